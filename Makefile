@@ -1,0 +1,37 @@
+# make demo and make test do all set-up themselves, on a machine with Python 3.11 or newer.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: demo test lint bench docs clean
+
+$(STAMP): pyproject.toml src/softkern/__init__.py
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "softkern needs Python 3.11 or newer; set PYTHON=/path/to/python3.11"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@touch $@
+
+demo: $(STAMP)  ## the main job on generated data; writes demo/
+	$(BIN)/python examples/first_look.py demo
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test: lint
+	$(BIN)/python -m pytest --durations=8
+
+bench: $(STAMP)  ## ratios against named peers, measured in one run
+	$(BIN)/python -m pip install --quiet --editable '.[dev,bench]'
+	$(BIN)/python benchmarks/operators.py
+
+docs: $(STAMP)  ## the reference pages, from the docstrings, into site/
+	$(BIN)/python -m pip install --quiet --editable '.[dev,docs]'
+	$(BIN)/python -m sphinx -W --keep-going -q docs site
+	@echo "open site/index.html"
+
+clean:
+	rm -rf $(VENV) demo site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,279 @@
+"""K @ A through a low-rank factor: K ≈ F Fᵀ with a few hundred landmarks.
+
+F is a partial Cholesky factor of K. Its pivots, the landmarks, are drawn with probability
+proportional to what is not yet explained of the diagonal (randomly pivoted Cholesky), which is
+near the best rank can do for any kernel; or drawn uniformly, or given. What is left of the
+diagonal bounds the error of every entry.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from softkern.kernels import Kernel, Precomputed
+from softkern.operators.base import BLOCK_BYTES, Cost, KernelOperator, Workload, row_blocks
+from softkern.sampling import check_weights, distinct_rows, priority_sample, row_uniforms
+
+__all__ = ["NystroemOperator"]
+
+Array = NDArray[Any]
+
+DEFAULT_RANK = 500
+PANEL = 100  # landmarks proposed at once
+
+
+class NystroemOperator(KernelOperator):
+    """K as F Fᵀ, F (n, rank) a partial Cholesky factor on landmarks.
+
+    Parameters
+    ----------
+    kernel : softkern.kernels.Kernel
+        Positive semidefinite.
+    X : array or CSR matrix of shape (n, d)
+    rank : int or None, default=500
+        Landmarks at most; None takes as many as the tolerance asks for.
+    tolerance : float, default=1e-6
+        Stop when the trace error is below this share of the trace. A warning says when the rank
+        did not suffice, if the rank is None or `warn` is set.
+    landmarks : {"rpcholesky", "uniform"} or array of int, default="rpcholesky"
+        How landmarks are chosen, or their row numbers.
+    sample_weight : array of shape (n,), default=None
+        Rows count this often in the choice of landmarks and in the trace.
+    random_state : int, RandomState or None, default=0
+
+    Attributes
+    ----------
+    rank : int
+    landmarks : array of shape (rank,)
+        Row numbers.
+    trace_error : float
+        trace(K − F Fᵀ) / trace(K).
+    residual : array of shape (n,)
+        diag(K − F Fᵀ); |K_ij − (F Fᵀ)_ij| ≤ √(residual_i residual_j).
+
+    References
+    ----------
+    Y. Chen, E. N. Epperly, J. A. Tropp, R. J. Webber, "Randomly pivoted Cholesky: practical
+    approximation of a kernel matrix with few entry evaluations", CPAM 78(5), 2025.
+    :doi:`10.1002/cpa.22234`
+
+    E. N. Epperly, J. A. Tropp, R. J. Webber, "Embrace rejection: kernel matrix approximation by
+    accelerated randomly pivoted Cholesky", 2024. :doi:`10.48550/arXiv.2410.03969`
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from softkern.kernels import Gaussian
+    >>> X = np.random.default_rng(0).normal(size=(2000, 5))
+    >>> operator = NystroemOperator(Gaussian(3.0), X, rank=100)
+    >>> bool(operator.trace_error < 1e-3)
+    True
+    """
+
+    engine: ClassVar[str] = "nystroem"
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        X: Any,
+        rank: int | None = DEFAULT_RANK,
+        tolerance: float = 1e-6,
+        landmarks: Any = "rpcholesky",
+        sample_weight: Any = None,
+        random_state: Any = 0,
+    ) -> None:
+        super().__init__(kernel, X)
+        n = self.shape[0]
+        if rank is not None and rank < 1:
+            raise ValueError(f"rank must be at least 1, or None, got {rank!r}.")
+        if not 0 <= tolerance < 1:
+            raise ValueError(f"tolerance must lie in [0, 1), got {tolerance!r}.")
+        self.tolerance = float(tolerance)
+        self._weight = check_weights(sample_weight, n)
+        self._diag = super().diag().astype(np.float64)
+        self.residual = self._diag.copy()
+        self._panels: list[Array] = []  # Fᵀ in pieces (t, n)
+        self.landmarks = np.empty(0, dtype=np.intp)
+        proposals = _Proposals(self, landmarks, check_random_state(random_state))
+        self._factorise(proposals, n if rank is None else min(rank, n))
+        if rank is None and self.trace_error > self.tolerance:
+            warnings.warn(
+                f"the trace error is {self.trace_error:.2g} after {self.rank} landmarks, above "
+                f"tolerance={self.tolerance:.2g}; what is left is rounding.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+
+    # The factor
+
+    def _factorise(self, proposals: _Proposals, rank: int) -> None:
+        floor = 100 * np.finfo(self.dtype).eps * float(self._diag.max(initial=0))
+        while self.rank < rank and self.trace_error > self.tolerance:
+            candidates = proposals.draw(min(PANEL, rank - self.rank))
+            if candidates.size == 0 or not (self.residual > floor).any():
+                break
+            accepted = self._accept(candidates, proposals, floor)
+            if accepted.size:
+                self._add_panel(accepted)
+
+    def _accept(self, candidates: Array, proposals: _Proposals, floor: float) -> Array:
+        """Those candidates that a one-by-one factorisation would have drawn as well."""
+        block = self.kernel.block(self.X[candidates], self.X[candidates]).astype(np.float64)
+        for panel in self._panels:
+            part = panel[:, candidates].astype(np.float64)
+            block -= part.T @ part
+        before = block.diagonal().copy()
+        accepted: list[int] = []
+        for i in range(candidates.size):
+            if block[i, i] > floor and proposals.keep(block[i, i] / before[i]):
+                accepted.append(i)
+                column = block[i:, i] / np.sqrt(block[i, i])
+                block[i:, i:] -= np.outer(column, column)
+        return np.asarray(candidates[accepted])
+
+    def _add_panel(self, chosen: Array) -> None:
+        """Rows of Fᵀ for new landmarks, and what they leave of the diagonal."""
+        n = self.shape[0]
+        panel = np.empty((chosen.size, n), dtype=self.dtype)
+        points = self.X[chosen]
+        known = [old[:, chosen] for old in self._panels]
+        square = self._left(points, chosen, points, known)
+        square = np.asarray((square + square.T) / 2, dtype=np.float64)
+        lower = np.linalg.cholesky(square + 1e-14 * np.trace(square) * np.eye(chosen.size))
+        for rows in row_blocks(n, 4 * chosen.size, 8):
+            left = self._left(points, rows, self.X[rows], known)
+            panel[:, rows] = solve_triangular(lower, left, lower=True, check_finite=False)
+        self.residual = np.maximum(self.residual - _column_squares(panel), 0)
+        self.residual[chosen] = 0
+        self._panels.append(panel)
+        self.landmarks = np.concatenate([self.landmarks, chosen])
+
+    def _left(self, points: Any, rows: Any, X_rows: Any, known: list[Array]) -> Array:
+        """K(points, rows) less what the panels so far explain, (t, rows)."""
+        left = self.kernel.block(points, X_rows)
+        for old, part in zip(self._panels, known, strict=True):
+            left -= part.T @ old[:, rows]
+        return left
+
+    @property
+    def rank(self) -> int:
+        """Number of landmarks."""
+        return int(self.landmarks.size)
+
+    @property
+    def trace_error(self) -> float:
+        """trace(K − F Fᵀ) / trace(K), rows counted with their weights."""
+        trace = float(self._weight @ self._diag)
+        return float(self._weight @ self.residual) / trace if trace > 0 else 0.0
+
+    # The product
+
+    def _product(self, A: Array) -> Array:
+        out = np.zeros((self.shape[0], A.shape[1]), dtype=self.dtype)
+        for panel in self._panels:
+            out += panel.T @ (panel @ A)
+        return out
+
+    def _cross_product(self, X_new: Any, A: Array) -> Array:
+        compressed = np.concatenate([panel @ A for panel in self._panels])  # (rank, c)
+        lower = np.concatenate([panel[:, self.landmarks] for panel in self._panels]).T
+        # Fᵀ of new points is lower⁻¹ K(landmarks, X_new): solve on the side of A, once.
+        weights = solve_triangular(
+            lower.astype(np.float64), compressed, lower=True, trans="T", check_finite=False
+        ).astype(self.dtype)
+        points = self.X[self.landmarks]
+        out = np.empty((X_new.shape[0], A.shape[1]), dtype=self.dtype)
+        for rows in row_blocks(X_new.shape[0], self.rank, 8):
+            out[rows] = self.kernel.block(X_new[rows], points) @ weights
+        return out
+
+    def diag(self) -> Array:
+        """Kernel value of every support point with itself, exact, (n,)."""
+        return self._diag.astype(self.dtype)
+
+    @property
+    def error(self) -> float:
+        """Largest residual: |K_ij − (F Fᵀ)_ij| ≤ max residual."""
+        rounding = 100 * super().error * float(self._diag.max(initial=0))
+        return float(self.residual.max(initial=0)) + rounding
+
+    def _doubtful(self, product: Array, A: Array) -> Array:
+        return np.asarray(product <= 100 * np.finfo(self.dtype).eps * A.sum(axis=0))
+
+    @classmethod
+    def unfit(cls, work: Workload) -> str | None:
+        """Only kernels that have a Cholesky factor."""
+        if isinstance(work.kernel, Precomputed):
+            return "a precomputed kernel is a matrix already; use engine='dense'"
+        if work.kernel.is_positive_semidefinite is False:
+            return f"it needs a positive semidefinite kernel, and {work.kernel!r} is not"
+        return None
+
+    @classmethod
+    def cost(cls, work: Workload) -> Cost:
+        """N × rank numbers, passed over twice in a product."""
+        rank = min(DEFAULT_RANK, work.n)
+        numbers = work.n * rank
+        speed = 1.4 if work.itemsize == 4 else 1.0
+        memory = numbers * work.itemsize + 6 * BLOCK_BYTES
+        memory += work.n * (3 * work.columns * work.itemsize + 40) + rank * rank * 16
+        setup = numbers * (25e-9 + 2e-10 * work.d + 5e-11 * rank) / speed
+        product = 2 * numbers * work.itemsize / (6e10 if numbers < 2**22 else 3e10)
+        if work.columns > 1:
+            product += 2 * numbers * work.columns / (6e9 * speed)
+        return Cost(memory, setup, product)
+
+
+class _Proposals:
+    """Candidate landmarks, drawn the same for any order of the rows."""
+
+    def __init__(
+        self, operator: NystroemOperator, landmarks: Any, generator: np.random.RandomState
+    ) -> None:
+        self.operator = operator
+        self.generator = generator
+        n = operator.shape[0]
+        if isinstance(landmarks, str) and landmarks == "rpcholesky":
+            self.queue: Array | None = None
+            index, weight = distinct_rows(operator.X, operator._weight)
+            order = np.argsort(row_uniforms(operator.X[index]))
+            self.index, self.weight = index[order], weight[order]
+        elif isinstance(landmarks, str) and landmarks == "uniform":
+            size = min(n, 10_000)
+            index, _ = priority_sample(operator.X, size, operator._weight, generator)
+            uniforms = row_uniforms(operator.X[index], int(generator.randint(2**31 - 1)))
+            self.queue = index[np.argsort(uniforms)]
+        elif isinstance(landmarks, str):
+            raise ValueError(
+                f"landmarks={landmarks!r} is unknown; give 'rpcholesky', 'uniform' or row numbers."
+            )
+        else:
+            self.queue = np.unique(np.asarray(landmarks, dtype=np.intp))
+            if self.queue.size == 0 or self.queue[0] < 0 or self.queue[-1] >= n:
+                raise ValueError(f"landmarks must be row numbers between 0 and {n - 1}.")
+
+    def draw(self, size: int) -> Array:
+        """Up to `size` candidates."""
+        if self.queue is not None:
+            drawn, self.queue = self.queue[:size], self.queue[size:]
+            return drawn
+        mass = np.cumsum(self.weight * self.operator.residual[self.index])
+        at = np.searchsorted(mass, self.generator.uniform(0, mass[-1], size), side="right")
+        drawn = self.index[np.minimum(at, len(self.index) - 1)]
+        # draws keep their order, and a row drawn twice is kept once
+        return np.asarray(drawn[np.sort(np.unique(drawn, return_index=True)[1])])
+
+    def keep(self, share: float) -> bool:
+        """Whether a candidate that has lost part of its residual since it was drawn stays."""
+        return self.queue is not None or self.generator.uniform() < share
+
+
+def _column_squares(panel: Array) -> Array:
+    return np.asarray(np.einsum("ij,ij->j", panel, panel, dtype=np.float64))

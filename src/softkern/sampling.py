@@ -1,0 +1,175 @@
+"""Choices of rows that depend on the rows' values, never on their order.
+
+A sample drawn by row number changes when the table is sorted, and changes again when a row of
+weight two is written as two rows. Here every distinct row gets a pseudo-random number from its
+own contents and the seed, so a sample is a function of the weighted data alone. The numbers are
+taken after each column is centred and scaled, so the unit of a column does not matter either.
+Called by the bandwidth rules, the landmark choice and the models' starts.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+__all__ = ["check_weights", "distinct_rows", "priority_sample", "row_uniforms"]
+
+_STEP = np.uint64(0x9E3779B97F4A7C15)
+
+
+def check_weights(sample_weight: Any, n: int) -> NDArray[np.float64]:
+    """Sample weights as an array of shape (n,); ones where none are given.
+
+    Raises a ValueError where a weight is negative or not finite, or where all are zero.
+    """
+    if sample_weight is None:
+        return np.ones(n)
+    weight = np.asarray(sample_weight, dtype=np.float64)
+    if weight.shape != (n,):
+        raise ValueError(
+            f"sample_weight has shape {weight.shape}, but X has {n} rows; "
+            f"sample_weight.shape should be ({n},)."
+        )
+    bad = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))
+    if bad.size:
+        raise ValueError(
+            f"sample_weight[{bad[0]}] is {weight[bad[0]]}; weights must be finite and not negative."
+        )
+    if not weight.any():
+        raise ValueError("sample_weight is zero for every row; at least one must be positive.")
+    return weight
+
+
+def distinct_rows(
+    X: Any, sample_weight: Any = None
+) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Index of one copy of every distinct row, and the summed weight of its copies.
+
+    Rows of weight zero are left out: they are not there. The order of the result is that of the
+    rows' contents, not that of the table.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> index, weight = distinct_rows(np.array([[0.0], [1.0], [0.0]]))
+    >>> sorted(zip(index.tolist(), weight.tolist()))
+    [(0, 2.0), (1, 1.0)]
+    """
+    n = X.shape[0]
+    weight = check_weights(sample_weight, n)
+    rows = np.flatnonzero(weight > 0)
+    keys = _row_keys(X[rows] if rows.size < n else X)
+    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    total = np.bincount(inverse.ravel(), weights=weight[rows])
+    return rows[first], total.astype(np.float64)
+
+
+def row_uniforms(X: Any, seed: int = 0) -> NDArray[np.float64]:
+    """One number in (0, 1) for every row of X, (n, d), made from the row's values and the seed.
+
+    Equal rows get equal numbers. Multiplying a column by a constant leaves them as they are.
+    """
+    keys = _mix(_row_keys(_without_units(X)) + _steps(seed))
+    return ((keys >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+
+
+def priority_sample(
+    X: Any,
+    size: int,
+    sample_weight: Any = None,
+    random_state: Any = 0,
+) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """At most `size` distinct rows of X, with weights that stand for the whole of it.
+
+    Priority sampling [1]_: row i gets the priority w_i / u_i with u_i uniform, the rows of highest
+    priority are kept, and each then weighs max(w_i, t) where t is the first priority left out.
+    Sums over the sample estimate sums over the data without bias. When all distinct rows fit,
+    they are all returned with their exact weights.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n, d)
+    size : int
+    sample_weight : array of shape (n,), default=None
+    random_state : int, RandomState or None, default=0
+
+    Returns
+    -------
+    index : array of shape (m,)
+    weight : array of shape (m,)
+
+    References
+    ----------
+    .. [1] N. Duffield, C. Lund, M. Thorup, "Priority sampling for estimation of arbitrary subset
+       sums", J. ACM 54(6), 2007. :doi:`10.1145/1314690.1314696`
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.arange(10.0)[:, None]
+    >>> index, weight = priority_sample(X, 4)
+    >>> shuffled, _ = priority_sample(X[::-1], 4)
+    >>> sorted(X[index, 0]) == sorted(X[::-1][shuffled, 0])
+    True
+    """
+    index, weight = distinct_rows(X, sample_weight)
+    if index.size <= size:
+        return index, weight
+    seed = int(check_random_state(random_state).randint(2**31 - 1))
+    priority = weight / row_uniforms(X[index], seed)
+    order = np.argpartition(-priority, size)
+    kept = np.sort(order[:size])
+    return index[kept], np.maximum(weight[kept], priority[order[size]])
+
+
+def _mix(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The finaliser of splitmix64: every bit of the input moves every bit of the output."""
+    keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return keys ^ (keys >> np.uint64(31))
+
+
+def _steps(count: Any) -> NDArray[np.uint64]:
+    """Odd multiples that keep columns and seeds apart; an array, whose overflow is meant."""
+    return np.atleast_1d(np.asarray(count)).astype(np.uint64) * _STEP
+
+
+def _terms(values: NDArray[Any], column: Any) -> NDArray[np.uint64]:
+    """What each value adds to its row's key; zero adds nothing, so sparse rows stay short."""
+    bits = np.ascontiguousarray(values, dtype=np.float64).view(np.uint64)
+    terms = _mix(bits + _steps(column + 1))
+    terms[values == 0] = 0
+    return terms
+
+
+def _row_keys(X: Any) -> NDArray[np.uint64]:
+    """A 64-bit key of every row's exact values, the same for a dense and a sparse table."""
+    if sp.issparse(X):
+        X = X.tocsr()
+        total = np.concatenate([[np.uint64(0)], np.cumsum(_terms(X.data, X.indices))])
+        return _mix(total[X.indptr[1:]] - total[X.indptr[:-1]])
+    keys = np.zeros(X.shape[0], dtype=np.uint64)
+    for column in range(X.shape[1]):
+        keys += _terms(X[:, column], column)
+    return _mix(keys)
+
+
+def _without_units(X: Any) -> Any:
+    """Columns centred and divided by their reach, rounded so that a change of unit is not seen."""
+    if sp.issparse(X):
+        # Centring would fill the zeros; the sign-free reach alone removes the unit.
+        reach = np.asarray(abs(X).max(axis=0).todense(), dtype=np.float64).ravel()
+        scaled = X.tocsr().astype(np.float64) @ sp.diags_array(_inverse(reach))
+        scaled.data = scaled.data.astype(np.float32)
+        return scaled
+    centred = X - np.median(X, axis=0)
+    return (centred * _inverse(np.abs(centred).max(axis=0))).astype(np.float32)
+
+
+def _inverse(reach: NDArray[Any]) -> NDArray[Any]:
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.where(reach > 0, 1.0 / reach, 0.0))

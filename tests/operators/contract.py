@@ -1,0 +1,223 @@
+"""What every operator promises, as one suite.
+
+A member's test class inherits `OperatorContract` and says how it is made and on what.
+"""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from softkern.kernels import Gaussian
+
+COLUMNS = (1, 8, 64)
+
+
+class OperatorContract:
+    """Hooks: `make`, and `dims` and `slack` where the defaults do not fit."""
+
+    dims = (1, 2, 3, 5, 17)
+    n = 700
+    kernel = Gaussian(0.8)
+
+    def make(self, kernel, X):
+        raise NotImplementedError
+
+    # the cases
+
+    @pytest.fixture(params=["float32", "float64"])
+    def dtype(self, request):
+        return np.dtype(request.param)
+
+    def data(self, d, dtype, n=None, seed=0):
+        X = np.random.default_rng(seed).normal(size=(n or self.n, d))
+        return (X + 5).astype(dtype)  # an offset must not matter
+
+    def exact(self, X_new, X, A):
+        return self.kernel.block(X_new.astype(float), X.astype(float)) @ A.astype(float)
+
+    def allowed(self, operator, A):
+        return operator.error * np.abs(A).sum(axis=0)
+
+    # the laws
+
+    @pytest.mark.parametrize("columns", COLUMNS)
+    def test_equals_the_dense_product(self, columns, dtype):
+        for d in self.dims:
+            X = self.data(d, dtype)
+            A = np.random.default_rng(1).normal(size=(len(X), columns)).astype(dtype)
+            operator = self.make(self.kernel, X)
+            product = operator @ A
+            assert product.dtype == dtype
+            assert np.all(np.abs(product - self.exact(X, X, A)) <= self.allowed(operator, A))
+
+    def test_new_points(self, dtype):
+        for d in self.dims:
+            X, new = self.data(d, dtype), self.data(d, dtype, n=37, seed=2)
+            A = np.random.default_rng(1).uniform(size=(len(X), 3)).astype(dtype)
+            operator = self.make(self.kernel, X)
+            cross = operator.cross(new)
+            assert cross.shape == (37, len(X))
+            product = cross @ A
+            assert product.dtype == dtype
+            error = np.abs(product - self.exact(new, X, A))
+            assert np.all(error <= self.cross_allowed(operator, A))
+
+    def cross_allowed(self, operator, A):
+        return self.allowed(operator, A)
+
+    def test_new_points_that_are_the_old(self, dtype):
+        X = self.data(2, dtype)
+        operator = self.make(self.kernel, X)
+        A = np.random.default_rng(1).uniform(size=(len(X), 2))
+        difference = np.abs(operator.cross(X) @ A - operator @ A)
+        assert np.all(difference <= 2 * self.cross_allowed(operator, A))
+
+    def test_symmetric(self, dtype):
+        for d in self.dims:
+            operator = self.make(self.kernel, self.data(d, dtype))
+            u, v = np.random.default_rng(3).normal(size=(2, self.n))
+            bound = 2 * operator.error * np.abs(u).sum() * np.abs(v).sum()
+            assert abs(u @ (operator @ v) - v @ (operator @ u)) <= bound
+
+    def test_vector_and_columns(self, dtype):
+        operator = self.make(self.kernel, self.data(2, dtype))
+        A = np.random.default_rng(4).uniform(size=(self.n, 5))
+        product = operator @ A
+        assert (operator @ A[:, 2]).shape == (self.n,)
+        assert operator @ A[:, 2] == pytest.approx(
+            product[:, 2], abs=2 * operator.error * A[:, 2].sum()
+        )
+        assert (operator @ A[:, :0]).shape == (self.n, 0)
+
+    def test_columns_of_zeros(self, dtype):
+        operator = self.make(self.kernel, self.data(2, dtype))
+        A = np.zeros((self.n, 3))
+        A[:, 1] = 1
+        product = operator @ A
+        assert not product[:, [0, 2]].any()
+        assert product[:, 1].min() > 0
+
+    def test_deterministic(self, dtype):
+        X = self.data(2, dtype)
+        A = np.random.default_rng(5).normal(size=(self.n, 3))
+        one, two = self.make(self.kernel, X), self.make(self.kernel, X)
+        assert np.array_equal(one @ A, two @ A)
+        assert np.array_equal(one @ A, one @ A)
+
+    def test_row_order_does_not_matter(self, dtype):
+        X = self.data(2, dtype)
+        shuffle = np.random.default_rng(6).permutation(self.n)
+        A = np.random.default_rng(7).uniform(size=(self.n, 2))
+        one, two = self.make(self.kernel, X), self.make(self.kernel, X[shuffle])
+        rounding = 64 * np.finfo(dtype).eps * A.sum(axis=0)
+        assert np.all(np.abs((one @ A)[shuffle] - two @ A[shuffle]) <= rounding)
+
+    def test_pickles(self, dtype):
+        operator = self.make(self.kernel, self.data(2, dtype))
+        A = np.ones((self.n, 2))
+        before = operator @ A
+        copy = pickle.loads(pickle.dumps(operator))
+        assert np.array_equal(copy @ A, before)
+        assert copy.kernel == operator.kernel
+
+    def test_derived_methods(self, dtype):
+        X = self.data(2, dtype)
+        operator = self.make(self.kernel, X)
+        K = self.kernel.block(X.astype(float), X.astype(float))
+        slack = 40 * self.n * operator.error
+        assert operator.shape == K.shape
+        assert operator.diag() == pytest.approx(K.diagonal(), abs=1e-6)
+        assert operator.columns([3, 5]) == pytest.approx(K[:, [3, 5]], abs=1e-5)
+        assert operator.degree() == pytest.approx(K.sum(axis=1), abs=slack)
+        linear = operator.aslinearoperator()
+        assert linear.matvec(K[:, 0]) == pytest.approx(K @ K[:, 0], abs=slack)
+        assert linear.rmatmat(K[:, :2]) == pytest.approx(K @ K[:, :2], abs=slack)
+
+    def test_squared_distances(self, dtype):
+        X, new = self.data(2, dtype), self.data(2, dtype, n=20, seed=9)
+        operator = self.make(self.kernel, X)
+        A = np.random.default_rng(8).uniform(size=(self.n, 3))
+        A /= A.sum(axis=0)
+        for rows, distances in (
+            (X, operator.squared_distances(A)),
+            (new, operator.cross(new).squared_distances(A)),
+        ):
+            # ‖Φ(x) − Σ a Φ(x_r)‖² = Σ Σ b_i b_j K(z_i, z_j) with z = (x, X), b = (1, −a)
+            for i in (0, 7):
+                points = np.vstack([rows[i : i + 1], X]).astype(float)
+                K = self.kernel.block(points, points)
+                for c in range(3):
+                    b = np.concatenate([[1], -A[:, c]])
+                    assert distances[i, c] == pytest.approx(
+                        b @ K @ b, abs=4 * operator.error + self.distance_slack(operator)
+                    )
+        assert np.all(operator.squared_distances(A) >= 0)
+        assert operator.squared_distances(A[:, 0]).shape == (self.n,)
+
+    def distance_slack(self, operator):
+        return 0.0
+
+    def test_logarithms_follow_distance_far_away(self, dtype):
+        X = self.data(2, dtype)
+        operator = self.make(self.kernel, X)
+        A = np.full((self.n, 2), 1 / self.n)
+        direction = np.array([[1.0, 0.5]])
+        new = (5 + np.array([[0.0], [5], [20], [40], [100], [1000]]) * direction).astype(dtype)
+        logs = operator.cross(new).log_product(A)
+        assert np.all(np.diff(logs[:, 0]) < 0)
+        block = self.kernel.log_block(new[2:].astype(float), X.astype(float))
+        top = block.max(axis=1)
+        exact = top + np.log(np.exp(block - top[:, None]).mean(axis=1))
+        assert logs[2:, 0] == pytest.approx(exact, rel=1e-4)
+        near = operator.log_product(A[:, 0])
+        product = operator @ A[:, 0]
+        assert near == pytest.approx(np.log(product), abs=1e-3)
+        with pytest.raises(ValueError, match="A ≥ 0"):
+            operator.log_product(-A)
+
+    def test_bandwidth_per_column(self, dtype):
+        X = self.data(3, dtype)
+        wide = self.make(Gaussian([0.8, 80, 8e-3]), (X * [1, 100, 0.01]).astype(dtype))
+        operator = self.make(Gaussian(0.8), X)
+        a = np.ones(self.n)
+        assert wide @ a == pytest.approx(operator @ a, rel=1e-3, abs=4 * self.n * operator.error)
+
+    def test_few_points(self, dtype):
+        for n in (1, 2, 5):
+            X = self.data(2, dtype, n=n)
+            operator = self.make(self.kernel, X)
+            exact = self.exact(X, X, np.ones((n, 1)))
+            assert operator @ np.ones((n, 1)) == pytest.approx(exact, abs=2 * n * operator.error)
+
+    def test_equal_points(self, dtype):
+        operator = self.make(self.kernel, np.full((50, 2), 3.0, dtype=dtype))
+        assert operator @ np.ones(50) == pytest.approx(np.full(50, 50.0), rel=1e-4)
+
+    @pytest.mark.parametrize(
+        ("A", "message"),
+        [
+            (np.ones(3), r"A has shape \(3,\); it must be"),
+            (np.ones((3, 700)), r"it must be \(700,\) or \(700, c\)"),
+            (np.ones((700, 1, 1)), "it must be"),
+            (np.full(700, np.nan), "NaN or infinity"),
+        ],
+    )
+    def test_bad_columns(self, A, message):
+        operator = self.make(self.kernel, self.data(2, np.float64))
+        with pytest.raises(ValueError, match=message):
+            operator @ A
+
+    def test_bad_data(self):
+        X = self.data(2, np.float64)
+        for bad in (np.nan, np.inf):
+            with pytest.raises(ValueError, match="NaN|infinity"):
+                self.make(self.kernel, np.where(X == X[3, 0], bad, X))
+        with pytest.raises(ValueError, match="2D array"):
+            self.make(self.kernel, X[:, 0])
+        with pytest.raises(ValueError, match="2 values, one per column, but X has 1"):
+            self.make(Gaussian([1.0, 2.0]), X[:, :1])
+        with pytest.raises(TypeError, match="softkern.kernels.resolve"):
+            self.make("rbf", X)
+        with pytest.raises(ValueError, match="X_new has 3 columns, but the support has 2"):
+            self.make(self.kernel, X).cross(np.ones((4, 3)))

@@ -1,0 +1,99 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from softkern.kernels import Gaussian, Linear
+from softkern.operators import FourierOperator, TiledOperator
+from tests.operators.contract import OperatorContract
+
+
+class TestFourier(OperatorContract):
+    dims = (1, 2, 3)
+
+    def make(self, kernel, X):
+        return FourierOperator(kernel, X)
+
+    def allowed(self, operator, A):
+        # sharper than the common statement: a share of the largest entry of K |A|
+        exact = np.exp(-0.5 * _squared(operator.X / 0.8)) @ np.abs(A)
+        return operator.tolerance * exact.max(axis=0) + 1e-5 * (operator.dtype == np.float32)
+
+    def cross_allowed(self, operator, A):
+        return self.allowed(operator, A)
+
+
+def _squared(X):
+    X = X.astype(float)
+    return np.square(X[:, None] - X[None]).sum(axis=2)
+
+
+@pytest.mark.parametrize("tolerance", [1e-3, 1e-6, 1e-9, 1e-12])
+@pytest.mark.parametrize("bandwidth", [0.05, 0.5, 50.0])
+@pytest.mark.parametrize("d", [1, 2])
+def test_stated_tolerance_holds(tolerance, bandwidth, d):
+    X = np.random.default_rng(0).normal(size=(1500, d))
+    a = np.random.default_rng(1).uniform(size=1500)
+    exact = TiledOperator(Gaussian(bandwidth), X) @ a
+    error = np.abs(FourierOperator(Gaussian(bandwidth), X, tolerance) @ a - exact).max()
+    assert error <= tolerance * exact.max()
+
+
+def test_odd_and_even_columns_travel_in_pairs():
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    A = np.random.default_rng(1).normal(size=(300, 5))
+    operator = FourierOperator(Gaussian(0.3), X)
+    for c in range(5):
+        assert operator @ A[:, c] == pytest.approx((operator @ A)[:, c], abs=1e-7)
+
+
+def test_new_points_around_the_box():
+    X = np.random.default_rng(0).uniform(-1, 1, size=(500, 2))
+    new = np.array([[1.0, 1.0], [1.5, -1.5], [-2.0, 0.0], [2.6, 0.0], [0.0, -30.0]])
+    exact = Gaussian(0.25).block(new, X).sum(axis=1)
+    operator = FourierOperator(Gaussian(0.25), X)
+    assert operator.cross(new) @ np.ones(500) == pytest.approx(exact, abs=1e-7)
+
+
+def test_ranks_of_the_tail_are_exact():
+    generator = np.random.default_rng(0)
+    X = np.vstack([generator.normal(size=(3000, 2)), generator.uniform(-60, 60, size=(200, 2))])
+    a = np.full(3200, 1 / 3200)
+    a[-200:] = 1e-9  # nearly no weight of their own: what is left comes from far away
+    fourier = FourierOperator(Gaussian(1.0), X, 1e-6).log_product(a)
+    exact = TiledOperator(Gaussian(1.0), X).log_product(a)
+    assert fourier == pytest.approx(exact, abs=2e-2)
+    assert np.array_equal(np.argsort(fourier[-200:])[:50], np.argsort(exact[-200:])[:50])
+
+
+def test_tail_of_weights_with_zeros():
+    X = np.arange(10.0)[:, None] * 100
+    a = np.zeros(10)
+    a[0] = 1.0
+    logs = FourierOperator(Gaussian(1.0), X).log_product(a)
+    assert logs == pytest.approx(-0.5 * X[:, 0] ** 2, rel=1e-6, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "X", "message"),
+    [
+        (Gaussian(1.0), np.ones((9, 4)), "at most 3 columns, not 4"),
+        (Linear(), np.ones((9, 2)), "needs the Gaussian kernel, not Linear"),
+        (Gaussian(1.0), sp.csr_matrix(np.ones((9, 2))), "dense array"),
+        (Gaussian(1e-9), np.arange(18.0).reshape(9, 2), r"Fourier modes.*use engine='tiled'"),
+    ],
+)
+def test_unfit(kernel, X, message):
+    with pytest.raises(ValueError, match=message):
+        FourierOperator(kernel, X)
+
+
+def test_bad_tolerance():
+    with pytest.raises(ValueError, match="tolerance must lie between"):
+        FourierOperator(Gaussian(1.0), np.ones((9, 2)), tolerance=2.0)
+
+
+def test_a_large_column_does_not_drown_a_small_one():
+    X = np.random.default_rng(0).normal(size=(400, 2))
+    A = np.random.default_rng(1).uniform(size=(400, 2)) * [1e9, 1e-9]
+    exact = TiledOperator(Gaussian(0.5), X) @ A
+    assert FourierOperator(Gaussian(0.5), X) @ A == pytest.approx(exact, rel=1e-6)

@@ -1,0 +1,127 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+
+from softkern.kernels import Gaussian, Linear, PairwiseKernel, Polynomial, Precomputed, Sigmoid
+from softkern.operators import DenseOperator, NystroemOperator
+from tests.operators.contract import OperatorContract
+
+
+class TestNystroem(OperatorContract):
+    dims = (1, 2, 3)
+
+    def make(self, kernel, X):
+        return NystroemOperator(kernel, X, rank=400)
+
+    def cross_allowed(self, operator, A):
+        # new points may lie where no landmark is: only the bound by their own residual holds
+        return 40 * np.sqrt(operator.error) * np.abs(A).sum(axis=0)
+
+    def distance_slack(self, operator):
+        return 80 * np.sqrt(operator.error)
+
+
+@pytest.fixture
+def X():
+    return np.random.default_rng(0).normal(size=(600, 3))
+
+
+@pytest.mark.parametrize("landmarks", ["rpcholesky", "uniform", np.arange(0, 600, 6)])
+def test_residual_bounds_every_entry(landmarks, X):
+    operator = NystroemOperator(Gaussian(1.0), X, rank=100, landmarks=landmarks)
+    difference = DenseOperator(Gaussian(1.0), X).gram - operator @ np.eye(600)
+    assert operator.rank <= 100
+    assert operator.residual == pytest.approx(difference.diagonal(), abs=1e-9)
+    bound = np.sqrt(np.outer(operator.residual, operator.residual))
+    assert np.all(np.abs(difference) <= bound + 1e-9)
+    assert operator.trace_error == pytest.approx(np.trace(difference) / 600, abs=1e-9)
+    assert np.linalg.eigvalsh(difference)[0] > -1e-9
+
+
+def test_landmark_columns_are_exact(X):
+    operator = NystroemOperator(Gaussian(1.0), X, rank=50)
+    K = DenseOperator(Gaussian(1.0), X).gram
+    assert (operator @ np.eye(600))[:, operator.landmarks] == pytest.approx(
+        K[:, operator.landmarks], abs=1e-9
+    )
+
+
+def test_near_the_best_that_rank_can_do(X):
+    eigenvalues = np.linalg.eigvalsh(DenseOperator(Gaussian(1.0), X).gram)[::-1]
+    errors = [
+        NystroemOperator(Gaussian(1.0), X, rank=60, random_state=seed).trace_error * 600
+        for seed in range(10)
+    ]
+    # r-rank error within a factor of the best error of two thirds of the rank
+    assert np.mean(errors) < 1.5 * eigenvalues[40:].sum()
+
+
+def test_better_than_uniform_where_a_small_group_is_far():
+    generator = np.random.default_rng(0)
+    X = np.vstack([generator.normal(size=(5000, 2)) * 0.1, generator.normal(size=(20, 2)) + 50])
+    chosen = NystroemOperator(Gaussian(1.0), X, rank=40)
+    uniform = NystroemOperator(Gaussian(1.0), X, rank=40, landmarks="uniform")
+    assert (chosen.landmarks >= 5000).sum() >= 5
+    assert chosen.trace_error < 0.2 * uniform.trace_error
+
+
+def test_rank_adapts_to_the_tolerance(X):
+    loose = NystroemOperator(Gaussian(2.0), X, rank=None, tolerance=1e-2)
+    tight = NystroemOperator(Gaussian(2.0), X, rank=None, tolerance=1e-5)
+    assert loose.trace_error <= 1e-2
+    assert tight.trace_error <= 1e-5
+    assert loose.rank < tight.rank < 600
+
+
+def test_linear_kernel_has_the_rank_of_the_data(X):
+    operator = NystroemOperator(Linear(), X)
+    assert operator.rank == 3
+    assert operator @ np.ones(600) == pytest.approx(X @ X.sum(axis=0))
+
+
+def test_weights_are_repeated_rows(X):
+    counts = np.random.default_rng(1).integers(1, 4, 600)
+    repeated = np.repeat(X, counts, axis=0)
+    one = NystroemOperator(Gaussian(1.0), X, rank=50, sample_weight=counts)
+    two = NystroemOperator(Gaussian(1.0), repeated, rank=50)
+    assert np.array_equal(X[one.landmarks], repeated[two.landmarks])
+    assert one.trace_error == pytest.approx(two.trace_error)
+
+
+def test_rounding_stops_an_exact_tolerance(X):
+    with pytest.warns(ConvergenceWarning, match="what is left is rounding"):
+        NystroemOperator(Polynomial(2), X, rank=None, tolerance=0.0)
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(2.0), PairwiseKernel("cosine")], ids=repr)
+def test_sparse(kernel):
+    X = np.random.default_rng(0).uniform(size=(200, 10))
+    X[X < 0.5] = 0
+    dense, sparse = NystroemOperator(kernel, X), NystroemOperator(kernel, sp.csr_matrix(X))
+    a = np.ones(200)
+    assert sparse @ a == pytest.approx(dense @ a, rel=1e-4)
+    assert sparse.cross(sp.csr_matrix(X[:5])) @ a == pytest.approx((dense @ a)[:5], rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"rank": 0}, "rank must be at least 1"),
+        ({"tolerance": -1}, "tolerance must lie in"),
+        ({"landmarks": "best"}, "'best' is unknown"),
+        ({"landmarks": [600]}, "between 0 and 599"),
+        ({"landmarks": []}, "between 0 and 599"),
+        ({"sample_weight": np.zeros(600)}, "zero for every row"),
+    ],
+)
+def test_bad_options(options, message, X):
+    with pytest.raises(ValueError, match=message):
+        NystroemOperator(Gaussian(1.0), X, **options)
+
+
+def test_unfit():
+    with pytest.raises(ValueError, match="positive semidefinite kernel"):
+        NystroemOperator(Sigmoid(), np.ones((4, 2)))
+    with pytest.raises(ValueError, match="use engine='dense'"):
+        NystroemOperator(Precomputed(), np.eye(4))

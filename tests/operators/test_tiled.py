@@ -1,0 +1,135 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from softkern.kernels import (
+    CallableKernel,
+    Gaussian,
+    Laplacian,
+    Linear,
+    PairwiseKernel,
+    Polynomial,
+    Precomputed,
+    Sigmoid,
+)
+from softkern.operators import TiledOperator
+from softkern.operators._gaussian_tiles import _exp2_f32, _exp2_f64
+from tests.operators.contract import OperatorContract
+
+
+class TestTiled(OperatorContract):
+    def make(self, kernel, X):
+        return TiledOperator(kernel, X)
+
+
+def test_exponential():
+    x = -np.linspace(0, 120, 20_001)
+    single = np.array([_exp2_f32(v) for v in x.astype(np.float32)])
+    assert single == pytest.approx(np.exp2(x.astype(np.float32).astype(float)), rel=2.5e-7)
+    x = -np.linspace(0, 1000, 20_001)
+    assert np.array([_exp2_f64(v) for v in x]) == pytest.approx(np.exp2(x), rel=1e-15)
+
+
+@pytest.mark.parametrize("n", [3, 511, 512, 513, 1500])
+@pytest.mark.parametrize("columns", [1, 2, 3, 4, 5, 65])
+def test_edges_of_tiles(n, columns):
+    X = np.random.default_rng(0).normal(size=(n, 3))
+    A = np.random.default_rng(1).normal(size=(n, columns))
+    assert TiledOperator(Gaussian(0.5), X) @ A == pytest.approx(
+        Gaussian(0.5).block(X, X) @ A, rel=1e-10, abs=1e-10
+    )
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 4, 6, 8])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_far_tiles_are_passed_over_without_loss(d, dtype):
+    generator = np.random.default_rng(0)
+    centres = generator.uniform(-300, 300, size=(12, d))
+    X = (centres[generator.integers(0, 12, 6000)] + generator.normal(size=(6000, d))).astype(dtype)
+    operator = TiledOperator(Gaussian(0.4), X)
+    assert operator._tiles.is_wide
+    assert not np.array_equal(operator._tiles.order, np.arange(6000))
+    A = generator.uniform(size=(6000, 2)).astype(dtype)
+    rows = generator.integers(0, 6000, 200)
+    exact = Gaussian(0.4).block(X[rows].astype(float), X.astype(float)) @ A
+    accuracy = 1e-9 if dtype == np.float64 else 3e-3  # coordinates of 300 / 0.4 in single precision
+    assert (operator @ A)[rows] == pytest.approx(exact, rel=accuracy)
+    assert operator.cross(X[rows]) @ A == pytest.approx(exact, rel=accuracy)
+
+
+def test_far_tiles_are_not_computed():
+    X = np.random.default_rng(0).uniform(-1000, 1000, size=(20_000, 2))
+    operator = TiledOperator(Gaussian(1.0), X)
+    operator._tiles.support[:] = np.nan  # computing a tile would show
+    operator._tiles.low[:] = 1e9  # every tile is far away
+    operator._tiles.high[:] = 1e9
+    assert not (operator @ np.ones(20_000)).any()
+
+
+def test_threads_do_not_change_a_bit():
+    X = np.random.default_rng(0).normal(size=(5000, 2))
+    A = np.random.default_rng(1).normal(size=(5000, 3))
+    one, many = (TiledOperator(Gaussian(0.1), X, threads=t) @ A for t in (1, 5))
+    assert np.array_equal(one, many)
+
+
+def test_far_from_the_origin_keeps_digits():
+    X = np.random.default_rng(0).normal(size=(1000, 20))
+    moved = TiledOperator(Gaussian(3.0), X + 1e8) @ np.ones(1000)
+    assert moved == pytest.approx(Gaussian(3.0).block(X, X).sum(axis=1), rel=1e-6)
+
+
+def test_one_point_far_away():
+    X = np.random.default_rng(0).normal(size=(1000, 2))
+    far = np.vstack([X, [[1e8, -1e8]]])
+    degree = TiledOperator(Gaussian(0.3), far).degree()
+    assert degree[-1] == pytest.approx(1)
+    assert degree[:-1] == pytest.approx(Gaussian(0.3).block(X, X).sum(axis=1), rel=1e-6)
+
+
+@pytest.mark.parametrize("bandwidth", [1e-12, 1e12])
+def test_extreme_bandwidths(bandwidth):
+    X = np.random.default_rng(0).normal(size=(600, 2))
+    degree = TiledOperator(Gaussian(bandwidth), X).degree()
+    assert degree == pytest.approx(np.full(600, 1 if bandwidth < 1 else 600), rel=1e-9)
+
+
+KERNELS = [
+    Laplacian(0.7),
+    Linear(),
+    Polynomial(2),
+    Sigmoid(0.2),
+    PairwiseKernel("cosine"),
+    PairwiseKernel("chi2"),
+    CallableKernel(lambda X, Y: np.minimum(X[:, None], Y[None]).sum(axis=2)),
+]
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_any_kernel(kernel, monkeypatch):
+    monkeypatch.setattr("softkern.operators.base.BLOCK_BYTES", 256 * 8 * 50)  # many blocks
+    X, new = (np.random.default_rng(s).uniform(size=(n, 3)) for s, n in ((0, 400), (1, 30)))
+    A = np.random.default_rng(2).normal(size=(400, 3))
+    operator = TiledOperator(kernel, X)
+    assert operator @ A == pytest.approx(kernel.block(X, X) @ A, rel=1e-9, abs=1e-9)
+    assert operator.cross(new) @ A == pytest.approx(kernel.block(new, X) @ A, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(0.5), Linear(), PairwiseKernel("cosine")], ids=repr)
+def test_sparse(kernel):
+    X = np.random.default_rng(0).uniform(size=(200, 30))
+    X[X < 0.9] = 0
+    A = np.ones((200, 2))
+    sparse = TiledOperator(kernel, sp.csr_matrix(X))
+    assert sparse @ A == pytest.approx(TiledOperator(kernel, X) @ A, rel=1e-9)
+    assert sparse.cross(sp.csr_matrix(X[:9])) @ A == pytest.approx((sparse @ A)[:9], rel=1e-9)
+
+
+def test_precomputed_is_refused():
+    with pytest.raises(ValueError, match="use engine='dense'"):
+        TiledOperator(Precomputed(), np.eye(4))
+
+
+def test_bad_threads():
+    with pytest.raises(ValueError, match="threads must be at least 1, got 0"):
+        TiledOperator(Gaussian(1.0), np.ones((2, 2)), threads=0)

@@ -1,0 +1,104 @@
+"""Who may import whom: the layers of the design, read from the source."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import softkern
+
+SOURCE = Path(softkern.__file__).parent
+MODULES = sorted(
+    ".".join(path.relative_to(SOURCE).with_suffix("").parts) for path in SOURCE.rglob("*.py")
+)
+
+# What each module, or each module of a folder, may import of softkern itself.
+ALLOWED = {
+    "sampling": set(),
+    "bandwidths": {"sampling"},
+    "kernels": {"bandwidths"},
+    "operators.base": {"kernels"},
+    "operators.plan": {"kernels", "sampling", "operators.*"},
+    "operators.__init__": {"operators.*"},
+    "operators.*": {"kernels", "sampling", "operators.base"},
+    "__init__": {"*"},
+}
+# Heavy packages live in one file each.
+HOMES = {
+    "numba": {"operators._gaussian_tiles"},
+    "llvmlite": {"operators._gaussian_tiles"},
+    "finufft": {"operators.fourier"},
+    "torch": {"operators.gpu"},
+    "triton": {"operators.gpu"},
+    "dask": {"operators.distributed"},
+    "distributed": {"operators.distributed"},
+}
+
+
+def imports_of(module: str) -> set[str]:
+    path = SOURCE.joinpath(*module.split(".")).with_suffix(".py")
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{module} imports relatively"
+            names = {f"{node.module}.{alias.name}" for alias in node.names}
+            is_package = node.module == "softkern"
+            found |= names if is_package else {str(node.module)}
+    return found
+
+
+def allowed_for(module: str) -> set[str]:
+    if module in ALLOWED:
+        return ALLOWED[module]
+    folder = module.rsplit(".", 1)[0] + ".*"
+    assert folder in ALLOWED, f"{module} has no place in the layers; give it one"
+    return ALLOWED[folder]
+
+
+def matches(name: str, pattern: str) -> bool:
+    return (
+        pattern == "*"
+        or name == pattern
+        or (pattern.endswith(".*") and name.startswith(pattern[:-1]))
+    )
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_layers(module):
+    # a private helper of an operator belongs to that operator alone
+    own = {"operators.tiled": {"operators._gaussian_tiles"}}.get(module, set())
+    for name in imports_of(module):
+        if not name.startswith("softkern."):
+            continue
+        name = name.removeprefix("softkern.")
+        permitted = allowed_for(module) | own
+        assert any(matches(name, pattern) for pattern in permitted), f"{module} imports {name}"
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_heavy_packages_have_one_home(module):
+    for name in imports_of(module):
+        package = name.split(".")[0]
+        assert module in HOMES.get(package, {module}), f"{module} imports {package}"
+
+
+def test_import_is_light():
+    code = (
+        "import sys, sklearn.metrics.pairwise, sklearn.neighbors; before = set(sys.modules); "
+        "import softkern; added = {name.split('.')[0] for name in set(sys.modules) - before}; "
+        "print(sorted(added & {'numba', 'finufft', 'matplotlib', 'pandas', 'torch', 'dask', "
+        "'rich', 'typer', 'skops'}))"
+    )
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert loaded.stdout.strip() == "[]"
+
+
+def test_public_names_exist():
+    for name in softkern.__all__:
+        assert hasattr(softkern, name)
