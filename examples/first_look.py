@@ -36,17 +36,16 @@ def main(folder: Path) -> None:
 
     chosen = plan(X)
     operator = chosen.build(X)
-    weights = np.full(len(X), 1 / len(X))
-    log_density = operator.log_product(weights)
-    least = np.argsort(log_density)[:40]
+    neighbours = operator.degree() - 1  # how much of other points a point has around it
+    least = np.argsort(neighbours)[:40]
 
     side = [np.linspace(X[:, k].min() - 0.5, X[:, k].max() + 0.5, 200) for k in range(2)]
     grid = np.stack(np.meshgrid(*side), axis=-1)
-    density = (operator.cross(grid.reshape(-1, 2)) @ weights).reshape(200, 200)
+    density = (operator.cross(grid.reshape(-1, 2)) @ np.ones(len(X))).reshape(200, 200)
 
     figure, axes = plt.subplots(figsize=(8, 5.4), layout="constrained")
-    levels = np.quantile(density, [0.5, 0.6, 0.7, 0.8, 0.9, 0.97])
-    axes.contourf(*side, density, levels=[*levels, density.max()], cmap="Blues", alpha=0.75)
+    levels = [1, 5, 20, 40, 80, 160]  # neighbours
+    axes.contourf(*side, density, levels=levels, cmap="Blues", extend="max", alpha=0.8)
     axes.scatter(*X.T, s=4, color="0.35", linewidths=0, label="3,000 points")
     axes.scatter(
         *X[least].T, s=42, facecolors="none", edgecolors="#d55e00", label="the 40 least typical"
@@ -56,11 +55,10 @@ def main(folder: Path) -> None:
     axes.legend(loc="upper right", frameon=False)
     figure.savefig(folder / "first_look.png", dpi=120)
 
-    rows = [f"{'rank':>4}  {'row':>5}  {'x':>7}  {'y':>7}  log density"]
+    rows = [f"{'rank':>4}  {'row':>5}  {'x':>7}  {'y':>7}  neighbours"]
     for rank, row in enumerate(least[:15], start=1):
-        rows.append(
-            f"{rank:>4}  {row:>5}  {X[row, 0]:>7.2f}  {X[row, 1]:>7.2f}  {log_density[row]:.2f}"
-        )
+        x, y = X[row]
+        rows.append(f"{rank:>4}  {row:>5}  {x:>7.2f}  {y:>7.2f}  {neighbours[row]:.2g}")
     report = f"{chosen}\n\nThe least typical points\n" + "\n".join(rows) + "\n"
     (folder / "first_look.txt").write_text(report, encoding="utf-8")
     print(report)

@@ -151,7 +151,7 @@ class Gaussian(_Radial):
     >>> Gaussian(5.0).block(X, X).round(4)
     array([[1.    , 0.6065],
            [0.6065, 1.    ]])
-    >>> Gaussian([3.0, 4.0]).block(X, X)[0, 1] == np.exp(-1)
+    >>> bool(np.isclose(Gaussian([3.0, 4.0]).block(X, X)[0, 1], np.exp(-1)))
     True
     """
 
@@ -170,7 +170,7 @@ class Gaussian(_Radial):
 
 @dataclass(frozen=True, init=False)
 class Laplacian(_Radial):
-    """exp(−Σ |x_j − y_j| / b_j), b the bandwidth in the data's units.
+    """``exp(−Σ |x_j − y_j| / b_j)``, b the bandwidth in the data's units.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ class Laplacian(_Radial):
         return np.asarray(values).astype(X.dtype, copy=False)
 
     def log_block(self, X: Any, Y: Any) -> Array:
-        """−Σ |x_j − y_j| / b_j, (n, m)."""
+        """``−Σ |x_j − y_j| / b_j``, (n, m)."""
         distances = manhattan_distances(*self._scaled_pair(X, Y))
         return np.asarray(-distances).astype(X.dtype, copy=False)
 

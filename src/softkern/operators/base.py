@@ -136,7 +136,7 @@ class KernelOperator(ABC):
 
     @property
     def error(self) -> float:
-        """Bound of |(self @ A) − K A| for every column, as a share of Σ |A| max K."""
+        """Bound of ``|(self @ A) − K A|`` for every column, as a share of ``Σ |A| max K``."""
         return float(16 * np.finfo(self.dtype).eps)
 
     # What follows

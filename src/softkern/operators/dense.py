@@ -112,7 +112,7 @@ class DenseOperator(KernelOperator):
 
     @property
     def error(self) -> float:
-        """Rounding of one sum over n terms, as a share of Σ |A| max K."""
+        """Rounding of one sum over n terms, as a share of ``Σ |A| max K``."""
         scale = 1.0 if self.kernel.is_shift_invariant else float(np.abs(self.gram).max())
         return super().error * scale
 

@@ -34,7 +34,7 @@ class FourierOperator(KernelOperator):
     kernel : softkern.kernels.Gaussian
     X : array of shape (n, d), d ≤ 3
     tolerance : float, default=None
-        Error of an entry of K @ A, as a share of the largest entry of K @ |A|. By default 1e-9
+        Error of an entry of K @ A, as a share of the largest entry of ``K @ |A|``. By default 1e-9
         for float64 and 1e-6 for float32.
 
     Attributes
@@ -143,7 +143,7 @@ class FourierOperator(KernelOperator):
 
     @property
     def error(self) -> float:
-        """The tolerance, as a share of Σ |A|; measured errors are smaller (see `tolerance`)."""
+        """The tolerance, as a share of ``Σ |A|``; measured errors are smaller (see `tolerance`)."""
         return self.tolerance + super().error
 
     def _doubtful(self, product: Array, A: Array) -> Array:

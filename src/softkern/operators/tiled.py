@@ -93,7 +93,7 @@ class TiledOperator(KernelOperator):
 
     @property
     def error(self) -> float:
-        """Rounding of the exponential and the sum, as a share of Σ |A| max K."""
+        """Rounding of the exponential and the sum, as a share of ``Σ |A| max K``."""
         scale = 1.0 if self.kernel.is_shift_invariant else float(np.abs(self.diag()).max())
         return super().error * scale
 
