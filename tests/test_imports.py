@@ -15,14 +15,26 @@ MODULES = sorted(
 )
 
 # What each module, or each module of a folder, may import of softkern itself.
+LOOP = {"operators.base", "alternate", "centres", "memberships", "tree"}
 ALLOWED = {
     "sampling": set(),
     "bandwidths": {"sampling"},
     "kernels": {"bandwidths"},
-    "operators.base": {"kernels"},
+    "operators._tail": set(),
+    "operators.base": {"kernels", "operators._tail"},
     "operators.plan": {"kernels", "sampling", "operators.*"},
     "operators.__init__": {"operators.*"},
     "operators.*": {"kernels", "sampling", "operators.base"},
+    # the mathematics knows operators, never the data, kernels or estimators
+    "memberships": set(),
+    "centres": set(),
+    "tree": set(),
+    "alternate": {"operators.base"},
+    "models.*": {"kernels", "sampling", "bandwidths", "operators.*", "models.*", *LOOP},
+    # what is built on fitted models knows their public attributes only
+    "datasets": set(),
+    "selection": set(),
+    "display": {"tree"},
     "__init__": {"*"},
 }
 # Heavy packages live in one file each.

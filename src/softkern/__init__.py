@@ -6,8 +6,16 @@ learns from one product, ``K @ A``. `softkern.kernels` says what similarity mean
 """
 
 from softkern import kernels, operators
+from softkern.models import CollapseWarning, OneClassPCM, PossibilisticCMeans
 from softkern.operators.plan import plan
 
 __version__ = "0.1.0"
 
-__all__ = ["kernels", "operators", "plan"]
+__all__ = [
+    "CollapseWarning",
+    "OneClassPCM",
+    "PossibilisticCMeans",
+    "kernels",
+    "operators",
+    "plan",
+]

@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
+from scipy.spatial import cKDTree
 from scipy.special import logsumexp
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.neighbors import NearestNeighbors
@@ -28,9 +29,11 @@ PAIR_SAMPLE = 1000  # rows whose pairwise distances are all looked at
 QUERY_SAMPLE = 1000  # rows whose neighbours are sought
 SPREAD_SAMPLE = 20_000  # rows that give a column's quantiles
 KNN_NEIGHBOUR = 10
+TREE_COLUMNS = 8  # beyond these, a tree of neighbours is no quicker than all pairs
 REFERENCE_SAMPLE = 20_000  # rows among which far neighbours are sought
 AUTO_NEIGHBOUR = 5  # at least; else the square root of n, so that a point's view grows with n
 AUTO_FACTOR = 0.5
+TREE_FACTOR = 1 / 4  # of n^(4/(d+4)), the neighbours of a density estimate's rate
 AUTO_CLIP = 0.9  # quantile at which distances are cut off: far points must not widen the view
 # A column whose quantile range is below this share of its standard deviation holds one value
 # for most rows; the range says nothing of the others.
@@ -53,18 +56,25 @@ def select_bandwidth(
     Parameters
     ----------
     X : array or CSR matrix of shape (n, d)
-    rule : {"auto", "knn", "median", "scott", "loo"}, default="auto"
+    rule : {"auto", "knn", "median", "scott", "loo", "tree"}, default="auto"
         - ``"auto"``: each column's robust spread times one common factor, half the mean distance
           to the √n-th distinct neighbour in the columns so scaled, distances cut off at their
           90 % quantile. No column's unit and no heavy tail decides the result, and the number of
           points that a point sees grows with n, as a density estimate needs. One number per
           column.
+        - ``"global"``: each column's robust spread times the median distance between distinct
+          points in the columns so scaled: as wide as the data, for models of a few centres. One
+          number per column.
         - ``"knn"``: median distance to the 10th distinct neighbour.
         - ``"median"``: median distance between distinct points.
         - ``"scott"``: each column's standard deviation times n^(−1/(d+4)), n the number of
           distinct points. One number per column.
         - ``"loo"``: the bandwidth whose leave-one-out likelihood is highest, found on a sample
           and carried to n points by the rate n^(−1/(d+4)).
+        - ``"tree"``: each column's robust spread times one common factor, the median distance to
+          the n^(4/(d+4))/4-th distinct neighbour (at least the 5th) in the columns so scaled,
+          over √(d+2), at which a Gaussian spreads as a ball of that radius does. Narrower than
+          "auto": it shows peaks, for `AlphaCutClustering`. One number per column.
     sample_weight : array of shape (n,), default=None
         A weight of two counts a row twice.
     random_state : int, RandomState or None, default=0
@@ -91,7 +101,14 @@ def select_bandwidth(
             f"bandwidth={rule!r} needs at least two different points, and the data hold "
             f"{index.size} (n_samples = {X.shape[0]}); give bandwidth=<a number>."
         )
-    return RULES[rule](_rows(X, index), weight, random_state)
+    bandwidth = RULES[rule](_rows(X, index), weight, random_state)
+    if not (np.isfinite(bandwidth).all() and np.all(np.asarray(bandwidth) > 0)):
+        raise ValueError(
+            f"bandwidth={rule!r} came out as {bandwidth}: the data's values are too near to each "
+            "other, or too large, for their distances to be told. Give bandwidth=<a number>, or "
+            "rescale the columns."
+        )
+    return bandwidth
 
 
 def robust_spread(
@@ -127,12 +144,22 @@ def _column_spread(columns: NDArray[Any], weight: NDArray[Any]) -> NDArray[np.fl
 
 def _auto(X: Any, weight: NDArray[Any], random_state: Any) -> Bandwidth:
     spread = robust_spread(X, weight, random_state)
-    scaled = X @ sp.diags_array(1.0 / spread) if sp.issparse(X) else X / spread
+    scaled = _divided(X, spread)
     neighbour = max(AUTO_NEIGHBOUR, round(np.sqrt(X.shape[0])))
     distance, query_weight = _neighbour_distances(scaled, weight, neighbour, random_state)
     high = _weighted_quantiles(distance[:, None], query_weight, (AUTO_CLIP,))[0, 0]
     mean = np.average(np.minimum(distance, high), weights=query_weight)
     return np.asarray(AUTO_FACTOR * float(mean) * spread)
+
+
+def _tree(X: Any, weight: NDArray[Any], random_state: Any) -> Bandwidth:
+    n, d = X.shape
+    spread = robust_spread(X, weight, random_state)
+    scaled = _divided(X, spread)
+    neighbour = max(AUTO_NEIGHBOUR, round(TREE_FACTOR * n ** (4 / (d + 4))))
+    distance, query_weight = _neighbour_distances(scaled, weight, neighbour, random_state)
+    median = float(_weighted_quantiles(distance[:, None], query_weight, (0.5,))[0, 0])
+    return np.asarray(median / np.sqrt(d + 2) * spread)
 
 
 def _knn(X: Any, weight: NDArray[Any], random_state: Any) -> Bandwidth:
@@ -153,10 +180,20 @@ def _neighbour_distances(
     reference, _ = priority_sample(X, size, None, random_state)
     k = min(max(1, round(neighbour * reference.size / n)), reference.size - 1)
     X = _centred(X)
-    search = NearestNeighbors(n_neighbors=k + 1, algorithm="brute").fit(X[reference])
-    distance, index = search.kneighbors(X[queries])
+    distance, index = _nearest(X[reference], X[queries], k + 1)
     is_itself = reference[index[:, 0]] == queries
     return np.where(is_itself, distance[:, k], distance[:, k - 1]), query_weight
+
+
+def _nearest(points: Any, queries: Any, k: int) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Distances and numbers of the k nearest points of every query, (m, k)."""
+    if not sp.issparse(points) and points.shape[1] <= TREE_COLUMNS:
+        # single-threaded: a thousand queries do not repay the threads of the brute search
+        distance, index = cKDTree(points).query(queries, np.arange(1, k + 1))
+        return distance, index
+    search = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(points)
+    distance, index = search.kneighbors(queries)
+    return distance, index
 
 
 def _median(X: Any, weight: NDArray[Any], random_state: Any) -> Bandwidth:
@@ -164,6 +201,12 @@ def _median(X: Any, weight: NDArray[Any], random_state: Any) -> Bandwidth:
     i, j = np.triu_indices(index.size, 1)
     distance = euclidean_distances(_centred(_rows(X, index)))[i, j]
     return float(_weighted_quantiles(distance[:, None], weight[i] * weight[j], (0.5,))[0, 0])
+
+
+def _global(X: Any, weight: NDArray[Any], random_state: Any) -> Bandwidth:
+    spread = robust_spread(X, weight, random_state)
+    scaled = _divided(X, spread)
+    return np.asarray(_median(scaled, weight, random_state) * spread)
 
 
 def _scott(X: Any, weight: NDArray[Any], random_state: Any) -> Bandwidth:
@@ -175,7 +218,12 @@ def _scott(X: Any, weight: NDArray[Any], random_state: Any) -> Bandwidth:
         deviation = np.sqrt(np.maximum(weight @ sample.power(2) / weight.sum() - mean**2, 0))
     else:
         deviation = _standard_deviation(np.asarray(sample, dtype=np.float64), weight)
-    deviation = np.where(deviation > 0, deviation, 1.0)
+    magnitude = (
+        np.asarray(abs(sample).max(axis=0).todense()).ravel()
+        if sp.issparse(sample)
+        else np.abs(sample).max(axis=0)
+    )
+    deviation = np.where(deviation > NOISE * magnitude, deviation, 1.0)
     return np.asarray(deviation * n ** (-1.0 / (d + 4)))
 
 
@@ -193,6 +241,8 @@ def _loo(X: Any, weight: NDArray[Any], random_state: Any) -> Bandwidth:
 
     nearest = np.sqrt(squared.min(axis=1))
     farthest = np.sqrt(squared[np.isfinite(squared)].max())
+    if not (nearest > 0).any():
+        return float("nan")
     bounds = (np.log(nearest[nearest > 0].min() / 10), np.log(farthest))
     best = minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 1e-4})
     return float(np.exp(best.x) * (index.size / n) ** (1.0 / (d + 4)))
@@ -200,11 +250,17 @@ def _loo(X: Any, weight: NDArray[Any], random_state: Any) -> Bandwidth:
 
 RULES: dict[str, Callable[[Any, NDArray[Any], Any], Bandwidth]] = {
     "auto": _auto,
+    "global": _global,
     "knn": _knn,
     "loo": _loo,
     "median": _median,
     "scott": _scott,
+    "tree": _tree,
 }
+
+
+def _divided(X: Any, spread: NDArray[Any]) -> Any:
+    return X @ sp.diags_array(1.0 / spread) if sp.issparse(X) else X / spread
 
 
 def _rows(X: Any, index: NDArray[np.intp]) -> Any:

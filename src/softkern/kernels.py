@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
+from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import (
     euclidean_distances,
     kernel_metrics,
@@ -24,7 +25,6 @@ from sklearn.metrics.pairwise import (
     linear_kernel,
     manhattan_distances,
     pairwise_kernels,
-    rbf_kernel,
 )
 from sklearn.preprocessing import normalize
 
@@ -45,6 +45,8 @@ __all__ = [
 ]
 
 Array = NDArray[Any]
+
+DIFFERENCE_COLUMNS = 16  # up to these, distances are taken by differences and lose no digits
 
 
 class Kernel(ABC):
@@ -68,11 +70,11 @@ class Kernel(ABC):
     def diag(self, X: Any) -> Array:
         """Kernel values (n,) of every row with itself."""
         if self.is_shift_invariant:
-            return np.full(X.shape[0], self.block(X[:1], X[:1])[0, 0], dtype=X.dtype)
+            return np.full(X.shape[0], self.block(X[:1], X[:1])[0, 0])
         rows = 64  # small squares along the diagonal: 64 n values, never n × n
         starts = range(0, X.shape[0], rows)
         parts = [self.block(X[i : i + rows], X[i : i + rows]).diagonal() for i in starts]
-        return np.concatenate(parts).astype(X.dtype, copy=False)
+        return _as_float(np.concatenate(parts), X)
 
     def log_block(self, X: Any, Y: Any) -> Array:
         """Logarithm of `block`; kernels that underflow far away give it without underflow."""
@@ -120,19 +122,11 @@ class _Radial(Kernel):
             )
 
     def scaled(self, X: Any) -> Any:
-        """X with every column divided by its bandwidth, in X's dtype."""
+        """X with every column divided by its bandwidth, in float64."""
         if sp.issparse(X):
             scale = np.broadcast_to(1.0 / np.asarray(self.bandwidth), (X.shape[1],))
-            return (X @ sp.diags_array(scale)).astype(X.dtype)
-        return X / np.asarray(self.bandwidth, dtype=X.dtype)
-
-    def _scaled_pair(self, X: Any, Y: Any) -> tuple[Any, Any]:
-        self.check(X)
-        if sp.issparse(X) or sp.issparse(Y):
-            return self.scaled(X), self.scaled(Y)
-        # A common offset cancels in x − y, but costs digits when distances are taken by products.
-        offset = Y.mean(axis=0)
-        return self.scaled(X - offset), self.scaled(Y - offset)
+            return X.astype(np.float64) @ sp.diags_array(scale)
+        return np.asarray(X, dtype=np.float64) / np.asarray(self.bandwidth)
 
 
 @dataclass(frozen=True, init=False)
@@ -157,11 +151,23 @@ class Gaussian(_Radial):
 
     def block(self, X: Any, Y: Any) -> Array:
         """Kernel values (n, m)."""
-        return np.asarray(rbf_kernel(*self._scaled_pair(X, Y), gamma=0.5))
+        return _as_float(np.exp(-0.5 * self._squared(X, Y)), X)
 
     def log_block(self, X: Any, Y: Any) -> Array:
         """−‖x − y‖² / 2σ², (n, m)."""
-        return np.asarray(-0.5 * euclidean_distances(*self._scaled_pair(X, Y), squared=True))
+        return _as_float(-0.5 * self._squared(X, Y), X)
+
+    def _squared(self, X: Any, Y: Any) -> Array:
+        """Squared distances in bandwidths, (n, m), float64."""
+        self.check(X)
+        X, Y = self.scaled(X), self.scaled(Y)
+        if sp.issparse(X) or sp.issparse(Y):
+            return np.asarray(euclidean_distances(X, Y, squared=True))
+        if X.shape[1] <= DIFFERENCE_COLUMNS:
+            return np.asarray(cdist(X, Y, "sqeuclidean"))
+        # Products are quicker than differences, but an offset that cancels costs them digits.
+        offset = np.median(Y, axis=0)
+        return np.asarray(euclidean_distances(X - offset, Y - offset, squared=True))
 
     def spectrum(self, frequency: Array) -> Array:
         """Fourier transform at angular frequencies of one scaled column, √(2π) exp(−ω²/2)."""
@@ -185,13 +191,12 @@ class Laplacian(_Radial):
 
     def block(self, X: Any, Y: Any) -> Array:
         """Kernel values (n, m)."""
-        values = laplacian_kernel(*self._scaled_pair(X, Y), gamma=1.0)
-        return np.asarray(values).astype(X.dtype, copy=False)
+        self.check(X)
+        return _as_float(laplacian_kernel(self.scaled(X), self.scaled(Y), gamma=1.0), X)
 
     def log_block(self, X: Any, Y: Any) -> Array:
         """``−Σ |x_j − y_j| / b_j``, (n, m)."""
-        distances = manhattan_distances(*self._scaled_pair(X, Y))
-        return np.asarray(-distances).astype(X.dtype, copy=False)
+        return _as_float(-manhattan_distances(self.scaled(X), self.scaled(Y)), X)
 
 
 @dataclass(frozen=True)
@@ -304,6 +309,7 @@ class PairwiseKernel(Kernel):
     params: dict[str, Any] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "params", dict(self.params))
         if self.name not in kernel_metrics():
             raise ValueError(
                 f"kernel={self.name!r} is unknown; scikit-learn has {sorted(kernel_metrics())}."
@@ -316,8 +322,7 @@ class PairwiseKernel(Kernel):
 
     def block(self, X: Any, Y: Any) -> Array:
         """Kernel values (n, m)."""
-        values = pairwise_kernels(X, Y, metric=self.name, **self.params)
-        return np.asarray(values).astype(X.dtype, copy=False)
+        return _as_float(pairwise_kernels(X, Y, metric=self.name, **self.params), X)
 
     def features(self, X: Any) -> Any | None:
         """Rows of unit length for the cosine, X for the linear kernel."""
@@ -345,6 +350,9 @@ class CallableKernel(Kernel):
     function: Callable[..., Any]
     params: dict[str, Any] = field(default_factory=dict, hash=False)
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "params", dict(self.params))
+
     @property
     def is_positive_semidefinite(self) -> None:
         """None: nobody knows."""
@@ -360,7 +368,7 @@ class CallableKernel(Kernel):
             )
         if values.dtype.kind not in "biuf" or not np.isfinite(values).all():
             raise ValueError("the kernel function returned values that are not finite numbers.")
-        return values.astype(X.dtype, copy=False)
+        return _as_float(values, X)
 
     def check(self, X: Any) -> None:
         """Raise a ValueError where the function is not symmetric on a few rows of X."""
@@ -392,6 +400,12 @@ class Precomputed(Kernel):
             "a precomputed kernel has no values beyond the matrix given; use engine='dense', or "
             "give the data and a kernel instead of the matrix."
         )
+
+
+def _as_float(values: Any, X: Any) -> Array:
+    """Kernel values in the dtype of the data, where that is a floating one."""
+    dtype = X.dtype if np.issubdtype(X.dtype, np.floating) else np.dtype(np.float64)
+    return np.asarray(values).astype(dtype, copy=False)
 
 
 def _squared_norms(X: Any) -> Array:
@@ -474,7 +488,7 @@ def _bandwidth_value(bandwidth: Any, X: Any, sample_weight: Any, random_state: A
 
 
 def _from_gamma(kernel: str, gamma: float, bandwidth: Any) -> float:
-    if not (isinstance(bandwidth, str) and bandwidth == "auto"):
+    if not isinstance(bandwidth, str):
         raise ValueError(f"give bandwidth={bandwidth!r} or gamma={gamma!r}, not both.")
     if not gamma > 0:
         raise ValueError(f"gamma must be positive, got {gamma!r}.")

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-__all__ = ["check_weights", "distinct_rows", "priority_sample", "row_uniforms"]
+__all__ = ["canonical_rows", "check_weights", "distinct_rows", "priority_sample", "row_uniforms"]
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 
@@ -75,6 +75,18 @@ def row_uniforms(X: Any, seed: int = 0) -> NDArray[np.float64]:
     """
     keys = _mix(_row_keys(_without_units(X)) + _steps(seed))
     return ((keys >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+
+
+def canonical_rows(
+    X: Any, sample_weight: Any = None
+) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Distinct rows in a pseudo-random order that their values decide, and their weights.
+
+    Whoever draws from cumulated weights in this order draws the same rows for any row order.
+    """
+    index, weight = distinct_rows(X, sample_weight)
+    order = np.argsort(row_uniforms(X[index]))
+    return index[order], weight[order]
 
 
 def priority_sample(

@@ -18,6 +18,7 @@ class OperatorContract:
 
     dims = (1, 2, 3, 5, 17)
     n = 700
+    far = 3e4
     kernel = Gaussian(0.8)
 
     def make(self, kernel, X):
@@ -175,6 +176,47 @@ class OperatorContract:
         assert near == pytest.approx(np.log(product), abs=1e-3)
         with pytest.raises(ValueError, match="A ≥ 0"):
             operator.log_product(-A)
+
+    def test_logarithm_of_a_column_of_zeros(self, dtype):
+        operator = self.make(self.kernel, self.data(2, dtype))
+        logs = operator.log_product(np.c_[np.ones(self.n), np.zeros(self.n)])
+        assert np.isfinite(logs[:, 0]).all()
+        assert np.isneginf(logs[:, 1]).all()
+
+    def test_a_point_does_not_vouch_for_itself(self, dtype):
+        X = self.data(2, dtype)
+        X[0], X[1] = [40, 5], [70, 5]  # isolated: what is left of them is far away
+        operator = self.make(self.kernel, X)
+        a = np.random.default_rng(1).uniform(0.5, 1, self.n).astype(dtype)
+        kept = np.where(np.arange(self.n) % 3 == 0, 0.25 * a, 0)
+        kept[:2] = 0
+        logs = operator.log_product_of_others(a, a - kept)
+        block = self.kernel.log_block(X.astype(float), X.astype(float)) + np.log(a.astype(float))
+        with np.errstate(divide="ignore"):
+            np.fill_diagonal(block, np.log(kept.astype(float)))
+        top = block.max(axis=1)
+        exact = top + np.log(np.exp(block - top[:, None]).sum(axis=1))
+        assert logs == pytest.approx(exact, rel=1e-3, abs=2e-2)
+        assert logs[1] < logs[0] < logs[2:].min()
+
+    def test_far_points_and_far_groups_do_no_harm(self, dtype):
+        X = self.data(2, dtype)
+        X[: self.n // 2] += 200  # a second group, 250 bandwidths away
+        X[0] = self.far
+        operator = self.make(self.kernel, X)
+        A = np.random.default_rng(2).uniform(size=(self.n, 2)).astype(dtype)
+        assert np.all(np.abs(operator @ A - self.exact(X, X, A)) <= self.allowed(operator, A))
+
+    def test_any_layout_of_the_data(self, dtype):
+        X = self.data(2, dtype)
+        a = np.ones(self.n)
+        expected = self.make(self.kernel, X) @ a
+        for layout in (np.asfortranarray(X), np.repeat(X, 2, axis=0)[::2]):
+            layout.flags.writeable = False
+            assert np.array_equal(self.make(self.kernel, layout) @ a, expected)
+        assert self.make(self.kernel, X.tolist()) @ a == pytest.approx(expected, rel=1e-3)
+        whole = self.make(self.kernel, np.arange(20).reshape(10, 2))
+        assert whole.dtype == np.float64
 
     def test_bandwidth_per_column(self, dtype):
         X = self.data(3, dtype)

@@ -252,23 +252,24 @@ def _squared_gap(low, high, other_low, other_high):
 
 
 @njit(nogil=True, cache=True)
-def gaussian_rows(Q, Y, low, high, A, out):
+def gaussian_rows(Q, Y, centre, low, high, A, out):
     """Rows of 2^(−‖q − y‖²) @ A.
 
     Parameters
     ----------
-    Q : array of shape (m, d), m a multiple of 4, d two or a multiple of 4
-    Y : array of shape (tiles, d, 512)
-    low, high : arrays of shape (tiles, d)
-        Bounding box of every tile.
+    Q : float64 array of shape (m, d), m a multiple of 4, d two or a multiple of 4
+    Y : array of shape (tiles, d, 512), every tile around its own centre
+    centre, low, high : float64 arrays of shape (tiles, d)
+        Centre and bounding box of every tile.
     A : array of shape (tiles, c, 512), c one or a multiple of 4, zero where Y is padding
     out : float64 array of shape (m, c), overwritten
     """
     tiles, d, _ = Y.shape
     c = A.shape[1]
     E = np.empty((4, TILE), Y.dtype)
-    block_low = np.empty(d, Y.dtype)
-    block_high = np.empty(d, Y.dtype)
+    q = np.empty((ROW_BLOCK, d), Y.dtype)
+    block_low = np.empty(d)
+    block_high = np.empty(d)
     out[:] = 0
     for start in range(0, Q.shape[0], ROW_BLOCK):
         stop = min(Q.shape[0], start + ROW_BLOCK)
@@ -280,16 +281,28 @@ def gaussian_rows(Q, Y, low, high, A, out):
                 continue
             y = Y[t]
             a = A[t]
-            for r in range(start, stop, 4):
-                q = Q[r : r + 4]
-                o = out[r : r + 4]
+            for r in range(start, stop):
+                for k in range(d):
+                    q[r - start, k] = Q[r, k] - centre[t, k]
+            for r in range(0, stop - start, 4):
+                four = q[r : r + 4]
+                o = out[start + r : start + r + 4]
                 if d == 2:
-                    _two_columns(E[0], E[1], E[2], E[3], y[0], y[1], q)
+                    _two_columns(E[0], E[1], E[2], E[3], y[0], y[1], four)
                 else:
                     E[:] = 0
                     for k in range(0, d, 4):
                         _add_four_columns(
-                            E[0], E[1], E[2], E[3], y[k], y[k + 1], y[k + 2], y[k + 3], q, k
+                            E[0],
+                            E[1],
+                            E[2],
+                            E[3],
+                            y[k],
+                            y[k + 1],
+                            y[k + 2],
+                            y[k + 3],
+                            four,
+                            k,
                         )
                 if c == 1:
                     _sum_one_column(E[0], E[1], E[2], E[3], a[0], o)

@@ -19,18 +19,26 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
-from scipy.spatial import cKDTree
 from scipy.special import logsumexp
 from sklearn.utils import check_array
 
 from softkern.kernels import Gaussian, Kernel
+from softkern.operators._tail import near_logs
 
-__all__ = ["Cost", "CrossOperator", "KernelOperator", "Workload", "blocked_product", "row_blocks"]
+__all__ = [
+    "Cost",
+    "CrossOperator",
+    "Geometry",
+    "KernelOperator",
+    "Workload",
+    "blocked_product",
+    "row_blocks",
+]
 
 Array = NDArray[Any]
 
 TREE_COLUMNS = 8  # beyond these, a tree of neighbours is no quicker than all pairs
-TAIL_ACCURACY = 1e-6  # of log_product far away, in the logarithm
+LOST_DIGITS = 10.0  # a difference this many times √eps of its terms is computed anew
 BLOCK_BYTES = 32 * 2**20  # kernel values held at once by whoever works in blocks
 
 
@@ -45,7 +53,7 @@ class Workload:
     dtype: Any = np.float64
     extent: tuple[float, ...] | None = None  # of the data in bandwidths, per column, where known
     sample: Array | None = field(default=None, compare=False)  # of the data in bandwidths, (m, d)
-    is_sparse: bool = False
+    nonzeros: int | None = None  # of sparse data
     iterations: int = 1
     threads: int = 1
 
@@ -53,12 +61,32 @@ class Workload:
     def of(cls, X: Any, kernel: Kernel) -> Workload:
         """One product with the data at hand."""
         n, d = X.shape
-        return cls(n, d, kernel, dtype=X.dtype, is_sparse=bool(sp.issparse(X)))
+        nonzeros = int(X.nnz) if sp.issparse(X) else None
+        return cls(n, d, kernel, dtype=X.dtype, nonzeros=nonzeros)
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the data are a sparse matrix."""
+        return self.nonzeros is not None
+
+    @property
+    def values(self) -> int:
+        """Numbers that the data hold."""
+        return self.n * self.d if self.nonzeros is None else 2 * self.nonzeros
 
     @property
     def itemsize(self) -> int:
         """Bytes of one number."""
         return int(np.dtype(self.dtype).itemsize)
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """How support points lie to centres: what one product tells."""
+
+    product: Array  # K @ A, (n, c)
+    norms: Array  # squared lengths of the centres, (c,)
+    distances: Array  # squared distances to them, (n, c)
 
 
 @dataclass(frozen=True)
@@ -136,8 +164,16 @@ class KernelOperator(ABC):
 
     @property
     def error(self) -> float:
-        """Bound of ``|(self @ A) − K A|`` for every column, as a share of ``Σ |A| max K``."""
-        return float(16 * np.finfo(self.dtype).eps)
+        """Bound of ``|(self @ A) − K A|`` for every column, as a share of ``Σ |A|``."""
+        return float(16 * np.finfo(self.dtype).eps) * self._largest_value()
+
+    def _largest_value(self) -> float:
+        """Largest kernel value: on the diagonal of a semidefinite kernel, else from some rows."""
+        if self.kernel.is_shift_invariant:
+            return 1.0
+        if self.kernel.is_positive_semidefinite:
+            return float(np.abs(self.diag()).max())
+        return 4 * float(np.abs(self.kernel.block(self.X[:64], self.X)).max())
 
     # What follows
 
@@ -185,24 +221,68 @@ class KernelOperator(ABC):
         """Squared length of every centre, colsum(A ∘ K A), (c,)."""
         columns, _ = self._check_columns(A)
         product = self._product(columns) if product is None else product
-        return np.asarray(np.einsum("ij,ij->j", columns, product.reshape(columns.shape)))
+        product = product.reshape(columns.shape)
+        norms = np.einsum("ij,ij->j", columns, product, dtype=np.float64)  # n terms want digits
+        return np.asarray(norms, dtype=self.dtype)
 
     def squared_distances(self, A: Any) -> Array:
         """Squared distance in feature space of every support point to every centre, (n, c)."""
-        columns, is_vector = self._check_columns(A)
-        product = self._product(columns)
-        distances = self._distances(self.diag(), product, self.squared_norms(columns, product))
+        _, is_vector = self._check_columns(A)
+        distances = self.geometry(A).distances
         return distances[:, 0] if is_vector else distances
 
-    def log_product(self, A: Any) -> Array:
+    def geometry(self, A: Any) -> Geometry:
+        """Similarities and distances of the support to centres A (n, c), and their norms."""
+        columns, _ = self._check_columns(A)
+        product = self._product(columns)
+        norms = self.squared_norms(columns, product)
+        return Geometry(product, norms, self._distances(self.diag(), product, norms))
+
+    def compressed(self, A: Any, nonnegative: bool = False) -> tuple[Any, Array]:
+        """Support points and coefficients that give the same centres: (X_s, A_s).
+
+        New points need no more than these. Rows without weight are left out. With `nonnegative`,
+        the coefficients of an A ≥ 0 are not negative either: a density stays one.
+        """
+        columns, _ = self._check_columns(A)
+        used = np.flatnonzero(columns.any(axis=1))
+        if used.size in (0, self.shape[0]):
+            return self.X, columns
+        return self.X[used], columns[used]
+
+    def log_product(self, A: Any, product: Array | None = None) -> Array:
         """log(K @ A) for A ≥ 0, to relative accuracy however far a point is from the support.
 
         Entries that the product gives too coarsely, because they underflow or vanish in its
-        error, are evaluated again exactly, so that ranks far away follow distance.
+        error, are evaluated again exactly, so that ranks far away follow distance. (The nystroem
+        operator takes its approximation as it is, and evaluates again only what vanishes in it.)
+        The product is computed where it is not given.
         """
         columns, is_vector = self._check_columns(A)
-        logs = self._log_product(self.X, self._product(columns), columns)
+        product = self._product(columns) if product is None else product.reshape(columns.shape)
+        logs = self._log_product(self.X, product, columns)
         return logs[:, 0] if is_vector else logs
+
+    def log_product_of_others(self, a: Any, own: Any, product: Array | None = None) -> Array:
+        """Logarithm of Σ_r K(x_i, x_r) a_r, (n,), each row i without the part `own_i` of a_i.
+
+        With own = a a point does not vouch for itself, and isolated points keep their order,
+        which the sum with themselves would hide.
+        """
+        columns, _ = self._check_columns(a)
+        left = columns[:, 0] - np.asarray(own, dtype=self.dtype)
+        if (left < 0).any():
+            raise ValueError("own must not exceed a.")
+        product = (self._product(columns) if product is None else product).reshape(-1)
+        others = product - (columns[:, 0] - left) * self.diag()
+        lost = others <= LOST_DIGITS * np.sqrt(np.finfo(self.dtype).eps) * product
+        lost |= self._doubtful(others[:, None], columns)[:, 0]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs = np.log(others)
+        rows = np.flatnonzero(lost)
+        if rows.size:
+            logs[rows] = self._exact_logs(self.X[rows], columns[:, 0], rows, left[rows])
+        return np.asarray(logs)
 
     def aslinearoperator(self) -> LinearOperator:
         """The operator as scipy.sparse.linalg knows it."""
@@ -219,8 +299,10 @@ class KernelOperator(ABC):
 
     def _check_columns(self, A: Any) -> tuple[Array, bool]:
         """A as a finite (n, c) array of this operator's dtype, and whether it was a vector."""
-        A = np.asarray(A)
+        A = A.toarray() if sp.issparse(A) else np.asarray(A)
         n = self.shape[0]
+        if A.dtype.kind not in "biuf":
+            raise ValueError(f"A must hold real numbers, got dtype {A.dtype}.")
         if A.ndim not in (1, 2) or A.shape[0] != n:
             raise ValueError(f"A has shape {A.shape}; it must be ({n},) or ({n}, c).")
         columns = np.ascontiguousarray(A.reshape(n, -1) if A.size else A.reshape(n, 0), self.dtype)
@@ -230,6 +312,8 @@ class KernelOperator(ABC):
 
     def _check_new(self, X_new: Any) -> Any:
         X_new = check_array(X_new, accept_sparse="csr", dtype=self.dtype)
+        if sp.issparse(X_new) and not sp.issparse(self.X):
+            X_new = X_new.toarray()
         if X_new.shape[1] != self.X.shape[1]:
             raise ValueError(
                 f"X_new has {X_new.shape[1]} columns, but the support has {self.X.shape[1]}."
@@ -253,31 +337,56 @@ class KernelOperator(ABC):
         doubtful = self._doubtful(product, A)
         with np.errstate(divide="ignore", invalid="ignore"):
             logs = np.log(product)
-        rows = np.flatnonzero(doubtful.any(axis=1))
-        if rows.size:
-            logs[rows] = self._exact_logs(queries[rows], A)
+        for c in range(A.shape[1]):
+            rows = np.flatnonzero(doubtful[:, c])
+            if not A[:, c].any():
+                logs[:, c] = -np.inf
+            elif rows.size:
+                logs[rows, c] = self._exact_logs(queries[rows], A[:, c])
         return np.asarray(logs)
 
-    def _exact_logs(self, queries: Any, A: Array) -> Array:
-        """Logarithm of Σ_r K(x, x_r) A_r without underflow, (m, c), for the queries given."""
+    def _exact_logs(
+        self, queries: Any, a: Array, own: Array | None = None, left: Array | None = None
+    ) -> Array:
+        """Logarithm of Σ_r K(x, x_r) a_r without underflow, (m,), for the queries given.
+
+        Where queries are support points, `own` are their numbers, and `left` what takes the place
+        of their own weights.
+        """
+        used = np.flatnonzero(a > 0)
         with np.errstate(divide="ignore"):
-            log_A = np.log(A.astype(np.float64))
-        out = np.empty((queries.shape[0], A.shape[1]), dtype=self.dtype)
-        if isinstance(self.kernel, Gaussian) and self.X.shape[1] <= TREE_COLUMNS:
-            points = self.kernel.scaled(np.asarray(self.X, dtype=np.float64))
-            for c in range(A.shape[1]):
-                support = np.isfinite(log_A[:, c])
-                out[:, c] = _near_logs(
-                    points[support],
-                    log_A[support, c],
-                    self.kernel.scaled(queries.astype(np.float64)),
-                )
-            return out
-        for rows in row_blocks(queries.shape[0], self.shape[0], 8):
-            log_block = self.kernel.log_block(queries[rows], self.X)
-            for c in range(A.shape[1]):
-                out[rows, c] = logsumexp(log_block + log_A[:, c], axis=1)
+            log_a = np.log(a[used].astype(np.float64))
+            log_left = None if left is None else np.log(left.astype(np.float64))
+        if own is not None:
+            place = np.searchsorted(used, own)
+            is_used = used[np.minimum(place, used.size - 1)] == own
+            own = np.where(is_used, place, -1)
+        if self._has_tree:
+            points, scaled = self._tree_points(used, queries)
+            return near_logs(points, log_a, scaled, own, log_left)
+        out = np.empty(queries.shape[0])
+        points = self.X[used]
+        for rows in row_blocks(queries.shape[0], used.size, 8):
+            terms = self.kernel.log_block(queries[rows], points).astype(np.float64)
+            own_terms = None
+            if own is not None and log_left is not None:
+                itself = np.flatnonzero(own[rows] >= 0)
+                own_terms = terms[itself, own[rows][itself]] + log_left[rows][itself]
+            terms += log_a
+            if own_terms is not None:
+                terms[itself, own[rows][itself]] = own_terms  # type: ignore[index]
+            out[rows] = logsumexp(terms, axis=1)
         return out
+
+    @property
+    def _has_tree(self) -> bool:
+        return isinstance(self.kernel, Gaussian) and self.X.shape[1] <= TREE_COLUMNS
+
+    def _tree_points(self, used: Array, queries: Any) -> tuple[Array, Array]:
+        """Support points in use and queries, in bandwidths."""
+        assert isinstance(self.kernel, Gaussian)
+        points = self.kernel.scaled(_dense(self.X[used]))
+        return points, self.kernel.scaled(_dense(queries))
 
 
 class CrossOperator:
@@ -332,24 +441,5 @@ def available_threads() -> int:
     return int(joblib.cpu_count())
 
 
-def _near_logs(points: Array, log_weights: Array, queries: Array) -> Array:
-    """Logarithm of Σ w exp(−r²/2) for every query, (m,), over the points that matter.
-
-    With the nearest at distance r, all n points beyond √(r² + 2 log(n/ε)) together add less than
-    ε of what the nearest adds, if weights are equal; their largest ratio is added to n.
-    """
-    tree = cKDTree(points)
-    nearest, _ = tree.query(queries, workers=-1)
-    slack = np.log(tree.n / TAIL_ACCURACY) + np.ptp(log_weights)
-    radius = np.sqrt(np.square(nearest) + 2 * slack) * (1 + 1e-12)
-    logs = np.empty(len(queries))
-    for rows in row_blocks(len(queries), 8 * 1024, 8):
-        near = tree.query_ball_point(queries[rows], radius[rows], workers=-1)
-        counts = np.array([len(neighbours) for neighbours in near])
-        support = np.concatenate(near).astype(np.intp)
-        query = np.repeat(np.arange(rows.start, rows.stop), counts)
-        squared = np.square(points[support] - queries[query]).sum(axis=1)
-        terms = log_weights[support] - 0.5 * (squared - np.square(nearest)[query])
-        starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
-        logs[rows] = np.log(np.add.reduceat(np.exp(terms - log_weights.max()), starts))
-    return np.asarray(logs + log_weights.max() - 0.5 * np.square(nearest))
+def _dense(X: Any) -> Array:
+    return np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)

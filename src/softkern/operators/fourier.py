@@ -10,6 +10,7 @@ their few near neighbours instead (`KernelOperator.log_product`). The one file t
 from __future__ import annotations
 
 import math
+import os
 from typing import Any, ClassVar
 
 import numpy as np
@@ -67,23 +68,28 @@ class FourierOperator(KernelOperator):
         self.modes, self._period = _grid(tuple(high - low), self.tolerance)
         if math.prod(self.modes) > MODES_LIMIT:
             raise ValueError(
-                f"the data are {_times(high - low)} bandwidths wide, which needs "
-                f"{math.prod(self.modes):.3g} Fourier modes, over the limit of {MODES_LIMIT:.3g}; "
-                "use engine='tiled', or a larger bandwidth."
+                f"the data are {_times(high - low)} bandwidths wide, which needs more Fourier "
+                f"modes than the limit of {MODES_LIMIT:.3g}; use engine='tiled', or a larger "
+                "bandwidth."
             )
-        self._plans: tuple[Any, Any] | None = None
+        self._plans: tuple[Any, Any, int] | None = None
+        self._process = os.getpid()
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_plans": None}  # they hold pointers, and are made anew
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._process = os.getpid()
+
     def _scaled(self, X: Array) -> Array:
         assert isinstance(self.kernel, Gaussian)
-        return np.asarray(self.kernel.scaled(X.astype(np.float64)))
+        return np.asarray(self.kernel.scaled(X))
 
     def _product(self, A: Array) -> Array:
-        if self._plans is None:
-            self._plans = self._plan(1, self.X), self._plan(2, self.X)
-        return self._convolve(*self._plans, A, self.shape[0])
+        if self._plans is None or self._plans[2] != os.getpid():
+            self._plans = self._plan(1, self.X), self._plan(2, self.X), os.getpid()
+        return self._convolve(*self._plans[:2], A, self.shape[0])
 
     def _cross_product(self, X_new: Array, A: Array) -> Array:
         # Beyond the reach of the data every entry is zero within the error, and the box ends.
@@ -104,7 +110,8 @@ class FourierOperator(KernelOperator):
             eps=self.tolerance,
             isign=-1 if transform == 1 else 1,
             dtype="complex128",
-            nthreads=available_threads(),
+            # threads of OpenMP do not survive a fork, and waiting for them would never end
+            nthreads=available_threads() if os.getpid() == self._process else 1,
         )
         angles = (self._scaled(points) - self._centre) * (2 * np.pi / self._period)
         plan.setpts(*(np.ascontiguousarray(column) for column in angles.T))
@@ -160,10 +167,7 @@ class FourierOperator(KernelOperator):
             return "it needs a dense array"
         modes, _ = _grid(_extent(work), _default_tolerance(work.dtype))
         if work.extent is not None and math.prod(modes) > MODES_LIMIT:
-            return (
-                f"the data are {_times(work.extent)} bandwidths wide: "
-                f"{math.prod(modes):.2g} Fourier modes"
-            )
+            return f"the data are {_times(work.extent)} bandwidths wide: too many Fourier modes"
         return None
 
     @classmethod
@@ -195,7 +199,8 @@ def _reach(tolerance: float) -> float:
 def _grid(extent: tuple[float, ...], tolerance: float) -> tuple[tuple[int, ...], Array]:
     """Modes and period per column: the data, and the reach of data and of queries around them."""
     reach = _reach(tolerance)
-    period = np.asarray(extent, dtype=np.float64) + 2 * reach
+    # beyond this width the modes are over any limit, and would be no whole numbers any more
+    period = np.minimum(np.asarray(extent, dtype=np.float64), 1e12) + 2 * reach
     return tuple(2 * math.ceil(reach * p / (2 * math.pi)) + 1 for p in period), period
 
 

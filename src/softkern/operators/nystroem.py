@@ -8,18 +8,17 @@ diagonal bounds the error of every entry.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
-from sklearn.exceptions import ConvergenceWarning
+from scipy.optimize import nnls
 from sklearn.utils import check_random_state
 
 from softkern.kernels import Kernel, Precomputed
 from softkern.operators.base import BLOCK_BYTES, Cost, KernelOperator, Workload, row_blocks
-from softkern.sampling import check_weights, distinct_rows, priority_sample, row_uniforms
+from softkern.sampling import canonical_rows, check_weights, priority_sample, row_uniforms
 
 __all__ = ["NystroemOperator"]
 
@@ -38,10 +37,10 @@ class NystroemOperator(KernelOperator):
         Positive semidefinite.
     X : array or CSR matrix of shape (n, d)
     rank : int or None, default=500
-        Landmarks at most; None takes as many as the tolerance asks for.
+        Landmarks at most; None takes as many as the tolerance asks for, up to n: memory is that
+        of n × rank numbers.
     tolerance : float, default=1e-6
-        Stop when the trace error is below this share of the trace. A warning says when the rank
-        did not suffice, if the rank is None or `warn` is set.
+        Stop when the trace error is below this share of the trace.
     landmarks : {"rpcholesky", "uniform"} or array of int, default="rpcholesky"
         How landmarks are chosen, or their row numbers.
     sample_weight : array of shape (n,), default=None
@@ -98,18 +97,13 @@ class NystroemOperator(KernelOperator):
         self.tolerance = float(tolerance)
         self._weight = check_weights(sample_weight, n)
         self._diag = super().diag().astype(np.float64)
+        if (self._diag < 0).any():
+            raise ValueError(f"{kernel!r} is not positive semidefinite: k(x, x) < 0 occurs.")
         self.residual = self._diag.copy()
         self._panels: list[Array] = []  # Fᵀ in pieces (t, n)
         self.landmarks = np.empty(0, dtype=np.intp)
         proposals = _Proposals(self, landmarks, check_random_state(random_state))
         self._factorise(proposals, n if rank is None else min(rank, n))
-        if rank is None and self.trace_error > self.tolerance:
-            warnings.warn(
-                f"the trace error is {self.trace_error:.2g} after {self.rank} landmarks, above "
-                f"tolerance={self.tolerance:.2g}; what is left is rounding.",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
 
     # The factor
 
@@ -117,7 +111,7 @@ class NystroemOperator(KernelOperator):
         floor = 100 * np.finfo(self.dtype).eps * float(self._diag.max(initial=0))
         while self.rank < rank and self.trace_error > self.tolerance:
             candidates = proposals.draw(min(PANEL, rank - self.rank))
-            if candidates.size == 0 or not (self.residual > floor).any():
+            if candidates.size == 0:
                 break
             accepted = self._accept(candidates, proposals, floor)
             if accepted.size:
@@ -130,6 +124,7 @@ class NystroemOperator(KernelOperator):
             part = panel[:, candidates].astype(np.float64)
             block -= part.T @ part
         before = block.diagonal().copy()
+        self.residual[candidates[before <= floor]] = 0  # what is left of them is rounding
         accepted: list[int] = []
         for i in range(candidates.size):
             if block[i, i] > floor and proposals.keep(block[i, i] / before[i]):
@@ -150,7 +145,13 @@ class NystroemOperator(KernelOperator):
         for rows in row_blocks(n, 4 * chosen.size, 8):
             left = self._left(points, rows, self.X[rows], known)
             panel[:, rows] = solve_triangular(lower, left, lower=True, check_finite=False)
-        self.residual = np.maximum(self.residual - _column_squares(panel), 0)
+        left = self.residual - _column_squares(panel)
+        if (left < -1e-2 * self._diag.max()).any():
+            raise ValueError(
+                f"{self.kernel!r} is not positive semidefinite on these data, and has no Cholesky "
+                "factor; use engine='tiled'."
+            )
+        self.residual = np.maximum(left, 0)
         self.residual[chosen] = 0
         self._panels.append(panel)
         self.landmarks = np.concatenate([self.landmarks, chosen])
@@ -182,17 +183,35 @@ class NystroemOperator(KernelOperator):
         return out
 
     def _cross_product(self, X_new: Any, A: Array) -> Array:
-        compressed = np.concatenate([panel @ A for panel in self._panels])  # (rank, c)
-        lower = np.concatenate([panel[:, self.landmarks] for panel in self._panels]).T
+        if self.rank == 0:  # K is zero
+            return np.zeros((X_new.shape[0], A.shape[1]), dtype=self.dtype)
+        image, lower = self._landmark_form(A)
         # Fᵀ of new points is lower⁻¹ K(landmarks, X_new): solve on the side of A, once.
-        weights = solve_triangular(
-            lower.astype(np.float64), compressed, lower=True, trans="T", check_finite=False
-        ).astype(self.dtype)
-        points = self.X[self.landmarks]
+        weights = solve_triangular(lower, image, lower=True, trans="T", check_finite=False)
+        weights, points = weights.astype(self.dtype), self.X[self.landmarks]
         out = np.empty((X_new.shape[0], A.shape[1]), dtype=self.dtype)
         for rows in row_blocks(X_new.shape[0], self.rank, 8):
             out[rows] = self.kernel.block(X_new[rows], points) @ weights
         return out
+
+    def compressed(self, A: Any, nonnegative: bool = False) -> tuple[Any, Array]:
+        """Landmarks, and the coefficients on them nearest to the centres in feature space."""
+        columns, _ = self._check_columns(A)
+        if self.rank == 0:
+            return super().compressed(A, nonnegative)
+        image, lower = self._landmark_form(columns)
+        if nonnegative:
+            weights = np.column_stack([nnls(lower.T, column)[0] for column in image.T])
+        else:
+            weights = solve_triangular(lower, image, lower=True, trans="T", check_finite=False)
+        used = weights.any(axis=1)
+        return self.X[self.landmarks[used]], weights[used].astype(self.dtype)
+
+    def _landmark_form(self, A: Array) -> tuple[Array, Array]:
+        """Fᵀ A (rank, c), and the Cholesky factor of K between landmarks (rank, rank)."""
+        image = np.concatenate([panel @ A for panel in self._panels]).astype(np.float64)
+        lower = np.concatenate([panel[:, self.landmarks] for panel in self._panels]).T
+        return image, np.tril(lower.astype(np.float64))
 
     def diag(self) -> Array:
         """Kernel value of every support point with itself, exact, (n,)."""
@@ -242,9 +261,7 @@ class _Proposals:
         n = operator.shape[0]
         if isinstance(landmarks, str) and landmarks == "rpcholesky":
             self.queue: Array | None = None
-            index, weight = distinct_rows(operator.X, operator._weight)
-            order = np.argsort(row_uniforms(operator.X[index]))
-            self.index, self.weight = index[order], weight[order]
+            self.index, self.weight = canonical_rows(operator.X, operator._weight)
         elif isinstance(landmarks, str) and landmarks == "uniform":
             size = min(n, 10_000)
             index, _ = priority_sample(operator.X, size, operator._weight, generator)
@@ -265,6 +282,8 @@ class _Proposals:
             drawn, self.queue = self.queue[:size], self.queue[size:]
             return drawn
         mass = np.cumsum(self.weight * self.operator.residual[self.index])
+        if not mass[-1] > 0:
+            return self.index[:0]
         at = np.searchsorted(mass, self.generator.uniform(0, mass[-1], size), side="right")
         drawn = self.index[np.minimum(at, len(self.index) - 1)]
         # draws keep their order, and a row drawn twice is kept once

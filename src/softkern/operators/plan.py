@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -64,6 +65,9 @@ class Plan:
         Bytes.
     speed : float
         Times of this machine over those of the reference machine.
+    words : dict or None
+        What `softkern.kernels.resolve` is to be asked when the data come, where the plan was
+        made for a shape and the bandwidth is a rule.
     """
 
     engine: str
@@ -72,6 +76,7 @@ class Plan:
     candidates: tuple[Candidate, ...]
     memory_limit: int
     speed: float = 1.0
+    words: dict[str, Any] | None = field(default=None, compare=False)
 
     @property
     def chosen(self) -> Candidate:
@@ -101,12 +106,16 @@ class Plan:
 
         Raises a MemoryError before any work where it would not fit.
         """
+        X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
         if X.shape != (self.work.n, self.work.d):
             raise ValueError(
                 f"the plan was made for shape ({self.work.n}, {self.work.d}), not {X.shape}."
             )
         self.require_memory()
-        return ENGINES[self.engine](self.kernel, X, **options)
+        kernel = self.kernel
+        if self.words is not None:  # made for a shape: the bandwidth is still to be read
+            kernel = resolve(X=X, **self.words)
+        return ENGINES[self.engine](kernel, X, **options)
 
     def require_memory(self) -> None:
         """Raise a MemoryError, with the alternatives named, where the plan does not fit."""
@@ -208,8 +217,11 @@ def plan(
         raise ValueError(f"engine={engine!r} is unknown; give 'auto' or one of {list(ENGINES)}.")
     if columns < 1 or iterations < 1:
         raise ValueError(f"columns={columns!r} and iterations={iterations!r} must be at least 1.")
+    words = None
     if isinstance(X_or_shape, tuple):
         work = _work_of_shape(X_or_shape, kernel, kernel_params, bandwidth, dtype)
+        if isinstance(bandwidth, str) and not isinstance(kernel, Kernel):
+            words = {"kernel": kernel, "kernel_params": kernel_params, "bandwidth": bandwidth}
     else:
         work = _work_of_data(
             X_or_shape, kernel, kernel_params, bandwidth, sample_weight, random_state
@@ -221,13 +233,16 @@ def plan(
         for name, operator in ENGINES.items()
         if operator.unfit(work) is None
     }
+    if not costs:
+        reasons = "; ".join(f"{name}: {op.unfit(work)}" for name, op in ENGINES.items())
+        raise ValueError(f"no engine can do this. {reasons}.")
     taken = _choose(costs, work, limit, patience) if engine == "auto" else engine
     if taken not in costs:
         raise ValueError(f"engine={taken!r} cannot be used here: {ENGINES[taken].unfit(work)}.")
     candidates = tuple(
         _candidate(name, costs, work, limit, taken, engine != "auto") for name in ENGINES
     )
-    return Plan(taken, work.kernel, work, candidates, limit, _machine_speed())
+    return Plan(taken, work.kernel, work, candidates, limit, _machine_speed(), words)
 
 
 def _total(cost: Cost, work: Workload) -> float:
@@ -267,7 +282,8 @@ def _work_of_shape(
 ) -> Workload:
     if len(shape) != 2 or min(shape) < 1:
         raise ValueError(f"the shape must be (n, d) with n, d ≥ 1, got {shape!r}.")
-    known = 1.0 if isinstance(bandwidth, str) else bandwidth
+    has_gamma = "gamma" in (params or {})
+    known = 1.0 if isinstance(bandwidth, str) and not has_gamma else bandwidth
     chosen = resolve(kernel, bandwidth=known, kernel_params=params)
     return Workload(int(shape[0]), int(shape[1]), chosen, dtype=np.dtype(dtype or np.float64))
 
@@ -291,19 +307,21 @@ def _work_of_data(
     width = X.max(axis=0).astype(np.float64) - X.min(axis=0)
     extent = tuple((width / np.asarray(chosen.bandwidth)).tolist())
     rows, _ = priority_sample(X, SAMPLE, None, random_state)
-    return replace(work, extent=extent, sample=chosen.scaled(X[rows].astype(np.float64)))
+    return replace(work, extent=extent, sample=chosen.scaled(X[rows]))
 
 
 def available_memory() -> int:
     """Bytes this process may still take, as the system and its container say."""
     free = _meminfo() or _physical()
     try:
-        with (
-            open("/sys/fs/cgroup/memory.max") as limit,
-            open("/sys/fs/cgroup/memory.current") as used,
-        ):
-            return min(free, int(limit.read()) - int(used.read()))
-    except (OSError, ValueError):  # no container, or no limit ("max")
+        folder = Path("/sys/fs/cgroup")
+        limit = int((folder / "memory.max").read_text())
+        used = int((folder / "memory.current").read_text())
+        lines = (folder / "memory.stat").read_text().splitlines()
+        # pages of files that can be dropped are counted as used, and are not
+        cached = next(int(line.split()[1]) for line in lines if line.startswith("inactive_file"))
+        return min(free, limit - used + cached)
+    except (OSError, ValueError, StopIteration):  # no container, or no limit ("max")
         return free
 
 

@@ -83,19 +83,22 @@ class TiledOperator(KernelOperator):
             return self._tiles.product(X_new, A, self.threads or available_threads(), self.X)
         if self._features is not None:
             rows = self._features if X_new is None else self.kernel.features(X_new)
-            return np.asarray(rows @ (self._features.T @ A))
+            return np.asarray(rows @ self._compress(A))
         return blocked_product(self.kernel, self.X if X_new is None else X_new, self.X, A)
+
+    def _compress(self, A: Array) -> Array:
+        """Fᵀ A, (r, c), summed over blocks of rows in float64."""
+        assert self._features is not None
+        total = np.zeros((self._features.shape[1], A.shape[1]))
+        for start in range(0, A.shape[0], 4096):
+            rows = slice(start, start + 4096)
+            total += self._features[rows].T @ A[rows]
+        return total.astype(self.dtype)
 
     def _doubtful(self, product: Array, A: Array) -> Array:
         if self._tiles is not None:  # kernel values below 2^−64 were left out
             return np.asarray(product <= 1e4 * 2.0**-64 * A.sum(axis=0))
         return super()._doubtful(product, A)
-
-    @property
-    def error(self) -> float:
-        """Rounding of the exponential and the sum, as a share of ``Σ |A| max K``."""
-        scale = 1.0 if self.kernel.is_shift_invariant else float(np.abs(self.diag()).max())
-        return super().error * scale
 
     @classmethod
     def unfit(cls, work: Workload) -> str | None:
@@ -118,12 +121,14 @@ class TiledOperator(KernelOperator):
             memory = data * (_padded(work.d) + 3 * work.columns) + 8 * work.n * work.columns
             memory += 2 * 2**20 + task * work.threads
             near = _near_share(work)
+            if near < 1:  # ordering the rows takes a copy of them in float64
+                memory += work.n * (16 * work.d + 24)
             setup = work.n * (work.d * 1.5e-8 + (4e-7 if near < 1 else 0.0))
             return Cost(memory, setup, 1e-3 + near * pairs * nanoseconds * 1e-9 / work.threads)
         if _has_features(work):
-            products = work.n * work.d * work.columns
-            return Cost(data * (work.d + 3 * work.columns), 0.0, products * 4e-10)
-        memory = 6 * BLOCK_BYTES + data * (work.d + 3 * work.columns)
+            memory = work.values * size + 3 * data * work.columns + 2**20
+            return Cost(memory, 0.0, work.values * work.columns * 4e-10)
+        memory = 6 * BLOCK_BYTES + work.values * size + 3 * data * work.columns
         return Cost(memory, 0.0, pairs * (1e-8 + 3e-10 * work.d + 1e-10 * work.columns))
 
 
@@ -142,6 +147,8 @@ def _near_share(work: Workload) -> float:
     if work.sample is None:  # √n points within two bandwidths, as the default bandwidth has it
         return float(min(1.0, 8.0**work.d / np.sqrt(work.n)))
     m = len(work.sample)
+    if m < 2:
+        return 1.0
     distance = euclidean_distances(work.sample)
     count = TILE * m / work.n
     neighbour = min(m - 1, max(1, round(count)))
@@ -164,23 +171,29 @@ class _GaussianTiles:
 
     def __init__(self, kernel: Gaussian, X: Array) -> None:
         self.dtype = X.dtype
-        self.offset = X.mean(axis=0, dtype=np.float64).astype(X.dtype)
+        self.offset = np.median(X, axis=0).astype(np.float64)
         bandwidth = np.broadcast_to(np.asarray(kernel.bandwidth), (X.shape[1],))
-        self.scale = (np.sqrt(np.log2(np.e) / 2) / bandwidth).astype(X.dtype)
+        self.scale = np.sqrt(np.log2(np.e) / 2) / bandwidth
         self.n, d = X.shape
-        extent = (X.max(axis=0) - X.min(axis=0)) * self.scale
+        extent = (X.max(axis=0).astype(np.float64) - X.min(axis=0)) * self.scale
         self.is_wide = d <= SKIPPING_COLUMNS and bool(np.square(extent).sum() > SKIPPING_WIDTH)
         self.order = self._order(X)
-        self.support = _tiles(
-            self.n, _padded(d), X.dtype, lambda rows: self.scaled(X[self.order[rows]])
-        )
-        self.low, self.high = self.support.min(axis=2), self.support.max(axis=2)
-        last = self.support[-1, :, : (self.n - 1) % TILE + 1]  # without the padding
-        self.low[-1], self.high[-1] = last.min(axis=1), last.max(axis=1)
+        count = -(-self.n // TILE)
+        self.centre, self.low, self.high = np.zeros((3, count, _padded(d)))
+        self.support = _tiles(self.n, _padded(d), X.dtype, lambda rows: self._local(X, rows))
 
     def scaled(self, rows: Array) -> Array:
-        """Coordinates in which the kernel is a power of two."""
+        """Coordinates in which the kernel is a power of two, in float64."""
         return np.asarray((rows - self.offset) * self.scale)
+
+    def _local(self, X: Array, rows: slice) -> Array:
+        """Coordinates of a tile around its own centre: small numbers, whose digits all count."""
+        tile, columns = rows.start // TILE, slice(0, X.shape[1])
+        coordinates = self.scaled(X[self.order[rows]])
+        self.low[tile, columns] = coordinates.min(axis=0)
+        self.high[tile, columns] = coordinates.max(axis=0)
+        self.centre[tile, columns] = np.median(coordinates, axis=0)
+        return np.asarray(coordinates - self.centre[tile, columns])
 
     def _order(self, X: Array) -> Array:
         """Row numbers such that near rows follow each other, where that helps."""
@@ -222,11 +235,11 @@ class _GaussianTiles:
             coordinates = self.scaled(rows[index])
             # four rows go together: the last is repeated where some are missing
             missing = np.full(-len(index) % 4, len(index) - 1)
-            queries = np.zeros((len(index) + len(missing), self.support.shape[1]), self.dtype)
+            queries = np.zeros((len(index) + len(missing), self.support.shape[1]))
             queries[: len(index), : coordinates.shape[1]] = coordinates
             queries[len(index) :] = queries[missing]
             sums = np.empty((len(queries), padded_c))
-            gaussian_rows(queries, self.support, self.low, self.high, weights, sums)
+            gaussian_rows(queries, self.support, self.centre, self.low, self.high, weights, sums)
             out[index] = sums[: len(index), :c]
 
         list(pool.map(task, range(0, m, rows_a_task)))

@@ -1,0 +1,141 @@
+"""What all estimators share: validation, the plan, the fitted state, and new points.
+
+A fitted model is a few centres: support points, their coefficients and the centres' squared
+norms. `fit` validates, plans, runs the loop and stores; everything a fitted model says of new
+points goes through `_cross`, the one path.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import Tags
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from softkern.kernels import Kernel, Precomputed
+from softkern.operators.base import CrossOperator, KernelOperator
+from softkern.operators.dense import DenseOperator
+from softkern.operators.fourier import FourierOperator
+from softkern.operators.plan import Plan, plan
+from softkern.operators.tiled import TiledOperator
+from softkern.sampling import check_weights
+
+__all__ = ["CollapseWarning", "KernelModel"]
+
+Array = NDArray[Any]
+
+# Pairs of new and support points from which a Fourier grid is quicker than all pairs.
+MANY_PAIRS = 3e8
+
+
+class CollapseWarning(UserWarning):
+    """Centres coincide, or memberships have become equal: there are fewer clusters than asked."""
+
+
+class KernelModel(BaseEstimator):  # type: ignore[misc]
+    """Base of all estimators; see the module's docstring.
+
+    Subclasses have the parameters `kernel`, `kernel_params`, `bandwidth`, `engine`, some of them
+    `engine_params`, `tol`, `max_iter`, `stopping`, `random_state` and `verbose`.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "kernel": [str, callable, Kernel],
+        "kernel_params": [dict, None],
+        "bandwidth": [str, Interval(Real, 0, None, closed="neither"), "array-like"],
+        "engine": [StrOptions({"auto", "dense", "tiled", "fourier", "nystroem"})],
+        "engine_params": [dict, None],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "stopping": [StrOptions({"mean", "sum"})],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    # What bandwidth="auto" means: near neighbours for densities, the whole for a few centres.
+    _auto_bandwidth: ClassVar[str] = "auto"
+
+    def _prepare(self, X: Any, sample_weight: Any, columns: int) -> tuple[KernelOperator, Array]:
+        """Check everything, choose bandwidth and engine, and build the operator."""
+        self._validate_params()
+        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
+        weight = check_weights(sample_weight, X.shape[0]).astype(X.dtype)
+        chosen = plan(
+            X,
+            kernel=self.kernel,
+            kernel_params=self.kernel_params,
+            bandwidth=self._bandwidth_rule(),
+            columns=columns,
+            engine=self.engine,
+            sample_weight=weight,
+        )
+        self.engine_: Plan = chosen
+        self.kernel_: Kernel = chosen.kernel
+        self.bandwidth_ = getattr(chosen.kernel, "bandwidth", None)
+        if isinstance(self.bandwidth_, tuple):
+            self.bandwidth_ = np.array(self.bandwidth_)
+        options = dict(getattr(self, "engine_params", None) or {})
+        if chosen.engine == "nystroem":
+            options.setdefault("sample_weight", weight)
+        if self.verbose:
+            from rich import print as show
+
+            show(str(chosen))
+        return chosen.build(X, **options), weight
+
+    def _bandwidth_rule(self) -> Any:
+        is_auto = isinstance(self.bandwidth, str) and self.bandwidth == "auto"
+        return self._auto_bandwidth if is_auto else self.bandwidth
+
+    def _store(self, operator: KernelOperator, coefficients: Array, norms: Array) -> None:
+        """Keep what new points need: support points, coefficients, squared norms."""
+        stored = operator.compressed(coefficients, self._is_density)
+        self._support, self._coefficients = stored
+        self._norms = norms
+        if operator.engine == "nystroem":
+            landmarks = TiledOperator(self.kernel_, self._support)
+            self._norms = landmarks.squared_norms(self._coefficients)
+
+    def _training_rows(self, operator: KernelOperator) -> KernelOperator | CrossOperator:
+        """What training points are multiplied with: the stored centres where these are not the
+        loop's own, so that a training point is told the same as if it were new.
+        """
+        return self._cross(operator.X) if operator.engine == "nystroem" else operator
+
+    def _check_new(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return validate_data(
+            self, X, accept_sparse="csr", dtype=self._coefficients.dtype, reset=False
+        )
+
+    def _cross(self, X: Any) -> CrossOperator:
+        """Kernel values between checked new points and the support, ready to be multiplied."""
+        if isinstance(self.kernel_, Precomputed):
+            return DenseOperator(self.kernel_, self._support).cross(X)
+        pairs = float(X.shape[0]) * self._support.shape[0]
+        if self.engine_.engine == "fourier" and pairs > MANY_PAIRS:
+            return FourierOperator(self.kernel_, self._support).cross(X)
+        return TiledOperator(self.kernel_, self._support).cross(X)
+
+    def _new_distances(self, X: Any) -> Array:
+        """Squared distance of new points to every centre, (m, c)."""
+        X = self._check_new(X)
+        return self._cross(X).squared_distances(self._coefficients, self._norms)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = isinstance(self.kernel, Precomputed) or (
+            isinstance(self.kernel, str) and self.kernel == "precomputed"
+        )
+        return tags
+
+    @property
+    def _is_density(self) -> bool:
+        """Whether scores are logarithms of K @ A, which must be positive then."""
+        return False

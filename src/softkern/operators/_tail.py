@@ -1,0 +1,80 @@
+"""Sums of far Gaussians in logarithms, from the few points that matter.
+
+Far from all support points K @ A underflows, or vanishes in an operator's error, and ranks there
+would be noise. With a tree of neighbours the logarithm costs little, since few points of those
+that far matter. Called by `KernelOperator.log_product` for entries that are in doubt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
+
+__all__ = ["near_logs"]
+
+Array = NDArray[Any]
+
+TAIL_ACCURACY = 1e-6  # in the logarithm
+NEIGHBOURS_AT_ONCE = 2_000_000  # neighbours of queries held at once
+
+
+def near_logs(
+    points: Array,
+    log_weights: Array,
+    queries: Array,
+    own: Array | None = None,
+    log_own: Array | None = None,
+) -> Array:
+    """Logarithm of Σ w exp(−r²/2) for every query, (m,), over the points that matter.
+
+    A point matters where log w − r²/2 comes within log(n/ε) of its largest value, for which the
+    nearest points give a lower bound. Where queries are points themselves, `own` gives their
+    numbers and `log_own` the weights that they have for themselves.
+    """
+    tree = cKDTree(points)
+    top = log_weights.max()
+    least = _largest_term(tree, log_weights, queries, own, log_own)
+    slack = np.log(tree.n / TAIL_ACCURACY)
+    radius = np.sqrt(np.maximum(2 * (top - least + slack), 0)) * (1 + 1e-12)
+    counts = tree.query_ball_point(queries, radius, workers=-1, return_length=True)
+    logs = np.empty(len(queries))
+    for rows in _batches(counts):
+        near = tree.query_ball_point(queries[rows], radius[rows], workers=-1)
+        support = np.concatenate(near).astype(np.intp)
+        query = np.repeat(np.arange(rows.start, rows.stop), counts[rows])
+        terms = log_weights[support] - 0.5 * np.square(points[support] - queries[query]).sum(axis=1)
+        if own is not None and log_own is not None:
+            terms = np.where(support == own[query], log_own[query], terms)
+        starts = np.concatenate([[0], np.cumsum(counts[rows])[:-1]])
+        shifted = np.exp(terms - least[query])
+        logs[rows] = np.log(np.add.reduceat(shifted, starts)) + least[rows]
+    return logs
+
+
+def _batches(counts: Array) -> Iterator[slice]:
+    """Slices of queries whose neighbours together stay few."""
+    reached = np.cumsum(counts)
+    start = 0
+    while start < len(counts):
+        before = reached[start - 1] if start else 0
+        stop = int(np.searchsorted(reached, before + NEIGHBOURS_AT_ONCE, side="right"))
+        stop = max(stop, start + 1)
+        yield slice(start, stop)
+        start = stop
+
+
+def _largest_term(
+    tree: cKDTree, log_weights: Array, queries: Array, own: Array | None, log_own: Array | None
+) -> Array:
+    """A lower bound, (m,), of the largest log w − r²/2, from a few nearest points."""
+    k = min(8, tree.n)
+    distance, index = tree.query(queries, k=k, workers=-1)
+    distance, index = distance.reshape(-1, k), index.reshape(-1, k)
+    terms = log_weights[index] - 0.5 * np.square(distance)
+    if own is not None and log_own is not None:
+        terms = np.where(index == own[:, None], log_own[:, None], terms)
+    return np.asarray(terms.max(axis=1))

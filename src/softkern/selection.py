@@ -1,0 +1,231 @@
+"""Choosing without labels: how stable a detector's outliers are when the data change.
+
+`stability_score` is the procedure of 2010's Table II for any outlier detector with scikit-learn's
+interface: split the data into halves X₁ and X₂, let the detector fitted on X₁ say which points of
+X₂ are outliers, let the detector fitted on X₂ say so too, and compare the two sets A and B by
+Jaccard's |A ∩ B| / |A ∪ B|. It knows no model of this package; it asks for scores only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.model_selection import train_test_split
+from sklearn.utils import check_random_state, get_tags
+from sklearn.utils.parallel import Parallel, delayed
+
+__all__ = ["StabilityResult", "stability_score"]
+
+Scoring = Callable[[Any, Any], Any]
+Scores = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class StabilityResult:
+    """What `stability_score` found.
+
+    Attributes
+    ----------
+    scores : array of shape (n_draws,)
+        Jaccard's coefficient of every draw.
+    rejection : float
+        Share of points called outliers.
+    n_rejected : int
+        Their number in the half that is judged.
+    """
+
+    scores: Scores = field(repr=False)
+    rejection: float
+    n_rejected: int
+
+    @property
+    def mean(self) -> float:
+        """Mean over the draws: the stability."""
+        return float(self.scores.mean())
+
+    @property
+    def std(self) -> float:
+        """Standard deviation over the draws."""
+        return float(self.scores.std())
+
+    @property
+    def chance(self) -> float:
+        """What a detector that scores at random would get when n is large, ν / (2 − ν)."""
+        return self.rejection / (2 - self.rejection)
+
+    def __repr__(self) -> str:
+        return (
+            f"StabilityResult({self.mean:.3f} ± {self.std:.3f} over {len(self.scores)} draws, "
+            f"rejection={self.rejection:g}, chance {self.chance:.3f})"
+        )
+
+
+def stability_score(
+    detector: Any,
+    X: Any,
+    *,
+    rejection: float = 0.1,
+    n_draws: int = 100,
+    scoring: Scoring | None = None,
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+) -> StabilityResult:
+    """How far two halves of the data agree on which points are outliers [1]_.
+
+    Every draw splits X into halves X₁ and X₂. A copy of the detector fitted on X₁ rejects the
+    points of X₂ that score below the threshold at which it would reject round(ν n₁) points of X₁;
+    another, fitted on X₂, rejects round(ν n₂) points of X₂ itself. The draw's score is Jaccard's
+    coefficient of the two sets. Only the order of the scores is used, never the detector's own
+    `predict`, so that every detector is made to reject the same number of points; among equal
+    scores those to be rejected are drawn at random.
+
+    Parameters
+    ----------
+    detector : estimator
+        Any outlier detector with `score_samples` or `decision_function`, where low means outlying
+        as scikit-learn has it. It is copied, never fitted.
+    X : array, CSR matrix or DataFrame of shape (n, d)
+    rejection : float, default=0.1
+        ν, the share of points to call outliers, between 0 and 1.
+    n_draws : int, default=100
+        Number of splits; the paper took 500.
+    scoring : callable, default=None
+        ``scoring(fitted, X)`` gives a score (n,) for every row, low for outliers, where the
+        detector's own methods do not (PyOD's `decision_function` is high for outliers).
+    random_state : int, RandomState or None, default=0
+        Draws the splits, and seeds the copies of a detector whose own ``random_state`` is None.
+        The same int gives the same splits for every detector, so that scores can be compared draw
+        by draw.
+    n_jobs : int, default=None
+        Draws computed at once.
+
+    Returns
+    -------
+    result : StabilityResult
+        ``scores`` (one per draw), ``mean``, ``std``, ``chance``.
+
+    References
+    ----------
+    .. [1] M. Filippone, F. Masulli, S. Rovetta, "Applying the possibilistic c-means algorithm in
+       kernel-induced spaces", IEEE Trans. Fuzzy Systems 18(3), 2010.
+       :doi:`10.1109/TFUZZ.2010.2043440`
+
+    Examples
+    --------
+    >>> from sklearn.neighbors import KernelDensity
+    >>> from softkern.datasets import make_gaussian_outliers
+    >>> X, _ = make_gaussian_outliers(random_state=0)
+    >>> stability_score(KernelDensity(), X, rejection=0.05, n_draws=20).mean > 0.5
+    True
+    """
+    n_rejected = _check(detector, X, rejection, n_draws, scoring)
+    seeds = check_random_state(random_state).randint(2**31 - 1, size=n_draws)
+    draws = Parallel(n_jobs=n_jobs)(
+        delayed(_draw)(detector, X, rejection, scoring or _score, int(seed)) for seed in seeds
+    )
+    return StabilityResult(np.array(draws), float(rejection), n_rejected)
+
+
+def _draw(detector: Any, X: Any, rejection: float, scoring: Scoring, seed: int) -> float:
+    """Jaccard's coefficient of one split: steps a to d of Table II."""
+    n_first = _n_rows(X) // 2
+    first, second = train_test_split(X, train_size=n_first, random_state=seed)
+    rng = np.random.default_rng(seed)
+    one, two = (_copy(detector, rng).fit(half) for half in (first, second))
+    own = _checked(scoring(one, first), n_first)
+    transferred = _checked(scoring(one, second), _n_rows(second))
+    direct = _checked(scoring(two, second), _n_rows(second))
+
+    threshold, share = _threshold(own, round(rejection * n_first))
+    ties = rng.random(len(transferred))
+    predicted = (transferred < threshold) | ((transferred == threshold) & (ties < share))
+    found = _lowest(direct, round(rejection * len(direct)), rng)
+    return float((predicted & found).sum() / (predicted | found).sum())
+
+
+def _threshold(scores: Scores, count: int) -> tuple[float, float]:
+    """The score below which `count` of the scores lie, and the share of equals to add to them."""
+    low, high = np.partition(scores, [count - 1, count])[[count - 1, count]]
+    if low < high:
+        # Half-way, so that the rounding of a score computed anew does not decide.
+        return float(min(low + (high - low) / 2, np.nextafter(high, low))), 1.0
+    return float(low), float((count - (scores < low).sum()) / (scores == low).sum())
+
+
+def _lowest(scores: Scores, count: int, rng: np.random.Generator) -> Mask:
+    """Mask of the `count` lowest scores, equals drawn at random."""
+    order = np.lexsort((rng.random(len(scores)), scores))
+    mask = np.zeros(len(scores), dtype=bool)
+    mask[order[:count]] = True
+    return mask
+
+
+def _copy(detector: Any, rng: np.random.Generator) -> Any:
+    """An unfitted copy, seeded from the draw where its user left the seed open."""
+    copy = clone(detector)
+    seeds = {
+        name: int(rng.integers(2**31 - 1))
+        for name, value in sorted(copy.get_params().items())
+        if (name == "random_state" or name.endswith("__random_state")) and value is None
+    }
+    return copy.set_params(**seeds)
+
+
+def _score(fitted: Any, X: Any) -> Any:
+    method = "score_samples" if hasattr(fitted, "score_samples") else "decision_function"
+    return getattr(fitted, method)(X)
+
+
+def _checked(scores: Any, n: int) -> Scores:
+    """Scores as an array of shape (n,) that can be subtracted from each other."""
+    scores = np.asarray(scores, dtype=np.float64)
+    if scores.shape != (n,):
+        raise ValueError(f"the detector gave scores of shape {scores.shape} for {n} points.")
+    if np.isnan(scores).any():
+        raise ValueError("the detector gave a score that is NaN, which cannot be ranked.")
+    bound = np.finfo(np.float64).max / 4
+    return np.asarray(np.clip(scores, -bound, bound))
+
+
+def _check(detector: Any, X: Any, rejection: float, n_draws: int, scoring: Scoring | None) -> int:
+    """Refuse what cannot be computed; the number of points to reject in the second half."""
+    if scoring is None and not (
+        hasattr(detector, "score_samples") or hasattr(detector, "decision_function")
+    ):
+        raise TypeError(
+            f"{detector!r} has neither score_samples nor decision_function; give a detector that "
+            "can score new points (LocalOutlierFactor does with novelty=True), or `scoring`."
+        )
+    if get_tags(detector).input_tags.pairwise:
+        raise ValueError(
+            f"{detector!r} takes a matrix of all pairs, which cannot be split into halves of "
+            "points; give the points and a kernel or metric instead."
+        )
+    if not _is_number(rejection, Real) or not 0 < rejection < 1:
+        raise ValueError(f"rejection must be a share between 0 and 1, got {rejection!r}.")
+    if not _is_number(n_draws, Integral) or n_draws < 1:
+        raise ValueError(f"n_draws must be a whole number of at least 1, got {n_draws!r}.")
+    n = _n_rows(X)
+    for half in (n // 2, n - n // 2):
+        if not 0 < round(rejection * half) < half:
+            raise ValueError(
+                f"rejection={rejection:g} of the {half} points in a half rejects "
+                f"{round(rejection * half)} of them, which leaves nothing to compare; "
+                "X needs more rows, or rejection another value."
+            )
+    return round(rejection * (n - n // 2))
+
+
+def _n_rows(X: Any) -> int:
+    return int(X.shape[0] if hasattr(X, "shape") else len(X))
+
+
+def _is_number(value: Any, kind: type) -> bool:
+    return isinstance(value, kind) and not isinstance(value, bool)

@@ -1,0 +1,399 @@
+import os
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial.distance import cdist, pdist, squareform
+from sklearn.datasets import make_blobs, make_circles, make_moons
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics import adjusted_rand_score
+
+from softkern.models._landscape import Landscape, distinct_nodes
+from softkern.models._segments import (
+    _gaussian_levels,
+    _path_levels,
+    neighbour_pairs,
+    segment_counts,
+)
+from softkern.models.alpha_cut import AlphaCutClustering
+from softkern.models.possibilistic import OneClassPCM
+from softkern.tree import maximum_spanning_tree
+
+PAPER = {"stopping": "sum", "tol": 0.01}
+
+
+def data_set(name):
+    """Feature columns of a CSV file of the project's data; the test is skipped without it."""
+    default = Path(__file__).parents[3] / "shared" / "data"
+    path = Path(os.environ.get("SOFTKERN_DATA", default)) / f"{name}.csv"
+    if not path.exists():
+        pytest.skip(f"{path} is not there; set SOFTKERN_DATA")
+    return pd.read_csv(path).drop(columns="label").to_numpy(dtype=float)
+
+
+def reference_set(name):
+    return data_set(f"../reference/{name}")
+
+
+def same_partition(a, b):
+    pairs = set(zip(a.tolist(), b.tolist(), strict=True))
+    return (
+        len(pairs) == len(set(a.tolist())) == len(set(b.tolist()))
+        and ((a == -1) == (b == -1)).all()
+    )
+
+
+def sizes(labels):
+    return np.bincount(labels[labels >= 0]).tolist()
+
+
+@pytest.fixture(scope="module")
+def blobs():
+    return make_blobs(400, 2, centers=[(0, 0), (6, 0), (0, 7)], cluster_std=0.8, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def unequal():
+    X, _ = make_blobs([60, 250, 120], 2, centers=[(0, 0), (5, 0), (1, 6)], random_state=0)
+    return np.vstack([X, np.random.default_rng(0).uniform(-4, 9, (40, 2))])
+
+
+# The papers' numbers
+
+
+def test_iris_at_ten_percent_rejection():
+    model = AlphaCutClustering(bandwidth=0.5, rejection=0.1, **PAPER).fit(data_set("iris"))
+    assert model.n_iter_ == 7
+    assert model.eta_ == pytest.approx(0.8768763219, rel=1e-8)
+    assert model.typicality_.sum() == pytest.approx(55.5588454, rel=1e-8)
+    assert sizes(model.labels_) == [86, 49]
+
+
+def test_dense_regions_at_the_printed_level():
+    X = reference_set("dense_regions_0")
+    model = AlphaCutClustering(bandwidth=0.5, alpha=0.3667, **PAPER).fit(X)
+    assert model.typicality_.sum() == pytest.approx(552.0170134, rel=1e-8)
+    assert sizes(model.labels_) == [459, 133, 124]
+    assert (model.labels_ == -1).sum() == 784
+    valley = AlphaCutClustering(bandwidth=0.5, alpha="valley", graph="knn", **PAPER).fit(X)
+    assert valley.n_clusters_ == 3
+    assert 0.3645 < valley.alpha_ < 0.3680
+
+
+def test_six_clusters_at_ten_percent_rejection():
+    X = reference_set("six_clusters_2")
+    model = AlphaCutClustering(bandwidth=0.5, rejection=0.1, **PAPER).fit(X)
+    # the table's value was taken one step later than its other ones, hence the seventh digit
+    assert model.alpha_ == pytest.approx(0.3525732523, rel=1e-7)
+    assert sizes(model.labels_) == [82, 59, 32, 30, 30, 28]
+    assert sizes(model.labels_at(0.3525732523)) == [82, 59, 32, 30, 30, 28]
+
+
+def test_gaussian_outliers_at_ten_percent_rejection():
+    X = reference_set("gaussian_outliers_0")
+    model = AlphaCutClustering(bandwidth=1.0, rejection=0.1, **PAPER).fit(X)
+    assert model.alpha_ == pytest.approx(0.1682479365, rel=1e-8)
+    assert (model.labels_ == -1).sum() == 43
+
+
+# The tree against the definition
+
+
+def slow_pairs(X, one_class, sigma, points=20):
+    """Smallest membership on every segment, one segment at a time, (n, n)."""
+    support, a = X, one_class.dual_coef_
+
+    def density(places):
+        return np.exp(-cdist(places, support, "sqeuclidean") / (2 * sigma**2)) @ a
+
+    norm = a @ density(X)
+    n = len(X)
+    out = np.empty((n, n))
+    for i in range(n):
+        for j in range(i, n):
+            length = np.linalg.norm(X[i] - X[j]) / sigma
+            inner = min(200, max(points, int(np.ceil(length / 0.5)) - 1))
+            t = (np.arange(inner + 2) / (inner + 1))[:, None]
+            p = density((1 - t) * X[i] + t * X[j]).min()
+            out[i, j] = out[j, i] = np.exp(-(1 - 2 * p + norm) / one_class.eta_)
+    return out
+
+
+@pytest.mark.parametrize("sigma", [0.3, 0.8])
+def test_tree_holds_the_direct_labels_of_every_alpha(sigma):
+    X = make_blobs(90, 2, centers=3, cluster_std=1.2, center_box=(-4, 4), random_state=3)[0]
+    model = AlphaCutClustering(bandwidth=sigma, rejection=0.1, graph="complete").fit(X)
+    one_class = OneClassPCM(bandwidth=sigma).fit(X)
+    between = slow_pairs(X, one_class, sigma)
+    u = model.typicality_
+    assert np.diag(between) == pytest.approx(u, rel=1e-9)
+    for alpha in np.random.default_rng(0).uniform(u.min() * 0.99, u.max() * 1.01, 60):
+        direct = connected_components(sp.csr_array(between > alpha), directed=False)[1]
+        assert same_partition(model.labels_at(alpha), np.where(u > alpha, direct, -1))
+
+
+def test_product_identity_is_direct_evaluation(blobs):
+    Z = blobs[0][:80] / 0.4
+    a = np.random.default_rng(0).dirichlet(np.ones(len(Z)))
+    levels = _gaussian_levels(Z, a, 7)
+    for i, j in [(0, 1), (3, 70), (20, 55)]:
+        t = (np.arange(1, 8) / 8)[:, None]
+        places = (1 - t) * Z[i] + t * Z[j]
+        direct = np.log(np.exp(-cdist(places, Z, "sqeuclidean") / 2) @ a).min()
+        assert levels[i, j] == pytest.approx(direct, rel=1e-9)
+        assert levels[j, i] == pytest.approx(direct, rel=1e-9)
+
+
+def test_path_levels_are_the_bottlenecks(blobs):
+    X, mass, _ = distinct_nodes(blobs[0][:60], np.ones(60))
+    segments = Landscape(OneClassPCM(bandwidth=0.5).fit(X), X, mass).segments("knn", 20)
+    best = np.full((60, 60), -np.inf)
+    best[tuple(segments.pairs.T)] = best[tuple(segments.pairs[:, ::-1].T)] = segments.level
+    for k in range(60):  # Floyd and Warshall
+        best = np.maximum(best, np.minimum(best[:, [k]], best[k]))
+    off = ~np.eye(60, dtype=bool)
+    assert _path_levels(60, segments)[off] == pytest.approx(best[off])
+
+
+def test_neighbour_graph_mostly_gives_the_complete_graphs_labels():
+    agree = []
+    for seed in range(6):
+        X = make_blobs(200, 2, centers=4, cluster_std=1.0, random_state=seed)[0]
+        complete, knn = (
+            AlphaCutClustering(bandwidth=0.6, rejection=0.1, graph=graph).fit(X)
+            for graph in ("complete", "knn")
+        )
+        u = np.quantile(complete.typicality_, [0.05, 0.1, 0.3, 0.5, 0.8])
+        agree += [same_partition(complete.labels_at(a), knn.labels_at(a)) for a in u]
+    assert np.mean(agree) >= 0.9
+
+
+def test_neighbour_pairs_connect_far_groups():
+    Z = np.concatenate([np.random.default_rng(k).normal(1000 * k, 1, (15, 2)) for k in range(20)])
+    pairs = neighbour_pairs(Z)
+    assert len(maximum_spanning_tree(len(Z), pairs, np.ones(len(pairs)))) == len(Z) - 1
+    nearest = np.argsort(squareform(pdist(Z)), axis=1)[:, 1:11]
+    keys = {tuple(sorted(pair)) for pair in pairs.tolist()}
+    assert all(tuple(sorted((i, int(j)))) in keys for i in range(len(Z)) for j in nearest[i])
+
+
+def test_points_on_a_segment_are_half_a_bandwidth_apart():
+    length = np.array([0.0, 0.3, 0.5, 3.2, 30.0, 1e8])
+    assert segment_counts(length, 0).tolist() == [0, 0, 0, 6, 59, 200]
+    assert segment_counts(length, 20).tolist() == [20, 20, 20, 20, 59, 200]
+
+
+# One path
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {},
+        {"alpha": 0.4},
+        {"alpha": "valley"},
+        {"rejection": 0.2},
+        {"kernel": "laplacian"},
+        {"kernel": "poly", "rejection": 0.1},
+        {"alpha": 0.99},
+        {"engine": "tiled"},
+        {"engine": "fourier"},
+    ],
+    ids=str,
+)
+def test_training_points_are_points_like_others(unequal, parameters):
+    model = AlphaCutClustering(**parameters).fit(unequal)
+    inside = model.labels_ >= 0
+    assert (model.predict(unequal) == model.labels_).all()
+    assert model.memberships(unequal) == pytest.approx(model.memberships_)
+    assert model.memberships_.shape == (len(unequal), model.n_clusters_)
+    if model.n_clusters_:
+        assert model.memberships_.sum(axis=1) == pytest.approx(1, abs=1e-9)
+        assert (model.labels_[inside] == model.memberships_[inside].argmax(axis=1)).all()
+    assert sorted(set(model.labels_[inside])) == list(range(model.n_clusters_))
+    assert (np.diff(sizes(model.labels_)) <= 0).all()
+
+
+def test_new_points(blobs):
+    X, y = blobs
+    model = AlphaCutClustering().fit(X[::2])
+    assert adjusted_rand_score(y[1::2], model.predict(X[1::2])) > 0.98
+    far = model.memberships([[1e5, 0.0], [-1e5, 3.0]])
+    assert np.isfinite(far).all()
+    assert far.sum(axis=1) == pytest.approx(1)
+    scores = model.outlier_scores([[0.0, 0.0], [20.0, 20.0], [500.0, 0.0]])
+    assert (np.diff(scores) > 0).all()
+    between = model.overlap_scores([[0.0, 0.0], [3.0, 0.0]])
+    assert between[1] > between[0]
+
+
+def test_reassignment_by_share_is_nearly_the_trees_cut(unequal):
+    model = AlphaCutClustering(rejection=0.1).fit(unequal)
+    tree = model.labels_at(model.alpha_)
+    assert adjusted_rand_score(tree, model.labels_) > 0.98
+
+
+# Invariances
+
+
+@pytest.mark.parametrize("parameters", [{}, {"rejection": 0.1}], ids=str)
+def test_order_of_rows(unequal, parameters):
+    order = np.random.default_rng(1).permutation(len(unequal))
+    model = AlphaCutClustering(**parameters).fit(unequal)
+    shuffled = AlphaCutClustering(**parameters).fit(unequal[order])
+    assert (shuffled.labels_ == model.labels_[order]).all()
+    assert shuffled.tree_.significance == pytest.approx(model.tree_.significance, rel=1e-12)
+
+
+@pytest.mark.parametrize("parameters", [{}, {"rejection": 0.1}], ids=str)
+def test_unit_of_a_column(unequal, parameters):
+    model = AlphaCutClustering(**parameters).fit(unequal)
+    wide = AlphaCutClustering(**parameters).fit(unequal * [1000, 1])
+    assert (wide.labels_ == model.labels_).all()
+    assert wide.alpha_ == pytest.approx(model.alpha_)
+
+
+@pytest.mark.parametrize("parameters", [{}, {"rejection": 0.1}, {"alpha": "valley"}], ids=str)
+def test_weights_are_repeated_rows(unequal, parameters):
+    counts = np.random.default_rng(2).integers(0, 4, len(unequal))
+    weighted = AlphaCutClustering(**parameters).fit(unequal, sample_weight=counts)
+    repeated = AlphaCutClustering(**parameters).fit(np.repeat(unequal, counts, axis=0))
+    assert (np.repeat(weighted.labels_, counts) == repeated.labels_).all()
+    assert weighted.alpha_ == pytest.approx(repeated.alpha_, rel=1e-9)
+    assert weighted.tree_.significance == pytest.approx(repeated.tree_.significance, rel=1e-6)
+    assert weighted.predict(unequal[counts == 0]).shape == ((counts == 0).sum(),)
+
+
+def test_engines_agree(blobs):
+    found = [
+        AlphaCutClustering(engine=e).fit(blobs[0]).labels_ for e in ("dense", "tiled", "fourier")
+    ]
+    assert (found[0] == found[1]).all()
+    assert (found[0] == found[2]).all()
+
+
+def test_float32(blobs):
+    model = AlphaCutClustering().fit(blobs[0].astype(np.float32))
+    assert model.memberships_.dtype == np.float32
+    assert adjusted_rand_score(model.labels_, AlphaCutClustering().fit(blobs[0]).labels_) > 0.99
+
+
+# Defaults
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda g: g.uniform(size=(700, 2)),
+        lambda g: g.uniform(size=(400, 1)),
+        lambda g: g.normal(size=(700, 2)),
+        lambda g: g.normal(size=(400, 1)),
+        lambda g: g.normal(size=(500, 5)),
+    ],
+    ids=["uniform 2", "uniform 1", "normal 2", "normal 1", "normal 5"],
+)
+def test_no_split_where_there_is_no_structure(draw, seed):
+    model = AlphaCutClustering().fit(draw(np.random.default_rng(seed)))
+    assert model.n_clusters_ == 1
+    assert model.alpha_ == 0
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_right_number_on_easy_families(seed):
+    families = [
+        make_moons(600, noise=0.07, random_state=seed),
+        make_circles(800, noise=0.05, factor=0.45, random_state=seed),
+        make_blobs(600, 2, centers=[(0, 0), (7, 0), (0, 7), (7, 7)], random_state=seed),
+        make_blobs(600, 5, centers=3 * np.eye(5)[:3] * 2, cluster_std=0.7, random_state=seed),
+    ]
+    for X, y in families:
+        model = AlphaCutClustering().fit(X)
+        assert model.n_clusters_ == len(set(y))
+        assert adjusted_rand_score(y, model.labels_) > 0.95
+
+
+def test_noise_between_clusters_is_found():
+    generator = np.random.default_rng(0)
+    X, _ = make_blobs(1200, 2, centers=[(2, 2), (8, 8)], cluster_std=0.3, random_state=0)
+    X = np.vstack([X, generator.uniform(0, 10, (600, 2))])
+    model = AlphaCutClustering().fit(X)
+    assert model.n_clusters_ == 2
+    assert (model.labels_[1200:] == -1).mean() > 0.7
+    assert (model.labels_[:1200] == -1).mean() < 0.1
+
+
+# Bad input
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1.0, -0.5, 2.0, "otsu"])
+def test_alpha_outside_its_range(blobs, alpha):
+    with pytest.raises(ValueError, match="'alpha' parameter"):
+        AlphaCutClustering(alpha=alpha).fit(blobs[0])
+
+
+def test_labels_at_before_fit_and_outside(blobs):
+    with pytest.raises(NotFittedError):
+        AlphaCutClustering().labels_at(0.5)
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        AlphaCutClustering().fit(blobs[0]).labels_at(1.5)
+
+
+def test_alpha_and_rejection_exclude_each_other(blobs):
+    with pytest.raises(ValueError, match="not both"):
+        AlphaCutClustering(alpha=0.5, rejection=0.1).fit(blobs[0])
+
+
+def test_what_has_no_points_between_points(blobs):
+    with pytest.raises(ValueError, match="points of a vector space"):
+        AlphaCutClustering(kernel="precomputed").fit(np.eye(5))
+    with pytest.raises(TypeError, match="dense data is required"):
+        AlphaCutClustering().fit(sp.csr_matrix(blobs[0]))
+    with pytest.raises(ValueError, match=r"alpha='auto' needs a kernel density.*rejection"):
+        AlphaCutClustering(kernel="poly").fit(blobs[0])
+
+
+@pytest.mark.parametrize("X", [np.ones((1, 2)), np.ones((30, 2))])
+def test_one_distinct_point(X):
+    with pytest.raises(ValueError, match="at least two different points"):
+        AlphaCutClustering().fit(X)
+    for parameters in ({}, {"alpha": 0.5}, {"rejection": 0.01}, {"alpha": "valley"}):
+        model = AlphaCutClustering(bandwidth=1.0, **parameters).fit(X)
+        assert (model.labels_ == 0).all()
+        assert model.n_clusters_ == 1
+
+
+def test_one_point_far_away(blobs):
+    X, y = blobs
+    X = np.vstack([X, [[1e8, 1e8]]])
+    for parameters in ({}, {"rejection": 0.05}):
+        model = AlphaCutClustering(**parameters).fit(X)
+        assert adjusted_rand_score(y, model.labels_[:-1]) > 0.9
+        assert model.outlier_scores().argmax() == len(y)
+
+
+@pytest.mark.parametrize("bandwidth", [1e-7, 1e4])
+def test_bandwidth_that_sees_nothing_or_everything(blobs, bandwidth):
+    model = AlphaCutClustering(bandwidth=bandwidth).fit(blobs[0])
+    assert 1 <= model.n_clusters_ <= 3
+    assert np.isfinite(model.tree_.significance).all()
+
+
+def test_all_noise(blobs):
+    model = AlphaCutClustering(alpha=0.9999).fit(blobs[0])
+    assert model.n_clusters_ == 0
+    assert (model.labels_ == -1).all()
+    assert model.memberships_.shape == (len(blobs[0]), 0)
+    assert (model.overlap_scores() == 0).all()
+
+
+def test_nan_and_weights(blobs):
+    X = blobs[0].copy()
+    with pytest.raises(ValueError, match="all|zero for every row"):
+        AlphaCutClustering().fit(X, sample_weight=np.zeros(len(X)))
+    X[3, 1] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        AlphaCutClustering().fit(X)

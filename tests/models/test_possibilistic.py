@@ -1,0 +1,299 @@
+"""PCM_Φ and 1-PCM_Φ: the contract, the papers' acceptance values, and laws."""
+
+import os
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.spatial.distance import cdist
+from sklearn.datasets import load_iris, make_blobs
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.metrics import adjusted_rand_score
+from sklearn.model_selection import GridSearchCV
+
+from softkern import CollapseWarning, OneClassPCM, PossibilisticCMeans
+from softkern.datasets import make_dense_regions, make_gaussian_outliers, make_six_clusters
+from tests.models.contract import ModelContract
+
+DATA = Path(os.environ.get("SOFTKERN_DATA", Path(__file__).parents[3] / "shared" / "data"))
+
+
+def real(name):
+    path = DATA / name
+    if not path.exists():
+        pytest.skip(f"needs {name}; set SOFTKERN_DATA to the folder that holds it")
+    return pd.read_csv(path).drop(columns="label").to_numpy(float)
+
+
+class TestOneClassPCM(ModelContract):
+    def make(self, **params):
+        return OneClassPCM(**params)
+
+
+class TestPossibilisticCMeans(ModelContract):
+    def make(self, **params):
+        return PossibilisticCMeans(**{"n_clusters": 3, "eta_scale": 0.25, **params})
+
+
+def literal(X, sigma, eps, gamma=1.0):
+    """The papers' loop, formula by formula: iterations, η, u, the last normalised memberships."""
+    K = np.exp(-cdist(X, X, "sqeuclidean") / (2 * sigma**2))
+    u = np.ones(len(X))
+    eta = None
+    for iteration in range(1, 1000):
+        b = 1 / u.sum()
+        distances = np.array(
+            [
+                K[h, h] - 2 * b * sum(u[r] * K[h, r] for r in range(len(X))) + b**2 * (u @ K @ u)
+                for h in range(len(X))
+            ]
+        )
+        if eta is None:
+            eta = gamma * b * (u @ distances)
+        new = np.exp(-distances / eta)
+        change = np.abs(new - u).sum()
+        u = new
+        if change < eps:
+            return iteration, eta, u
+    raise AssertionError("no convergence")
+
+
+FIVE = np.array([[0, 0], [1, 0], [0, 1], [1, 1], [5, 5.0]])
+
+
+@pytest.mark.parametrize("engine", ["dense", "tiled"])
+@pytest.mark.parametrize(
+    ("data", "sigma", "tol", "iterations", "eta", "total"),
+    [
+        (lambda: FIVE, 1, 1e-12, 20, 0.5470494691, 2.1447284103),
+        (lambda: load_iris().data, 0.5, 0.01, 7, 0.8768763219, 55.5588454),
+        (lambda: real("wbc.csv"), 10, 0.01, 8, 0.3982579587, 391.0136462),
+        (lambda: real("ionosphere.csv"), 1, 0.01, 8, 0.9267744984, 131.5256178),
+        (lambda: make_dense_regions(random_state=0)[0], 0.5, 0.01, 4, 0.9779293155, 552.0170134),
+        (lambda: make_six_clusters(random_state=2)[0], 0.5, 0.01, 4, 0.9659132538, 106.7564097),
+        (lambda: make_gaussian_outliers(random_state=0)[0], 1, 0.01, 8, 0.7099592164, 171.1597985),
+    ],
+    ids=["five", "iris", "wbc", "ionosphere", "dense_regions", "six_clusters", "gaussian"],
+)
+def test_acceptance(engine, data, sigma, tol, iterations, eta, total):
+    X = data()
+    model = OneClassPCM(bandwidth=float(sigma), stopping="sum", tol=tol, engine=engine).fit(X)
+    assert model.n_iter_ == iterations
+    assert model.eta_ == pytest.approx(eta, rel=1e-9)
+    assert model.memberships_.sum() == pytest.approx(total, rel=1e-9)
+
+
+def test_acceptance_details():
+    five = OneClassPCM(bandwidth=1.0, stopping="sum", tol=1e-12).fit(FIVE)
+    assert five.memberships([[0.5, 0.5]])[0] == pytest.approx(0.8389497062, rel=1e-9)
+    wbc = OneClassPCM(bandwidth=10.0, stopping="sum", tol=0.01).fit(real("wbc.csv"))
+    assert wbc.memberships_.min() == pytest.approx(0.0112748431, rel=1e-8)
+    ionosphere = OneClassPCM(bandwidth=1.0, stopping="sum", tol=0.01).fit(real("ionosphere.csv"))
+    assert ionosphere.memberships_.max() == pytest.approx(0.5795285970, rel=1e-8)
+
+
+@pytest.mark.parametrize("gamma", [0.5, 1.0, 2.0])
+def test_agrees_with_the_literal_loop(gamma):
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    iterations, eta, u = literal(X, 0.8, 1e-10, gamma)
+    model = OneClassPCM(bandwidth=0.8, eta_scale=gamma, stopping="sum", tol=1e-10, max_iter=999)
+    model.fit(X)
+    assert model.n_iter_ == iterations
+    assert model.eta_ == pytest.approx(eta, rel=1e-10)
+    assert model.memberships_ == pytest.approx(u, rel=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_objective_never_rises(seed):
+    generator = np.random.default_rng(seed)
+    X = make_blobs(80, 3, centers=3, random_state=seed)[0]
+    for kernel in ("rbf", "linear", "laplacian"):
+        one = OneClassPCM(
+            kernel=kernel, eta_scale=generator.uniform(0.3, 3), tol=1e-8, max_iter=500
+        )
+        assert np.all(np.diff(one.fit(X).history_["objective"]) <= 1e-9 * len(X))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", (CollapseWarning, ConvergenceWarning))
+            several = PossibilisticCMeans(3, kernel=kernel, tol=1e-8).fit(X)
+        objective = np.array(several.history_["objective"])
+        assert np.all(np.diff(objective) <= 1e-9 * np.abs(objective[0]))
+
+
+def test_linear_kernel_is_classic_pcm():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    model = OneClassPCM(kernel="linear", tol=1e-10, max_iter=1000).fit(X)
+    u, centre = np.ones(60), X.mean(axis=0)
+    for _ in range(2000):  # Krishnapuram and Keller, in input space
+        u = np.exp(-((X - centre) ** 2).sum(axis=1) / model.eta_)
+        centre = u @ X / u.sum()
+    assert model.memberships_ == pytest.approx(u, abs=1e-7)
+    assert model.dual_coef_ @ X == pytest.approx(centre, abs=1e-6)
+
+
+def test_tiny_eta_does_not_underflow():
+    X = np.random.default_rng(0).normal(size=(100, 2))
+    model = OneClassPCM(bandwidth=1.0, eta_scale=5e-4, max_iter=1000).fit(X)
+    assert model.dual_coef_.sum() == pytest.approx(1)
+    assert np.isfinite(model.score_samples(X)).all()
+    assert model.memberships_.min() == 0  # in floating point; the centre is there all the same
+
+
+def test_ranks_follow_distance_however_far():
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    for engine in ("dense", "tiled", "fourier"):
+        model = OneClassPCM(engine=engine).fit(X)
+        far = np.array([[10.0, 0], [20, 0], [100, 0], [1e4, 0], [1e6, 0]])
+        assert np.all(np.diff(model.score_samples(far)) < 0)
+        assert np.all(model.predict(far) == -1)
+    X[:4] = [[20, 0], [40, 0], [80, 0], [160, 0]]
+    scores = OneClassPCM().fit(X).outlier_scores()
+    assert np.array_equal(np.argsort(-scores)[:4], [3, 2, 1, 0])
+
+
+@pytest.mark.parametrize("contamination", [0.01, 0.1, 0.33, 0.5])
+def test_contamination_is_the_share_of_outliers(contamination):
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    model = OneClassPCM(contamination=contamination).fit(X)
+    assert (model.predict(X) == -1).sum() == round(300 * contamination)
+    assert model.decision_function(X) == pytest.approx(model.score_samples(X) - model.offset_)
+
+
+def test_score_is_the_logarithm_of_a_density():
+    X = np.random.default_rng(0).normal(size=(100, 2))
+    model = OneClassPCM(bandwidth=0.7).fit(X)
+    new = X[:9] + 0.3
+    K = np.exp(-cdist(new, X, "sqeuclidean") / (2 * 0.7**2))
+    assert model.score_samples(new) == pytest.approx(np.log(K @ model.dual_coef_), rel=1e-10)
+    others = np.exp(-cdist(X, X, "sqeuclidean") / (2 * 0.7**2)) - np.eye(100)
+    assert model.outlier_scores() == pytest.approx(-np.log(others @ model.dual_coef_), rel=1e-8)
+
+
+@pytest.mark.parametrize("tolerance", [1e-1, 1e-3])
+def test_reduced_model_keeps_its_certificate(tolerance):
+    X = make_dense_regions(random_state=0)[0]
+    model = OneClassPCM(bandwidth=0.5).fit(X)
+    small = model.reduce(tolerance)
+    assert small.reduction_error_ <= tolerance
+    assert small._support.shape[0] < 0.6 * len(X)
+    grid = np.random.default_rng(0).uniform(-2, 12, size=(2000, 2))
+    error = np.abs(np.log(small.memberships(grid)) - np.log(model.memberships(grid))).max()
+    assert error <= small.reduction_error_
+    assert model._support.shape[0] == len(X)  # the model itself is as it was
+    with pytest.raises(ValueError, match="tolerance must be positive"):
+        model.reduce(0.0)
+
+
+def test_reduced_size_follows_the_structure_not_n():
+    sizes = []
+    for n in (1500, 6000):
+        X = make_blobs(n, 2, centers=3, random_state=0)[0]
+        sizes.append(OneClassPCM(bandwidth=1.0).fit(X).reduce(1e-3)._support.shape[0])
+    assert sizes[1] < 1.5 * sizes[0]
+
+
+def test_update_eta_that_shrinks_to_a_point_is_an_error():
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    with pytest.raises(ValueError, match=r"shrunk to a point. Use update_eta=False"):
+        PossibilisticCMeans(1, kernel="linear", update_eta=True, max_iter=5000, tol=0).fit(X)
+
+
+def test_update_eta_has_its_fixed_point_in_more_dimensions():
+    # PAPERS: for Gaussian data of variance s², η* = s² (γ d − 2)
+    X = np.random.default_rng(0).normal(size=(20_000, 6))
+    model = PossibilisticCMeans(1, kernel="linear", update_eta=True, tol=1e-7, max_iter=1000).fit(X)
+    assert model.eta_[0] == pytest.approx(4, rel=0.1)
+
+
+def test_several_centres_find_the_groups():
+    X, y = make_blobs(300, 2, centers=[[0, 0], [8, 0], [0, 8]], random_state=1)
+    model = PossibilisticCMeans(3).fit(X)
+    assert adjusted_rand_score(y, model.labels_) == 1
+    assert model.memberships([[100.0, 100.0]]).max() < 0.05  # an outlier belongs to none
+
+
+def test_collapse_is_said():
+    X = np.random.default_rng(0).normal(size=(100, 2))
+    with pytest.warns(CollapseWarning, match="coincide"):
+        PossibilisticCMeans(2, kernel="linear", eta_scale=5.0, tol=1e-8, max_iter=1000).fit(X)
+    with pytest.warns(CollapseWarning):
+        PossibilisticCMeans(3, bandwidth=0.05).fit(X)
+
+
+def test_given_start_and_eta():
+    X = np.random.default_rng(0).normal(size=(50, 2))
+    start = np.random.default_rng(1).uniform(size=(50, 2))
+    model = PossibilisticCMeans(2, init=start, eta=[0.2, 0.3]).fit(X)
+    assert model.eta_.tolist() == [0.2, 0.3]
+    for init, message in ((start[:3], "init has shape"), (-start, "not negative")):
+        with pytest.raises(ValueError, match=message):
+            PossibilisticCMeans(2, init=init).fit(X)
+    for eta in ([0.1, 0.2, 0.3], [-1.0, 1.0]):
+        with pytest.raises(ValueError, match="eta="):
+            PossibilisticCMeans(2, eta=eta, init=start).fit(X)
+
+
+@pytest.mark.parametrize(
+    "model", [OneClassPCM(bandwidth=1.0), PossibilisticCMeans(1, bandwidth=1.0)]
+)
+def test_degenerate_data(model):
+    same = model.fit(np.full((10, 2), 3.0))
+    assert same.memberships_.ravel() == pytest.approx(np.ones(10))
+    one = model.fit([[1.0, 2.0]])
+    assert one.memberships_.ravel() == pytest.approx([1.0])
+    far = np.random.default_rng(0).normal(size=(100, 2))
+    far[0] = 1e8
+    assert np.isfinite(model.fit(far).memberships_).all()
+    assert model.memberships_.ravel().argmin() == 0
+
+
+@pytest.mark.parametrize("bandwidth", [1e-9, 1e9])
+def test_extreme_bandwidths(bandwidth):
+    X = np.random.default_rng(0).normal(size=(50, 2))
+    model = OneClassPCM(bandwidth=bandwidth).fit(X)
+    assert np.isfinite(model.memberships_).all()
+    assert np.isfinite(model.outlier_scores()).all()
+
+
+def test_too_many_clusters():
+    with pytest.raises(ValueError, match="n_clusters=5 is more than the number of points"):
+        PossibilisticCMeans(5, bandwidth=1.0).fit(np.ones((3, 2)))
+
+
+def test_before_fit():
+    with pytest.raises(NotFittedError):
+        OneClassPCM().outlier_scores()
+    with pytest.raises(NotFittedError):
+        OneClassPCM().reduce()
+
+
+def test_no_convergence_is_said():
+    X = np.random.default_rng(0).normal(size=(50, 2))
+    with pytest.warns(ConvergenceWarning, match=r"max_iter=2 .*raise one of them"):
+        OneClassPCM(max_iter=2, tol=1e-12).fit(X)
+
+
+def test_precomputed_and_sparse():
+    import scipy.sparse as sp
+
+    X = np.abs(np.random.default_rng(0).normal(size=(80, 3)))
+    K = np.exp(-cdist(X, X, "sqeuclidean") / 2)
+    given = OneClassPCM(kernel="precomputed").fit(K)
+    direct = OneClassPCM(bandwidth=1.0).fit(X)
+    assert given.memberships_ == pytest.approx(direct.memberships_, rel=1e-9)
+    assert given.memberships(K[:5]) == pytest.approx(direct.memberships_[:5], rel=1e-9)
+    sparse = OneClassPCM(bandwidth=1.0).fit(sp.csr_matrix(X))
+    assert sparse.memberships_ == pytest.approx(direct.memberships_, rel=1e-9)
+
+
+def test_engine_options_and_grid_search():
+    X = np.random.default_rng(0).normal(size=(200, 5))
+    model = OneClassPCM(bandwidth=3.0, engine="nystroem", engine_params={"rank": 20}).fit(X)
+    assert model._support.shape[0] <= 20
+    search = GridSearchCV(
+        OneClassPCM(),
+        {"bandwidth": [0.5, 1.0, 2.0]},
+        scoring=lambda model, X, y=None: model.score_samples(X).mean(),
+    ).fit(X)
+    assert search.best_params_["bandwidth"] in (0.5, 1.0, 2.0)

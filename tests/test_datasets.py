@@ -1,0 +1,215 @@
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.utils import Bunch
+
+from softkern import datasets
+
+MAKERS = [
+    datasets.make_dense_regions,
+    datasets.make_six_clusters,
+    datasets.make_gaussian_outliers,
+]
+ids = [maker.__name__ for maker in MAKERS]
+
+
+@pytest.fixture
+def folder():
+    found = datasets.data_folder()
+    if found is None:
+        pytest.skip("no folder of data: set SOFTKERN_DATA, or put shared/data beside the checkout")
+    return found
+
+
+def within(X, low, high):
+    return ((low <= X) & (X <= high)).all(axis=1)
+
+
+# The papers' synthetic sets
+
+
+@pytest.mark.parametrize("maker", MAKERS, ids=ids)
+def test_a_seed_gives_the_same_points_and_seeds_nothing_else(maker):
+    state = np.random.get_state()[1].copy()  # noqa: NPY002 (the global one must not move)
+    X, y = maker(random_state=3)
+    again, labels = maker(random_state=3)
+    assert np.array_equal(X, again)
+    assert np.array_equal(y, labels)
+    assert not np.array_equal(X, maker(random_state=4)[0])
+    assert np.array_equal(state, np.random.get_state()[1])  # noqa: NPY002
+
+
+@pytest.mark.parametrize("maker", MAKERS, ids=ids)
+def test_random_state_may_be_a_generator(maker):
+    from_int = maker(random_state=3)[0]
+    assert np.array_equal(from_int, maker(random_state=np.random.default_rng(3))[0])
+    generator = np.random.default_rng(3)
+    maker(random_state=generator)
+    assert not np.array_equal(from_int, maker(random_state=generator)[0])
+    one, two = (maker(random_state=np.random.RandomState(0))[0] for _ in range(2))
+    assert np.array_equal(one, two)
+    assert not np.array_equal(maker()[0], maker()[0])
+
+
+@pytest.mark.parametrize(
+    ("maker", "sizes"),
+    [
+        (datasets.make_dense_regions, {-1: 1000, 0: 100, 1: 100, 2: 300}),
+        (datasets.make_six_clusters, {-1: 30, 0: 30, 1: 30, 2: 30, 3: 30, 4: 60, 5: 80}),
+        (datasets.make_gaussian_outliers, {-1: 30, 0: 400}),
+    ],
+    ids=ids,
+)
+def test_sizes_are_the_papers(maker, sizes):
+    X, y = maker(random_state=0)
+    assert X.shape == (sum(sizes.values()), 2)
+    assert {label: int((y == label).sum()) for label in set(y.tolist())} == sizes
+
+
+def test_sizes_can_be_chosen():
+    _, y = datasets.make_dense_regions(n_rectangle=5, n_ring=7, n_noise=0)
+    assert np.unique(y, return_counts=True)[1].tolist() == [5, 5, 7]
+    assert len(datasets.make_six_clusters(n_ball=0, n_banana=1, n_ring=1, n_outliers=1)[0]) == 3
+    assert len(datasets.make_gaussian_outliers(n_inliers=2, n_right=0, n_left=0)[0]) == 2
+
+
+@pytest.mark.parametrize("size", [-1, 2.5, True, "3"])
+def test_bad_sizes(size):
+    with pytest.raises(ValueError, match="n_ring must be a whole number of at least 0"):
+        datasets.make_dense_regions(n_ring=size)
+
+
+def test_dense_regions_cover_the_papers_shares_of_the_square():
+    X, y = datasets.make_dense_regions(n_rectangle=20_000, n_ring=20_000, n_noise=400_000)
+    noise = X[y == -1]
+    assert within(X, 0, 10).all()
+    for label in (0, 1):
+        box = X[y == label].min(axis=0), X[y == label].max(axis=0)
+        assert np.prod(box[1] - box[0]) == pytest.approx(1.24, rel=0.01)
+        assert within(noise, *box).mean() == pytest.approx(0.0124, rel=0.06)
+    ring = X[y == 2]
+    centre = (ring.min(axis=0) + ring.max(axis=0)) / 2
+    radius = np.linalg.norm(ring - centre, axis=1)
+    inside = np.linalg.norm(noise - centre, axis=1)
+    share = ((radius.min() < inside) & (inside < radius.max())).mean()
+    assert share == pytest.approx(0.0779, rel=0.03)
+    # uniform over the area: the squared radius is uniform
+    assert np.mean(radius**2) == pytest.approx(
+        (radius.min() ** 2 + radius.max() ** 2) / 2, rel=0.01
+    )
+
+
+def test_the_three_dense_regions_do_not_touch():
+    X, y = datasets.make_dense_regions(n_rectangle=2000, n_ring=2000, n_noise=0)
+    for one, two in ((0, 1), (0, 2), (1, 2)):
+        gaps = np.linalg.norm(X[y == one][:, None] - X[y == two], axis=2)
+        assert gaps.min() > 1
+
+
+def test_outliers_of_the_gaussian_are_where_the_paper_puts_them():
+    X, y = datasets.make_gaussian_outliers(n_inliers=20_000, n_right=500, n_left=200)
+    inliers, outliers = X[y == 0], X[y == -1]
+    assert np.abs(inliers.mean(axis=0)).max() < 0.05
+    assert np.abs(np.cov(inliers.T) - np.eye(2)).max() < 0.06
+    assert within(outliers, [3, -10], [10, 10]).sum() == 500
+    assert within(outliers, [-10, -10], [-3, 10]).sum() == 200
+
+
+@pytest.mark.parametrize(
+    ("maker", "file", "seed"),
+    [
+        (datasets.make_dense_regions, "dense_regions_0.csv", 0),
+        (datasets.make_six_clusters, "six_clusters_2.csv", 2),
+        (datasets.make_gaussian_outliers, "gaussian_outliers_0.csv", 0),
+    ],
+    ids=ids,
+)
+def test_generators_give_the_sets_of_the_acceptance_values(maker, file, seed, folder):
+    reference = folder.parent / "reference" / file
+    if not reference.is_file():
+        pytest.skip(f"no {reference}")
+    table = pd.read_csv(reference)
+    X, y = maker(random_state=seed)
+    assert np.allclose(X, table[["x", "y"]], rtol=0, atol=1e-12)
+    assert np.array_equal(y, table["label"])
+
+
+# Real sets by name
+
+
+def test_unknown_name_lists_the_names():
+    with pytest.raises(ValueError, match="no data set 'irsi'; the names are iris, .*adbench/WBC"):
+        datasets.load("irsi")
+
+
+def test_every_name_is_in_the_folder(folder):
+    for name in datasets.names():
+        bunch = datasets.load(name)
+        assert len(bunch.data) > 0, name
+        assert bunch.feature_names == list(bunch.data.columns)
+        assert bunch.data.notna().all(axis=None), name
+        assert "label" not in bunch.feature_names
+        assert bunch.target is None or len(bunch.target) == len(bunch.data)
+
+
+@pytest.mark.parametrize("name", ["iris", "wine"])
+def test_scikit_learns_copy_is_the_folders(name, folder, tmp_path, monkeypatch):
+    ours = datasets.load(name)
+    monkeypatch.setenv("SOFTKERN_DATA", str(tmp_path))
+    theirs = datasets.load(name)
+    assert theirs.source == "scikit-learn"
+    pd.testing.assert_frame_equal(ours.data, theirs.data, check_dtype=False)
+    assert np.array_equal(ours.target, theirs.target)
+
+
+def openml_copy(name, bunch):
+    """The folder's set in the words and with the extra rows and columns that OpenML has."""
+    source = datasets._SOURCES[name]
+    back = {ours: theirs for theirs, ours in (source.labels or {}).items()}
+    data = bunch.data.rename(columns=str.upper)
+    if source.last_columns:
+        data.insert(0, "OBSERVATION", 1.0)
+    missing = data.iloc[[0]].astype(float)
+    missing.iloc[0, -1] = np.nan
+    target = pd.Series([back.get(label, label) for label in bunch.target]).astype("category")
+    target = pd.concat([target, target.iloc[[0]]], ignore_index=True)
+    return Bunch(data=pd.concat([data, missing], ignore_index=True), target=target)
+
+
+@pytest.mark.parametrize("name", [n for n, s in datasets._SOURCES.items() if s.openml])
+def test_openmls_copy_comes_in_the_folders_words(name, folder, tmp_path, monkeypatch):
+    ours = datasets.load(name)
+    monkeypatch.setattr(datasets, "fetch_openml", lambda **_: openml_copy(name, ours))
+    monkeypatch.setenv("SOFTKERN_DATA", str(tmp_path))
+    theirs = datasets.load(name)
+    pd.testing.assert_frame_equal(ours.data, theirs.data, check_dtype=False)
+    assert np.array_equal(ours.target, theirs.target)
+
+
+def test_what_cannot_be_reached_names_the_remedy(tmp_path, monkeypatch):
+    def unreachable(**_):
+        raise OSError("no route to host")
+
+    monkeypatch.setattr(datasets, "fetch_openml", unreachable)
+    monkeypatch.setenv("SOFTKERN_DATA", str(tmp_path))
+    with pytest.raises(ConnectionError, match="no route to host.*wbc.csv.*SOFTKERN_DATA"):
+        datasets.load("wbc")
+    with pytest.raises(FileNotFoundError, match="shapes/r15.*SOFTKERN_DATA"):
+        datasets.load("shapes/r15")
+
+
+def test_the_named_folder_is_used(tmp_path, monkeypatch):
+    (tmp_path / "wbc.csv").write_text("a,b,label\n1,2,benign\n3,4,malignant\n")
+    monkeypatch.setenv("SOFTKERN_DATA", str(tmp_path))
+    bunch = datasets.load("wbc")
+    assert bunch.data.to_numpy().tolist() == [[1, 2], [3, 4]]
+    assert bunch.target.tolist() == ["benign", "malignant"]
+    assert Path(bunch.source) == tmp_path / "wbc.csv"
+
+
+def test_a_named_folder_that_is_not_there(monkeypatch):
+    monkeypatch.setenv("SOFTKERN_DATA", "/nowhere/at/all")
+    with pytest.raises(NotADirectoryError, match="SOFTKERN_DATA is '/nowhere/at/all'"):
+        datasets.load("iris")

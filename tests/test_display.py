@@ -1,0 +1,388 @@
+import builtins
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import BaseEstimator
+
+matplotlib = pytest.importorskip("matplotlib")
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt  # noqa: E402
+from matplotlib.colors import to_hex  # noqa: E402
+
+from softkern.datasets import make_dense_regions, make_gaussian_outliers  # noqa: E402
+from softkern.display import (  # noqa: E402
+    COLOURS,
+    CUT,
+    AlphaTreeDisplay,
+    MembershipDisplay,
+    MembershipHistogramDisplay,
+    StabilityDisplay,
+)
+from softkern.selection import StabilityResult  # noqa: E402
+
+
+class Bump(BaseEstimator):
+    """u = exp(−‖x‖²), known everywhere."""
+
+    contamination = 0.25
+
+    def fit(self, X, y=None):
+        self.memberships_ = self.memberships(X)
+        return self
+
+    def memberships(self, X):
+        self.seen = X
+        return np.exp(-np.square(np.asarray(X)).sum(axis=1))
+
+    def predict(self, X):
+        return np.where(self.memberships(X) < 0.1, -1, 1)
+
+
+class TwoBumps(Bump):
+    """A cluster at each end of the first feature."""
+
+    contamination = None
+
+    def memberships(self, X):
+        X = np.asarray(X)
+        return np.stack([super(TwoBumps, self).memberships(X - c) for c in (2.0, -2.0)], axis=1)
+
+    def predict(self, X):
+        return np.argmax(self.memberships(X), axis=1)
+
+
+class Tree:
+    def plot(self, ax, **options):
+        self.options = options
+        ax.plot([0, 1], [0.2, 0.8])
+        return ax
+
+
+class Cut(Bump):
+    """Like AlphaCutClustering: typicality beside memberships, a level and a tree."""
+
+    def fit(self, X, y=None):
+        super().fit(X)
+        self.typicality_ = self.typicality(X)
+        self.alpha_ = 0.3
+        self.tree_ = Tree()
+        return self
+
+    def typicality(self, X):
+        return 0.5 * self.memberships(X)
+
+
+@pytest.fixture(autouse=True)
+def no_figures_left():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture
+def X():
+    return np.random.default_rng(0).normal(size=(300, 2)) * 1.5
+
+
+def lines_of(display, colour):
+    """Points along the contours drawn in a colour."""
+    lines = [
+        c
+        for c in display.ax_.collections
+        if len(c.get_edgecolor()) and to_hex(c.get_edgecolor()[0]) == colour.lower()
+    ]
+    return np.concatenate([path.vertices for line in lines for path in line.get_paths()])
+
+
+# Contours
+
+
+def test_the_cut_is_where_memberships_equal_alpha(X):
+    display = MembershipDisplay.from_estimator(Bump().fit(X), X, alpha=0.4, grid_resolution=200)
+    on_line = Bump().memberships(lines_of(display, CUT))
+    assert np.abs(on_line - 0.4).max() < 0.01
+
+
+def test_surface_is_the_models_at_every_point_of_the_grid(X):
+    display = MembershipDisplay.from_estimator(Bump().fit(X), X, grid_resolution=17)
+    for row, y in enumerate(display.y):
+        for column, x in enumerate(display.x):
+            assert display.memberships[row, column, 0] == pytest.approx(np.exp(-x * x - y * y))
+
+
+def test_the_grid_holds_all_points(X):
+    display = MembershipDisplay.from_estimator(Bump().fit(X), X)
+    for axis, column in ((display.x, X[:, 0]), (display.y, X[:, 1])):
+        assert axis[0] < column.min()
+        assert axis[-1] > column.max()
+
+
+def test_alpha_by_default(X):
+    bump, cut = Bump().fit(X), Cut().fit(X)
+    share = MembershipDisplay.from_estimator(bump, X).alpha
+    assert np.mean(bump.memberships_ < share) == pytest.approx(0.25, abs=0.005)
+    assert MembershipDisplay.from_estimator(cut, X).alpha == 0.3
+    assert MembershipDisplay.from_estimator(TwoBumps().fit(X), X).alpha is None
+    assert MembershipDisplay.from_estimator(bump, X, alpha=None).alpha is None
+
+
+def test_a_level_of_zero_cuts_nothing(X):
+    model = Cut().fit(X)
+    model.alpha_ = 0.0
+    for kind in (AlphaTreeDisplay, MembershipHistogramDisplay):
+        assert kind.from_estimator(model).alpha is None
+    assert MembershipDisplay.from_estimator(model, X).alpha is None
+
+
+def test_typicality_goes_before_memberships(X):
+    display = MembershipDisplay.from_estimator(Cut().fit(X), X)
+    assert display.memberships.max() <= 0.5
+
+
+def test_other_features_stay_at_their_medians():
+    X = np.random.default_rng(0).normal([0, 1, 2, 3], size=(50, 4))
+    model = Bump().fit(X)
+    display = MembershipDisplay.from_estimator(model, X, y=np.zeros(50, int), features=(3, 1))
+    assert np.allclose(model.seen[:, [0, 2]], np.median(X, axis=0)[[0, 2]])
+    assert display.names == ("feature 3", "feature 1")
+    assert "medians" in display.note
+    assert np.array_equal(display.points, X[:, [3, 1]])
+
+
+def test_columns_by_name():
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(50, 3)), columns=["a", "b", "c"])
+    model = Bump().fit(frame)
+    display = MembershipDisplay.from_estimator(model, frame, y=np.zeros(50), features=("c", "a"))
+    assert list(model.seen.columns) == ["a", "b", "c"]
+    assert (display.ax_.get_xlabel(), display.ax_.get_ylabel()) == ("c", "a")
+
+
+def test_scale_is_shared_where_ranges_are_alike(X):
+    assert MembershipDisplay.from_estimator(Bump().fit(X), X).ax_.get_aspect() == 1
+    wide = X * [1000, 1]
+    assert MembershipDisplay.from_estimator(Bump().fit(wide), wide).ax_.get_aspect() == "auto"
+
+
+def test_several_clusters_each_have_their_colour(X):
+    display = MembershipDisplay.from_estimator(TwoBumps().fit(X), X)
+    assert display.memberships.shape[2] == 2
+    right, left = (lines_of(display, colour) for colour in COLOURS[:2])
+    assert right[:, 0].mean() > 0 > left[:, 0].mean()
+
+
+def test_noise_is_named_and_a_cluster_keeps_its_colour(X):
+    y = np.where(X[:, 0] > 0, 2, -1)
+    display = MembershipDisplay.from_estimator(Bump().fit(X), X, y)
+    _, names = display.ax_.get_legend_handles_labels()
+    assert "noise" in names
+    faces = [
+        to_hex(c.get_facecolor()[0]) for c in display.ax_.collections if len(c.get_offsets()) > 1
+    ]
+    assert COLOURS[2].lower() in faces
+    outliers = MembershipDisplay.from_estimator(Bump().fit(X), X)
+    assert "outliers" in outliers.ax_.get_legend_handles_labels()[1]
+
+
+def test_more_clusters_than_colours_are_told_apart(X):
+    y = np.arange(len(X)) % 20
+    display = MembershipDisplay.from_estimator(Bump().fit(X), X, y)
+    scatters = [c for c in display.ax_.collections if c.get_label().isdigit()]
+    signs = {
+        (
+            to_hex(c.get_facecolor()[0]),
+            len(c.get_paths()[0].vertices),
+            str(c.get_paths()[0].vertices[0]),
+        )
+        for c in scatters
+    }
+    assert len(signs) == 20
+
+
+def test_words_as_labels_and_no_labels(X):
+    words = np.where(X[:, 0] > 0, "good", "bad")
+    display = MembershipDisplay.from_estimator(Bump().fit(X), X, words)
+    assert {"good", "bad"} <= set(display.ax_.get_legend_handles_labels()[1])
+    MembershipDisplay(display.x, display.y, display.memberships, points=X).plot()
+
+
+def test_it_can_be_drawn_again_elsewhere(X):
+    display = MembershipDisplay.from_estimator(Bump().fit(X), X)
+    figure, (_, right) = plt.subplots(1, 2)
+    assert display.plot(right, colorbar=False, legend=False) is display
+    assert display.ax_ is right
+    assert display.figure_ is figure
+
+
+def test_an_empty_cut_and_constant_columns_do_not_fail(X):
+    flat = X * [1, 0]
+    for alpha in (0.999999, 1e-300, None):
+        MembershipDisplay.from_estimator(Bump().fit(flat), flat, alpha=alpha).figure_.canvas.draw()
+
+
+@pytest.mark.parametrize(
+    ("features", "message"),
+    [((0, 5), "feature 5"), ((1, 1), "one and the same"), (("a", 1), "no column 'a'")],
+)
+def test_bad_features(X, features, message):
+    with pytest.raises(ValueError, match=message):
+        MembershipDisplay.from_estimator(Bump().fit(X), X, features=features)
+
+
+def test_one_column_is_not_enough(X):
+    with pytest.raises(ValueError, match="feature 1 is asked for, but X has 1 columns"):
+        MembershipDisplay.from_estimator(Bump().fit(X[:, :1]), X[:, :1])
+
+
+def test_a_model_must_be_fitted_and_have_memberships(X):
+    from sklearn.exceptions import NotFittedError
+    from sklearn.svm import OneClassSVM
+
+    with pytest.raises(NotFittedError):
+        MembershipDisplay.from_estimator(Bump(), X)
+    with pytest.raises(TypeError, match="OneClassSVM gives no memberships"):
+        MembershipDisplay.from_estimator(OneClassSVM().fit(X), X)
+    with pytest.raises(TypeError, match="neither typicality_ nor memberships_"):
+        MembershipHistogramDisplay.from_estimator(OneClassSVM().fit(X))
+
+
+# Histogram
+
+
+def test_histogram_counts_every_point_and_marks_the_valley():
+    model = Bump()
+    rng = np.random.default_rng(0)
+    model.memberships_ = np.r_[rng.normal(0.3, 0.02, 400), rng.normal(0.7, 0.02, 600)]
+    display = MembershipHistogramDisplay.from_estimator(model)
+    assert sum(bar.get_height() for bar in display.ax_.patches) == 1000
+    assert 0.4 < display.valley < 0.6
+    assert display.ax_.lines[0].get_xdata()[0] == display.valley
+
+
+def test_no_valley_no_line(X):
+    model = Bump()
+    model.memberships_ = np.full(50, 0.5)
+    assert not MembershipHistogramDisplay.from_estimator(model).ax_.lines
+
+
+def test_histogram_of_typicality_with_alpha(X):
+    display = MembershipHistogramDisplay.from_estimator(Cut().fit(X), bins=7)
+    assert np.array_equal(display.memberships, Cut().fit(X).typicality_)
+    assert len(display.ax_.patches) == 7
+    assert 0.3 in [line.get_xdata()[0] for line in display.ax_.lines]
+
+
+def test_histogram_of_several_clusters(X):
+    display = MembershipHistogramDisplay.from_estimator(TwoBumps().fit(X))
+    assert display.ax_.get_legend_handles_labels()[1] == ["cluster 0", "cluster 1"]
+
+
+# Tree
+
+
+def test_tree_draws_itself_and_the_level(X):
+    model = Cut().fit(X)
+    _, ax = plt.subplots()
+    display = AlphaTreeDisplay.from_estimator(model, ax=ax, smallest=0.1)
+    assert display.ax_ is ax
+    assert model.tree_.options == {"smallest": 0.1}
+    assert ax.lines[-1].get_ydata()[0] == 0.3
+
+
+def test_no_tree(X):
+    with pytest.raises(TypeError, match="Bump has no alpha tree"):
+        AlphaTreeDisplay.from_estimator(Bump().fit(X))
+
+
+# Stability
+
+
+def test_boxes_by_name_with_the_chance_level():
+    results = {
+        "one": StabilityResult(np.array([0.2, 0.4, 0.9]), 0.1, 5),
+        "two": StabilityResult(np.array([0.5, 0.5, 0.6]), 0.1, 5),
+    }
+    display = StabilityDisplay.from_results(results)
+    assert [tick.get_text() for tick in display.ax_.get_yticklabels()] == ["one", "two"]
+    medians = [line.get_xdata()[0] for line in display.ax_.lines if line.get_linewidth() == 1.6]
+    assert {0.4, 0.5} <= set(medians)
+    assert display.chance == pytest.approx(0.1 / 1.9)
+    low, high = display.ax_.get_ylim()
+    assert low > high  # the first name at the top
+
+
+def test_plain_arrays_and_unlike_rejections_have_no_chance_level():
+    assert StabilityDisplay.from_results({"one": [0.1, 0.2]}).chance is None
+    unlike = {str(nu): StabilityResult(np.ones(3), nu, 5) for nu in (0.1, 0.2)}
+    assert StabilityDisplay.from_results(unlike).chance is None
+    with pytest.raises(ValueError, match="no results"):
+        StabilityDisplay.from_results({})
+
+
+# matplotlib
+
+
+def test_matplotlib_is_imported_only_when_something_is_drawn():
+    code = "import sys, softkern.display; sys.exit('matplotlib' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_without_matplotlib_the_remedy_is_named(monkeypatch):
+    real = builtins.__import__
+
+    def without(name, *args, **kwargs):
+        if name.startswith("matplotlib"):
+            raise ImportError(name)
+        return real(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(ImportError, match=r"pip install 'softkern\[plot\]'"):
+        StabilityDisplay.from_results({"one": [0.1]})
+
+
+# The models themselves
+
+
+def test_one_class_model_of_the_paper():
+    from softkern import OneClassPCM
+
+    X, _ = make_dense_regions(random_state=0)
+    model = OneClassPCM(bandwidth=0.5, contamination=0.2).fit(X)
+    display = MembershipDisplay.from_estimator(model, X)
+    inside = model.memberships(X) >= display.alpha
+    assert np.array_equal(inside, model.predict(X) == 1)
+    valley = MembershipHistogramDisplay.from_estimator(model).valley
+    assert 0.3645 < valley < 0.3680
+
+
+def test_several_possibilistic_clusters():
+    from softkern import PossibilisticCMeans
+
+    X = np.r_[make_gaussian_outliers(random_state=0)[0], [[8.0, 8.0]] * 50]
+    model = PossibilisticCMeans(2, kernel="linear").fit(X)
+    MembershipDisplay.from_estimator(model, X).figure_.canvas.draw()
+    MembershipHistogramDisplay.from_estimator(model)
+
+
+def test_a_precomputed_kernel_has_no_features(X):
+    from softkern import OneClassPCM
+
+    gram = np.exp(-np.square(X[:, None] - X).sum(axis=2))
+    model = OneClassPCM(kernel="precomputed").fit(gram)
+    with pytest.raises(ValueError, match="no features"):
+        MembershipDisplay.from_estimator(model, gram)
+    MembershipHistogramDisplay.from_estimator(model)
+
+
+def test_alpha_cut_clustering():
+    models = pytest.importorskip("softkern.models.alpha_cut")
+    X, _ = make_dense_regions(random_state=0)
+    model = models.AlphaCutClustering(bandwidth=0.5, alpha="valley").fit(X)
+    for kind in (MembershipHistogramDisplay, AlphaTreeDisplay):
+        assert kind.from_estimator(model).alpha == model.alpha_
+    display = MembershipDisplay.from_estimator(model, X)
+    assert np.array_equal(display.labels, model.labels_)
+    assert display.alpha == model.alpha_
+    assert display.memberships.shape[2] == 1
+    assert np.abs(model.one_class_.memberships(lines_of(display, CUT)) - model.alpha_).max() < 1e-3
