@@ -3,7 +3,7 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.metrics.pairwise import kernel_metrics, laplacian_kernel, pairwise_kernels, rbf_kernel
+from sklearn.metrics.pairwise import kernel_metrics, laplacian_kernel, rbf_kernel
 
 from softkern import kernels
 from softkern.kernels import (
@@ -50,9 +50,11 @@ def literal(kernel, x, y):
         return (kernel.gamma * x @ y + kernel.coef0) ** kernel.degree
     if isinstance(kernel, Sigmoid):
         return np.tanh(kernel.gamma * x @ y + kernel.coef0)
+    if isinstance(kernel, PairwiseKernel) and kernel.name == "cosine":
+        return x @ y / np.sqrt((x @ x) * (y @ y))
     if isinstance(kernel, PairwiseKernel):
-        return pairwise_kernels(x[None], y[None], metric=kernel.name, **kernel.params)[0, 0]
-    return rbf_kernel(x[None], y[None], gamma=0.2)[0, 0]
+        return np.exp(-kernel.params["gamma"] * np.sum((x - y) ** 2 / (x + y)))
+    return np.exp(-0.2 * np.sum((x - y) ** 2))
 
 
 @every
@@ -141,6 +143,21 @@ def test_logarithm_does_not_underflow(kernel, X):
 def test_logarithm_of_negative_values():
     with pytest.raises(ValueError, match="negative values"):
         Linear().log_block(np.ones((1, 1)), -np.ones((1, 1)))
+
+
+@every
+def test_whole_numbers_are_no_reason_to_round(kernel):
+    X = np.random.default_rng(0).integers(1, 9, size=(20, 3))
+    assert kernel.block(X, X[:4]) == pytest.approx(
+        kernel.block(X.astype(float), X[:4].astype(float))
+    )
+
+
+def test_parameters_are_copied():
+    params = {"gamma": 0.5}
+    kernel = PairwiseKernel("chi2", params)
+    params["gamma"] = 9.0
+    assert kernel.params == {"gamma": 0.5}
 
 
 def test_offset_costs_no_digits():

@@ -182,7 +182,11 @@ def _neighbour_distances(
     X = _centred(X)
     distance, index = _nearest(X[reference], X[queries], k + 1)
     is_itself = reference[index[:, 0]] == queries
-    return np.where(is_itself, distance[:, k], distance[:, k - 1]), query_weight
+    if sp.issparse(X):
+        return np.where(is_itself, distance[:, k], distance[:, k - 1]), query_weight
+    # a search may take distances by products; those it found are taken again by differences
+    found = reference[np.where(is_itself, index[:, k], index[:, k - 1])]
+    return np.linalg.norm(X[queries] - X[found], axis=1), query_weight
 
 
 def _nearest(points: Any, queries: Any, k: int) -> tuple[NDArray[Any], NDArray[np.intp]]:

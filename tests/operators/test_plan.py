@@ -36,6 +36,18 @@ def test_choice_knows_the_width_of_the_data():
     assert plan(X, bandwidth=1e-4, memory_limit=2 * GIB).engine == "tiled"
 
 
+def test_tiles_that_will_be_passed_over_cost_nothing():
+    X = np.random.default_rng(0).normal(size=(50_000, 2))
+    wide, narrow = (plan(X, bandwidth=b, engine="tiled").product_seconds for b in (1.0, 0.0005))
+    assert narrow < 0.2 * wide
+
+
+def test_a_plan_for_a_shape_reads_the_bandwidth_when_the_data_come():
+    X = np.random.default_rng(0).normal(size=(300, 2)) * 100
+    built = plan((300, 2)).build(X.tolist())
+    assert built.kernel == plan(X).kernel
+
+
 def test_choice_does_not_depend_on_the_speed_of_the_machine(monkeypatch):
     monkeypatch.setattr("softkern.operators.plan._machine_speed", lambda: 9.0)
     slow = plan((20_000, 5), memory_limit=GIB)
@@ -102,6 +114,7 @@ def test_memory_is_refused_before_the_work():
         (lambda: plan((10,)), r"must be \(n, d\)"),
         (lambda: plan((10, 2), columns=0), "columns=0"),
         (lambda: plan((10, 2), kernel="nope"), "'nope' is unknown"),
+        (lambda: plan(np.ones((10, 2)), kernel="precomputed"), "no engine can do this.*square"),
         (lambda: plan(np.full((10, 2), np.nan)), "NaN"),
         (lambda: plan((9, 2)).build(np.ones((3, 2))), r"was made for shape \(9, 2\), not \(3, 2\)"),
     ],
@@ -118,6 +131,16 @@ def test_sparse_and_other_kernels():
         plan(X[:, :2], bandwidth=1.0, engine="fourier")
     assert plan((10, 2), kernel=Laplacian(1.0)).kernel == Laplacian(1.0)
     assert plan((10, 2), kernel=Linear()).kernel == Linear()
+
+
+def test_degenerate_data_can_be_planned():
+    assert plan(np.ones((2000, 2)), bandwidth=1.0).engine
+    assert plan(np.random.default_rng(0).normal(size=(3000, 2)), bandwidth=1e-200).engine
+
+
+def test_sparse_data_are_priced_by_what_they_hold():
+    X = sp.random_array((20_000, 50_000), density=1e-5, format="csr", random_state=0)
+    assert plan(X, kernel="linear", memory_limit=GIB).engine == "tiled"
 
 
 def test_precomputed():
@@ -137,6 +160,7 @@ def test_available_memory_is_sensible():
         ("dense", 6000, 3, 1.0, 4, "float32"),
         ("tiled", 40_000, 5, 1.0, 1, "float32"),
         ("tiled", 100_000, 3, 0.02, 2, "float64"),
+        ("tiled", 100_000, 8, 0.02, 1, "float32"),
         ("fourier", 100_000, 2, 0.01, 3, "float64"),
         ("fourier", 60_000, 3, 0.2, 1, "float32"),
         ("nystroem", 40_000, 8, 2.0, 4, "float64"),

@@ -26,12 +26,11 @@ from softkern.models.possibilistic import OneClassPCM
 from softkern.operators.plan import plan
 from softkern.tree import AlphaTree, Evidence, maximum_spanning_tree
 
-__all__ = ["Landscape", "distinct_nodes", "noise_level"]
+__all__ = ["Landscape", "distinct_nodes", "noise_levels"]
 
 Array = NDArray[Any]
 
 PLANE = 2
-NOISE_THRESHOLD = 1.15  # significance from which low densities are a population of their own
 FEWEST_LEVELS = 20  # different densities from which on their distribution is looked at
 MOST_LEVELS = 2000  # more are taken together in groups of equal mass
 
@@ -175,7 +174,33 @@ def distinct_nodes(X: Array, weight: Array) -> tuple[Array, Array, NDArray[np.in
     return X[rows[is_new]], np.bincount(number, weights=weight[rows]), node
 
 
-def noise_level(level: Array, mass: Array) -> float:
+def noise_levels(landscape: Landscape, labels: Array) -> NDArray[np.float64]:
+    """The level below which each cluster's points are noise, (c,); −inf where there is none.
+
+    A cluster that nowhere rises above the lowest of these levels is noise altogether, +inf. Where
+    at least half of the others have such a level, the rest takes the lowest. One cluster alone
+    has no noise, its tail is its own; nor have data of one column, whose levels pile up at every
+    turning point of the density.
+    """
+    count = int(labels.max()) + 1
+    found = np.full(count, -np.inf)
+    if count == 1 or landscape.nodes.shape[1] == 1:
+        return found
+    peaks = np.empty(count)
+    for c in range(count):
+        inside = labels == c
+        found[c] = _noise_level(landscape.level[inside], landscape.mass[inside])
+        peaks[c] = landscape.level[inside].max()
+    if not np.isfinite(found).any():
+        return found
+    lowest = found[np.isfinite(found)].min()
+    found[peaks < lowest] = np.inf
+    if np.isfinite(found[peaks >= lowest]).mean() >= 0.5:
+        found = np.maximum(found, lowest)
+    return found
+
+
+def _noise_level(level: Array, mass: Array) -> float:
     """The level below which a cluster's points are noise; −inf where there is none.
 
     Noise is a population of its own in the distribution of the points' levels: the same test of
@@ -188,7 +213,7 @@ def noise_level(level: Array, mass: Array) -> float:
         values, mass = _binned(values, mass, MOST_LEVELS)
     one_class = OneClassPCM(bandwidth="tree", max_iter=1000).fit(values, sample_weight=mass)
     tree = Landscape(one_class, values, mass).tree()
-    splits = tree.edges[tree.is_split(NOISE_THRESHOLD)]
+    splits = tree.edges[tree.is_split()]
     return float(values[splits].mean(axis=(1, 2)).min(initial=np.inf)) if len(splits) else -np.inf
 
 

@@ -20,7 +20,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from softkern.kernels import Gaussian, Precomputed
-from softkern.models._landscape import Landscape, distinct_nodes, noise_level
+from softkern.models._landscape import Landscape, distinct_nodes, noise_levels
 from softkern.models.base import KernelModel
 from softkern.models.possibilistic import OneClassPCM
 from softkern.sampling import check_weights
@@ -265,12 +265,7 @@ class AlphaCutClustering(ClusterMixin, KernelModel):  # type: ignore[misc]
         if self._is_automatic:
             self.alpha_ = tree.separating_alpha()
             labels = tree.significant_labels()
-            count = int(labels.max()) + 1
-            # one cluster alone has no noise: its tail is its own
-            self._noise_levels = np.full(count, -np.inf)
-            for c in range(count) if count > 1 else ():
-                inside = labels == c
-                self._noise_levels[c] = noise_level(landscape.level[inside], landscape.mass[inside])
+            self._noise_levels = noise_levels(landscape, labels)
             return labels
         if self.rejection is not None:
             self.alpha_ = _rejection_level(tree.heights, tree.weight, self.rejection)

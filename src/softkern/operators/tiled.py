@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
-from sklearn.metrics.pairwise import euclidean_distances
+from scipy.spatial.distance import cdist
 
 from softkern.kernels import Gaussian, Kernel, Precomputed
 from softkern.operators.base import (
@@ -149,7 +149,7 @@ def _near_share(work: Workload) -> float:
     m = len(work.sample)
     if m < 2:
         return 1.0
-    distance = euclidean_distances(work.sample)
+    distance = cdist(work.sample, work.sample)
     count = TILE * m / work.n
     neighbour = min(m - 1, max(1, round(count)))
     reach = np.partition(distance, neighbour, axis=1)[:, neighbour]
