@@ -25,7 +25,7 @@ from sklearn.cluster import HDBSCAN
 from sklearn.datasets import make_moons
 from sklearn.metrics import adjusted_rand_score
 
-from softkern.models.alpha_cut import AlphaCutClustering
+from softkern import AlphaCutClustering
 
 DATA = Path(os.environ.get("SOFTKERN_DATA", Path(__file__).parents[2] / "shared" / "data"))
 SHAPES = ["hdbscan", "aggregation", "r15", "d31", "jain", "flame", "spiral", "graves_ring"]

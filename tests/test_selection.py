@@ -135,7 +135,7 @@ def test_clear_outliers_are_stable_and_scores_are_shares(X):
 
 
 def test_figure_three_one_pcm_is_as_stable_as_kde_and_more_than_one_svm(X):
-    from softkern.models.possibilistic import OneClassPCM
+    from softkern import OneClassPCM
 
     pcm, kde, svm = (
         stability_score(detector, X, rejection=0.05, n_draws=30)
@@ -248,7 +248,7 @@ def test_bad_scores(X, detector, message):
 
 
 def test_a_precomputed_kernel_cannot_be_split(X):
-    from softkern.models.possibilistic import OneClassPCM
+    from softkern import OneClassPCM
 
     detector = OneClassPCM(kernel="precomputed")
     with pytest.raises(ValueError, match="matrix of all pairs"):

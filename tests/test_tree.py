@@ -4,8 +4,8 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import pdist, squareform
 
+from softkern import OneClassPCM
 from softkern.datasets import make_dense_regions
-from softkern.models.possibilistic import OneClassPCM
 from softkern.tree import (
     AlphaTree,
     Evidence,

@@ -5,17 +5,27 @@ learns from one product, ``K @ A``. `softkern.kernels` says what similarity mean
 `softkern.operators` how the product is computed, `softkern.plan` what it will cost.
 """
 
-from softkern import kernels, operators
-from softkern.models import CollapseWarning, OneClassPCM, PossibilisticCMeans
+from softkern import datasets, display, kernels, operators
+from softkern.models import (
+    AlphaCutClustering,
+    CollapseWarning,
+    OneClassPCM,
+    PossibilisticCMeans,
+)
 from softkern.operators.plan import plan
+from softkern.selection import stability_score
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "AlphaCutClustering",
     "CollapseWarning",
     "OneClassPCM",
     "PossibilisticCMeans",
+    "datasets",
+    "display",
     "kernels",
     "operators",
     "plan",
+    "stability_score",
 ]

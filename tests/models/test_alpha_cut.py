@@ -11,6 +11,7 @@ from sklearn.datasets import make_blobs, make_circles, make_moons
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import adjusted_rand_score
 
+from softkern import AlphaCutClustering, OneClassPCM
 from softkern.models._landscape import Landscape, distinct_nodes
 from softkern.models._segments import (
     _gaussian_levels,
@@ -18,11 +19,15 @@ from softkern.models._segments import (
     neighbour_pairs,
     segment_counts,
 )
-from softkern.models.alpha_cut import AlphaCutClustering
-from softkern.models.possibilistic import OneClassPCM
 from softkern.tree import maximum_spanning_tree
+from tests.models.contract import ModelContract
 
 PAPER = {"stopping": "sum", "tol": 0.01}
+
+
+class TestAlphaCutClustering(ModelContract):
+    def make(self, **params):
+        return AlphaCutClustering(**params)
 
 
 def data_set(name):

@@ -22,7 +22,7 @@ from softkern.models._segments import (
     neighbour_pairs,
     segment_counts,
 )
-from softkern.models.possibilistic import OneClassPCM
+from softkern.models.one_class_pcm import OneClassPCM
 from softkern.operators.plan import plan
 from softkern.tree import AlphaTree, Evidence, maximum_spanning_tree
 
@@ -206,7 +206,8 @@ def _noise_level(level: Array, mass: Array) -> float:
     Noise is a population of its own in the distribution of the points' levels: the same test of
     significance, in one dimension.
     """
-    values, mass, _ = distinct_nodes(level[:, None], mass)
+    # rounded: on a grid all inner points have one level, and rounding is no spread
+    values, mass, _ = distinct_nodes(np.round(level, 9)[:, None], mass)
     if len(values) < FEWEST_LEVELS:
         return -np.inf
     if len(values) > MOST_LEVELS:

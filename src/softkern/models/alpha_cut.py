@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from softkern.kernels import Gaussian, Precomputed
 from softkern.models._landscape import Landscape, distinct_nodes, noise_levels
 from softkern.models.base import KernelModel
-from softkern.models.possibilistic import OneClassPCM
+from softkern.models.one_class_pcm import OneClassPCM
 from softkern.sampling import check_weights
 from softkern.tree import AlphaTree, histogram_valley, number_by_mass
 
@@ -100,7 +100,7 @@ class AlphaCutClustering(ClusterMixin, KernelModel):  # type: ignore[misc]
     Examples
     --------
     >>> from sklearn.datasets import make_moons
-    >>> from softkern.models.alpha_cut import AlphaCutClustering
+    >>> from softkern import AlphaCutClustering
     >>> X, y = make_moons(500, noise=0.08, random_state=0)
     >>> model = AlphaCutClustering().fit(X)
     >>> model.n_clusters_
