@@ -15,6 +15,7 @@ $(STAMP): pyproject.toml src/softkern/__init__.py
 
 demo: $(STAMP)  ## the main job on generated data; writes demo/
 	$(BIN)/python examples/first_look.py demo
+	$(BIN)/python examples/possibilistic.py demo
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -27,6 +28,9 @@ test: lint
 bench: $(STAMP)  ## ratios against named peers, measured in one run
 	$(BIN)/python -m pip install --quiet --editable '.[dev,bench]'
 	$(BIN)/python benchmarks/operators.py
+	$(BIN)/python benchmarks/possibilistic.py large
+	$(BIN)/python benchmarks/outliers.py
+	$(BIN)/python benchmarks/clusters.py
 
 docs: $(STAMP)  ## the reference pages, from the docstrings, into site/
 	$(BIN)/python -m pip install --quiet --editable '.[dev,docs]'

@@ -109,6 +109,7 @@ class AlphaCutClustering(ClusterMixin, KernelModel):  # type: ignore[misc]
     array([False])
     """
 
+    _auto_bandwidth: ClassVar[str] = "tree"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelModel._parameter_constraints,
         "alpha": [StrOptions({"auto", "valley"}), Interval(Real, 0, 1, closed="neither")],
@@ -188,6 +189,11 @@ class AlphaCutClustering(ClusterMixin, KernelModel):  # type: ignore[misc]
         """Each cluster's share of the kernel mass at new points, (m, n_clusters_)."""
         return self._describe(self._check_new(X))[0]
 
+    def typicality(self, X: Any) -> Array:
+        """Typicality u of new points in the one cluster of all data, (m,)."""
+        check_is_fitted(self)
+        return self.one_class_.memberships(X)
+
     def labels_at(self, alpha: float) -> NDArray[np.int64]:
         """The papers' labels of the training points at any level, (n,), without another fit."""
         check_is_fitted(self)
@@ -228,13 +234,11 @@ class AlphaCutClustering(ClusterMixin, KernelModel):  # type: ignore[misc]
         return self.rejection is None and isinstance(self.alpha, str) and self.alpha == "auto"
 
     def _fit_one_class(self, nodes: Array, mass: Array) -> OneClassPCM:
-        has_gamma = "gamma" in (self.kernel_params or {})
-        is_auto = isinstance(self.bandwidth, str) and self.bandwidth == "auto"
         one_class = OneClassPCM(
             eta_scale=self.eta_scale,
             kernel=self.kernel,
             kernel_params=self.kernel_params,
-            bandwidth="tree" if is_auto and not has_gamma else self.bandwidth,
+            bandwidth=self._bandwidth_rule(),
             engine=self.engine,
             tol=self.tol,
             max_iter=self.max_iter,

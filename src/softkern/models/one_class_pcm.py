@@ -13,7 +13,6 @@ from sklearn.base import OutlierMixin
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from softkern.alternate import alternate
 from softkern.centres import weighted_mean
 from softkern.memberships import possibilistic
 from softkern.models._rules import PossibilisticRule, estimate_eta
@@ -141,18 +140,8 @@ class OneClassPCM(OutlierMixin, Possibilistic):  # type: ignore[misc]
         eta = estimate_eta(first.distances, ones, weight, self.eta_scale)
         if self._no_spread(first.distances):
             eta = np.ones_like(eta)  # all points are the centre, whatever the width
-        solution = alternate(
-            operator,
-            PossibilisticRule(eta, weight),
-            start,
-            sample_weight=weight,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            geometry=first,
-            stopping=self.stopping,
-            verbose=bool(self.verbose),
-            description="one-cluster PCM",
-        )
+        rule = PossibilisticRule(eta, weight)
+        solution = self._run(operator, rule, start, first, "one-cluster PCM")
         self.dual_coef_ = solution.coefficients[:, 0]
         self._finish(operator, solution, eta)
         self.eta_ = float(eta[0])

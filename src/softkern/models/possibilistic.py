@@ -23,7 +23,7 @@ from softkern.centres import weighted_mean
 from softkern.memberships import possibilistic
 from softkern.models._rules import FuzzyRule, PossibilisticRule, estimate_eta
 from softkern.models.base import CollapseWarning, KernelModel
-from softkern.operators.base import CrossOperator, KernelOperator
+from softkern.operators.base import CrossOperator, Geometry, KernelOperator
 from softkern.sampling import canonical_rows
 
 __all__ = ["Possibilistic", "PossibilisticCMeans"]
@@ -36,6 +36,28 @@ EQUAL_MEMBERSHIPS = 0.02  # fuzzy memberships this near to 1/c tell nothing
 
 class Possibilistic(KernelModel):
     """What the two models share: memberships of new points from distances and η."""
+
+    def _run(
+        self,
+        operator: KernelOperator,
+        rule: PossibilisticRule,
+        start: Array,
+        first: Geometry,
+        description: str,
+    ) -> Solution:
+        """The loop, with this model's stopping, from a start whose geometry is known."""
+        return alternate(
+            operator,
+            rule,
+            start,
+            sample_weight=rule.weight,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            geometry=first,
+            stopping=self.stopping,
+            verbose=bool(self.verbose),
+            description=description,
+        )
 
     def _finish(self, operator: KernelOperator, solution: Solution, eta: Array) -> None:
         self._store(operator, solution.coefficients, solution.geometry.norms)
@@ -188,18 +210,7 @@ class PossibilisticCMeans(ClusterMixin, Possibilistic):  # type: ignore[misc]
         first = operator.geometry(coefficients)
         eta = self._start_eta(first.distances, start, weight)
         rule = PossibilisticRule(eta, weight, self.eta_scale, self.update_eta)
-        solution = alternate(
-            operator,
-            rule,
-            coefficients,
-            sample_weight=weight,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            geometry=first,
-            stopping=self.stopping,
-            verbose=bool(self.verbose),
-            description="possibilistic c-means",
-        )
+        solution = self._run(operator, rule, coefficients, first, "possibilistic c-means")
         self._finish(operator, solution, rule.eta)
         self.eta_ = rule.eta
         distances = self._distances(operator, solution)
