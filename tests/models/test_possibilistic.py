@@ -213,6 +213,20 @@ def test_several_centres_find_the_groups():
     assert model.memberships([[100.0, 100.0]]).max() < 0.05  # an outlier belongs to none
 
 
+def test_ranks_of_several_clusters():
+    X, _ = make_blobs(300, 2, centers=[[0, 0], [8, 0]], random_state=1)
+    model = PossibilisticCMeans(2, kernel="linear", eta_scale=0.5).fit(X)
+    new = [[0.0, 0.0], [4.0, 0.0], [4.0, 50.0], [4.0, 5000.0]]
+    outlyingness, overlap = model.outlier_scores(new), model.overlap_scores(new)
+    assert np.all(np.diff(outlyingness) > 0)
+    assert overlap[1] > 0.3 > 0.01 > overlap[0]
+    top = model.memberships_.max(axis=1)
+    assert model.outlier_scores() == pytest.approx(-np.log(top), rel=1e-9)
+    assert model.overlap_scores() == pytest.approx(
+        model.memberships_.min(axis=1) / top, rel=1e-9, abs=1e-300
+    )
+
+
 def test_collapse_is_said():
     X = np.random.default_rng(0).normal(size=(100, 2))
     with pytest.warns(CollapseWarning, match="coincide"):

@@ -18,7 +18,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from softkern.kernels import Kernel, Precomputed
-from softkern.operators.base import CrossOperator, KernelOperator
+from softkern.operators.base import CrossOperator, Geometry, KernelOperator
 from softkern.operators.dense import DenseOperator
 from softkern.operators.fourier import FourierOperator
 from softkern.operators.plan import Plan, plan
@@ -101,11 +101,18 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
             landmarks = TiledOperator(self.kernel_, self._support)
             self._norms = landmarks.squared_norms(self._coefficients)
 
-    def _training_rows(self, operator: KernelOperator) -> KernelOperator | CrossOperator:
-        """What training points are multiplied with: the stored centres where these are not the
-        loop's own, so that a training point is told the same as if it were new.
+    def _training(
+        self, operator: KernelOperator, geometry: Geometry
+    ) -> tuple[KernelOperator | CrossOperator, Geometry]:
+        """How training points lie to the stored centres, and what multiplies them.
+
+        Where the stored centres are not the loop's own, a training point is told the same as if
+        it were new.
         """
-        return self._cross(operator.X) if operator.engine == "nystroem" else operator
+        if operator.engine != "nystroem":
+            return operator, geometry
+        rows = self._cross(operator.X)
+        return rows, rows.geometry(self._coefficients, self._norms)
 
     def _check_new(self, X: Any) -> Any:
         check_is_fitted(self)

@@ -145,12 +145,9 @@ class OneClassPCM(OutlierMixin, Possibilistic):  # type: ignore[misc]
         self.dual_coef_ = solution.coefficients[:, 0]
         self._finish(operator, solution, eta)
         self.eta_ = float(eta[0])
-        self.memberships_ = possibilistic(self._distances(operator, solution), eta)[:, 0]
-        rows = self._training_rows(operator)
-        if isinstance(rows, CrossOperator):
-            scores = self._others = self._scores(rows)
-        else:
-            scores, self._others = self._training_scores(rows, solution.geometry, weight)
+        rows, geometry = self._training(operator, solution.geometry)
+        self.memberships_ = possibilistic(geometry.distances, eta)[:, 0]
+        scores, self._others = self._training_scores(rows, geometry, weight)
         self.offset_ = _threshold(scores, weight, self.contamination)
         return self
 
@@ -160,18 +157,21 @@ class OneClassPCM(OutlierMixin, Possibilistic):  # type: ignore[misc]
         return self.kernel_.is_shift_invariant
 
     def _training_scores(
-        self, operator: KernelOperator, geometry: Geometry, weight: Array
+        self, rows: KernelOperator | CrossOperator, geometry: Geometry, weight: Array
     ) -> tuple[Array, Array]:
         """Scores of the training points, (n,), and the same without one copy of themselves."""
         if not self._is_density:
             scores = np.asarray(-geometry.distances[:, 0] / self._eta)
             return scores, scores
+        if isinstance(rows, CrossOperator):  # points have no part of their own in the landmarks
+            scores = rows.log_product(self._coefficients, geometry.product)[:, 0]
+            return scores, scores
         a = self.dual_coef_
-        scores = operator.log_product(a, geometry.product)
+        scores = rows.log_product(a, geometry.product)
         if a.size == 1:
             return scores, scores
         own = a / np.maximum(weight, 1)
-        return scores, operator.log_product_of_others(a, own, geometry.product)
+        return scores, rows.log_product_of_others(a, own, geometry.product)
 
     def _scores(self, rows: CrossOperator) -> Array:
         """log Σ a K for kernels that vanish far away, −D²/η for others; (m,)."""

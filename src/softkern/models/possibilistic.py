@@ -17,13 +17,14 @@ from sklearn.base import ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
 from softkern.alternate import Solution, alternate, best_of
 from softkern.centres import weighted_mean
 from softkern.memberships import possibilistic
 from softkern.models._rules import FuzzyRule, PossibilisticRule, estimate_eta
 from softkern.models.base import CollapseWarning, KernelModel
-from softkern.operators.base import CrossOperator, Geometry, KernelOperator
+from softkern.operators.base import Geometry, KernelOperator
 from softkern.sampling import canonical_rows
 
 __all__ = ["Possibilistic", "PossibilisticCMeans"]
@@ -73,13 +74,6 @@ class Possibilistic(KernelModel):
                 ConvergenceWarning,
                 stacklevel=3,
             )
-
-    def _distances(self, operator: KernelOperator, solution: Solution) -> Array:
-        """Distances of the training points to the stored centres, (n, c)."""
-        rows = self._training_rows(operator)
-        if isinstance(rows, CrossOperator):
-            return rows.squared_distances(self._coefficients, self._norms)
-        return solution.geometry.distances
 
     def _no_spread(self, distances: Array) -> bool:
         """Whether all points coincide in feature space, so that there is nothing to estimate."""
@@ -213,10 +207,11 @@ class PossibilisticCMeans(ClusterMixin, Possibilistic):  # type: ignore[misc]
         solution = self._run(operator, rule, coefficients, first, "possibilistic c-means")
         self._finish(operator, solution, rule.eta)
         self.eta_ = rule.eta
-        distances = self._distances(operator, solution)
-        self.memberships_ = possibilistic(distances, rule.eta)
+        _, geometry = self._training(operator, solution.geometry)
+        self._relative_distances = geometry.distances / rule.eta
+        self.memberships_ = possibilistic(geometry.distances, rule.eta)
         self.dual_coef_ = solution.coefficients
-        self.labels_ = _labels(distances, rule.eta)
+        self.labels_ = np.argmin(self._relative_distances, axis=1)
         self._warn_of_collapse(solution)
         return self
 
@@ -262,17 +257,35 @@ class PossibilisticCMeans(ClusterMixin, Possibilistic):  # type: ignore[misc]
             )
 
     def predict(self, X: Any) -> NDArray[np.intp]:
-        """The cluster of highest membership, (m,)."""
-        return _labels(self._new_distances(X), self._eta)
+        """The cluster of highest membership, also where all of them underflow, (m,)."""
+        return np.asarray(np.argmin(self._relative(X), axis=1))
 
     def memberships(self, X: Any) -> Array:
         """Typicalities u = exp(−D²/η) of new points, (m, n_clusters)."""
-        return possibilistic(self._new_distances(X), self._eta)
+        return np.asarray(np.exp(-self._relative(X)))
 
+    def outlier_scores(self, X: Any = None) -> Array:
+        """D²/η from the nearest cluster, (m,): the higher, the less typical of any.
 
-def _labels(distances: Array, eta: Array) -> NDArray[np.intp]:
-    """Cluster of the highest membership, also where all of them underflow."""
-    return np.asarray(np.argmin(distances / eta, axis=1))
+        Without X, the training points.
+        """
+        return np.asarray(self._relative(X).min(axis=1))
+
+    def overlap_scores(self, X: Any = None) -> Array:
+        """Second largest membership over the largest, (m,): one where two clusters tie.
+
+        Without X, the training points.
+        """
+        relative = self._relative(X)
+        if relative.shape[1] < 2:
+            return np.zeros(len(relative), dtype=relative.dtype)
+        first, second = np.partition(relative, 1, axis=1)[:, :2].T
+        return np.asarray(np.exp(first - second))
+
+    def _relative(self, X: Any) -> Array:
+        """D²/η of new points, or of the training points for None, (m, c)."""
+        check_is_fitted(self)
+        return self._relative_distances if X is None else self._new_distances(X) / self._eta
 
 
 def _fuzzy_start(

@@ -424,14 +424,20 @@ class CrossOperator:
         columns, is_vector = self.support._check_columns(A)
         if norms is None:
             norms = self.support.squared_norms(columns)
-        product = self.support._cross_product(self.X, columns)
-        distances = self.support._distances(self.diag(), product, np.asarray(norms))
+        distances = self.geometry(columns, np.asarray(norms)).distances
         return distances[:, 0] if is_vector else distances
 
-    def log_product(self, A: Any) -> Array:
+    def geometry(self, A: Any, norms: Array) -> Geometry:
+        """Similarities and distances of the new points to centres A (n, c) of known norms."""
+        columns, _ = self.support._check_columns(A)
+        product = self.support._cross_product(self.X, columns)
+        return Geometry(product, norms, self.support._distances(self.diag(), product, norms))
+
+    def log_product(self, A: Any, product: Array | None = None) -> Array:
         """log(K @ A) for A ≥ 0, as `KernelOperator.log_product`."""
         columns, is_vector = self.support._check_columns(A)
-        product = self.support._cross_product(self.X, columns)
+        if product is None:
+            product = self.support._cross_product(self.X, columns)
         logs = self.support._log_product(self.X, product, columns)
         return logs[:, 0] if is_vector else logs
 

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
+from scipy.linalg.blas import dtrsm
 from scipy.optimize import nnls
 from sklearn.utils import check_random_state
 
@@ -144,7 +145,9 @@ class NystroemOperator(KernelOperator):
         lower = np.linalg.cholesky(square + 1e-14 * np.trace(square) * np.eye(chosen.size))
         for rows in row_blocks(n, 4 * chosen.size, 8):
             left = self._left(points, rows, self.X[rows], known)
-            panel[:, rows] = solve_triangular(lower, left, lower=True, check_finite=False)
+            # lower⁻¹ left, on the transposes: they are laid out as BLAS wants them
+            solved = dtrsm(1.0, lower, left.T.astype(np.float64), side=1, trans_a=1, lower=1)
+            panel[:, rows] = solved.T
         left = self.residual - _column_squares(panel)
         if (left < -1e-2 * self._diag.max()).any():
             raise ValueError(
@@ -295,4 +298,4 @@ class _Proposals:
 
 
 def _column_squares(panel: Array) -> Array:
-    return np.asarray(np.einsum("ij,ij->j", panel, panel, dtype=np.float64))
+    return np.asarray(np.square(panel).sum(axis=0, dtype=np.float64))
