@@ -321,7 +321,7 @@ def load(name: str) -> Bunch:
     Examples
     --------
     >>> iris = load("iris")
-    >>> iris.data.shape, sorted(set(iris.target))
+    >>> iris.data.shape, sorted(set(iris.target.tolist()))
     ((150, 4), ['setosa', 'versicolor', 'virginica'])
     """
     if name not in names():
