@@ -72,7 +72,7 @@ class AlphaCutClustering(ClusterMixin, KernelModel):  # type: ignore[misc]
     labels_ : array of shape (n,)
         Clusters by decreasing size from 0; −1 is noise.
     n_clusters_ : int
-    memberships_ : array of shape (n, n_clusters_)
+    memberships_ : array of shape ``(n, n_clusters_)``
         Each cluster's share of the kernel mass at a point. Rows sum to one; the largest share is
         the label, noise aside.
     typicality_ : array of shape (n,)
@@ -186,7 +186,7 @@ class AlphaCutClustering(ClusterMixin, KernelModel):  # type: ignore[misc]
         return self._describe(self._check_new(X))[1]
 
     def memberships(self, X: Any) -> Array:
-        """Each cluster's share of the kernel mass at new points, (m, n_clusters_)."""
+        """Each cluster's share of the kernel mass at new points, ``(m, n_clusters_)``."""
         return self._describe(self._check_new(X))[0]
 
     def typicality(self, X: Any) -> Array:
