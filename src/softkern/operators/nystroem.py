@@ -137,7 +137,7 @@ class NystroemOperator(KernelOperator):
     def _add_panel(self, chosen: Array) -> None:
         """Rows of Fᵀ for new landmarks, and what they leave of the diagonal."""
         n = self.shape[0]
-        panel = np.empty((chosen.size, n), dtype=self.dtype)
+        panel, explained = np.empty((chosen.size, n), dtype=self.dtype), np.empty(n)
         points = self.X[chosen]
         known = [old[:, chosen] for old in self._panels]
         square = self._left(points, chosen, points, known)
@@ -148,7 +148,8 @@ class NystroemOperator(KernelOperator):
             # lower⁻¹ left, on the transposes: they are laid out as BLAS wants them
             solved = dtrsm(1.0, lower, left.T.astype(np.float64), side=1, trans_a=1, lower=1)
             panel[:, rows] = solved.T
-        left = self.residual - _column_squares(panel)
+            explained[rows] = np.square(solved).sum(axis=1)
+        left = self.residual - explained
         if (left < -1e-2 * self._diag.max()).any():
             raise ValueError(
                 f"{self.kernel!r} is not positive semidefinite on these data, and has no Cholesky "
@@ -295,7 +296,3 @@ class _Proposals:
     def keep(self, share: float) -> bool:
         """Whether a candidate that has lost part of its residual since it was drawn stays."""
         return self.queue is not None or self.generator.uniform() < share
-
-
-def _column_squares(panel: Array) -> Array:
-    return np.asarray(np.square(panel).sum(axis=0, dtype=np.float64))
