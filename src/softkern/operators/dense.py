@@ -134,7 +134,7 @@ class DenseOperator(KernelOperator):
         speed = 2.0 if work.itemsize == 4 else 1.0
         memory = 0 if is_given else numbers + 4 * min(SQUARE**2 * 8, numbers)
         memory += 2 * (work.n * work.columns + work.values) * work.itemsize + 2**20
-        setup = 0.0 if is_given else pairs * (6e-9 + 2e-11 * work.d) / speed
+        setup = 0.0 if is_given else pairs * (1e-8 + 4e-11 * work.d)
         product = numbers / (1e11 if numbers < 16 * 2**20 else 3e10)
         if work.columns > 1:
             product += pairs * work.columns / (1.5e10 * speed)
