@@ -147,7 +147,7 @@ def _auto(X: Any, weight: NDArray[Any], random_state: Any) -> Bandwidth:
     scaled = _divided(X, spread)
     neighbour = max(AUTO_NEIGHBOUR, round(np.sqrt(X.shape[0])))
     distance, query_weight = _neighbour_distances(scaled, weight, neighbour, random_state)
-    high = _weighted_quantiles(distance[:, None], query_weight, (AUTO_CLIP,))[0, 0]
+    high = _weighted_quantile(distance, query_weight, AUTO_CLIP)
     mean = np.average(np.minimum(distance, high), weights=query_weight)
     return np.asarray(AUTO_FACTOR * float(mean) * spread)
 
@@ -158,13 +158,13 @@ def _tree(X: Any, weight: NDArray[Any], random_state: Any) -> Bandwidth:
     scaled = _divided(X, spread)
     neighbour = max(AUTO_NEIGHBOUR, round(TREE_FACTOR * n ** (4 / (d + 4))))
     distance, query_weight = _neighbour_distances(scaled, weight, neighbour, random_state)
-    median = float(_weighted_quantiles(distance[:, None], query_weight, (0.5,))[0, 0])
+    median = _weighted_quantile(distance, query_weight, 0.5)
     return np.asarray(median / np.sqrt(d + 2) * spread)
 
 
 def _knn(X: Any, weight: NDArray[Any], random_state: Any) -> Bandwidth:
     distance, query_weight = _neighbour_distances(X, weight, KNN_NEIGHBOUR, random_state)
-    return float(_weighted_quantiles(distance[:, None], query_weight, (0.5,))[0, 0])
+    return _weighted_quantile(distance, query_weight, 0.5)
 
 
 def _neighbour_distances(
@@ -204,7 +204,7 @@ def _median(X: Any, weight: NDArray[Any], random_state: Any) -> Bandwidth:
     index, weight = priority_sample(X, PAIR_SAMPLE, weight, random_state)
     i, j = np.triu_indices(index.size, 1)
     distance = euclidean_distances(_centred(_rows(X, index)))[i, j]
-    return float(_weighted_quantiles(distance[:, None], weight[i] * weight[j], (0.5,))[0, 0])
+    return _weighted_quantile(distance, weight[i] * weight[j], 0.5)
 
 
 def _global(X: Any, weight: NDArray[Any], random_state: Any) -> Bandwidth:
@@ -281,6 +281,10 @@ def _centred(X: Any) -> Any:
 def _standard_deviation(columns: NDArray[Any], weight: NDArray[Any]) -> NDArray[np.float64]:
     centred = columns - np.average(columns, axis=0, weights=weight)
     return np.asarray(np.sqrt(np.average(centred**2, axis=0, weights=weight)))
+
+
+def _weighted_quantile(values: NDArray[Any], weight: NDArray[Any], level: float) -> float:
+    return float(_weighted_quantiles(values[:, None], weight, (level,))[0, 0])
 
 
 def _weighted_quantiles(

@@ -19,7 +19,7 @@ from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from softkern.kernels import Gaussian, Precomputed
+from softkern.kernels import Gaussian
 from softkern.models._landscape import Landscape, distinct_nodes, noise_levels
 from softkern.models.base import KernelModel
 from softkern.models.one_class_pcm import OneClassPCM
@@ -223,7 +223,7 @@ class AlphaCutClustering(ClusterMixin, KernelModel):  # type: ignore[misc]
             raise ValueError(
                 f"give alpha={self.alpha!r} or rejection={self.rejection!r}, not both."
             )
-        if isinstance(self.kernel, Precomputed) or self.kernel == "precomputed":
+        if self._is_precomputed:
             raise ValueError(
                 "AlphaCutClustering needs points of a vector space, since it looks between them; "
                 "kernel='precomputed' has none. Give the data and a kernel."

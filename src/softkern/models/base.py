@@ -21,7 +21,7 @@ from softkern.kernels import Kernel, Precomputed
 from softkern.operators.base import CrossOperator, Geometry, KernelOperator
 from softkern.operators.dense import DenseOperator
 from softkern.operators.fourier import FourierOperator
-from softkern.operators.plan import Plan, plan
+from softkern.operators.plan import ENGINES, Plan, plan
 from softkern.operators.tiled import TiledOperator
 from softkern.sampling import check_weights
 
@@ -48,7 +48,7 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         "kernel": [str, callable, Kernel],
         "kernel_params": [dict, None],
         "bandwidth": [str, Interval(Real, 0, None, closed="neither"), "array-like"],
-        "engine": [StrOptions({"auto", "dense", "tiled", "fourier", "nystroem"})],
+        "engine": [StrOptions({"auto", *ENGINES})],
         "engine_params": [dict, None],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -137,10 +137,14 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.pairwise = isinstance(self.kernel, Precomputed) or (
-            isinstance(self.kernel, str) and self.kernel == "precomputed"
-        )
+        tags.input_tags.pairwise = self._is_precomputed
         return tags
+
+    @property
+    def _is_precomputed(self) -> bool:
+        """Whether the user gives kernel values in place of points."""
+        is_named = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        return is_named or isinstance(self.kernel, Precomputed)
 
     @property
     def _is_density(self) -> bool:

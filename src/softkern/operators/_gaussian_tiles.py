@@ -1,15 +1,15 @@
 """Fused tiles of the Gaussian kernel: distance, exponential and weighted sum in one pass.
 
 The one file that imports numba. `gaussian_rows` computes rows of K @ A for coordinates already
-scaled so that K = 2^(−‖x − y‖²). Support points lie in tiles of 512, column by column, so that
+scaled so that K = 2^(−‖x − y‖²). Support points lie in tiles, column by column, so that
 every inner loop runs over contiguous numbers and LLVM turns it into vector instructions: four
 rows at a time, four coordinates or four columns of A at a time. Distances are taken by
 differences, not by products, so they keep their digits however far the data lie from the origin.
 The exponential is a polynomial in base 2 whose scale is added to the exponent bits (`math.exp`
 would not vectorise). Sums run over one tile in the data's dtype and over tiles in float64. Every
 row is summed by one thread in one order: results do not depend on the number of threads. A tile
-whose bounding box is so far from a block of rows that no kernel value between them reaches 2^−64
-is passed over.
+whose bounding box is so far from a block of rows that no kernel value between them counts is
+passed over.
 """
 
 from __future__ import annotations
@@ -19,10 +19,8 @@ from llvmlite import ir
 from numba import njit
 from numba.extending import intrinsic, overload
 
-__all__ = ["CUTOFF", "ROW_BLOCK", "TILE", "gaussian_rows"]
+__all__ = ["ROW_BLOCK", "gaussian_rows"]
 
-TILE = 512
-CUTOFF = 64.0  # kernel values below 2^−64 are nothing: the rounding of one of them at zero distance
 ROW_BLOCK = 64  # rows that share a tile while it is in the first-level cache
 
 # 2^r for |r| ≤ ½. float32: minimax polynomial of degree 5, relative error 7.5e-8.
@@ -252,21 +250,23 @@ def _squared_gap(low, high, other_low, other_high):
 
 
 @njit(nogil=True, cache=True)
-def gaussian_rows(Q, Y, centre, low, high, A, out):
+def gaussian_rows(Q, Y, centre, low, high, A, cutoff, out):
     """Rows of 2^(−‖q − y‖²) @ A.
 
     Parameters
     ----------
     Q : float64 array of shape (m, d), m a multiple of 4, d two or a multiple of 4
-    Y : array of shape (tiles, d, 512), every tile around its own centre
+    Y : array of shape (tiles, d, width), every tile around its own centre
     centre, low, high : float64 arrays of shape (tiles, d)
         Centre and bounding box of every tile.
-    A : array of shape (tiles, c, 512), c one or a multiple of 4, zero where Y is padding
+    A : array of shape (tiles, c, width), c one or a multiple of 4, zero where Y is padding
+    cutoff : float
+        Exponent from which on a tile is passed over: none of its kernel values reaches 2^−cutoff.
     out : float64 array of shape (m, c), overwritten
     """
-    tiles, d, _ = Y.shape
+    tiles, d, width = Y.shape
     c = A.shape[1]
-    E = np.empty((4, TILE), Y.dtype)
+    E = np.empty((4, width), Y.dtype)
     q = np.empty((ROW_BLOCK, d), Y.dtype)
     block_low = np.empty(d)
     block_high = np.empty(d)
@@ -277,7 +277,7 @@ def gaussian_rows(Q, Y, centre, low, high, A, out):
             block_low[k] = Q[start:stop, k].min()
             block_high[k] = Q[start:stop, k].max()
         for t in range(tiles):
-            if _squared_gap(block_low, block_high, low[t], high[t]) > CUTOFF:
+            if _squared_gap(block_low, block_high, low[t], high[t]) > cutoff:
                 continue
             y = Y[t]
             a = A[t]

@@ -217,13 +217,9 @@ class KernelOperator(ABC):
         """Row sums of K, (n,): the unnormalised kernel density of every point."""
         return np.asarray(self @ np.ones(self.shape[0], dtype=self.dtype))
 
-    def squared_norms(self, A: Any, product: Array | None = None) -> Array:
+    def squared_norms(self, A: Any) -> Array:
         """Squared length of every centre, colsum(A ∘ K A), (c,)."""
-        columns, _ = self._check_columns(A)
-        product = self._product(columns) if product is None else product
-        product = product.reshape(columns.shape)
-        norms = np.einsum("ij,ij->j", columns, product, dtype=np.float64)  # n terms want digits
-        return np.asarray(norms, dtype=self.dtype)
+        return self.geometry(A).norms
 
     def squared_distances(self, A: Any) -> Array:
         """Squared distance in feature space of every support point to every centre, (n, c)."""
@@ -235,7 +231,8 @@ class KernelOperator(ABC):
         """Similarities and distances of the support to centres A (n, c), and their norms."""
         columns, _ = self._check_columns(A)
         product = self._product(columns)
-        norms = self.squared_norms(columns, product)
+        total = np.einsum("ij,ij->j", columns, product, dtype=np.float64)  # n terms want digits
+        norms = np.asarray(total, dtype=self.dtype)
         return Geometry(product, norms, self._distances(self.diag(), product, norms))
 
     def compressed(self, A: Any, nonnegative: bool = False) -> tuple[Any, Array]:
@@ -367,14 +364,12 @@ class KernelOperator(ABC):
         out = np.empty(queries.shape[0])
         points = self.X[used]
         for rows in row_blocks(queries.shape[0], used.size, 8):
-            terms = self.kernel.log_block(queries[rows], points).astype(np.float64)
-            own_terms = None
+            log_block = self.kernel.log_block(queries[rows], points).astype(np.float64)
+            terms = log_block + log_a
             if own is not None and log_left is not None:
                 itself = np.flatnonzero(own[rows] >= 0)
-                own_terms = terms[itself, own[rows][itself]] + log_left[rows][itself]
-            terms += log_a
-            if own_terms is not None:
-                terms[itself, own[rows][itself]] = own_terms  # type: ignore[index]
+                at = itself, own[rows][itself]
+                terms[at] = log_block[at] + log_left[rows][itself]
             out[rows] = logsumexp(terms, axis=1)
         return out
 

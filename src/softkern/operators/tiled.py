@@ -35,8 +35,9 @@ COLUMNS_AT_ONCE = 64
 ROWS_A_TASK = 1024
 TILE = 512
 SKIPPING_COLUMNS = 8  # beyond these, boxes of near points fill the space
-SKIPPING_WIDTH = 4 * 64.0  # twice the distance at which the kernel is nothing, squared, base 2
-REACH = float(np.sqrt(2 * 64.0 * np.log(2.0)))  # that distance in bandwidths
+CUTOFF = 64.0  # kernel values below 2^−64 are nothing: the rounding of one at zero distance
+SKIPPING_WIDTH = 4 * CUTOFF  # twice the distance at which the kernel is nothing, squared, base 2
+REACH = float(np.sqrt(2 * CUTOFF * np.log(2.0)))  # that distance in bandwidths
 
 
 class TiledOperator(KernelOperator):
@@ -96,8 +97,8 @@ class TiledOperator(KernelOperator):
         return total.astype(self.dtype)
 
     def _doubtful(self, product: Array, A: Array) -> Array:
-        if self._tiles is not None:  # kernel values below 2^−64 were left out
-            return np.asarray(product <= 1e4 * 2.0**-64 * A.sum(axis=0))
+        if self._tiles is not None:  # smaller kernel values were left out
+            return np.asarray(product <= 1e4 * 2.0**-CUTOFF * A.sum(axis=0))
         return super()._doubtful(product, A)
 
     @classmethod
@@ -239,7 +240,8 @@ class _GaussianTiles:
             queries[: len(index), : coordinates.shape[1]] = coordinates
             queries[len(index) :] = queries[missing]
             sums = np.empty((len(queries), padded_c))
-            gaussian_rows(queries, self.support, self.centre, self.low, self.high, weights, sums)
+            boxes = self.centre, self.low, self.high
+            gaussian_rows(queries, self.support, *boxes, weights, CUTOFF, sums)
             out[index] = sums[: len(index), :c]
 
         list(pool.map(task, range(0, m, rows_a_task)))
