@@ -15,7 +15,16 @@ MODULES = sorted(
 )
 
 # What each module, or each module of a folder, may import of softkern itself.
-LOOP = {"operators.base", "alternate", "centres", "memberships", "tree"}
+LOOP = {
+    "operators.base",
+    "alternate",
+    "centres",
+    "collapse",
+    "memberships",
+    "oneclass",
+    "spectral",
+    "tree",
+}
 ALLOWED = {
     "sampling": set(),
     "bandwidths": {"sampling"},
@@ -30,16 +39,25 @@ ALLOWED = {
     "centres": set(),
     "tree": set(),
     "alternate": {"operators.base"},
+    "collapse": {"operators.base"},
+    "oneclass": {"operators.base", "_pairs"},
+    "_pairs": set(),
+    "spectral": {"operators.base", "sampling"},
+    "validity": {"operators.base"},
     "models.*": {"kernels", "sampling", "bandwidths", "operators.*", "models.*", *LOOP},
     # what is built on fitted models knows their public attributes only
     "datasets": set(),
-    "selection": set(),
-    "display": {"tree"},
+    "selection.*": {"selection.*", "spectral", "validity"},
+    "ranking": set(),
+    "files": {"models.*"},
+    "display.*": {"tree", "ranking", "display.*"},
+    "report.*": {"ranking", "files", "report.*"},
+    "cli": {"*"},
     "__init__": {"*"},
 }
-# Heavy packages live in one file each.
+# Heavy packages live in one file each; numba in two, which hold compiled loops and nothing else.
 HOMES = {
-    "numba": {"operators._gaussian_tiles"},
+    "numba": {"operators._gaussian_tiles", "_pairs"},
     "llvmlite": {"operators._gaussian_tiles"},
     "finufft": {"operators.fourier"},
     "torch": {"operators.gpu"},

@@ -23,15 +23,15 @@ Array = NDArray[Any]
 
 
 class Rule(Protocol):
-    """What makes a model: how distances become memberships, and these coefficients."""
+    """What makes a model: how the geometry becomes memberships, and these coefficients."""
 
-    def memberships(self, distances: Array) -> Array:
-        """U (n, c) from D² (n, c)."""
+    def memberships(self, geometry: Geometry) -> Array:
+        """U (n, c) from how the points lie to the centres."""
 
-    def coefficients(self, distances: Array, memberships: Array) -> Array:
-        """A (n, c) from D² and U, both (n, c)."""
+    def coefficients(self, geometry: Geometry, memberships: Array) -> tuple[Array, Array | None]:
+        """A (n, c) of the next centres, and K @ A where the rule knows it already."""
 
-    def objective(self, distances: Array, memberships: Array) -> float:
+    def objective(self, geometry: Geometry, memberships: Array) -> float:
         """What the loop brings down."""
 
 
@@ -84,12 +84,13 @@ def alternate(
     """
     history: dict[str, list[float]] = {"objective": [], "change": []}
     previous: Array | None = None
+    product: Array | None = None
     with _progress(verbose, description, tol, max_iter) as report:
         for iteration in range(1, max_iter + 1):
             if geometry is None or previous is not None:
-                geometry = operator.geometry(coefficients)
-            memberships = rule.memberships(geometry.distances)
-            objective = rule.objective(geometry.distances, memberships)
+                geometry = operator.geometry(coefficients, product)
+            memberships = rule.memberships(geometry)
+            objective = rule.objective(geometry, memberships)
             change = _change(memberships, previous, sample_weight, stopping)
             history["objective"].append(objective)
             history["change"].append(change)
@@ -97,7 +98,7 @@ def alternate(
             converged = change < tol
             if converged or iteration == max_iter:
                 break
-            coefficients = rule.coefficients(geometry.distances, memberships)
+            coefficients, product = rule.coefficients(geometry, memberships)
             previous = memberships
     assert geometry is not None
     return Solution(coefficients, geometry, memberships, objective, iteration, converged, history)

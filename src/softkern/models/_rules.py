@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from softkern.centres import weighted_mean
 from softkern.memberships import fuzzy, log_possibilistic, possibilistic
+from softkern.operators.base import Geometry
 
 __all__ = ["FuzzyRule", "PossibilisticRule", "estimate_eta"]
 
@@ -34,8 +35,9 @@ class PossibilisticRule:
     def __post_init__(self) -> None:
         self.first_eta = self.eta
 
-    def memberships(self, distances: Array) -> Array:
+    def memberships(self, geometry: Geometry) -> Array:
         """U (n, c); with `update_eta`, η follows the memberships."""
+        distances = geometry.distances
         memberships = possibilistic(distances, self.eta)
         if self.update_eta:
             self.eta = estimate_eta(distances, memberships, self.weight, self.eta_scale)
@@ -47,15 +49,16 @@ class PossibilisticRule:
                 )
         return memberships
 
-    def coefficients(self, distances: Array, memberships: Array) -> Array:
+    def coefficients(self, geometry: Geometry, memberships: Array) -> tuple[Array, None]:
         """A (n, c)."""
-        return weighted_mean(log_possibilistic(distances, self.eta), self.weight)
+        logs = log_possibilistic(geometry.distances, self.eta)
+        return weighted_mean(logs, self.weight), None
 
-    def objective(self, distances: Array, memberships: Array) -> float:
+    def objective(self, geometry: Geometry, memberships: Array) -> float:
         """Σ w u D² + Σ η Σ w (u log u − u), eq. 14."""
         with np.errstate(divide="ignore", invalid="ignore"):
             entropy = np.where(memberships > 0, memberships * np.log(memberships), 0.0)
-        terms = memberships * distances + self.eta * (entropy - memberships)
+        terms = memberships * geometry.distances + self.eta * (entropy - memberships)
         return float((self.weight @ terms).sum())
 
 
@@ -66,18 +69,18 @@ class FuzzyRule:
     m: float
     weight: Array
 
-    def memberships(self, distances: Array) -> Array:
+    def memberships(self, geometry: Geometry) -> Array:
         """U (n, c), rows sum to one."""
-        return fuzzy(distances, self.m)
+        return fuzzy(geometry.distances, self.m)
 
-    def coefficients(self, distances: Array, memberships: Array) -> Array:
+    def coefficients(self, geometry: Geometry, memberships: Array) -> tuple[Array, None]:
         """A (n, c)."""
         with np.errstate(divide="ignore"):
-            return weighted_mean(self.m * np.log(memberships), self.weight)
+            return weighted_mean(self.m * np.log(memberships), self.weight), None
 
-    def objective(self, distances: Array, memberships: Array) -> float:
+    def objective(self, geometry: Geometry, memberships: Array) -> float:
         """Σ w u^m D²."""
-        return float((self.weight @ (memberships**self.m * distances)).sum())
+        return float((self.weight @ (memberships**self.m * geometry.distances)).sum())
 
 
 def estimate_eta(distances: Array, memberships: Array, weight: Array, scale: float) -> Array:

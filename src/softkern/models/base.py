@@ -7,16 +7,19 @@ points goes through `_cross`, the one path.
 
 from __future__ import annotations
 
+import warnings
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from softkern.alternate import Rule, Solution, alternate
 from softkern.kernels import Kernel, Precomputed
 from softkern.operators.base import CrossOperator, Geometry, KernelOperator
 from softkern.operators.dense import DenseOperator
@@ -92,9 +95,52 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         is_auto = isinstance(self.bandwidth, str) and self.bandwidth == "auto"
         return self._auto_bandwidth if is_auto else self.bandwidth
 
-    def _store(self, operator: KernelOperator, coefficients: Array, norms: Array) -> None:
+    def _run(
+        self,
+        operator: KernelOperator,
+        rule: Rule,
+        start: Array,
+        weight: Array,
+        description: str,
+        first: Geometry | None = None,
+    ) -> Solution:
+        """The loop, with this model's stopping; `first` is the start's geometry where known."""
+        return alternate(
+            operator,
+            rule,
+            start,
+            sample_weight=weight,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            geometry=first,
+            stopping=getattr(self, "stopping", "mean"),
+            verbose=bool(self.verbose),
+            description=description,
+        )
+
+    def _record(self, solution: Solution) -> None:
+        """How the loop went, for users to read."""
+        self.n_iter_ = solution.n_iter
+        self.converged_ = solution.converged
+        self.objective_ = solution.objective
+        self.history_ = solution.history
+        if not solution.converged:
+            warnings.warn(
+                f"the change of memberships was {solution.history['change'][-1]:.2g} after "
+                f"max_iter={self.max_iter} iterations, above tol={self.tol}; raise one of them.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def _store(
+        self,
+        operator: KernelOperator,
+        coefficients: Array,
+        norms: Array,
+        nonnegative: bool = False,
+    ) -> None:
         """Keep what new points need: support points, coefficients, squared norms."""
-        stored = operator.compressed(coefficients, self._is_density)
+        stored = operator.compressed(coefficients, nonnegative)
         self._support, self._coefficients = stored
         self._norms = norms
         if operator.engine == "nystroem":
@@ -148,5 +194,5 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
 
     @property
     def _is_density(self) -> bool:
-        """Whether scores are logarithms of K @ A, which must be positive then."""
-        return False
+        """Whether the kernel falls to zero far away: distances saturate there, log K @ A not."""
+        return self.kernel_.is_shift_invariant

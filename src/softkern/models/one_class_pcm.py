@@ -17,7 +17,6 @@ from softkern.centres import weighted_mean
 from softkern.memberships import possibilistic
 from softkern.models._rules import PossibilisticRule, estimate_eta
 from softkern.models.base import KernelModel
-from softkern.models.possibilistic import Possibilistic
 from softkern.operators.base import CrossOperator, Geometry, KernelOperator
 from softkern.operators.nystroem import NystroemOperator
 from softkern.operators.tiled import TiledOperator
@@ -27,7 +26,7 @@ __all__ = ["OneClassPCM"]
 Array = NDArray[Any]
 
 
-class OneClassPCM(OutlierMixin, Possibilistic):  # type: ignore[misc]
+class OneClassPCM(OutlierMixin, KernelModel):  # type: ignore[misc]
     """One possibilistic cluster in feature space: density, typicality, outliers.
 
     All data are one cluster around one centre in feature space; memberships fall with the
@@ -138,23 +137,20 @@ class OneClassPCM(OutlierMixin, Possibilistic):  # type: ignore[misc]
         first = operator.geometry(start)
         ones = np.ones_like(first.distances)
         eta = estimate_eta(first.distances, ones, weight, self.eta_scale)
-        if self._no_spread(first.distances):
+        if first.distances.max() <= 64 * np.finfo(eta.dtype).eps:
             eta = np.ones_like(eta)  # all points are the centre, whatever the width
         rule = PossibilisticRule(eta, weight)
-        solution = self._run(operator, rule, start, first, "one-cluster PCM")
+        solution = self._run(operator, rule, start, weight, "one-cluster PCM", first)
+        self._record(solution)
+        self._store(operator, solution.coefficients, solution.geometry.norms, self._is_density)
         self.dual_coef_ = solution.coefficients[:, 0]
-        self._finish(operator, solution, eta)
+        self._eta = eta
         self.eta_ = float(eta[0])
         rows, geometry = self._training(operator, solution.geometry)
         self.memberships_ = possibilistic(geometry.distances, eta)[:, 0]
         scores, self._others = self._training_scores(rows, geometry, weight)
         self.offset_ = _threshold(scores, weight, self.contamination)
         return self
-
-    @property
-    def _is_density(self) -> bool:
-        """Whether the kernel falls to zero far away: distances saturate there, log K @ A not."""
-        return self.kernel_.is_shift_invariant
 
     def _training_scores(
         self, rows: KernelOperator | CrossOperator, geometry: Geometry, weight: Array

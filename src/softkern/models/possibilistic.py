@@ -1,8 +1,8 @@
 """Possibilistic c-means in feature space: several clusters that do not compete.
 
 Memberships are typicalities, u = exp(−D²/η), each cluster for itself; centres are means weighted
-by them (Filippone, Masulli and Rovetta 2007, 2010). `Possibilistic` is what this model and its
-one-cluster form (`softkern.models.one_class_pcm`) share.
+by them (Filippone, Masulli and Rovetta 2007, 2010). `softkern.models.one_class_pcm` is the form
+with one cluster.
 """
 
 from __future__ import annotations
@@ -13,74 +13,25 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClusterMixin
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
-from softkern.alternate import Solution, alternate, best_of
+from softkern.alternate import Solution
 from softkern.centres import weighted_mean
-from softkern.memberships import possibilistic
-from softkern.models._rules import FuzzyRule, PossibilisticRule, estimate_eta
+from softkern.memberships import log_possibilistic
+from softkern.models._clustering import CentreClustering
+from softkern.models._rules import PossibilisticRule, estimate_eta
+from softkern.models._starts import check_n_clusters, check_start, fuzzy_start
 from softkern.models.base import CollapseWarning, KernelModel
 from softkern.operators.base import Geometry, KernelOperator
-from softkern.sampling import canonical_rows
 
-__all__ = ["Possibilistic", "PossibilisticCMeans"]
+__all__ = ["PossibilisticCMeans"]
 
 Array = NDArray[Any]
 
 SAME_CENTRE = 1e-4  # squared distance of two centres, in units of η
-EQUAL_MEMBERSHIPS = 0.02  # fuzzy memberships this near to 1/c tell nothing
 
 
-class Possibilistic(KernelModel):
-    """What the two models share: memberships of new points from distances and η."""
-
-    def _run(
-        self,
-        operator: KernelOperator,
-        rule: PossibilisticRule,
-        start: Array,
-        first: Geometry,
-        description: str,
-    ) -> Solution:
-        """The loop, with this model's stopping, from a start whose geometry is known."""
-        return alternate(
-            operator,
-            rule,
-            start,
-            sample_weight=rule.weight,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            geometry=first,
-            stopping=self.stopping,
-            verbose=bool(self.verbose),
-            description=description,
-        )
-
-    def _finish(self, operator: KernelOperator, solution: Solution, eta: Array) -> None:
-        self._store(operator, solution.coefficients, solution.geometry.norms)
-        self._eta = eta
-        self.n_iter_ = solution.n_iter
-        self.converged_ = solution.converged
-        self.objective_ = solution.objective
-        self.history_ = solution.history
-        if not solution.converged:
-            warnings.warn(
-                f"the change of memberships was {solution.history['change'][-1]:.2g} after "
-                f"max_iter={self.max_iter} iterations, above tol={self.tol}; raise one of them.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-
-    def _no_spread(self, distances: Array) -> bool:
-        """Whether all points coincide in feature space, so that there is nothing to estimate."""
-        return bool(distances.max() <= 64 * np.finfo(distances.dtype).eps)
-
-
-class PossibilisticCMeans(ClusterMixin, Possibilistic):  # type: ignore[misc]
+class PossibilisticCMeans(CentreClustering):
     """Possibilistic c-means in feature space (PCM_Φ); with the linear kernel, classic PCM.
 
     Each cluster has memberships of its own that do not compete, so that outliers have low
@@ -193,40 +144,25 @@ class PossibilisticCMeans(ClusterMixin, Possibilistic):  # type: ignore[misc]
             A weight of two counts a row twice.
         """
         operator, weight = self._prepare(X, sample_weight, columns=self.n_clusters)
-        if self.n_clusters > operator.shape[0]:
-            raise ValueError(
-                f"n_clusters={self.n_clusters} is more than the number of points, "
-                f"n_samples = {operator.shape[0]}."
-            )
+        check_n_clusters(self.n_clusters, operator.shape[0])
         start = self._start_memberships(operator, weight)
         with np.errstate(divide="ignore"):
             coefficients = weighted_mean(np.log(start), weight)
         first = operator.geometry(coefficients)
         eta = self._start_eta(first.distances, start, weight)
         rule = PossibilisticRule(eta, weight, self.eta_scale, self.update_eta)
-        solution = self._run(operator, rule, coefficients, first, "possibilistic c-means")
-        self._finish(operator, solution, rule.eta)
+        solution = self._run(operator, rule, coefficients, weight, "possibilistic c-means", first)
         self.eta_ = rule.eta
-        _, geometry = self._training(operator, solution.geometry)
-        self._relative_distances = geometry.distances / rule.eta
-        self.memberships_ = possibilistic(geometry.distances, rule.eta)
-        self.dual_coef_ = solution.coefficients
-        self.labels_ = np.argmin(self._relative_distances, axis=1)
+        self._finish(operator, solution, weight)
         self._warn_of_collapse(solution)
         return self
 
     def _start_memberships(self, operator: KernelOperator, weight: Array) -> Array:
-        n = operator.shape[0]
         if isinstance(self.init, str):
-            return _fuzzy_start(
+            return fuzzy_start(
                 operator, weight, self.n_clusters, self.n_init, self.max_iter, self.random_state
             )
-        start = np.asarray(self.init, dtype=operator.dtype)
-        if start.shape != (n, self.n_clusters):
-            raise ValueError(f"init has shape {start.shape}; it must be ({n}, {self.n_clusters}).")
-        if not (np.isfinite(start).all() and (start >= 0).all() and (weight @ start > 0).all()):
-            raise ValueError("init must be finite and not negative, and no column all zero.")
-        return start
+        return check_start(self.init, self.n_clusters, weight)
 
     def _start_eta(self, distances: Array, start: Array, weight: Array) -> Array:
         if isinstance(self.eta, str):
@@ -256,96 +192,10 @@ class PossibilisticCMeans(ClusterMixin, Possibilistic):  # type: ignore[misc]
                 stacklevel=3,
             )
 
-    def predict(self, X: Any) -> NDArray[np.intp]:
-        """The cluster of highest membership, also where all of them underflow, (m,)."""
-        return np.asarray(np.argmin(self._relative(X), axis=1))
+    def _log_memberships(self, geometry: Geometry) -> Array:
+        """log u = −D²/η, (m, c)."""
+        return log_possibilistic(geometry.distances, self.eta_)
 
-    def memberships(self, X: Any) -> Array:
-        """Typicalities u = exp(−D²/η) of new points, (m, n_clusters)."""
-        return np.asarray(np.exp(-self._relative(X)))
-
-    def outlier_scores(self, X: Any = None) -> Array:
-        """D²/η from the nearest cluster, (m,): the higher, the less typical of any.
-
-        Without X, the training points.
-        """
-        return np.asarray(self._relative(X).min(axis=1))
-
-    def overlap_scores(self, X: Any = None) -> Array:
-        """Second largest membership over the largest, (m,): one where two clusters tie.
-
-        Without X, the training points.
-        """
-        relative = self._relative(X)
-        if relative.shape[1] < 2:
-            return np.zeros(len(relative), dtype=relative.dtype)
-        first, second = np.partition(relative, 1, axis=1)[:, :2].T
-        return np.asarray(np.exp(first - second))
-
-    def _relative(self, X: Any) -> Array:
-        """D²/η of new points, or of the training points for None, (m, c)."""
-        check_is_fitted(self)
-        return self._relative_distances if X is None else self._new_distances(X) / self._eta
-
-
-def _fuzzy_start(
-    operator: KernelOperator,
-    weight: Array,
-    n_clusters: int,
-    n_init: int,
-    max_iter: int,
-    random_state: Any,
-) -> Array:
-    """Memberships of kernel fuzzy c-means, (n, c), the best of a few starts.
-
-    Where they come out equal for all points, as they do for m = 2 and a narrow kernel, m is
-    lowered until they do not.
-    """
-    if n_clusters == 1:
-        return np.ones((operator.shape[0], 1), dtype=operator.dtype)
-    generator = check_random_state(random_state)
-    starts = [_seeds(operator, weight, n_clusters, generator) for _ in range(n_init)]
-    m = 2.0
-    while True:
-        rule = FuzzyRule(m, weight)
-        best = best_of(
-            alternate(operator, rule, start, sample_weight=weight, tol=1e-4, max_iter=max_iter)
-            for start in starts
-        )
-        is_equal = np.abs(best.memberships - 1 / n_clusters).max() < EQUAL_MEMBERSHIPS
-        if not is_equal or m < 1.05:
-            break
-        m = 1 + (m - 1) / 2
-    if m < 2:
-        warnings.warn(
-            f"fuzzy c-means with m = 2 gave every point the same memberships; the start was taken "
-            f"with m = {m:.3g}. A wider kernel separates the clusters better.",
-            CollapseWarning,
-            stacklevel=4,
-        )
-    # largest first, so that clusters keep their names whichever start was the best
-    order = np.argsort(-(weight @ best.memberships), kind="stable")
-    return best.memberships[:, order]
-
-
-def _seeds(
-    operator: KernelOperator, weight: Array, n_clusters: int, generator: np.random.RandomState
-) -> Array:
-    """Coefficients of single points as centres, drawn by their squared distance (k-means++)."""
-    index, mass = canonical_rows(operator.X, weight)
-    chosen: list[int] = []
-    nearest = np.ones(operator.shape[0])
-    for _ in range(n_clusters):
-        reached = np.cumsum(mass * nearest[index])
-        draw = generator.uniform(0, reached[-1])
-        row = int(index[min(int(np.searchsorted(reached, draw, side="right")), index.size - 1)])
-        coefficients = np.zeros(operator.shape[0], dtype=operator.dtype)
-        coefficients[row] = 1
-        distances = operator.squared_distances(coefficients)
-        nearest = distances if not chosen else np.minimum(nearest, distances)
-        if not nearest.any():  # fewer distinct points than clusters
-            nearest = np.ones(operator.shape[0])
-        chosen.append(row)
-    starts = np.zeros((operator.shape[0], n_clusters), dtype=operator.dtype)
-    starts[chosen, np.arange(n_clusters)] = 1
-    return starts
+    @property
+    def _widths(self) -> Any:
+        return self.eta_

@@ -227,10 +227,13 @@ class KernelOperator(ABC):
         distances = self.geometry(A).distances
         return distances[:, 0] if is_vector else distances
 
-    def geometry(self, A: Any) -> Geometry:
-        """Similarities and distances of the support to centres A (n, c), and their norms."""
+    def geometry(self, A: Any, product: Array | None = None) -> Geometry:
+        """Similarities and distances of the support to centres A (n, c), and their norms.
+
+        The product K @ A is computed where it is not given.
+        """
         columns, _ = self._check_columns(A)
-        product = self._product(columns)
+        product = self._product(columns) if product is None else product.reshape(columns.shape)
         total = np.einsum("ij,ij->j", columns, product, dtype=np.float64)  # n terms want digits
         norms = np.asarray(total, dtype=self.dtype)
         return Geometry(product, norms, self._distances(self.diag(), product, norms))

@@ -14,13 +14,12 @@ from matplotlib.colors import to_hex  # noqa: E402
 
 from softkern.datasets import make_dense_regions, make_gaussian_outliers  # noqa: E402
 from softkern.display import (  # noqa: E402
-    COLOURS,
-    CUT,
     AlphaTreeDisplay,
     MembershipDisplay,
     MembershipHistogramDisplay,
     StabilityDisplay,
 )
+from softkern.display._base import COLOURS, CUT  # noqa: E402
 from softkern.selection import StabilityResult  # noqa: E402
 
 

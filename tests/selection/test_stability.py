@@ -105,7 +105,9 @@ def test_a_score_that_ignores_the_fit_differs_by_its_threshold_only():
 
 
 def test_identical_halves_give_one(X, monkeypatch):
-    monkeypatch.setattr("softkern.selection.train_test_split", lambda X, **_: (X[:200], X[:200]))
+    monkeypatch.setattr(
+        "softkern.selection.stability.train_test_split", lambda X, **_: (X[:200], X[:200])
+    )
     for detector in (
         Distance(),
         KernelDensity(),

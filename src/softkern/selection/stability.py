@@ -1,4 +1,4 @@
-"""Choosing without labels: how stable a detector's outliers are when the data change.
+"""How stable a detector's outliers are when the data change.
 
 `stability_score` is the procedure of 2010's Table II for any outlier detector with scikit-learn's
 interface: split the data into halves X₁ and X₂, let the detector fitted on X₁ say which points of

@@ -1,0 +1,17 @@
+"""Pictures of fitted models: matplotlib Display classes, in scikit-learn's style.
+
+Each class holds what it draws as plain arrays, so that it can be drawn again; `from_estimator`
+(or `from_results`) computes them from a fitted model's public attributes and draws them, and
+`plot` draws into the axes given. matplotlib is imported when something is drawn, not before.
+"""
+
+from softkern.display.memberships import MembershipDisplay, MembershipHistogramDisplay
+from softkern.display.stability import StabilityDisplay
+from softkern.display.tree import AlphaTreeDisplay
+
+__all__ = [
+    "AlphaTreeDisplay",
+    "MembershipDisplay",
+    "MembershipHistogramDisplay",
+    "StabilityDisplay",
+]
