@@ -311,3 +311,14 @@ def test_engine_options_and_grid_search():
         scoring=lambda model, X, y=None: model.score_samples(X).mean(),
     ).fit(X)
     assert search.best_params_["bandwidth"] in (0.5, 1.0, 2.0)
+
+
+def test_the_seed_reaches_the_landmarks():
+    X, _ = make_blobs(400, 2, random_state=0)
+
+    def support(seed):
+        options = {"engine": "nystroem", "engine_params": {"rank": 20}}
+        return OneClassPCM(random_state=seed, **options).fit(X).memberships_
+
+    assert np.array_equal(support(0), support(0))
+    assert not np.array_equal(support(0), support(1))

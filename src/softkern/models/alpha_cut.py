@@ -64,7 +64,7 @@ class AlphaCutClustering(ClusterMixin, KernelModel):  # type: ignore[misc]
         ``alpha="auto"`` needs "rbf" or "laplacian".
     bandwidth : str, float or array of shape (d,), default="auto"
         ``"auto"`` is the rule "tree" of `softkern.kernels.select_bandwidth`.
-    eta_scale, kernel_params, engine, tol, max_iter, stopping, random_state, verbose
+    eta_scale, kernel_params, engine, engine_params, tol, max_iter, stopping, random_state, verbose
         As in `OneClassPCM`.
 
     Attributes
@@ -131,6 +131,7 @@ class AlphaCutClustering(ClusterMixin, KernelModel):  # type: ignore[misc]
         kernel_params: dict[str, Any] | None = None,
         bandwidth: Any = "auto",
         engine: str = "auto",
+        engine_params: dict[str, Any] | None = None,
         tol: float = 1e-4,
         max_iter: int = 100,
         stopping: str = "mean",
@@ -146,6 +147,7 @@ class AlphaCutClustering(ClusterMixin, KernelModel):  # type: ignore[misc]
         self.kernel_params = kernel_params
         self.bandwidth = bandwidth
         self.engine = engine
+        self.engine_params = engine_params
         self.tol = tol
         self.max_iter = max_iter
         self.stopping = stopping
@@ -240,6 +242,7 @@ class AlphaCutClustering(ClusterMixin, KernelModel):  # type: ignore[misc]
             kernel_params=self.kernel_params,
             bandwidth=self._bandwidth_rule(),
             engine=self.engine,
+            engine_params=self.engine_params,
             tol=self.tol,
             max_iter=self.max_iter,
             stopping=self.stopping,

@@ -76,6 +76,7 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
             columns=columns,
             engine=self.engine,
             sample_weight=weight,
+            random_state=self.random_state,
         )
         self.engine_: Plan = chosen
         self.kernel_: Kernel = chosen.kernel
@@ -85,6 +86,7 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         options = dict(getattr(self, "engine_params", None) or {})
         if chosen.engine == "nystroem":
             options.setdefault("sample_weight", weight)
+            options.setdefault("random_state", self.random_state)
         if self.verbose:
             from rich import print as show
 
