@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test lint bench docs clean
+.PHONY: demo examples test lint bench docs clean
 
 $(STAMP): pyproject.toml src/softkern/__init__.py
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -14,8 +14,10 @@ $(STAMP): pyproject.toml src/softkern/__init__.py
 	@touch $@
 
 demo: $(STAMP)  ## the main job on generated data; writes demo/
-	$(BIN)/python examples/first_look.py demo
-	$(BIN)/python examples/possibilistic.py demo
+	$(BIN)/softkern demo --out demo
+
+examples: $(STAMP)  ## the pictures of examples/, into demo/
+	@set -e; for example in examples/*.py; do $(BIN)/python $$example demo; done
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -31,6 +33,7 @@ bench: $(STAMP)  ## ratios against named peers, measured in one run
 	$(BIN)/python benchmarks/possibilistic.py large
 	$(BIN)/python benchmarks/outliers.py
 	$(BIN)/python benchmarks/clusters.py
+	$(BIN)/python benchmarks/main_job.py
 
 docs: $(STAMP)  ## the reference pages, from the docstrings, into site/
 	$(BIN)/python -m pip install --quiet --editable '.[dev,docs]'

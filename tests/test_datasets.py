@@ -11,6 +11,8 @@ MAKERS = [
     datasets.make_dense_regions,
     datasets.make_six_clusters,
     datasets.make_gaussian_outliers,
+    datasets.make_two_groups_outliers,
+    datasets.make_ring_outliers,
 ]
 ids = [maker.__name__ for maker in MAKERS]
 
@@ -59,6 +61,8 @@ def test_random_state_may_be_a_generator(maker):
         (datasets.make_dense_regions, {-1: 1000, 0: 100, 1: 100, 2: 300}),
         (datasets.make_six_clusters, {-1: 30, 0: 30, 1: 30, 2: 30, 3: 30, 4: 60, 5: 80}),
         (datasets.make_gaussian_outliers, {-1: 30, 0: 400}),
+        (datasets.make_two_groups_outliers, {-1: 4, 0: 60, 1: 60}),
+        (datasets.make_ring_outliers, {-1: 3, 0: 60, 1: 100}),
     ],
     ids=ids,
 )
@@ -117,14 +121,32 @@ def test_outliers_of_the_gaussian_are_where_the_paper_puts_them():
     assert within(outliers, [-10, -10], [-3, 10]).sum() == 200
 
 
+def test_a_line_tells_the_two_groups_apart_and_the_outliers_lie_off_both():
+    X, y = datasets.make_two_groups_outliers(n_group=200, n_outliers=7, random_state=1)
+    assert X[y == 0, 0].max() < X[y == 1, 0].min()
+    groups, outliers = X[y >= 0], X[y == -1]
+    gaps = np.linalg.norm(outliers[:, None] - groups, axis=2).min(axis=1)
+    assert gaps.min() > 1.5
+
+
+def test_the_ring_is_around_the_group():
+    X, y = datasets.make_ring_outliers(n_group=500, n_ring=500, random_state=1)
+    radius = np.linalg.norm(X, axis=1)
+    assert radius[y == 0].max() < radius[y == 1].min()
+    assert radius[y == 1].max() < radius[y == -1].min()
+    angle = np.sort(np.arctan2(*X[y == 1].T))
+    assert np.diff(angle).max() < 0.05
+
+
 @pytest.mark.parametrize(
     ("maker", "file", "seed"),
     [
         (datasets.make_dense_regions, "dense_regions_0.csv", 0),
         (datasets.make_six_clusters, "six_clusters_2.csv", 2),
         (datasets.make_gaussian_outliers, "gaussian_outliers_0.csv", 0),
+        (datasets.make_ring_outliers, "ring_blob_0.csv", 0),
     ],
-    ids=ids,
+    ids=[maker.__name__ for maker in MAKERS if maker is not datasets.make_two_groups_outliers],
 )
 def test_generators_give_the_sets_of_the_acceptance_values(maker, file, seed, folder):
     reference = folder.parent / "reference" / file

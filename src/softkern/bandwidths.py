@@ -56,7 +56,7 @@ def select_bandwidth(
     Parameters
     ----------
     X : array or CSR matrix of shape (n, d)
-    rule : {"auto", "knn", "median", "scott", "loo", "tree"}, default="auto"
+    rule : {"auto", "global", "knn", "loo", "median", "scott", "tree"}, default="auto"
         - ``"auto"``: each column's robust spread times one common factor, half the mean distance
           to the √n-th distinct neighbour in the columns so scaled, distances cut off at their
           90 % quantile. No column's unit and no heavy tail decides the result, and the number of

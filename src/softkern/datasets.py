@@ -24,7 +24,9 @@ __all__ = [
     "load",
     "make_dense_regions",
     "make_gaussian_outliers",
+    "make_ring_outliers",
     "make_six_clusters",
+    "make_two_groups_outliers",
     "names",
 ]
 
@@ -182,6 +184,88 @@ def make_gaussian_outliers(
     right = rng.uniform([3, -10], [10, 10], (n_right, 2))
     left = rng.uniform([-10, -10], [-3, 10], (n_left, 2))
     return _labelled([inliers], np.concatenate([right, left]))
+
+
+def make_two_groups_outliers(
+    *, n_group: int = 60, n_outliers: int = 4, random_state: Any = None
+) -> tuple[Points, Labels]:
+    """Two groups that a line tells apart, and a few outliers: 2004's Fig. 2 [1]_.
+
+    The paper gives a picture only; places and widths are chosen to look like it.
+
+    Parameters
+    ----------
+    n_group : int, default=60
+        Points in each group, Gaussian around (−2.5, 0) and (2.5, 0) with standard deviation 0.7;
+        labels 0 and 1.
+    n_outliers : int, default=4
+        Points on the circle of radius 7 around the origin, evenly spread from a random angle on;
+        label −1.
+    random_state : int, Generator, RandomState or None, default=None
+        An int gives the same points every time.
+
+    Returns
+    -------
+    X : array of shape (2 n_group + n_outliers, 2)
+    y : array of shape (2 n_group + n_outliers,)
+
+    References
+    ----------
+    .. [1] H.-B. Shen, S.-T. Wang, X.-J. Wu, "Fuzzy kernel clustering with outliers", Journal of
+       Software 15(7), 2004. http://www.jos.org.cn/1000-9825/15/1021.htm
+
+    Examples
+    --------
+    >>> X, y = make_two_groups_outliers(random_state=0)
+    >>> X.shape, int((y == -1).sum())
+    ((124, 2), 4)
+    """
+    _check_sizes(n_group=n_group, n_outliers=n_outliers)
+    rng = _generator(random_state)
+    groups = [0.7 * rng.normal(size=(n_group, 2)) + centre for centre in ((-2.5, 0), (2.5, 0))]
+    angle = rng.uniform(0, 2 * np.pi) + 2 * np.pi * np.arange(n_outliers) / max(n_outliers, 1)
+    return _labelled(groups, _around([0.0, 0.0], np.full(n_outliers, 7.0), angle))
+
+
+def make_ring_outliers(
+    *, n_group: int = 60, n_ring: int = 100, random_state: Any = None
+) -> tuple[Points, Labels]:
+    """A group within a ring, and three outliers: 2004's Fig. 6 [1]_.
+
+    No line tells group and ring apart, a Gaussian kernel does. The paper gives a picture only.
+
+    Parameters
+    ----------
+    n_group : int, default=60
+        Points of the Gaussian at the origin, of standard deviation 0.5; label 0.
+    n_ring : int, default=100
+        Points at equal angles on the ring of radius 4 ± 0.2; label 1. The outliers, label −1, are
+        at (6, 6), (−6.5, 5.5) and (6, −6).
+    random_state : int, Generator, RandomState or None, default=None
+        An int gives the same points every time.
+
+    Returns
+    -------
+    X : array of shape (n_group + n_ring + 3, 2)
+    y : array of shape (n_group + n_ring + 3,)
+
+    References
+    ----------
+    .. [1] H.-B. Shen, S.-T. Wang, X.-J. Wu, "Fuzzy kernel clustering with outliers", Journal of
+       Software 15(7), 2004. http://www.jos.org.cn/1000-9825/15/1021.htm
+
+    Examples
+    --------
+    >>> X, y = make_ring_outliers(random_state=0)
+    >>> X.shape, X[-1].tolist()
+    ((163, 2), [6.0, -6.0])
+    """
+    _check_sizes(n_group=n_group, n_ring=n_ring)
+    rng = _generator(random_state)
+    radius = 4 + 0.2 * rng.normal(size=n_ring)
+    ring = _around([0.0, 0.0], radius, 2 * np.pi * np.arange(n_ring) / max(n_ring, 1))
+    group = 0.5 * rng.normal(size=(n_group, 2))
+    return _labelled([group, ring], np.array([[6.0, 6.0], [-6.5, 5.5], [6.0, -6.0]]))
 
 
 def _generator(random_state: Any) -> np.random.Generator:

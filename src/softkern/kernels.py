@@ -214,6 +214,10 @@ class Linear(Kernel):
         """Kernel values (n, m)."""
         return np.asarray(linear_kernel(X, Y))
 
+    def diag(self, X: Any) -> Array:
+        """‖x‖², (n,)."""
+        return np.asarray(_squared_norms(X))
+
     def features(self, X: Any) -> Any:
         """X itself."""
         return X

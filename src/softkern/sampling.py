@@ -16,7 +16,14 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-__all__ = ["canonical_rows", "check_weights", "distinct_rows", "priority_sample", "row_uniforms"]
+__all__ = [
+    "canonical_rows",
+    "check_weights",
+    "distinct_rows",
+    "priority_sample",
+    "row_uniforms",
+    "share_among_copies",
+]
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 
@@ -66,6 +73,29 @@ def distinct_rows(
     _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     total = np.bincount(inverse.ravel(), weights=weight[rows])
     return rows[first], total.astype(np.float64)
+
+
+def share_among_copies(X: Any, A: NDArray[Any], sample_weight: Any) -> NDArray[Any]:
+    """A (n, c) with what the copies of a row have together given to them by weight.
+
+    For coefficients that only sums over copies determine, as those of a dual.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, A = np.array([[0.0], [1.0], [0.0]]), np.array([[0.5], [0.5], [0.0]])
+    >>> share_among_copies(X, A, np.ones(3)).ravel()
+    array([0.25, 0.5 , 0.25])
+    """
+    weight = check_weights(sample_weight, X.shape[0])
+    _, first, group = np.unique(_row_keys(X), return_index=True, return_inverse=True)
+    if first.size == X.shape[0]:
+        return A
+    group = group.ravel()
+    total = np.bincount(group, weights=weight)
+    share = weight / np.where(total > 0, total, 1.0)[group]
+    sums = np.column_stack([np.bincount(group, weights=column) for column in A.T])
+    return np.asarray(share[:, None] * sums[group], dtype=A.dtype)
 
 
 def row_uniforms(X: Any, seed: int = 0) -> NDArray[np.float64]:

@@ -12,6 +12,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 from matplotlib.colors import to_hex  # noqa: E402
 
+from softkern._colours import COLOURS, CUT  # noqa: E402
 from softkern.datasets import make_dense_regions, make_gaussian_outliers  # noqa: E402
 from softkern.display import (  # noqa: E402
     AlphaTreeDisplay,
@@ -19,7 +20,6 @@ from softkern.display import (  # noqa: E402
     MembershipHistogramDisplay,
     StabilityDisplay,
 )
-from softkern.display._base import COLOURS, CUT  # noqa: E402
 from softkern.selection import StabilityResult  # noqa: E402
 
 

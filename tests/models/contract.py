@@ -4,6 +4,7 @@ import pickle
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
@@ -98,6 +99,16 @@ class ModelContract:
         assert np.array_equal(loaded.memberships(X), model.memberships(X))
         pipeline = make_pipeline(StandardScaler(), self.make()).fit(X)
         assert pipeline.predict(X).shape == (len(X),)
+
+    def test_names_of_columns(self, X):
+        table = pd.DataFrame(X, columns=["width", "height"])
+        model = self.make().fit(table)
+        assert list(model.feature_names_in_) == ["width", "height"]
+        for name in ("predict", "memberships", "outlier_scores", "overlap_scores"):
+            if hasattr(model, name):
+                assert len(getattr(model, name)(table)) == len(X)  # and no warning
+        with pytest.raises(ValueError, match="feature names"):
+            model.predict(table[["height", "width"]])
 
     def test_reports_how_it_went(self, X):
         model = self.make().fit(X)

@@ -133,3 +133,11 @@ def test_precomputed_is_refused():
 def test_bad_threads():
     with pytest.raises(ValueError, match="threads must be at least 1, got 0"):
         TiledOperator(Gaussian(1.0), np.ones((2, 2)), threads=0)
+
+
+@pytest.mark.parametrize("far", [1e8, 3e8, 1e9, 1e10, 1e20])
+def test_logarithms_of_points_beyond_all_digits(far):
+    X = np.random.default_rng(0).normal(size=(100, 2))
+    operator = TiledOperator(Gaussian(1.0), X)
+    logs = operator.cross([[far, 0.0], [2 * far, 0.0]]).log_product(np.ones(100))
+    assert logs == pytest.approx([-0.5 * far**2, -2 * far**2], rel=1e-6)

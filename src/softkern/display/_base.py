@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import check_array, get_tags
+
+from softkern._colours import COLOURS
 
 Array = NDArray[Any]
 
-# Okabe and Ito's colours, told apart by readers with any colour vision, without yellow and black.
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
 MARKERS = ("o", "s", "^", "D", "v", "P")  # a second sign, for more clusters than colours
-CUT = "#D55E00"  # the alpha cut
 MARGIN = 0.08  # of a feature's range, around the data
 ALIKE = 3.0  # ranges of two features within this factor are drawn to one scale
 BINS = (10, 60)  # fewest and most of a histogram
@@ -109,6 +110,37 @@ def axis_values(values: Array, resolution: int) -> Array:
     low, high = values.min(), values.max()
     margin = MARGIN * (high - low) if high > low else 0.5
     return np.linspace(low - margin, high + margin, resolution)
+
+
+@dataclass(frozen=True)
+class Plane:
+    """Two features of a table, and a grid over their range."""
+
+    columns: tuple[int, int]
+    names: tuple[str, str]
+    points: Array  # (n, 2)
+    x: Array  # (p,)
+    y: Array  # (q,)
+    grid: Any  # (q p, d), a table like the data; other features at their medians
+    note: str
+
+    @classmethod
+    def of(
+        cls, estimator: Any, X: Any, features: tuple[int | str, int | str], resolution: int
+    ) -> Plane:
+        """For a fitted model with features to draw over."""
+        if get_tags(estimator).input_tags.pairwise:
+            raise ValueError("a model of a precomputed kernel has no features to draw over.")
+        values = check_array(X)
+        i, j = (column_number(X, values, feature) for feature in features)
+        if i == j:
+            raise ValueError(f"features={features!r} are one and the same column; give two.")
+        x, y = (axis_values(values[:, k], resolution) for k in (i, j))
+        grid = np.tile(np.median(values, axis=0), (x.size * y.size, 1)).astype(values.dtype)
+        grid[:, i], grid[:, j] = (part.ravel() for part in np.meshgrid(x, y))
+        names = (column_name(X, i), column_name(X, j))
+        note = "other features at their medians" if values.shape[1] > 2 else ""
+        return cls((i, j), names, values[:, [i, j]], x, y, table_like(X, grid), note)
 
 
 # Ink

@@ -5,25 +5,20 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils import check_array, get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from softkern._colours import COLOURS, CUT
 from softkern.display._base import (
     ALIKE,
     BINS,
-    COLOURS,
-    CUT,
     Array,
     Display,
-    axis_values,
-    column_name,
-    column_number,
+    Plane,
     light_greys,
     memberships_of,
     own_cut,
     own_level,
     scatter_points,
-    table_like,
     training_memberships,
 )
 from softkern.tree import histogram_valley
@@ -121,25 +116,17 @@ class MembershipDisplay(Display):
         display : MembershipDisplay
         """
         check_is_fitted(estimator)
-        if get_tags(estimator).input_tags.pairwise:
-            raise ValueError("a model of a precomputed kernel has no features to draw over.")
-        values = check_array(X)
-        i, j = (column_number(X, values, feature) for feature in features)
-        if i == j:
-            raise ValueError(f"features={features!r} are one and the same column; give two.")
-        x, y_axis = (axis_values(values[:, k], grid_resolution) for k in (i, j))
-        grid = np.tile(np.median(values, axis=0), (x.size * y_axis.size, 1)).astype(values.dtype)
-        grid[:, i], grid[:, j] = (part.ravel() for part in np.meshgrid(x, y_axis))
-        surface = memberships_of(estimator, table_like(X, grid)).reshape(y_axis.size, x.size, -1)
+        plane = Plane.of(estimator, X, features, grid_resolution)
+        surface = memberships_of(estimator, plane.grid)
         display = cls(
-            x,
-            y_axis,
-            surface,
-            points=values[:, [i, j]],
+            plane.x,
+            plane.y,
+            surface.reshape(plane.y.size, plane.x.size, -1),
+            points=plane.points,
             labels=np.asarray(estimator.predict(X) if y is None else y),
             alpha=own_cut(estimator) if isinstance(alpha, str) else alpha,
-            names=(column_name(X, i), column_name(X, j)),
-            note="other features at their medians" if values.shape[1] > 2 else "",
+            names=plane.names,
+            note=plane.note,
         )
         return display.plot(ax, **plot_options)
 

@@ -7,7 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from softkern.display._base import COLOURS, Array, Display
+from softkern._colours import COLOURS
+from softkern.display._base import Array, Display
 
 
 class StabilityDisplay(Display):

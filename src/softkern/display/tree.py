@@ -6,7 +6,8 @@ from typing import Any, Self
 
 from sklearn.utils.validation import check_is_fitted
 
-from softkern.display._base import CUT, Display, own_level
+from softkern._colours import CUT
+from softkern.display._base import Display, own_level
 
 
 class AlphaTreeDisplay(Display):

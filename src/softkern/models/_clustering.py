@@ -99,6 +99,8 @@ class CentreClustering(ClusterMixin, KernelModel):  # type: ignore[misc]
     ) -> Array:
         """`outlier_scores`; training points, which have a weight, leave out one copy of theirs."""
         if not self._is_density:
+            if np.ndim(self._widths) == 0:  # no array of all distances for one unit
+                return np.asarray(geometry.distances.min(axis=1) / self._widths)
             return np.asarray((geometry.distances / self._widths).min(axis=1))
         if isinstance(rows, CrossOperator):
             support, coefficients = self._positive

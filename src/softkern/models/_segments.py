@@ -31,7 +31,7 @@ CLOSEST_PAIRS = 20  # between two components of the neighbour graph
 NEAR_COMPONENTS = 8  # that a component is joined to
 SPACING = 0.5  # of points along a segment, in bandwidths
 MOST_POINTS = 200  # on a segment; one so long passes through nothing
-BATCH = 2**19  # points evaluated at once
+BATCH = 2**20  # coordinates of points evaluated at once
 TREE_COLUMNS = 8  # beyond these, a tree of neighbours is no quicker than all pairs
 IDENTITY_REACH = 70.0  # bandwidths beyond which the product of powers overflows
 
@@ -136,7 +136,7 @@ def measure_segments(
     place = np.where(level[pairs[:, 0]] <= level[pairs[:, 1]], 0.0, 1.0)
     lowest = level[pairs].min(axis=1)
     inner = np.flatnonzero(counts)
-    batches = np.cumsum(counts[inner]) // BATCH
+    batches = np.cumsum(counts[inner]) // max(1, BATCH // X.shape[1])
     for rows in np.split(inner, np.flatnonzero(np.diff(batches)) + 1) if inner.size else []:
         repeat = np.repeat(np.arange(rows.size), counts[rows])
         starts = np.cumsum(counts[rows]) - counts[rows]

@@ -9,17 +9,27 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from softkern.alternate import alternate, best_of
-from softkern.models._rules import FuzzyRule
+from softkern.alternate import Solution, alternate, best_of
+from softkern.collapse import SAFE_RATIO, collapse_ratio, largest_m, ratio_at
+from softkern.models._rules import FuzzyRule, OutlierFuzzyRule
 from softkern.models.base import CollapseWarning
-from softkern.operators.base import KernelOperator
-from softkern.sampling import canonical_rows
+from softkern.operators.base import Geometry, KernelOperator
+from softkern.sampling import canonical_rows, distinct_rows
 
-__all__ = ["check_n_clusters", "check_start", "fuzzy_start", "seeds"]
+__all__ = [
+    "best_fuzzy",
+    "check_distinct",
+    "check_n_clusters",
+    "check_start",
+    "fuzzy_start",
+    "safe_m",
+    "seeds",
+]
 
 Array = NDArray[Any]
 
-EQUAL_MEMBERSHIPS = 0.02  # fuzzy memberships this near to 1/c tell nothing
+START_TOL = 1e-4  # of the starts among which the best is chosen
+HEAD = 4096  # rows that are looked at first
 
 
 def check_n_clusters(n_clusters: int, n: int) -> None:
@@ -28,6 +38,21 @@ def check_n_clusters(n_clusters: int, n: int) -> None:
         raise ValueError(
             f"n_clusters={n_clusters} is more than the number of points, n_samples = {n}."
         )
+
+
+def check_distinct(n_clusters: int, X: Any, weight: Array) -> None:
+    """Refuse more clusters than different points of positive weight."""
+    head = slice(0, max(HEAD, n_clusters))
+    for rows in (head, slice(None)):  # most tables show enough of them at once
+        if not weight[rows].any():
+            continue
+        count = distinct_rows(X[rows], weight[rows])[0].size
+        if count >= n_clusters:
+            return
+    raise ValueError(
+        f"n_clusters={n_clusters} is more than the number of different points, {count} of the "
+        f"{X.shape[0]} rows; use n_clusters={count} or fewer."
+    )
 
 
 def check_start(init: Any, n_clusters: int, weight: Array) -> Array:
@@ -40,6 +65,73 @@ def check_start(init: Any, n_clusters: int, weight: Array) -> Array:
     return start
 
 
+def safe_m(
+    operator: KernelOperator,
+    m: float,
+    weight: Array,
+    *,
+    q: float = 0.0,
+    centres: str = "eq21",
+    is_lowered: bool = True,
+) -> tuple[float, float]:
+    """The exponent to use in place of m, and its collapse ratio; a lower one is told of."""
+    ratio = collapse_ratio(operator, m, sample_weight=weight, q=q, centres=centres)
+    lowered = largest_m(ratio, m, centres) if is_lowered else m
+    if lowered < m:
+        warnings.warn(
+            f"fuzzy memberships with m={m:g} would fall back towards 1/n_clusters (collapse ratio "
+            f"{ratio:.3g}, wanted above {SAFE_RATIO}); m={lowered:.4g} is used. A wider kernel "
+            "tells clusters apart better.",
+            CollapseWarning,
+            stacklevel=4,
+        )
+        ratio = ratio_at(lowered, ratio, m, centres)
+    elif ratio < 1:
+        warnings.warn(
+            f"the collapse ratio at m={m:g} is {ratio:.3g}, below one: memberships will fall back "
+            "to 1/n_clusters. Use a smaller m or a wider kernel.",
+            CollapseWarning,
+            stacklevel=4,
+        )
+    return lowered, ratio
+
+
+def best_fuzzy(
+    operator: KernelOperator,
+    rule: FuzzyRule | OutlierFuzzyRule,
+    n_clusters: int,
+    *,
+    n_init: int,
+    max_iter: int,
+    random_state: Any,
+) -> Solution:
+    """The best of a few starts of a fuzzy rule, loosely converged.
+
+    Clusters come largest first, so that they keep their names whichever start was the best.
+    """
+    generator = check_random_state(random_state)
+    weight = rule.weight
+    first = FuzzyRule(rule.m, weight)
+
+    def start() -> Array:
+        # one step without outlier weights: these would hold a centre on the point it starts from
+        geometry = operator.geometry(seeds(operator, weight, n_clusters, generator))
+        return first.coefficients(geometry, first.memberships(geometry))[0]
+
+    best = best_of(
+        alternate(operator, rule, start(), sample_weight=weight, tol=START_TOL, max_iter=max_iter)
+        for _ in range(n_init)
+    )
+    order = np.argsort(-(weight @ best.memberships), kind="stable")
+    best.coefficients = best.coefficients[:, order]
+    best.memberships = best.memberships[:, order]
+    geometry = best.geometry
+    best.geometry = Geometry(
+        geometry.product[:, order], geometry.norms[order], geometry.distances[:, order]
+    )
+    return best
+
+
 def fuzzy_start(
     operator: KernelOperator,
     weight: Array,
@@ -48,36 +140,20 @@ def fuzzy_start(
     max_iter: int,
     random_state: Any,
 ) -> Array:
-    """Memberships of kernel fuzzy c-means, (n, c), the best of a few starts.
-
-    Where they come out equal for all points, as they do for m = 2 and a narrow kernel, m is
-    lowered until they do not.
-    """
+    """Memberships of kernel fuzzy c-means with m = 2, or less where it would collapse, (n, c)."""
     if n_clusters == 1:
         return np.ones((operator.shape[0], 1), dtype=operator.dtype)
-    generator = check_random_state(random_state)
-    starts = [seeds(operator, weight, n_clusters, generator) for _ in range(n_init)]
-    m = 2.0
-    while True:
-        rule = FuzzyRule(m, weight)
-        best = best_of(
-            alternate(operator, rule, start, sample_weight=weight, tol=1e-4, max_iter=max_iter)
-            for start in starts
-        )
-        is_equal = np.abs(best.memberships - 1 / n_clusters).max() < EQUAL_MEMBERSHIPS
-        if not is_equal or m < 1.05:
-            break
-        m = 1 + (m - 1) / 2
-    if m < 2:
-        warnings.warn(
-            f"fuzzy c-means with m = 2 gave every point the same memberships; the start was taken "
-            f"with m = {m:.3g}. A wider kernel separates the clusters better.",
-            CollapseWarning,
-            stacklevel=4,
-        )
-    # largest first, so that clusters keep their names whichever start was the best
-    order = np.argsort(-(weight @ best.memberships), kind="stable")
-    return best.memberships[:, order]
+    m, _ = safe_m(operator, 2.0, weight)
+    rule = FuzzyRule(m, weight)
+    best = best_fuzzy(
+        operator,
+        rule,
+        n_clusters,
+        n_init=n_init,
+        max_iter=max_iter,
+        random_state=random_state,
+    )
+    return best.memberships
 
 
 def seeds(

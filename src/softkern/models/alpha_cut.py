@@ -81,6 +81,10 @@ class AlphaCutClustering(ClusterMixin, KernelModel):  # type: ignore[misc]
         The level. With ``alpha="auto"`` the smallest at which all clusters are apart, 0 for one.
     tree_ : softkern.tree.AlphaTree
         Over the distinct points, in the order of their values.
+    node_ : array of shape (n,)
+        The point of `tree_` that each row is; the nearest one for a row without weight.
+    level_ : array of shape (n,)
+        The α from which on `labels_at` says noise of each row.
     one_class_ : OneClassPCM
         The model of all data.
     eta_, bandwidth_, kernel_, engine_, n_iter_, converged_, objective_, history_
@@ -167,7 +171,8 @@ class AlphaCutClustering(ClusterMixin, KernelModel):  # type: ignore[misc]
         self._check_parameters()
         X = validate_data(self, X, dtype=[np.float64, np.float32])
         weight = check_weights(sample_weight, X.shape[0])
-        nodes, mass, self._node = distinct_nodes(X, weight)
+        self.sample_weight_ = weight
+        nodes, mass, self.node_ = distinct_nodes(X, weight)
         self.one_class_ = self._fit_one_class(nodes, mass)
         landscape = Landscape(self.one_class_, nodes, mass)
         self.tree_: AlphaTree = landscape.tree(self._graph(len(nodes)), self.segment_points)
@@ -175,12 +180,15 @@ class AlphaCutClustering(ClusterMixin, KernelModel):  # type: ignore[misc]
         self._settle(landscape, partition)
         self.typicality_ = self.one_class_.memberships(X)
         self.memberships_, self.labels_ = self._describe(X)
-        self._outlier_scores = self.one_class_.outlier_scores()[self._node]
-        self._has_no_weight = weight == 0
-        if self._has_no_weight.any():  # they go with the nearest node, but vouch for nothing
-            rest = X[self._has_no_weight]
-            self._node[self._has_no_weight] = cKDTree(nodes).query(rest)[1]
-            self._outlier_scores[self._has_no_weight] = self.one_class_.outlier_scores(rest)
+        self._outlier_scores = self.one_class_.outlier_scores()[self.node_]
+        is_left_out = weight == 0
+        if is_left_out.any():  # they go with the nearest node, but vouch for nothing
+            rest = X[is_left_out]
+            self.node_[is_left_out] = cKDTree(nodes).query(rest)[1]
+            self._outlier_scores[is_left_out] = self.one_class_.outlier_scores(rest)
+        self.level_ = self.tree_.heights[self.node_]
+        own = self.typicality_[is_left_out]
+        self.level_[is_left_out] = np.minimum(self.level_[is_left_out], own)
         return self
 
     def predict(self, X: Any) -> NDArray[np.int64]:
@@ -193,20 +201,21 @@ class AlphaCutClustering(ClusterMixin, KernelModel):  # type: ignore[misc]
 
     def typicality(self, X: Any) -> Array:
         """Typicality u of new points in the one cluster of all data, (m,)."""
-        check_is_fitted(self)
-        return self.one_class_.memberships(X)
+        return self.one_class_.memberships(self._check_new(X))
 
     def labels_at(self, alpha: float) -> NDArray[np.int64]:
         """The papers' labels of the training points at any level, (n,), without another fit."""
         check_is_fitted(self)
-        labels = self.tree_.labels_at(alpha)[self._node]
-        labels[self._has_no_weight & (self.typicality_ <= alpha)] = -1
+        labels = self.tree_.labels_at(alpha)[self.node_]
+        labels[self.level_ <= alpha] = -1
         return labels
 
     def outlier_scores(self, X: Any = None) -> Array:
         """−log density, (m,): the higher, the less typical. As `OneClassPCM.outlier_scores`."""
         check_is_fitted(self)
-        return self._outlier_scores if X is None else self.one_class_.outlier_scores(X)
+        if X is None:
+            return self._outlier_scores
+        return self.one_class_.outlier_scores(self._check_new(X))
 
     def overlap_scores(self, X: Any = None) -> Array:
         """One less the lead of the largest share over the second, (m,): one where they tie."""

@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from softkern.alternate import Rule, Solution, alternate
 from softkern.kernels import Kernel, Precomputed
+from softkern.models._html import fitted_html
 from softkern.operators.base import CrossOperator, Geometry, KernelOperator
 from softkern.operators.dense import DenseOperator
 from softkern.operators.fourier import FourierOperator
@@ -68,6 +69,7 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         self._validate_params()
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
         weight = check_weights(sample_weight, X.shape[0]).astype(X.dtype)
+        self.sample_weight_ = weight
         chosen = plan(
             X,
             kernel=self.kernel,
@@ -162,6 +164,25 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         rows = self._cross(operator.X)
         return rows, rows.geometry(self._coefficients, self._norms)
 
+    def _training_log_sums(
+        self,
+        rows: KernelOperator | CrossOperator,
+        geometry: Geometry,
+        a: Array,
+        weight: Array,
+    ) -> tuple[Array, Array]:
+        """log K @ a of the training points, (n,), and the same without one copy of themselves.
+
+        `rows` and `geometry` are those of `_training`, a (n,) the centre's coefficients.
+        """
+        if isinstance(rows, CrossOperator):  # points have no part of their own in the landmarks
+            logs = rows.log_product(self._coefficients, geometry.product)[:, 0]
+            return logs, logs
+        logs = rows.log_product(a, geometry.product)
+        if a.size == 1:
+            return logs, logs
+        return logs, rows.log_product_of_others(a, a / np.maximum(weight, 1), geometry.product)
+
     def _check_new(self, X: Any) -> Any:
         check_is_fitted(self)
         return validate_data(
@@ -181,6 +202,17 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         """Squared distance of new points to every centre, (m, c)."""
         X = self._check_new(X)
         return self._cross(X).squared_distances(self._coefficients, self._norms)
+
+    # Notebooks ask for one or the other; both show scikit-learn's diagram first.
+
+    def _repr_html_inner(self) -> str:
+        return str(super()._repr_html_inner()) + fitted_html(self)
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**options)
+        if "text/html" in bundle:
+            bundle["text/html"] += fitted_html(self)
+        return bundle
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -159,15 +159,7 @@ class OneClassPCM(OutlierMixin, KernelModel):  # type: ignore[misc]
         if not self._is_density:
             scores = np.asarray(-geometry.distances[:, 0] / self._eta)
             return scores, scores
-        if isinstance(rows, CrossOperator):  # points have no part of their own in the landmarks
-            scores = rows.log_product(self._coefficients, geometry.product)[:, 0]
-            return scores, scores
-        a = self.dual_coef_
-        scores = rows.log_product(a, geometry.product)
-        if a.size == 1:
-            return scores, scores
-        own = a / np.maximum(weight, 1)
-        return scores, rows.log_product_of_others(a, own, geometry.product)
+        return self._training_log_sums(rows, geometry, self.dual_coef_, weight)
 
     def _scores(self, rows: CrossOperator) -> Array:
         """log Σ a K for kernels that vanish far away, −D²/η for others; (m,)."""

@@ -50,8 +50,13 @@ def near_logs(
         if own is not None and log_own is not None:
             terms = np.where(support == own[query], log_own[query], terms)
         starts = np.concatenate([[0], np.cumsum(counts[rows])[:-1]])
-        shifted = np.exp(terms - least[query])
-        logs[rows] = np.log(np.add.reduceat(shifted, starts)) + least[rows]
+        # the largest term itself: its bound has lost all digits where distances are huge
+        shift = np.maximum.reduceat(terms, starts)
+        # a query may be the only point, without weight for itself
+        shift = np.where(np.isfinite(shift), shift, 0.0)
+        with np.errstate(divide="ignore"):
+            total = np.log(np.add.reduceat(np.exp(terms - np.repeat(shift, counts[rows])), starts))
+        logs[rows] = total + shift
     return logs
 
 

@@ -213,6 +213,19 @@ class KernelOperator(ABC):
             out[rows] = self.kernel.block(self.X[rows], self.X[index])
         return out
 
+    def entries(self, rows: Any, columns: Any) -> Array:
+        """Values (len(rows), len(columns)) of the matrix that `@` multiplies with.
+
+        Kernel values, or what stands for them where the operator is an approximation.
+        """
+        return self.kernel.block(self.X[rows], self.X[columns])
+
+    def partial_product(self, index: Any, A: Any) -> Array:
+        """K @ A, (n, c), for an A that is zero but in the rows `index`, A (len(index), c)."""
+        full = np.zeros((self.shape[0], A.shape[1]), dtype=self.dtype)
+        full[index] = A
+        return self._product(full)
+
     def degree(self) -> Array:
         """Row sums of K, (n,): the unnormalised kernel density of every point."""
         return np.asarray(self @ np.ones(self.shape[0], dtype=self.dtype))
@@ -236,6 +249,19 @@ class KernelOperator(ABC):
         product = self._product(columns) if product is None else product.reshape(columns.shape)
         total = np.einsum("ij,ij->j", columns, product, dtype=np.float64)  # n terms want digits
         norms = np.asarray(total, dtype=self.dtype)
+        return Geometry(product, norms, self._distances(self.diag(), product, norms))
+
+    @property
+    def features(self) -> Array | None:
+        """F (n, r) with F Fᵀ = K, where there is such an array: centres can be written down."""
+        return None
+
+    def centre_geometry(self, centres: Array) -> Geometry:
+        """As `geometry`, for centres that are written down as vectors of features, (r, c)."""
+        if self.features is None:
+            raise ValueError(f"{self!r} has no features in which a centre could be written down.")
+        norms = np.einsum("ij,ij->j", centres, centres)
+        product = self.features @ centres
         return Geometry(product, norms, self._distances(self.diag(), product, norms))
 
     def compressed(self, A: Any, nonnegative: bool = False) -> tuple[Any, Array]:
@@ -322,7 +348,9 @@ class KernelOperator(ABC):
 
     def _distances(self, diag: Array, product: Array, norms: Array) -> Array:
         """D² = diag(K) − 2 G + ‖centre‖², (m, c)."""
-        distances = diag[:, None] - 2 * product + norms
+        distances = -2 * product
+        distances += diag[:, None]
+        distances += norms
         if self.kernel.is_positive_semidefinite:
             np.maximum(distances, 0, out=distances)  # rounding only
         return np.asarray(distances)

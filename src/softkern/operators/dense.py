@@ -91,6 +91,26 @@ class DenseOperator(KernelOperator):
         """Columns of K as an array, (n, len(index))."""
         return np.ascontiguousarray(self.gram[:, np.atleast_1d(np.asarray(index))])
 
+    def entries(self, rows: Any, columns: Any) -> Array:
+        """Values (len(rows), len(columns)) of K."""
+        return np.asarray(self.gram[np.ix_(rows, columns)])
+
+    def partial_product(self, index: Any, A: Any) -> Array:
+        """K @ A, (n, c), for an A that is zero but in the rows `index`, A (len(index), c)."""
+        if 4 * len(index) > self.shape[0]:
+            return super().partial_product(index, A)
+        # K is symmetric, and its rows lie together
+        return np.asarray((np.ascontiguousarray(A.T) @ self.gram[index]).T)
+
+    def compressed(self, A: Any, nonnegative: bool = False) -> tuple[Any, Array]:
+        """Support points and coefficients that give the same centres: (X_s, A_s).
+
+        Of a precomputed kernel all rows stay: new points come with their values for all.
+        """
+        if isinstance(self.kernel, Precomputed):
+            return self.X, self._check_columns(A)[0]
+        return super().compressed(A, nonnegative)
+
     def cross(self, X_new: Any, diag: Any = None) -> CrossOperator:
         """The matrix of kernel values between new points (rows) and the support (columns).
 
@@ -115,6 +135,8 @@ class DenseOperator(KernelOperator):
         return super().error * max(1.0, float(np.sqrt(self.shape[0])) / 16)
 
     def _largest_value(self) -> float:
+        if self.kernel.is_positive_semidefinite:
+            return super()._largest_value()
         return float(np.abs(self.gram).max())
 
     @classmethod

@@ -198,6 +198,13 @@ class NystroemOperator(KernelOperator):
             out[rows] = self.kernel.block(X_new[rows], points) @ weights
         return out
 
+    def entries(self, rows: Any, columns: Any) -> Array:
+        """Values (len(rows), len(columns)) of F Fᵀ."""
+        out = np.zeros((len(rows), len(columns)), dtype=self.dtype)
+        for panel in self._panels:
+            out += panel[:, rows].T @ panel[:, columns]
+        return out
+
     def compressed(self, A: Any, nonnegative: bool = False) -> tuple[Any, Array]:
         """Landmarks, and the coefficients on them nearest to the centres in feature space."""
         columns, _ = self._check_columns(A)

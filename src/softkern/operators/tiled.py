@@ -72,11 +72,23 @@ class TiledOperator(KernelOperator):
         if isinstance(kernel, Gaussian) and not sp.issparse(self.X):
             self._tiles = _GaussianTiles(kernel, self.X)
 
+    @property
+    def features(self) -> Array | None:
+        """F (n, r) with F Fᵀ = K, where there is such an array: centres can be written down."""
+        return self._features if isinstance(self._features, np.ndarray) else None
+
     def _product(self, A: Array) -> Array:
         return self._rows(None, A)
 
     def _cross_product(self, X_new: Any, A: Array) -> Array:
         return self._rows(X_new, A)
+
+    def partial_product(self, index: Any, A: Any) -> Array:
+        """K @ A, (n, c), for an A that is zero but in the rows `index`, A (len(index), c)."""
+        if 2 * len(index) > self.shape[0]:
+            return super().partial_product(index, A)
+        part = TiledOperator(self.kernel, self.X[index], self.threads)
+        return part._cross_product(self.X, np.ascontiguousarray(A, self.dtype))
 
     def _rows(self, X_new: Any | None, A: Array) -> Array:
         """K(X_new, X) @ A; None stands for X itself."""

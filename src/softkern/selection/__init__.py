@@ -1,5 +1,30 @@
 """Choosing without labels: stability of outliers, numbers of clusters, bandwidths."""
 
+from softkern.selection.clusters import (
+    fuzzy_silhouette_scorer,
+    partition_coefficient_scorer,
+    partition_entropy_scorer,
+    suggest_n_clusters,
+    xie_beni_scorer,
+)
+from softkern.selection.spectral import (
+    SpectralSelection,
+    average_membership_strength,
+    balanced_line_fit,
+    select_spectral,
+)
 from softkern.selection.stability import StabilityResult, stability_score
 
-__all__ = ["StabilityResult", "stability_score"]
+__all__ = [
+    "SpectralSelection",
+    "StabilityResult",
+    "average_membership_strength",
+    "balanced_line_fit",
+    "fuzzy_silhouette_scorer",
+    "partition_coefficient_scorer",
+    "partition_entropy_scorer",
+    "select_spectral",
+    "stability_score",
+    "suggest_n_clusters",
+    "xie_beni_scorer",
+]

@@ -1,0 +1,384 @@
+"""The command line: from a table to clusters, ranked points, a page and a model.
+
+This file says what can be asked; each command's work is in a module of its own, imported when the
+command runs, so that ``softkern --help`` answers at once. `run` turns whatever goes wrong into
+one line and an exit code that scripts can use:
+
+    0 done                          4 the output cannot be written
+    1 an error of softkern's own    5 the model file is refused
+    2 wrong usage                   6 not enough memory
+    3 the data cannot be used     130 interrupted (Ctrl-C), 143 terminated, 141 no reader left
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, NoReturn, TypeVar
+
+import typer
+
+from softkern import __version__
+from softkern.cli._errors import exit_code, one_line
+from softkern.cli._models import ModelName, parse_clusters
+
+__all__ = ["app", "main", "run"]
+
+Answer = TypeVar("Answer")
+
+app = typer.Typer(
+    name="softkern",
+    help="Soft clusters, outliers and overlap points with kernels: from a table to an answer.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Exit codes: 0 done, 1 internal, 2 usage, 3 bad data, 4 cannot write, 5 model file "
+    "refused, 6 not enough memory, 130 interrupted.",
+)
+
+
+class Scale(StrEnum):
+    """How columns are scaled."""
+
+    none = "none"
+    standard = "standard"
+    robust = "robust"
+
+
+class MissingValues(StrEnum):
+    """What is done about missing values."""
+
+    refuse = "refuse"
+    drop = "drop"
+    impute = "impute"
+
+
+class PointsFormat(StrEnum):
+    """How the table of points is written."""
+
+    csv = "csv"
+    parquet = "parquet"
+
+
+# Options that analyze and score share
+Input = Annotated[
+    str,
+    typer.Argument(
+        help="CSV, TSV, Parquet or NPY, also as gzip, bzip2, xz or zip; - is standard input.",
+        show_default=False,
+    ),
+]
+Identifier = Annotated[
+    str | None, typer.Option("--id", metavar="COLUMN", help="Column that names the rows.")
+]
+Separator = Annotated[
+    str | None, typer.Option(help="Of a text table; found out by default.", rich_help_panel="Text")
+]
+Encoding = Annotated[
+    str | None,
+    typer.Option(help="UTF-8, or what a byte order mark says, by default.", rich_help_panel="Text"),
+]
+Decimal = Annotated[str, typer.Option(help="The decimal point.", rich_help_panel="Text")]
+Header = Annotated[
+    bool | None,
+    typer.Option(
+        "--header/--no-header",
+        help="Whether the first line names the columns; by default, unless it is all numbers.",
+        rich_help_panel="Text",
+    ),
+]
+Marks = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--na", metavar="WORD", help="A word for a missing value.", rich_help_panel="Text"
+    ),
+]
+SkipBadLines = Annotated[
+    bool,
+    typer.Option(
+        "--skip-bad-lines", help="Leave out lines with too many fields.", rich_help_panel="Text"
+    ),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
+Force = Annotated[bool, typer.Option("--force", "-f", help="Replace files that are there.")]
+AllMemberships = Annotated[
+    bool,
+    typer.Option("--all-memberships", help="A column for every cluster, also for more than 20."),
+]
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"softkern {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _common(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", "-V", help="Show the version.", is_eager=True, callback=_show_version
+        ),
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show the traceback of an error; with any command.")
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command()
+def analyze(
+    data: Input,
+    out: Annotated[
+        Path,
+        typer.Option("--out", "-o", help="Folder for the results.", show_default=False),
+    ],
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(metavar="A,B,…", help="Columns to use; all that hold numbers by default."),
+    ] = None,
+    exclude: Annotated[
+        list[str] | None, typer.Option(metavar="A,B,…", help="Columns to leave out.")
+    ] = None,
+    id: Identifier = None,
+    model: Annotated[ModelName, typer.Option(help="See softkern models.")] = ModelName.alpha_cut,
+    clusters: Annotated[
+        str, typer.Option(metavar="K|auto", help="Number of clusters, or let it be found.")
+    ] = "auto",
+    contamination: Annotated[
+        float | None,
+        typer.Option(min=0.0, max=0.5, help="Share of the rows to flag as outliers."),
+    ] = None,
+    scale: Annotated[
+        Scale,
+        typer.Option(help="none: the bandwidth follows every column's own spread already."),
+    ] = Scale.none,
+    missing: Annotated[
+        MissingValues, typer.Option(help="What to do about missing values.")
+    ] = MissingValues.refuse,
+    one_hot: Annotated[
+        list[str] | None,
+        typer.Option(metavar="A,B,…", help="Text columns of few values to make indicators of."),
+    ] = None,
+    show: Annotated[
+        str | None,
+        typer.Option(metavar="A,B", help="The two columns that the report draws first."),
+    ] = None,
+    points: Annotated[
+        PointsFormat, typer.Option(help="Format of the table of points.")
+    ] = PointsFormat.csv,
+    report: Annotated[bool, typer.Option(help="Write report.html.")] = True,
+    all_memberships: AllMemberships = False,
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Of random choices.")] = 0,
+    force: Force = False,
+    quiet: Quiet = False,
+    separator: Separator = None,
+    decimal: Decimal = ".",
+    encoding: Encoding = None,
+    header: Header = None,
+    na: Marks = None,
+    skip_bad_lines: SkipBadLines = False,
+) -> None:
+    """Find clusters, outliers and overlap points of a table.
+
+    Writes points.csv (a label, memberships and ranks for every row), report.html, model.skops (for
+    softkern score) and run.json into the folder. All or none of them appear.
+    """
+    number = _usage(lambda: parse_clusters(model, clusters))
+    if contamination == 0.0:
+        raise typer.BadParameter("--contamination 0 flags nothing; leave it out, or give a share.")
+    form = _form(separator, decimal, encoding, header, na, skip_bad_lines)
+    from softkern.cli._analyze import Job, analyze
+
+    job = Job(
+        data=data,
+        out=out,
+        columns=columns,
+        exclude=exclude or [],
+        id=id,
+        model=model,
+        clusters=number,
+        contamination=contamination,
+        scale=scale.value,
+        missing=missing.value,
+        one_hot=one_hot or [],
+        show=show,
+        points=points.value,
+        report=report,
+        all_memberships=all_memberships,
+        seed=seed,
+        force=force,
+        quiet=quiet,
+        form=form,
+    )
+    analyze(job)
+
+
+@app.command()
+def score(
+    model: Annotated[Path, typer.Argument(help="model.skops of softkern analyze.")],
+    data: Input,
+    out: Annotated[
+        str,
+        typer.Option("--out", "-o", help="CSV or .parquet, also .gz; - is standard output."),
+    ] = "-",
+    id: Identifier = None,
+    missing: Annotated[
+        MissingValues | None,
+        typer.Option(help="As in the analysis by default; drop leaves such rows blank."),
+    ] = None,
+    chunk: Annotated[int | None, typer.Option(min=1, help="Rows read at a time.")] = None,
+    all_memberships: AllMemberships = False,
+    force: Force = False,
+    quiet: Quiet = False,
+    separator: Separator = None,
+    decimal: Decimal = ".",
+    encoding: Encoding = None,
+    header: Header = None,
+    na: Marks = None,
+    skip_bad_lines: SkipBadLines = False,
+) -> None:
+    """Label and score new rows by a saved model, in chunks: the file may be larger than memory.
+
+    Columns are matched by name, in any order; the preparation of the analysis is applied.
+    """
+    from softkern.cli._score import Job, score
+
+    job = Job(
+        model=model,
+        data=data,
+        out=out,
+        id=id,
+        missing=None if missing is None else missing.value,
+        chunk=chunk,
+        all_memberships=all_memberships,
+        force=force,
+        quiet=quiet,
+        form=_form(separator, decimal, encoding, header, na, skip_bad_lines),
+    )
+    score(job)
+
+
+@app.command()
+def plan(
+    n: Annotated[int, typer.Argument(metavar="N", min=1, help="Rows.", show_default=False)],
+    d: Annotated[int, typer.Argument(metavar="D", min=1, help="Columns.", show_default=False)],
+    clusters: Annotated[int, typer.Option(min=1, help="Columns of A in K @ A.")] = 1,
+    engine: Annotated[str, typer.Option(help="auto, or the engine that must be used.")] = "auto",
+    memory: Annotated[float | None, typer.Option(help="GiB that may be used.")] = None,
+) -> None:
+    """Say how a table of N rows and D columns would be computed, and at what cost."""
+    from softkern import plan
+    from softkern.cli._say import Say
+
+    limit = None if memory is None else int(memory * 2**30)
+    # an engine that does not exist, or cannot do this, was asked for
+    chosen = _usage(lambda: plan((n, d), columns=clusters, engine=engine, memory_limit=limit))
+    Say(False).line(str(chosen))
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the results.")] = Path(
+        "demo"
+    ),
+) -> None:
+    """Run analyze and score on generated data, and show how they were called."""
+    from softkern.cli._demo import demo
+
+    demo(out)
+
+
+@app.command()
+def models() -> None:
+    """List the models that analyze can use."""
+    from softkern.cli._models import MODELS
+    from softkern.cli._say import Say
+
+    rows = [(name.value, choice.estimator, choice.says) for name, choice in MODELS.items()]
+    Say(False).table(("model", "estimator", "what it finds"), rows)
+
+
+@app.command()
+def datasets(
+    name: Annotated[str | None, typer.Argument(help="A set to write.", show_default=False)] = None,
+    out: Annotated[str, typer.Option("--out", "-o", help="CSV; - is standard output.")] = "-",
+    force: Force = False,
+) -> None:
+    """List the data sets that are known by name, or write one as CSV."""
+    from softkern.cli._datasets import list_sets, write_set
+
+    if name is None:
+        list_sets()
+    else:
+        write_set(name, out, force)
+
+
+def _usage(answer: Callable[[], Answer]) -> Answer:
+    """The answer; a ValueError on the way is a mistake in what was asked."""
+    try:
+        return answer()
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+
+
+def _form(
+    separator: str | None,
+    decimal: str,
+    encoding: str | None,
+    header: bool | None,
+    na: Sequence[str] | None,
+    skip_bad_lines: bool,
+) -> Any:
+    from softkern.tables import Format
+
+    if separator is not None:
+        separator = {"tab": "\t", r"\t": "\t"}.get(separator, separator)
+        if len(separator) != 1:
+            raise typer.BadParameter(f"--separator {separator!r} must be one character, or tab.")
+    if len(decimal) != 1:
+        raise typer.BadParameter(f"--decimal {decimal!r} must be one character.")
+    return Format(separator, encoding, header, decimal, tuple(na or ()), skip_bad_lines)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run a command line; the exit code. Errors are told in one line on standard error."""
+    arguments = list(arguments)
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    debug = "--debug" in arguments[:end]
+    arguments = [a for i, a in enumerate(arguments) if i >= end or a != "--debug"]
+    try:
+        code = typer.main.get_command(app).main(
+            args=arguments, prog_name="softkern", standalone_mode=False
+        )
+        sys.stdout.flush()
+    except (Exception, KeyboardInterrupt) as error:
+        if debug:
+            import traceback
+
+            traceback.print_exc()
+        message = one_line(error)
+        if message:
+            sys.stderr.write(f"softkern: {message}\n")
+        return exit_code(error)
+    if code == 130:
+        sys.stderr.write("softkern: interrupted; nothing was written\n")
+    return code if isinstance(code, int) else 0
+
+
+def main() -> NoReturn:
+    """The program `softkern`."""
+    signal.signal(signal.SIGTERM, _terminate)
+    code = run(sys.argv[1:])
+    if code == 141:  # nobody reads standard output; Python would complain when it closes it
+        sys.stdout = None
+    sys.exit(code)
+
+
+def _terminate(number: int, frame: Any) -> NoReturn:
+    sys.exit(128 + number)  # unlike the signal itself, this removes what is half-written

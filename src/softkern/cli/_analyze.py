@@ -1,0 +1,400 @@
+"""`softkern analyze`: read, prepare, fit, rank, write, and say so at every step."""
+
+from __future__ import annotations
+
+import json
+import platform
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from softkern.cli._errors import OutputError
+from softkern.cli._folder import results_folder
+from softkern.cli._models import MODELS, ModelName, check_columns, make, search_clusters
+from softkern.cli._points import has_all_columns, points_table, write_table
+from softkern.cli._say import Say
+from softkern.files import save
+from softkern.preparation import Missing, Preparation, Prepared, Scale
+from softkern.ranking import rank_points
+from softkern.tables import Format, Reader, TableError, named, open_table, quoted
+
+__all__ = ["Job", "analyze"]
+
+PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "finufft", "pandas", "skops", "bokeh")
+TOP = 5  # ranked points that are shown
+SHOWN_FEATURES = 4
+CLASS_NAMES = {"label", "class", "target"}  # of columns that tables carry beside their features
+
+
+@dataclass
+class Job:
+    """What was asked; the fields are the options of the command."""
+
+    data: str
+    out: Path
+    columns: list[str] | None = None
+    exclude: list[str] = field(default_factory=list)
+    id: str | None = None
+    model: ModelName = ModelName.alpha_cut
+    clusters: int | None = None  # None is "auto"
+    contamination: float | None = None
+    scale: Scale = "none"
+    missing: Missing = "refuse"
+    one_hot: list[str] = field(default_factory=list)
+    show: str | None = None
+    points: str = "csv"
+    report: bool = True
+    all_memberships: bool = False
+    seed: int = 0
+    force: bool = False
+    quiet: bool = False
+    form: Format = field(default_factory=Format)
+
+
+@dataclass
+class Input:
+    """The table as it was read, and as the model sees it."""
+
+    reader: Reader
+    table: pd.DataFrame
+    ids: Any
+    preparation: Preparation
+    prepared: Prepared
+    notes: list[str]
+
+    @property
+    def rows(self) -> Any:
+        """Numbers of the rows that were kept; 1 is the table's first."""
+        return np.flatnonzero(self.prepared.kept) + 1
+
+
+class Clock:
+    """Seconds of every step."""
+
+    def __init__(self) -> None:
+        self.started = datetime.now(UTC)
+        self.seconds: dict[str, float] = {}
+        self._start = time.perf_counter()
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        start = time.perf_counter()
+        yield
+        self.seconds[name] = round(time.perf_counter() - start, 3)
+
+    def total(self) -> float:
+        return round(time.perf_counter() - self._start, 3)
+
+
+def analyze(job: Job) -> None:
+    """Do the job; the folder `job.out` appears at the end."""
+    say, clock = Say(job.quiet), Clock()
+    _check_report(job)
+    points_name = f"points.{job.points}"
+    names = [points_name, "model.skops", *(["report.html"] if job.report else []), "run.json"]
+    with results_folder(job.out, names, job.force) as folder:
+        data = _read(job, say, clock)
+        shown = _shown(job, data)
+        model, warned = _fit(job, data.prepared, say, clock)
+        with clock.step("rank"):
+            ranks = rank_points(model, contamination=job.contamination)
+        with clock.step("points"):
+            points = points_table(
+                ranks, model.memberships_, data.rows, data.ids, job.all_memberships
+            )
+            write_table(points, folder / points_name)
+        with clock.step("model"):
+            save(
+                model,
+                folder / "model.skops",
+                preparation=data.preparation.to_dict(),
+                contamination=job.contamination,
+                id=job.id,
+            )
+        record = _record(job, clock, data, model, ranks)
+        record["warnings"] = warned
+        if job.report:
+            with clock.step("report"):
+                _report(job, folder / "report.html", data, model, ranks, shown, record)
+        record["seconds"] = {**clock.seconds, "total": clock.total()}
+        text = json.dumps(record, indent=2, ensure_ascii=False, default=_plain)
+        (folder / "run.json").write_text(text + "\n", encoding="utf-8")
+    _summary(say, data.prepared, ranks, points)
+    if not has_all_columns(model.memberships_, job.all_memberships):
+        say.notes(["memberships of every cluster are left out of points; see --all-memberships"])
+    say.line(f"wrote {', '.join(names)} into {job.out} in {clock.total():.1f} s", "bold")
+
+
+# Read
+
+
+def _read(job: Job, say: Say, clock: Clock) -> Input:
+    with clock.step("read"), open_table(job.data, job.form) as reader:
+        if job.id is not None and job.id not in reader.columns:
+            raise TableError(
+                f"there is no column '{quoted(job.id)}' for --id; the columns are "
+                f"{named(reader.columns, 12)}."
+            )
+        table = reader.read(text=[] if job.id is None else [job.id])
+    say.line(f"{reader.name}: {reader.kind}, {len(table):,} rows × {len(reader.columns):,} columns")
+    notes = list(reader.notes)
+    left_out = _left_out(job, table, notes)
+    with clock.step("prepare"):
+        preparation, prepared = Preparation.fit(
+            table,
+            columns=None if job.columns is None else _split(job.columns, reader.columns),
+            one_hot=_split(job.one_hot, reader.columns),
+            scale=job.scale,
+            missing=job.missing,
+            left_out=left_out,
+        )
+    ids = None
+    if job.id is not None:
+        ids = table[job.id].to_numpy()[prepared.kept]
+        notes += _repeated(pd.Series(ids), job.id)
+    notes += prepared.notes
+    say.notes(notes)
+    names = preparation.features
+    say.line(f"{len(prepared.values):,} rows, {_plural(len(names), 'feature')}: {named(names, 8)}")
+    return Input(reader, table, ids, preparation, prepared, notes)
+
+
+def _split(asked: Sequence[str], columns: Sequence[str]) -> list[str]:
+    """Column names of options such as "a,b"; a name with a comma in it is taken whole."""
+    names: list[str] = []
+    for word in asked:
+        names += [word] if word in columns else [part.strip() for part in word.split(",")]
+    return list(dict.fromkeys(names))
+
+
+def _left_out(job: Job, table: pd.DataFrame, notes: list[str]) -> list[str]:
+    """Columns that are no features; those that may not be meant as such are told of."""
+    columns = list(table.columns)
+    excluded = _split(job.exclude, columns)
+    lacking = [name for name in excluded if name not in columns]
+    if lacking:
+        raise TableError(f"--exclude: there is no column {named(lacking)}.")
+    excluded += [] if job.id is None else [job.id]
+    if job.columns is not None:
+        return excluded
+    used = table.drop(columns=excluded)
+    for name in used.columns:
+        if str(name).lower() in CLASS_NAMES and used[name].dtype.kind in "iufb":
+            notes.append(f"'{quoted(name)}' is used as a feature; --exclude leaves it out")
+    return excluded + _row_counters(used, notes)
+
+
+def _row_counters(table: pd.DataFrame, notes: list[str]) -> list[str]:
+    """A first column that numbers the rows: left out where it has no name, else only told of."""
+    if table.shape[1] < 2 or len(table) < 3:
+        return []
+    name, first = table.columns[0], table.iloc[:, 0]
+    if first.dtype.kind not in "iu" or first.iloc[0] not in (0, 1):
+        return []
+    if not (np.diff(first.to_numpy()) == 1).all():
+        return []
+    if name == "column 1":
+        notes.append("left out the first column: it has no name and numbers the rows")
+        return [name]
+    notes.append(
+        f"'{quoted(name)}' numbers the rows, and is a feature; --id or --exclude leaves it out"
+    )
+    return []
+
+
+def _repeated(ids: pd.Series[Any], column: str) -> list[str]:
+    """A warning of identifiers that name several rows; rows are told apart by their number."""
+    counts = ids.value_counts()
+    repeated = counts[counts > 1]
+    if repeated.empty:
+        return []
+    shown = named(sorted(repeated.index.tolist(), key=str), 3)
+    return [
+        f"{_plural(len(repeated), 'value')} of '{quoted(column)}' name{'s' * (len(repeated) == 1)} "
+        f"more than one row: {shown}; the column 'row' tells them apart"
+    ]
+
+
+# Fit
+
+
+def _fit(job: Job, prepared: Prepared, say: Say, clock: Clock) -> tuple[Any, list[str]]:
+    X, clusters = prepared.values, job.clusters
+    check_columns(job.model, X.shape[1])
+    with warnings.catch_warnings(record=True) as caught, clock.step("fit"):
+        warnings.simplefilter("always")
+        if clusters is None and MODELS[job.model].counts == "search":
+            clusters = search_clusters(X, job.seed)
+            say.line(f"{_plural(clusters, 'cluster')} by the fuzzy silhouette; --clusters sets it")
+        model = make(job.model, clusters, job.seed, verbose=not job.quiet)
+        say.line(f"fitting {type(model).__name__}, {_plural(X.shape[1], 'column')}", "bold")
+        model.fit(X)
+    said = list(dict.fromkeys(" ".join(str(w.message).split()) for w in caught))
+    # arithmetic warnings are for us, not for who asked; run.json has them
+    shown = [w for w in caught if not issubclass(w.category, RuntimeWarning | FutureWarning)]
+    say.notes(list(dict.fromkeys(f"warning: {' '.join(str(w.message).split())}" for w in shown)))
+    return model, said
+
+
+# Write
+
+
+def _check_report(job: Job) -> None:
+    """Find out before the work whether the page can be made."""
+    if not job.report:
+        return
+    try:
+        import bokeh  # noqa: F401
+    except ImportError:
+        raise OutputError(
+            "report.html needs bokeh: pip install 'softkern[report]', or give --no-report."
+        ) from None
+
+
+def _shown(job: Job, data: Input) -> tuple[str, str] | None:
+    """The two features that --show names."""
+    if job.show is None:
+        return None
+    features = data.preparation.features
+    names = _split([job.show], features)
+    if len(names) != 2 or not set(names) <= set(features):
+        raise TableError(
+            f"--show '{quoted(job.show)}' must name two of the features: {named(features, 12)}."
+        )
+    return names[0], names[1]
+
+
+def _report(
+    job: Job,
+    path: Path,
+    data: Input,
+    model: Any,
+    ranks: pd.DataFrame,
+    shown: tuple[str, str] | None,
+    record: dict[str, Any],
+) -> None:
+    from softkern.report import write_report
+
+    write_report(
+        path,
+        model,
+        data.prepared.features,
+        ranks=ranks,
+        ids=data.rows if data.ids is None else data.ids,
+        title="standard input" if job.data == "-" else Path(job.data).name,
+        details=record,
+        features=shown,
+        X_model=data.prepared.values,
+        random_state=job.seed,
+    )
+
+
+def _record(job: Job, clock: Clock, data: Input, model: Any, ranks: pd.DataFrame) -> dict[str, Any]:
+    """What run.json and the report's last part say."""
+    labels = ranks["label"]
+    parameters = model.get_params(deep=False)
+    del parameters["verbose"]
+    return {
+        "started": clock.started.isoformat(timespec="seconds"),
+        "input": {
+            "file": job.data,
+            "kind": data.reader.kind,
+            "rows": len(data.table),
+            "columns": data.table.shape[1],
+            "notes": data.notes,
+        },
+        "preparation": {
+            "rows": len(data.prepared.values),
+            "features": data.preparation.features,
+            "scale": job.scale,
+            "missing": job.missing,
+        },
+        "model": {
+            "name": job.model.value,
+            "estimator": type(model).__name__,
+            "parameters": parameters,
+            "clusters": "auto" if job.clusters is None else job.clusters,
+            "contamination": job.contamination,
+        },
+        "seed": job.seed,
+        "result": {
+            "clusters": int(labels[labels >= 0].nunique()),
+            "sizes": labels[labels >= 0].value_counts().sort_index().tolist(),
+            "noise": int((labels < 0).sum()),
+            "outliers": int(ranks["is_outlier"].sum()),
+            "overlaps": int(ranks["is_overlap"].sum()),
+            "bandwidth": getattr(model, "bandwidth_", None),
+            "iterations": getattr(model, "n_iter_", None),
+            "converged": getattr(model, "converged_", None),
+        },
+        "plan": str(model.engine_),
+        "versions": _versions(),
+        "seconds": dict(clock.seconds),
+    }
+
+
+def _versions() -> dict[str, str]:
+    found = {"softkern": version("softkern"), "python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def _plain(value: Any) -> Any:
+    """What JSON does not know, in its words."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    return str(value)
+
+
+# Say
+
+
+def _summary(say: Say, prepared: Prepared, ranks: pd.DataFrame, points: pd.DataFrame) -> None:
+    labels, n = ranks["label"], len(ranks)
+    rows: list[tuple[Any, ...]] = []
+    for label, group in ranks.groupby("label"):
+        name = "noise" if label == -1 else str(label)
+        top = f"{group['membership'].mean():.4f}"
+        flags = int(group["is_outlier"].sum()), int(group["is_overlap"].sum())
+        rows.append((name, f"{len(group):,}", f"{len(group) / n:.1%}", top, *flags))
+    found = int(labels[labels >= 0].nunique())
+    if len(rows) > 25:
+        rows = rows[:20]
+        say.line(f"{found} clusters; the first {len(rows)} lines are shown")
+    head = ("cluster", "rows", "share", "mean membership", "outliers", "overlaps")
+    say.table(head, rows, f"{_plural(found, 'cluster')}")
+    flagged = int(ranks["is_outlier"].sum())
+    _top(say, points, prepared, "outlier", f"Furthest out ({flagged:,} flagged as outliers)")
+    if (ranks["overlap_score"] > 0).any():
+        shared = int(ranks["is_overlap"].sum())
+        _top(say, points, prepared, "overlap", f"Between clusters ({shared:,} flagged)")
+
+
+def _top(say: Say, points: pd.DataFrame, prepared: Prepared, kind: str, title: str) -> None:
+    best = points[f"{kind}_rank"].to_numpy().argsort(kind="stable")[:TOP]
+    named_columns = [c for c in ("row", "id", "label") if c in points]
+    shown = list(prepared.features.columns[:SHOWN_FEATURES])
+    rows = []
+    for place in best:
+        point = points.iloc[place]
+        values = prepared.features.iloc[place][shown].astype(float).tolist()
+        known = [int(point["row"]), *(str(point[c]) for c in named_columns[1:])]
+        rows.append((int(point[f"{kind}_rank"]), *known, f"{point[f'{kind}_score']:.4g}", *values))
+    say.table(("rank", *named_columns, "score", *shown), rows, title)
+
+
+def _plural(count: int, thing: str) -> str:
+    return f"{count:,} {thing}{'' if count == 1 else 's'}"

@@ -1,0 +1,52 @@
+"""`softkern demo`: the main job on generated data, with the commands that it runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from softkern.cli._analyze import Job, analyze
+from softkern.cli._points import write_table
+from softkern.cli._say import Say
+from softkern.cli._score import Job as ScoreJob
+from softkern.cli._score import score
+from softkern.files import replacing
+
+__all__ = ["demo"]
+
+
+def demo(out: Path) -> None:
+    """Write data.csv and tomorrow.csv, analyze the one and score the other, all into `out`."""
+    say = Say(False)
+    out.mkdir(parents=True, exist_ok=True)
+    today, tomorrow = out / "data.csv", out / "tomorrow.csv"
+    for path, points in ((today, generate(1500, 0)), (tomorrow, generate(20, 1))):
+        names = [f"{path.stem[0]}{i + 1:04d}" for i in range(len(points))]
+        table = pd.DataFrame({"name": names, "length": points[:, 0], "width": points[:, 1]})
+        with replacing(path) as temporary:
+            write_table(table, temporary)
+    say.line("A ring around a ball, two groups that touch, a few points that belong nowhere.\n")
+    say.line(f"$ softkern analyze {today} --id name -o {out}", "bold cyan")
+    analyze(Job(data=str(today), out=out, id="name", force=True))
+    model, scored = out / "model.skops", out / "scored.csv"
+    say.line(f"\n$ softkern score {model} {tomorrow} -o {scored}", "bold cyan")
+    score(ScoreJob(model=model, data=str(tomorrow), out=str(scored), force=True))
+    say.line(f"\nopen {out / 'report.html'}", "bold")
+
+
+def generate(n: int, seed: int) -> NDArray[np.float64]:
+    """A ring around a ball, two groups that touch, and a few far points; about (n, 2)."""
+    r = np.random.default_rng(seed)
+    tenth = n // 10
+    angle = r.uniform(0, 2 * np.pi, 4 * tenth)
+    parts = [
+        np.column_stack([np.cos(angle), np.sin(angle)]) * r.normal(3, 0.2, (4 * tenth, 1)),
+        r.normal([6.0, 2.0], 0.6, (3 * tenth, 2)),
+        r.normal([8.5, 2.6], 0.6, (2 * tenth, 2)),
+        r.normal(0, 0.35, (tenth, 2)),
+        r.uniform([-6, -6], [13, 8], (max(1, n // 100), 2)),
+    ]
+    return np.concatenate(parts)

@@ -1,0 +1,60 @@
+"""What an error means to a script (its exit code) and to a person (one line).
+
+Imports nothing heavy: softkern's own errors are told by their names.
+"""
+
+from __future__ import annotations
+
+__all__ = ["NoReaderError", "OutputError", "exit_code", "one_line"]
+
+INTERNAL, USAGE, DATA, OUTPUT, MODEL, MEMORY, INTERRUPTED, NO_READER = 1, 2, 3, 4, 5, 6, 130, 141
+
+
+class OutputError(Exception):
+    """The output cannot be written, for a reason other than the system's."""
+
+
+class NoReaderError(Exception):
+    """Who read standard output, such as ``head``, has stopped."""
+
+
+def exit_code(error: BaseException) -> int:
+    """The exit code of an error; see `softkern.cli`."""
+    if isinstance(error, KeyboardInterrupt) or type(error).__name__ == "Abort":
+        return INTERRUPTED
+    if hasattr(error, "format_message"):  # the command line's own errors, whichever click it is
+        return USAGE
+    if isinstance(error, NoReaderError | BrokenPipeError):
+        return NO_READER
+    if isinstance(error, OutputError | OSError):
+        return OUTPUT
+    if isinstance(error, MemoryError):
+        return MEMORY
+    if type(error).__name__ == "ModelFileError":
+        return MODEL
+    return DATA if isinstance(error, ValueError) else INTERNAL
+
+
+def one_line(error: BaseException) -> str:
+    """An error in one line, with what to do about it."""
+    code = exit_code(error)
+    if code == NO_READER:
+        return ""
+    if code == INTERRUPTED:
+        return "interrupted; nothing was written"
+    if code == USAGE:
+        return f"{_flat(error.format_message())} (softkern --help shows what can be asked)"  # type: ignore[attr-defined]
+    if isinstance(error, OSError) and error.strerror:
+        place = "" if error.filename is None else f" {error.filename}"
+        return f"cannot write{place}: {error.strerror}"
+    if code == MEMORY:
+        reason = _flat(error) or "an allocation failed"
+        return f"not enough memory: {reason} (fewer rows or --columns, or another --model, help)"
+    if code == INTERNAL:
+        return f"{type(error).__name__}: {_flat(error)} (--debug shows where)"
+    return _flat(error)
+
+
+def _flat(error: object) -> str:
+    text = " ".join(str(error).split())
+    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)

@@ -1,0 +1,119 @@
+"""The table of points that analyze and score write: one row a point."""
+
+from __future__ import annotations
+
+import gzip
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+import pandas as pd
+
+from softkern.cli._errors import NoReaderError, OutputError
+
+if TYPE_CHECKING:
+    pass
+
+__all__ = ["has_all_columns", "points_table", "write_chunks", "write_table"]
+
+MOST_CLUSTERS = 20  # with a column of memberships each, unless all are asked for
+DIGITS = "%.9g"
+
+
+def has_all_columns(memberships: Any, all_memberships: bool) -> bool:
+    """Whether every cluster gets a column of its own."""
+    return all_memberships or memberships.ndim < 2 or memberships.shape[1] <= MOST_CLUSTERS
+
+
+def points_table(
+    ranks: pd.DataFrame, memberships: Any, rows: Any, ids: Any, all_memberships: bool
+) -> pd.DataFrame:
+    """Row numbers, identifiers, what `rank_points` says, and memberships, (n, …)."""
+    parts: dict[str, Any] = {"row": rows}
+    if ids is not None:
+        parts["id"] = ids
+    parts |= {name: ranks[name].to_numpy() for name in ranks.columns}
+    if memberships.ndim == 2 and has_all_columns(memberships, all_memberships):
+        parts |= {f"membership_{c}": column for c, column in enumerate(memberships.T)}
+    return pd.DataFrame(parts)
+
+
+def write_table(table: pd.DataFrame, path: Path) -> None:
+    """One table into a new file, whose name says the format."""
+    write_chunks([table], str(path))
+
+
+def write_chunks(tables: Iterable[pd.DataFrame], path: str, to: str | None = None) -> int:
+    """Tables of the same columns one after the other; how many rows.
+
+    `path` is where to write, ``"-"`` for standard output; `to` is the name that says the format,
+    where that is another.
+    """
+    name = to or path
+    return (
+        _write_parquet(tables, path)
+        if name.endswith(".parquet")
+        else _write_csv(tables, path, name)
+    )
+
+
+def _write_csv(tables: Iterable[pd.DataFrame], path: str, name: str) -> int:
+    count = 0
+    with _text_file(path, name) as file:
+        for number, table in enumerate(tables):
+            table.to_csv(
+                file, index=False, header=number == 0, float_format=DIGITS, lineterminator="\n"
+            )
+            count += len(table)
+    return count
+
+
+@contextmanager
+def _text_file(path: str, name: str) -> Iterator[TextIO]:
+    if path == "-":
+        try:
+            yield sys.stdout
+            sys.stdout.flush()
+        except BrokenPipeError as error:
+            raise NoReaderError from error
+    elif name.endswith(".gz"):
+        with gzip.open(path, "wt", encoding="utf-8", newline="", compresslevel=6) as packed:
+            yield packed
+    else:
+        with open(path, "w", encoding="utf-8", newline="") as file:
+            yield file
+
+
+def _write_parquet(tables: Iterable[pd.DataFrame], path: str) -> int:
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise OutputError("Parquet needs pyarrow: pip install 'softkern[parquet]'.") from None
+    count, writer = 0, None
+    try:
+        for table in tables:
+            arrow = pa.Table.from_pandas(_nullable(table), preserve_index=False)
+            if writer is None:
+                writer = pq.ParquetWriter(path, arrow.schema)
+            writer.write_table(arrow.cast(writer.schema))
+            count += len(table)
+    finally:
+        if writer is not None:
+            writer.close()
+    return count
+
+
+def _nullable(table: pd.DataFrame) -> pd.DataFrame:
+    """Types that hold blanks, so that all chunks have the same."""
+    types: dict[str, str] = {}
+    for name in table.columns:
+        if name == "id":
+            types[name] = "string"
+        elif name == "label" or name.endswith("_rank"):
+            types[name] = "Int64"
+        elif name.startswith("is_"):
+            types[name] = "boolean"
+    return table.astype(types)

@@ -1,0 +1,71 @@
+"""What the command line says: lines, notes and tables, with the data's words made harmless."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import rich
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from softkern.tables import quoted
+
+__all__ = ["Say"]
+
+FILE_WIDTH = 120  # columns where nobody's window sets them
+
+
+class Say:
+    """A voice on standard output, or on standard error where results go to standard output."""
+
+    def __init__(self, quiet: bool, to_stderr: bool = False) -> None:
+        self.quiet = quiet
+        # models show their plan and progress on rich's own console: the two must be one
+        self._console = Console(stderr=True) if to_stderr else rich.get_console()
+        if not self._console.is_terminal:
+            self._console.width = FILE_WIDTH
+
+    def line(self, text: str = "", style: str = "") -> None:
+        """One line, or several; nothing in it is markup."""
+        if not self.quiet:
+            self._console.print(Text(text, style), soft_wrap=True)
+
+    def notes(self, notes: Sequence[str]) -> None:
+        """What a user should know of what was done."""
+        for note in notes:
+            self.line(f"  · {note}", "yellow")
+
+    def progress(self, text: str) -> None:
+        """A line that the next one overwrites; only where a person watches."""
+        if not self.quiet and self._console.is_terminal:
+            self._console.print(Text(text, "dim"), end="\r")
+
+    def table(
+        self, head: Sequence[str], rows: Sequence[Sequence[Any]], title: str | None = None
+    ) -> None:
+        """A table; columns of numbers are set to the right."""
+        if self.quiet or not rows:
+            return
+        shown = Table(title=title, title_justify="left", title_style="bold", box=rich.box.SIMPLE)
+        for j, name in enumerate(head):
+            is_number = all(_is_number(row[j]) for row in rows)
+            shown.add_column(Text(quoted(name, 24)), justify="right" if is_number else "left")
+        for row in rows:
+            shown.add_row(*(Text(_cell(value)) for value in row))
+        self._console.print(shown)
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return quoted(value, 60)
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(str(value).replace(",", "").rstrip("%"))
+    except ValueError:
+        return False
+    return True

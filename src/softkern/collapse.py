@@ -1,0 +1,188 @@
+"""Will fuzzy memberships tell clusters apart, or will all of them end at 1/c?
+
+Equal memberships, u = 1/c with every centre on the common one, are always a fixed point of fuzzy
+c-means. Near it the iteration is linear, and its largest multiplier is
+
+    ρ = 2 p / (m − 1) · λ_max(D⁻¹ H K diag(a) H),    p = m, or 1 where centres are means by u
+
+where a are the coefficients of the common centre, H = I − 1 aᵀ centres at it, and D holds the
+squared distances to it. Below one, small differences die out: the fit collapses whatever the start.
+The matrix is similar to S (H K Hᵀ) S with S = √(a / D), which is symmetric and has trace one, so
+that a few products with K give its largest eigenvalue. Called by the starts of the fuzzy models.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse.linalg import LinearOperator, eigsh
+
+from softkern.operators.base import KernelOperator
+
+__all__ = ["SAFE_RATIO", "collapse_ratio", "largest_m", "ratio_at"]
+
+Array = NDArray[Any]
+
+SAFE_RATIO = 1.2  # above it memberships move away from 1/c at a useful pace
+SMALLEST_M = 1e-6  # above one: hard memberships, to any digit that is shown
+CENTRE_STEPS = 100  # of the common centre with outlier weights
+CENTRE_TOL = 1e-6  # change of its squared distances, as a share of the largest
+RESIDUAL_TOL = 1e-4  # of the eigenvector; the eigenvalue's error is of the order of its square
+BASIS = 12  # vectors that the eigenvalue iteration keeps
+
+
+def collapse_ratio(
+    operator: KernelOperator,
+    m: float = 2.0,
+    *,
+    sample_weight: Any = None,
+    q: float = 0.0,
+    centres: str = "eq21",
+    random_state: int = 0,
+) -> float:
+    """How fast fuzzy memberships leave u = 1/c; below one, they fall back to it.
+
+    It depends on the data, the kernel and m, not on the number of clusters. A wider kernel or a
+    smaller m raises it.
+
+    Parameters
+    ----------
+    operator : KernelOperator
+        Such as ``softkern.plan(X, kernel="rbf", bandwidth=1.0).build(X)``.
+    m : float, default=2.0
+        The exponent of fuzzy c-means, above one.
+    sample_weight : array of shape (n,), default=None
+        A weight of two counts a row twice.
+    q : float, default=0.0
+        Exponent of the outlier weights of `softkern.OutlierFuzzyCMeans`; zero is fuzzy c-means.
+    centres : {"eq21", "eq11"}, default="eq21"
+        ``"eq11"`` for centres that are means by u in place of u^m / w^q.
+    random_state : int, default=0
+        Of the eigenvalue iteration's first vector.
+
+    Returns
+    -------
+    ratio : float
+        ρ; the models lower m until it is above 1.2.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from softkern import plan
+    >>> X = load_iris().data
+    >>> operator = plan(X, bandwidth=1.0).build(X)
+    >>> round(collapse_ratio(operator, m=2.0), 4)
+    1.6407
+    >>> collapse_ratio(operator, m=4.0) < 1.2
+    True
+    """
+    if not m > 1:
+        raise ValueError(f"m={m!r} must be above 1.")
+    if not q >= 0:
+        raise ValueError(f"q={q!r} must not be negative.")
+    if centres not in ("eq21", "eq11"):
+        raise ValueError(f"centres={centres!r} must be 'eq21' or 'eq11'.")
+    n = operator.shape[0]
+    weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    if weight.shape != (n,) or not (np.isfinite(weight).all() and weight.min() >= 0 < weight.sum()):
+        raise ValueError(f"sample_weight must be {n} finite numbers, not negative nor all zero.")
+    a, distances = _common_centre(operator, weight, q if centres == "eq21" else 0.0)
+    return (
+        2 * _power(m, centres) / (m - 1) * _largest_eigenvalue(operator, a, distances, random_state)
+    )
+
+
+def largest_m(ratio: float, m: float, centres: str = "eq21", goal: float = SAFE_RATIO) -> float:
+    """The largest exponent, at most m, whose collapse ratio is above the goal; `ratio` is m's own.
+
+    The eigenvalue does not depend on m, so that the ratio of another m follows from this one.
+
+    Examples
+    --------
+    >>> largest_m(1.5, m=2.0)
+    2.0
+    >>> round(largest_m(0.6, m=2.0), 3)
+    1.333
+    """
+    if ratio > goal:
+        return m
+    eigenvalue = _eigenvalue(ratio, m, centres)
+    least = 2 * eigenvalue / (goal * (1 + 1e-6))  # (m − 1) / p at the goal
+    lowered = 1 / (1 - least) if centres == "eq21" else 1 + least
+    return float(min(m, max(lowered, 1 + SMALLEST_M)))
+
+
+def ratio_at(other: float, ratio: float, m: float, centres: str = "eq21") -> float:
+    """The collapse ratio of another exponent, where `ratio` is that of m.
+
+    Examples
+    --------
+    >>> round(ratio_at(1.5, 1.0, m=2.0), 6)
+    1.5
+    """
+    return 2 * _power(other, centres) / (other - 1) * _eigenvalue(ratio, m, centres)
+
+
+def _eigenvalue(ratio: float, m: float, centres: str) -> float:
+    return ratio * (m - 1) / (2 * _power(m, centres))
+
+
+def _power(m: float, centres: str) -> float:
+    """p: how strongly a change of u moves the centres."""
+    return m if centres == "eq21" else 1.0
+
+
+def _common_centre(operator: KernelOperator, weight: Array, q: float) -> tuple[Array, Array]:
+    """Coefficients of the one centre of all points, a ∝ weight / w^q, and D² to it, (n,) each.
+
+    With outlier weights, w ∝ D^(2/(q+1)) depends on the centre in turn: the two are alternated.
+    """
+    a = weight / weight.sum()
+    distances = _distances(operator, a)
+    for _ in range(CENTRE_STEPS if q > 0 else 0):
+        before = distances
+        floor = 1e-12 * float(weight @ before) / weight.sum()
+        if floor <= 0:  # all points are one
+            break
+        a = weight * np.maximum(before, floor) ** (-q / (q + 1))
+        a /= a.sum()
+        distances = _distances(operator, a)
+        if np.abs(distances - before).max() <= CENTRE_TOL * distances.max():
+            break
+    return a, distances
+
+
+def _distances(operator: KernelOperator, a: Array) -> Array:
+    return np.maximum(operator.squared_distances(a).astype(np.float64), 0)
+
+
+def _largest_eigenvalue(
+    operator: KernelOperator, a: Array, distances: Array, random_state: int
+) -> float:
+    """λ_max of S (H K Hᵀ) S, between 0 and 1."""
+    n = operator.shape[0]
+    # a point on the common centre stays there, and has no part in what moves away
+    is_off = distances > 1e-10 * distances.max(initial=0)
+    scale = np.sqrt(np.where(is_off, a / np.where(is_off, distances, 1), 0))
+
+    def product(v: Array) -> Array:
+        x = scale * v.ravel()
+        y = np.asarray(operator @ (x - a * x.sum()), dtype=np.float64)
+        return np.asarray(scale * (y - a @ y))
+
+    if np.count_nonzero(scale) < 3:  # too small for the iteration, and the trace says it all
+        return float(np.count_nonzero(scale) > 0)
+    start = scale * np.random.default_rng(random_state).normal(size=n)
+    matrix = LinearOperator((n, n), matvec=product, dtype=np.float64)
+    found = eigsh(
+        matrix,
+        k=1,
+        which="LA",
+        v0=start,
+        ncv=min(n, BASIS),
+        tol=RESIDUAL_TOL,
+        return_eigenvectors=False,
+    )
+    return float(found[0])

@@ -1,0 +1,122 @@
+"""What a notebook shows of a fitted model below scikit-learn's diagram: a picture and the plan.
+
+The picture is a small SVG: the histogram of the memberships, stacked by cluster, and how many
+rows each cluster has. It needs nothing but fitted attributes, so that it works for every kernel
+and any number of columns, and it is drawn in the notebook's own text colour, light or dark.
+"""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softkern._colours import COLOURS, CUT, NEUTRAL
+
+__all__ = ["fitted_html"]
+
+Array = NDArray[Any]
+
+WIDTH, HEIGHT, FOOT = 320, 90, 16  # pixels: of the bars, and of the numbers beneath
+BINS = 40
+LISTED = 6  # clusters with an entry of their own
+
+
+def fitted_html(model: Any) -> str:
+    """The picture and the plan as HTML; empty for a model that is not fitted."""
+    parts = [_picture(model), _plan(model)]
+    inside = "".join(part for part in parts if part)
+    style = "margin:.4em 0;font-size:.85em;max-width:60em"
+    return f'<div class="softkern-fitted" style="{style}">{inside}</div>' if inside else ""
+
+
+def _plan(model: Any) -> str:
+    plan = getattr(model, "engine_", None)
+    if plan is None:
+        return ""
+    name = escape(str(getattr(plan, "engine", plan)))
+    style = "margin:.3em 0;overflow:auto;line-height:1.35"
+    return (
+        f"<details><summary>Plan: engine <b>{name}</b></summary>"
+        f'<pre style="{style}">{escape(str(plan))}</pre></details>'
+    )
+
+
+def _picture(model: Any) -> str:
+    name = next((n for n in ("typicality_", "memberships_") if hasattr(model, n)), None)
+    if name is None:
+        return ""
+    values = np.asarray(getattr(model, name), dtype=np.float64)
+    if values.size == 0:
+        return ""
+    values = values if values.ndim == 1 else values.max(axis=1)
+    labels = np.asarray(getattr(model, "labels_", np.zeros(len(values))), dtype=np.int64)
+    if len(labels) != len(values) or not np.isfinite(values).all():
+        return ""
+    title = name.rstrip("_").removesuffix("s").capitalize()
+    return _histogram(values, labels, title, _level(model)) + _sizes(labels)
+
+
+def _level(model: Any) -> float | None:
+    alpha = getattr(model, "alpha_", None)
+    return float(alpha) if alpha else None
+
+
+def _histogram(values: Array, labels: Array, title: str, level: float | None) -> str:
+    """Bars stacked by cluster, the noise at the bottom; the level as a line."""
+    edges = np.histogram_bin_edges(values, BINS)
+    low, high = float(edges[0]), float(edges[-1])
+    groups = [-1, *range(LISTED)]
+    grouped = np.minimum(labels, LISTED - 1)  # what has no colour of its own goes with the last
+    counts = np.stack([np.histogram(values[grouped == k], edges)[0] for k in groups])
+    scale = HEIGHT / max(int(counts.sum(axis=0).max()), 1)
+    step = WIDTH / BINS
+    bars = []
+    for bin_ in range(BINS):
+        top = float(HEIGHT)
+        for k, count in zip(groups, counts[:, bin_].tolist(), strict=True):
+            if count:
+                top -= count * scale
+                bars.append(
+                    f'<rect x="{bin_ * step:.1f}" y="{top:.2f}" width="{step - 0.6:.1f}" '
+                    f'height="{count * scale:.2f}" fill="{_colour(k)}"/>'
+                )
+    line = ""
+    if level is not None and low < level < high:
+        x = (level - low) / (high - low) * WIDTH
+        line = f'<path d="M{x:.1f} 0V{HEIGHT}" stroke="{CUT}" stroke-width="1.5"/>'
+    text = f'y="{HEIGHT + FOOT - 4}" font-size="11" fill="currentColor"'
+    described = f"{title} of {len(values):,} rows, from {low:.3g} to {high:.3g}"
+    return (
+        f'<svg role="img" aria-label="{escape(described)}" xmlns="http://www.w3.org/2000/svg" '
+        f'viewBox="0 0 {WIDTH} {HEIGHT + FOOT}" width="{WIDTH}" style="max-width:100%">'
+        f"{''.join(bars)}{line}"
+        f'<path d="M0 {HEIGHT}H{WIDTH}" stroke="currentColor" stroke-opacity=".4"/>'
+        f'<text {text}>{low:.3g}</text><text {text} x="{WIDTH / 2}" text-anchor="middle">'
+        f'{escape(title.lower())}</text><text {text} x="{WIDTH}" text-anchor="end">{high:.3g}'
+        "</text></svg>"
+    )
+
+
+def _sizes(labels: Array) -> str:
+    """How many rows each cluster has, with its colour."""
+    names, counts = np.unique(labels, return_counts=True)
+    if len(names) < 2:
+        return ""
+    dot = "display:inline-block;width:.7em;height:.7em;border-radius:50%;margin-right:.35em"
+    entries = []
+    for name, count in zip(names.tolist(), counts.tolist(), strict=True):
+        word = "noise" if name < 0 else f"cluster {name}"
+        entry = f'<span style="{dot};background:{_colour(name)}"></span>{word}: {count:,}'
+        entries.append((name < 0, f'<span style="margin-right:1em">{entry}</span>'))
+    # the noise last, however many clusters are left out
+    shown = [entry for is_noise, entry in entries if not is_noise]
+    left_out = f"and {len(shown) - LISTED:,} more " if len(shown) > LISTED else ""
+    noise = "".join(entry for is_noise, entry in entries if is_noise)
+    return f"<div>{''.join(shown[:LISTED])}{left_out}{noise}</div>"
+
+
+def _colour(label: int) -> str:
+    return NEUTRAL if label < 0 else COLOURS[label % len(COLOURS)]

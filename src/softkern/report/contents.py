@@ -1,0 +1,310 @@
+"""What the page shows, gathered from a fitted model's public attributes.
+
+Everything here ends in `contents`: a dictionary of JSON values and packed arrays that `script.js`
+reads. Large tables are shown as a sample of rows, which their values choose and not their order,
+together with the rows that rank highest; counts on the page are always of all rows.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import is_outlier_detector
+from sklearn.decomposition import PCA
+
+from softkern.report.tree import alpha_levels, flatten, lines, steps_below
+from softkern.sampling import priority_sample
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["contents", "shorten", "shown_rows"]
+
+Array = NDArray[Any]
+
+MOST_ROWS = 4_000  # drawn without a sample; more would not let the sliders answer at once
+TOP_OUTLIERS, TOP_OVERLAPS = 500, 250  # drawn in any case
+LISTED = 40  # rows of a ranked table
+MOST_FEATURES = 24  # to choose axes from
+COMPONENTS = 3  # of a projection
+LONGEST = 60  # letters of a name from the data
+BINS = (10, 60)  # fewest and most of the histogram
+REJECTION_STEPS = 400
+TICKS = 7  # of the tree's axis
+LEAST_OVERLAP = 1e-3  # score from which a point is worth listing
+
+
+def contents(
+    model: Any,
+    X: pd.DataFrame,
+    ranks: pd.DataFrame,
+    *,
+    ids: Sequence[Any] | None,
+    features: tuple[str, str] | None,
+    X_model: Array | None,
+    random_state: int,
+) -> dict[str, Any]:
+    """Everything that the page's script needs, ready for JSON."""
+    seen = X.to_numpy(np.float64, na_value=np.nan) if X_model is None else np.asarray(X_model)
+    rows, is_sample = shown_rows(seen, ranks, random_state)
+    labels = ranks["label"].to_numpy().astype(np.int64)
+    axes = _axes(model, X, seen, rows, labels, features, random_state)
+    names = list(X.index if ids is None else ids)
+    tree = _tree(model, labels, rows)
+    return {
+        "n": len(X),
+        "isSample": is_sample,
+        "isDetector": bool(is_outlier_detector(model)),
+        "outliers": int(ranks["is_outlier"].sum()),
+        "overlaps": int(ranks["is_overlap"].sum()),
+        "rows": packed(rows, np.int32),
+        "ids": [shorten(names[row]) for row in rows.tolist()],
+        "labels": packed(labels[rows], np.int32),
+        "sizes": np.bincount(labels[labels >= 0]).tolist(),
+        "noise": int((labels < 0).sum()),
+        "opacity": packed(_opacity(ranks["membership"].to_numpy(dtype=np.float64))[rows]),
+        **{
+            name: packed(ranks[column].to_numpy()[rows], dtype)
+            for name, column, dtype in (
+                ("membership", "membership", np.float32),
+                ("outlierScore", "outlier_score", np.float32),
+                ("outlierRank", "outlier_rank", np.int32),
+                ("overlapScore", "overlap_score", np.float32),
+                ("overlapRank", "overlap_rank", np.int32),
+            )
+        },
+        "typicality": packed(np.asarray(model.typicality_)[rows])
+        if hasattr(model, "typicality_")
+        else None,
+        **axes,
+        "tables": _tables(ranks, rows),
+        "rejection": _rejection(ranks),
+        "histogram": _histogram(model, ranks),
+        "tree": tree,
+    }
+
+
+def shown_rows(seen: Array, ranks: pd.DataFrame, random_state: int) -> tuple[Array, bool]:
+    """Numbers of the rows that are drawn, increasing, and whether they are only a part."""
+    n = len(ranks)
+    if n <= MOST_ROWS + TOP_OUTLIERS + TOP_OVERLAPS:
+        return np.arange(n), False
+    sample, _ = priority_sample(seen, MOST_ROWS, random_state=random_state)
+    overlap_rank = ranks["overlap_rank"].to_numpy()[ranks["overlap_score"] > LEAST_OVERLAP]
+    is_top = ranks["outlier_rank"] <= _last_rank(ranks["outlier_rank"].to_numpy(), TOP_OUTLIERS)
+    is_top |= ranks["overlap_rank"] <= _last_rank(overlap_rank, TOP_OVERLAPS)
+    return np.union1d(sample, np.flatnonzero(is_top)), True
+
+
+def _last_rank(rank: Array, most: int) -> int:
+    """The last rank that is always drawn: `most`, or less where very many rows share one."""
+    top = np.sort(rank[rank <= most])
+    if len(top) <= 2 * most:
+        return int(top[-1]) if len(top) else 0
+    return int(top[-1]) - 1
+
+
+def shorten(value: Any, longest: int = LONGEST) -> str:
+    """A name or a value of the data as text of bounded length."""
+    text = f"{value:.6g}" if isinstance(value, float) else str(value)
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def packed(values: Any, dtype: Any = np.float32) -> dict[str, str]:
+    """An array as its kind and its bytes in base64."""
+    kept = np.ascontiguousarray(values, dtype=np.dtype(dtype).newbyteorder("<"))
+    return {"type": np.dtype(dtype).name, "bytes": base64.b64encode(kept.tobytes()).decode()}
+
+
+# Axes to choose from
+
+
+def _axes(
+    model: Any,
+    X: pd.DataFrame,
+    seen: Array,
+    rows: Array,
+    labels: Array,
+    features: tuple[str, str] | None,
+    random_state: int,
+) -> dict[str, Any]:
+    """Columns and projections of the shown rows, and the two that are drawn first."""
+    columns = _chosen_columns(X, labels, features)
+    axes = [_axis(shorten(X.columns[k]), _numbers(X.iloc[rows, k])) for k in columns]
+    first = [columns.index(list(X.columns).index(name)) for name in features or ()]
+    if seen.shape[1] > 2:
+        if not first:
+            first = [len(axes), len(axes) + 1]
+        for k, values in enumerate(_principal_components(seen, rows, random_state).T):
+            axes.append(_axis(f"principal component {k + 1}", values))
+    projections = getattr(model, "projections_", None)
+    if projections is not None and np.shape(projections)[0] == len(X):
+        values = np.asarray(projections, dtype=np.float64).reshape(len(X), -1)[rows]
+        if values.shape[1] > 1 and features is None:
+            first = [len(axes), len(axes) + 1]
+        for k in range(min(values.shape[1], COMPONENTS)):
+            axes.append(_axis(f"eigenspace {k + 1}", values[:, k]))
+    first = first or list(range(min(2, X.shape[1])))
+    # scores are axes too, and the only second one of a single column
+    start = [*first, len(axes)][:2]
+    return {
+        "axes": axes,
+        "features": len(columns),
+        "columns": X.shape[1],
+        "start": start,
+    }
+
+
+def _chosen_columns(X: pd.DataFrame, labels: Array, features: tuple[str, str] | None) -> list[int]:
+    """Numbers of the columns that can be chosen; of very many, those that tell clusters apart."""
+    if X.shape[1] <= MOST_FEATURES:
+        return list(range(X.shape[1]))
+    values = np.nan_to_num(X.to_numpy(np.float64, na_value=np.nan))
+    kept = np.unique(labels[labels >= 0])[:MOST_FEATURES]
+    means = np.stack([values[labels == k].mean(axis=0) for k in kept] or [values[0]])
+    spread = values.std(axis=0)
+    apart = means.std(axis=0) / np.where(spread > 0, spread, 1)
+    apart[[list(X.columns).index(name) for name in features or ()]] = np.inf
+    best = np.argsort(-(apart if len(means) > 1 else spread > 0), kind="stable")
+    return sorted(best[:MOST_FEATURES].tolist())
+
+
+def _numbers(column: pd.Series[Any]) -> Array:
+    return column.to_numpy(np.float64, na_value=np.nan)
+
+
+def _axis(name: str, values: Array) -> dict[str, Any]:
+    """Values less their middle and in units of their reach: four bytes keep what differs."""
+    finite = values[np.isfinite(values)]
+    base = float(np.median(finite)) if finite.size else 0.0
+    reach = float(np.abs(finite / 2 - base / 2).max(initial=0.0))
+    # a power of two, so that nothing is rounded twice
+    unit = float(np.ldexp(1.0, min(int(np.frexp(reach)[1]) + 1, 1023))) if reach > 0 else 1.0
+    return {"name": name, "base": base, "unit": unit, "values": packed(values / unit - base / unit)}
+
+
+def _principal_components(seen: Array, rows: Array, random_state: int) -> Array:
+    """Of the shown rows, every column in units of its spread, (m, ≤ 3)."""
+    values = np.nan_to_num(seen[rows].astype(np.float64))
+    reach = np.abs(values).max(axis=0)
+    values /= np.where(reach > 0, reach, 1)  # so that no square overflows
+    spread = values.std(axis=0)
+    scaled = (values - values.mean(axis=0)) / np.where(spread > 0, spread, 1)
+    count = min(COMPONENTS, *scaled.shape)
+    if count < 2:
+        return np.column_stack([scaled[:, :1], np.zeros((len(rows), 1))])
+    return np.asarray(PCA(count, random_state=random_state).fit_transform(scaled))
+
+
+# Ranks
+
+
+def _opacity(membership: Array) -> Array:
+    """From 0 for the lowest memberships to 1 for the highest, a few extremes aside, (n,)."""
+    low, high = np.quantile(membership, [0.02, 0.9])
+    if not high > low:
+        return np.ones_like(membership)
+    return np.asarray(np.clip((membership - low) / (high - low), 0, 1))
+
+
+def _tables(ranks: pd.DataFrame, rows: Array) -> dict[str, list[int]]:
+    """Places, among the shown rows, of the rows that rank highest, first rank first."""
+    shown = ranks.iloc[rows]
+    outliers = np.argsort(shown["outlier_rank"].to_numpy(), kind="stable")[:LISTED]
+    overlaps = np.argsort(shown["overlap_rank"].to_numpy(), kind="stable")[:LISTED]
+    score = shown["overlap_score"].to_numpy()
+    return {
+        "outliers": outliers.tolist(),
+        "overlaps": [place for place in overlaps.tolist() if score[place] > LEAST_OVERLAP],
+    }
+
+
+def _rejection(ranks: pd.DataFrame) -> dict[str, Any]:
+    """Ranks up to which the slider rejects, how many rows that is, and where it starts."""
+    n = len(ranks)
+    rank = np.sort(ranks["outlier_rank"].to_numpy())
+    start = int(ranks["is_outlier"].sum())
+    few, even = np.arange(min(21, n // 2 + 1)), np.linspace(0, n / 2, REJECTION_STEPS + 1)
+    cutoffs = np.unique(np.round([*few, *even, start]).astype(np.int64))
+    return {
+        "cutoffs": cutoffs.tolist(),
+        "counts": np.searchsorted(rank, cutoffs, side="right").tolist(),
+        "start": int(np.searchsorted(cutoffs, start)),
+    }
+
+
+def _histogram(model: Any, ranks: pd.DataFrame) -> dict[str, Any]:
+    """Of the typicality, where a model has one, because α cuts it; of memberships otherwise."""
+    is_typicality = hasattr(model, "typicality_")
+    values = np.asarray(model.typicality_ if is_typicality else ranks["membership"])
+    bins = int(np.clip(np.sqrt(len(values)), *BINS))
+    counts, edges = np.histogram(values.astype(np.float64), bins)
+    return {
+        "name": "typicality" if is_typicality else "membership",
+        "edges": edges.tolist(),
+        "counts": counts.tolist(),
+    }
+
+
+# The alpha tree
+
+
+def _tree(model: Any, labels: Array, rows: Array) -> dict[str, Any] | None:
+    """The tree as `tree.js` reads it, and the rows' places in it; None without one."""
+    tree = getattr(model, "tree_", None)
+    if tree is None or not hasattr(model, "node_"):
+        return None
+    own = float(model.alpha_) if 0 < model.alpha_ < 1 else None
+    levels = alpha_levels(tree, own)
+    order, gaps = flatten(tree)
+    heights, rank = np.unique(tree.heights, return_inverse=True)
+    counts = np.bincount(model.node_, minlength=len(order))
+    label_of = np.full(len(order), -1)
+    label_of[model.node_] = labels
+    start = np.searchsorted(levels, np.quantile(tree.heights, 0.05) if own is None else own)
+    # clusters that were chosen one by one need not be those of any level
+    has_level = own is not None and (model.alpha != "auto" or model.rejection is not None)
+    return {
+        "levels": levels.tolist(),
+        "own": own if has_level else None,
+        "ownStep": -1 if own is None else int(np.searchsorted(levels, own)),
+        "start": int(min(start, len(levels) - 1)),
+        "order": packed(order, np.int32),
+        "gaps": packed(steps_below(levels, gaps), np.uint16),
+        "rank": packed(rank, np.int32),
+        "above": packed(np.searchsorted(heights, levels, side="right"), np.int32),
+        "weight": None if (tree.weight == 1).all() else packed(tree.weight, np.float64),
+        "rows": None if (counts == 1).all() else packed(counts, np.int32),
+        "node": packed(model.node_[rows], np.int32),
+        "steps": packed(steps_below(levels, model.level_[rows]), np.uint16),
+        "noise": np.searchsorted(np.sort(model.level_), levels, side="right").tolist(),
+        "ticks": {str(k): f"{levels[k]:.4g}" for k in _ticks(len(levels))},
+        "lines": [
+            {
+                "x0": line.x0,
+                "x1": line.x1,
+                # in steps of the slider, which spread the tree over the picture
+                "y0": float(np.interp(line.y0, levels, np.arange(len(levels)))),
+                "y1": float(np.interp(line.y1, levels, np.arange(len(levels)))),
+                "peak": line.peak,
+                "share": line.share,
+                "isSplit": bool(line.is_split),
+                # the model's own cluster, where all branches above are of one
+                "label": int(label_of[line.tips[0]]) if _is_one(label_of[list(line.tips)]) else -2,
+            }
+            for line in lines(tree)
+        ],
+    }
+
+
+def _ticks(steps: int) -> list[int]:
+    ticks: list[int] = np.unique(np.linspace(0, steps - 1, TICKS).astype(int)).tolist()
+    return ticks
+
+
+def _is_one(labels: Array) -> bool:
+    return bool((labels == labels[0]).all())

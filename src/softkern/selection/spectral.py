@@ -1,0 +1,239 @@
+"""The number of clusters and the bandwidth of a spectral model, chosen by membership strength.
+
+`average_membership_strength` and `balanced_line_fit` judge one fitted model by its public
+attributes; `select_spectral` judges every pair of a number of clusters and a bandwidth, and keeps
+all of them: several local maxima are the rule (groups of groups), and each is worth a look.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted
+
+from softkern.kernels import resolve
+from softkern.models._spectral_search import ROWS, Search, bandwidth_grid, search
+from softkern.sampling import check_weights
+from softkern.spectral_scores import COVERED, line_fit, membership_strength
+
+__all__ = [
+    "SpectralSelection",
+    "average_membership_strength",
+    "balanced_line_fit",
+    "select_spectral",
+]
+
+Array = NDArray[Any]
+
+
+def average_membership_strength(
+    model: Any, X: Any = None, *, covered: bool = True, sample_weight: Any = None
+) -> float:
+    """Average membership strength (AMS) [1]_ of a fitted soft model.
+
+    The mean membership that the members of a cluster have of it, averaged over the clusters: one
+    where every point belongs to one cluster alone.
+
+    Parameters
+    ----------
+    model : fitted soft model
+        With `memberships_` and `memberships`; spectral models also say which points are covered.
+    X : array of shape (n, d), default=None
+        Points to judge by, such as those kept aside; without it, the points of the fit.
+    covered : bool, default=True
+        Count a point whose mean similarity to the training points is below 0.01 as zero. Without
+        this the strength goes to one as the bandwidth goes to zero. False is the paper's formula.
+    sample_weight : array of shape (n,), default=None
+
+    References
+    ----------
+    .. [1] R. Langone, R. Mall, J. A. K. Suykens, "Soft kernel spectral clustering", IJCNN 2013.
+       :doi:`10.1109/IJCNN.2013.6706850`
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from softkern import SoftKernelSpectralClustering
+    >>> model = SoftKernelSpectralClustering(3, bandwidth=1.0, assignment="codebook")
+    >>> round(average_membership_strength(model.fit(load_iris().data), covered=False), 6)
+    0.922425
+    """
+    check_is_fitted(model)
+    memberships = np.asarray(model.memberships_ if X is None else model.memberships(X))
+    if memberships.ndim != 2:
+        raise TypeError(f"{type(model).__name__} has one cluster, whose strength says nothing.")
+    weight = None if sample_weight is None else check_weights(sample_weight, len(memberships))
+    if not covered:
+        return membership_strength(memberships, weight)
+    return membership_strength(memberships, weight, _similarity(model, X) >= COVERED)
+
+
+def balanced_line_fit(
+    model: Any, X: Any = None, *, balance: float = 0.5, sample_weight: Any = None
+) -> float:
+    """Balanced line fit (BLF) [1]_ of a fitted spectral model.
+
+    Clusters that are well apart are lines in the eigenspace; the fit is one where they are, and
+    where all are of one size.
+
+    Parameters
+    ----------
+    model : fitted spectral model
+    X : array of shape (n, d), default=None
+        Points to judge by; without it, the points of the fit.
+    balance : float, default=0.5
+        Share of the balance of sizes in the result; the rest is the fit of lines.
+    sample_weight : array of shape (n,), default=None
+
+    References
+    ----------
+    .. [1] C. Alzate, J. A. K. Suykens, "Multiway spectral clustering with out-of-sample extensions
+       through weighted kernel PCA", IEEE Trans. PAMI 32(2), 2010.
+       :doi:`10.1109/TPAMI.2008.292`
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from softkern import KernelSpectralClustering
+    >>> X, _ = make_blobs(90, centers=[[0, 0], [9, 0], [0, 9]], random_state=0)
+    >>> balanced_line_fit(KernelSpectralClustering(3).fit(X)) > 0.9
+    True
+    """
+    check_is_fitted(model)
+    if not hasattr(model, "projections_"):
+        raise TypeError(f"{type(model).__name__} has no projections; spectral models have.")
+    projections = model.projections_ if X is None else model.projections(X)
+    labels = model.labels_ if X is None else model.predict(X)
+    weight = None if sample_weight is None else check_weights(sample_weight, len(labels))
+    similarity = _similarity(model, X)
+    n_clusters = model.prototypes_.shape[0]
+    return line_fit(projections, labels, n_clusters, similarity, weight, balance)
+
+
+def _similarity(model: Any, X: Any) -> Array:
+    if not hasattr(model, "mean_similarity_"):
+        raise TypeError(
+            f"{type(model).__name__} does not say which points it covers; use covered=False."
+        )
+    return np.asarray(model.mean_similarity_ if X is None else model.mean_similarity(X))
+
+
+@dataclass(frozen=True)
+class SpectralSelection(Search):
+    """What `select_spectral` found.
+
+    Attributes
+    ----------
+    ks : array of shape (K,)
+    bandwidths : list of S floats or arrays, or [None] where the kernel has none
+    strength, plain, fit : arrays of shape (K, S)
+        Average membership strength with points not covered counted as zero; with all points;
+        balanced line fit. nan where there are fewer eigenvectors than asked for.
+    best : tuple of int and bandwidth
+        The pair of the highest strength.
+    table : DataFrame
+        One row a pair, the best first.
+    maxima : DataFrame
+        Local maxima of the strength over both, the best first.
+    """
+
+    def plot(self, ax: Any = None) -> Any:
+        """The strength over both as a picture, local maxima marked (`AMSDisplay`)."""
+        from softkern.display.spectral import AMSDisplay
+
+        return AMSDisplay.from_result(self, ax=ax)
+
+
+def select_spectral(
+    X: Any,
+    ks: Sequence[int] = range(2, 16),
+    bandwidths: Sequence[Any] | None = None,
+    *,
+    kernel: Any = "rbf",
+    kernel_params: dict[str, Any] | None = None,
+    assignment: str = "directions",
+    n_train: int = ROWS,
+    sample_weight: Any = None,
+    random_state: Any = 0,
+) -> SpectralSelection:
+    """Judge every number of clusters and every bandwidth of a spectral model.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n, d), or a Gram matrix for kernel="precomputed"
+    ks : sequence of int, default=range(2, 16)
+    bandwidths : sequence of floats or arrays of shape (d,), default=None
+        None takes multiples from 1/23 to 1.4 of the rule ``"global"``, which is as wide as the
+        data, one number per column. Kernels that have no bandwidth take no part in this.
+    kernel, kernel_params
+        As in `SoftKernelSpectralClustering`.
+    assignment : {"directions", "codebook"}, default="directions"
+    n_train : int, default=800
+        Rows that the search is made on, chosen at random where there are more.
+    sample_weight : array of shape (n,), default=None
+    random_state : int, RandomState or None, default=0
+
+    Returns
+    -------
+    result : SpectralSelection
+        With ``best``, ``table``, ``maxima`` and ``plot``.
+
+    References
+    ----------
+    R. Langone, R. Mall, J. A. K. Suykens, "Soft kernel spectral clustering", IJCNN 2013.
+    :doi:`10.1109/IJCNN.2013.6706850`
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> X, _ = make_blobs(120, centers=[[0, 0], [9, 0], [0, 9]], random_state=0)
+    >>> select_spectral(X, range(2, 7)).best[0]
+    3
+    """
+    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+    weight = check_weights(sample_weight, X.shape[0])
+    _check(ks, bandwidths, assignment, n_train, int((weight > 0).sum()))
+    has_bandwidth = isinstance(kernel, str) and kernel in {"rbf", "laplacian"}
+    if bandwidths is not None and not has_bandwidth:
+        raise ValueError(f"bandwidths are given, but kernel={kernel!r} has none to choose.")
+    if has_bandwidth and bandwidths is None and "gamma" not in (kernel_params or {}):
+        bandwidths = bandwidth_grid(X, weight, random_state)
+    chosen = resolve(
+        kernel,
+        X,
+        bandwidth="global" if bandwidths is None else bandwidths[0],
+        kernel_params=kernel_params,
+        sample_weight=weight,
+        random_state=random_state,
+    )
+    found = search(
+        X,
+        weight,
+        chosen,
+        [int(k) for k in ks],
+        bandwidths,
+        assignment=assignment,
+        n_rows=n_train,
+        random_state=random_state,
+    )
+    return SpectralSelection(found.ks, found.bandwidths, found.strength, found.plain, found.fit)
+
+
+def _check(ks: Any, bandwidths: Any, assignment: str, n_train: int, n: int) -> None:
+    if not len(ks) or not all(isinstance(k, Integral) and int(k) >= 2 for k in ks):
+        raise ValueError(f"ks must be whole numbers of at least 2, got {list(ks)!r}.")
+    if bandwidths is not None and not len(bandwidths):
+        raise ValueError("bandwidths is empty; give None for a grid read from the data.")
+    if assignment not in {"directions", "codebook"}:
+        raise ValueError(f"assignment={assignment!r} is unknown; give 'directions' or 'codebook'.")
+    if max(ks) > min(n_train, n):
+        raise ValueError(
+            f"ks go up to {max(ks)}, more than the {min(n_train, n)} rows the search is made on; "
+            "use fewer clusters, or a larger n_train."
+        )

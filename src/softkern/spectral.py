@@ -1,0 +1,445 @@
+"""Kernel spectral clustering: the weighted eigenproblem, projections and assignments.
+
+The dual of Alzate and Suykens (2010), D⁻¹ M_D Ω α = λ α with M_D = I − 1 1ᵀD⁻¹/(1ᵀD⁻¹1), asks
+for the k − 1 leading vectors; a point then lies at e = Ω α + b. With weights w (a row of weight
+two is two rows) Ω α becomes K (w ∘ α), the degree d = K w, and with β = √(w d) α the problem is
+symmetric,
+
+    (I − v vᵀ) S (I − v vᵀ) β = λ β,    S = √(w/d) K √(w/d),    v ∝ √(w/d),
+
+which needs nothing but products K @ A. The scale of an eigenvector is free, and the scores of the
+2015 paper depend on it: here Σ w α² = 1. Called by the spectral models; `spectral_scores` has what
+follows from projections and memberships.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import qr
+from scipy.spatial.distance import cdist
+from sklearn.cluster import KMeans
+
+from softkern.operators.base import KernelOperator
+
+__all__ = [
+    "Spectrum",
+    "codebook",
+    "codebook_labels",
+    "direction_centres",
+    "direction_labels",
+    "directions",
+    "prototype_distances",
+    "prototypes",
+    "soft_memberships",
+    "solve",
+]
+
+Array = NDArray[Any]
+
+DENSE_ROWS = 800  # up to these all eigenvectors are found at once, repeated eigenvalues included
+GUARD = 4  # vectors beyond those asked for, which let the last of them converge
+SPACE = 200  # columns of the eigensolver's space, where these are
+SPACE_SIZE = 2**25  # numbers at most
+INDEPENDENT = 1e-8  # part of a unit residual that must be new to the space
+SEED = 0  # of the start and of k-means: rows come in an order that their values decide
+KMEANS_STARTS = 20
+UNIQUE = 1e-7  # eigenvalues nearer than this share are one, their vectors any basis of a plane
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """Leading solutions of the eigenproblem over the n training points.
+
+    Attributes
+    ----------
+    coefficients : array of shape (n, q)
+        w ∘ α, so that e = K @ coefficients + bias.
+    eigenvalues : array of shape (q,)
+        In falling order.
+    bias : array of shape (q,)
+    projections : array of shape (n, q)
+        e of the training points.
+    degree : array of shape (n,)
+        K w; a point of degree zero is connected to no other and takes no part.
+    next_eigenvalue : float
+        The first one left out; where it equals the last one kept, the vectors are not unique.
+    history : dict
+        ``"objective"``, minus the sum of the eigenvalues, and ``"change"``, the largest residual
+        ‖Sβ − λβ‖, of every iteration of the eigensolver.
+    converged : bool
+    """
+
+    coefficients: Array
+    eigenvalues: Array
+    bias: Array
+    projections: Array
+    degree: Array
+    next_eigenvalue: float
+    history: dict[str, list[float]] = field(repr=False)
+    converged: bool
+
+    @property
+    def is_unique(self) -> bool:
+        """Whether the last eigenvalue kept stands apart from the first one left out."""
+        if not self.eigenvalues.size:
+            return True
+        last = float(self.eigenvalues[-1])
+        return last - self.next_eigenvalue > UNIQUE * last
+
+    def leading(self, count: int) -> Spectrum:
+        """The first `count` solutions: those of fewer clusters."""
+        if count >= self.eigenvalues.size:
+            return self
+        return replace(
+            self,
+            coefficients=self.coefficients[:, :count],
+            eigenvalues=self.eigenvalues[:count],
+            bias=self.bias[:count],
+            projections=self.projections[:, :count],
+            next_eigenvalue=float(self.eigenvalues[count]),
+        )
+
+
+# The eigenproblem
+
+
+def solve(
+    operator: KernelOperator,
+    count: int,
+    weight: Array,
+    *,
+    tol: float = 1e-8,
+    max_iter: int = 500,
+    strict: bool = True,
+    report: Callable[[int, float], None] | None = None,
+) -> Spectrum:
+    """The `count` leading solutions of the weighted dual, through products K @ A only.
+
+    Up to 800 rows all eigenvectors of the symmetric form are found at once; beyond, the leading
+    ones by a block Krylov method. Where rows are given in an order that their values decide, so
+    are the results.
+
+    Parameters
+    ----------
+    operator : KernelOperator
+        Over the n training points.
+    count : int
+        k − 1.
+    weight : array of shape (n,)
+        How often a row counts; zero leaves it out.
+    tol : float, default=1e-8
+        Largest residual ‖Sβ − λβ‖ of a unit vector; not below what the operator's own error and
+        dtype allow.
+    max_iter : int, default=500
+    strict : bool, default=True
+        Whether fewer solutions than asked for are an error; else as many as there are come back.
+    report : callable, default=None
+        Told the number of every iteration and the residual.
+
+    References
+    ----------
+    C. Alzate, J. A. K. Suykens, "Multiway spectral clustering with out-of-sample extensions
+    through weighted kernel PCA", IEEE Trans. PAMI 32(2), 2010. :doi:`10.1109/TPAMI.2008.292`
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from softkern.kernels import Gaussian
+    >>> from softkern.operators import DenseOperator
+    >>> X = np.array([[0.0], [0.1], [5.0], [5.1]])
+    >>> solved = solve(DenseOperator(Gaussian(1.0), X), 1, np.ones(4))
+    >>> bool(solved.eigenvalues[0] > 0.99), np.ptp(np.sign(solved.projections[:2, 0]))
+    (True, np.float64(0.0))
+    """
+    weight = np.asarray(weight, dtype=np.float64)
+    degree = _degree(operator, weight)
+    scale = np.sqrt(np.divide(weight, degree, out=np.zeros_like(weight), where=degree > 0))
+    present = int((scale > 0).sum())
+    if count == 0:  # one cluster needs no vectors
+        nothing = np.empty((operator.shape[0], 0))
+        history: dict[str, list[float]] = {"objective": [0.0], "change": [0.0]}
+        none = np.empty(0)
+        return Spectrum(nothing, none, none, nothing, degree, 0.0, history, True)
+    if not strict:
+        count = min(count, present - 1)
+    if present <= count or count < 1:
+        raise ValueError(
+            f"{count + 1} clusters need at least {count + 1} different points that are connected "
+            f"to others, and there are {present}; use fewer clusters."
+        )
+    centred = _centred_form(operator, scale)
+    wanted = min(count + 1, present - 1)
+    if operator.shape[0] <= DENSE_ROWS:
+        values, vectors, history = _all_at_once(centred, operator.shape[0], wanted, scale > 0)
+        if report is not None:
+            report(1, history["change"][-1])
+    else:
+        values, vectors, history = _by_blocks(
+            centred, operator.shape[0], count, wanted, tol, max_iter, report
+        )
+    floor = 1e3 * np.finfo(operator.dtype).eps
+    if strict:
+        _check_count(values[:count], floor)
+    count = max(1, int((values[:count] > floor).sum()))
+    return _spectrum(operator, weight, degree, scale, values, vectors[:, :count], history, tol)
+
+
+def _spectrum(
+    operator: KernelOperator,
+    weight: Array,
+    degree: Array,
+    scale: Array,
+    values: Array,
+    vectors: Array,
+    history: dict[str, list[float]],
+    tol: float,
+) -> Spectrum:
+    """Coefficients, bias and projections from the eigenvectors β of the symmetric form."""
+    count = vectors.shape[1]
+    shrink = np.divide(scale, weight, out=np.zeros_like(scale), where=scale > 0)  # 1/√(w d)
+    alpha = shrink[:, None] * vectors
+    alpha *= _signs(alpha, weight) / np.sqrt(weight @ alpha**2)
+    coefficients = weight[:, None] * alpha
+    product = np.asarray(operator @ coefficients, dtype=np.float64)
+    bias = -(scale**2 @ product) / (scale @ scale)
+    return Spectrum(
+        coefficients,
+        values[:count],
+        bias,
+        product + bias,
+        degree,
+        float(values[count]) if values.size > count else 0.0,
+        history,
+        history["change"][-1] <= max(tol, _attainable(operator)),
+    )
+
+
+def _degree(operator: KernelOperator, weight: Array) -> Array:
+    """K w, (n,); what rounding alone makes different from zero is zero."""
+    degree = np.asarray(operator @ weight, dtype=np.float64)
+    floor = operator.error * weight.sum() if np.isfinite(operator.error) else 0.0
+    floor = min(floor, 1e-6 * float(np.abs(degree).max()))
+    if operator.kernel.is_shift_invariant:  # a point is as similar to itself as can be
+        return np.asarray(np.maximum(degree, weight * np.asarray(operator.diag(), np.float64)))
+    worst = int(np.argmin(degree))
+    if degree[worst] < -max(floor, 1e-6 * np.abs(degree).max()):
+        raise ValueError(
+            f"point {worst} has a degree (its summed similarities) of {degree[worst]:.3g}; kernel "
+            "spectral clustering needs similarities that are not negative: use kernel='rbf', or "
+            "'cosine' on data without negative values."
+        )
+    degree[degree <= floor] = 0.0
+    return degree
+
+
+def _centred_form(operator: KernelOperator, scale: Array) -> Callable[[Array], Array]:
+    """B ↦ (I − v vᵀ) S (I − v vᵀ) B for blocks B (n, c)."""
+    v = scale / np.linalg.norm(scale)
+
+    def apply(block: Array) -> Array:
+        block = block - np.outer(v, v @ block)
+        product = np.asarray(operator @ (scale[:, None] * block), dtype=np.float64)
+        product *= scale[:, None]
+        product -= np.outer(v, v @ product)
+        return product
+
+    return apply
+
+
+def _all_at_once(
+    centred: Callable[[Array], Array], n: int, wanted: int, present: Array
+) -> tuple[Array, Array, dict[str, list[float]]]:
+    matrix = centred(np.eye(n))
+    matrix = (matrix + matrix.T) / 2
+    # rows left out must not compete with the others, whose eigenvalues may be zero as well
+    matrix[~present, ~present] = -1.0
+    values, vectors = np.linalg.eigh(matrix)  # some drivers return nothing of many equal values
+    values, vectors = values[: -wanted - 1 : -1].copy(), vectors[:, : -wanted - 1 : -1].copy()
+    residual = float(np.linalg.norm(matrix @ vectors - vectors * values, axis=0).max())
+    return values, vectors, {"objective": [-float(values.sum())], "change": [residual]}
+
+
+def _by_blocks(
+    centred: Callable[[Array], Array],
+    n: int,
+    count: int,
+    wanted: int,
+    tol: float,
+    max_iter: int,
+    report: Callable[[int, float], None] | None,
+) -> tuple[Array, Array, dict[str, list[float]]]:
+    """Leading eigenvectors in a growing space of residuals, thinned out when it is full.
+
+    The first `count` are found to the tolerance; those beyond, up to `wanted`, about.
+
+    Clusters that lie far apart make eigenvalues that agree to all digits, of which a method that
+    iterates one vector (ARPACK's) finds some and misses others; a block as wide as the number of
+    vectors asked for finds them all.
+    """
+    width = min(wanted + GUARD, n)
+    most = max(4 * width, min(SPACE, SPACE_SIZE // n))
+    basis = np.linalg.qr(centred(np.random.default_rng(SEED).normal(size=(n, width))))[0]
+    image = centred(basis)
+    history: dict[str, list[float]] = {"objective": [], "change": []}
+    for iteration in range(1, max_iter + 1):
+        small = basis.T @ image
+        values, inner = np.linalg.eigh((small + small.T) / 2)
+        values, inner = values[::-1], inner[:, ::-1]
+        leading = inner[:, :width]
+        residuals = image @ leading - basis @ (leading * values[:width])
+        norms = np.linalg.norm(residuals, axis=0)
+        history["objective"].append(-float(values[:count].sum()))
+        history["change"].append(float(norms[:count].max()))
+        if report is not None:
+            report(iteration, history["change"][-1])
+        new = _new_directions(basis, residuals[:, norms > tol / 10])
+        if history["change"][-1] < tol or not new.shape[1] or iteration == max_iter:
+            break
+        if basis.shape[1] + new.shape[1] > most:
+            kept = inner[:, : most // 2]
+            basis, image = basis @ kept, image @ kept
+        basis = np.hstack([basis, new])
+        image = np.hstack([image, centred(new)])
+    return values[:wanted].copy(), basis @ inner[:, :wanted], history
+
+
+def _new_directions(basis: Array, residuals: Array) -> Array:
+    """An orthonormal basis of what the residuals add to the space, (n, r)."""
+    norms = np.linalg.norm(residuals, axis=0)
+    new = residuals[:, norms > 0] / norms[norms > 0]
+    for _ in range(2):  # once leaves rounding behind
+        new = new - basis @ (basis.T @ new)
+        new, triangle, _ = qr(new, mode="economic", pivoting=True)
+        new = new[:, np.abs(triangle.diagonal()) > INDEPENDENT]
+    return np.asarray(new)
+
+
+def _attainable(operator: KernelOperator) -> float:
+    """The residual below which the operator's own errors decide."""
+    rounding = 100 * float(np.finfo(operator.dtype).eps)
+    return max(rounding, float(getattr(operator, "tolerance", 0.0)))
+
+
+def _check_count(values: Array, floor: float) -> None:
+    """Refuse more clusters than there are eigenvalues that are not zero."""
+    found = int((values > floor).sum())
+    if found < values.size:
+        raise ValueError(
+            f"{values.size + 1} clusters need {values.size} eigenvectors, and the kernel matrix "
+            f"has {found} whose eigenvalue is not zero: the points are too much alike in this "
+            "kernel. Use fewer clusters or a smaller bandwidth."
+        )
+
+
+def _signs(alpha: Array, weight: Array) -> Array:
+    """Signs that make the result a function of the data: the longer tail is the positive one."""
+    return np.where(weight @ alpha**3 < 0, -1.0, 1.0)
+
+
+# From projections to clusters
+
+
+def directions(projections: Array) -> Array:
+    """e / ‖e‖, (m, q); a projection of no length keeps none."""
+    norms = np.linalg.norm(projections, axis=1, keepdims=True)
+    unit = np.divide(projections, norms, out=np.zeros_like(projections), where=norms > 0)
+    return np.asarray(unit)
+
+
+def codebook(projections: Array, weight: Array, n_clusters: int) -> Array:
+    """The k most frequent sign patterns of the projections, (k, q), entries −1 and 1."""
+    signs = np.where(projections > 0, 1.0, -1.0)
+    words, inverse = np.unique(signs, axis=0, return_inverse=True)
+    if len(words) < n_clusters:
+        raise ValueError(
+            f"the projections have {len(words)} sign patterns, fewer than n_clusters={n_clusters}; "
+            "use assignment='directions', fewer clusters or another bandwidth."
+        )
+    mass = np.bincount(inverse.ravel(), weights=weight)
+    return np.asarray(words[np.argsort(-mass, kind="stable")[:n_clusters]])
+
+
+def codebook_labels(projections: Array, words: Array) -> NDArray[np.intp]:
+    """The word that differs in the fewest signs, (m,)."""
+    signs = np.where(projections > 0, 1.0, -1.0)
+    return np.asarray(np.argmax(signs @ words.T, axis=1))
+
+
+def direction_centres(
+    projections: Array, weight: Array, n_clusters: int, n_starts: int | None = None
+) -> Array:
+    """Centres of k-means on the directions e / ‖e‖ of the projections, (k, q).
+
+    The starts have a fixed seed, so the result is a function of the rows in their order.
+    """
+    if n_clusters == 1:
+        return np.empty((1, 0))
+    unit = directions(np.asarray(projections, dtype=np.float64))
+    different = len(np.unique(unit.round(9), axis=0))
+    if different < n_clusters:
+        raise ValueError(
+            f"the projections point in {different} directions, fewer than "
+            f"n_clusters={n_clusters}; use fewer clusters or another bandwidth."
+        )
+    means = KMeans(n_clusters, n_init=n_starts or KMEANS_STARTS, random_state=SEED)
+    return np.asarray(means.fit(unit, sample_weight=weight).cluster_centers_)
+
+
+def direction_labels(projections: Array, centres: Array) -> NDArray[np.intp]:
+    """The nearest of the centres of directions, (m,)."""
+    if len(centres) == 1:
+        return np.zeros(len(projections), dtype=np.intp)
+    return np.asarray(np.argmin(cdist(directions(projections), centres, "sqeuclidean"), axis=1))
+
+
+def prototypes(projections: Array, labels: Array, weight: Array, n_clusters: int) -> Array:
+    """Mean projection of every cluster, (k, q); zero for one without points."""
+    members = (labels[:, None] == np.arange(n_clusters)) * weight[:, None]  # (n, k)
+    mass = members.sum(axis=0)
+    return np.asarray(members.T @ projections / np.where(mass > 0, mass, 1.0)[:, None])
+
+
+def prototype_distances(projections: Array, centres: Array) -> Array:
+    """Cosine distances 1 − cos(e, s_p) of projections to prototypes, (m, k).
+
+    Two clusters have projections on a line, where the cosine is 1 or −1 and tells nothing of
+    overlap; there it is |e − s_p|. A projection of no length is as far from all.
+    """
+    if len(centres) == 1:
+        return np.zeros((len(projections), 1))
+    if projections.shape[1] == 1:
+        return np.asarray(np.abs(projections - centres.T))
+    norms = np.linalg.norm(projections, axis=1)
+    nothing = norms <= 8 * np.finfo(np.float64).eps * np.linalg.norm(centres, axis=1).max()
+    # by differences of unit vectors: one minus a cosine has no digits left near a prototype
+    distances = cdist(directions(projections), directions(centres), "sqeuclidean") / 2
+    distances[nothing] = 1.0
+    return np.asarray(distances)
+
+
+def soft_memberships(distances: Array) -> Array:
+    """Memberships of eq. 3, (1/d_p) / Σ_l (1/d_l), (m, k); rows sum to one.
+
+    A point at a prototype, d_p = 0, belongs to it alone (or to all that are there).
+
+    References
+    ----------
+    R. Langone, R. Mall, J. A. K. Suykens, "Soft kernel spectral clustering", IJCNN 2013.
+    :doi:`10.1109/IJCNN.2013.6706850`
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> soft_memberships(np.array([[0.1, 0.3], [0.0, 1.0]]))
+    array([[0.75, 0.25],
+           [1.  , 0.  ]])
+    """
+    nearest = distances.min(axis=1, keepdims=True)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        closeness = np.where(distances > 0, nearest / distances, 1.0)
+    return np.asarray(closeness / closeness.sum(axis=1, keepdims=True))

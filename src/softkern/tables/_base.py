@@ -1,0 +1,114 @@
+"""What all kinds of tables share: the open table, its format, its errors, words for messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Self, cast
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["CHUNK_ROWS", "Format", "Reader", "TableError", "named", "quoted", "unique_names"]
+
+CHUNK_ROWS = 50_000
+CHUNK_CELLS = 5_000_000  # wide tables come in fewer rows at a time
+
+
+class TableError(ValueError):
+    """The data cannot be used as they are; the message says where and what to do."""
+
+
+@dataclass(frozen=True)
+class Format:
+    """How a text table is written, where that is not to be found out from the file.
+
+    Attributes
+    ----------
+    separator, encoding, header : str, str and bool, or None to find out
+    decimal : str
+    missing : tuple of str
+        Words for a missing value beyond the usual ones.
+    skip_bad_lines : bool
+        Leave out lines with too many fields instead of refusing the file.
+    """
+
+    separator: str | None = None
+    encoding: str | None = None
+    header: bool | None = None
+    decimal: str = "."
+    missing: tuple[str, ...] = ()
+    skip_bad_lines: bool = False
+
+
+@dataclass
+class Reader:
+    """An open table: what it is, its columns, and its rows in chunks; closed by ``with``.
+
+    Attributes
+    ----------
+    name : str
+        The path, or "standard input".
+    kind : str
+        Such as "CSV, gzip".
+    columns : list of str
+        Unique; a second "a" is called "a.2".
+    notes : list of str
+        What a user should know of how the table was read; complete after the last chunk.
+    """
+
+    name: str
+    kind: str
+    columns: list[str]
+    notes: list[str] = field(default_factory=list)
+    _chunks: Any = field(default=None, repr=False)
+    _stream: Any = field(default=None, repr=False)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._stream is not None:
+            self._stream.close()
+
+    def chunks(self, rows: int | None = None, text: Sequence[str] = ()) -> Iterator[pd.DataFrame]:
+        """The table in pieces of so many rows, once; columns in `text` are kept as written."""
+        return cast("Iterator[pd.DataFrame]", self._chunks(rows, tuple(text)))
+
+    def read(self, text: Sequence[str] = ()) -> pd.DataFrame:
+        """The whole table."""
+        chunks = self._chunks(0, tuple(text))
+        table = next(chunks)
+        chunks.close()
+        return cast("pd.DataFrame", table)
+
+    def rows_at_once(self) -> int:
+        """Rows of a chunk that stays small in memory."""
+        return max(1, min(CHUNK_ROWS, CHUNK_CELLS // max(1, len(self.columns))))
+
+
+def quoted(text: Any, most: int = 60) -> str:
+    """A name or value from the data, safe to show: printable, on one line, not too long."""
+    shown = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in str(text))
+    return shown if len(shown) <= most else shown[: most - 1] + "…"
+
+
+def named(columns: Sequence[Any], most: int = 5) -> str:
+    """A few column names for a message."""
+    more = f" and {len(columns) - most} more" if len(columns) > most else ""
+    return ", ".join(f"'{quoted(column)}'" for column in columns[:most]) + more
+
+
+def unique_names(names: Sequence[str], notes: list[str]) -> list[str]:
+    taken: set[str] = set()
+    result = []
+    for number, name in enumerate(names, start=1):
+        unique = base = name.strip() or f"column {number}"
+        copy = 2
+        while unique in taken:
+            unique, copy = f"{base}.{copy}", copy + 1
+        if unique != base:
+            notes.append(f"a second column '{quoted(base)}' is called '{quoted(unique)}'")
+        taken.add(unique)
+        result.append(unique)
+    return result

@@ -1,0 +1,108 @@
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import make_blobs
+
+matplotlib = pytest.importorskip("matplotlib")
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt  # noqa: E402
+from matplotlib.colors import to_hex, to_rgb  # noqa: E402
+
+from softkern import (  # noqa: E402
+    OneClassKMeans,
+    OneClassMixture,
+    OneClassPCM,
+    PossibilisticCMeans,
+    WeightedOneClassSVM,
+    WeightedSVDD,
+)
+from softkern._colours import COLOURS, CUT  # noqa: E402
+from softkern.display import BoundaryDisplay  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def close():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture
+def X():
+    return make_blobs(90, centers=[[0, 0], [7, 0], [0, 7]], random_state=0)[0]
+
+
+def lines(display):
+    """Contours at zero that have ink, as (colour, vertices)."""
+    sets = [c for c in display.ax_.collections if list(getattr(c, "levels", [])) == [0]]
+    return [
+        (to_hex(np.ravel(c.get_edgecolor())[:3]), c.get_paths()[0].vertices)
+        for c in sets
+        if c.get_paths() and len(c.get_paths()[0].vertices)
+    ]
+
+
+@pytest.mark.parametrize("model", [OneClassMixture(3, nu=0.5), OneClassKMeans(3, nu=0.5)])
+@pytest.mark.parametrize("formulation", ["svdd", "ocsvm"])
+def test_every_cluster_has_its_boundary(model, formulation, X):
+    model = model.set_params(formulation=formulation).fit(X)
+    display = BoundaryDisplay.from_estimator(model, X, grid_resolution=60)
+    drawn = {colour: path for colour, path in lines(display) if colour != to_hex("0.15")}
+    assert set(drawn) == {to_hex(colour) for colour in COLOURS[:3]}
+    for k in range(3):
+        # the line is where the decision function is zero, around the cluster's own points
+        path = drawn[to_hex(COLOURS[k])]
+        depth = model.decision_function(path)[:, k]
+        assert np.abs(depth).max() < 0.05 * np.abs(display.decision[:, :, k]).max()
+        centre = model.dual_coef_[:, k] @ X
+        assert np.all(path.min(axis=0) < centre)
+        assert np.all(centre < path.max(axis=0))
+
+
+def test_the_ground_mixes_colours_by_memberships(X):
+    model = OneClassMixture(3).fit(X)
+    display = BoundaryDisplay.from_estimator(model, X, grid_resolution=40)
+    ground = np.asarray(display.ax_.images[0].get_array())
+    assert ground.shape == (40, 40, 3)
+    i, j = 3, 5
+    share = model.memberships([[display.x[j], display.y[i]]])[0]
+    mixed = share @ np.array([to_rgb(colour) for colour in COLOURS[:3]])
+    assert ground[i, j] == pytest.approx(1 - 0.45 * (1 - mixed))
+
+
+@pytest.mark.parametrize("detector", [WeightedSVDD, WeightedOneClassSVM, OneClassPCM])
+def test_detectors(detector, X):
+    model = detector(bandwidth="global").fit(X)
+    display = BoundaryDisplay.from_estimator(model, X, grid_resolution=60)
+    assert display.memberships is None
+    colours = [colour for colour, _ in lines(display)]
+    assert to_hex(CUT) in colours
+    path = dict(lines(display))[to_hex(CUT)]
+    spread = np.ptp(display.decision)
+    assert np.abs(model.decision_function(path)).max() < 0.05 * spread
+    words = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert "boundary" in words
+
+
+def test_tables_and_axes(X):
+    table = pd.DataFrame(np.c_[X, np.ones(len(X))], columns=["a", "b", "c"])
+    model = OneClassMixture(3).fit(table)
+    _, ax = plt.subplots()
+    display = BoundaryDisplay.from_estimator(
+        model, table, features=("b", "a"), ax=ax, grid_resolution=20, legend=False
+    )
+    assert display.ax_ is ax
+    assert ax.get_xlabel() == "b"
+    assert ax.get_legend() is None
+    assert "medians" in display.note
+    again = BoundaryDisplay(display.x, display.y, display.decision).plot()
+    assert again.points is None
+
+
+def test_what_cannot_be_drawn(X):
+    with pytest.raises(TypeError, match="PossibilisticCMeans has no decision_function"):
+        BoundaryDisplay.from_estimator(PossibilisticCMeans(3).fit(X), X)
+    model = OneClassMixture(kernel="precomputed").fit(np.exp(-abs(X[:, :1] - X[:, 0])))
+    with pytest.raises(ValueError, match="precomputed kernel has no features"):
+        BoundaryDisplay.from_estimator(model, X)
+    with pytest.raises(ValueError, match="one and the same"):
+        BoundaryDisplay.from_estimator(OneClassMixture(3).fit(X), X, features=(1, 1))

@@ -1,0 +1,424 @@
+"""Fuzzy c-means, FKCO and Keller: the contract, the 2004 paper's acceptance values, and laws."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy.optimize import linear_sum_assignment
+from scipy.spatial.distance import cdist
+from sklearn.cluster import KMeans
+from sklearn.datasets import load_iris, make_blobs
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import adjusted_rand_score
+
+from softkern import CollapseWarning, FuzzyCMeans, OutlierFuzzyCMeans, PossibilisticCMeans
+from softkern.datasets import make_ring_outliers, make_two_groups_outliers
+from softkern.memberships import LARGEST_PART, outlier_weights
+from tests.models.contract import ModelContract
+
+IRIS, SPECIES = load_iris(return_X_y=True)
+TIGHT = {"tol": 1e-10, "max_iter": 3000}
+
+
+class FuzzyContract(ModelContract):
+    def test_scikit_learn_checks(self):
+        # the check of sparse input wants predict_proba to have two columns, or four
+        three, self.make = self.make, lambda: three(n_clusters=2)
+        super().test_scikit_learn_checks()
+
+
+class TestFuzzyCMeans(FuzzyContract):
+    def make(self, **params):
+        return FuzzyCMeans(**{"n_clusters": 3, **params})
+
+
+class TestOutlierFuzzyCMeans(FuzzyContract):
+    def make(self, **params):
+        return OutlierFuzzyCMeans(**{"n_clusters": 3, **params})
+
+    def test_outlier_weights_keep_the_contract(self, X):
+        counts = np.random.default_rng(0).integers(0, 4, len(X))
+        weighted = self.make().fit(X, sample_weight=counts)
+        repeated = self.make().fit(np.repeat(X, counts, axis=0))
+        assert weighted.outlier_weights(X) == pytest.approx(repeated.outlier_weights(X), rel=1e-6)
+        assert counts @ weighted.outlier_weights_ == pytest.approx(counts.sum())
+        for engine in self.engines:
+            model = self.make(engine=engine).fit(X)
+            assert model.outlier_weights(X) == pytest.approx(model.outlier_weights_, rel=1e-6)
+
+
+def errors(y, labels):
+    """Points outside the best matching of classes and clusters; −1 is not counted."""
+    table = np.zeros((y.max() + 1, labels.max() + 1))
+    np.add.at(table, (y[y >= 0], labels[y >= 0]), 1)
+    return int(table.sum() - table[linear_sum_assignment(-table)].sum())
+
+
+def gaussian(X, sigma):
+    return np.exp(-cdist(X, X, "sqeuclidean") / (2 * sigma**2))
+
+
+def literal(K, u, *, m=2.0, q=None, total=None, centres="eq21", weight=None, steps=50):
+    """Eqs. 9, 11, 19, 20 and 21 from start memberships: U, w, and J of every step."""
+    n, c = u.shape
+    weight = np.ones(n) if weight is None else weight
+    w = np.ones(n)
+    history = []
+    for _ in range(steps):
+        mass = u if centres == "eq11" else u**m / w[:, None] ** (q or 0)
+        Q = np.empty((n, c))
+        for i in range(c):
+            a = weight * mass[:, i]
+            N = a.sum()
+            Q[:, i] = K.diagonal() - 2 / N * (K @ a) + a @ K @ a / N**2
+        u = 1 / np.stack(
+            [sum((Q[:, i] / Q[:, j]) ** (1 / (m - 1)) for j in range(c)) for i in range(c)], axis=1
+        )
+        S = (u**m * Q).sum(axis=1)
+        if q is not None:
+            w = S ** (1 / (q + 1))
+            w *= total / (weight @ w)
+        history.append(float(weight @ (S / w ** (q or 0))))
+    return u, w, history
+
+
+def random_start(n, c, seed=0):
+    start = np.random.default_rng(seed).uniform(size=(n, c))
+    return start / start.sum(axis=1, keepdims=True)
+
+
+# Acceptance values
+
+
+@pytest.mark.parametrize(
+    ("params", "objective", "wide", "wrong"),
+    [
+        ({"kernel": "linear"}, 36.878114, 3.51416, 14),
+        ({"bandwidth": 1.0}, 21.253466, 1.83153, 10),
+        ({"bandwidth": 5.0}, 1.438467, 3.40336, 14),
+        ({"bandwidth": 2.4, "centres": "eq11"}, 7.87724, 2.00745, 14),
+    ],
+    ids=["keller", "eq21-1", "eq21-5", "eq11-2.4"],
+)
+def test_acceptance_on_iris(params, objective, wide, wrong):
+    model = OutlierFuzzyCMeans(3, total_weight=200.0, **TIGHT, **params)
+    with warnings.catch_warnings():
+        # at eq. 11's value two of the three centres are all but one, which is said
+        warnings.simplefilter("ignore" if "centres" in params else "error", CollapseWarning)
+        model.fit(IRIS)
+    digits = 10 ** -len(str(objective).split(".")[1])
+    assert model.objective_ == pytest.approx(objective, abs=0.5 * digits)
+    # a converged Keller gives 3.514154, which the table writes as 3.51416
+    assert np.ptp(model.outlier_weights_) == pytest.approx(wide, abs=7e-6)
+    assert errors(SPECIES, model.labels_) == wrong
+    assert np.argsort(-model.outlier_weights_)[:5].tolist() == [118, 117, 131, 122, 105]
+    assert model.outlier_weights_.sum() == pytest.approx(200)
+
+
+def test_acceptance_of_fuzzy_c_means_on_iris():
+    model = FuzzyCMeans(3, kernel="linear", **TIGHT).fit(IRIS)
+    assert model.objective_ == pytest.approx(60.505711, abs=5e-7)
+    assert errors(SPECIES, model.labels_) == 16
+
+
+def test_acceptance_of_the_collapse_ratio():
+    model = OutlierFuzzyCMeans(3, bandwidth=1.0).fit(IRIS)
+    assert model.collapse_ratio_ == pytest.approx(1.6125, abs=5e-5)
+    assert model.m_ == 2
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_ring_without_errors_and_its_outliers_first(seed):
+    X, y = make_ring_outliers(random_state=0)
+    options = {"n_init": 1, "random_state": seed, "total_weight": 200.0}
+    for sigma in (1.25, 1.5, 2.0, 4.0):
+        model = OutlierFuzzyCMeans(2, bandwidth=sigma, **options, **TIGHT).fit(X)
+        assert errors(y, model.labels_) == 0
+        assert set(np.argsort(-model.outlier_weights_)[:3]) == {160, 161, 162}
+        if sigma == 1.5:
+            assert model.objective_ == pytest.approx(49.035372, abs=5e-7)
+    default = OutlierFuzzyCMeans(2, n_init=1, random_state=seed).fit(X)
+    assert errors(y, default.labels_) == 0
+    assert set(np.argsort(-default.outlier_weights_)[:3]) == {160, 161, 162}
+
+
+def test_without_a_kernel_the_ring_is_not_found():
+    X, y = make_ring_outliers(random_state=0)
+    for model in (FuzzyCMeans(2, kernel="linear"), OutlierFuzzyCMeans(2, kernel="linear")):
+        assert errors(y, model.fit(X).labels_) > 30
+
+
+def test_two_groups_and_their_outliers():
+    X, y = make_two_groups_outliers(random_state=0)
+    for params in ({"kernel": "linear"}, {}):
+        model = OutlierFuzzyCMeans(2, **params).fit(X)
+        assert errors(y, model.labels_) == 0
+        assert set(np.argsort(-model.outlier_weights_)[:4]) == set(np.flatnonzero(y == -1))
+
+
+# Agreement
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+@pytest.mark.parametrize("m", [1.4, 2.0, 2.5])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"q": 1.0}, {"q": 1.5, "total": 60.0}, {"q": 1.0, "centres": "eq11"}],
+    ids=["fcm", "q1", "q1.5", "eq11"],
+)
+def test_agrees_with_the_literal_loop(kernel, m, options):
+    # in six columns no centre ends on a point, where the formulas divide zero by zero
+    X = make_blobs(60, 6, centers=3, cluster_std=2.0, random_state=5)[0] / 4 + 1.0
+    weight = np.random.default_rng(1).integers(1, 4, 60).astype(float)
+    K = X @ X.T if kernel == "linear" else gaussian(X, 4.0)
+    start = random_start(60, 3)
+    if "q" in options:
+        options = {"total": weight.sum(), **options}
+        words = {"total_weight": options["total"], "q": options["q"]}
+        words["centres"] = options.get("centres", "eq21")
+        model = OutlierFuzzyCMeans(3, m=m, **words)
+    else:
+        model = FuzzyCMeans(3, m=m)
+    model.set_params(kernel=kernel, bandwidth=4.0, init=start, tol=0.0, max_iter=20, lower_m=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", (ConvergenceWarning, CollapseWarning))
+        model.fit(X, sample_weight=weight)
+    u, w, history = literal(K, start, m=m, weight=weight, steps=20, **options)
+    assert model.memberships_ == pytest.approx(u, rel=1e-8, abs=1e-12)
+    assert model.history_["objective"] == pytest.approx(history, rel=1e-8)
+    if "q" in options:
+        assert model.outlier_weights_ == pytest.approx(w, rel=1e-8)
+
+
+@pytest.mark.parametrize("m", [1.5, 2.0, 3.0])
+def test_linear_kernel_is_scikit_fuzzys_cmeans(m):
+    skfuzzy = pytest.importorskip("skfuzzy")
+    X = make_blobs(300, 4, centers=4, cluster_std=2.0, random_state=0)[0]
+    start = random_start(300, 4)
+    theirs = skfuzzy.cmeans(X.T, 4, m, error=0, maxiter=60, init=start.T)
+    model = FuzzyCMeans(4, m=m, kernel="linear", init=start, tol=0.0, max_iter=60, lower_m=False)
+    with pytest.warns(ConvergenceWarning):
+        model.fit(X)
+    assert model.memberships_ == pytest.approx(theirs[1].T, abs=1e-6)
+    assert model.dual_coef_.T @ X == pytest.approx(theirs[0], abs=1e-6)
+
+
+# Laws
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_objective_never_rises(seed):
+    """Ten random problems a seed, 200 in all."""
+    generator = np.random.default_rng(seed)
+    for _ in range(10):
+        n, d, c = (
+            generator.integers(20, 60),
+            generator.integers(1, 5),
+            int(generator.integers(2, 5)),
+        )
+        X = generator.normal(size=(n, d)) + 4 * generator.integers(0, 3, (n, 1))
+        words = {
+            "n_clusters": c,
+            "m": generator.uniform(1.1, 3.0),
+            "kernel": generator.choice(["rbf", "linear", "laplacian"]),
+            "bandwidth": generator.uniform(0.5, 5.0),
+            "init": random_start(n, c, seed),
+            "max_iter": 60,
+        }
+        models = [FuzzyCMeans(**words), OutlierFuzzyCMeans(q=generator.uniform(0.1, 4), **words)]
+        weight = generator.integers(1, 4, n)
+        for model in models:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", (ConvergenceWarning, CollapseWarning))
+                objective = model.fit(X, sample_weight=weight).history_["objective"]
+            assert np.all(np.diff(objective) <= 1e-9 * objective[0])
+
+
+def test_eq_11_may_rise_and_eq_21_not():
+    X = IRIS[::2]
+    rises = {"eq11": [], "eq21": []}
+    for seed in range(5):
+        start = random_start(len(X), 3, seed)
+        for centres, found in rises.items():
+            model = OutlierFuzzyCMeans(3, bandwidth=2.4, centres=centres, init=start)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", (ConvergenceWarning, CollapseWarning))
+                found.append(np.diff(model.fit(X).history_["objective"]).max())
+    assert max(rises["eq11"]) > 1e-6
+    assert max(rises["eq21"]) <= 1e-9
+
+
+def test_fixed_point():
+    """At the end, u, w and the centres follow from each other."""
+    X = make_two_groups_outliers(random_state=1)[0]
+    model = OutlierFuzzyCMeans(2, bandwidth=2.0, m=1.7, q=2.0, tol=1e-12, max_iter=5000).fit(X)
+    u, w, K = model.memberships_, model.outlier_weights_, gaussian(X, 2.0)
+    a = u**1.7 / w[:, None] ** 2
+    assert model.dual_coef_ == pytest.approx(a / a.sum(axis=0), abs=1e-9)
+    again, weights, _ = literal(K, u, m=1.7, q=2.0, total=len(X), steps=200)
+    assert again == pytest.approx(u, abs=1e-6)
+    assert weights == pytest.approx(w, abs=1e-6)
+
+
+def test_small_m_is_kernel_k_means():
+    X, _ = make_blobs(200, 3, centers=4, cluster_std=1.5, random_state=2)
+    hard = KMeans(4, n_init=20, random_state=0).fit(X)
+    model = FuzzyCMeans(4, m=1.01, kernel="linear", n_init=20).fit(X)
+    assert adjusted_rand_score(hard.labels_, model.labels_) == 1
+    assert model.objective_ == pytest.approx(hard.inertia_, rel=1e-3)
+
+
+def test_small_q_is_fuzzy_c_means_with_a_reading():
+    X = make_two_groups_outliers(random_state=0)[0]
+    plain = FuzzyCMeans(2, **TIGHT).fit(X)
+    reading = OutlierFuzzyCMeans(2, q=1e-9, **TIGHT).fit(X)
+    assert reading.memberships_ == pytest.approx(plain.memberships_, abs=1e-6)
+    assert set(np.argsort(-reading.outlier_weights_)[:4]) == {120, 121, 122, 123}
+
+
+def test_larger_q_is_more_robust():
+    X = np.concatenate([np.random.default_rng(0).normal(size=(100, 2)), [[30.0, 0.0]]])
+    reach = [
+        np.abs(OutlierFuzzyCMeans(1, kernel="linear", q=q).fit(X).dual_coef_.T @ X).max()
+        for q in (0.01, 0.3, 1.0, 3.0)
+    ]
+    assert np.all(np.diff(reach) < 0)
+
+
+def test_one_cluster():
+    model = OutlierFuzzyCMeans(1).fit(IRIS)
+    assert np.all(model.memberships_ == 1)
+    assert model.collapse_ratio_ == np.inf
+    mean = FuzzyCMeans(1, kernel="linear").fit(IRIS)
+    assert mean.dual_coef_.T @ IRIS == pytest.approx(IRIS.mean(axis=0)[None])
+
+
+def test_rows_sum_to_one_everywhere():
+    model = FuzzyCMeans(3, m=1.05).fit(IRIS)
+    new = np.concatenate([IRIS, IRIS * 1e3, -IRIS])
+    assert model.predict_proba(new).sum(axis=1) == pytest.approx(np.ones(len(new)))
+    assert np.array_equal(model.predict_proba(new), model.memberships(new))
+
+
+def test_weights_of_new_points_rise_with_distance():
+    X = make_two_groups_outliers(random_state=0)[0]
+    for params in ({"kernel": "linear"}, {}):
+        model = OutlierFuzzyCMeans(2, **params).fit(X)
+        far = np.array([[0.0, 3.0], [0, 6], [0, 9], [0, 12]])
+        assert np.all(np.diff(model.outlier_weights(far)) > 0)
+
+
+# Hard cases
+
+
+def test_points_on_centres():
+    X = np.array([[0.0, 0], [1, 0], [5, 5]]).repeat([3, 1, 2], axis=0)
+    for model in (FuzzyCMeans(3), OutlierFuzzyCMeans(3)):
+        model.set_params(kernel="linear").fit(X)
+        assert len(set(model.labels_)) == 3
+        assert model.memberships_.max(axis=1) == pytest.approx(np.ones(6))
+        assert model.objective_ == pytest.approx(0, abs=1e-9)
+    assert model.outlier_weights_ == pytest.approx(np.ones(6))
+    assert np.isfinite(model.outlier_weights([[9.0, 9.0]])).all()
+
+
+def test_clusters_without_points_keep_a_centre():
+    # four centres, memberships all or nothing, two tight groups: shares underflow
+    generator = np.random.default_rng(0)
+    X = np.concatenate([generator.normal(size=(30, 2)), 1e4 + generator.normal(size=(30, 2))])
+    start = np.tile([1.0, 1e-300, 1e-300, 1e-300], (60, 1))
+    start[30:] = [1e-300, 1.0, 1e-300, 1e-300]
+    for cls in (FuzzyCMeans, OutlierFuzzyCMeans):
+        model = cls(4, m=1.001, kernel="linear", init=start)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CollapseWarning)
+            model.fit(X)
+        assert np.isfinite(model.memberships_).all()
+        assert model.dual_coef_.sum(axis=0) == pytest.approx(np.ones(4))
+
+
+def test_outlier_weights_have_a_floor_and_their_sum():
+    weight = np.array([1.0, 2.0, 1.0, 1.0])
+    w, unit, least = outlier_weights(np.array([0.0, 1.0, 4.0, 9.0]), 1.0, 10.0, weight)
+    assert weight @ w == pytest.approx(10, rel=1e-12)
+    assert w[0] == least == 2 / LARGEST_PART
+    assert w[1:] == pytest.approx(unit * np.array([1, 2, 3]), rel=1e-12)
+
+
+def test_a_large_q_stays_finite():
+    X = make_two_groups_outliers(random_state=0)[0]
+    for dtype in (np.float64, np.float32):
+        model = OutlierFuzzyCMeans(2, q=20.0, bandwidth=2.0).fit(X.astype(dtype))
+        assert np.isfinite(model.memberships_).all()
+        assert np.isfinite(model.objective_)
+        assert model.outlier_weights_.sum() == pytest.approx(len(X), rel=1e-4)
+
+
+def test_collapse_is_foreseen_and_m_lowered():
+    X = np.random.default_rng(0).normal(size=(100, 2))
+    with pytest.warns(CollapseWarning, match=r"m=2 would fall back .* m=1\.\d+ is used"):
+        model = FuzzyCMeans(3, bandwidth=0.3).fit(X)
+    assert 1 < model.m_ < 2
+    assert model.collapse_ratio_ > 1.2
+    assert np.abs(model.memberships_ - 1 / 3).max() > 0.1
+    assert model.m == 2.0
+    with pytest.warns(CollapseWarning) as told:
+        left = FuzzyCMeans(3, bandwidth=0.3, lower_m=False, tol=1e-9, max_iter=2000).fit(X)
+    assert "below one" in str(told[0].message)
+    assert "centres 0 and 1" in str(told[1].message)
+    assert left.m_ == 2
+    assert left.memberships_ == pytest.approx(np.full((100, 3), 1 / 3), abs=1e-3)
+
+
+def test_possibilistic_start_is_the_same_way_through():
+    X = np.random.default_rng(0).normal(size=(100, 2))
+    with pytest.warns(CollapseWarning) as told:
+        PossibilisticCMeans(3, bandwidth=0.2).fit(X)
+    assert "is used" in str(told[0].message)
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"m": 1.0}, "'m' parameter"),
+        ({"m": 0.5}, "'m' parameter"),
+        ({"q": 0.0}, "'q' parameter"),
+        ({"q": -1.0}, "'q' parameter"),
+        ({"total_weight": 0.0}, "'total_weight' parameter"),
+        ({"centres": "eq12"}, "'centres' parameter"),
+        ({"n_clusters": 0}, "'n_clusters' parameter"),
+        ({"n_clusters": 151}, "n_clusters=151 is more than the number of points"),
+        ({"init": np.ones((3, 2))}, r"init has shape \(3, 2\)"),
+        ({"init": -np.ones((150, 2))}, "not negative"),
+    ],
+)
+def test_bad_parameters(params, message):
+    with pytest.raises(ValueError, match=message):
+        OutlierFuzzyCMeans(**params).fit(IRIS)
+
+
+def test_more_clusters_than_different_points():
+    X = np.array([[0.0], [1.0], [2.0]]).repeat(5, axis=0)
+    for cls in (FuzzyCMeans, OutlierFuzzyCMeans):
+        with pytest.raises(
+            ValueError, match="different points, 3 of the 15 rows; use n_clusters=3"
+        ):
+            cls(4, bandwidth=1.0).fit(X)
+        with pytest.raises(ValueError, match="different points, 2"):
+            cls(3, bandwidth=1.0).fit(X, sample_weight=np.repeat([1, 1, 0], 5))
+        assert len(set(cls(3, bandwidth=1.0).fit(X).labels_)) == 3
+
+
+def test_other_kernels():
+    X = IRIS[::3] / 5
+    K = gaussian(X, 1.0)
+    given = OutlierFuzzyCMeans(3, kernel="precomputed", **TIGHT).fit(K)
+    direct = OutlierFuzzyCMeans(3, bandwidth=1.0, **TIGHT).fit(X)
+    assert given.outlier_weights_ == pytest.approx(direct.outlier_weights_, rel=1e-4)
+    assert given.outlier_weights(K[:5]) == pytest.approx(given.outlier_weights_[:5], rel=1e-9)
+    for kernel in ("poly", "laplacian", "sigmoid", "cosine"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", (CollapseWarning, ConvergenceWarning))
+            model = OutlierFuzzyCMeans(3, kernel=kernel).fit(X)
+        assert np.isfinite(model.outlier_weights_).all()
+        assert model.memberships_.sum(axis=1) == pytest.approx(np.ones(len(X)))

@@ -1,0 +1,390 @@
+"""WOC-SVM soft clustering: the contract, the paper's acceptance values, and laws."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.spatial.distance import cdist
+from sklearn.datasets import make_blobs
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.metrics import adjusted_rand_score
+
+from softkern import CollapseWarning, OneClassMixture
+from softkern.datasets import load
+from softkern.kernels import Gaussian
+from softkern.models._mixture_rule import principal_variance
+from softkern.models.one_class_mixture import cooling
+from softkern.operators import DenseOperator, TiledOperator
+from tests.models.contract import ModelContract
+
+# name: how columns are scaled, τ, ν, classes (the configurations that reproduce the paper)
+SETS = {
+    "iris": (None, 0.85, 0.97, 3),
+    "wbc": (None, 0.002, 0.99, 2),
+    "wine": ("std", 0.01, 0.98, 3),
+    "pima_tr": ("max", 0.1, 0.69, 2),
+    "biomed": ("std", 0.002, 0.95, 2),
+}
+
+
+class TestOneClassMixture(ModelContract):
+    n_clusters = 3
+
+    def make(self, **params):
+        return OneClassMixture(**{"n_clusters": self.n_clusters, "n_init": 1, **params})
+
+    def test_scikit_learn_checks(self):
+        self.n_clusters = 2  # columns of predict_proba that the check of sparse data expects
+        super().test_scikit_learn_checks()
+
+
+class TestOneClassMixtureOfMargins(TestOneClassMixture):
+    """The paper's own form; engines differ in the products alone, which are tested above."""
+
+    engines = ("dense",)
+
+    def make(self, **params):
+        return super().make(**{"formulation": "ocsvm", **params})
+
+
+def configured(name):
+    try:
+        found = load(name)
+    except FileNotFoundError as error:
+        pytest.skip(str(error))
+    scaling, tau, nu, n_clusters = SETS[name]
+    X = found.data.to_numpy(float)
+    if scaling == "std":
+        X = X / X.std(axis=0, ddof=1)
+    elif scaling == "max":
+        X = X / X.max(axis=0)
+    return X, found.target, {"bandwidth": 1 / np.sqrt(2 * tau), "nu": nu, "n_clusters": n_clusters}
+
+
+def start_weights(n, c):
+    i, k = np.arange(n)[:, None], np.arange(c)
+    return ((37 * i + 61 * k + 11 * i * k) % 101 + 1) / 102
+
+
+def accuracy(labels, y):
+    """In percent; the most frequent class of a group is its name."""
+    right = [np.unique(y[labels == k], return_counts=True)[1].max() for k in np.unique(labels)]
+    return 100 * sum(right) / len(y)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "soft", "annealed"),
+    [
+        ("iris", -1167.292457, 93.33, 92.67),
+        ("wbc", -7461.569505, 97.07, 97.07),
+        ("wine", -636.950919, 96.63, 96.07),
+        ("pima_tr", -95.705136, 76.0, 70.0),
+        ("biomed", -124.229393, 85.05, 84.02),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::softkern.CollapseWarning")  # σ = 1 is soft for the last two
+def test_acceptance(name, value, soft, annealed):
+    X, y, params = configured(name)
+    params |= {"formulation": "ocsvm", "init": start_weights(len(X), params["n_clusters"])}
+    params |= {"stopping": "objective", "tol": 1e-9, "max_iter": 500}
+    model = OneClassMixture(scale=1.0, **params).fit(X)
+    assert model.converged_
+    assert model.objective_ == pytest.approx(value, rel=1e-8)
+    assert accuracy(model.labels_, y) == pytest.approx(soft, abs=0.005)
+    cooled = OneClassMixture(annealing=(5, 0.1, 0.95), **params | {"tol": 1e-6}).fit(X)
+    assert accuracy(cooled.labels_, y) == pytest.approx(annealed, abs=0.005)
+    assert cooled.scale_ == pytest.approx(5 * 0.95**76)
+
+
+def literal_dual(K, w, nu, linear):
+    """min ½ αᵀKα + linearᵀα by pairs that break the conditions most; α, and the margin's value."""
+    alpha = nu * w
+    gradient = K @ alpha + linear
+    for _ in range(200_000):
+        up = np.where(alpha < w * (1 - 1e-15), gradient, np.inf)
+        down = np.where(alpha > 0, gradient, -np.inf)
+        i, j = np.argmin(up), np.argmax(down)
+        if down[j] - up[i] < 1e-13:
+            break
+        step = (down[j] - up[i]) / (K[i, i] + K[j, j] - 2 * K[i, j])
+        step = min(step, w[i] - alpha[i], alpha[j])
+        alpha[i] += step
+        alpha[j] -= step
+        gradient += step * (K[:, i] - K[:, j])
+    return alpha, K @ alpha, (up.min() + down.max()) / 2
+
+
+def literal(K, start, nu, scale, formulation, steps):
+    """The paper's loop, formula by formula: z, γ, f_LL."""
+    n, c = start.shape
+    z, gamma = start, np.full(c, 1 / c)
+    for _ in range(steps):
+        similarity = np.empty((n, c))
+        for k in range(c):
+            total = nu * z[:, k].sum()
+            linear = -total / 2 * np.diag(K) if formulation == "svdd" else np.zeros(n)
+            alpha, field, margin = literal_dual(K, z[:, k], nu, linear)
+            if formulation == "svdd":
+                a = alpha / total
+                distances = np.diag(K) - 2 * field / total + a @ K @ a
+                similarity[:, k] = np.exp(-distances / scale)
+            else:
+                similarity[:, k] = np.exp((field - margin) / scale)
+        z = gamma * similarity / (gamma * similarity).sum(axis=1, keepdims=True)
+        value = np.log((gamma * similarity).sum(axis=1)).sum()
+        gamma = z.mean(axis=0)
+    return z, value
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+@pytest.mark.parametrize(("formulation", "scale"), [("svdd", 0.15), ("ocsvm", 0.4)])
+def test_agrees_with_the_literal_loop(kernel, formulation, scale):
+    X = np.random.default_rng(0).normal(size=(24, 2)) + 3 * (np.arange(24) % 2)[:, None]
+    K = np.exp(-cdist(X, X, "sqeuclidean") / (2 * 1.5**2)) if kernel == "rbf" else X @ X.T
+    scale *= 1.0 if kernel == "rbf" else 20.0
+    start = start_weights(24, 2)
+    with pytest.warns(ConvergenceWarning):
+        model = OneClassMixture(
+            formulation=formulation,
+            nu=0.6,
+            scale=scale,
+            init=start,
+            kernel=kernel,
+            bandwidth=1.5,
+            tol=1e-12,
+            max_iter=4,
+        ).fit(X)
+    z, value = literal(K, start, 0.6, scale, formulation, 4)
+    assert model.memberships_ == pytest.approx(z, abs=1e-8)
+    assert model.objective_ == pytest.approx(value, rel=1e-8)
+
+
+def test_one_depth_in_two_forms():
+    # R² − D² = 2 (G − ρ) for kernels with a constant diagonal
+    X = make_blobs(80, 2, centers=2, random_state=0)[0]
+    spheres = OneClassMixture(nu=0.5, tol=1e-9, random_state=1).fit(X)
+    depth = spheres.decision_function(X)
+    spheres.formulation = "ocsvm"
+    assert depth == pytest.approx(2 * spheres.decision_function(X), abs=1e-8)
+    # what lies outside and what is on the margin are the share ν of each cluster's weight
+    outside = (spheres.memberships_ * (depth < -1e-6)).sum(axis=0)
+    assert np.all(outside <= 0.5 * spheres.memberships_.sum(axis=0) + 1e-6)
+
+
+def test_at_nu_one_it_is_expectation_maximisation():
+    # of Gaussians of one variance σ/2 in input space, with the linear kernel; f_LL then rises
+    X = make_blobs(120, 3, centers=3, random_state=4)[0]
+    params = {"nu": 1.0, "kernel": "linear", "scale": 3.0, "tol": 1e-10, "max_iter": 2000}
+    model = OneClassMixture(3, init=start_weights(120, 3), **params).fit(X)
+    z = start_weights(120, 3)
+    gamma = np.full(3, 1 / 3)
+    for _ in range(3000):
+        centres = (z / z.sum(axis=0)).T @ X
+        joint = gamma * np.exp(-cdist(X, centres, "sqeuclidean") / 3.0)
+        z = joint / joint.sum(axis=1, keepdims=True)
+        gamma = z.mean(axis=0)
+    assert model.memberships_ == pytest.approx(z, abs=1e-6)
+    assert model.dual_coef_.T @ X == pytest.approx(centres, abs=1e-6)
+    assert np.all(np.diff(model.history_["objective"]) >= -1e-9)
+
+
+@pytest.mark.parametrize(("formulation", "margin"), [("svdd", 0.03), ("ocsvm", 0.5)])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # it is slow there
+def test_critical_scale_is_where_clusters_melt(formulation, margin):
+    X = make_blobs(60, 2, centers=2, cluster_std=2.0, random_state=2)[0]
+    params = {"formulation": formulation, "nu": 1.0, "init": start_weights(60, 2)}
+    params |= {"tol": 1e-6, "max_iter": 1000, "bandwidth": 3.0}
+    critical = OneClassMixture(**params).fit(X).critical_scale_
+    with pytest.warns(CollapseWarning, match="same memberships .*lower the scale"):
+        OneClassMixture(scale=(1 + margin) * critical, **params).fit(X)
+    below = OneClassMixture(scale=(1 - margin) * critical, **params).fit(X)
+    assert np.ptp(below.memberships_[:, 0]) > 0.05
+
+
+def test_principal_variance():
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    weight = np.random.default_rng(1).integers(0, 3, 40).astype(float)
+    kernel = Gaussian(1.2)
+    K = np.exp(-cdist(X, X, "sqeuclidean") / (2 * 1.2**2))
+    K = np.repeat(np.repeat(K, weight.astype(int), axis=0), weight.astype(int), axis=1)
+    centred = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
+    values = np.linalg.eigvalsh(centred)[::-1] / len(K)
+    for operator in (DenseOperator(kernel, X), TiledOperator(kernel, X)):
+        assert principal_variance(operator, weight) == pytest.approx(values[0], rel=1e-9)
+    assert principal_variance(DenseOperator(kernel, X[:2]), np.ones(2)) > 0
+    assert principal_variance(DenseOperator(kernel, X[:1]), np.ones(1)) == 0
+
+
+def test_scale_makes_memberships_soft_or_hard():
+    X, y = make_blobs(120, centers=[[0, 0], [6, 0], [0, 6]], random_state=0)
+    hard = OneClassMixture(3, scale=1e-4).fit(X)
+    assert adjusted_rand_score(y, hard.labels_) == 1
+    assert np.abs(hard.memberships_ - np.round(hard.memberships_)).max() < 1e-6
+    soft = OneClassMixture(3).fit(X)
+    assert adjusted_rand_score(y, soft.labels_) == 1
+    assert soft.scale_ == pytest.approx(0.1 * soft.critical_scale_)
+    far = np.array([[1e3, 0.0], [1e6, 1e6]])
+    assert soft.predict_proba(far).sum(axis=1) == pytest.approx(1)
+    assert np.all(np.diff(soft.outlier_scores([[0.0, 0.0], *far])) > 0)
+    assert soft.overlap_scores([[3.0, 0.0]]) > 0.1 > soft.overlap_scores([[0.0, 0.0]])
+
+
+@pytest.mark.parametrize("init", ["random_points", "random_weights", "gmm"])
+def test_starts_follow_the_weighted_data(init):
+    X, y = make_blobs(60, 2, centers=[[0, 0], [5, 1]], random_state=3)
+    params = {"init": init, "n_init": 2, "tol": 1e-7}
+    model = OneClassMixture(**params).fit(X)
+    assert adjusted_rand_score(y, model.labels_) > 0.9
+    order = np.random.default_rng(0).permutation(60)
+    shuffled = OneClassMixture(**params).fit(X[order])
+    assert shuffled.memberships(X) == pytest.approx(model.memberships_, abs=1e-6)
+    counts = np.random.default_rng(1).integers(0, 4, 60)
+    weighted = OneClassMixture(**params).fit(X, sample_weight=counts)
+    repeated = OneClassMixture(**params).fit(np.repeat(X, counts, axis=0))
+    assert weighted.memberships(X) == pytest.approx(repeated.memberships(X), abs=1e-6)
+
+
+def test_starts_differ_by_seed():
+    X = np.random.default_rng(0).normal(size=(50, 2))
+    for init in ("random_points", "random_weights"):
+        firsts = [
+            OneClassMixture(init=init, n_init=1, random_state=seed).fit(X).history_["objective"][0]
+            for seed in (0, 1)
+        ]
+        assert firsts[0] != firsts[1]
+
+
+def test_a_cycle_is_found_and_said():
+    X, _, params = configured("pima_tr")
+    with pytest.warns(ConvergenceWarning, match="came back to where it was"):
+        model = OneClassMixture(formulation="ocsvm", n_init=1, **params).fit(X)
+    assert model.converged_ is False
+    assert model.n_iter_ < 40
+    values = model.history_["objective"]
+    assert model.objective_ == max(values[-5:]) > min(values[-5:]) + 100
+    assert model.memberships(X) == pytest.approx(model.memberships_, abs=1e-9)
+    assert np.array_equal(model.predict(X), model.labels_)
+
+
+def test_annealing_forgets_the_start():
+    X, y, params = configured("iris")
+    params |= {"formulation": "ocsvm", "init": "random_weights", "n_init": 1}
+    reached = {
+        annealing: [
+            accuracy(
+                OneClassMixture(scale=1.0, annealing=annealing, random_state=s, **params)
+                .fit(X)
+                .labels_,
+                y,
+            )
+            for s in range(6)
+        ]
+        for annealing in (None, (5, 0.5, 0.8))
+    }
+    assert np.ptp(reached[5, 0.5, 0.8]) < 1 < np.ptp(reached[None])
+
+
+def test_history_of_annealing():
+    X, y = make_blobs(120, centers=[[0, 0], [6, 0], [0, 6]], random_state=0)
+    model = OneClassMixture(3, annealing=(0.2, 0.02, 0.7)).fit(X)
+    assert adjusted_rand_score(y, model.labels_) == 1
+    scales = model.history_["scale"]
+    assert len(scales) == model.n_iter_
+    assert scales[0] == 0.2
+    assert scales[-1] == model.scale_ > 0.02 > 0.7 * model.scale_
+    assert np.all(np.diff(scales) <= 0)
+
+
+def test_clusters_that_do_not_come_apart_are_said():
+    X = make_blobs(300, 2, centers=3, cluster_std=0.8, random_state=3)[0]
+    critical = OneClassMixture(3).fit(X).critical_scale_
+    schedule = (1.2 * critical, 0.1 * critical, 0.8)
+    params = {"annealing": schedule, "init": "random_weights", "n_init": 1}
+    with pytest.warns(CollapseWarning, match="coincide; use fewer clusters"):
+        model = OneClassMixture(3, **params).fit(X)
+    assert np.unique(model.labels_).size == 2
+
+
+def test_cooling():
+    assert len(cooling((5, 0.1, 0.95))) == 77
+    assert cooling((5, 0.1, 0.95))[-1] > 0.1
+    assert cooling((1.0, 0.25, 0.5)) == [1.0, 0.5]
+
+
+def test_dead_cluster_is_said():
+    X, y = make_blobs(80, centers=[[0, 0], [9, 0]], random_state=0)
+    start = np.stack([y == 0, y == 1, np.full(80, 0.5)], axis=1).astype(float)
+    with pytest.warns(CollapseWarning, match="cluster 2 has lost all its points"):
+        model = OneClassMixture(3, nu=1.0, scale=1e-3, init=start, bandwidth=3.0).fit(X)
+    assert model.cluster_weights_ == pytest.approx([0.5, 0.5, 0])
+    assert adjusted_rand_score(y, model.labels_) == 1
+    assert np.isfinite(model.memberships(X * 100)).all()
+    assert np.isfinite(model.outlier_scores()).all()
+
+
+def test_precomputed_and_sparse():
+    X = np.abs(make_blobs(60, 3, centers=2, random_state=0)[0])
+    K = np.exp(-cdist(X, X, "sqeuclidean") / (2 * 2.0**2))
+    params = {"init": start_weights(60, 2), "scale": 0.2, "tol": 1e-9}
+    direct = OneClassMixture(bandwidth=2.0, **params).fit(X)
+    given = OneClassMixture(kernel="precomputed", **params).fit(K)
+    assert given.memberships_ == pytest.approx(direct.memberships_, abs=1e-8)
+    assert given.memberships(K[:5]) == pytest.approx(direct.memberships_[:5], abs=1e-8)
+    sparse = OneClassMixture(bandwidth=2.0, **params).fit(sp.csr_matrix(X))
+    assert sparse.memberships_ == pytest.approx(direct.memberships_, abs=1e-8)
+    assert OneClassMixture(kernel="precomputed").fit(K).memberships_.shape == (60, 2)
+    with pytest.raises(ValueError, match="needs the points themselves"):
+        OneClassMixture(kernel="precomputed", init="gmm").fit(K)
+    with pytest.raises(ValueError, match="needs dense data"):
+        OneClassMixture(init="gmm").fit(sp.csr_matrix(X))
+
+
+@pytest.mark.parametrize("formulation", ["svdd", "ocsvm"])
+@pytest.mark.filterwarnings("ignore::softkern.CollapseWarning")
+def test_degenerate_data(formulation):
+    same = OneClassMixture(formulation=formulation, bandwidth=1.0).fit(np.full((9, 2), 3.0))
+    assert same.memberships_.sum(axis=1) == pytest.approx(1)
+    one = OneClassMixture(1, formulation=formulation, bandwidth=1.0).fit([[1.0, 2.0]])
+    assert one.memberships_ == pytest.approx(1)
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    alone = OneClassMixture(1, formulation=formulation, nu=1.0).fit(X)
+    assert alone.memberships_ == pytest.approx(1)
+    assert alone.overlap_scores() == pytest.approx(0)
+    X[0] = 1e8
+    assert np.isfinite(
+        OneClassMixture(formulation=formulation, bandwidth=1.0).fit(X).memberships_
+    ).all()
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"nu": 0.0}, "nu"),
+        ({"nu": 1.01}, "nu"),
+        ({"n_clusters": 51}, "n_clusters=51 is more than the number of points"),
+        ({"scale": 0.0}, "scale"),
+        ({"formulation": "svc"}, "formulation"),
+        ({"init": "kmeans"}, "init"),
+        ({"init": np.ones((3, 2))}, "init has shape"),
+        ({"init": -np.ones((50, 2))}, "not negative"),
+        ({"annealing": (0.1, 5, 0.95)}, "start=0.1 must be above stop=5"),
+        ({"annealing": (5, 5, 0.95)}, "has no step"),
+        ({"annealing": (5, 0.1, 1.05)}, "does not cool: factor=1.05"),
+        ({"annealing": (5, 0.1, 1.0)}, "does not cool"),
+        ({"annealing": (5, 0.1)}, "three numbers"),
+        ({"kernel": "sigmoid"}, "not positive semidefinite"),
+        ({"kernel": "precomputed"}, "not positive semidefinite"),
+    ],
+)
+def test_bad_parameters_of_its_own(params, message):
+    X = np.random.default_rng(0).normal(size=(50, 2))
+    if params.get("kernel") == "precomputed":
+        X = -cdist(X, X)
+    with pytest.raises(ValueError, match=message):
+        OneClassMixture(**params).fit(X)
+
+
+def test_before_fit():
+    with pytest.raises(NotFittedError):
+        OneClassMixture().predict_proba([[0.0, 0.0]])
+    with pytest.raises(NotFittedError):
+        OneClassMixture().decision_function([[0.0, 0.0]])

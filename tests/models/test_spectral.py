@@ -1,0 +1,372 @@
+"""KSC and SKSC: the contract, the acceptance values, a literal reference, and laws."""
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.spatial.distance import cdist
+from sklearn.base import clone
+from sklearn.datasets import load_iris, make_blobs, make_circles
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.metrics import adjusted_rand_score
+
+from softkern import (
+    CollapseWarning,
+    KernelSpectralClustering,
+    SoftKernelSpectralClustering,
+    datasets,
+)
+from softkern.spectral_scores import membership_strength
+from tests.models.contract import ModelContract
+
+IRIS = load_iris().data
+BOTH = [KernelSpectralClustering, SoftKernelSpectralClustering]
+
+
+def real(name):
+    try:
+        return datasets.load(name).data.to_numpy(float)
+    except FileNotFoundError:
+        pytest.skip(f"needs {name}; set SOFTKERN_DATA to the folder that holds it")
+
+
+class TestKernelSpectralClustering(ModelContract):
+    def make(self, **params):
+        return KernelSpectralClustering(**{"n_clusters": 3, **params})
+
+
+class TestSoftKernelSpectralClustering(ModelContract):
+    n_clusters = 3
+
+    def make(self, **params):
+        return SoftKernelSpectralClustering(**{"n_clusters": self.n_clusters, **params})
+
+    def test_scikit_learn_checks(self):
+        self.n_clusters = 2  # columns of predict_proba that the check of sparse data expects
+        super().test_scikit_learn_checks()
+
+
+def literal(X, sigma, k, assign):
+    """KSC and SKSC as printed: memberships, labels of the argmax, projections, bias, degrees."""
+    n = len(X)
+    K = np.exp(-cdist(X, X, "sqeuclidean") / (2 * sigma**2))
+    d = K.sum(axis=1)
+    M = np.eye(n) - np.outer(np.ones(n), 1 / d) / (1 / d).sum()
+    values, vectors = np.linalg.eig(np.diag(1 / d) @ M @ K)
+    alpha = vectors[:, np.argsort(-values.real)[: k - 1]].real
+    alpha /= np.linalg.norm(alpha, axis=0)
+    b = -(K @ alpha / d[:, None]).sum(axis=0) / (1 / d).sum()
+    e = K @ alpha + b
+    c = assign(e)
+    s = np.array([e[c == p].mean(axis=0) for p in range(k)])
+    m = np.empty((n, k))
+    for i in range(n):
+        distance = [1 - e[i] @ s[p] / np.linalg.norm(e[i]) / np.linalg.norm(s[p]) for p in range(k)]
+        products = [np.prod([distance[j] for j in range(k) if j != p]) for p in range(k)]
+        m[i] = np.array(products) / sum(products)
+    return m, e, b, K
+
+
+def sign_words(k):
+    def assign(e):
+        signs = [tuple(row) for row in np.where(e > 0, 1, -1)]
+        words = sorted(set(signs), key=signs.count, reverse=True)[:k]
+        return np.array(
+            [int(np.argmin([np.not_equal(w, row).sum() for w in words])) for row in signs]
+        )
+
+    return assign
+
+
+def same_partition(one, two):
+    return adjusted_rand_score(one, two) == 1
+
+
+# Acceptance
+
+
+def test_acceptance_iris():
+    model = SoftKernelSpectralClustering(3, bandwidth=1.0, assignment="codebook").fit(IRIS)
+    assert model.eigenvalues_ == pytest.approx([0.97757107, 0.55498439], abs=5e-9)
+    assert membership_strength(model.memberships_) == pytest.approx(0.922425, abs=5e-7)
+
+
+@pytest.mark.parametrize("sigma", [0.6, 1.0])
+def test_agrees_with_the_literal_papers(sigma):
+    X = np.unique(IRIS, axis=0)
+    m, e, b, K = literal(X, sigma, 3, sign_words(3))
+    model = SoftKernelSpectralClustering(3, bandwidth=sigma, assignment="codebook").fit(X)
+    assert np.sort(model.memberships_, axis=1) == pytest.approx(np.sort(m, axis=1), abs=1e-8)
+    assert same_partition(model.labels_, m.argmax(axis=1))
+    assert np.abs(model.projections_) == pytest.approx(np.abs(e), abs=1e-8)
+    assert np.abs(model.bias_) == pytest.approx(np.abs(b), abs=1e-9)
+    others = (K.sum(axis=1) - 1) / len(X)
+    assert model.mean_similarity_ == pytest.approx(others, rel=1e-9)
+    assert model.outlier_scores() == pytest.approx(-np.log(others), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("name", "k", "overlap", "outliers", "sigmas"),
+    [
+        ("shapes/r15", 15, 11, 5, np.linspace(0.42, 0.46, 5)),
+        ("shapes/aggregation", 5, 32, 0, np.linspace(4.6, 5.0, 5)),
+    ],
+)
+def test_counts_of_table_one_are_within_reach(name, k, overlap, outliers, sigmas):
+    # found by scanning the bandwidth, which the paper does not give
+    X = real(name)
+    counts = []
+    for sigma in sigmas:
+        model = SoftKernelSpectralClustering(k, bandwidth=sigma).fit(X)
+        is_outlier, is_overlap = model.detect()
+        counts.append((int(is_overlap.sum()), int(is_outlier.sum())))
+    gaps = [abs(a - overlap) + abs(b - outliers) for a, b in counts]
+    assert min(gaps) <= 5, counts
+
+
+# Laws
+
+
+@pytest.mark.parametrize("name", ["shapes/r15"])
+def test_permutations_and_seeds_do_not_change_directions(name):
+    X = real(name)
+    first = SoftKernelSpectralClustering(15, bandwidth=0.5).fit(X)
+    for seed in range(4):
+        order = np.random.default_rng(seed).permutation(len(X))
+        model = SoftKernelSpectralClustering(15, bandwidth=0.5, random_state=seed).fit(X[order])
+        assert same_partition(model.labels_, first.labels_[order])
+        assert np.array_equal(model.memberships_, first.memberships_[order])
+
+
+def test_rings_are_told_apart_and_new_points_too():
+    X, y = make_circles(500, factor=0.3, noise=0.04, random_state=0)
+    for Model in BOTH:
+        model = Model(2, bandwidth=0.1).fit(X)
+        assert same_partition(model.labels_, y)
+        again, truth = make_circles(200, factor=0.3, noise=0.04, random_state=1)
+        assert same_partition(model.predict(again), truth)
+
+
+def test_rows_sum_to_one_and_hard_is_one_hot():
+    soft = SoftKernelSpectralClustering(3).fit(IRIS)
+    assert soft.memberships_.sum(axis=1) == pytest.approx(np.ones(150))
+    assert np.array_equal(soft.predict_proba(IRIS[:5]), soft.memberships(IRIS[:5]))
+    hard = KernelSpectralClustering(3).fit(IRIS)
+    assert set(np.unique(hard.memberships_)) == {0.0, 1.0}
+    assert np.array_equal(hard.memberships_.argmax(axis=1), hard.labels_)
+
+
+def test_clusters_are_named_by_size():
+    X = make_blobs([20, 80, 50], centers=[[0, 0], [9, 0], [0, 9]], random_state=0)[0]
+    model = SoftKernelSpectralClustering(3).fit(X)
+    assert np.bincount(model.labels_).tolist() == [80, 50, 20]
+
+
+@pytest.mark.parametrize("subset", ["renyi", "random"])
+def test_a_subset_finds_what_all_rows_find(subset):
+    X, y = make_blobs(3000, centers=[[0, 0], [8, 0], [0, 8], [8, 8]], random_state=0)
+    options = {"n_clusters": 4, "bandwidth": 1.2}
+    model = SoftKernelSpectralClustering(n_train=200, subset=subset, **options).fit(X)
+    assert model.support_.size == 200
+    assert model.dual_coef_.shape == (200, 3)
+    assert adjusted_rand_score(y, model.labels_) == 1
+    whole = SoftKernelSpectralClustering(**options).fit(X)
+    names = [np.bincount(whole.labels_[model.labels_ == p]).argmax() for p in range(4)]
+    assert np.abs(model.memberships_ - whole.memberships_[:, names]).mean() < 0.01
+    # degrees are those of the data, not of the subset
+    ratio = np.median(model.mean_similarity_ / whole.mean_similarity_)
+    assert ratio == pytest.approx(1, abs=0.1)
+    order = np.random.default_rng(0).permutation(3000)
+    again = SoftKernelSpectralClustering(n_train=200, subset=subset, **options).fit(X[order])
+    assert np.array_equal(np.sort(order[again.support_]), np.sort(model.support_))
+    assert again.memberships_ == pytest.approx(model.memberships_[order], abs=1e-9)
+
+
+def test_weights_are_repeated_rows_in_a_subset_too():
+    X = make_blobs(600, centers=[[0, 0], [8, 0], [0, 8]], random_state=0)[0]
+    counts = np.random.default_rng(0).integers(0, 4, 600)
+    for subset in ("renyi", "random"):
+        model = SoftKernelSpectralClustering(3, n_train=100, subset=subset)
+        weighted = clone(model).fit(X, sample_weight=counts)
+        repeated = clone(model).fit(np.repeat(X, counts, axis=0))
+        assert weighted.memberships(X) == pytest.approx(repeated.memberships(X), abs=1e-8)
+
+
+def test_renyi_covers_more_than_chance():
+    from softkern.kernels import Gaussian
+    from softkern.models._subset import renyi_rows, training_rows
+
+    X = np.random.default_rng(0).standard_t(3, size=(1500, 2))
+    kernel = Gaussian(0.5)
+    rows, mass = training_rows(kernel, X, np.ones(1500), 100, "renyi", 0)
+    chance, weights = training_rows(kernel, X, np.ones(1500), 100, "random", 0)
+    entropy = [-np.log(kernel.block(X[r], X[r]).mean()) for r in (rows, chance)]
+    assert entropy[0] > entropy[1] + 0.5
+    assert mass.sum() == pytest.approx(1500, rel=0.2)
+    assert weights.sum() == pytest.approx(1500, rel=0.2)
+    # sums kept by swaps agree with a literal count: no single swap with what is offered last gains
+    pool = np.arange(300)
+    place = renyi_rows(kernel, X, pool, 40)
+    assert len(set(place.tolist())) == 40
+
+
+def test_n_train_auto():
+    X = make_blobs(4500, centers=[[0, 0], [9, 9]], random_state=0)[0]
+    model = SoftKernelSpectralClustering(2, n_train="auto", subset="random", bandwidth=1.0).fit(X)
+    assert model.support_.size == 2000
+    assert SoftKernelSpectralClustering(2, n_train="auto").fit(X[:300]).support_.size == 300
+
+
+def test_ranks_follow_distance_however_far():
+    X = make_blobs(300, centers=[[0, 0], [8, 0], [0, 8]], random_state=0)[0]
+    far = np.array([[20.0, 0], [60, 0], [1e3, 0], [1e6, 0]])
+    for Model in BOTH:
+        model = Model(3, bandwidth=1.0).fit(X)
+        assert np.all(np.diff(model.outlier_scores(far)) > 0)
+        assert model.detect(far)[0].all()
+        assert not model.detect(far)[1].any()
+    X[:4] = far
+    with pytest.warns(CollapseWarning, match="unconnected parts"):  # each far point is one
+        model = SoftKernelSpectralClustering(3, bandwidth=1.0).fit(X)
+    assert np.array_equal(np.argsort(-model.outlier_scores())[:4], [3, 2, 1, 0])
+    # as printed eq. 5 says the opposite of isolation among the outliers; corrected it agrees
+    edge = np.array([[4.0 + t, 4.0 + t] for t in np.linspace(0.5, 4, 12)])
+    isolation = model.outlier_scores(edge)
+    printed = model.outlier_scores(edge, score="paper")
+    assert np.corrcoef(np.argsort(np.argsort(printed)), np.argsort(np.argsort(isolation)))[0, 1] < 0
+    assert model.outlier_scores(edge, score="corrected") == pytest.approx(2 - printed)
+
+
+def test_self_similarity_does_not_hide_outliers_of_small_sets():
+    X = make_blobs(60, centers=[[0, 0], [6, 0]], random_state=0)[0]
+    X[0] = [100.0, 100.0]  # with itself its mean similarity would be 1/60 > 0.01
+    model = SoftKernelSpectralClustering(2, bandwidth=1.0).fit(X)
+    assert model.detect()[0][0]
+
+
+def test_overlap_scores():
+    X = make_blobs(300, centers=[[0, 0], [5, 0], [0, 5]], random_state=0)[0]
+    model = SoftKernelSpectralClustering(3, bandwidth=1.2).fit(X)
+    new = [[0.0, 0.0], [2.5, 0.0], [5.0, 0.0]]
+    scores = model.overlap_scores(new)
+    assert scores[1] > 0.5 > 0.2 > max(scores[0], scores[2])
+    second, first = np.sort(model.memberships_, axis=1)[:, -2:].T
+    assert model.overlap_scores() == pytest.approx(second / first, rel=1e-9)
+    assert model.overlap_scores(new, score="paper").shape == (3,)
+    assert KernelSpectralClustering(3, bandwidth=1.2).fit(X).overlap_scores(new) == pytest.approx(
+        scores
+    )
+    for method, score in ((model.overlap_scores, "eq4"), (model.outlier_scores, "eq5")):
+        with pytest.raises(ValueError, match=f"score='{score}' is unknown"):
+            method(score=score)
+
+
+def test_auto_finds_groups(monkeypatch):
+    monkeypatch.setattr("softkern.models._spectral.MAX_CLUSTERS", 6)
+    X = make_blobs(400, centers=[[0, 0], [9, 0], [0, 9], [9, 9]], random_state=0)[0]
+    model = SoftKernelSpectralClustering("auto").fit(X)
+    assert model.n_clusters_ == 4
+    assert model.n_clusters == "auto"
+    assert {"n_clusters", "bandwidth", "strength"} <= set(model.search_.table.columns)
+    assert model.search_.maxima.n_clusters[0] == 4
+    hard = KernelSpectralClustering("auto", bandwidth=1.5).fit(X)
+    assert hard.n_clusters_ == 4
+    assert hard.bandwidth_ == 1.5
+
+
+# Other kernels and tables
+
+
+def test_precomputed_kernel():
+    X = make_blobs(90, centers=[[0, 0], [6, 0], [0, 6]], random_state=0)[0]
+    K = np.exp(-cdist(X, X, "sqeuclidean") / 2)
+    direct = SoftKernelSpectralClustering(3, bandwidth=1.0).fit(X)
+    given = SoftKernelSpectralClustering(3, kernel="precomputed").fit(K)
+    assert given.memberships_ == pytest.approx(direct.memberships_, abs=1e-8)
+    assert given.memberships(K[:7]) == pytest.approx(direct.memberships_[:7], abs=1e-8)
+    assert given.outlier_scores() == pytest.approx(direct.outlier_scores(), rel=1e-6)
+    part = SoftKernelSpectralClustering(3, kernel="precomputed", n_train=40).fit(K)
+    assert same_partition(part.labels_, direct.labels_)
+    found = SoftKernelSpectralClustering("auto", kernel="precomputed").fit(K)
+    assert found.n_clusters_ == 3
+
+
+def test_sparse_documents_with_the_cosine():
+    rng = np.random.default_rng(0)
+    words = np.zeros((90, 60))
+    for p in range(3):
+        words[30 * p : 30 * p + 30, 20 * p : 20 * p + 20] = rng.poisson(1.0, size=(30, 20))
+    words += rng.poisson(0.05, size=words.shape)
+    words[5] = 0.0  # an empty document
+    table = sp.csr_matrix(words)
+    model = SoftKernelSpectralClustering(3, kernel="cosine").fit(table)
+    kept = np.arange(90) != 5
+    assert adjusted_rand_score(np.repeat([0, 1, 2], 30)[kept], model.labels_[kept]) > 0.9
+    assert model.detect()[0][5]
+    assert model.outlier_scores().argmax() == 5
+    assert np.isfinite(model.outlier_scores()).all()
+    dense = SoftKernelSpectralClustering(3, kernel="cosine").fit(words)
+    assert dense.memberships_ == pytest.approx(model.memberships_, abs=1e-8)
+    assert SoftKernelSpectralClustering("auto", kernel="cosine").fit(table).n_clusters_ == 3
+
+
+# Bad input
+
+
+@pytest.mark.parametrize("Model", BOTH)
+def test_bad_input(Model):
+    X = make_blobs(40, random_state=0)[0]
+    cases = [
+        ({"n_clusters": 0}, X, "n_clusters"),
+        ({"n_clusters": 50}, X, "n_clusters=50 is more than the number of points"),
+        ({"n_train": 41}, X, "n_train=41 is more than the number of points.*n_train=None"),
+        ({"n_clusters": 5, "n_train": 4, "bandwidth": 1.0}, X, "more than n_train=4"),
+        ({"bandwidth": 1.0}, np.ones((9, 2)), "2 clusters need at least 2 different points"),
+        ({}, np.ones((9, 2)), "at least two different points"),
+        ({"n_clusters": 8, "bandwidth": 1e7}, X, "smaller bandwidth"),
+        ({"kernel": "linear"}, X, "similarities that are not negative"),
+        ({"assignment": "hamming"}, X, "assignment"),
+        ({"subset": "first"}, X, "subset"),
+        ({"kernel": "precomputed"}, X, "must be square"),
+        ({"n_clusters": 5}, np.repeat(X[:3], 4, axis=0), "5 different points, and there are 3"),
+    ]
+    for params, data, message in cases:
+        with pytest.raises(ValueError, match=message):
+            Model(**params).fit(data)
+    with pytest.raises(NotFittedError):
+        Model().outlier_scores()
+
+
+def test_tiny_bandwidth_is_said():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    with pytest.warns(CollapseWarning, match="unconnected parts.*larger bandwidth"):
+        SoftKernelSpectralClustering(3, bandwidth=1e-6).fit(X)
+
+
+def test_repeated_points_and_disconnected_ones():
+    X = np.repeat([[0.0, 0], [0.1, 0], [5, 5], [5, 5.1], [50, 50]], 4, axis=0)
+    model = SoftKernelSpectralClustering(3, bandwidth=1.0).fit(X)
+    assert same_partition(model.labels_, np.repeat([0, 0, 1, 1, 2], 4))
+    assert np.isfinite(model.memberships_).all()
+    assert not model.detect()[0].any()  # four equal points vouch for each other
+
+
+def test_one_cluster_is_everything():
+    model = SoftKernelSpectralClustering(1).fit(IRIS)
+    assert np.array_equal(model.memberships_, np.ones((150, 1)))
+    assert model.projections_.shape == (150, 0)
+    assert np.array_equal(model.overlap_scores(), np.zeros(150))
+
+
+def test_no_convergence_is_said():
+    X = np.random.default_rng(0).normal(size=(900, 2))
+    with pytest.warns(ConvergenceWarning, match="max_iter=1 .*raise one of them"):
+        SoftKernelSpectralClustering(4, bandwidth=0.5, max_iter=1).fit(X)
+
+
+def test_warns_of_nothing_on_ordinary_data(monkeypatch):
+    monkeypatch.setattr("softkern.models._spectral.MAX_CLUSTERS", 6)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        SoftKernelSpectralClustering("auto").fit(IRIS)

@@ -1,0 +1,398 @@
+"""The page as a file: what it holds, how it is escaped, how it is written."""
+
+import base64
+import json
+import os
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import BaseEstimator
+from sklearn.datasets import make_blobs
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+pytest.importorskip("bokeh")
+
+import softkern
+from softkern import AlphaCutClustering, OneClassPCM, PossibilisticCMeans, rank_points
+from softkern.report import write_report
+from softkern.report.contents import (
+    MOST_FEATURES,
+    TOP_OUTLIERS,
+    TOP_OVERLAPS,
+    packed,
+    shown_rows,
+)
+from softkern.report.tree import alpha_levels, branches, flatten, lines, steps_below
+from softkern.tree import AlphaTree
+
+HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror=window.hacked=1>\u2028'\""
+
+
+@pytest.fixture(scope="module")
+def table():
+    X = make_blobs(300, 3, centers=[(0, 0, 0), (6, 0, 3)], random_state=0)[0]
+    return pd.DataFrame(X, columns=["a", "b", "c"])
+
+
+@pytest.fixture(scope="module")
+def model(table):
+    return AlphaCutClustering().fit(table)
+
+
+class Elements(HTMLParser):
+    """Tags with their attributes, and the text of each script."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.tags, self.scripts = [], []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append((tag, dict(attributes)))
+
+    def handle_data(self, text):
+        if self.tags and self.tags[-1][0] == "script":
+            self.scripts.append(text)
+
+    def data(self):
+        texts = [text for text in self.scripts if text.startswith("{")]
+        return json.loads(texts[0])
+
+
+def written(path, model, X, **options):
+    options = {"ranks": rank_points(model), "title": "a page", **options}
+    write_report(path, model, X, **options)
+    return Elements(path.read_text(encoding="utf-8"))
+
+
+# The tree
+
+
+def trees():
+    value = st.sampled_from([0.1, 0.2, 0.2000001, 0.3, 0.5, 0.7, 0.9])
+
+    def build(heights, draw_edges, saddles):
+        n = len(heights)
+        edges = [(k % (i + 1), i + 1) for i, k in zip(range(n - 1), draw_edges, strict=False)]
+        return AlphaTree(np.array(edges).reshape(-1, 2), saddles[: n - 1], heights)
+
+    def of_size(n):
+        return st.builds(
+            build,
+            st.lists(value, min_size=n, max_size=n),
+            st.lists(st.integers(0, 100), min_size=n, max_size=n),
+            st.lists(value, min_size=n, max_size=n),
+        )
+
+    return st.integers(1, 12).flatmap(of_size)
+
+
+@settings(max_examples=60, deadline=None)
+@given(trees(), st.sampled_from([0.05, 0.1, 0.15, 0.2, 0.4, 0.7, 0.8]))
+def test_every_cluster_of_every_level_is_a_run_of_the_row(tree, alpha):
+    order, gaps = flatten(tree)
+    assert sorted(order.tolist()) == list(range(len(tree.heights)))
+    run = np.empty(len(order), dtype=int)
+    run[order] = np.concatenate([[0], np.cumsum(gaps <= alpha)])
+    truth = tree.labels_at(alpha)
+    inside = truth >= 0
+    assert np.array_equal(inside, tree.heights > alpha)
+    pairs = set(zip(run[inside].tolist(), truth[inside].tolist(), strict=True))
+    assert len(pairs) == len(set(run[inside].tolist())) == len(set(truth[inside].tolist()))
+
+
+def test_parts_that_no_edge_joins_stay_apart():
+    tree = AlphaTree([[0, 1]], saddles=[0.5], heights=[0.9, 0.8, 0.7])
+    assert flatten(tree)[1].tolist() == [0.5, -np.inf]
+
+
+@given(st.floats(0, 1))
+def test_a_step_says_exactly_which_levels_are_below(value):
+    levels = np.array([0.1, 0.25, 0.5, np.nextafter(0.5, 1), 0.75])
+    step = int(steps_below(levels, np.array([value]))[0])
+    assert [step > k for k in range(5)] == (value > levels).tolist()
+
+
+def test_levels_reach_from_one_cluster_to_none_and_hold_the_models_own(model):
+    own = model.alpha_ or 0.3
+    levels = alpha_levels(model.tree_, own)
+    assert own in levels
+    assert (np.diff(levels) > 0).all()
+    assert 0 < levels[0] < levels[-1] < 1
+    assert (model.labels_at(levels[0]) == 0).all()
+    assert (model.labels_at(levels[-1]) == -1).mean() > 0.99
+    # short enough to be read off the page and given to the model
+    assert all(len(repr(float(level))) < 10 for level in levels if level != own)
+
+
+def test_small_branches_melt_into_large_ones():
+    heights = np.r_[np.full(60, 0.9), np.full(39, 0.8), 0.95]
+    edges = [(i, i + 1) for i in range(99)]
+    saddles = np.r_[np.full(59, 0.7), 0.2, np.full(38, 0.7), 0.3]
+    tree = AlphaTree(edges, saddles, heights)
+    (top,) = branches(tree, smallest=0.05)
+    assert (top.level, top.mass) == (0.2, 100)
+    assert sorted(side.mass for side in top.sides) == [40, 60]
+    assert sorted(side.level for side in top.sides) == [0.9, 0.95]  # the lone point is a tip
+    bars = [line for line in lines(tree, smallest=0.05) if line.x0 != line.x1]
+    assert [(bar.x0, bar.x1, bar.y0) for bar in bars] == [(0.0, 1.0, 0.2)]
+
+
+# What is shown
+
+
+def test_few_rows_are_all_shown(table, model):
+    rows, is_sample = shown_rows(table.to_numpy(), rank_points(model), 0)
+    assert rows.tolist() == list(range(len(table)))
+    assert not is_sample
+
+
+def test_of_many_rows_a_sample_that_order_does_not_change_and_all_top_ranks():
+    n = 20_000
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(n, 2))
+    order = generator.permutation(n)
+    ranks = pd.DataFrame(
+        {
+            "outlier_rank": generator.permutation(n) + 1,
+            "overlap_rank": generator.permutation(n) + 1,
+            "overlap_score": 0.5,
+        }
+    )
+    rows, is_sample = shown_rows(X, ranks, 0)
+    again, _ = shown_rows(X[order], ranks.iloc[order], 0)
+    assert is_sample
+    assert len(rows) < 6000
+    assert sorted(order[again]) == sorted(rows)
+    for column, top in (("outlier_rank", TOP_OUTLIERS), ("overlap_rank", TOP_OVERLAPS)):
+        assert set(np.flatnonzero(ranks[column] <= top)) <= set(rows)
+
+
+@pytest.mark.parametrize("score", [0.0, 0.5])
+def test_ranks_that_very_many_rows_share_single_none_out(score):
+    n = 20_000
+    X = np.random.default_rng(0).normal(size=(n, 2))
+    rank = np.where(np.arange(n) < 30, np.arange(n) + 1, 31)
+    ranks = pd.DataFrame({"outlier_rank": rank, "overlap_rank": 1, "overlap_score": score})
+    rows, _ = shown_rows(X, ranks, 0)
+    assert set(range(30)) <= set(rows)
+    assert len(rows) <= 4030
+
+
+@pytest.mark.parametrize("n", [1, 2, 5])
+@pytest.mark.parametrize("kind", [AlphaCutClustering, OneClassPCM])
+def test_hardly_any_rows(kind, n, tmp_path):
+    X = pd.DataFrame({"a": np.arange(n) // 2, "b": np.arange(n) % 2 == 0, "c": 1})
+    model = kind(bandwidth=1.0).fit(X.to_numpy(float))
+    data = written(tmp_path / "page.html", model, X, X_model=X.to_numpy(float)).data()
+    assert data["n"] == n
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1e200])
+def test_huge_and_tiny_units(unit, table, tmp_path):
+    model = OneClassPCM().fit(table)
+    data = written(tmp_path / "page.html", model, table * unit).data()
+    for axis, name in zip(data["axes"], table, strict=False):
+        values = np.frombuffer(base64.b64decode(axis["values"]["bytes"]), "<f4").astype(float)
+        assert values * axis["unit"] + axis["base"] == pytest.approx(table[name] * unit, rel=1e-5)
+
+
+def test_the_last_step_of_a_pipeline_is_shown(table, tmp_path):
+    steps = make_pipeline(StandardScaler(), AlphaCutClustering()).fit(table)
+    data = written(tmp_path / "page.html", steps, table).data()
+    assert data["tree"] is not None
+
+
+def test_a_point_of_the_tree_costs_fourteen_bytes():
+    def size(n):
+        heights = np.random.default_rng(0).uniform(0.3, 0.5, n)
+        tree = AlphaTree(np.c_[np.arange(n - 1), np.arange(1, n)], heights[:-1] - 0.01, heights)
+        order, gaps = flatten(tree)
+        levels = alpha_levels(tree)
+        arrays = [
+            packed(order, np.int32),
+            packed(steps_below(levels, gaps), np.uint16),
+            packed(np.unique(heights, return_inverse=True)[1], np.int32),
+        ]
+        return len(json.dumps(arrays))
+
+    assert (size(4000) - size(2000)) / 2000 < 14
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        kind
+        for name in softkern.__all__
+        if isinstance(kind := getattr(softkern, name), type) and issubclass(kind, BaseEstimator)
+    ],
+)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_every_model_gets_a_page(kind, table, tmp_path):
+    table = table[:120]
+    model = kind(bandwidth=3.0).fit(table)  # a number, for which no model has to search
+    data = written(tmp_path / "page.html", model, table).data()
+    assert (data["tree"] is not None) == hasattr(model, "tree_")
+    assert data["n"] == len(data["ids"]) == len(table)
+    assert [axis["name"] for axis in data["axes"][:3]] == ["a", "b", "c"]
+
+
+def test_axes_at_the_start(table, model, tmp_path):
+    page = tmp_path / "page.html"
+    first = written(page, model, table).data()
+    assert [first["axes"][k]["name"] for k in first["start"]] == [
+        "principal component 1",
+        "principal component 2",
+    ]
+    chosen = written(page, model, table, features=("c", "a")).data()
+    assert [chosen["axes"][k]["name"] for k in chosen["start"]] == ["c", "a"]
+    plane = AlphaCutClustering().fit(table[["a", "b"]])
+    assert written(page, plane, table[["a", "b"]]).data()["start"] == [0, 1]
+    line = OneClassPCM().fit(table[["a"]])
+    assert written(page, line, table[["a"]]).data()["start"] == [0, 1]  # 1: the first score
+
+
+def test_the_eigenspace_comes_first_where_a_model_has_one(table, tmp_path):
+    model = PossibilisticCMeans(2).fit(table)
+    model.projections_ = np.random.default_rng(0).normal(size=(len(table), 2))
+    data = written(tmp_path / "page.html", model, table).data()
+    assert [data["axes"][k]["name"] for k in data["start"]] == ["eigenspace 1", "eigenspace 2"]
+
+
+def test_of_very_many_columns_those_that_tell_clusters_apart(tmp_path):
+    generator = np.random.default_rng(0)
+    X = pd.DataFrame(generator.normal(size=(60, 300)), columns=[f"c{k}" for k in range(300)])
+    X.loc[:29, "c200"] += 50
+    model = PossibilisticCMeans(2, bandwidth=40.0).fit(X)
+    model.labels_ = np.repeat([0, 1], 30)
+    ranks = rank_points(model).assign(label=model.labels_)
+    data = written(tmp_path / "p.html", model, X, ranks=ranks, features=("c7", "c9")).data()
+    names = [axis["name"] for axis in data["axes"][:MOST_FEATURES]]
+    assert data["features"] == MOST_FEATURES
+    assert {"c200", "c7", "c9"} <= set(names)
+
+
+def test_large_numbers_keep_the_digits_that_differ(tmp_path):
+    X = pd.DataFrame({"time": 1.7e9 + np.arange(50.0), "b": np.arange(50.0) % 7})
+    model = OneClassPCM().fit(X)
+    axis = written(tmp_path / "page.html", model, X).data()["axes"][0]
+    values = np.frombuffer(base64.b64decode(axis["values"]["bytes"]), "<f4").astype(float)
+    values = values * axis["unit"] + axis["base"]
+    assert values.tolist() == X["time"].tolist()
+
+
+def test_missing_values_of_columns_that_are_only_shown(table, tmp_path):
+    shown = table.mask(table > 6)
+    model = OneClassPCM().fit(table)
+    data = written(tmp_path / "page.html", model, shown, X_model=table.to_numpy()).data()
+    assert np.isfinite([axis["base"] for axis in data["axes"]]).all()
+
+
+def test_names_of_rows_go_by_place(table, tmp_path):
+    model = OneClassPCM().fit(table)
+    ids = pd.Series([f"id {k}" for k in range(300)], index=range(300, 0, -1))
+    shown = table.astype("Float64").set_index(pd.Index(range(300, 600)))
+    page = tmp_path / "page.html"
+    assert written(page, model, shown, ids=ids).data()["ids"] == ids.tolist()
+    assert written(page, model, shown).data()["ids"] == [str(k) for k in range(300, 600)]
+
+
+# Safety
+
+
+def test_names_and_values_of_the_data_are_text(table, tmp_path):
+    X = table.rename(columns={"a": HOSTILE})
+    model = AlphaCutClustering().fit(table)
+    page = tmp_path / "page.html"
+    details = {HOSTILE: HOSTILE, "more": {HOSTILE: [HOSTILE, 1.5]}, "long": f"{HOSTILE}\n{HOSTILE}"}
+    ids = [f"{HOSTILE}{k}" for k in range(len(X))]
+    hostile = written(page, model, X, title=HOSTILE, ids=ids, details=details)
+    harmless = written(tmp_path / "other.html", model, table, details={"a": 1, "m": {"b": 1}})
+    kinds = {tag for tag, _ in hostile.tags}
+    assert kinds == {tag for tag, _ in harmless.tags} | {"pre"}
+    assert sum(tag == "script" for tag, _ in hostile.tags) == 4
+    assert not any(name.startswith("on") for _, attributes in hostile.tags for name in attributes)
+    text = page.read_text(encoding="utf-8")
+    assert "<img" not in text.split("<script>")[0]
+    assert all("\u2028" not in script and "<" not in script for script in hostile.scripts[:2])
+    assert hostile.data()["axes"][0]["name"] == HOSTILE[:59] + "…"
+
+
+def test_the_page_asks_for_nothing(model, table, tmp_path):
+    page = written(tmp_path / "page.html", model, table)
+    for tag, attributes in page.tags:
+        assert "src" not in attributes
+        assert attributes.get("href", "#").startswith("#"), tag
+    policy = next(a["content"] for tag, a in page.tags if tag == "meta" and "http-equiv" in a)
+    assert policy.startswith("default-src 'none'; script-src 'sha256-")
+    assert "unsafe" not in policy.split("style-src")[0]
+
+
+def test_long_names_are_shortened(table, tmp_path):
+    model = OneClassPCM().fit(table)
+    page = tmp_path / "page.html"
+    written(page, model, table, ids=["x" * 10_000] * len(table), title="t" * 10_000)
+    assert page.stat().st_size < 1_700_000
+
+
+# Writing
+
+
+def test_a_failure_leaves_the_old_file_alone(model, table, tmp_path, monkeypatch):
+    page = tmp_path / "page.html"
+    page.write_text("old")
+    with pytest.raises(ValueError, match="ids has 2 rows"):
+        written(page, model, table, ids=["a", "b"])
+
+    def fail(*_):
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(OSError, match="no space"):
+        written(page, model, table)
+    assert page.read_text() == "old"
+    assert os.listdir(tmp_path) == ["page.html"]
+
+
+def test_the_same_input_gives_the_same_data(model, table, tmp_path):
+    one, two = (written(tmp_path / f"{k}.html", model, table).data() for k in range(2))
+    assert one == two
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"features": ("a", "z")}, ValueError, r"features=\('a', 'z'\) must name two columns"),
+        ({"X_model": np.zeros((3, 2))}, ValueError, "X_model has 3 rows, but X has 300"),
+        ({"ranks": pd.DataFrame({"label": [0] * 300})}, ValueError, "ranks lacks"),
+        ({"X": np.zeros((300, 3))}, TypeError, "X must be a pandas DataFrame, got ndarray"),
+        ({"X": pd.DataFrame({"a": ["x"] * 300})}, ValueError, r"columns \['a'\] are not numbers"),
+        ({"X": pd.DataFrame(index=range(300))}, ValueError, "300 rows and 0 columns"),
+    ],
+)
+def test_errors_name_the_value(change, error, message, model, table, tmp_path):
+    X = change.pop("X", table)
+    with pytest.raises(error, match=message):
+        written(tmp_path / "page.html", model, X, **change)
+    assert os.listdir(tmp_path) == []
+
+
+def test_needs_a_fitted_model(table, model, tmp_path):
+    with pytest.raises(NotFittedError):
+        write_report(tmp_path / "p.html", OneClassPCM(), table, ranks=rank_points(model), title="t")
+
+
+def test_summary_counts(table, tmp_path):
+    model = AlphaCutClustering().fit(table)
+    ranks = rank_points(model)
+    page = tmp_path / "page.html"
+    written(page, model, table, ranks=ranks)
+    lead = re.search(r'class="lead">([^<]*)', page.read_text(encoding="utf-8")).group(1)
+    assert lead.startswith(f"300 rows of 3 columns: {model.n_clusters_} cluster")

@@ -1,0 +1,154 @@
+"""suggest_n_clusters and the scorers: right numbers on plain data, and agreement with validity."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import make_blobs
+from sklearn.model_selection import GridSearchCV
+
+from softkern import (
+    FuzzyCMeans,
+    OutlierFuzzyCMeans,
+    PossibilisticCMeans,
+    plan,
+    suggest_n_clusters,
+)
+from softkern.datasets import make_ring_outliers
+from softkern.selection import (
+    fuzzy_silhouette_scorer,
+    partition_coefficient_scorer,
+    partition_entropy_scorer,
+    xie_beni_scorer,
+)
+from softkern.validity import fuzzy_silhouette, partition_coefficient, partition_entropy, xie_beni
+
+CENTRES = np.array([[0, 0], [9, 9], [0, 9], [9, 0], [18, 4]])
+# more centres than groups may meet in one place, and are told of it
+pytestmark = pytest.mark.filterwarnings("ignore::softkern.CollapseWarning")
+SCORERS = [
+    fuzzy_silhouette_scorer,
+    xie_beni_scorer,
+    partition_coefficient_scorer,
+    partition_entropy_scorer,
+]
+
+
+def blobs(c, n=120, seed=0):
+    return make_blobs(n, 2, centers=CENTRES[:c], random_state=seed)[0]
+
+
+def suggested(table):
+    return table.index[table.suggested].tolist()
+
+
+@pytest.mark.parametrize("c", [2, 3, 4, 5])
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_finds_the_number_of_plain_groups(c, kernel):
+    for model in (FuzzyCMeans(kernel=kernel), OutlierFuzzyCMeans(kernel=kernel)):
+        for criterion in ("fuzzy_silhouette", "xie_beni"):
+            table = suggest_n_clusters(model, blobs(c), range(2, 7), criterion=criterion)
+            assert suggested(table) == [c]
+
+
+def test_table_holds_the_indices_of_the_fits():
+    X = blobs(3)
+    weight = np.random.default_rng(0).integers(1, 3, len(X))
+    table = suggest_n_clusters(FuzzyCMeans(), X, [2, 4], sample_weight=weight)
+    assert list(table.index) == [2, 4]
+    assert table.index.name == "n_clusters"
+    for c in (2, 4):
+        model = FuzzyCMeans(c).fit(X, sample_weight=weight)
+        operator = plan(X, kernel=model.kernel_).build(X)
+        U = model.memberships_
+        expected = {
+            "fuzzy_silhouette": fuzzy_silhouette(operator, U, weight),
+            "xie_beni": xie_beni(operator, U, 2.0, weight),
+            "partition_coefficient": partition_coefficient(U, weight),
+            "partition_entropy": partition_entropy(U, weight),
+            "objective": model.objective_,
+            "m": 2.0,
+        }
+        for name, value in expected.items():
+            assert table.loc[c, name] == pytest.approx(value, rel=1e-9), name
+        assert table.loc[c, "converged"]
+
+
+def test_the_model_is_not_fitted_and_names_go_with_the_data():
+    model = FuzzyCMeans(7)
+    frame = pd.DataFrame(blobs(3), columns=["a", "b"])
+    assert suggested(suggest_n_clusters(model, frame, (n for n in (2, 3, 4)))) == [3]
+    assert model.n_clusters == 7
+    assert not hasattr(model, "labels_")
+
+
+def test_ring_and_group_are_two():
+    X = make_ring_outliers(random_state=0)[0]
+    for criterion in ("fuzzy_silhouette", "xie_beni"):
+        model = OutlierFuzzyCMeans(bandwidth=2.0)
+        assert suggested(suggest_n_clusters(model, X, range(2, 6), criterion=criterion)) == [2]
+
+
+def test_collapsed_fits_are_not_suggested():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    model = FuzzyCMeans(bandwidth=0.1, lower_m=False, tol=1e-12, max_iter=50)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        table = suggest_n_clusters(model, X, [2, 3])
+    assert (table.xie_beni > 1e3).all()
+    assert suggested(table) == []
+    lowered = suggest_n_clusters(FuzzyCMeans(bandwidth=0.1), X, [2, 3])
+    assert (lowered.m < 2).all()
+
+
+@pytest.mark.parametrize("scorer", SCORERS)
+def test_scorers_on_training_data_are_the_table(scorer):
+    X = blobs(3)
+    table = suggest_n_clusters(FuzzyCMeans(), X, [3])
+    name = scorer.__name__.removesuffix("_scorer")
+    sign = -1 if name in ("xie_beni", "partition_entropy") else 1
+    assert scorer(FuzzyCMeans(3).fit(X), X) == pytest.approx(sign * table.loc[3, name], rel=1e-6)
+
+
+@pytest.mark.parametrize("scorer", SCORERS[:2])
+def test_grid_search(scorer):
+    search = GridSearchCV(
+        OutlierFuzzyCMeans(), {"n_clusters": [2, 3, 4], "m": [1.5, 2.0]}, scoring=scorer, cv=3
+    )
+    assert search.fit(blobs(3)).best_params_["n_clusters"] == 3
+
+
+def test_several_scorers_at_once():
+    scoring = {scorer.__name__: scorer for scorer in SCORERS}
+    search = GridSearchCV(
+        FuzzyCMeans(), {"n_clusters": [2, 3]}, scoring=scoring, refit="xie_beni_scorer", cv=2
+    ).fit(blobs(3))
+    assert all(np.isfinite(search.cv_results_[f"mean_test_{name}"]).all() for name in scoring)
+
+
+def test_precomputed():
+    X = blobs(3)
+    K = np.exp(-np.square(X[:, None] - X).sum(axis=2) / 50)
+    model = FuzzyCMeans(kernel="precomputed")
+    assert suggested(suggest_n_clusters(model, K, [2, 3, 4])) == [3]
+    fitted = model.set_params(n_clusters=3).fit(K)
+    with pytest.raises(ValueError, match="kernel values with each other"):
+        fuzzy_silhouette_scorer(fitted, K[:5])
+    assert partition_coefficient_scorer(fitted, K[:5]) > 0.5
+
+
+@pytest.mark.parametrize(
+    ("model", "numbers", "options", "error", "message"),
+    [
+        (FuzzyCMeans(), [], {}, ValueError, "n_clusters_range is empty"),
+        (FuzzyCMeans(), [1, 2], {}, ValueError, "holds 1; numbers must be whole"),
+        (FuzzyCMeans(), [2.5], {}, ValueError, "holds 2.5"),
+        (FuzzyCMeans(), [2], {"criterion": "gap"}, ValueError, "criterion='gap' must be one of"),
+        (PossibilisticCMeans(), [2], {}, TypeError, "do not sum to one"),
+        (GridSearchCV(FuzzyCMeans(), {}), [2], {}, TypeError, "no parameter n_clusters"),
+    ],
+)
+def test_bad_input(model, numbers, options, error, message):
+    with pytest.raises(error, match=message):
+        suggest_n_clusters(model, blobs(3), numbers, **options)

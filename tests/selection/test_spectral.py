@@ -1,0 +1,163 @@
+"""Membership strength, line fit and the search over numbers of clusters and bandwidths."""
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+from sklearn.datasets import load_iris, make_blobs
+
+from softkern import (
+    CollapseWarning,
+    KernelSpectralClustering,
+    OneClassPCM,
+    SoftKernelSpectralClustering,
+    spectral,
+)
+from softkern.kernels import select_bandwidth
+from softkern.models import _spectral_search
+from softkern.selection import (
+    average_membership_strength,
+    balanced_line_fit,
+    select_spectral,
+)
+
+IRIS = load_iris().data
+
+
+@pytest.fixture(scope="module")
+def X():
+    return make_blobs(180, centers=[[0, 0], [6, 0], [0, 6]], random_state=0)[0]
+
+
+def test_acceptance_iris():
+    model = SoftKernelSpectralClustering(3, bandwidth=1.0, assignment="codebook").fit(IRIS)
+    plain = average_membership_strength(model, covered=False)
+    assert plain == pytest.approx(0.922425, abs=5e-7)
+    assert average_membership_strength(model) <= plain
+
+
+def test_plain_strength_rises_as_the_bandwidth_falls_and_covered_does_not(X):
+    with pytest.warns(CollapseWarning):
+        narrow = SoftKernelSpectralClustering(3, bandwidth=0.15).fit(X)
+    wide = SoftKernelSpectralClustering(3, bandwidth=1.0).fit(X)
+    assert average_membership_strength(narrow, covered=False) > 0.9
+    assert average_membership_strength(narrow) < 0.5
+    assert average_membership_strength(wide) > 0.95
+
+
+def test_new_points_and_weights(X):
+    model = SoftKernelSpectralClustering(3, bandwidth=1.0).fit(X)
+    counts = np.random.default_rng(0).integers(1, 4, len(X))
+    weighted = average_membership_strength(model, X, sample_weight=counts)
+    repeated = average_membership_strength(model, np.repeat(X, counts, axis=0))
+    assert weighted == pytest.approx(repeated)
+    assert balanced_line_fit(model, X) == pytest.approx(balanced_line_fit(model))
+    assert balanced_line_fit(model, sample_weight=counts) == pytest.approx(
+        balanced_line_fit(model, np.repeat(X, counts, axis=0)), rel=1e-6
+    )
+
+
+def test_line_fit_prefers_the_true_number(X):
+    fits = [balanced_line_fit(KernelSpectralClustering(k, bandwidth=1.0).fit(X)) for k in (2, 3, 5)]
+    assert np.argmax(fits) == 1
+
+
+def test_models_that_cannot_be_judged(X):
+    one = OneClassPCM().fit(X)
+    with pytest.raises(TypeError, match="one cluster"):
+        average_membership_strength(one)
+    with pytest.raises(TypeError, match="no projections"):
+        balanced_line_fit(one)
+    from softkern import FuzzyCMeans
+
+    fuzzy = FuzzyCMeans(3).fit(X)
+    with pytest.raises(TypeError, match="use covered=False"):
+        average_membership_strength(fuzzy)
+    assert 0.5 < average_membership_strength(fuzzy, covered=False) <= 1
+
+
+def test_the_search_is_the_fit_of_every_pair(X, monkeypatch):
+    monkeypatch.setattr(_spectral_search, "STARTS", spectral.KMEANS_STARTS)
+    result = select_spectral(X, [2, 3, 4], [0.8, 1.2, 2.0])
+    assert result.strength.shape == (3, 3)
+    for i, k in enumerate([2, 3, 4]):
+        for j, bandwidth in enumerate([0.8, 1.2, 2.0]):
+            model = SoftKernelSpectralClustering(k, bandwidth=bandwidth).fit(X)
+            found = result.strength[i, j], result.plain[i, j], result.fit[i, j]
+            assert found[0] == pytest.approx(average_membership_strength(model), abs=1e-6)
+            plain = average_membership_strength(model, covered=False)
+            assert found[1] == pytest.approx(plain, abs=1e-6)
+    assert result.best[0] == 3
+    assert result.strength[1].max() == result.table.strength[0]
+
+
+def test_all_local_maxima_are_there():
+    # three groups of three: nine and three are both worth a look
+    centres = [[20 * a + 3 * np.cos(t), 20 * b + 3 * np.sin(t)]
+               for a, b in ((0, 0), (1, 0), (0, 1)) for t in (0, 2.1, 4.2)]  # fmt: skip
+    X = make_blobs(450, centers=centres, cluster_std=0.5, random_state=0)[0]
+    result = select_spectral(X, range(2, 12), np.geomspace(0.5, 20, 8))
+    assert {3, 9} <= set(result.maxima.n_clusters)
+    assert result.maxima.strength.is_monotonic_decreasing
+    assert set(result.maxima.columns) == set(result.table.columns) - {"is_maximum"}
+
+
+def test_the_estimator_searches_the_same(X, monkeypatch):
+    monkeypatch.setattr("softkern.models._spectral.MAX_CLUSTERS", 6)
+    model = SoftKernelSpectralClustering("auto").fit(X)
+    result = select_spectral(X, range(2, 7))
+    k, bandwidth = result.best
+    assert model.n_clusters_ == k
+    assert model.bandwidth_ == pytest.approx(bandwidth)
+    assert model.search_.strength == pytest.approx(result.strength, nan_ok=True)
+
+
+def test_order_and_units_do_not_matter(X):
+    order = np.random.default_rng(0).permutation(len(X))
+    one = select_spectral(X, range(2, 6))
+    two = select_spectral(X[order] * [1000, 1e-3], range(2, 6))
+    assert one.strength == pytest.approx(two.strength, nan_ok=True, abs=1e-6)
+
+
+@pytest.mark.parametrize(("name", "k"), [("seeds", 3), ("wine", 3), ("iris", 3)])
+def test_numbers_of_the_paper(name, k):
+    from softkern.datasets import load
+
+    try:
+        X = load(name).data.to_numpy(float)
+    except (FileNotFoundError, ConnectionError):
+        pytest.skip(f"needs {name}; set SOFTKERN_DATA to the folder that holds it")
+    widths = select_bandwidth(X, "median") * 2.0 ** np.arange(-3.5, 0.6, 0.25)
+    assert select_spectral(X, range(2, 7), widths).best[0] == k
+
+
+def test_other_kernels(X):
+    K = np.exp(-cdist(X, X, "sqeuclidean") / 2)
+    assert select_spectral(K, range(2, 6), kernel="precomputed").best == (3, None)
+    result = select_spectral(np.abs(X), range(2, 4), kernel="cosine")
+    assert result.bandwidths == [None]
+    with pytest.raises(ValueError, match="has none to choose"):
+        select_spectral(X, bandwidths=[1.0], kernel="cosine")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"ks": []}, "at least 2"),
+        ({"ks": [1, 2]}, "at least 2"),
+        ({"ks": [2.5]}, "at least 2"),
+        ({"ks": [300]}, "more than the 180 rows"),
+        ({"ks": [20], "n_train": 10}, "more than the 10 rows"),
+        ({"bandwidths": []}, "bandwidths is empty"),
+        ({"bandwidths": [-1.0]}, "bandwidth must be positive"),
+        ({"assignment": "other"}, "assignment='other' is unknown"),
+    ],
+)
+def test_bad_arguments(X, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        select_spectral(X, **arguments)
+
+
+def test_nothing_found_is_said(X):
+    result = select_spectral(X, [3], [1e-7])
+    with pytest.raises(ValueError, match="none of the 1 bandwidths tried"):
+        _ = result.best

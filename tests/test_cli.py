@@ -1,0 +1,518 @@
+"""The command line: the main job, its files, and what it says of bad input."""
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import softkern
+from softkern.cli import run
+from softkern.cli._models import MODELS, ModelName, make, parse_clusters, search_clusters
+
+FILES = {"points.csv", "model.skops", "report.html", "run.json"}
+
+
+def points(n=90, seed=0):
+    rng = np.random.default_rng(seed)
+    return np.concatenate([rng.normal(size=(n // 2, 2)), rng.normal(size=(n - n // 2, 2)) + 9])
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def data(folder):
+    table = pd.DataFrame(points(), columns=["x", "y"])
+    table.insert(0, "name", [f"p{i:03d}" for i in range(len(table))])
+    table.to_csv("data.csv", index=False)
+    return table
+
+
+def analyze(*arguments, data="data.csv", out="out"):
+    """Without the page, which costs seconds and has tests of its own."""
+    return run(["analyze", data, "-o", out, "--no-report", "-q", *map(str, arguments)])
+
+
+def write(text, name="data.csv"):
+    Path(name).write_bytes(text.encode() if isinstance(text, str) else text)
+
+
+def refused(capsys, code, *words):
+    """The error is one line, the last on standard error, and holds these words."""
+    lines = capsys.readouterr().err.splitlines()
+    assert code != 0
+    assert lines[-1].startswith("softkern: ")
+    assert sum(line.startswith("softkern: ") for line in lines) == 1
+    assert "Traceback" not in lines[0]
+    for word in words:
+        assert word in lines[-1]
+    return code
+
+
+def leftovers(folder, *allowed):
+    return sorted(set(os.listdir(folder)) - set(allowed))
+
+
+# The main job
+
+
+def test_analyze_writes_everything(data, folder, capsys):
+    assert run(["analyze", "data.csv", "--id", "name", "-o", "out"]) == 0
+    said = capsys.readouterr().out
+    for words in (
+        "90 rows × 3 columns",
+        "engine",
+        "2 clusters",
+        "Furthest out",
+        "wrote points.csv",
+    ):
+        assert words in said
+    assert set(os.listdir("out")) == FILES
+    assert leftovers(folder, "data.csv") == ["out"]
+    table = pd.read_csv("out/points.csv", dtype={"id": str})
+    model = softkern.load("out/model.skops")
+    ranks = softkern.rank_points(model)
+    assert table["id"].tolist() == data["name"].tolist()
+    assert table["row"].tolist() == list(range(1, 91))
+    assert table["label"].tolist() == ranks["label"].tolist()
+    assert table["outlier_rank"].tolist() == ranks["outlier_rank"].tolist()
+    assert table["outlier_score"].to_numpy() == pytest.approx(ranks["outlier_score"], rel=1e-8)
+    assert table["membership_1"].to_numpy() == pytest.approx(model.memberships_[:, 1], rel=1e-8)
+    record = json.loads(Path("out/run.json").read_text())
+    assert record["seed"] == 0
+    assert record["result"]["clusters"] == 2
+    assert record["versions"]["softkern"] == softkern.__version__
+    assert {"read", "fit", "total"} <= set(record["seconds"])
+    assert record["model"]["parameters"]["alpha"] == "auto"
+    assert "<html" in Path("out/report.html").read_text()[:200]
+
+
+@pytest.mark.parametrize("name", list(ModelName))
+def test_every_model_analyzes_and_scores(name, data):
+    data[25:65].to_csv("data.csv", index=False)  # 20 of each group
+    # the spectral search for a number has tests of its own, and takes seconds
+    given = ["--clusters", 2] if name is ModelName.spectral else []
+    assert analyze("--model", name.value, *given) == 0
+    assert run(["score", "out/model.skops", "data.csv", "-o", "scored.csv", "-q"]) == 0
+    first, again = pd.read_csv("out/points.csv"), pd.read_csv("scored.csv")
+    assert again["label"].tolist() == first["label"].tolist()
+    assert again["membership"].to_numpy() == pytest.approx(first["membership"], abs=1e-6)
+    model = softkern.load("out/model.skops")
+    assert type(model).__name__ == MODELS[name].estimator
+    assert again["label"].nunique() == 2
+
+
+def test_the_table_of_models_is_whole():
+    assert list(MODELS) == list(ModelName)
+    for name, choice in MODELS.items():
+        assert hasattr(softkern, choice.estimator)
+        assert make(name, 3, seed=7, verbose=False).random_state == 7
+    assert parse_clusters(ModelName.fuzzy, "3") == 3
+    assert parse_clusters(ModelName.fuzzy, "auto") is None
+
+
+def test_the_number_of_clusters_is_searched():
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(size=(40, 2)) + c for c in [(0, 0), (9, 0), (0, 9), (9, 9)]])
+    assert search_clusters(X, 0) == 4
+    assert search_clusters(X[:2], 0) == 2
+
+
+def test_number_of_clusters_and_contamination(data):
+    assert analyze("--model", "fuzzy", "--clusters", 3, "--contamination", 0.1) == 0
+    table = pd.read_csv("out/points.csv")
+    assert {"membership_2"} <= set(table.columns)
+    assert table["is_outlier"].sum() == 9
+    run(["score", "out/model.skops", "data.csv", "-o", "scored.csv", "-q"])
+    again = pd.read_csv("scored.csv")
+    assert again["is_outlier"].sum() < 20  # the level of the analysis, not a share of new rows
+
+
+def test_the_seed_and_the_scale_are_kept(data):
+    assert analyze("--seed", 5, "--scale", "standard") == 0
+    assert softkern.load("out/model.skops").random_state == 5
+    model = softkern.load("out/model.skops")
+    assert np.abs(np.asarray(model.bandwidth_)).max() < 1  # in units of the standard deviation
+    plain = pd.read_csv("out/points.csv")["label"]
+    assert analyze("--force") == 0
+    assert pd.read_csv("out/points.csv")["label"].tolist() == plain.tolist()
+
+
+def test_parquet_points(data):
+    pytest.importorskip("pyarrow")
+    assert analyze("--points", "parquet", "--id", "name") == 0
+    table = pd.read_parquet("out/points.parquet")
+    assert table["id"].tolist() == data["name"].tolist()
+    assert (
+        run(["score", "out/model.skops", "data.csv", "-o", "s.parquet", "--chunk", "40", "-q"]) == 0
+    )
+    assert pd.read_parquet("s.parquet")["label"].tolist() == table["label"].tolist()
+
+
+def test_standard_input_and_output(data, monkeypatch, capsys):
+    text = Path("data.csv").read_bytes()
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
+    assert analyze(data="-") == 0
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
+    capsys.readouterr()
+    assert run(["score", "out/model.skops", "-", "--id", "name"]) == 0
+    said = capsys.readouterr()
+    table = pd.read_csv(io.StringIO(said.out), dtype={"id": str})  # nothing else on it
+    assert table["id"].tolist() == data["name"].tolist()
+    assert "scored 90 rows" in said.err
+
+
+def test_many_clusters_leave_their_columns_out(data, capsys):
+    assert analyze("--model", "fuzzy", "--clusters", 21) == 0
+    assert "membership_0" not in pd.read_csv("out/points.csv")
+    assert analyze("--model", "fuzzy", "--clusters", 21, "--all-memberships", "--force") == 0
+    assert "membership_20" in pd.read_csv("out/points.csv")
+
+
+# Scoring
+
+
+def test_chunks_do_not_matter(data):
+    assert analyze("--id", "name") == 0
+    for size in (7, 1000):
+        command = ["score", "out/model.skops", "data.csv", "-o", f"{size}.csv", "-q"]
+        assert run([*command, "--chunk", str(size)]) == 0
+    small, large = (pd.read_csv(f"{size}.csv", dtype={"id": str}) for size in (7, 1000))
+    assert small["id"].tolist() == data["name"].tolist()
+    assert small["row"].tolist() == list(range(1, 91))
+    assert small["label"].tolist() == large["label"].tolist()
+    scores = [name for name in small if name.endswith("score") or name.startswith("membership")]
+    assert small[scores].to_numpy() == pytest.approx(large[scores].to_numpy(), rel=1e-6, abs=1e-9)
+
+
+def test_columns_are_matched_by_name(data, capsys):
+    assert analyze() == 0
+    data[["y", "name", "x"]].assign(more=1).to_csv("other.csv", index=False)
+    run(["score", "out/model.skops", "data.csv", "-o", "a.csv", "-q"])
+    assert run(["score", "out/model.skops", "other.csv", "-o", "b.csv", "-q"]) == 0
+    assert Path("a.csv").read_text() == Path("b.csv").read_text()
+    data[["name", "x"]].to_csv("less.csv", index=False)
+    code = run(["score", "out/model.skops", "less.csv", "-o", "c.csv"])
+    assert refused(capsys, code, "lacks 'y'", "'name', 'x'") == 3
+    assert not Path("c.csv").exists()
+
+
+def test_missing_values_in_new_rows(data, capsys):
+    assert analyze() == 0
+    write("x,y\n1,2\n,2\n3,4\n", "new.csv")
+    command = ["score", "out/model.skops", "new.csv", "-o", "s.csv"]
+    assert refused(capsys, run(command), "--missing drop", "row 2") == 3
+    assert run([*command, "--missing", "drop", "--chunk", "1"]) == 0
+    table = pd.read_csv("s.csv")
+    assert table["label"].isna().tolist() == [False, True, False]  # its line is there, blank
+    assert table["row"].tolist() == [1, 2, 3]
+    assert run([*command, "--missing", "impute", "--force"]) == 0
+    assert pd.read_csv("s.csv")["label"].notna().all()
+
+
+def test_models_saved_from_python(data, capsys):
+    frame = data[["x", "y"]]
+    softkern.save(softkern.AlphaCutClustering().fit(frame), "named.skops")
+    softkern.save(softkern.OneClassPCM().fit(frame.to_numpy()), "plain.skops")
+    assert run(["score", "named.skops", "data.csv", "-o", "a.csv", "-q"]) == 0
+    assert refused(capsys, run(["score", "plain.skops", "data.csv"]), "fitted on 2 columns") == 3
+    frame.to_csv("two.csv", index=False)
+    assert run(["score", "plain.skops", "two.csv", "-o", "b.csv", "-q"]) == 0
+
+
+def test_refused_model_files(data, capsys):
+    assert refused(capsys, run(["score", "no.skops", "data.csv"]), "cannot be read") == 5
+    assert refused(capsys, run(["score", "data.csv", "data.csv"]), "not a softkern model") == 5
+    assert analyze() == 0
+    with (
+        zipfile.ZipFile("out/model.skops") as old,
+        zipfile.ZipFile("altered.skops", "w") as new,
+    ):
+        for name in old.namelist():
+            new.writestr(name, old.read(name).replace(b"softkern.kernels", b"subprocess"))
+    code = run(["score", "altered.skops", "data.csv", "-o", "s.csv"])
+    assert refused(capsys, code, "altered.skops") == 5
+    assert not Path("s.csv").exists()
+
+
+# Bad input
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (None, "there is no file"),
+        ("", "is empty"),
+        ("x,y\n", "0 rows"),
+        ("x,y\n1,2\n", "1 row"),
+        ("x,y\na,b\nc,d\n", "no column to work with"),
+        ("x,y\n1,2\n,4\n5,7\n", "1 missing value in 1 of 3 rows"),
+        ("x,y\n1,2\n3,?\n5,6\n", "--na '?'"),
+        ("x,y\n1,1\n1,1\n", "no column to work with"),
+        ("x,y\n1,2\n3,4,5\n", "line 3"),
+        ("x,y\n1,2\n3,1e300\n", "1e+300 in row 2"),
+        ("é,y\n1,2\n3,4\n".encode("latin-1"), "--encoding"),
+        (b"\x1f\x8bnot gzip", "cannot be read"),
+    ],
+)
+def test_bad_data(text, words, folder, capsys):
+    if text is not None:
+        write(text)
+    assert refused(capsys, analyze(), words) == 3
+    assert leftovers(folder, "data.csv") == []  # neither the folder nor a temporary one
+
+
+def test_what_is_left_out_is_told(folder, capsys):
+    rows = "\n".join(f"{i},{x},{y},3,{'ab'[i % 2]}" for i, (x, y) in enumerate(points()))
+    write(f",x,y,one,kind\n{rows}\n")
+    assert run(["analyze", "data.csv", "-o", "out", "--no-report"]) == 0
+    said = capsys.readouterr().out
+    assert "first column: it has no name and numbers the rows" in said
+    assert "'one': it has one value" in said
+    assert "'kind': text (--one-hot" in said
+    assert analyze("--one-hot", "kind", "--force") == 0
+    assert softkern.load("out/model.skops").n_features_in_ == 4
+
+
+def test_classes_are_told_of_and_columns_excluded(data, capsys):
+    data.assign(label=1 + np.arange(90) % 3).to_csv("data.csv", index=False)
+    command = ["analyze", "data.csv", "-o", "out", "--no-report", "--force"]
+    assert run(command) == 0
+    assert "'label' is used as a feature; --exclude leaves it out" in capsys.readouterr().out
+    assert run([*command, "--exclude", "label,name"]) == 0
+    said = capsys.readouterr().out
+    assert "2 features: 'x', 'y'" in said
+    assert "·" not in said.split("features")[0]  # nothing more to tell
+    assert refused(capsys, analyze("--exclude", "z", "--force"), "no column 'z'") == 3
+
+
+def test_missing_values_by_flag(data):
+    text = Path("data.csv").read_text() + "p090,,1\np091,0.5,NA\n"
+    write(text)
+    assert analyze("--missing", "drop") == 0
+    assert pd.read_csv("out/points.csv")["row"].tolist() == list(range(1, 91))
+    assert analyze("--missing", "impute", "--force") == 0
+    assert len(pd.read_csv("out/points.csv")) == 92
+
+
+def test_duplicate_ids_are_told_of(data, capsys):
+    data["name"] = ["same", "same", *data["name"][2:]]
+    data.to_csv("data.csv", index=False)
+    assert run(["analyze", "data.csv", "-o", "out", "--no-report", "--id", "name"]) == 0
+    assert "1 value of 'name' names more than one row: 'same'" in capsys.readouterr().out
+    assert refused(capsys, analyze("--id", "nobody", "--force"), "no column 'nobody'") == 3
+
+
+def test_ten_thousand_columns(folder, capsys):
+    X = np.random.default_rng(0).normal(size=(12, 10_000))
+    X[6:] += 5
+    pd.DataFrame(X, columns=[f"f{i}" for i in range(10_000)]).to_csv("data.csv", index=False)
+    assert refused(capsys, analyze(), "10,000 columns are too many", "--columns") == 3
+    assert analyze("--model", "fuzzy", "--clusters", 2) == 0
+    assert pd.read_csv("out/points.csv")["label"].nunique() == 2
+    assert analyze("--columns", "f1,f7", "--force") == 0
+
+
+def test_a_far_value_is_the_first_outlier(data):
+    far = pd.concat([data, pd.DataFrame({"name": ["far"], "x": [1e5], "y": [0]})])
+    far.to_csv("data.csv", index=False)
+    assert analyze("--id", "name") == 0
+    table = pd.read_csv("out/points.csv").set_index("id")
+    assert table.loc["far", "outlier_rank"] == 1
+    assert table.loc["far", "is_outlier"]
+
+
+def test_hostile_words_are_shown_as_they_are(folder, capsys):
+    X = points()
+    name = "[bold red]x[/]\x1b[31m<script>alert(1)</script>"
+    ids = ["=cmd|' /C calc'!A0", "[link=http://x]y[/link]\x1b]0;t\x07", *map(str, range(88))]
+    pd.DataFrame({"who": ids, name: X[:, 0], "y": X[:, 1]}).to_csv("data.csv", index=False)
+    assert run(["analyze", "data.csv", "--id", "who", "-o", "out"]) == 0
+    said = capsys.readouterr().out
+    assert "\x1b]0;t" not in said
+    assert "\x1b[31m<" not in said
+    assert "[bold red]x[/]" in said  # no markup
+    assert pd.read_csv("out/points.csv", dtype={"id": str})["id"].tolist() == ids
+    assert "<script>alert(1)</script>" not in Path("out/report.html").read_text()
+
+
+# Output
+
+
+def test_existing_results_are_replaced_only_by_force(data, capsys):
+    Path("out").mkdir()
+    Path("out/mine.txt").write_text("mine")
+    assert analyze() == 0  # nothing of ours was there
+    before = Path("out/run.json").read_text()
+    assert refused(capsys, analyze(), "--force") == 4
+    assert Path("out/run.json").read_text() == before
+    assert analyze("--force", "--seed", 3) == 0
+    assert json.loads(Path("out/run.json").read_text())["seed"] == 3
+    assert Path("out/mine.txt").read_text() == "mine"
+    assert refused(capsys, analyze(out="data.csv"), "is a file") == 4
+    run(["score", "out/model.skops", "data.csv", "-o", "s.csv", "-q"])
+    assert refused(capsys, run(["score", "out/model.skops", "data.csv", "-o", "s.csv"])) == 4
+
+
+def test_new_parent_folders(data, folder, capsys):
+    assert analyze(out="a/b/c") == 0
+    assert analyze(data="nothing.csv", out="d/e/f") == 3
+    assert leftovers(folder, "data.csv", "a") == []
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+def test_disk_full(data, capsys):
+    assert analyze() == 0
+    code = run(["score", "out/model.skops", "data.csv", "-o", "/dev/full"])
+    assert refused(capsys, code, "No space left") == 4
+
+
+def test_disk_full_during_analyze(data, folder, capsys, monkeypatch):
+    def full(*arguments, **keywords):
+        Path(arguments[1]).write_text("half")
+        raise OSError(28, "No space left on device", str(arguments[1]))
+
+    monkeypatch.setattr("softkern.cli._analyze.save", full)
+    assert refused(capsys, analyze(), "No space left on device") == 4
+    assert leftovers(folder, "data.csv") == []
+
+
+def test_no_permission(data, folder, capsys):
+    locked = folder / "locked"
+    locked.mkdir()
+    locked.chmod(0o500)
+    if os.access(locked, os.W_OK):  # root may write anywhere but into the system's own folders
+        locked = Path("/proc")
+        if not locked.is_dir():
+            pytest.skip("root, and no /proc")
+    code = run(["analyze", "data.csv", "-o", str(locked / "out"), "-q"])
+    assert refused(capsys, code, "cannot write") == 4
+    assert refused(capsys, analyze(out="data.csv/out"), "data.csv") == 4
+
+
+def test_not_enough_memory(data, folder, capsys, monkeypatch):
+    def hungry(*arguments, **keywords):
+        raise MemoryError("engine='dense' needs 75 GiB")
+
+    monkeypatch.setattr("softkern.cli._analyze.make", hungry)
+    assert refused(capsys, analyze(), "75 GiB", "--columns") == 6
+    assert leftovers(folder, "data.csv") == []
+
+
+def test_interrupted(data, folder, capsys, monkeypatch):
+    def interrupted(*arguments, **keywords):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("softkern.cli._analyze.rank_points", interrupted)
+    assert refused(capsys, analyze(), "interrupted") == 130
+    assert analyze(out="a/b") == 130
+    assert leftovers(folder, "data.csv") == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are others there")
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_signals_leave_nothing_behind(number, code, folder):
+    assert run(["datasets", "dense-regions", "-o", "data.csv"]) == 0
+    command = [sys.executable, "-m", "softkern.cli", "analyze", "-", "-o", "out"]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+    for _ in range(600):  # it waits for its input, with the temporary folder made
+        if any(name.endswith(".tmp") for name in os.listdir(folder)):
+            break
+        time.sleep(0.05)
+    process.send_signal(number)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == code
+    assert b"Traceback" not in said
+    assert leftovers(folder, "data.csv") == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes are others there")
+def test_a_reader_that_stops(data):
+    assert analyze() == 0
+    large = pd.concat([data] * 200)
+    large.to_csv("large.csv", index=False)
+    command = [sys.executable, "-m", "softkern.cli", "score", "out/model.skops", "large.csv"]
+    process = subprocess.Popen(
+        [*command, "--chunk", "1000", "-q"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout.readline().startswith(b"row,")
+    process.stdout.close()
+    said = process.stderr.read()
+    process.stderr.close()
+    assert process.wait(timeout=60) == 141
+    assert said == b""
+
+
+# Around it
+
+
+def test_usage_errors(data, capsys):
+    for arguments, words in [
+        (["analyze", "data.csv"], "--out"),
+        (["nonsense"], "nonsense"),
+        (["analyze", "data.csv", "-o", "out", "--model", "magic"], "magic"),
+        (["analyze", "data.csv", "-o", "out", "--clusters", "3"], "finds the number"),
+        (["analyze", "data.csv", "-o", "out", "--model", "fuzzy", "--clusters", "-1"], "whole"),
+        (["analyze", "data.csv", "-o", "out", "--contamination", "0"], "flags nothing"),
+        (["analyze", "data.csv", "-o", "out", "--contamination", "0.7"], "--contamination"),
+        (["analyze", "data.csv", "-o", "out", "--separator", "ab"], "one character"),
+        (["plan", "10", "20", "--engine", "fourier"], "at most 3 columns"),
+    ]:
+        assert refused(capsys, run(arguments), words) == 2
+    assert not Path("out").exists()
+    assert refused(capsys, run(["analyze", "data.csv", "-o", "o", "--show", "x,z"]), "--show") == 3
+
+
+def test_debug_shows_the_traceback(folder, capsys):
+    assert run(["analyze", "nothing.csv", "-o", "out", "--debug"]) == 3
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_version_plan_models_and_datasets(folder, capsys):
+    assert run(["--version"]) == 0
+    assert capsys.readouterr().out == f"softkern {softkern.__version__}\n"
+    assert run(["plan", "1000000", "2", "--memory", "8"]) == 0
+    assert "n = 1,000,000, d = 2" in capsys.readouterr().out
+    assert run(["models"]) == 0
+    said = capsys.readouterr().out
+    assert all(name.value in said for name in ModelName)
+    assert run(["datasets"]) == 0
+    said = capsys.readouterr().out
+    assert all(name in said for name in softkern.datasets.names())
+    assert run(["datasets", "iris", "-o", "iris.csv"]) == 0
+    assert pd.read_csv("iris.csv").shape == (150, 5)
+    assert refused(capsys, run(["datasets", "irises"]), "no data set 'irises'") == 3
+
+
+def test_demo(folder, capsys):
+    assert run(["demo"]) == 0
+    said = capsys.readouterr().out
+    assert "$ softkern analyze demo/data.csv --id name -o demo" in said
+    assert "4 clusters" in said
+    assert set(os.listdir("demo")) == FILES | {"data.csv", "tomorrow.csv", "scored.csv"}
+    assert len(pd.read_csv("demo/scored.csv")) == 21
+    assert run(["demo"]) == 0  # again
+
+
+def test_help_loads_nothing_heavy():
+    code = (
+        "import sys; from softkern.cli import run; run(['--help']); run(['analyze', '--help']); "
+        "heavy = {'numpy', 'pandas', 'sklearn', 'scipy', 'numba', 'skops', 'bokeh'}; "
+        "sys.exit(' '.join(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stderr.strip() == ""
+    for command in ("analyze", "score", "plan", "demo", "datasets", "--install-completion"):
+        assert command in done.stdout

@@ -1,0 +1,476 @@
+"""What `rank_points` promises of every model, and what a calibrated score means."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.optimize import minimize
+from scipy.stats import genpareto, rankdata, spearmanr
+from sklearn.base import BaseEstimator, is_outlier_detector
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import softkern
+from softkern import CollapseWarning, rank_points
+from softkern.ranking import Calibration
+
+COLUMNS = [
+    "label",
+    "membership",
+    "outlier_score",
+    "outlier_rank",
+    "is_outlier",
+    "overlap_score",
+    "overlap_rank",
+    "is_overlap",
+]
+# every model joins by one line
+MODELS = {
+    "OneClassPCM": {},
+    "AlphaCutClustering": {},
+    "PossibilisticCMeans": {"n_clusters": 2},
+    "FuzzyCMeans": {"n_clusters": 2},
+    "OutlierFuzzyCMeans": {"n_clusters": 2},
+    "WeightedSVDD": {},
+    "WeightedOneClassSVM": {},
+    "OneClassMixture": {"n_clusters": 2},
+    "OneClassKMeans": {"n_clusters": 2},
+    # the search for a bandwidth is theirs, and takes time
+    "KernelSpectralClustering": {"n_clusters": 2, "bandwidth": "global"},
+    "SoftKernelSpectralClustering": {"n_clusters": 2, "bandwidth": "global"},
+}
+PRESENT = [name for name in MODELS if hasattr(softkern, name)]
+OUTLIERS = np.array([[4.0, 25.0], [30.0, -10.0], [-22.0, -1.0]])
+
+
+@pytest.fixture(scope="module")
+def X():
+    """Two blobs that touch, and three outliers at the end."""
+    rng = np.random.default_rng(0)
+    blobs = rng.normal(size=(200, 2))
+    blobs[100:, 0] += 5
+    return np.vstack([blobs, OUTLIERS])
+
+
+def fitted(name, X, weight=None, **params):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", (ConvergenceWarning, CollapseWarning))
+        return getattr(softkern, name)(**{**MODELS[name], **params}).fit(X, sample_weight=weight)
+
+
+@pytest.fixture(scope="module", params=PRESENT)
+def model(request, X):
+    return fitted(request.param, X)
+
+
+class Native(BaseEstimator):
+    """A model whose own scores are given: the first feature, and memberships the others."""
+
+    def fit(self, X, y=None, sample_weight=None):
+        X = np.asarray(X, dtype=float)
+        self.scores_ = X[:, 0]
+        self.memberships_ = X[:, 1:]
+        self.labels_ = np.argmax(self.memberships_, axis=1)
+        if sample_weight is not None:
+            self.sample_weight_ = sample_weight
+        return self
+
+    def outlier_scores(self, X=None):
+        return self.scores_ if X is None else np.asarray(X, dtype=float)[:, 0]
+
+    def memberships(self, X):
+        return np.asarray(X, dtype=float)[:, 1:]
+
+    def predict(self, X):
+        return np.argmax(self.memberships(X), axis=1)
+
+    def overlap_scores(self, X=None):
+        return np.full(len(self.scores_ if X is None else X), 0.7)
+
+
+def native(scores, memberships=((0.9, 0.1),), weight=None):
+    U = np.broadcast_to(memberships, (len(scores), len(memberships[0])))
+    return Native().fit(np.column_stack([scores, U]), sample_weight=weight)
+
+
+class TestEveryModel:
+    def test_one_row_a_point(self, model, X):
+        table = rank_points(model)
+        assert list(table.columns) == COLUMNS
+        assert len(table) == len(X)
+        assert table.notna().all(axis=None)
+        for name in ("label", "outlier_rank", "overlap_rank"):
+            assert table[name].dtype.kind == "i"
+        for name in ("is_outlier", "is_overlap"):
+            assert table[name].dtype == bool
+        assert table["membership"].between(0, 1 + 1e-9).all()
+        assert table["overlap_score"].between(0, 1).all()
+
+    def test_planted_outliers_are_flagged_and_first(self, model, X):
+        table = rank_points(model)
+        assert table["is_outlier"][200:].all()
+        assert set(table["outlier_rank"][200:]) == {1, 2, 3}
+        assert table["is_outlier"][:200].sum() <= 3
+        assert not table["is_overlap"][200:].any()
+
+    def test_follows_the_models_own_scores(self, model):
+        table, own = rank_points(model), model.outlier_scores()
+        assert np.array_equal(table["outlier_rank"], rankdata(-own, method="min"))
+        order = np.argsort(own)
+        assert (np.diff(table["outlier_score"].to_numpy()[order]) > 0).all()
+
+    def test_labels_and_memberships_are_the_models(self, model, X):
+        table, again = rank_points(model), rank_points(model, X)
+        if is_outlier_detector(model):
+            assert (table["label"] == 0).all()
+            assert (table["overlap_score"] == 0).all()
+            assert (table["overlap_rank"] == 1).all()
+        else:
+            assert np.array_equal(table["label"], model.labels_)
+            assert table["membership"].to_numpy() == pytest.approx(
+                model.memberships_.max(axis=1), abs=1e-9
+            )
+        assert np.array_equal(again["label"], table["label"])
+        assert again["membership"].to_numpy() == pytest.approx(
+            table["membership"].to_numpy(), abs=1e-6
+        )
+
+    def test_ranks_do_not_saturate_far_away(self, model):
+        far = np.array([[10.0**k, 3.0] for k in range(2, 6)])
+        table = rank_points(model, far)
+        assert table["is_outlier"].all()
+        assert table["outlier_rank"].tolist() == [4, 3, 2, 1]
+        assert (np.diff(table["outlier_score"]) > 0).all()
+
+    def test_new_points_keep_their_index(self, model):
+        frame = pd.DataFrame([[0.0, 0.0], [100.0, 100.0]], index=["in", "out"])
+        table = rank_points(model, frame.to_numpy())
+        assert table.index.tolist() == [0, 1]
+        with warnings.catch_warnings():  # scikit-learn's: the model was fitted without names
+            warnings.simplefilter("ignore", UserWarning)
+            frame.columns = ["a", "b"]
+            named = rank_points(model, frame)
+        assert named.index.tolist() == ["in", "out"]
+        assert named["is_outlier"].tolist() == [False, True]
+        assert named["outlier_rank"].tolist() == [2, 1]
+
+    def test_points_that_are_alike_share_a_rank(self, model):
+        new = np.array([[0.0, 0.1], [60.0, 60.0], [0.0, 0.1], [60.0, 60.0], [5.0, 0.0]])
+        ranks = rank_points(model, new)["outlier_rank"]
+        assert ranks[1] == ranks[3] == 1
+        assert ranks[0] == ranks[2]
+        assert set(ranks) in ({1, 3, 4}, {1, 3, 5})
+
+    def test_contamination_is_the_share_flagged(self, model):
+        table = rank_points(model, contamination=0.1)
+        assert table["is_outlier"].sum() == 20  # of 203, at most a tenth
+        assert table["outlier_rank"][table["is_outlier"]].max() == 20
+
+
+@pytest.mark.parametrize("name", PRESENT)
+def test_weights_are_repeated_rows(name, X):
+    counts = np.random.default_rng(1).integers(0, 4, len(X))
+    counts[-3:] = 1
+    repeated = np.repeat(X, counts, axis=0)
+    one, two = fitted(name, X, counts), fitted(name, repeated)
+    new = np.vstack([np.random.default_rng(2).normal(2, 3, size=(40, 2)), OUTLIERS + 1])
+    a, b = rank_points(one, new), rank_points(two, new)
+    assert a["outlier_score"].to_numpy() == pytest.approx(b["outlier_score"], rel=1e-3, abs=1e-3)
+    for options in ({}, {"contamination": 0.1}):
+        a, b = (rank_points(model, new, **options)["is_outlier"] for model in (one, two))
+        assert np.array_equal(a, b)
+        a, b = (rank_points(model, **options)["is_outlier"] for model in (one, two))
+        assert np.array_equal(np.repeat(a, counts), b)
+
+
+@pytest.mark.parametrize("name", PRESENT)
+def test_few_false_alarms(name):
+    """On typical points alone; 0.05 would be the mean if every tail were known."""
+    flagged = []
+    for draw in range(4):
+        rng = np.random.default_rng(draw)
+        blobs = rng.normal(size=(100, 3))
+        blobs[50:] += 6
+        flagged.append(rank_points(fitted(name, blobs))["is_outlier"].sum())
+    assert np.mean(flagged) <= 0.5
+
+
+def test_models_agree():
+    """The same points at the front, and scores of one level."""
+    rng = np.random.default_rng(3)
+    blobs = rng.normal(size=(300, 2))
+    blobs[150:] += 7
+    tables = {name: rank_points(fitted(name, blobs)) for name in PRESENT}
+    for name in ("FuzzyCMeans", "AlphaCutClustering"):
+        if name not in tables:
+            continue
+        one, two = tables["PossibilisticCMeans"], tables[name]
+        assert spearmanr(one["outlier_score"], two["outlier_score"]).statistic > 0.8
+    for table in tables.values():
+        shares = [(table["outlier_score"] >= level).mean() for level in (0.3, 0.6, 1.0)]
+        assert shares == pytest.approx([10**-0.3, 10**-0.6, 0.1], abs=0.03)
+
+
+class TestSurprisal:
+    """What a score means, on scores whose distribution is known."""
+
+    @pytest.mark.parametrize("n", [1000, 100_000])
+    def test_share_of_typical_points(self, n):
+        scores = np.random.default_rng(0).exponential(size=n)
+        surprisal = Calibration(scores).surprisal(np.log([2, 10, 100]))
+        assert surprisal == pytest.approx(np.log10([2, 10, 100]), rel=0.1)
+
+    def test_in_the_bulk_it_is_counted(self):
+        scores = np.arange(1.0, 101)
+        share = 10 ** -Calibration(scores).surprisal(scores[:70])
+        assert share == pytest.approx((100.5 - scores[:70]) / 100)
+
+    def test_strictly_increasing_without_end(self):
+        calibration = Calibration(np.random.default_rng(0).normal(size=500))
+        points = np.concatenate([np.linspace(-9, 9, 1001), 10.0 ** np.arange(1, 16)])
+        assert (np.diff(calibration.surprisal(points)) > 0).all()
+        assert calibration.surprisal(np.array([np.inf, -np.inf])).tolist() == pytest.approx(
+            [np.inf, 0], abs=1e-3
+        )
+
+    @pytest.mark.parametrize(("factor", "shift"), [(1e6, 0), (1e-12, 0), (3.0, -1e3)])
+    def test_unit_and_origin_of_the_scores_do_not_matter(self, factor, shift):
+        rng = np.random.default_rng(2)
+        scores, new = rng.gamma(2, size=300), 30 * rng.random(50)
+        one = Calibration(scores).surprisal(new)
+        two = Calibration(factor * scores + shift).surprisal(factor * new + shift)
+        assert two == pytest.approx(one, rel=1e-6)
+
+    def test_weights_are_repeated_scores(self):
+        rng = np.random.default_rng(4)
+        scores, counts = rng.normal(size=200), rng.integers(0, 4, 200)
+        one, two = Calibration(scores, counts), Calibration(np.repeat(scores, counts))
+        assert one.surprisal(scores) == pytest.approx(two.surprisal(scores), rel=1e-10)
+
+    def test_outliers_do_not_make_themselves_usual(self):
+        scores = np.random.default_rng(5).exponential(size=500)
+        with_outliers = np.concatenate([scores, np.full(20, 1e6)])
+        new = np.array([1.0, 5.0, 20.0])
+        one, two = Calibration(scores).surprisal(new), Calibration(with_outliers).surprisal(new)
+        assert two == pytest.approx(one, rel=0.02)
+        assert Calibration(with_outliers).surprisal(np.array([1e6]))[0] > 20
+
+    def test_tail_is_the_penalised_censored_maximum(self):
+        """Against a plain search over SciPy's own density."""
+        scores = np.sort(np.random.default_rng(6).pareto(1, size=400))
+        scores = np.minimum(scores, scores[385])  # so that none is left out
+        calibration = Calibration(scores)
+        threshold, top = scores[299], scores[379]
+        seen = scores[300:380] - threshold
+
+        def loss(p):
+            if not 0.1 <= p[0] <= 1 or p[1] <= 0:
+                return np.inf
+            tail = genpareto(p[0], scale=p[1])
+            prior = (p[0] - 0.1) ** 2 / (2 * 0.1**2)
+            return prior - tail.logpdf(seen).sum() - 20 * tail.logsf(top - threshold)
+
+        best = minimize(loss, [0.2, 1.0], method="Nelder-Mead", options={"xatol": 1e-8})
+        assert calibration.threshold == threshold
+        assert [calibration.shape, calibration.scale] == pytest.approx(best.x, rel=1e-4)
+        assert calibration.shape > 0.15  # the data say that this tail is heavy
+
+    def test_false_alarms_are_as_many_as_asked_for(self):
+        """Of exponential scores, the tail of squared distances in two dimensions."""
+        rng = np.random.default_rng(7)
+        for n in (20, 100):
+            flagged = [
+                rank_points(native(rng.exponential(size=n)), false_alarms=0.05)["is_outlier"].sum()
+                for _ in range(50)
+            ]
+            assert np.mean(flagged) < 0.1
+
+
+class TestFlags:
+    def test_more_alarms_when_asked_for(self):
+        model = native(np.random.default_rng(0).exponential(size=1000))
+        few, many = (rank_points(model, false_alarms=f)["is_outlier"].sum() for f in (0.01, 20))
+        assert few <= 1
+        assert 5 <= many <= 40
+
+    def test_contamination_never_flags_more(self):
+        model = native([1.0, 2.0, 2.0, 3.0, 3.0, 3.0, 0.0, 0.0, 0.0, 0.0])
+        for share, count in ((0.05, 0), (0.2, 0), (0.3, 3), (0.45, 3), (0.5, 5)):
+            assert rank_points(model, contamination=share)["is_outlier"].sum() == count
+        weighted = native([1.0, 2.0, 3.0, 0.0], weight=np.array([1.0, 2, 3, 4]))
+        assert rank_points(weighted, contamination=0.3)["is_outlier"].tolist() == [
+            False,
+            False,
+            True,
+            False,
+        ]
+
+    def test_contamination_of_new_points_is_the_training_points_threshold(self):
+        model = native(np.arange(100.0))
+        new = np.array([[89.0, 1, 0], [90.0, 1, 0], [89.6, 1, 0], [1000.0, 1, 0]])
+        flags = rank_points(model, new, contamination=0.1)["is_outlier"]
+        assert flags.tolist() == [False, True, True, True]
+
+    def test_overlap(self):
+        U = np.array([[0.5, 0.5], [0.6, 0.4], [0.7, 0.3], [0.0, 0.0], [0.5, 0.5]])
+        scores = np.array([0.0, 0.1, 0.2, 0.3, 1e6])
+        ordinary = np.tile([[0.9, 0.1]], (95, 1))
+        model = Native().fit(
+            np.column_stack([np.r_[scores, np.linspace(0, 0.4, 95)], np.vstack([U, ordinary])])
+        )
+        table = rank_points(model)[:5]
+        # where memberships vanish the model is asked; outliers are not between clusters
+        assert table["overlap_score"].tolist() == pytest.approx([1, 2 / 3, 3 / 7, 0.7, 0])
+        assert table["is_overlap"].tolist() == [True, True, False, True, False]
+        assert table["overlap_rank"].tolist() == [1, 3, 4, 2, 100]
+        assert table["is_outlier"].tolist() == [False] * 4 + [True]
+
+    def test_noise_belongs_to_no_two_clusters(self):
+        X, _ = softkern.datasets.make_dense_regions(
+            n_rectangle=40, n_ring=120, n_noise=300, random_state=0
+        )
+        model = softkern.AlphaCutClustering(bandwidth=0.5, alpha="valley").fit(X)
+        table = rank_points(model)
+        noise = model.labels_ == -1
+        assert noise.sum() > 50
+        assert not table["is_overlap"][noise].any()
+        assert (table["overlap_score"][noise] == 0).all()
+        assert table["is_outlier"].sum() < 5  # a third of the points is not unusual
+
+
+class TestFewAndStrangePoints:
+    @pytest.mark.parametrize("name", PRESENT)
+    @pytest.mark.parametrize("n", [2, 5, 9])
+    def test_few_points(self, name, n):
+        rng = np.random.default_rng(n)
+        X = rng.normal(size=(n, 2))
+        try:
+            model = fitted(name, X)
+        except ValueError as error:  # fewer points than the model needs
+            pytest.skip(str(error))
+        table = rank_points(model)
+        assert len(table) == n
+        assert table.notna().all(axis=None)
+        assert not table["is_outlier"].any()
+
+    @pytest.mark.parametrize("name", PRESENT)
+    def test_identical_points(self, name):
+        try:
+            model = fitted(name, np.ones((30, 2)), bandwidth=1.0)
+        except ValueError as error:
+            pytest.skip(str(error))
+        table = rank_points(model)
+        assert (table["outlier_rank"] == 1).all()
+        assert not table["is_outlier"].any()
+        assert not rank_points(model, contamination=0.2)["is_outlier"].any()
+
+    def test_one_outlier_among_few(self):
+        scores = [1.0, 1.2, 0.8, 0.9, 1.1, 1.3, 1.05, 50.0]
+        table = rank_points(native(scores))
+        assert table["is_outlier"].tolist() == [False] * 7 + [True]
+
+    @pytest.mark.parametrize("n", [1, 2, 3])
+    def test_too_few_for_any_alarm(self, n):
+        assert not rank_points(native(np.arange(n) ** 3.0))["is_outlier"].any()
+
+    def test_one_that_differs_from_many_alike(self):
+        table = rank_points(native(np.r_[np.zeros(50), 1.0]))
+        assert table["is_outlier"].tolist() == [False] * 50 + [True]
+        assert table["outlier_rank"].tolist() == [2] * 50 + [1]
+
+    def test_infinite_scores(self):
+        few = rank_points(native(np.r_[np.linspace(0, 1, 98), np.inf, np.inf, -np.inf]))
+        assert few["is_outlier"].tolist() == [False] * 98 + [True, True, False]
+        assert few["outlier_rank"][98:].tolist() == [1, 1, 101]
+        assert np.isposinf(few["outlier_score"][98])
+        many = rank_points(native(np.r_[np.linspace(0, 1, 50), np.full(50, np.inf)]))
+        assert not many["is_outlier"].any()
+        assert many["outlier_score"][50:].nunique() == 1
+        assert many["outlier_score"][50] > many["outlier_score"][:50].max()
+        share = rank_points(
+            native(np.r_[np.linspace(0, 1, 98), np.inf, np.inf]), contamination=0.02
+        )
+        assert share["is_outlier"].tolist() == [False] * 98 + [True, True]
+        every = rank_points(native(np.full(20, np.inf)))
+        assert not every["is_outlier"].any()
+        assert every["outlier_score"].to_numpy() == pytest.approx(np.log10(2))
+
+    def test_rounding_does_not_part_equal_points(self):
+        scores = np.repeat(np.linspace(1, 2, 20), 5) * (1 + 1e-15 * np.tile(np.arange(5), 20))
+        table = rank_points(native(scores))
+        assert sorted(set(table["outlier_rank"])) == list(range(1, 100, 5))
+
+    def test_crowded_scores_are_not_taken_for_equal_ones(self):
+        scores = np.linspace(0, 1, 50_000, dtype=np.float32)
+        model = native(scores)
+        model.scores_ = scores
+        assert rank_points(model)["outlier_rank"].nunique() == np.unique(scores).size
+
+    def test_points_without_weight_are_ranked_but_do_not_count(self):
+        scores = np.r_[np.random.default_rng(0).exponential(size=100), np.full(40, 1e3)]
+        weight = np.r_[np.ones(100), np.zeros(40)]
+        table = rank_points(native(scores, weight=weight))
+        assert table["is_outlier"][100:].all()
+        alone = rank_points(native(scores[:100]))
+        assert np.array_equal(table["outlier_score"][:100], alone["outlier_score"])
+
+
+class TestWhatItTakes:
+    def test_not_fitted(self):
+        with pytest.raises(NotFittedError):
+            rank_points(softkern.OneClassPCM())
+
+    @pytest.mark.parametrize("model", [KMeans(2), softkern.OneClassPCM, "model", None])
+    def test_no_soft_model(self, model):
+        with pytest.raises(TypeError, match="cannot be ranked"):
+            rank_points(model)
+
+    @pytest.mark.parametrize("share", [0, 0.6, -1, np.nan])
+    def test_contamination_out_of_range(self, share):
+        with pytest.raises(ValueError, match=r"must lie in \(0, 0.5\]"):
+            rank_points(native([1.0, 2.0]), contamination=share)
+
+    @pytest.mark.parametrize("number", [0, -1, np.inf, np.nan])
+    def test_false_alarms_out_of_range(self, number):
+        with pytest.raises(ValueError, match="must be a positive number"):
+            rank_points(native([1.0, 2.0]), false_alarms=number)
+
+    def test_nan_scores(self):
+        with pytest.raises(ValueError, match="NaN for 1 points, the first in row 1"):
+            rank_points(native([1.0, np.nan]))
+
+    def test_weights_of_other_points(self):
+        with pytest.raises(ValueError, match="3 weights in sample_weight_ and scores of 2"):
+            rank_points(native([1.0, 2.0], weight=np.ones(3)))
+
+    def test_wrong_number_of_columns(self, X):
+        with pytest.raises(ValueError, match="features"):
+            rank_points(fitted("OneClassPCM", X), np.ones((3, 5)))
+
+    def test_pipeline(self, X):
+        pipeline = make_pipeline(StandardScaler(), softkern.OneClassPCM()).fit(X)
+        plain = softkern.OneClassPCM().fit(StandardScaler().fit_transform(X))
+        pd.testing.assert_frame_equal(rank_points(pipeline), rank_points(plain))
+        frame = pd.DataFrame([[0.0, 0.0], [1e3, 1e3]], index=["in", "out"], columns=["a", "b"])
+        named = make_pipeline(StandardScaler(), softkern.OneClassPCM())
+        named.fit(pd.DataFrame(X, columns=["a", "b"]))
+        assert rank_points(named, frame).loc["out", "is_outlier"]
+
+    def test_model_without_memberships(self):
+        model = native(np.arange(10.0))
+        del model.memberships_
+        table = rank_points(model)
+        assert table["membership"].to_numpy() == pytest.approx(10.0 ** -table["outlier_score"])
+
+    def test_sparse_and_precomputed(self):
+        from scipy.sparse import random as random_sparse
+        from sklearn.metrics.pairwise import rbf_kernel
+
+        X = random_sparse(40, 6, 0.5, format="csr", random_state=0)
+        assert len(rank_points(softkern.OneClassPCM().fit(X), X[:5])) == 5
+        K = rbf_kernel(X)
+        model = softkern.OneClassPCM(kernel="precomputed").fit(K)
+        assert len(rank_points(model, K[:5])) == 5
