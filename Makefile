@@ -24,8 +24,9 @@ lint: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# two workers, each with one thread in BLAS: more would only wait for each other
 test: lint
-	$(BIN)/python -m pytest --durations=8
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --durations=8
 
 bench: $(STAMP)  ## ratios against named peers, measured in one run
 	$(BIN)/python -m pip install --quiet --editable '.[dev,bench]'

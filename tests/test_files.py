@@ -118,7 +118,7 @@ def test_engines(engine, X, path):
         {"bandwidth": [1.0, 2.0]},
         {"random_state": np.random.RandomState(3)},
     ],
-    ids=str,
+    ids=lambda params: "-".join(params),
 )
 def test_kernels_and_parameters(params, X, path):
     model = fitted("OneClassPCM", X, **params)

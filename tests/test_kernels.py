@@ -30,7 +30,7 @@ ALL = [
     PairwiseKernel("chi2", {"gamma": 0.5}),
     CallableKernel(rbf_kernel, {"gamma": 0.2}),
 ]
-every = pytest.mark.parametrize("kernel", ALL, ids=repr)
+every = pytest.mark.parametrize("kernel", ALL, ids=[repr(k).split(" at 0x")[0] for k in ALL])
 
 
 @pytest.fixture

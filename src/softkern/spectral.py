@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from scipy.linalg import qr
 from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
+from threadpoolctl import threadpool_limits
 
 from softkern.operators.base import KernelOperator
 
@@ -48,6 +49,7 @@ SPACE_SIZE = 2**25  # numbers at most
 INDEPENDENT = 1e-8  # part of a unit residual that must be new to the space
 SEED = 0  # of the start and of k-means: rows come in an order that their values decide
 KMEANS_STARTS = 20
+FEW_ROWS = 4096  # on which threads would wait for each other longer than they work
 UNIQUE = 1e-7  # eigenvalues nearer than this share are one, their vectors any basis of a plane
 
 
@@ -254,11 +256,13 @@ def _centred_form(operator: KernelOperator, scale: Array) -> Callable[[Array], A
 def _all_at_once(
     centred: Callable[[Array], Array], n: int, wanted: int, present: Array
 ) -> tuple[Array, Array, dict[str, list[float]]]:
-    matrix = centred(np.eye(n))
-    matrix = (matrix + matrix.T) / 2
-    # rows left out must not compete with the others, whose eigenvalues may be zero as well
-    matrix[~present, ~present] = -1.0
-    values, vectors = np.linalg.eigh(matrix)  # some drivers return nothing of many equal values
+    with threadpool_limits(1):
+        matrix = centred(np.eye(n))
+        matrix = (matrix + matrix.T) / 2
+        # rows left out must not compete with the others, whose eigenvalues may be zero as well
+        matrix[~present, ~present] = -1.0
+        # some of SciPy's drivers return nothing of many equal values
+        values, vectors = np.linalg.eigh(matrix)
     values, vectors = values[: -wanted - 1 : -1].copy(), vectors[:, : -wanted - 1 : -1].copy()
     residual = float(np.linalg.norm(matrix @ vectors - vectors * values, axis=0).max())
     return values, vectors, {"objective": [-float(values.sum())], "change": [residual]}
@@ -387,7 +391,9 @@ def direction_centres(
             f"n_clusters={n_clusters}; use fewer clusters or another bandwidth."
         )
     means = KMeans(n_clusters, n_init=n_starts or KMEANS_STARTS, random_state=SEED)
-    return np.asarray(means.fit(unit, sample_weight=weight).cluster_centers_)
+    with threadpool_limits(1 if len(unit) <= FEW_ROWS else None):
+        means.fit(unit, sample_weight=weight)
+    return np.asarray(means.cluster_centers_)
 
 
 def direction_labels(projections: Array, centres: Array) -> NDArray[np.intp]:

@@ -105,7 +105,7 @@ KERNELS = [
 ]
 
 
-@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: type(kernel).__name__)
 def test_any_kernel(kernel, monkeypatch):
     monkeypatch.setattr("softkern.operators.base.BLOCK_BYTES", 256 * 8 * 50)  # many blocks
     X, new = (np.random.default_rng(s).uniform(size=(n, 3)) for s, n in ((0, 400), (1, 30)))

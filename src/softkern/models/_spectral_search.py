@@ -14,10 +14,12 @@ from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from softkern.bandwidths import select_bandwidth
 from softkern.kernels import Kernel, Precomputed
 from softkern.models._subset import training_rows
+from softkern.operators.base import KernelOperator
 from softkern.operators.dense import DenseOperator
 from softkern.spectral import (
     Spectrum,
@@ -141,19 +143,26 @@ def search(
     is_gram = isinstance(kernel, Precomputed)
     points = X[np.ix_(rows, rows)] if is_gram else X[rows]
     surfaces = np.full((3, numbers.size, len(tried)), np.nan)
-    for j, bandwidth in enumerate(tried):
-        chosen = kernel if bandwidth is None else with_bandwidth(kernel, bandwidth)
-        operator = DenseOperator(chosen, points)
-        try:
-            spectrum = solve(operator, int(numbers.max()) - 1, mass, strict=False)
-        except ValueError:
-            continue
-        own = np.minimum(mass, 1) * np.asarray(operator.diag(), dtype=np.float64)
-        similarity = (spectrum.degree - own) / mass.sum()
-        for i, k in enumerate(numbers):
-            if k - 1 <= spectrum.eigenvalues.size:
-                surfaces[:, i, j] = _judge(spectrum.leading(k - 1), mass, similarity, assignment)
+    with threadpool_limits(1):  # many small problems, which threads only hold up
+        for j, bandwidth in enumerate(tried):
+            chosen = kernel if bandwidth is None else with_bandwidth(kernel, bandwidth)
+            surfaces[:, :, j] = _judge_all(DenseOperator(chosen, points), mass, numbers, assignment)
     return Search(numbers, tried, *surfaces)
+
+
+def _judge_all(operator: KernelOperator, mass: Array, numbers: Array, assignment: str) -> Array:
+    """What `_judge` says of every number of clusters, (3, K); nan where there is no such many."""
+    surface = np.full((3, numbers.size), np.nan)
+    try:
+        spectrum = solve(operator, int(numbers.max()) - 1, mass, strict=False)
+    except ValueError:
+        return surface
+    own = np.minimum(mass, 1) * np.asarray(operator.diag(), dtype=np.float64)
+    similarity = (spectrum.degree - own) / mass.sum()
+    for i, k in enumerate(numbers):
+        if k - 1 <= spectrum.eigenvalues.size:
+            surface[:, i] = _judge(spectrum.leading(k - 1), mass, similarity, assignment)
+    return surface
 
 
 def _judge(spectrum: Spectrum, mass: Array, similarity: Array, assignment: str) -> Any:
