@@ -198,3 +198,14 @@ def test_a_large_table_is_sampled(rule):
     # all pairs would be 4e10 distances, over any memory
     X = np.random.default_rng(0).normal(size=(200_000, 2))
     assert np.all(np.asarray(select_bandwidth(X, rule)) > 0)
+
+
+@pytest.mark.parametrize("rule", ["auto", "tree"])
+def test_not_narrower_than_the_steps_of_a_column(rule):
+    X = np.random.default_rng(0).normal(size=(2000, 2))
+    rounded = np.column_stack([X[:, 0], np.round(X[:, 1], 0) * 3])
+    steps = select_bandwidth(rounded, rule)
+    assert steps[1] >= 3
+    assert steps[0] < 1
+    categories = np.column_stack([X[:, 0], X[:, 1] > 0])  # two values are no steps
+    assert select_bandwidth(categories, rule)[1] < 1

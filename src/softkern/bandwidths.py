@@ -38,6 +38,10 @@ AUTO_CLIP = 0.9  # quantile at which distances are cut off: far points must not 
 # A column whose quantile range is below this share of its standard deviation holds one value
 # for most rows; the range says nothing of the others.
 SMALL_RANGE = 0.1
+TIED = (
+    0.25  # distinct values of a column per row of the sample, below which it is recorded in steps
+)
+FEWEST_STEPS = 5  # distinct values of such a column; fewer are categories
 NOISE = 1e-12  # a spread this small beside a column's values is rounding
 NORMAL_RANGE = 2.5631031310892007  # 10 to 90 % quantile range of the standard normal
 
@@ -60,8 +64,8 @@ def select_bandwidth(
         - ``"auto"``: each column's robust spread times one common factor, half the mean distance
           to the √n-th distinct neighbour in the columns so scaled, distances cut off at their
           90 % quantile. No column's unit and no heavy tail decides the result, and the number of
-          points that a point sees grows with n, as a density estimate needs. One number per
-          column.
+          points that a point sees grows with n, as a density estimate needs. At least the step
+          in which a column is recorded, where its values are rounded. One number per column.
         - ``"global"``: each column's robust spread times the median distance between distinct
           points in the columns so scaled: as wide as the data, for models of a few centres. One
           number per column.
@@ -73,8 +77,9 @@ def select_bandwidth(
           and carried to n points by the rate n^(−1/(d+4)).
         - ``"tree"``: each column's robust spread times one common factor, the median distance to
           the n^(4/(d+4))/4-th distinct neighbour (at least the 5th) in the columns so scaled,
-          over √(d+2), at which a Gaussian spreads as a ball of that radius does. Narrower than
-          "auto": it shows peaks, for `AlphaCutClustering`. One number per column.
+          over √(d+2), at which a Gaussian spreads as a ball of that radius does; at least a
+          column's step, as in "auto". Narrower than that: it shows peaks, for
+          `AlphaCutClustering`. One number per column.
     sample_weight : array of shape (n,), default=None
         A weight of two counts a row twice.
     random_state : int, RandomState or None, default=0
@@ -142,6 +147,22 @@ def _column_spread(columns: NDArray[Any], weight: NDArray[Any]) -> NDArray[np.fl
     return np.where(spread > NOISE * magnitude, spread, 1.0)
 
 
+def _column_steps(X: Any, random_state: Any) -> NDArray[np.float64]:
+    """The step in which every column is recorded, (d,); zero for one that is not rounded.
+
+    A narrower kernel would see the steps, a cluster in each of them.
+    """
+    steps = np.zeros(X.shape[1])
+    if sp.issparse(X):  # mostly zeros, which are no steps
+        return steps
+    index, _ = priority_sample(X, SPREAD_SAMPLE, None, random_state)
+    for j, column in enumerate(X[index].T):
+        values = np.unique(column)
+        if FEWEST_STEPS <= values.size <= TIED * index.size:
+            steps[j] = np.median(np.diff(values))
+    return steps
+
+
 def _auto(X: Any, weight: NDArray[Any], random_state: Any) -> Bandwidth:
     spread = robust_spread(X, weight, random_state)
     scaled = _divided(X, spread)
@@ -149,7 +170,8 @@ def _auto(X: Any, weight: NDArray[Any], random_state: Any) -> Bandwidth:
     distance, query_weight = _neighbour_distances(scaled, weight, neighbour, random_state)
     high = _weighted_quantile(distance, query_weight, AUTO_CLIP)
     mean = np.average(np.minimum(distance, high), weights=query_weight)
-    return np.asarray(AUTO_FACTOR * float(mean) * spread)
+    bandwidth = AUTO_FACTOR * float(mean) * spread
+    return np.maximum(bandwidth, _column_steps(X, random_state))
 
 
 def _tree(X: Any, weight: NDArray[Any], random_state: Any) -> Bandwidth:
@@ -159,7 +181,7 @@ def _tree(X: Any, weight: NDArray[Any], random_state: Any) -> Bandwidth:
     neighbour = max(AUTO_NEIGHBOUR, round(TREE_FACTOR * n ** (4 / (d + 4))))
     distance, query_weight = _neighbour_distances(scaled, weight, neighbour, random_state)
     median = _weighted_quantile(distance, query_weight, 0.5)
-    return np.asarray(median / np.sqrt(d + 2) * spread)
+    return np.maximum(median / np.sqrt(d + 2) * spread, _column_steps(X, random_state))
 
 
 def _knn(X: Any, weight: NDArray[Any], random_state: Any) -> Bandwidth:
