@@ -73,7 +73,7 @@ def worker(kind: str, n: int) -> None:
         "peer": lambda: SpectralClustering(10, affinity="rbf", gamma=0.5 / bandwidth**2, random_state=0),
         "subset": lambda: SoftKernelSpectralClustering(10, bandwidth=bandwidth, n_train="auto"),
         "random": lambda: SoftKernelSpectralClustering(10, bandwidth=bandwidth, n_train="auto", subset="random"),
-        "all": lambda: SoftKernelSpectralClustering(10, bandwidth=bandwidth),
+        "all": lambda: SoftKernelSpectralClustering(10, bandwidth=bandwidth, n_train=None),
         "auto": lambda: SoftKernelSpectralClustering("auto", n_train="auto"),
     }  # fmt: skip
     models[kind]().fit(X[:3000])  # libraries and compiled code are loaded

@@ -298,6 +298,22 @@ def test_classes_are_told_of_and_columns_excluded(data, capsys):
     assert refused(capsys, analyze("--exclude", "z", "--force"), "no column 'z'") == 3
 
 
+def test_categories_of_digits_are_scored_as_they_were_read(data):
+    table = data.assign(kind=[["1", "02", "0A", ""][i // 30 if i > 5 else 3] for i in range(90)])
+    table.to_csv("data.csv", index=False)
+    assert analyze("--one-hot", "kind", "--missing", "drop") == 0
+    assert softkern.load("out/model.skops").n_features_in_ == 5
+    assert run(["score", "out/model.skops", "data.csv", "-o", "s.csv", "-q", "--chunk", "9"]) == 0
+    first, again = pd.read_csv("out/points.csv"), pd.read_csv("s.csv")
+    assert again["label"].dropna().tolist() == first["label"].tolist()
+
+
+def test_an_identifier_that_is_asked_for_is_a_feature_too(data):
+    data.assign(k=np.arange(90) % 7).to_csv("data.csv", index=False)
+    assert analyze("--columns", "x,k", "--id", "k") == 0
+    assert softkern.load("out/model.skops").n_features_in_ == 2
+
+
 def test_missing_values_by_flag(data):
     text = Path("data.csv").read_text() + "p090,,1\np091,0.5,NA\n"
     write(text)
@@ -366,6 +382,26 @@ def test_existing_results_are_replaced_only_by_force(data, capsys):
     assert refused(capsys, run(["score", "out/model.skops", "data.csv", "-o", "s.csv"])) == 4
 
 
+def test_results_of_another_run_at_the_same_time(data, folder, capsys, monkeypatch):
+    def slow(*arguments, **keywords):
+        Path("out").mkdir()
+        Path("out/points.csv").write_text("of the other")
+        return softkern.rank_points(*arguments, **keywords)
+
+    monkeypatch.setattr("softkern.cli._analyze.rank_points", slow)
+    assert refused(capsys, analyze(), "out/points.csv is there already") == 4
+    assert Path("out/points.csv").read_text() == "of the other"
+    assert leftovers(folder, "data.csv", "out") == []
+
+
+def test_files_that_cannot_be_written(data, capsys):
+    assert analyze() == 0
+    score = ["score", "out/model.skops", "data.csv", "-o"]
+    assert refused(capsys, run([*score, "s.xlsx"]), "s.xlsx", ".parquet") == 4
+    assert refused(capsys, run([*score, "no/s.csv"]), "there is no folder") == 4
+    assert refused(capsys, run(["datasets", "iris", "-o", "no/s.csv"]), "no folder") == 4
+
+
 def test_new_parent_folders(data, folder, capsys):
     assert analyze(out="a/b/c") == 0
     assert analyze(data="nothing.csv", out="d/e/f") == 3
@@ -422,8 +458,9 @@ def test_interrupted(data, folder, capsys, monkeypatch):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are others there")
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_signals_leave_nothing_behind(number, code, folder):
+@pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)])
+def test_signals_leave_nothing_behind(name, code, folder):
+    number = getattr(signal, name)
     assert run(["datasets", "dense-regions", "-o", "data.csv"]) == 0
     command = [sys.executable, "-m", "softkern.cli", "analyze", "-", "-o", "out"]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -455,6 +492,26 @@ def test_a_reader_that_stops(data):
     assert said == b""
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes are others there")
+def test_nobody_reads_what_analyze_says(data, folder):
+    command = [sys.executable, "-m", "softkern.cli", "analyze", "data.csv", "-o", "out"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process.stdout.close()
+    said = process.stderr.read()
+    process.stderr.close()
+    assert process.wait(timeout=60) == 141
+    assert said == b""
+    assert leftovers(folder, "data.csv") == []
+
+
+def test_closed_standard_output(data, capsys, monkeypatch):
+    assert analyze() == 0
+    monkeypatch.setattr("sys.stdout", None)
+    code = run(["score", "out/model.skops", "data.csv", "-q"])
+    assert refused(capsys, code, "standard output is closed") == 4
+    assert analyze("--force") == 0
+
+
 # Around it
 
 
@@ -468,7 +525,11 @@ def test_usage_errors(data, capsys):
         (["analyze", "data.csv", "-o", "out", "--contamination", "0"], "flags nothing"),
         (["analyze", "data.csv", "-o", "out", "--contamination", "0.7"], "--contamination"),
         (["analyze", "data.csv", "-o", "out", "--separator", "ab"], "one character"),
+        (["analyze", "data.csv", "-o", "out", "--separator", "\n"], "--separator"),
+        (["analyze", "data.csv", "-o", "out", "--decimal", "1"], "must be . or ,"),
         (["plan", "10", "20", "--engine", "fourier"], "at most 3 columns"),
+        (["plan", "1" + "0" * 30, "2"], "'N'"),
+        (["plan", "10", "2", "--memory", "inf"], "--memory"),
     ]:
         assert refused(capsys, run(arguments), words) == 2
     assert not Path("out").exists()
@@ -504,6 +565,9 @@ def test_demo(folder, capsys):
     assert set(os.listdir("demo")) == FILES | {"data.csv", "tomorrow.csv", "scored.csv"}
     assert len(pd.read_csv("demo/scored.csv")) == 21
     assert run(["demo"]) == 0  # again
+    Path("mine").mkdir()
+    write("x,y\n1,2\n", "mine/data.csv")
+    assert refused(capsys, run(["demo", "-o", "mine"]), "mine/data.csv is there") == 4
 
 
 def test_help_loads_nothing_heavy():

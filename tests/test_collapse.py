@@ -68,6 +68,21 @@ def test_weights_are_repeated_rows_and_order_does_not_matter():
     assert weighted == pytest.approx(repeated, rel=1e-6)
 
 
+@pytest.mark.parametrize("q", [3.0, 5.0, 10.0])
+@pytest.mark.parametrize("X", [IRIS, make_ring_outliers(random_state=0)[0]], ids=["iris", "ring"])
+def test_a_common_centre_on_one_point_says_nothing(X, q):
+    """The outlier weights draw it there; the ratio is then that of the plain mean."""
+    plain = collapse_ratio(operator(X, kernel="linear"), 2.0)
+    assert collapse_ratio(operator(X, kernel="linear"), 2.0, q=q) == pytest.approx(plain, rel=1e-9)
+    assert plain > SAFE_RATIO
+    counts = np.random.default_rng(0).integers(1, 3, len(X))
+    weighted = collapse_ratio(operator(X, kernel="linear"), 2.0, sample_weight=counts, q=q)
+    repeated = np.repeat(X, counts, axis=0)[::-1]
+    expected = collapse_ratio(operator(repeated, kernel="linear"), 2.0, q=q)
+    assert weighted == pytest.approx(expected, rel=1e-6)
+    assert weighted > SAFE_RATIO
+
+
 @pytest.mark.parametrize("cls", [FuzzyCMeans, OutlierFuzzyCMeans])
 @pytest.mark.parametrize("n_clusters", [2, 4])
 def test_one_divides_collapse_from_clusters(cls, n_clusters):

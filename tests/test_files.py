@@ -61,7 +61,9 @@ def rewritten(path, change, forged=False):
         for name, data in members.items():
             archive.writestr(name, data)
         if forged:
-            header = json.dumps(json.loads(header) | {"digest": _digest(archive)})
+            header = json.loads(header)
+            header.pop("digest")
+            header = json.dumps(header | {"digest": _digest(archive, header)})
         if header is not None:
             archive.writestr(HEADER, header)
     return path
@@ -214,6 +216,27 @@ def test_any_change_is_noticed(X, path):
     softkern.save(fitted("OneClassPCM", X), path)
     with pytest.raises(ModelFileError, match="altered since softkern wrote it"):
         softkern.load(rewritten(path, substitute('"content"', '"contents"')))
+
+
+def test_changed_metadata_are_noticed(path):
+    softkern.save(softkern.OneClassPCM(), path, unit="mm", names={1: "one"})
+    assert inspect(path)["metadata"]["names"] == {"1": "one"}
+
+    def in_metres(members):
+        members[HEADER] = members[HEADER].replace(b'"mm"', b'"m"')
+
+    with pytest.raises(ModelFileError, match="altered since softkern wrote it"):
+        inspect(rewritten(path, in_metres))
+
+
+def test_files_that_unpack_to_very_much(path, monkeypatch):
+    softkern.save(softkern.OneClassPCM(), path)
+    monkeypatch.setattr("softkern.operators.plan.available_memory", lambda: 1000)
+    with pytest.raises(MemoryError, match="unpacks to"):
+        softkern.load(path)
+    monkeypatch.setattr("softkern.files.MOST_HEADER", 10)
+    with pytest.raises(ModelFileError, match="far too long"):
+        softkern.load(path)
 
 
 def test_tampered_arrays(X, path):

@@ -134,11 +134,11 @@ def test_columns_are_problems_of_their_own():
 def test_scale_of_the_weights_is_that_of_the_coefficients():
     X, weight = problem(200)
     operator = DenseOperator(Gaussian(0.8), X)
-    one, two = (solve_dual(operator, scale * weight, 0.3, tol=1e-10) for scale in (1, 1000))
+    one, two = (solve_dual(operator, scale * weight, 0.3, tol=1e-12) for scale in (1, 1000))
     assert two.coefficients == pytest.approx(1000 * one.coefficients, abs=1e-4)
     assert two.rho == pytest.approx(1000 * one.rho)
     assert two.squared_radius == pytest.approx(one.squared_radius)
-    assert two.gap.max() <= 1e-10
+    assert two.gap.max() <= 1e-12
 
 
 def test_radius_is_the_margins_distance():
@@ -280,3 +280,33 @@ def test_bad_input(change, message):
     case = {"weights": np.ones(20), "nu": 0.5, **change}
     with pytest.raises(ValueError, match=message):
         solve_dual(operator, **case)
+
+
+@pytest.mark.parametrize("make", [TiledOperator, DenseOperator])
+def test_many_points_on_the_margin_take_few_blocks(make):
+    # 1300 of them; blocks that do not grow with them are 86, and these 13
+    X = np.random.default_rng(0).normal(size=(2000, 3))
+    operator = make(Gaussian(0.25), X)
+    solution = solve_dual(operator, np.ones(2000), 0.1, tol=1e-6)
+    assert solution.converged.all()
+    alpha = solution.coefficients[:, 0]
+    assert ((alpha > 0) & (alpha < 1)).sum() > 1200
+    assert solution.n_iter < 40
+
+
+@pytest.mark.parametrize("formulation", ["svdd", "ocsvm"])
+def test_neither_small_shares_nor_large_weights_overflow(formulation):
+    X, weight = problem(60)
+    operator = DenseOperator(Gaussian(0.8), X)
+    plain = solve_dual(operator, weight, 0.3, formulation=formulation, tol=1e-12)
+    for scale in (1e160, 1e-160):
+        scaled = solve_dual(operator, scale * weight, 0.3, formulation=formulation, tol=1e-12)
+        assert scaled.converged.all()
+        assert scaled.rho / scale == pytest.approx(plain.rho, rel=1e-9)
+        assert scaled.squared_radius == pytest.approx(plain.squared_radius, rel=1e-9)
+    least, small = (
+        solve_dual(operator, weight, nu, formulation=formulation, tol=1e-12)
+        for nu in (1e-300, 1e-9)
+    )
+    assert np.isfinite(least.gap).all()
+    assert least.squared_radius == pytest.approx(small.squared_radius)

@@ -135,6 +135,7 @@ def test_a_point_of_no_degree_takes_no_part_and_lies_at_the_bias():
         DenseOperator(PairwiseKernel("cosine"), np.delete(X, 7, 0)), 2, np.ones(29)
     )
     assert solved.degree[7] == 0
+    assert np.flatnonzero(~solved.takes_part).tolist() == [7]
     assert solved.projections[7] == pytest.approx(solved.bias)
     assert np.delete(solved.projections, 7, 0) == pytest.approx(rest.projections, abs=1e-9)
 
@@ -151,10 +152,36 @@ def test_too_many_vectors_are_refused():
     assert fewer.eigenvalues.size < 5
 
 
-def test_a_kernel_that_sees_nobody_is_not_unique():
+def test_a_kernel_that_sees_nobody_is_refused():
     X = np.random.default_rng(0).normal(size=(50, 2))
-    solved = spectral.solve(DenseOperator(Gaussian(1e-6), X), 2, np.ones(50))
-    assert not solved.is_unique
+    with pytest.raises(ValueError, match="similar to others, and there are 0 of 50.*larger band"):
+        spectral.solve(DenseOperator(Gaussian(1e-6), X), 2, np.ones(50))
+
+
+@pytest.mark.parametrize("engine", [DenseOperator, TiledOperator])
+@pytest.mark.parametrize("rows", [0, 800])  # solved in blocks, and all at once
+def test_isolated_points_take_no_part(engine, rows, monkeypatch):
+    monkeypatch.setattr(spectral, "DENSE_ROWS", rows)
+    X = groups(3, 8.0, 200)
+    far = np.vstack([X, [[100.0, 0], [0, 100], [-100, 0], [0, -100]]])
+    alone = spectral.solve(engine(Gaussian(1.0), X), 2, np.ones(200))
+    solved = spectral.solve(engine(Gaussian(1.0), far), 2, np.ones(204))
+    assert solved.eigenvalues == pytest.approx(alone.eigenvalues, abs=1e-5)
+    assert solved.projections[:200] == pytest.approx(alone.projections, abs=1e-3)
+    assert np.array_equal(solved.takes_part, np.arange(204) < 200)
+    assert not solved.coefficients[200:].any()
+    assert solved.projections[200:] == pytest.approx(np.tile(solved.bias, (4, 1)), abs=1e-3)
+    assert solved.degree[200:] == pytest.approx(1, abs=1e-4)  # a degree counts the point itself
+
+
+def test_copies_and_shared_weight_decide_who_is_isolated():
+    X = np.vstack([groups(3, 8.0, 60), [[100.0, 0], [0, 100], [-100, 0], [-100, 0]]])
+    weight = np.r_[np.ones(60), 3.0, 0.5, 1, 1]
+    part = spectral.solve(DenseOperator(Gaussian(1.0), X), 2, weight).takes_part
+    assert part[60:].tolist() == [True, False, True, True]  # copies are similar to each other
+    own = np.r_[np.ones(60), 3.0, 0.5, 1, 1]  # a row that stands for two others left out
+    part = spectral.solve(DenseOperator(Gaussian(1.0), X), 2, weight, own=own).takes_part
+    assert part[60:].tolist() == [False, False, True, True]
 
 
 # Assignments and memberships
@@ -261,6 +288,8 @@ def test_line_fit_of_lines_and_clouds():
     two = np.r_[t, -t]
     value = spectral_scores.line_fit(two, np.repeat([0, 1], 30), 2, np.abs(two[:, 0]))
     assert value == pytest.approx(1)
+    with pytest.raises(ValueError, match="one cluster has no projections"):
+        spectral_scores.line_fit(np.empty((9, 0)), np.zeros(9), 1)
     with pytest.raises(ValueError, match="balance must be a share"):
         spectral_scores.line_fit(cloud, parts, 4, balance=2)
 
@@ -303,6 +332,25 @@ def test_overlap_score_is_equation_four(monkeypatch):
             )
             weighted += value * U[i, p]
         assert found[i] == pytest.approx(near * weighted / degree[i], rel=1e-9)
+
+
+def test_overlap_score_counts_weights_as_repeated_rows():
+    rng, E, S, U = random_soft()
+    labels, counts = U.argmax(axis=1), rng.integers(0, 4, 50)
+    degree = rng.uniform(1, 5, 50)
+    weighted = spectral_scores.overlap_score(E, U, S, degree, E, labels, counts)
+    many = np.repeat(np.arange(50), counts)
+    repeated = spectral_scores.overlap_score(E, U, S, degree, E[many], labels[many])
+    assert weighted == pytest.approx(repeated, rel=1e-12)
+
+
+def test_overlap_score_of_a_point_without_similarity_is_the_largest_number():
+    _, E, S, U = random_soft()
+    labels = U.argmax(axis=1)
+    degree = np.where(np.arange(50) == 3, 0.0, 1.0)
+    found = spectral_scores.overlap_score(100 * E, U, 100 * S, degree, 100 * E, labels)
+    assert np.isfinite(found).all()
+    assert found.argmax() == 3
 
 
 def test_outlier_score_is_equation_five():

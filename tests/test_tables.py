@@ -119,6 +119,57 @@ def test_names_are_made_unique(write):
     assert "a second column 'a' is called 'a.2'" in reader.notes
 
 
+@pytest.mark.parametrize(
+    ("text", "separator", "columns"),
+    [
+        ("1,5;2,5\n3,5;4,5\n", ";", ["x1", "x2"]),
+        ("1,5\t2,5\n3,5\t4,5\n", "tab", ["x1", "x2"]),
+        ("size, cm;weight, kg\n1,5;2,5\n", ";", ["size, cm", "weight, kg"]),
+        ("size, cm;weight, kg\n1;2\n", ";", ["size, cm", "weight, kg"]),
+    ],
+)
+def test_decimal_commas_do_not_separate(text, separator, columns, write):
+    for decimal in (".", ","):
+        with open_table(write(text), Format(decimal=decimal)) as reader:
+            assert separator in reader.kind
+            assert reader.columns == columns
+    with open_table(write(text), Format(decimal=",")) as reader:
+        assert reader.read().to_numpy().dtype.kind in "if"
+
+
+def test_blanks_below_a_header(write):
+    with open_table(write("a b\n1 2\n3 4\n")) as reader:
+        assert reader.columns == ["a", "b"]
+        assert reader.read().to_numpy().tolist() == [[1, 2], [3, 4]]
+    with open_table(write("first name\n1\n3\n")) as reader:
+        assert reader.columns == ["first name"]
+
+
+def test_long_cells(write):
+    with open_table(write(f"a,b\n1,{'q' * 200_000}\n2,r\n")) as reader:
+        assert reader.read()["a"].tolist() == [1, 2]
+
+
+def test_words_do_not_depend_on_their_neighbours(write):
+    path = write("a,k\n1,01\n2,02\n3,0A\n4,NA\n")
+    with open_table(path) as reader:
+        whole = reader.read(words=["k"])["k"].tolist()
+    with open_table(path) as reader:
+        parts = [k for part in reader.chunks(1, words=["k"]) for k in part["k"].tolist()]
+    assert whole[:3] == parts[:3] == ["01", "02", "0A"]
+    assert pd.isna(whole[3])
+    assert pd.isna(parts[3])
+
+
+@pytest.mark.parametrize("index", [None, ["r1", "r2", "r3"]])
+def test_parquet_with_an_index_in_chunks(index, write):
+    frame = pd.DataFrame(VALUES, columns=["a", "b"], index=index)
+    with open_table(write(parquet(frame))) as reader:
+        parts = list(reader.chunks(2))
+        assert [len(part) for part in parts] == [2, 1]
+        assert pd.concat(parts)[["a", "b"]].to_numpy().tolist() == VALUES
+
+
 def test_identifiers_are_kept_as_written(write):
     path = write("id,b\n007,1\nNA,NA\n,3\n")
     whole = open_table(path).read(text=["id"])
@@ -226,6 +277,32 @@ def test_broken_files(data, message, write):
         open_table(write(data)).read()
 
 
+@pytest.mark.parametrize("encoding", ["base64", "idna"])
+def test_codecs_that_are_no_encodings(encoding, write):
+    with pytest.raises(TableError, match="no encoding of text"):
+        open_table(write(TEXT), Format(encoding=encoding))
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        (np.zeros(3, dtype=[("x", "f8"), ("v", "f8", (2,))]), "one value a field"),
+        (np.zeros((3, 2), dtype=[("x", "f8")]), "one row a point"),
+    ],
+)
+def test_records_that_are_no_table(values, words, write):
+    with pytest.raises(TableError, match=words):
+        open_table(write(npy(values), "table.npy"))
+
+
+def test_closed_standard_input(write, monkeypatch):
+    monkeypatch.setattr("sys.stdin", None)
+    with pytest.raises(TableError, match="standard input is closed"):
+        open_table("-")
+    with open_table(write(TEXT)) as reader:
+        assert reader.read().to_numpy().tolist() == VALUES
+
+
 def test_broken_parquet(write):
     with pytest.raises(TableError, match="cannot be read"):
         open_table(write(parquet(pd.DataFrame({"a": [1.0]}))[:-5]))
@@ -320,6 +397,34 @@ def test_missing_values():
     assert preparation.apply(frame(x=[np.nan], y=[9.0])).values.tolist() == [[4, 9]]
     with pytest.raises(TableError, match="1 row would be left"):
         Preparation.fit(frame(x=[1, np.nan, 3], y=[np.nan, 2, 4]), missing="drop")
+
+
+def test_categories_that_look_like_numbers():
+    # a missing value beside them makes floats of whole numbers
+    preparation, prepared = Preparation.fit(
+        frame(x=[1.0, 2, 4, 5], k=[1.0, 2.0, np.nan, 1.0]), one_hot=["k"], missing="impute"
+    )
+    assert preparation.features == ["x", "k=1", "k=2"]
+    again = preparation.apply(frame(x=[1.0, 2, 4, 5], k=[1, 2, 1, 1]))
+    assert again.values.tolist() == prepared.values.tolist()
+    assert again.notes == []
+
+
+def test_cells_that_are_neither_numbers_nor_words():
+    table = frame(x=[1.0, 2.0], long=["9" * 400, "8" * 400], cell=[[1], [2, 3]])
+    table["long"] = table["long"].map(int)
+    preparation, prepared = Preparation.fit(table)
+    assert preparation.columns == ["x"]
+    assert any("'cell': text" in note for note in prepared.notes)
+    assert any("'long': it has no value" in note for note in prepared.notes)
+
+
+def test_values_that_hardly_differ():
+    tiny = frame(x=[1e-310, 2e-310, 4e-310])
+    with pytest.raises(TableError, match="'x': values that differ by less than 1e-305"):
+        Preparation.fit(tiny)
+    _, prepared = Preparation.fit(tiny, scale="standard")
+    assert np.ptp(prepared.values) > 1
 
 
 def test_one_row():

@@ -80,6 +80,31 @@ def test_weights_are_repeated_rows(X, U):
     assert indices(X, U, counts) == pytest.approx(repeated, rel=1e-10)
 
 
+def test_light_points_leave_out_what_they_are(X, U):
+    """Weights below one are shares of a point, of which all is left out, not a whole copy."""
+    weight = np.random.default_rng(3).uniform(0.05, 2.5, 60)
+    pairs = 2 - 2 * np.exp(-cdist(X, X, "sqeuclidean") / 8)
+    labels, top = U.argmax(axis=1), np.sort(U, axis=1)
+    silhouettes = []
+    for i in range(60):
+        means = []
+        for k in range(3):
+            mass = weight * (labels == k)
+            means.append(mass @ pairs[i] / (mass.sum() - (labels[i] == k) * min(weight[i], 1)))
+        a = means.pop(labels[i])
+        silhouettes.append((min(means) - a) / max(a, min(means)))
+    sureness = weight * (top[:, -1] - top[:, -2])
+    assert indices(X, U, weight)[3] == pytest.approx(
+        sureness @ np.array(silhouettes) / sureness.sum(), rel=1e-10
+    )
+
+
+def test_indices_do_not_depend_on_the_origin(X, U):
+    here, far = TiledOperator(Linear(), X), TiledOperator(Linear(), X + 1e7)
+    assert xie_beni(far, U) == pytest.approx(xie_beni(here, U), rel=1e-6)
+    assert fuzzy_silhouette(far, U) == pytest.approx(fuzzy_silhouette(here, U), rel=1e-6)
+
+
 def test_names_and_order_do_not_matter(X, U):
     order = np.random.default_rng(2).permutation(60)
     assert indices(X[order], U[order][:, [2, 0, 1]]) == pytest.approx(indices(X, U), rel=1e-10)

@@ -25,19 +25,15 @@ def move_pairs(K, field, alpha, upper, tolerance, max_moves):
     """
     q = alpha.size
     diagonal = np.empty(q)
+    low, high, i = np.inf, -np.inf, -1
     for k in range(q):
         diagonal[k] = K[k, k]
+        if alpha[k] < upper[k] and field[k] < low:
+            low, i = field[k], k
+        if alpha[k] > 0 and field[k] > high:
+            high = field[k]
     moves = 0
-    while True:
-        low, high, i = np.inf, -np.inf, -1
-        for k in range(q):
-            if alpha[k] < upper[k] and field[k] < low:
-                low, i = field[k], k
-            if alpha[k] > 0 and field[k] > high:
-                high = field[k]
-        gap = high - low
-        if i < 0 or not gap > tolerance or moves >= max_moves:
-            return moves, gap
+    while i >= 0 and high - low > tolerance and moves < max_moves:
         row = K[i]
         floor = 1e-12 * diagonal[i]  # equal points have no curvature between them
         best, j = -1.0, -1
@@ -63,6 +59,13 @@ def move_pairs(K, field, alpha, upper, tolerance, max_moves):
             alpha[i] += step
             alpha[j] -= step
         other = K[j]
-        for k in range(q):
-            field[k] += step * (row[k] - other[k])
+        low, high, i = np.inf, -np.inf, -1
+        for k in range(q):  # the next pair is looked for where the field is at hand
+            value = field[k] + step * (row[k] - other[k])
+            field[k] = value
+            if value < low and alpha[k] < upper[k]:
+                low, i = value, k
+            if value > high and alpha[k] > 0:
+                high = value
         moves += 1
+    return moves, high - low

@@ -271,10 +271,10 @@ def _run_ahead(
         return None
     total = float(sample_weight.sum())
     return run_ahead(
-        features,
-        operator.diag(),
+        features.points,
+        features.norms,
         rule,
-        features.T @ coefficients,
+        features.centres(coefficients),
         sample_weight=sample_weight,
         measure=lambda changes, tops: _measure(changes, tops, total, stopping),
         threads=available_threads(),

@@ -171,7 +171,7 @@ def _auto(X: Any, weight: NDArray[Any], random_state: Any) -> Bandwidth:
     high = _weighted_quantile(distance, query_weight, AUTO_CLIP)
     mean = np.average(np.minimum(distance, high), weights=query_weight)
     bandwidth = AUTO_FACTOR * float(mean) * spread
-    return np.maximum(bandwidth, _column_steps(X, random_state))
+    return np.asarray(np.maximum(bandwidth, _column_steps(X, random_state)))
 
 
 def _tree(X: Any, weight: NDArray[Any], random_state: Any) -> Bandwidth:
@@ -181,7 +181,8 @@ def _tree(X: Any, weight: NDArray[Any], random_state: Any) -> Bandwidth:
     neighbour = max(AUTO_NEIGHBOUR, round(TREE_FACTOR * n ** (4 / (d + 4))))
     distance, query_weight = _neighbour_distances(scaled, weight, neighbour, random_state)
     median = _weighted_quantile(distance, query_weight, 0.5)
-    return np.maximum(median / np.sqrt(d + 2) * spread, _column_steps(X, random_state))
+    bandwidth = median / np.sqrt(d + 2) * spread
+    return np.asarray(np.maximum(bandwidth, _column_steps(X, random_state)))
 
 
 def _knn(X: Any, weight: NDArray[Any], random_state: Any) -> Bandwidth:
@@ -226,6 +227,7 @@ def _median(X: Any, weight: NDArray[Any], random_state: Any) -> Bandwidth:
     index, weight = priority_sample(X, PAIR_SAMPLE, weight, random_state)
     i, j = np.triu_indices(index.size, 1)
     distance = euclidean_distances(_centred(_rows(X, index)))[i, j]
+    weight = weight / weight.max()  # whose products might overflow
     return _weighted_quantile(distance, weight[i] * weight[j], 0.5)
 
 

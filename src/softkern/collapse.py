@@ -29,6 +29,7 @@ SAFE_RATIO = 1.2  # above it memberships move away from 1/c at a useful pace
 SMALLEST_M = 1e-6  # above one: hard memberships, to any digit that is shown
 CENTRE_STEPS = 100  # of the common centre with outlier weights
 CENTRE_TOL = 1e-6  # change of its squared distances, as a share of the largest
+ON_POINT = 1e-6  # squared distance of a point that the centre lies on, as a share of the mean
 RESIDUAL_TOL = 1e-4  # of the eigenvector; the eigenvalue's error is of the order of its square
 BASIS = 12  # vectors that the eigenvalue iteration keeps
 
@@ -57,6 +58,8 @@ def collapse_ratio(
         A weight of two counts a row twice.
     q : float, default=0.0
         Exponent of the outlier weights of `softkern.OutlierFuzzyCMeans`; zero is fuzzy c-means.
+        Where they draw the common centre onto a single point, nothing around it can be read, and
+        the ratio is that of q = 0.
     centres : {"eq21", "eq11"}, default="eq21"
         ``"eq11"`` for centres that are means by u in place of u^m / w^q.
     random_state : int, default=0
@@ -137,18 +140,24 @@ def _power(m: float, centres: str) -> float:
 def _common_centre(operator: KernelOperator, weight: Array, q: float) -> tuple[Array, Array]:
     """Coefficients of the one centre of all points, a ∝ weight / w^q, and D² to it, (n,) each.
 
-    With outlier weights, w ∝ D^(2/(q+1)) depends on the centre in turn: the two are alternated.
+    With outlier weights, w ∝ D^(2/(q+1)) depends on the centre in turn: the two are alternated. A
+    centre that comes to lie on a point, and its copies, is held there by this point's part alone:
+    no memberships of other points move it, which says nothing of clusters. The plain mean is taken
+    in its place.
     """
-    a = weight / weight.sum()
-    distances = _distances(operator, a)
-    for _ in range(CENTRE_STEPS if q > 0 else 0):
+    mean = weight / weight.sum()
+    to_mean = _distances(operator, mean)
+    spread = float(mean @ to_mean)
+    a, distances = mean, to_mean
+    is_weighed = q > 0 and spread > 0  # without spread all points are one
+    for _ in range(CENTRE_STEPS if is_weighed else 0):
         before = distances
-        floor = 1e-12 * float(weight @ before) / weight.sum()
-        if floor <= 0:  # all points are one
-            break
+        floor = 1e-12 * float(mean @ before)
         a = weight * np.maximum(before, floor) ** (-q / (q + 1))
         a /= a.sum()
         distances = _distances(operator, a)
+        if a[distances <= ON_POINT * spread].sum() > 0.5:
+            return mean, to_mean
         if np.abs(distances - before).max() <= CENTRE_TOL * distances.max():
             break
     return a, distances

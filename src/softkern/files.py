@@ -2,9 +2,10 @@
 
 A model file is a zip in the form of skops, which holds arrays and names of types but no code to
 run, and one more member, ``softkern.json``: the format's number, softkern's version, the
-estimator's name, a digest of the other members and the caller's metadata. That member is read and
-judged before anything else is touched. Types other than softkern's own and those that skops trusts
-by itself are refused. The digest finds damage and careless edits; it is no signature.
+estimator's name, the caller's metadata, and a digest of these and of the other members. That
+member is read and judged before anything else is touched. Types other than softkern's own and
+those that skops trusts by itself are refused. The digest finds damage and careless edits; it is no
+signature.
 
 Called by users and by the command line; `replacing` also by whatever else writes a file.
 """
@@ -29,6 +30,7 @@ from typing import Any
 
 __all__ = ["FORMAT", "ModelFileError", "inspect", "load", "replacing", "save"]
 
+MOST_HEADER = 2**26  # bytes; a table of ten thousand columns has a hundredth of it
 FORMAT = 1  # raised when a file of the new kind could not be read by an older softkern
 HEADER = "softkern.json"
 # Modules whose classes make up a fitted model. Only classes: a file may name no function to call.
@@ -83,21 +85,21 @@ def save(model: Any, path: str | os.PathLike[str], **metadata: Any) -> None:
     """
     import skops.io
 
-    header = {
+    header: dict[str, Any] = {
         "format": FORMAT,
         "softkern": version("softkern"),
         "estimator": type(model).__name__,
         "metadata": metadata,
     }
     try:
-        json.dumps(header, allow_nan=False)
+        header = json.loads(json.dumps(header, allow_nan=False))  # as it will be read
     except (TypeError, ValueError) as error:
         raise TypeError(f"metadata must be what JSON can hold: {error}.") from error
     with replacing(path) as temporary:
         with temporary.open("wb") as file:
             skops.io.dump(model, file, compression=zipfile.ZIP_DEFLATED, compresslevel=1)
         with zipfile.ZipFile(temporary, "a") as archive:
-            header["digest"] = _digest(archive)
+            header["digest"] = _digest(archive, header)
             archive.writestr(HEADER, json.dumps(header, indent=1))
 
 
@@ -175,17 +177,21 @@ def inspect(path: str | os.PathLike[str]) -> dict[str, Any]:
                 raise ModelFileError(
                     f"{path} is not a softkern model: it has no {HEADER}. softkern.save writes one."
                 )
+            if archive.getinfo(HEADER).file_size > MOST_HEADER:
+                raise ModelFileError(f"{path} was altered: its {HEADER} is far too long.")
             header = json.loads(archive.read(HEADER))
-            digest = _digest(archive)
-    if not isinstance(header, dict) or not isinstance(header.get("format"), int):
-        raise ModelFileError(f"{path} was altered: its {HEADER} names no format.")
+            _require_memory(path, sum(info.file_size for info in archive.infolist()))
+            if not isinstance(header, dict) or not isinstance(header.get("format"), int):
+                raise ModelFileError(f"{path} was altered: its {HEADER} names no format.")
+            found = header.pop("digest", None)
+            digest = _digest(archive, header)
     if header["format"] > FORMAT:
         raise ModelFileError(
             f"{path} has format {header['format']}, written by softkern "
             f"{header.get('softkern', '?')}; this softkern {version('softkern')} reads formats up "
             f"to {FORMAT}. Upgrade softkern."
         )
-    if header.pop("digest", None) != digest:
+    if found != digest:
         raise ModelFileError(f"{path} was altered since softkern wrote it, and is not loaded.")
     return header
 
@@ -259,10 +265,19 @@ def _damage_named(path: str | os.PathLike[str]) -> Iterator[None]:
         raise ModelFileError(f"{path} is damaged or was altered: {reason}") from error
 
 
-def _digest(archive: zipfile.ZipFile) -> str:
-    """A sum over the other members' names, sizes and check sums, which the zip holds itself."""
+def _require_memory(path: str | os.PathLike[str], size: int) -> None:
+    """Refuse a file that unpacks to more than there is; no member yields more than it declares."""
+    from softkern.operators.plan import available_memory
+
+    if size > available_memory():
+        raise MemoryError(f"{path} unpacks to {size / 2**30:.1f} GiB, more than is free.")
+
+
+def _digest(archive: zipfile.ZipFile, header: dict[str, Any]) -> str:
+    """A sum over the header and the other members' names, sizes and check sums."""
     members = [info for info in archive.infolist() if info.filename != HEADER]
     lines = sorted(f"{info.filename} {info.file_size} {info.CRC}" for info in members)
+    lines.append(json.dumps(header, sort_keys=True))
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 

@@ -102,10 +102,14 @@ def outlier_weights(
     if weighted <= 0:  # every point lies on a centre
         return np.full_like(root, mean), 0.0, mean
     least = mean * LARGEST_PART ** (-1.0 / q)
-    is_least = root * (total / weighted) < least
-    held = least * float(sample_weight @ is_least)
-    unit = (total - held) / float(sample_weight @ np.where(is_least, 0, root))
-    return np.where(is_least, least, unit * root).astype(root.dtype), unit, least
+    unit, held = total / weighted, 0
+    is_least = unit * root < least
+    while held < (held := int(np.count_nonzero(is_least))):
+        # what is raised to the least is taken from the others, of which some may fall below it
+        free = total - least * float(sample_weight @ is_least)
+        unit = free / float(sample_weight @ np.where(is_least, 0, root))
+        is_least |= unit * root < least
+    return np.maximum(least, unit * root).astype(root.dtype), unit, least
 
 
 def log_joint(closeness: Array, cluster_weights: Array, scale: Any) -> Array:

@@ -5,11 +5,11 @@ minimise αᵀKα (OC-SVM), or αᵀKα − (Σ α) Σ α_i K_ii (SVDD: eq. 10 o
 "min" is a maximum, in this scale). At the optimum weight lies where the field, half the gradient,
 is low: α_i = w_i below a threshold, α_i = 0 above it, and between them on it, the margin.
 
-All that is asked of the operator is products. Points that break this order most form a block of
-bounded size; pairwise moves (`softkern._pairs`) solve the block, and one product for all columns
-brings the field of every point up to date. The start comes from a solved sample or from the
-solution before, so that few blocks are needed; memory is that of one block. Called by the
-one-class models.
+All that is asked of the operator is products. Points that break this order most form a block, with
+those between the bounds, which a narrow kernel has many of: the block grows with them, up to a
+bound. Pairwise moves (`softkern._pairs`) solve the block, and one product for all columns brings
+the field of every point up to date. The start comes from a solved sample or from the solution
+before, so that few blocks are needed; memory is that of one block. Called by the one-class models.
 """
 
 from __future__ import annotations
@@ -27,9 +27,11 @@ __all__ = ["DualSolution", "attainable_error", "margin", "margin_interval", "sol
 
 Array = NDArray[Any]
 
-BLOCK = 1000  # points in a block at most, and in the sample that gives the start
-SMALL_BLOCK = 200  # and at least, where there are as many
-MOVES = 200_000  # pairwise moves in a block before the field is computed anew
+BLOCK = 1000  # points in the sample that gives the start, and in a block while few are free
+SMALL_BLOCK = 200  # points in a block at least, where there are as many
+LARGEST_BLOCK = 5792  # and at most, whatever is free: 256 MiB of kernel values
+MOVES = 200_000  # pairwise moves in a block of 1000 before the field is computed anew
+PATIENCE = 25  # blocks in which the gap must halve: rounding may keep it from falling any further
 ROUGH = 1e-3  # of the field's range: what the sample is solved to
 FULL = 1 - 1e-12  # of its room, and a point counts as filled
 
@@ -129,27 +131,30 @@ def solve_dual(
     alpha = problem.weights.copy() if nu == 1 else problem.start(start)
     state = _State(alpha, problem.product(alpha))
     spread = problem.spread(state)
-    scale = spread * problem.total
-    limit = np.maximum(tol * scale, 2 * attainable_error(operator) * problem.total)
+    limit = np.maximum(tol * spread, 2 * attainable_error(operator))
     history: dict[str, list[float]] = {"objective": [], "gap": []}
     for iteration in range(1, max_iter + 1):
         gaps = problem.gaps(state)
-        history["gap"].append(float((gaps / scale).max()))
+        history["gap"].append(float((gaps / spread).max()))
         history["objective"].append(problem.objective(state))
         if report is not None:
             report(iteration, history["gap"][-1])
         active = np.flatnonzero(gaps > limit)
-        if active.size == 0 or iteration == max_iter or not problem.improve(state, active, limit):
+        if active.size == 0 or iteration == max_iter or _stalled(history["gap"]):
             break
+        if not problem.improve(state, active, limit):
+            break
+    rho, squared_radius = problem.margin(state)
     return DualSolution(
-        coefficients=state.alpha.astype(operator.dtype),
-        product=state.product.astype(operator.dtype),
-        **problem.margin(state),
-        gap=gaps / scale,
+        coefficients=problem.given_scale(state.alpha).astype(operator.dtype),
+        product=(state.product * problem.total).astype(operator.dtype),
+        rho=rho * problem.total,
+        squared_radius=squared_radius,
+        gap=gaps / spread,
         n_iter=iteration,
         converged=gaps <= limit,
         spread=spread,
-        weights=problem.weights,
+        weights=problem.given,
         history=history,
     )
 
@@ -164,11 +169,15 @@ class _State:
 
 @dataclass(frozen=True)
 class _Problem:
-    """What stays the same while α moves."""
+    """What stays the same while α moves, in the unit scale: Σ α = 1.
+
+    There neither a small ν nor weights of any size under- or overflow.
+    """
 
     operator: KernelOperator
-    weights: Array  # (n, c)
-    total: Array  # Σ α, (c,)
+    given: Array  # w, (n, c)
+    total: Array  # ν Σ w, (c,)
+    weights: Array  # w / ν Σ w, (n, c)
     diag: Array  # (n,)
     is_svdd: bool
 
@@ -191,13 +200,21 @@ class _Problem:
         if formulation not in ("ocsvm", "svdd"):
             raise ValueError(f"formulation must be 'ocsvm' or 'svdd', got {formulation!r}.")
         diag = operator.diag().astype(np.float64)
-        return cls(operator, w, nu * w.sum(axis=0), diag, formulation == "svdd")
+        largest = w.max(axis=0)
+        unit = w / largest
+        unit /= nu * unit.sum(axis=0)
+        return cls(operator, w, nu * w.sum(axis=0), unit, diag, formulation == "svdd")
+
+    def given_scale(self, alpha: Array) -> Array:
+        """α with Σ α = ν Σ w; what is full is full to the last digit."""
+        scaled = np.minimum(alpha * self.total, self.given)
+        return np.where(alpha < self.weights, scaled, self.given)
 
     # The field, and what the optimality conditions say of it
 
-    def field_of(self, product: Array, k: int, rows: Any = slice(None)) -> Array:
-        """K α, less ½ (Σ α) diag(K) for the SVDD, of column k and some rows, (n,)."""
-        return product - 0.5 * self.total[k] * self.diag[rows] if self.is_svdd else product
+    def field_of(self, product: Array, rows: Any = slice(None)) -> Array:
+        """K α, less ½ diag(K) for the SVDD, of a column and some rows, (n,)."""
+        return product - 0.5 * self.diag[rows] if self.is_svdd else product
 
     def product(self, alpha: Array) -> Array:
         """K @ alpha in float64, (n, c)."""
@@ -208,7 +225,7 @@ class _Problem:
         """How far weight lies above room for it, in the scale of the field, (c,)."""
         gaps = np.empty(self.total.size)
         for k in range(gaps.size):
-            high, low = self.interval(state, k, self.field_of(state.product[:, k], k))
+            high, low = self.interval(state, k, self.field_of(state.product[:, k]))
             gaps[k] = max(high - low, 0.0)
         return gaps
 
@@ -217,44 +234,44 @@ class _Problem:
         return margin_interval(values, state.alpha[:, k], self.weights[:, k])
 
     def objective(self, state: _State) -> float:
-        """αᵀKα, less (Σ α) Σ α_i K_ii for the SVDD, in the unit scale and summed over columns."""
-        norms = np.einsum("ij,ij->j", state.alpha, state.product) / self.total**2
-        linear = self.diag @ state.alpha / self.total if self.is_svdd else 0.0
+        """αᵀKα, less Σ α_i K_ii for the SVDD, summed over columns."""
+        norms = np.einsum("ij,ij->j", state.alpha, state.product)
+        linear = self.diag @ state.alpha if self.is_svdd else 0.0
         return float((norms - linear).sum())
 
     def spread(self, state: _State) -> Array:
         """Largest squared distance of a weighted point from the centre, (c,)."""
-        norms = np.einsum("ij,ij->j", state.alpha, state.product) / self.total**2
-        distances = self.diag[:, None] - 2 * state.product / self.total
+        norms = np.einsum("ij,ij->j", state.alpha, state.product)
+        distances = self.diag[:, None] - 2 * state.product
         farthest = np.max(distances, axis=0, where=self.weights > 0, initial=-np.inf) + norms
         # equal points have none, and then any coefficients will do
         smallest = 1e-14 * np.maximum(np.abs(self.diag).max(), np.finfo(np.float64).tiny)
         return np.asarray(np.maximum(farthest, smallest))
 
-    def margin(self, state: _State) -> dict[str, Array]:
+    def margin(self, state: _State) -> tuple[Array, Array]:
         """ρ and R², (c,), each the middle of its interval."""
-        norms = np.einsum("ij,ij->j", state.alpha, state.product) / self.total**2
+        norms = np.einsum("ij,ij->j", state.alpha, state.product)
         rho, radius = np.empty_like(norms), np.empty_like(norms)
         for k in range(norms.size):
             product, alpha, weights = state.product[:, k], state.alpha[:, k], self.weights[:, k]
-            nearness = 2 * product / self.total[k] - self.diag
+            nearness = 2 * product - self.diag
             rho[k] = margin(product, alpha, weights)
             radius[k] = norms[k] - margin(nearness, alpha, weights)
-        return {"rho": rho, "squared_radius": np.maximum(radius, 0.0)}
+        return rho, np.maximum(radius, 0.0)
 
     # The start
 
     def start(self, previous: DualSolution | None) -> Array:
         """A first α, (n, c): shares of the weights and an order of the points, filled up."""
         if previous is not None:
-            scale = self.total / previous.coefficients.sum(axis=0)
-            order = previous.product * scale
+            total = previous.coefficients.sum(axis=0)
+            order = previous.product / np.maximum(total, np.finfo(total.dtype).tiny)
             alpha = _shares(previous) * self.weights
         else:
             order, alpha = self._order(), np.zeros_like(self.weights)
         for k in range(self.total.size):
-            weights, values = self.weights[:, k], self.field_of(order[:, k], k)
-            alpha[:, k] = _filled(alpha[:, k], weights, values, float(self.total[k]))
+            weights, values = self.weights[:, k], self.field_of(order[:, k])
+            alpha[:, k] = _filled(alpha[:, k], weights, values)
         return alpha
 
     def _order(self) -> Array:
@@ -262,16 +279,15 @@ class _Problem:
         n = self.weights.shape[0]
         rows = np.arange(0, n, max(1, -(-n // BLOCK)))
         if n <= 2 * BLOCK or ((self.weights[rows] > 0).sum(axis=0) < SMALL_BLOCK // 2).any():
-            return np.asarray(self.product(self.weights) * (self.total / self.weights.sum(axis=0)))
+            return np.asarray(self.product(self.weights / self.weights.sum(axis=0)))
         K = np.ascontiguousarray(self.operator.entries(rows, rows), dtype=np.float64)
         # the sample stands for all: it takes up their weight
         weights = self.weights[rows] * (self.weights.sum(axis=0) / self.weights[rows].sum(axis=0))
-        alpha = weights * (self.total / weights.sum(axis=0))
+        alpha = weights / weights.sum(axis=0)
         for k in range(self.total.size):
-            order = self.field_of(K @ alpha[:, k], k, rows)
-            nothing, total = np.zeros(rows.size), float(self.total[k])
-            alpha[:, k] = _filled(nothing, weights[:, k], order, total)
-            values = self.field_of(K @ alpha[:, k], k, rows)
+            order = self.field_of(K @ alpha[:, k], rows)
+            alpha[:, k] = _filled(np.zeros(rows.size), weights[:, k], order)
+            values = self.field_of(K @ alpha[:, k], rows)
             _solve_block(K, values, alpha[:, k], weights[:, k], ROUGH * float(np.ptp(values)))
         used = np.flatnonzero(alpha.any(axis=1))
         return np.asarray(self.operator.partial_product(rows[used], alpha[used]), dtype=np.float64)
@@ -292,16 +308,23 @@ class _Problem:
 
     def _solved_block(self, state: _State, k: int, limit: float) -> tuple[Array, Array]:
         """The points that most want to move, and their α when they have moved among themselves."""
-        values = self.field_of(state.product[:, k], k)
+        values = self.field_of(state.product[:, k])
         alpha, weights = state.alpha[:, k], self.weights[:, k]
         high, low = self.interval(state, k, values)
         middle = (high + low) / 2
-        rising = _largest(middle - values, alpha < weights, limit)
-        falling = _largest(values - middle, alpha > 0, limit)
+        free = np.flatnonzero((alpha > 0) & (alpha < weights))
+        most = int(np.clip(2 * free.size, BLOCK, LARGEST_BLOCK))
+        rising = _largest(middle - values, alpha < weights, limit, most // 2)
+        falling = _largest(values - middle, alpha > 0, limit, most // 2)
         index = np.union1d(rising, falling)
+        if free.size <= most - index.size:
+            # what one of them gains another loses: apart they would go on for ever
+            index = np.union1d(index, free)
         K = np.ascontiguousarray(self.operator.entries(index, index), dtype=np.float64)
         new = alpha[index]
-        tolerance = max(0.5 * limit, 0.01 * (high - low))
+        # where many are free a move is dear, and the points outside will ask for it again
+        share = 0.1 if most > BLOCK else 0.01
+        tolerance = max(0.5 * limit, share * (high - low))
         _solve_block(K, values[index], new, weights[index], tolerance)
         return index, new
 
@@ -310,8 +333,13 @@ def _solve_block(K: Array, values: Array, alpha: Array, weights: Array, toleranc
     from softkern._pairs import move_pairs
 
     moves = np.ascontiguousarray(alpha)
-    move_pairs(K, values.copy(), moves, np.ascontiguousarray(weights), tolerance, MOVES)
+    most = MOVES * BLOCK // max(BLOCK, alpha.size)
+    move_pairs(K, values.copy(), moves, np.ascontiguousarray(weights), tolerance, most)
     alpha[:] = moves
+
+
+def _stalled(gaps: list[float]) -> bool:
+    return len(gaps) > PATIENCE and min(gaps[-PATIENCE:]) > 0.5 * min(gaps[:-PATIENCE])
 
 
 def _shares(solution: DualSolution) -> Array:
@@ -321,9 +349,9 @@ def _shares(solution: DualSolution) -> Array:
     return np.where(shares > 1 - 4 * np.finfo(alpha.dtype).eps, 1.0, shares)
 
 
-def _filled(alpha: Array, weights: Array, order: Array, total: float) -> Array:
-    """α brought to its sum: raised where the order is lowest, or lowered where it is highest."""
-    missing = total - float(alpha.sum())
+def _filled(alpha: Array, weights: Array, order: Array) -> Array:
+    """α brought to sum one: raised where the order is lowest, or lowered where it is highest."""
+    missing = 1.0 - float(alpha.sum())
     rising = missing > 0
     ranks = np.argsort(order if rising else -order, kind="stable")
     room = (weights - alpha if rising else alpha)[ranks]
@@ -336,12 +364,12 @@ def _filled(alpha: Array, weights: Array, order: Array, total: float) -> Array:
     return np.clip(filled, 0.0, weights)
 
 
-def _largest(excess: Array, allowed: Array, limit: float) -> Array:
+def _largest(excess: Array, allowed: Array, limit: float, most: int) -> Array:
     """The points of largest excess among those allowed: twice as many as have some, in bounds."""
     index = np.flatnonzero(allowed)
     excess = excess[index]
     size = max(SMALL_BLOCK, 2 * int((excess > limit / 4).sum())) // 2
-    size = min(BLOCK // 2, size, index.size)
+    size = min(most, size, index.size)
     return np.asarray(index[np.argpartition(-excess, size - 1)[:size]])
 
 

@@ -8,6 +8,7 @@ Called by the command line.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
@@ -29,6 +30,7 @@ Scale = Literal["none", "standard", "robust"]
 
 MOST_CATEGORIES = 20
 HUGE = 1e100  # beyond it, squares of squares overflow
+TINY = 1e-305  # a reach below it has no inverse
 NEARLY_NUMBERS = 0.5  # share of a column's values from which text among them is a mistake
 
 
@@ -131,7 +133,7 @@ class Preparation:
             raise TableError(f"no column to work with: {'; '.join(notes) or 'there is none'}.")
         fill = dict(zip(numeric, np.nanmedian(numbers[:, varying], axis=0).tolist(), strict=True))
         for c in categories:
-            fill[c] = str(table[c].dropna().astype(str).mode().iloc[0])
+            fill[c] = str(_words(table[c].dropna()).mode().iloc[0])
         self = cls(numeric, categories, fill, missing, scale)
         prepared = self.apply(table)
         if len(prepared.values) < 2:
@@ -139,6 +141,8 @@ class Preparation:
                 f"{prepared.notes[0]}; {_count(len(prepared.values), 'row')} would be left. Give "
                 "--missing impute, or choose --columns."
             )
+        if scale == "none":
+            _refuse_tiny(prepared.features)
         self._learn_scale(prepared)
         prepared.notes = notes + prepared.notes
         return self, prepared
@@ -253,8 +257,6 @@ def _numeric_columns(
     notes: list[str],
 ) -> list[str]:
     """The columns that hold numbers; the others are named, or refused where they were asked for."""
-    import pandas as pd
-
     numeric, texts, kinds = [], [], _kinds(table)
     for column in wanted:
         if column in one_hot:
@@ -265,7 +267,7 @@ def _numeric_columns(
         present = table[column].dropna()
         count = 0
         if present.dtype.kind not in "mMc":
-            count = int(pd.to_numeric(present, errors="coerce").notna().sum())
+            count = int(_parsed(present).notna().sum())
         if count == len(present):
             numeric.append(column)  # also a column without any value, which is left out later
         elif count >= NEARLY_NUMBERS * len(present):
@@ -273,7 +275,8 @@ def _numeric_columns(
         elif _has_decimal_comma(present):
             raise TableError(
                 f"'{quoted(column)}' holds numbers with a decimal comma, such as "
-                f"'{quoted(present.iloc[0])}'. Give --decimal , to read them."
+                f"'{quoted(present.iloc[0])}'. Give --decimal , to read them; if the comma parts "
+                "thousands, take it out."
             )
         else:
             texts.append(column)
@@ -281,7 +284,7 @@ def _numeric_columns(
         raise TableError(f"{named(texts)} {_is_text(texts)}; give --one-hot for few categories.")
     for column in texts:
         kind = "dates" if table[column].dtype.kind in "mM" else "text"
-        few = kind == "text" and table[column].nunique() <= MOST_CATEGORIES
+        few = kind == "text" and table[column].astype(str).nunique() <= MOST_CATEGORIES
         hint = " (--one-hot makes columns of it)" if few else ""
         notes.append(f"left out '{quoted(column)}': {kind}{hint}")
     return numeric
@@ -306,11 +309,28 @@ def _is_text(columns: Sequence[str]) -> str:
     return "is text" if len(columns) == 1 else "are text"
 
 
-def _not_a_number(table: pd.DataFrame, column: str, first_row: int) -> TableError:
+def _parsed(values: pd.Series[Any]) -> pd.Series[Any]:
+    """Values as numbers, those that are none missing; whole ones of many digits rounded."""
     import pandas as pd
 
+    try:
+        parsed: pd.Series[Any] = pd.to_numeric(values, errors="coerce")
+        return parsed.astype(np.float64) if parsed.dtype == object else parsed
+    except (OverflowError, TypeError):  # a whole number beyond floats; a list in a cell
+        words = values.astype(str).where(values.notna(), None)
+        return words.map(_float_or_nan).astype(np.float64)
+
+
+def _float_or_nan(word: str | None) -> float:
+    try:
+        return math.nan if word is None else float(word)
+    except ValueError:
+        return math.nan
+
+
+def _not_a_number(table: pd.DataFrame, column: str, first_row: int) -> TableError:
     values = table[column]
-    bad = values.notna().to_numpy() & pd.to_numeric(values, errors="coerce").isna().to_numpy()
+    bad = values.notna().to_numpy() & _parsed(values).isna().to_numpy()
     place = int(np.flatnonzero(bad)[0])
     word = quoted(values.iloc[place])
     return TableError(
@@ -322,8 +342,6 @@ def _not_a_number(table: pd.DataFrame, column: str, first_row: int) -> TableErro
 
 def _numbers(table: pd.DataFrame, columns: Sequence[str], first_row: int = 1) -> Array:
     """Columns as floats, (n, d); what is missing or infinite is NaN."""
-    import pandas as pd
-
     numbers = np.empty((len(table), len(columns)))
     kinds = _kinds(table)
     ready = np.array([_is_numeric(kinds[column]) for column in columns], dtype=bool)
@@ -331,7 +349,7 @@ def _numbers(table: pd.DataFrame, columns: Sequence[str], first_row: int = 1) ->
     numbers[:, ready] = table[known].to_numpy(dtype=np.float64, na_value=np.nan)
     for j in np.flatnonzero(~ready).tolist():
         values = table[columns[j]]
-        parsed = pd.to_numeric(values, errors="coerce")
+        parsed = _parsed(values)
         if (parsed.isna() & values.notna()).any():
             raise _not_a_number(table, columns[j], first_row)
         numbers[:, j] = parsed.to_numpy(dtype=np.float64, na_value=np.nan)
@@ -356,8 +374,15 @@ def _say_left_out(columns: Sequence[str], numbers: Array, varying: Array, notes:
             )
 
 
+def _words(values: pd.Series[Any]) -> pd.Series[Any]:
+    """Values as text; 1.0, which only a missing value beside it made of 1, is "1"."""
+    return values.map(
+        lambda value: str(int(value)) if isinstance(value, float) and value % 1 == 0 else str(value)
+    ).astype(object)
+
+
 def _categories(values: pd.Series[Any], column: str) -> list[str]:
-    found = sorted(values.dropna().astype(str).unique().tolist())
+    found = sorted(_words(values.dropna()).unique().tolist())
     if not 2 <= len(found) <= MOST_CATEGORIES:
         raise TableError(
             f"--one-hot '{quoted(column)}': it has {_count(len(found), 'value')}; from 2 to "
@@ -370,7 +395,7 @@ def _indicators(
     text: pd.Series[Any], column: str, values: Sequence[str], notes: list[str]
 ) -> Array:
     """A column of zeros and ones for each value, (m, len(values)); all zero for a new value."""
-    words = text.astype(str).to_numpy(dtype=object)
+    words = _words(text).to_numpy(dtype=object)
     block: Array = (words[:, None] == np.array(values, dtype=object)).astype(np.float64)
     unknown = words[block.sum(axis=1) == 0]
     if unknown.size:
@@ -379,6 +404,16 @@ def _indicators(
             f"not seen, such as '{quoted(unknown[0])}'"
         )
     return block
+
+
+def _refuse_tiny(features: pd.DataFrame) -> None:
+    reach = (features.max() - features.min()).to_numpy()
+    tiny = features.columns[(reach > 0) & (reach < TINY)].tolist()
+    if tiny:
+        raise TableError(
+            f"{named(tiny)}: values that differ by less than {TINY:g} cannot be told apart. Give "
+            "--scale standard, or another unit."
+        )
 
 
 def _refuse_huge(values: Array, features: Sequence[str], rows: Array) -> None:

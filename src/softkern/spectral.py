@@ -7,9 +7,10 @@ symmetric,
 
     (I − v vᵀ) S (I − v vᵀ) β = λ β,    S = √(w/d) K √(w/d),    v ∝ √(w/d),
 
-which needs nothing but products K @ A. The scale of an eigenvector is free, and the scores of the
-2015 paper depend on it: here Σ w α² = 1. Called by the spectral models; `spectral_scores` has what
-follows from projections and memberships.
+which needs nothing but products K @ A. A point that no other is similar to would be an
+eigenvector of its own, with the eigenvalue one; such points take no part and lie at b. The scale
+of an eigenvector is free, and the scores of the 2015 paper depend on it: here Σ w α² = 1. Called
+by the spectral models; `spectral_scores` has what follows from projections and memberships.
 """
 
 from __future__ import annotations
@@ -50,6 +51,7 @@ INDEPENDENT = 1e-8  # part of a unit residual that must be new to the space
 SEED = 0  # of the start and of k-means: rows come in an order that their values decide
 KMEANS_STARTS = 20
 FEW_ROWS = 4096  # on which threads would wait for each other longer than they work
+ISOLATED = 1e-3  # summed similarity to others, as a share of that to itself, that connects no one
 UNIQUE = 1e-7  # eigenvalues nearer than this share are one, their vectors any basis of a plane
 
 
@@ -67,7 +69,9 @@ class Spectrum:
     projections : array of shape (n, q)
         e of the training points.
     degree : array of shape (n,)
-        K w; a point of degree zero is connected to no other and takes no part.
+        K w, a point's similarity to itself included.
+    takes_part : bool array of shape (n,)
+        Whether a point is connected to others; one that is not has no coefficients.
     next_eigenvalue : float
         The first one left out; where it equals the last one kept, the vectors are not unique.
     history : dict
@@ -81,6 +85,7 @@ class Spectrum:
     bias: Array
     projections: Array
     degree: Array
+    takes_part: NDArray[np.bool_]
     next_eigenvalue: float
     history: dict[str, list[float]] = field(repr=False)
     converged: bool
@@ -115,6 +120,7 @@ def solve(
     count: int,
     weight: Array,
     *,
+    own: Array | None = None,
     tol: float = 1e-8,
     max_iter: int = 500,
     strict: bool = True,
@@ -126,6 +132,9 @@ def solve(
     ones by a block Krylov method. Where rows are given in an order that their values decide, so
     are the results.
 
+    A point whose summed similarity to others is below a thousandth of that to itself takes no
+    part: its own eigenvector would have the eigenvalue one, before those of all clusters.
+
     Parameters
     ----------
     operator : KernelOperator
@@ -134,6 +143,9 @@ def solve(
         k − 1.
     weight : array of shape (n,)
         How often a row counts; zero leaves it out.
+    own : array of shape (n,), default=None
+        How much of its weight is the row itself, the rest being copies of it or rows it stands
+        for; None says one, or the whole of a smaller weight.
     tol : float, default=1e-8
         Largest residual ‖Sβ − λβ‖ of a unit vector; not below what the operator's own error and
         dtype allow.
@@ -160,19 +172,23 @@ def solve(
     """
     weight = np.asarray(weight, dtype=np.float64)
     degree = _degree(operator, weight)
-    scale = np.sqrt(np.divide(weight, degree, out=np.zeros_like(weight), where=degree > 0))
-    present = int((scale > 0).sum())
+    own = np.minimum(weight, 1.0) if own is None else np.asarray(own, dtype=np.float64)
+    takes_part = _is_connected(operator, weight, degree, own)
+    scale = np.sqrt(np.divide(weight, degree, out=np.zeros_like(weight), where=takes_part))
+    present = int(takes_part.sum())
     if count == 0:  # one cluster needs no vectors
         nothing = np.empty((operator.shape[0], 0))
         history: dict[str, list[float]] = {"objective": [0.0], "change": [0.0]}
         none = np.empty(0)
-        return Spectrum(nothing, none, none, nothing, degree, 0.0, history, True)
+        return Spectrum(nothing, none, none, nothing, degree, weight > 0, 0.0, history, True)
     if not strict:
         count = min(count, present - 1)
     if present <= count or count < 1:
+        clusters = max(count, 1) + 1
         raise ValueError(
-            f"{count + 1} clusters need at least {count + 1} different points that are connected "
-            f"to others, and there are {present}; use fewer clusters."
+            f"{clusters} clusters need at least {clusters} different points that are similar to "
+            f"others, and there are {present} of {int((weight > 0).sum())}; use a larger bandwidth "
+            "or fewer clusters."
         )
     centred = _centred_form(operator, scale)
     wanted = min(count + 1, present - 1)
@@ -215,6 +231,7 @@ def _spectrum(
         bias,
         product + bias,
         degree,
+        scale > 0,
         float(values[count]) if values.size > count else 0.0,
         history,
         history["change"][-1] <= max(tol, _attainable(operator)),
@@ -224,8 +241,7 @@ def _spectrum(
 def _degree(operator: KernelOperator, weight: Array) -> Array:
     """K w, (n,); what rounding alone makes different from zero is zero."""
     degree = np.asarray(operator @ weight, dtype=np.float64)
-    floor = operator.error * weight.sum() if np.isfinite(operator.error) else 0.0
-    floor = min(floor, 1e-6 * float(np.abs(degree).max()))
+    floor = _floor(operator, weight, degree)
     if operator.kernel.is_shift_invariant:  # a point is as similar to itself as can be
         return np.asarray(np.maximum(degree, weight * np.asarray(operator.diag(), np.float64)))
     worst = int(np.argmin(degree))
@@ -237,6 +253,21 @@ def _degree(operator: KernelOperator, weight: Array) -> Array:
         )
     degree[degree <= floor] = 0.0
     return degree
+
+
+def _is_connected(
+    operator: KernelOperator, weight: Array, degree: Array, own: Array
+) -> NDArray[np.bool_]:
+    """Which rows of weight are similar to others, (n,), beyond what rounding makes of nothing."""
+    itself = own * np.asarray(operator.diag(), dtype=np.float64)
+    least = np.maximum(ISOLATED * itself, _floor(operator, weight, degree))
+    return np.asarray((degree - itself > least) & (degree > 0) & (weight > 0))
+
+
+def _floor(operator: KernelOperator, weight: Array, degree: Array) -> float:
+    """The degree that rounding alone makes."""
+    floor = operator.error * weight.sum() if np.isfinite(operator.error) else 0.0
+    return min(floor, 1e-6 * float(np.abs(degree).max()))
 
 
 def _centred_form(operator: KernelOperator, scale: Array) -> Callable[[Array], Array]:

@@ -110,6 +110,8 @@ def line_fit(
     """
     if not 0 <= balance <= 1:
         raise ValueError(f"balance must be a share between 0 and 1, got {balance!r}.")
+    if n_clusters < 2:
+        raise ValueError("one cluster has no projections and so no line fit; use n_clusters=2.")
     Z = np.asarray(projections, dtype=np.float64)
     weight = np.ones(len(Z)) if weight is None else np.asarray(weight, np.float64)
     if Z.shape[1] == 1:
@@ -182,6 +184,7 @@ def overlap_score(
     similarity: Array,
     all_projections: Array,
     all_labels: Array,
+    weight: Array | None = None,
 ) -> Array:
     """Eq. 4: Δ_k Δ_ω / S of m points; the lower, the more influential an overlap point, (m,).
 
@@ -196,24 +199,37 @@ def overlap_score(
     memberships : array of shape (m, k)
     prototypes : array of shape (k, q)
     similarity : array of shape (m,)
-        S, the degree.
+        S, the degree, that of a point of the fit with itself. Where it is zero the score is the
+        largest number there is.
     all_projections : array of shape (n, q)
     all_labels : array of shape (n,)
+    weight : array of shape (n,), default=None
+        How often each of all points counts.
     """
+    weight = np.ones(len(all_labels)) if weight is None else np.asarray(weight, np.float64)
     to_prototypes = (cdist(projections, prototypes) * memberships).sum(axis=1)
     to_points = np.zeros(len(projections))
     for p in range(len(prototypes)):
-        members = all_projections[all_labels == p]
-        count = len(members)
-        if not count:
+        is_member = (all_labels == p) & (weight > 0)
+        members, mass = all_projections[is_member], weight[is_member]
+        if not len(members):
             continue
-        falling = np.arange(count, 0, -1) / (count * (count + 1) / 2)
-        rows = max(1, BLOCK // count)
+        total = mass.sum()
+        rows = max(1, BLOCK // len(members))
         for start in range(0, len(projections), rows):
             part = slice(start, start + rows)
-            ordered = np.sort(cdist(projections[part], members), axis=1)
-            to_points[part] += memberships[part, p] * (ordered @ falling)
-    return np.asarray(to_prototypes * to_points / similarity)
+            distances = cdist(projections[part], members)
+            order = np.argsort(distances, axis=1)
+            counted = mass[order]
+            # w equal rows after C others have the weights total − C, ..., total − C − w + 1
+            counted *= total + 0.5 - np.cumsum(counted, axis=1) + counted / 2
+            ordered = np.take_along_axis(distances, order, axis=1)
+            value = (ordered * counted).sum(axis=1) / (total * (total + 1) / 2)
+            to_points[part] += memberships[part, p] * value
+    largest = np.finfo(np.float64).max
+    with np.errstate(over="ignore"):
+        score = to_prototypes * to_points / np.maximum(similarity, np.finfo(np.float64).tiny)
+    return np.asarray(np.minimum(score, largest))
 
 
 def outlier_score(

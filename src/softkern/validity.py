@@ -111,9 +111,7 @@ def xie_beni(
     coefficients = mass / total
     geometry = operator.geometry(coefficients)
     spread = float((mass * geometry.distances).sum()) / float(weight.sum())
-    inner = coefficients.T @ geometry.product.astype(np.float64)
-    norms = inner.diagonal()
-    gaps = norms[:, None] + norms - inner - inner.T
+    gaps = geometry.gaps(coefficients)
     nearest = float(gaps[np.triu_indices_from(gaps, 1)].min())
     return spread / nearest if nearest > 0 else float("inf")
 
@@ -172,13 +170,13 @@ def _silhouettes(
     if members.shape[1] < 2:
         return None
     size = members.sum(axis=0)
-    diag = operator.diag().astype(np.float64)
-    # mean of ‖x − y‖² over the points y of a cluster: K_xx − 2 mean K_xy + mean K_yy
-    product = (operator @ (members / size)).astype(np.float64)
-    means = np.maximum(diag[:, None] - 2 * product + diag @ (members / size), 0)
+    # mean of ‖x − y‖² over the points y of a cluster: x to their mean, and their own spread
+    distances = operator.geometry(members / size).distances.astype(np.float64)
+    means = np.maximum(distances + np.einsum("ij,ij->j", members / size, distances), 0)
     is_own = members > 0
     own = np.where(is_own, means * size, 0).sum(axis=1)
-    others = np.where(is_own, size, 0).sum(axis=1) - 1  # one copy of the point itself is left out
+    # one copy of the point itself is left out
+    others = np.where(is_own, size - np.minimum(weight, 1)[:, None], 0).sum(axis=1)
     a = np.where(others > 0, own / np.where(others > 0, others, 1), 0)
     b = np.where(is_own, np.inf, means).min(axis=1)
     top = np.maximum(a, b)

@@ -26,7 +26,7 @@ def close():
 
 @pytest.fixture(scope="module")
 def X():
-    X = make_blobs(200, centers=[[0, 0], [4.5, 0], [0, 4.5]], random_state=0)[0]
+    X = make_blobs(200, centers=[[0, 0], [3.5, 0], [0, 3.5]], random_state=0)[0]
     X[0] = [12.0, 12.0]
     return X
 
@@ -81,6 +81,10 @@ def test_bad_requests(model, X):
         EigenspaceDisplay.from_estimator(model, space="polar")
     with pytest.raises(ValueError, match="X has 9 rows, but the model was fitted on 200"):
         EigenspaceDisplay.from_estimator(model, X[:9], space="input")
+    one = SoftKernelSpectralClustering(1).fit(X)
+    with pytest.raises(ValueError, match="one cluster has no eigenspace; use space='input'"):
+        EigenspaceDisplay.from_estimator(one)
+    EigenspaceDisplay.from_estimator(one, X, space="input").figure_.canvas.draw()
     with pytest.raises(ValueError, match="give X"):
         EigenspaceDisplay.from_estimator(model, space="input")
 

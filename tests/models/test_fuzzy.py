@@ -345,6 +345,100 @@ def test_outlier_weights_have_a_floor_and_their_sum():
     assert w[1:] == pytest.approx(unit * np.array([1, 2, 3]), rel=1e-12)
 
 
+@pytest.mark.parametrize("seed", range(40))
+def test_outlier_weights_are_told_alike_whatever_lies_on_centres(seed):
+    """All at least the floor, of the wanted sum, and max(least, unit × root) of every point."""
+    generator = np.random.default_rng(seed)
+    n, q = generator.integers(3, 60), generator.uniform(3, 40)
+    spread = generator.uniform(size=n) ** generator.uniform(1, 40)
+    weight = generator.integers(1, 4, n).astype(float)
+    w, unit, least = outlier_weights(spread, q, 2.0 * n, weight)
+    assert weight @ w == pytest.approx(2 * n, rel=1e-12)
+    assert w.min() >= least == pytest.approx(2 * n / weight.sum() * LARGEST_PART ** (-1 / q))
+    assert w == pytest.approx(np.maximum(least, unit * spread ** (1 / (q + 1))), rel=1e-12)
+
+
+def test_outlier_weights_of_few_points():
+    """Many points on centres, and a floor that others fall below once these are raised to it."""
+    generator = np.random.default_rng(104)
+    n = int(generator.integers(2, 14))
+    X = generator.normal(size=(n, int(generator.integers(1, 3))))
+    X = np.round(X * generator.choice([0.6, 1, 3]), int(generator.choice([0, 0, 1, 6])))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", (CollapseWarning, ConvergenceWarning))
+        model = OutlierFuzzyCMeans(5, kernel="linear", q=20.0).fit(X)
+    assert model.outlier_weights(X) == pytest.approx(model.outlier_weights_, rel=1e-9)
+    assert model.outlier_weights_.min() >= LARGEST_PART ** (-1 / 20) * (1 - 1e-12)
+
+
+@pytest.mark.parametrize("q", [3.0, 5.0, 10.0])
+@pytest.mark.parametrize("X", [IRIS, make_ring_outliers(random_state=0)[0]], ids=["iris", "ring"])
+def test_a_moderate_q_does_not_make_memberships_hard(X, q):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", CollapseWarning)
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = OutlierFuzzyCMeans(3, kernel="linear", q=q).fit(X)
+        left = OutlierFuzzyCMeans(3, kernel="linear", q=q, lower_m=False).fit(X)
+    assert model.m_ == 2
+    assert model.collapse_ratio_ > 1.2
+    assert np.median(model.memberships_.max(axis=1)) < 0.99
+    assert model.memberships_ == pytest.approx(left.memberships_)
+
+
+@pytest.mark.parametrize("cls", [FuzzyCMeans, OutlierFuzzyCMeans, PossibilisticCMeans])
+@pytest.mark.parametrize("engine", ["tiled", "dense"])
+@pytest.mark.parametrize(
+    ("offset", "dtype", "slack"), [(1e4, "f4", 1e-3), (1e6, "f8", 1e-6), (1e8, "f8", 1e-6)]
+)
+def test_linear_clusters_do_not_depend_on_the_origin(cls, engine, offset, dtype, slack):
+    X = make_blobs(110, 2, centers=[[0, 0], [8, 8], [0, 9]], random_state=0)[0]
+    far = (X + offset).astype(dtype)
+    near = far.astype(float) - offset  # what the rounding has left of it
+    model = cls(3, kernel="linear", engine=engine).fit(far)
+    expected = cls(3, kernel="linear").fit(near)
+    assert model.converged_
+    assert model.memberships_ == pytest.approx(expected.memberships_, abs=slack)
+    assert model.memberships(far) == pytest.approx(model.memberships_, abs=slack)
+    assert np.array_equal(model.predict(far), model.labels_)
+    assert model.outlier_scores(far[:5]) == pytest.approx(
+        expected.outlier_scores(near[:5]), rel=100 * slack
+    )
+
+
+def test_years_converge_in_float32():
+    generator = np.random.default_rng(0)
+    X = np.c_[generator.normal(2015, 5, 300), generator.normal(0, 5, 300)].astype(np.float32)
+    assert FuzzyCMeans(3, kernel="linear").fit(X).converged_
+
+
+def test_points_that_the_kernel_cannot_tell_apart():
+    X = make_blobs(50, 2, centers=[[0, 0], [9, 9]], random_state=0)[0]
+    for cls in (FuzzyCMeans, OutlierFuzzyCMeans, PossibilisticCMeans):
+        with pytest.raises(ValueError, match=r"bandwidth=1000000000.0.* smaller bandwidth"):
+            cls(2, bandwidth=1e9).fit(X)
+        with pytest.raises(ValueError, match=r"Linear\(\) cannot tell .* scale the data"):
+            cls(2, kernel="linear").fit(X * 1e-160)
+        with pytest.raises(
+            ValueError, match=r"Linear\(\) overflow in float64; scale the data down"
+        ):
+            cls(2, kernel="linear").fit(X * 1e160)
+        small = cls(2, kernel="linear").fit(X * 1e-140)
+        assert np.array_equal(small.labels_, cls(2, kernel="linear").fit(X).labels_)
+        one = cls(1, bandwidth=1e9).fit(X)
+        assert np.isfinite(one.memberships_).all()
+
+
+def test_the_training_points_are_told_once(monkeypatch):
+    """With landmarks, telling them is a product of all points with these."""
+    calls = []
+    told = OutlierFuzzyCMeans._training
+    monkeypatch.setattr(
+        OutlierFuzzyCMeans, "_training", lambda *args: calls.append(0) or told(*args)
+    )
+    OutlierFuzzyCMeans(2, engine="nystroem").fit(IRIS)
+    assert len(calls) == 1
+
+
 def test_a_large_q_stays_finite():
     X = make_two_groups_outliers(random_state=0)[0]
     for dtype in (np.float64, np.float32):

@@ -168,3 +168,46 @@ def test_bad_parameters_of_its_own(params, message):
 def test_before_fit():
     with pytest.raises(NotFittedError):
         OneClassKMeans().overlap_scores()
+
+
+EIGHT = [[0.276191], [-6.335314], [-4.191137], [-2.269595], [-0.666785], [2.213519], [0.337411]]
+
+
+@pytest.mark.filterwarnings("ignore::softkern.CollapseWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    ("X", "params"),
+    [
+        ([*EIGHT, [-1.280081]], {"n_clusters": 5, "kernel": "linear", "formulation": "ocsvm"}),
+        ([[0.0, 1.0], [2.0, 3.0]] * 4, {"n_clusters": 3, "kernel": "linear"}),
+        ([[i * 1.0, i % 3] for i in range(30)], {"n_clusters": 3, "bandwidth": 1e9}),
+    ],
+)
+def test_seeding_again_leaves_no_cluster_empty(X, params):
+    model = OneClassKMeans(**params).fit(X)
+    assert np.isfinite(model.radius_).all()
+    assert np.array_equal(model.predict(X), model.labels_)
+
+
+@pytest.mark.filterwarnings("ignore::softkern.CollapseWarning")
+@pytest.mark.parametrize(
+    ("X", "params"),
+    [
+        ([[0, 1], [2, -1], [2, 1], [-1, -1], [0, -1]], {"n_clusters": 2, "nu": 0.1}),
+        (np.ones((10, 2)), {"n_clusters": 3}),
+    ],
+)
+def test_ties_go_to_the_first_for_training_and_new_points(X, params):
+    X = np.asarray(X, dtype=float)
+    model = OneClassKMeans(kernel="linear", formulation="ocsvm", **params).fit(X)
+    assert np.array_equal(model.predict(X), model.labels_)
+
+
+def test_lengths_of_new_points_are_not_needed():
+    X = make_blobs(60, 2, centers=3, random_state=0)[0]
+    given = OneClassKMeans(3, kernel="precomputed").fit(X @ X.T)
+    points = OneClassKMeans(3, kernel="linear").fit(X)
+    new = X[:9] + 0.3
+    assert adjusted_rand_score(given.predict(new @ X.T), points.predict(new)) == 1
+    with pytest.raises(ValueError, match="predict and memberships do without"):
+        given.outlier_scores(new @ X.T)

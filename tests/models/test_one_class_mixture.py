@@ -371,6 +371,8 @@ def test_degenerate_data(formulation):
         ({"annealing": (5, 0.1, 1.05)}, "does not cool: factor=1.05"),
         ({"annealing": (5, 0.1, 1.0)}, "does not cool"),
         ({"annealing": (5, 0.1)}, "three numbers"),
+        ({"annealing": "abc"}, "three numbers"),
+        ({"annealing": (1, 1e-300, 0.999999)}, "690,775,183 steps"),
         ({"kernel": "sigmoid"}, "not positive semidefinite"),
         ({"kernel": "precomputed"}, "not positive semidefinite"),
     ],
@@ -388,3 +390,63 @@ def test_before_fit():
         OneClassMixture().predict_proba([[0.0, 0.0]])
     with pytest.raises(NotFittedError):
         OneClassMixture().decision_function([[0.0, 0.0]])
+
+
+@pytest.mark.parametrize("formulation", ["svdd", "ocsvm"])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # it goes round
+def test_lengths_of_new_points_are_not_needed(formulation):
+    X = make_blobs(60, 2, centers=2, random_state=0)[0]
+    params = {"init": start_weights(60, 2), "formulation": formulation, "nu": 1.0}
+    given = OneClassMixture(kernel="precomputed", **params).fit(X @ X.T)
+    points = OneClassMixture(kernel="linear", **params).fit(X)
+    new = X[:9] + 0.3
+    assert given.memberships(new @ X.T) == pytest.approx(points.memberships(new), abs=1e-6)
+    with pytest.raises(ValueError, match="predict and memberships do without"):
+        given.outlier_scores(new @ X.T)
+    if formulation == "svdd":
+        with pytest.raises(ValueError, match="constant diagonal"):
+            given.decision_function(new @ X.T)
+    else:
+        depth = points.decision_function(new)
+        assert given.decision_function(new @ X.T) == pytest.approx(depth, abs=1e-6)
+
+
+def test_float32_sees_clusters_of_a_wide_kernel():
+    X = make_blobs(110, centers=[[0, 0], [8, 8], [0, 9]], random_state=0)[0]
+    double, single = (OneClassMixture(3, bandwidth=200).fit(X.astype(t)) for t in ("f8", "f4"))
+    assert single.scale_ == pytest.approx(double.scale_, rel=1e-3)
+    assert np.array_equal(single.labels_, double.labels_)
+
+
+def test_all_points_one_is_said():
+    with pytest.warns(CollapseWarning, match="all points are one"):
+        OneClassMixture(2, bandwidth=1.0).fit(np.ones((9, 2)))
+
+
+def test_unit_of_the_data_does_not_change_ranks():
+    X = make_blobs(110, centers=[[0, 0], [8, 8], [0, 9]], random_state=0)[0]
+    one, tiny = (
+        OneClassMixture(3, kernel="linear", nu=0.5, tol=1e-8).fit(X * unit).outlier_scores()
+        for unit in (1.0, 1e-9)
+    )
+    assert tiny == pytest.approx(one, rel=1e-4)
+
+
+@pytest.mark.filterwarnings("ignore::softkern.CollapseWarning")
+def test_weights_and_shares_of_any_size():
+    X = make_blobs(60, centers=[[0, 0], [8, 8]], random_state=0)[0]
+    weight = np.random.default_rng(0).uniform(0.5, 2, 60)
+    one, huge = (
+        OneClassMixture(bandwidth=4.0).fit(X, sample_weight=weight * unit) for unit in (1, 1e160)
+    )
+    assert huge.memberships_ == pytest.approx(one.memberships_, abs=1e-9)
+    assert np.isfinite(OneClassMixture(nu=1e-300, bandwidth=4.0).fit(X).memberships_).all()
+
+
+def test_stopping_by_the_objective_is_told_in_its_words():
+    X = make_blobs(60, 2, centers=2, cluster_std=3.0, random_state=0)[0]
+    params = {"init": start_weights(60, 2), "max_iter": 2, "tol": 1e-12}
+    with pytest.warns(ConvergenceWarning, match="change of the objective"):
+        OneClassMixture(stopping="objective", **params).fit(X)
+    with pytest.warns(ConvergenceWarning, match="change of memberships"):
+        OneClassMixture(**params).fit(X)

@@ -250,3 +250,20 @@ def test_indefinite_matrix():
     K = np.array([[1.0, 2.0], [2.0, 1.0]])
     with pytest.raises(ValueError, match="not positive semidefinite on these data"):
         WeightedSVDD(kernel="precomputed").fit(K)
+
+
+@pytest.mark.parametrize("kind", BOTH)
+@pytest.mark.parametrize("rank", [3, 10, 30])
+def test_nu_is_kept_at_a_low_rank(kind, rank):
+    X = np.random.default_rng(0).normal(size=(800, 4))
+    weight = np.random.default_rng(1).uniform(0.5, 1, 800)
+    params = {"engine": "nystroem", "engine_params": {"rank": rank}}
+    model = kind(nu=0.1, **params).fit(X, sample_weight=weight)
+    outside = weight @ (model.predict(X) == -1) / weight.sum()
+    assert 0.08 < outside <= 0.1
+
+
+def test_a_ball_says_what_it_needs_of_new_points(X):
+    model = WeightedSVDD(kernel="precomputed").fit(X @ X.T)
+    with pytest.raises(ValueError, match="constant diagonal.*WeightedOneClassSVM does without"):
+        model.predict(X[:3] @ X.T)

@@ -199,8 +199,10 @@ def test_renyi_covers_more_than_chance():
 
     X = np.random.default_rng(0).standard_t(3, size=(1500, 2))
     kernel = Gaussian(0.5)
-    rows, mass = training_rows(kernel, X, np.ones(1500), 100, "renyi", 0)
-    chance, weights = training_rows(kernel, X, np.ones(1500), 100, "random", 0)
+    rows, mass, own = training_rows(kernel, X, np.ones(1500), 100, "renyi", 0)
+    chance, weights, itself = training_rows(kernel, X, np.ones(1500), 100, "random", 0)
+    assert np.array_equal(weights, itself)  # a sampled row stands for no neighbour of its own
+    assert np.all(own <= mass)
     entropy = [-np.log(kernel.block(X[r], X[r]).mean()) for r in (rows, chance)]
     assert entropy[0] > entropy[1] + 0.5
     assert mass.sum() == pytest.approx(1500, rel=0.2)
@@ -213,9 +215,15 @@ def test_renyi_covers_more_than_chance():
 
 def test_n_train_auto():
     X = make_blobs(4500, centers=[[0, 0], [9, 9]], random_state=0)[0]
-    model = SoftKernelSpectralClustering(2, n_train="auto", subset="random", bandwidth=1.0).fit(X)
+    model = SoftKernelSpectralClustering(2, subset="random", bandwidth=1.0).fit(X)
+    assert model.n_train == "auto"
     assert model.support_.size == 2000
-    assert SoftKernelSpectralClustering(2, n_train="auto").fit(X[:300]).support_.size == 300
+    assert SoftKernelSpectralClustering(2, bandwidth=1.0).fit(X[:300]).support_.size == 300
+    # a row of weight two and two equal rows are counted alike
+    many = KernelSpectralClustering(2, bandwidth=1.0).fit(np.repeat(X[:2500], 2, axis=0))
+    assert many.support_.size == 2500
+    whole = KernelSpectralClustering(2, n_train=None, bandwidth=1.0, max_iter=60).fit(X)
+    assert whole.support_.size == 4500
 
 
 def test_ranks_follow_distance_however_far():
@@ -227,8 +235,8 @@ def test_ranks_follow_distance_however_far():
         assert model.detect(far)[0].all()
         assert not model.detect(far)[1].any()
     X[:4] = far
-    with pytest.warns(CollapseWarning, match="unconnected parts"):  # each far point is one
-        model = SoftKernelSpectralClustering(3, bandwidth=1.0).fit(X)
+    model = SoftKernelSpectralClustering(3, bandwidth=1.0).fit(X)  # none is a cluster
+    assert np.bincount(model.labels_).min() > 90
     assert np.array_equal(np.argsort(-model.outlier_scores())[:4], [3, 2, 1, 0])
     # as printed eq. 5 says the opposite of isolation among the outliers; corrected it agrees
     edge = np.array([[4.0 + t, 4.0 + t] for t in np.linspace(0.5, 4, 12)])
@@ -243,6 +251,96 @@ def test_self_similarity_does_not_hide_outliers_of_small_sets():
     X[0] = [100.0, 100.0]  # with itself its mean similarity would be 1/60 > 0.01
     model = SoftKernelSpectralClustering(2, bandwidth=1.0).fit(X)
     assert model.detect()[0][0]
+
+
+BLOBS, GROUPS = make_blobs(300, centers=[[0, 0], [9, 0], [0, 9]], random_state=0)
+
+
+def around(radius, count):
+    angle = np.arange(count) * 2 * np.pi / count + 0.3
+    return radius * np.c_[np.cos(angle), np.sin(angle)]
+
+
+@pytest.mark.parametrize(("radius", "count"), [(40, 3), (40, 10), (200, 2), (200, 5), (1e6, 2)])
+def test_a_few_far_outliers_change_nothing(radius, count):
+    X = np.vstack([BLOBS, around(radius, count)])
+    for Model in BOTH:
+        model = Model(3).fit(X)
+        assert same_partition(model.labels_[:300], GROUPS)
+        assert model.detect()[0][300:].all()
+
+
+def test_far_outliers_change_nothing_in_a_sample_either():
+    # a sampled row weighs as many as were left out, none of which is near an outlier
+    X, y = make_blobs(3000, centers=[[0, 0], [9, 0], [0, 9]], random_state=0)
+    X = np.vstack([X, around(200, 40)])
+    for subset, bandwidth in (("random", "auto"), ("renyi", 1.5)):
+        model = SoftKernelSpectralClustering(3, subset=subset, bandwidth=bandwidth, n_train=200)
+        model.fit(X)
+        assert (model.support_ >= 3000).any()
+        assert same_partition(model.labels_[:3000], y)
+        assert model.detect()[0][3000:].all()
+        # what is said of an outlier does not depend on whether it was sampled
+        assert model.outlier_scores()[3000:].min() > model.outlier_scores()[:3000].max()
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_heavy_tails_are_fitted(seed):
+    rng = np.random.default_rng(seed)
+    for X in (rng.standard_cauchy((200, 2)), rng.lognormal(0, 2, (200, 2))):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CollapseWarning)  # tails may hold a cluster
+            model = KernelSpectralClustering(2).fit(X)
+        assert np.bincount(model.labels_).size == 2
+
+
+def test_outliers_that_lie_together_are_said():
+    pairs = np.array([[200.0, 0], [200.3, 0], [-200, 0], [-200.3, 0]])
+    X = np.vstack([BLOBS, pairs])
+    with pytest.warns(CollapseWarning, match="cluster 1, 2 .*lie close together .4 points"):
+        SoftKernelSpectralClustering(3, bandwidth=1.0).fit(X)
+    # one pair loses the search: its cluster is not covered, wider bandwidths have none such
+    assert same_partition(SoftKernelSpectralClustering(3).fit(X[:302]).labels_[:300], GROUPS)
+
+
+def test_a_regular_grid_is_cut_somewhere():
+    X = np.array([[i, j] for i in range(12) for j in range(12)], dtype=float)
+    with pytest.warns(CollapseWarning, match="as even in one direction as in another"):
+        model = SoftKernelSpectralClustering(2).fit(X)
+    assert np.bincount(model.labels_).tolist() == [72, 72]
+
+
+def test_printed_overlap_score_counts_the_point_itself():
+    model = SoftKernelSpectralClustering(3, bandwidth=1.0).fit(IRIS)
+    assert model.overlap_scores(score="paper") == pytest.approx(
+        model.overlap_scores(IRIS, score="paper"), rel=1e-6
+    )
+
+
+def test_printed_overlap_score_of_weights_and_of_isolated_points():
+    X = make_blobs(120, centers=[[0, 0], [5, 0], [0, 5]], random_state=0)[0]
+    X[0] = [60.0, 60.0]
+    counts = np.random.default_rng(0).integers(0, 4, 120)
+    model = SoftKernelSpectralClustering(3, bandwidth=1.2)
+    weighted = clone(model).fit(X, sample_weight=counts)
+    repeated = clone(model).fit(np.repeat(X, counts, axis=0))
+    scores = weighted.overlap_scores(score="paper")
+    assert np.isfinite(scores).all()
+    assert np.repeat(scores, counts) == pytest.approx(
+        repeated.overlap_scores(score="paper"), rel=1e-6
+    )
+    new = weighted.overlap_scores([[1e3, 0], [1e160, 0]], score="paper")
+    assert np.isfinite(new).all()
+
+
+def test_points_beyond_all_numbers_are_told_something():
+    model = SoftKernelSpectralClustering(3, bandwidth=1.0).fit(BLOBS)
+    far = np.array([[1e3, 0], [1e100, 0], [1e155, 0], [1e200, 1e200]])
+    scores = model.outlier_scores(far)
+    assert np.all(np.diff(scores[:3]) > 0)
+    assert np.array_equal(scores[2:], [np.inf, np.inf])
+    assert np.isfinite(model.memberships(far)).all()
+    assert model.detect(far)[0].all()
 
 
 def test_overlap_scores():
@@ -290,6 +388,11 @@ def test_precomputed_kernel():
     assert same_partition(part.labels_, direct.labels_)
     found = SoftKernelSpectralClustering("auto", kernel="precomputed").fit(K)
     assert found.n_clusters_ == 3
+    order = np.random.default_rng(0).permutation(90)
+    again = SoftKernelSpectralClustering(3, kernel="precomputed", n_train=40)
+    again.fit(K[np.ix_(order, order)])
+    assert set(order[again.support_]) == set(part.support_)
+    assert again.memberships_ == pytest.approx(part.memberships_[order], abs=1e-8)
 
 
 def test_sparse_documents_with_the_cosine():
@@ -329,6 +432,7 @@ def test_bad_input(Model):
         ({"assignment": "hamming"}, X, "assignment"),
         ({"subset": "first"}, X, "subset"),
         ({"kernel": "precomputed"}, X, "must be square"),
+        ({"kernel": "precomputed"}, sp.csr_matrix(X @ X.T), "dense array, got a sparse matrix"),
         ({"n_clusters": 5}, np.repeat(X[:3], 4, axis=0), "5 different points, and there are 3"),
     ]
     for params, data, message in cases:
@@ -340,8 +444,10 @@ def test_bad_input(Model):
 
 def test_tiny_bandwidth_is_said():
     X = np.random.default_rng(0).normal(size=(60, 2))
-    with pytest.warns(CollapseWarning, match="unconnected parts.*larger bandwidth"):
+    with pytest.raises(ValueError, match="there are 0 of 60; use a larger bandwidth"):
         SoftKernelSpectralClustering(3, bandwidth=1e-6).fit(X)
+    with pytest.warns(CollapseWarning, match="unconnected parts.*larger bandwidth"):
+        SoftKernelSpectralClustering(3, bandwidth=0.03).fit(X)  # a few pairs see each other
 
 
 def test_repeated_points_and_disconnected_ones():

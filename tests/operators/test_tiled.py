@@ -141,3 +141,14 @@ def test_logarithms_of_points_beyond_all_digits(far):
     operator = TiledOperator(Gaussian(1.0), X)
     logs = operator.cross([[far, 0.0], [2 * far, 0.0]]).log_product(np.ones(100))
     assert logs == pytest.approx([-0.5 * far**2, -2 * far**2], rel=1e-6)
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(1.0), Laplacian(1.0)])
+def test_logarithms_end_where_numbers_do(kernel):
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    far = np.array([[1e3, 0], [1e100, 0], [1e153, 0], [1.3e154, 0], [1e160, 0], [1e300, 1e300]])
+    logs = TiledOperator(kernel, X).cross(far).log_product(np.ones(30))
+    assert np.all(np.diff(logs[:4]) < 0)
+    if isinstance(kernel, Gaussian):  # half the square of a distance is more than there are numbers
+        assert logs[:3] == pytest.approx(-0.5 * far[:3, 0] ** 2, rel=1e-2)
+        assert np.array_equal(logs[4:], [-np.inf, -np.inf])

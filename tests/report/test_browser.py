@@ -116,7 +116,11 @@ def table():
 def written(table, tmp_path_factory):
     model = AlphaCutClustering().fit(table)
     path = tmp_path_factory.mktemp("report") / "page.html"
-    write_report(path, model, table, ranks=rank_points(model), title="Three groups")
+    details = {
+        "model": {"name": "alpha-cut", "parameters": {"engine_params": None, "graph": "knn"}}
+    }
+    ranks = rank_points(model)
+    write_report(path, model, table, ranks=ranks, title="Three groups", details=details)
     return path, model
 
 

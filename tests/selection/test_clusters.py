@@ -6,7 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import make_blobs
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from softkern import (
     FuzzyCMeans,
@@ -125,6 +127,37 @@ def test_several_scorers_at_once():
         FuzzyCMeans(), {"n_clusters": [2, 3]}, scoring=scoring, refit="xie_beni_scorer", cv=2
     ).fit(blobs(3))
     assert all(np.isfinite(search.cv_results_[f"mean_test_{name}"]).all() for name in scoring)
+
+
+def test_weights_that_sum_to_one():
+    X = np.random.default_rng(0).normal(size=(110, 2))
+    X[40:80] += 8
+    X[80:] += [0, 9]
+    table = suggest_n_clusters(FuzzyCMeans(), X, range(2, 5), sample_weight=np.full(110, 1 / 110))
+    assert suggested(table) == [3]
+    plain = suggest_n_clusters(FuzzyCMeans(), X, range(2, 5))
+    assert table.fuzzy_silhouette.to_numpy() == pytest.approx(plain.fuzzy_silhouette, rel=1e-3)
+
+
+@pytest.mark.parametrize("scorer", SCORERS)
+def test_scorers_see_what_the_model_in_a_pipeline_sees(scorer):
+    X = blobs(3) * [1.0, 50.0]
+    scaler = StandardScaler().fit(X)
+    expected = scorer(FuzzyCMeans(3).fit(scaler.transform(X)), scaler.transform(X))
+    for pipeline in (
+        make_pipeline(StandardScaler(), FuzzyCMeans(3)),
+        make_pipeline(StandardScaler(), make_pipeline(FuzzyCMeans(3))),
+    ):
+        assert scorer(pipeline.fit(X), X) == pytest.approx(expected, rel=1e-9)
+
+
+def test_grid_search_of_a_pipeline_on_a_sorted_table():
+    X, y = make_blobs(120, 2, centers=CENTRES[:3], random_state=0)
+    pipeline = make_pipeline(StandardScaler(), FuzzyCMeans())
+    folds = KFold(3, shuffle=True, random_state=0)
+    grid = {"fuzzycmeans__n_clusters": [2, 3, 4]}
+    search = GridSearchCV(pipeline, grid, scoring=fuzzy_silhouette_scorer, cv=folds)
+    assert search.fit(X[y.argsort()]).best_params_ == {"fuzzycmeans__n_clusters": 3}
 
 
 def test_precomputed():

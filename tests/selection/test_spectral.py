@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 from sklearn.datasets import load_iris, make_blobs
 
@@ -37,7 +38,7 @@ def test_acceptance_iris():
 
 def test_plain_strength_rises_as_the_bandwidth_falls_and_covered_does_not(X):
     with pytest.warns(CollapseWarning):
-        narrow = SoftKernelSpectralClustering(3, bandwidth=0.15).fit(X)
+        narrow = SoftKernelSpectralClustering(3, bandwidth=0.1).fit(X)
     wide = SoftKernelSpectralClustering(3, bandwidth=1.0).fit(X)
     assert average_membership_strength(narrow, covered=False) > 0.9
     assert average_membership_strength(narrow) < 0.5
@@ -54,6 +55,38 @@ def test_new_points_and_weights(X):
     assert balanced_line_fit(model, sample_weight=counts) == pytest.approx(
         balanced_line_fit(model, np.repeat(X, counts, axis=0)), rel=1e-6
     )
+
+
+def test_the_weights_of_the_fit_are_those_of_the_judgement(X):
+    counts = np.random.default_rng(0).integers(0, 4, len(X)) + np.arange(len(X)) % 3
+    weighted = SoftKernelSpectralClustering(3, bandwidth=1.0).fit(X, sample_weight=counts)
+    repeated = SoftKernelSpectralClustering(3, bandwidth=1.0).fit(np.repeat(X, counts, axis=0))
+    for covered in (True, False):
+        assert average_membership_strength(weighted, covered=covered) == pytest.approx(
+            average_membership_strength(repeated, covered=covered), rel=1e-8
+        )
+    assert balanced_line_fit(weighted) == pytest.approx(balanced_line_fit(repeated), rel=1e-6)
+
+
+def test_one_cluster_has_no_line(X):
+    with pytest.raises(ValueError, match="one cluster has no projections"):
+        balanced_line_fit(KernelSpectralClustering(1, bandwidth=1.0).fit(X))
+
+
+def test_rules_are_bandwidths_too(X):
+    result = select_spectral(X, [2, 3], ["global", 1.0, "median"])
+    assert result.bandwidths[0] == pytest.approx(select_bandwidth(X, "global"))
+    assert result.bandwidths[1:] == [1.0, select_bandwidth(X, "median")]
+    with pytest.raises(ValueError, match="'wide' is no rule"):
+        select_spectral(X, [2, 3], ["wide"])
+    with pytest.raises(ValueError, match="'gamma': 0.5.* has none to choose"):
+        select_spectral(X, [2, 3], [1.0], kernel_params={"gamma": 0.5})
+
+
+def test_a_best_at_the_edge_is_said(X):
+    assert not select_spectral(X, [3], [0.2, 1.0, 5.0]).is_at_edge
+    assert select_spectral(X, [3], [1.0, 5.0]).is_at_edge
+    assert not select_spectral(X, [3], [1.0]).is_at_edge
 
 
 def test_line_fit_prefers_the_true_number(X):
@@ -133,6 +166,8 @@ def test_numbers_of_the_paper(name, k):
 def test_other_kernels(X):
     K = np.exp(-cdist(X, X, "sqeuclidean") / 2)
     assert select_spectral(K, range(2, 6), kernel="precomputed").best == (3, None)
+    with pytest.raises(ValueError, match="dense array, got a sparse matrix"):
+        select_spectral(sp.csr_matrix(K), range(2, 6), kernel="precomputed")
     result = select_spectral(np.abs(X), range(2, 4), kernel="cosine")
     assert result.bandwidths == [None]
     with pytest.raises(ValueError, match="has none to choose"):
@@ -159,5 +194,6 @@ def test_bad_arguments(X, arguments, message):
 
 def test_nothing_found_is_said(X):
     result = select_spectral(X, [3], [1e-7])
-    with pytest.raises(ValueError, match="none of the 1 bandwidths tried"):
-        _ = result.best
+    for asked in (lambda: result.best, result.plot):
+        with pytest.raises(ValueError, match="none of the 1 bandwidths tried"):
+            asked()

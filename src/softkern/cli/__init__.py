@@ -7,7 +7,8 @@ one line and an exit code that scripts can use:
     0 done                          4 the output cannot be written
     1 an error of softkern's own    5 the model file is refused
     2 wrong usage                   6 not enough memory
-    3 the data cannot be used     130 interrupted (Ctrl-C), 143 terminated, 141 no reader left
+    3 the data cannot be used     130 interrupted (Ctrl-C), 143 terminated, 141 no reader left,
+                                  129 terminal closed
 """
 
 from __future__ import annotations
@@ -22,12 +23,13 @@ from typing import Annotated, Any, NoReturn, TypeVar
 import typer
 
 from softkern import __version__
-from softkern.cli._errors import exit_code, one_line
+from softkern.cli._errors import NO_READER, exit_code, one_line
 from softkern.cli._models import ModelName, parse_clusters
 
 __all__ = ["app", "main", "run"]
 
 Answer = TypeVar("Answer")
+MOST = 10**9  # rows, columns or GiB that a plan is made for
 
 app = typer.Typer(
     name="softkern",
@@ -266,11 +268,17 @@ def score(
 
 @app.command()
 def plan(
-    n: Annotated[int, typer.Argument(metavar="N", min=1, help="Rows.", show_default=False)],
-    d: Annotated[int, typer.Argument(metavar="D", min=1, help="Columns.", show_default=False)],
-    clusters: Annotated[int, typer.Option(min=1, help="Columns of A in K @ A.")] = 1,
+    n: Annotated[
+        int, typer.Argument(metavar="N", min=1, max=MOST, help="Rows.", show_default=False)
+    ],
+    d: Annotated[
+        int, typer.Argument(metavar="D", min=1, max=MOST, help="Columns.", show_default=False)
+    ],
+    clusters: Annotated[int, typer.Option(min=1, max=MOST, help="Columns of A in K @ A.")] = 1,
     engine: Annotated[str, typer.Option(help="auto, or the engine that must be used.")] = "auto",
-    memory: Annotated[float | None, typer.Option(help="GiB that may be used.")] = None,
+    memory: Annotated[
+        float | None, typer.Option(min=0.0, max=MOST, help="GiB that may be used.")
+    ] = None,
 ) -> None:
     """Say how a table of N rows and D columns would be computed, and at what cost."""
     from softkern import plan
@@ -339,10 +347,12 @@ def _form(
 
     if separator is not None:
         separator = {"tab": "\t", r"\t": "\t"}.get(separator, separator)
-        if len(separator) != 1:
-            raise typer.BadParameter(f"--separator {separator!r} must be one character, or tab.")
-    if len(decimal) != 1:
-        raise typer.BadParameter(f"--decimal {decimal!r} must be one character.")
+        if len(separator) != 1 or not separator.isascii() or separator in '"\r\n\0':
+            raise typer.BadParameter(
+                f"--separator {separator!r} must be one character, or tab; no quote, no line's end."
+            )
+    if decimal not in (".", ",") or decimal == separator:
+        raise typer.BadParameter(f"--decimal {decimal!r} must be . or , and not the separator.")
     return Format(separator, encoding, header, decimal, tuple(na or ()), skip_bad_lines)
 
 
@@ -356,7 +366,12 @@ def run(arguments: Sequence[str]) -> int:
         code = typer.main.get_command(app).main(
             args=arguments, prog_name="softkern", standalone_mode=False
         )
-        sys.stdout.flush()
+        if sys.stdout is not None:  # whoever started the program may have closed it
+            sys.stdout.flush()
+    except SystemExit as stop:
+        if stop.code == 1:  # how rich ends a program whose output nobody reads
+            return NO_READER
+        raise
     except (Exception, KeyboardInterrupt) as error:
         if debug:
             import traceback
@@ -374,8 +389,11 @@ def run(arguments: Sequence[str]) -> int:
 def main() -> NoReturn:
     """The program `softkern`."""
     signal.signal(signal.SIGTERM, _terminate)
+    closed = getattr(signal, "SIGHUP", None)  # the terminal was; nohup lets that pass
+    if closed is not None and signal.getsignal(closed) is signal.SIG_DFL:
+        signal.signal(closed, _terminate)
     code = run(sys.argv[1:])
-    if code == 141:  # nobody reads standard output; Python would complain when it closes it
+    if code == NO_READER:  # nobody reads standard output; Python would complain when it closes it
         sys.stdout = None
     sys.exit(code)
 

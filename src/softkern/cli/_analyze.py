@@ -144,7 +144,9 @@ def _read(job: Job, say: Say, clock: Clock) -> Input:
                 f"there is no column '{quoted(job.id)}' for --id; the columns are "
                 f"{named(reader.columns, 12)}."
             )
-        table = reader.read(text=[] if job.id is None else [job.id])
+        table = reader.read(
+            text=[] if job.id is None else [job.id], words=_split(job.one_hot, reader.columns)
+        )
     say.line(f"{reader.name}: {reader.kind}, {len(table):,} rows × {len(reader.columns):,} columns")
     notes = list(reader.notes)
     left_out = _left_out(job, table, notes)
@@ -183,7 +185,8 @@ def _left_out(job: Job, table: pd.DataFrame, notes: list[str]) -> list[str]:
     lacking = [name for name in excluded if name not in columns]
     if lacking:
         raise TableError(f"--exclude: there is no column {named(lacking)}.")
-    excluded += [] if job.id is None else [job.id]
+    asked = _split([*(job.columns or ()), *job.one_hot], columns)
+    excluded += [] if job.id is None or job.id in asked else [job.id]
     if job.columns is not None:
         return excluded
     used = table.drop(columns=excluded)

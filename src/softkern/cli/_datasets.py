@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from softkern import datasets
-from softkern.cli._folder import check_free
+from softkern.cli._folder import check_file
 from softkern.cli._points import write_chunks
 from softkern.cli._say import Say
 from softkern.files import replacing
@@ -52,7 +52,7 @@ def write_set(name: str, out: str, force: bool) -> None:
             raise TableError(str(error)) from error
         table = found.data if found.target is None else found.data.assign(label=found.target)
     if out != "-":
-        check_free(Path(out), force)
+        check_file(Path(out), force)
     with nullcontext("-") if out == "-" else replacing(out) as path:
         rows = write_chunks([table], str(path), out)
     Say(False, to_stderr=True).line(f"{name}: {rows:,} rows × {table.shape[1]:,} columns")

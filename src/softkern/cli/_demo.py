@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from softkern.cli._analyze import Job, analyze
+from softkern.cli._folder import check_free
 from softkern.cli._points import write_table
 from softkern.cli._say import Say
 from softkern.cli._score import Job as ScoreJob
@@ -23,6 +24,7 @@ def demo(out: Path) -> None:
     say = Say(False)
     out.mkdir(parents=True, exist_ok=True)
     today, tomorrow = out / "data.csv", out / "tomorrow.csv"
+    check_free(today, force=(out / "run.json").exists())  # only an earlier demo is replaced
     for path, points in ((today, generate(1500, 0)), (tomorrow, generate(20, 1))):
         names = [f"{path.stem[0]}{i + 1:04d}" for i in range(len(points))]
         table = pd.DataFrame({"name": names, "length": points[:, 0], "width": points[:, 1]})

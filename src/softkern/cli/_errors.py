@@ -5,7 +5,7 @@ Imports nothing heavy: softkern's own errors are told by their names.
 
 from __future__ import annotations
 
-__all__ = ["NoReaderError", "OutputError", "exit_code", "one_line"]
+__all__ = ["NO_READER", "NoReaderError", "OutputError", "exit_code", "one_line"]
 
 INTERNAL, USAGE, DATA, OUTPUT, MODEL, MEMORY, INTERRUPTED, NO_READER = 1, 2, 3, 4, 5, 6, 130, 141
 

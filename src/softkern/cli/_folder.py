@@ -12,7 +12,10 @@ from pathlib import Path
 from softkern.cli._errors import OutputError
 from softkern.files import sync_folder
 
-__all__ = ["check_free", "results_folder"]
+# Names that promise what CSV is not
+NOT_WRITTEN = (".parquet.gz", ".xlsx", ".xls", ".ods", ".json", ".npy", ".zip", ".bz2", ".xz")
+
+__all__ = ["check_file", "check_free", "results_folder"]
 
 
 @contextmanager
@@ -37,6 +40,8 @@ def results_folder(out: Path, names: Sequence[str], force: bool) -> Iterator[Pat
     try:
         temporary.mkdir()
         yield temporary
+        for name in names:  # once more: another run may have written it in the meantime
+            check_free(out / name, force)
         _publish(temporary, out, names)
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
@@ -44,6 +49,15 @@ def results_folder(out: Path, names: Sequence[str], force: bool) -> Iterator[Pat
             with suppress(OSError):
                 parent.rmdir()
         raise
+
+
+def check_file(path: Path, force: bool) -> None:
+    """Refuse, before any work, a file that cannot be written or may not be replaced."""
+    if path.name.endswith(NOT_WRITTEN):
+        raise OutputError(f"{path}: what can be written is .csv, .csv.gz and .parquet.")
+    check_free(path, force)
+    if not path.absolute().parent.is_dir():
+        raise OutputError(f"there is no folder {path.absolute().parent}.")
 
 
 def check_free(path: Path, force: bool) -> None:

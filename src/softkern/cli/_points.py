@@ -73,6 +73,8 @@ def _write_csv(tables: Iterable[pd.DataFrame], path: str, name: str) -> int:
 @contextmanager
 def _text_file(path: str, name: str) -> Iterator[TextIO]:
     if path == "-":
+        if sys.stdout is None:
+            raise OutputError("standard output is closed; -o names a file.")
         try:
             yield sys.stdout
             sys.stdout.flush()

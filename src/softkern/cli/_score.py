@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from softkern.cli._errors import OutputError
-from softkern.cli._folder import check_free
+from softkern.cli._folder import check_file
 from softkern.cli._points import has_all_columns, points_table, write_chunks
 from softkern.cli._say import Say
 from softkern.files import ModelFileError, inspect, load, replacing
@@ -47,9 +46,7 @@ def score(job: Job) -> None:
     is_stream = job.out == "-"
     say = Say(job.quiet, to_stderr=is_stream)
     if not is_stream:
-        check_free(Path(job.out), job.force)
-        if not Path(job.out).absolute().parent.is_dir():
-            raise OutputError(f"there is no folder {Path(job.out).absolute().parent}.")
+        check_file(Path(job.out), job.force)
     model, header = _load(job.model)
     with open_table(job.data, job.form) as reader:
         say.line(f"{reader.name}: {reader.kind}, {len(reader.columns):,} columns")
@@ -124,7 +121,8 @@ class _Scorer:
     def tables(self, reader: Reader) -> Iterator[pd.DataFrame]:
         first_row = 1
         text = [] if self.identifier is None else [self.identifier]
-        for chunk in reader.chunks(self.job.chunk, text=text):
+        words = list(self.preparation.categories)
+        for chunk in reader.chunks(self.job.chunk, text=text, words=words):
             yield self._table(chunk, first_row)
             first_row += len(chunk)
             self.say.progress(f"{first_row - 1:,} rows")

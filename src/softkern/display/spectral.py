@@ -100,6 +100,10 @@ class EigenspaceDisplay(Display):
                 f"X has {np.shape(X)[0]} rows, but the model was fitted on "
                 f"{estimator.projections_.shape[0]}; space='input' draws the points of the fit."
             )
+        if space == "eigen" and estimator.projections_.shape[1] == 0:
+            raise ValueError(
+                "a model of one cluster has no eigenspace; use space='input', or n_clusters=2."
+            )
         new = None if space == "input" else X
         projections = estimator.projections_ if new is None else estimator.projections(new)
         labels = estimator.labels_ if new is None else estimator.predict(new)
@@ -231,6 +235,7 @@ class AMSDisplay(Display):
         -------
         display : AMSDisplay
         """
+        _ = result.best  # says what to do where nothing was found
         names = [_bandwidth_name(b, result.bandwidths) for b in result.bandwidths]
         is_number = all(np.ndim(b) == 0 for b in result.bandwidths)
         axis = "bandwidth" if is_number else "bandwidth, as a share of the widest"

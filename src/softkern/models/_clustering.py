@@ -37,8 +37,11 @@ class CentreClustering(ClusterMixin, KernelModel):  # type: ignore[misc]
         """Squared width of every cluster, (c,) or one for all, as the unit of distances."""
         return 1.0
 
-    def _finish(self, operator: KernelOperator, solution: Solution, weight: Array) -> None:
-        """Store what new points need, and tell the training points what new ones are told."""
+    def _finish(self, operator: KernelOperator, solution: Solution, weight: Array) -> Geometry:
+        """Store what new points need, and tell the training points what new ones are told.
+
+        Returns how the training points lie to the stored centres.
+        """
         self._record(solution)
         self._store(operator, solution.coefficients, solution.geometry.norms)
         # landmarks approach a centre best with coefficients of both signs, which have no logarithm
@@ -53,6 +56,7 @@ class CentreClustering(ClusterMixin, KernelModel):  # type: ignore[misc]
         self.memberships_ = np.exp(self._training_logs)
         self.labels_ = np.argmax(self._training_logs, axis=1)
         self._training_isolation = self._isolation(rows, geometry, weight)
+        return geometry
 
     def _new_geometry(self, X: Any) -> tuple[CrossOperator, Geometry]:
         rows = self._cross(self._check_new(X))
@@ -67,12 +71,15 @@ class CentreClustering(ClusterMixin, KernelModel):  # type: ignore[misc]
         return np.asarray(np.exp(self._log_memberships(self._new_geometry(X)[1])))
 
     def outlier_scores(self, X: Any = None) -> Array:
-        """How far from all clusters, (m,): the higher, the further, however far a point is.
+        """How far from all clusters, (m,): the higher, the further in feature space.
 
-        For kernels that vanish far away, −log of the similarity to the nearest centre, as a share
-        of that centre's similarity to itself; for others, the squared distance to it, in units of
-        the cluster's width where the model has one. Without X, the training points, none of which
-        vouches for itself.
+        For kernels of the difference of two points (rbf, laplacian), −log of the similarity to the
+        nearest centre, as a share of that centre's similarity to itself: it grows with the distance
+        from the data, however far a point is. For others, the squared distance to the nearest
+        centre in feature space, in units of the cluster's width where the model has one: with the
+        linear and polynomial kernels it grows without bound as well, with bounded ones (cosine,
+        chi2, sigmoid) it does not, and a point far away may have the score of a near one. Without
+        X, the training points; with the former kernels none of them vouches for itself.
         """
         check_is_fitted(self)
         if X is None:

@@ -16,15 +16,24 @@ from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from softkern.memberships import hard, log_joint, log_mixture, log_total
-from softkern.oneclass import DualSolution, solve_dual
+from softkern.oneclass import DualSolution, attainable_error, solve_dual
 from softkern.operators.base import Geometry, KernelOperator
 
-__all__ = ["HardRule", "MixtureRule", "OneClassRule", "closeness", "principal_variance"]
+__all__ = [
+    "HardRule",
+    "MixtureRule",
+    "OneClassRule",
+    "closeness",
+    "depth",
+    "nearest",
+    "principal_variance",
+]
 
 Array = NDArray[Any]
 
 KRYLOV = 8  # vectors of the eigenvalue search; more are more products than it needs
 DEAD = 1e-12  # a cluster with less than this share of all weight has no machine of its own
+SAME_POINT = 64  # times the rounding of the largest kernel value: a squared distance of nothing
 
 
 def closeness(geometry: Geometry, formulation: str, offset: Array) -> Array:
@@ -32,6 +41,28 @@ def closeness(geometry: Geometry, formulation: str, offset: Array) -> Array:
     if formulation == "svdd":
         return np.asarray(-geometry.distances)
     return np.asarray(geometry.product - offset)
+
+
+def depth(geometry: Geometry, formulation: str, offset: Array, totals: Any = 1.0) -> Array:
+    """What clusters compete by, (n, c): 2 G − ‖c‖² (SVDD) or the distance to the margin (OC-SVM).
+
+    The former is −D² less K(x, x), which is the same for all clusters and need not be known. The
+    latter is in LIBSVM's scale where `totals` (c,) are the sums of its coefficients.
+    """
+    if formulation == "svdd":
+        return np.asarray(2 * geometry.product - geometry.norms)
+    near = geometry.product - offset
+    return np.asarray(near * np.asarray(totals, dtype=near.dtype))
+
+
+def nearest(depths: Array, error: Array) -> Array:
+    """`hard` memberships, (n, c); the first cluster where depths differ by less than an error (c,).
+
+    Which of them rounding puts first is not the same for a training point and for the same point
+    told as new.
+    """
+    surely = (depths - error).max(axis=1, keepdims=True)
+    return hard((depths + error >= surely).astype(depths.dtype))
 
 
 @dataclass
@@ -45,32 +76,35 @@ class OneClassRule:
     cluster_weights: Array  # γ, (c,)
     dual_tol: float = 1e-8  # gap of the dual, as a share of the field's spread
     dual: DualSolution | None = field(default=None, repr=False)
-    totals: Array = field(default_factory=lambda: np.ones(1))  # Σ α of every machine, (c,)
+    trained: Array = field(default_factory=lambda: np.ones((1, 1)), repr=False)  # weights, (n, c)
+    totals: Array = field(default_factory=lambda: np.ones(1))  # ν times their sums, (c,)
     offset: Array = field(default_factory=lambda: np.zeros(1))  # ρ, for coefficients of sum one
     squared_radius: Array = field(default_factory=lambda: np.zeros(1))  # (c,)
 
     def train(self, weights: Array) -> tuple[Array, Array]:
         """A (n, c) and K @ A of machines trained with the weights given, (n, c)."""
+        sums = weights.sum(axis=0, dtype=np.float64)
         dual = solve_dual(
             self.operator,
-            weights,
+            weights / sums / self.nu,  # α then sum to one, however small ν and the sums are
             self.nu,
             formulation=self.formulation,
             start=self.dual,
             tol=self.dual_tol,
         )
         dtype = self.weight.dtype
-        self.dual = dual
-        self.totals = self.nu * weights.sum(axis=0, dtype=np.float64)
-        self.offset = (dual.rho / self.totals).astype(dtype)
+        self.dual, self.trained = dual, weights
+        self.totals = self.nu * sums
+        self.offset = dual.rho.astype(dtype)
         self.squared_radius = np.maximum(dual.squared_radius, 0).astype(dtype)
-        coefficients = (dual.coefficients / self.totals).astype(dtype)
-        return coefficients, (dual.product / self.totals).astype(dtype)
+        return dual.coefficients.astype(dtype), dual.product.astype(dtype)
 
-    def depth(self, geometry: Geometry) -> Array:
-        """Closeness in the paper's units, (n, c): OC-SVM's in LIBSVM's scale."""
-        near = closeness(geometry, self.formulation, self.offset)
-        return near if self.formulation == "svdd" else near * self.totals.astype(near.dtype)
+    @property
+    def depth_error(self) -> Array:
+        """By how much rounding may change `depth`, (c,)."""
+        unit = 2.0 if self.formulation == "svdd" else self.totals
+        error = unit * attainable_error(self.operator)
+        return np.broadcast_to(error, self.cluster_weights.shape).astype(self.weight.dtype)
 
 
 @dataclass
@@ -101,7 +135,7 @@ class MixtureRule(OneClassRule):
         lost = share <= DEAD
         self.cluster_weights = np.where(lost, 0, share)
         if lost.any() and self.dual is not None:
-            weights[:, lost] = self.dual.weights[:, lost]
+            weights[:, lost] = self.trained[:, lost]
         return self.train(weights)
 
     def objective(self, geometry: Geometry, memberships: Array) -> float:
@@ -117,7 +151,8 @@ class HardRule(OneClassRule):
 
     def memberships(self, geometry: Geometry) -> Array:
         """One-hot U (n, c)."""
-        return hard(self.depth(geometry))
+        depths = depth(geometry, self.formulation, self.offset, self.totals)
+        return nearest(depths, self.depth_error)
 
     def coefficients(self, geometry: Geometry, memberships: Array) -> tuple[Array, Array]:
         """A (n, c) and K @ A; a cluster without points is seeded again with the point worst off."""
@@ -129,17 +164,26 @@ class HardRule(OneClassRule):
         return self.train(weights)
 
     def _reseed(self, geometry: Geometry, memberships: Array, empty: Array) -> Array:
-        """Give each empty cluster the point furthest from its own centre, with all its copies."""
+        """Give each empty cluster the point furthest from its own centre, with all its copies.
+
+        No cluster gives its last point away: where all points are some cluster's last, or lie on
+        their centres, the empty cluster shares one.
+        """
         memberships = memberships.copy()
         own = np.where(self.weight > 0, (geometry.distances * memberships).sum(axis=1), -np.inf)
+        nothing = SAME_POINT * np.finfo(own.dtype).eps * float(np.abs(self.operator.diag()).max())
         for k in empty:
             row = int(np.argmax(own))
-            if own[row] > np.finfo(own.dtype).eps:
+            while own[row] > nothing:
                 copies = self.operator.columns([row])[:, 0] >= self._self_similarity(row)
-                memberships[copies] = 0
-                memberships[copies, k] = 1
-                own = np.where(copies, 0, own)
-            else:  # fewer distinct points than clusters: two clusters share one
+                left = self.weight @ np.where(copies[:, None], 0, memberships)
+                own = np.where(copies & (self.weight > 0), 0, own)
+                if (left[memberships[copies].any(axis=0)] > 0).all():
+                    memberships[copies] = 0
+                    memberships[copies, k] = 1
+                    break
+                row = int(np.argmax(own))
+            else:
                 memberships[row, k] = 1
         self.reseeded += len(empty)
         return memberships
@@ -159,7 +203,8 @@ def principal_variance(operator: KernelOperator, weight: Array) -> float:
 
     H K H is the centred Gram matrix; its eigenvalue comes from products alone.
     """
-    root = np.sqrt(weight.astype(np.float64))
+    share = weight.astype(np.float64) / weight.sum(dtype=np.float64)
+    root = np.sqrt(share)
     mean = root / np.linalg.norm(root)
 
     def centred(v: Array) -> Array:
@@ -168,9 +213,10 @@ def principal_variance(operator: KernelOperator, weight: Array) -> float:
         v = root[:, None] * (operator @ v)
         return np.asarray(v - np.outer(mean, mean @ v))
 
-    n, total = root.size, float(weight.sum())
-    length = float(weight @ (operator @ weight)) / total**2  # squared, of the mean
-    if float(weight @ operator.diag()) / total - length <= 1e3 * operator.error:
+    n, diag = root.size, operator.diag()
+    length = float(share @ (operator @ share))  # squared, of the mean
+    rounding = SAME_POINT * float(np.finfo(operator.dtype).eps) * float(np.abs(diag).max())
+    if float(share @ diag) - length <= rounding:
         return 0.0  # all points are one
     if n <= KRYLOV:
         value = float(np.linalg.eigvalsh(centred(np.eye(n)))[-1])
@@ -180,4 +226,4 @@ def principal_variance(operator: KernelOperator, weight: Array) -> float:
         # the eigenvalue's error is the square of the tolerance, which is its vector's
         options = {"which": "LA", "v0": first, "ncv": KRYLOV, "tol": 1e-6}
         value = float(eigsh(gram, 1, return_eigenvectors=False, **options)[0])
-    return max(value, 0.0) / total
+    return max(value, 0.0)

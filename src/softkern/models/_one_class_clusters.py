@@ -15,14 +15,19 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
 from softkern.alternate import Solution
 from softkern.models._clustering import CentreClustering
 from softkern.models._mixture_rule import OneClassRule, closeness
 from softkern.models._starts import check_n_clusters, seeds
 from softkern.models.base import KernelModel
-from softkern.models.one_class_svm import check_semidefinite
-from softkern.operators.base import Geometry, KernelOperator
+from softkern.models.one_class_svm import (
+    UNKNOWN_LENGTHS,
+    check_semidefinite,
+    lengths_are_known,
+)
+from softkern.operators.base import CrossOperator, Geometry, KernelOperator
 from softkern.sampling import canonical_rows, distinct_rows, row_uniforms, share_among_copies
 
 __all__ = [
@@ -38,6 +43,8 @@ __all__ = [
 Array = NDArray[Any]
 
 SAME_SCATTER = 1e-4  # starts whose scatter differs by less have found the same clusters
+LEAST_WIDTH = 1e-6  # of a cluster, squared, as a share of the points' mean squared distance
+SAME_SIZE = 1e-3  # shares of the weight that are one: ten times what the loop's tolerance leaves
 MOST_DRAWN = 20_000  # rows on which a Gaussian mixture is fitted
 
 
@@ -90,16 +97,27 @@ class OneClassClusters(CentreClustering):
         self.cluster_weights_ = rule.cluster_weights.astype(weight.dtype)
         self.offset_ = rule.offset
         self.radius_ = np.sqrt(rule.squared_radius)
+        mean = float(weight @ solution.geometry.distances.min(axis=1) / weight.sum())
+        rounding = np.finfo(weight.dtype).eps * float(np.abs(operator.diag()).max())
+        self._least_width = max(LEAST_WIDTH * mean, rounding, float(np.finfo(weight.dtype).tiny))
         shared = share_among_copies(operator.X, solution.coefficients, weight)
         self._finish(operator, replace(solution, coefficients=shared), weight)
 
     def _record(self, solution: Solution) -> None:
-        """As for every model, but a cycle is no matter of more iterations."""
-        if not solution.cycle:
-            super()._record(solution)
-            return
+        """As for every model, in words that fit `stopping`; a cycle wants no more iterations."""
         super()._record(replace(solution, converged=True))
-        self.converged_ = False
+        self.converged_ = solution.converged
+        if solution.converged:
+            return
+        if not solution.cycle:
+            what = "the objective" if self.stopping == "objective" else "memberships"
+            warnings.warn(
+                f"the change of {what} was {solution.history['change'][-1]:.2g} after max_iter="
+                f"{self.max_iter} iterations, above tol={self.tol}; raise one of them.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+            return
         warnings.warn(
             f"the loop came back to where it was {solution.cycle} steps before, and was stopped "
             f"after {solution.n_iter} iterations at the best state of that cycle; another start, "
@@ -116,30 +134,62 @@ class OneClassClusters(CentreClustering):
         cluster's weight lies on it or outside, so that at the default ν it encloses a small core.
         """
         geometry = self._new_geometry(X)[1]
+        if self.formulation == "svdd":
+            self._check_lengths()
         level = -(self.radius_**2) if self.formulation == "svdd" else 0.0
         return np.asarray(closeness(geometry, self.formulation, self.offset_) - level)
 
+    def _isolation(
+        self,
+        rows: KernelOperator | CrossOperator,
+        geometry: Geometry,
+        weight: Array | None = None,
+    ) -> Array:
+        if weight is None:
+            self._check_lengths()
+        return super()._isolation(rows, geometry, weight)
+
+    def _new_geometry(self, X: Any) -> tuple[CrossOperator, Geometry]:
+        check_is_fitted(self)
+        if lengths_are_known(self):
+            return super()._new_geometry(X)
+        rows = self._cross(self._check_new(X))
+        product = rows @ self._coefficients
+        return rows, Geometry(product, self._norms, np.full_like(product, np.nan))
+
+    def _check_lengths(self) -> None:
+        """Distances of new points need K(x, x); what clusters compete by does not."""
+        if not lengths_are_known(self):
+            raise ValueError(f"{UNKNOWN_LENGTHS} predict and memberships do without.")
+
     @property
     def _widths(self) -> Any:
-        radius = self.radius_
-        return np.maximum(radius**2, np.finfo(radius.dtype).eps)
+        # a cluster of one point has none of its own
+        return np.maximum(self.radius_**2, self._least_width).astype(self.radius_.dtype)
 
 
 def by_size(solution: Solution) -> Solution:
     """The same clusters, largest first, so that they have the same names from every start."""
     rule, old = copy.copy(solution.rule), solution.geometry
-    size = np.round(rule.cluster_weights.astype(np.float64), 5)
-    order = np.lexsort((-old.norms, -size))
+    order = np.lexsort((-old.norms, _size_ranks(rule.cluster_weights)))
     for name in ("cluster_weights", "totals", "offset", "squared_radius"):
         setattr(rule, name, getattr(rule, name)[order])
-    geometry = Geometry(old.product[:, order], old.norms[order], old.distances[:, order])
     return replace(
         solution,
         coefficients=solution.coefficients[:, order],
-        geometry=geometry,
+        geometry=old.take(order),
         memberships=solution.memberships[:, order],
         rule=rule,
     )
+
+
+def _size_ranks(shares: Array) -> Array:
+    """Ranks, (c,), the largest share first; shares that follow on each other closely have one."""
+    order = np.argsort(-shares, kind="stable")
+    apart = -np.diff(shares[order], prepend=shares[order[:1]]) > SAME_SIZE
+    ranks = np.empty(shares.size, dtype=np.intp)
+    ranks[order] = np.cumsum(apart)
+    return ranks
 
 
 def scatter(solution: Solution) -> float:

@@ -28,11 +28,12 @@ from softkern.models._spectral_search import (
     Search,
     assign,
     bandwidth_grid,
+    has_open_bandwidth,
     search,
     with_bandwidth,
 )
 from softkern.models._starts import check_n_clusters
-from softkern.models._subset import training_rows, which_training_row
+from softkern.models._subset import TrainingRows, check_gram, training_rows, which_training_row
 from softkern.models.base import CollapseWarning, KernelModel
 from softkern.operators.base import CrossOperator, KernelOperator
 from softkern.operators.plan import plan
@@ -45,7 +46,7 @@ from softkern.spectral import (
     soft_memberships,
     solve,
 )
-from softkern.spectral_scores import detect, outlier_score, overlap_score
+from softkern.spectral_scores import COVERED, detect, outlier_score, overlap_score
 
 __all__ = ["SpectralModel"]
 
@@ -55,6 +56,7 @@ AUTO_TRAIN = 2000  # rows that n_train="auto" trains on
 AUTO_ALL = 4000  # distinct rows up to which it trains on all of them
 ROWS_AT_ONCE = 2**16  # rows projected at once
 ROWS_A_CLUSTER = 20  # of the sample that bandwidths are tried on, at least
+UNCONNECTED = 1e-6  # eigenvalues this near to one are those of parts that do not see each other
 PRODUCTS = 40  # an eigenproblem's products, for the plan
 
 
@@ -73,7 +75,7 @@ class SpectralModel(ClusterMixin, KernelModel):  # type: ignore[misc]
         self,
         n_clusters: int | str = 2,
         *,
-        n_train: int | str | None = None,
+        n_train: int | str | None = "auto",
         subset: str = "renyi",
         assignment: str = "directions",
         kernel: Any = "rbf",
@@ -120,24 +122,21 @@ class SpectralModel(ClusterMixin, KernelModel):  # type: ignore[misc]
         self.sample_weight_ = weight.astype(X.dtype)
         size = self._training_size(X, weight)
         self._choose(X, weight)
-        self.support_, mass = training_rows(
-            self.kernel_, X, weight, size, self.subset, self.random_state
-        )
-        operator = self._operator(X, mass)
-        spectrum = self._solve(operator, mass)
-        self._learn(spectrum, mass)
-        self._keep(operator, spectrum, mass)
-        self._tell(X, weight, operator, mass)
+        chosen = training_rows(self.kernel_, X, weight, size, self.subset, self.random_state)
+        self.support_ = chosen.rows
+        operator = self._operator(X, chosen.mass)
+        spectrum = self._solve(operator, chosen)
+        self._learn(spectrum, chosen.mass)
+        self._keep(operator, spectrum, chosen.mass)
+        self._tell(X, weight, operator, chosen)
         return self
 
     # The steps of a fit
 
     def _choose(self, X: Any, weight: Array) -> None:
         """The kernel and the number of clusters, by search where either is "auto"."""
-        named = isinstance(self.kernel, str) and self.kernel in {"rbf", "laplacian"}
-        has_gamma = "gamma" in (self.kernel_params or {})
         is_auto = isinstance(self.bandwidth, str) and self.bandwidth == "auto"
-        open_bandwidth = named and is_auto and not has_gamma
+        open_bandwidth = is_auto and has_open_bandwidth(self.kernel, self.kernel_params)
         kernel: Kernel = resolve(
             self.kernel,
             X,
@@ -176,12 +175,15 @@ class SpectralModel(ClusterMixin, KernelModel):  # type: ignore[misc]
         """How many rows to train on, None for all; refuses what cannot be, before long work."""
         least = 2 if isinstance(self.n_clusters, str) else int(self.n_clusters)
         check_n_clusters(least, X.shape[0])
-        if self._is_precomputed and X.shape[0] != X.shape[1]:
-            raise ValueError(f"a precomputed kernel must be square, got shape {X.shape}.")
-        if self.n_train is None:
+        if self._is_precomputed:
+            check_gram(X)
+        if self.n_train is None or (self.n_train == "auto" and X.shape[0] <= AUTO_ALL):
             return None
         if self.n_train == "auto":
-            return None if X.shape[0] <= AUTO_ALL else AUTO_TRAIN
+            counted = (
+                (weight > 0).sum() if self._is_precomputed else distinct_rows(X, weight)[0].size
+            )
+            return None if counted <= AUTO_ALL else max(AUTO_TRAIN, ROWS_A_CLUSTER * least)
         size = int(self.n_train)
         present = int((weight > 0).sum())
         if size > present:
@@ -213,12 +215,13 @@ class SpectralModel(ClusterMixin, KernelModel):  # type: ignore[misc]
             show(str(self.engine_))
         return self.engine_.build(points, **options)
 
-    def _solve(self, operator: KernelOperator, mass: Array) -> Spectrum:
+    def _solve(self, operator: KernelOperator, chosen: TrainingRows) -> Spectrum:
         with progress_bar(bool(self.verbose), "eigenvectors", self.tol, self.max_iter) as report:
             spectrum = solve(
                 operator,
                 self.n_clusters_ - 1,
-                mass,
+                chosen.mass,
+                own=chosen.own,
                 tol=self.tol,
                 max_iter=self.max_iter,
                 report=report,
@@ -235,11 +238,17 @@ class SpectralModel(ClusterMixin, KernelModel):  # type: ignore[misc]
                 stacklevel=3,
             )
         if not spectrum.is_unique:
+            reason = (
+                f"in this kernel the data fall apart into more than n_clusters={self.n_clusters_} "
+                "unconnected parts, and which of them are told apart is chance. Use a larger "
+                "bandwidth or more clusters."
+                if spectrum.next_eigenvalue > 1 - UNCONNECTED
+                else "the data are as even in one direction as in another, and which is cut is "
+                "chance. Use another number of clusters."
+            )
             warnings.warn(
                 f"eigenvalue {self.n_clusters_} equals the one before it, "
-                f"{spectrum.next_eigenvalue:.6g}: in this kernel the data fall apart into more "
-                f"than n_clusters={self.n_clusters_} unconnected parts, and which of them are "
-                "told apart is chance. Use a larger bandwidth or more clusters.",
+                f"{spectrum.next_eigenvalue:.6g}: {reason}",
                 CollapseWarning,
                 stacklevel=3,
             )
@@ -248,12 +257,13 @@ class SpectralModel(ClusterMixin, KernelModel):  # type: ignore[misc]
     def _learn(self, spectrum: Spectrum, mass: Array) -> None:
         """Codes and prototypes of the clusters, the largest cluster first."""
         k = self.n_clusters_
-        codes, labels = assign(spectrum.projections, mass, k, self.assignment)
+        codes, labels = assign(spectrum, mass, k, self.assignment)
         size = np.bincount(labels, weights=mass, minlength=k) / mass.sum()
         density = np.bincount(labels, weights=mass * spectrum.degree, minlength=k)
         order = np.lexsort((-density, -size.round(9)))
         self.codes_ = codes[order]
-        self.prototypes_ = prototypes(spectrum.projections, labels, mass, k)[order]
+        known = mass * spectrum.takes_part
+        self.prototypes_ = prototypes(spectrum.projections, labels, known, k)[order]
         self.eigenvalues_ = spectrum.eigenvalues
         self.bias_ = spectrum.bias
 
@@ -268,21 +278,40 @@ class SpectralModel(ClusterMixin, KernelModel):  # type: ignore[misc]
             operator.compressed(mass, nonnegative=True) if operator.engine == "nystroem" else None
         )
 
-    def _tell(self, X: Any, weight: Array, operator: KernelOperator, mass: Array) -> None:
+    def _tell(self, X: Any, weight: Array, operator: KernelOperator, chosen: TrainingRows) -> None:
         """Tell the rows of X what new points are told; only degrees leave a row itself out."""
         is_gram = isinstance(self.kernel_, Precomputed)
         self.projections_, self._fitted_logs = self._project(X)
+        self._fitted_degree = np.exp(self._fitted_logs) * self._mass
         copies = which_training_row(X, weight, self.support_, is_gram)
         is_copy = copies >= 0
-        others = self._log_degree_of_others(operator, mass)
+        others = self._log_degree_of_others(operator, chosen)
         self._fitted_logs[is_copy] = others[copies[is_copy]]
         self.mean_similarity_ = np.exp(self._fitted_logs)
         self.memberships_ = self._memberships(self.projections_).astype(X.dtype)
         self.labels_ = np.argmax(self.memberships_, axis=1)
+        self._warn_of_far_clusters(weight)
 
-    def _log_degree_of_others(self, operator: KernelOperator, mass: Array) -> Array:
+    def _warn_of_far_clusters(self, weight: Array) -> None:
+        """Outliers that lie close together are a part of their own and take a cluster."""
+        size, covered = (
+            np.bincount(self.labels_, weights=mass, minlength=self.n_clusters_)
+            for mass in (weight, weight * (self.mean_similarity_ >= COVERED))
+        )
+        is_far = (size > 0) & (covered == 0)
+        if is_far.any() and covered.any():  # nothing is covered where clusters are many
+            far = ", ".join(map(str, np.flatnonzero(is_far)))
+            warnings.warn(
+                f"no point of cluster {far} has a mean similarity of {COVERED} to the training "
+                f"points: outliers that lie close together ({size[is_far].sum():g} points). Leave "
+                "them out, or use more clusters or a larger bandwidth.",
+                CollapseWarning,
+                stacklevel=4,
+            )
+
+    def _log_degree_of_others(self, operator: KernelOperator, chosen: TrainingRows) -> Array:
         """Logarithm of the training rows' mean similarity to the other rows, (m,)."""
-        own = np.minimum(mass, 1)
+        _, mass, own = chosen
         if self._is_density:
             logs = operator.log_product_of_others(mass, own)
             return np.asarray(logs - np.log(self._mass))
@@ -374,7 +403,8 @@ class SpectralModel(ClusterMixin, KernelModel):  # type: ignore[misc]
             ``"ratio"`` is the second largest soft membership over the largest, one where two
             clusters tie. ``"paper"`` is eq. 4 of the 2015 paper, in which the *lowest* is the most
             influential overlap point; it is meant for points of `detect` and compares each with
-            every point of the fit.
+            every point of the fit, itself included. A point that nothing is similar to has the
+            largest number there is.
         """
         projections, logs = self._said(X)
         if score == "ratio":
@@ -390,9 +420,10 @@ class SpectralModel(ClusterMixin, KernelModel):  # type: ignore[misc]
             projections,
             self._soft(projections),
             self.prototypes_,
-            np.exp(logs) * self._mass,
+            self._fitted_degree if X is None else np.exp(logs) * self._mass,
             self.projections_,
             self.labels_,
+            self.sample_weight_,
         )
 
     def detect(
@@ -401,7 +432,10 @@ class SpectralModel(ClusterMixin, KernelModel):  # type: ignore[misc]
         """Which points are outliers and which lie in an overlap, two masks (m,).
 
         An outlier's mean similarity to the training points is below 0.01; an overlap point is one
-        of the others without a soft membership of 0.5.
+        of the others without a soft membership of 0.5. This is the rule of the 2015 paper. Its
+        thresholds are absolute, so that the counts follow the bandwidth: half the bandwidth makes
+        many more outliers. `softkern.rank_points` flags points by how far their scores lie in the
+        tail of those of the fit, and need not agree.
 
         Parameters
         ----------

@@ -34,7 +34,16 @@ from softkern.spectral import (
 )
 from softkern.spectral_scores import COVERED, line_fit, local_maxima, membership_strength
 
-__all__ = ["MAX_CLUSTERS", "ROWS", "Search", "assign", "bandwidth_grid", "search", "with_bandwidth"]
+__all__ = [
+    "MAX_CLUSTERS",
+    "ROWS",
+    "Search",
+    "assign",
+    "bandwidth_grid",
+    "has_open_bandwidth",
+    "search",
+    "with_bandwidth",
+]
 
 Array = NDArray[Any]
 
@@ -54,7 +63,8 @@ class Search:
     bandwidths : list of S floats or arrays, or [None] where the kernel has none
     strength : array of shape (K, S)
         Average membership strength with points that are not covered counted as zero; nan where
-        there are fewer eigenvectors than asked for, or they are not unique.
+        there are fewer eigenvectors than asked for, or they are not unique (equal eigenvalues),
+        unless they are unique nowhere.
     plain : array of shape (K, S)
         The same with all points.
     fit : array of shape (K, S)
@@ -70,13 +80,26 @@ class Search:
     @property
     def best(self) -> tuple[int, Any]:
         """The number of clusters and the bandwidth of the highest strength."""
+        i, j = self._place
+        return int(self.ks[i]), self.bandwidths[j]
+
+    @property
+    def is_at_edge(self) -> bool:
+        """Whether the best bandwidth is the narrowest or the widest of several tried.
+
+        Then a bandwidth beyond may be better; give more of them to `select_spectral`.
+        """
+        return len(self.bandwidths) > 1 and self._place[1] in (0, len(self.bandwidths) - 1)
+
+    @property
+    def _place(self) -> tuple[int, int]:
         if not np.isfinite(self.strength).any():
             raise ValueError(
                 f"none of the {len(self.bandwidths)} bandwidths tried separates "
                 f"{self.ks.min()} clusters or more; give bandwidth=<a number>."
             )
         i, j = np.unravel_index(int(np.nanargmax(self.strength)), self.strength.shape)
-        return int(self.ks[i]), self.bandwidths[j]
+        return int(i), int(j)
 
     @property
     def is_maximum(self) -> NDArray[np.bool_]:
@@ -114,6 +137,12 @@ def with_bandwidth(kernel: Kernel, bandwidth: Any) -> Kernel:
     return cast(Kernel, radial(bandwidth))
 
 
+def has_open_bandwidth(kernel: Any, kernel_params: dict[str, Any] | None) -> bool:
+    """Whether the kernel is a radial one by name whose bandwidth its parameters leave open."""
+    is_radial = isinstance(kernel, str) and kernel in {"rbf", "laplacian"}
+    return is_radial and "gamma" not in (kernel_params or {})
+
+
 def bandwidth_grid(X: Any, weight: Array | None, random_state: Any = 0) -> list[Any]:
     """Multiples of the rule "global", each column in its own unit."""
     wide = select_bandwidth(X, "global", sample_weight=weight, random_state=random_state)
@@ -134,7 +163,7 @@ def search(
     """Judge every pair on a random sample of the rows; `bandwidths` None keeps the kernel."""
     numbers = np.asarray(sorted(set(ks)))
     tried: list[Any] = [None] if bandwidths is None else list(bandwidths)
-    rows, mass = training_rows(kernel, X, weight, n_rows, "random", random_state)
+    rows, mass, own = training_rows(kernel, X, weight, n_rows, "random", random_state)
     if rows.size < numbers.min():
         raise ValueError(
             f"{numbers.min()} clusters need at least {numbers.min()} different points, and there "
@@ -142,23 +171,29 @@ def search(
         )
     is_gram = isinstance(kernel, Precomputed)
     points = X[np.ix_(rows, rows)] if is_gram else X[rows]
-    surfaces = np.full((3, numbers.size, len(tried)), np.nan)
+    surfaces = np.full((4, numbers.size, len(tried)), np.nan)
     with threadpool_limits(1):  # many small problems, which threads only hold up
         for j, bandwidth in enumerate(tried):
             chosen = kernel if bandwidth is None else with_bandwidth(kernel, bandwidth)
-            surfaces[:, :, j] = _judge_all(DenseOperator(chosen, points), mass, numbers, assignment)
-    return Search(numbers, tried, *surfaces)
+            operator = DenseOperator(chosen, points)
+            surfaces[:, :, j] = _judge_all(operator, mass, own, numbers, assignment)
+    is_unique = surfaces[3] == 1
+    if is_unique.any():  # data as even as a regular grid have equal eigenvalues at any bandwidth
+        surfaces[:3, ~is_unique] = np.nan
+    return Search(numbers, tried, *surfaces[:3])
 
 
-def _judge_all(operator: KernelOperator, mass: Array, numbers: Array, assignment: str) -> Array:
-    """What `_judge` says of every number of clusters, (3, K); nan where there is no such many."""
-    surface = np.full((3, numbers.size), np.nan)
+def _judge_all(
+    operator: KernelOperator, mass: Array, own: Array, numbers: Array, assignment: str
+) -> Array:
+    """What `_judge` says of every number of clusters, (4, K); nan where there are not so many."""
+    surface = np.full((4, numbers.size), np.nan)
     try:
-        spectrum = solve(operator, int(numbers.max()) - 1, mass, strict=False)
+        spectrum = solve(operator, int(numbers.max()) - 1, mass, own=own, strict=False)
     except ValueError:
         return surface
-    own = np.minimum(mass, 1) * np.asarray(operator.diag(), dtype=np.float64)
-    similarity = (spectrum.degree - own) / mass.sum()
+    itself = own * np.asarray(operator.diag(), dtype=np.float64)
+    similarity = (spectrum.degree - itself) / mass.sum()
     for i, k in enumerate(numbers):
         if k - 1 <= spectrum.eigenvalues.size:
             surface[:, i] = _judge(spectrum.leading(k - 1), mass, similarity, assignment)
@@ -166,29 +201,33 @@ def _judge_all(operator: KernelOperator, mass: Array, numbers: Array, assignment
 
 
 def _judge(spectrum: Spectrum, mass: Array, similarity: Array, assignment: str) -> Any:
-    """Covered and plain strength, and line fit."""
+    """Covered and plain strength, line fit, and whether the eigenvectors are unique."""
     n_clusters = spectrum.eigenvalues.size + 1
-    if not spectrum.is_unique:
-        return np.nan
     try:
-        _, labels = assign(spectrum.projections, mass, n_clusters, assignment, STARTS)
+        _, labels = assign(spectrum, mass, n_clusters, assignment, STARTS)
     except ValueError:
         return np.nan
-    centres = prototypes(spectrum.projections, labels, mass, n_clusters)
+    centres = prototypes(spectrum.projections, labels, mass * spectrum.takes_part, n_clusters)
     memberships = soft_memberships(prototype_distances(spectrum.projections, centres))
     return (
         membership_strength(memberships, mass, similarity >= COVERED),
         membership_strength(memberships, mass),
         line_fit(spectrum.projections, labels, n_clusters, similarity, mass),
+        spectrum.is_unique,
     )
 
 
 def assign(
-    projections: Array, mass: Array, n_clusters: int, assignment: str, n_starts: int | None = None
+    spectrum: Spectrum, mass: Array, n_clusters: int, assignment: str, n_starts: int | None = None
 ) -> tuple[Array, NDArray[np.intp]]:
-    """Codes of the clusters, (k, k − 1), and the training rows' labels, (m,)."""
+    """Codes of the clusters, (k, k − 1), and the training rows' labels, (m,).
+
+    Isolated rows, which all lie at the bias, have labels but no say in the codes.
+    """
+    part = spectrum.takes_part
+    known, weight = spectrum.projections[part], mass[part]
     if assignment == "codebook":
-        codes = codebook(projections, mass, n_clusters)
-        return codes, codebook_labels(projections, codes)
-    codes = direction_centres(projections, mass, n_clusters, n_starts)
-    return codes, direction_labels(projections, codes)
+        codes = codebook(known, weight, n_clusters)
+        return codes, codebook_labels(spectrum.projections, codes)
+    codes = direction_centres(known, weight, n_clusters, n_starts)
+    return codes, direction_labels(spectrum.projections, codes)

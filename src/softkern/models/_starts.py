@@ -13,11 +13,12 @@ from softkern.alternate import Solution, alternate, best_of
 from softkern.collapse import SAFE_RATIO, collapse_ratio, largest_m, ratio_at
 from softkern.models._rules import FuzzyRule, OutlierFuzzyRule
 from softkern.models.base import CollapseWarning
-from softkern.operators.base import Geometry, KernelOperator
+from softkern.operators.base import KernelOperator
 from softkern.sampling import canonical_rows, distinct_rows
 
 __all__ = [
     "best_fuzzy",
+    "check_apart",
     "check_distinct",
     "check_n_clusters",
     "check_start",
@@ -29,6 +30,7 @@ __all__ = [
 Array = NDArray[Any]
 
 START_TOL = 1e-4  # of the starts among which the best is chosen
+FEWEST_DIGITS = 16.0  # times the rounding that the largest squared distance must have
 HEAD = 4096  # rows that are looked at first
 
 
@@ -52,6 +54,28 @@ def check_distinct(n_clusters: int, X: Any, weight: Array) -> None:
     raise ValueError(
         f"n_clusters={n_clusters} is more than the number of different points, {count} of the "
         f"{X.shape[0]} rows; use n_clusters={count} or fewer."
+    )
+
+
+def check_apart(operator: KernelOperator, weight: Array) -> None:
+    """Refuse points whose distances in feature space vanish in the rounding of kernel values."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        distances = operator.squared_distances(weight / weight.sum())
+        largest = float(distances[weight > 0].max())
+    kernel = operator.kernel
+    if not np.isfinite(largest):
+        raise ValueError(f"values of {kernel!r} overflow in {operator.dtype}; scale the data down.")
+    if largest > FEWEST_DIGITS * operator.distance_error:
+        return
+    if distinct_rows(operator.X, weight)[0].size < 2:  # nothing is there to be told apart
+        return
+    remedy = "centre and scale the data, or take another kernel"
+    if kernel.is_shift_invariant:
+        remedy = "use a smaller bandwidth"
+    raise ValueError(
+        f"{kernel!r} cannot tell these points apart in {operator.dtype}: their squared distances "
+        f"from the mean in feature space are at most {largest:.3g}, and vanish in the rounding; "
+        f"{remedy}."
     )
 
 
@@ -125,10 +149,7 @@ def best_fuzzy(
     order = np.argsort(-(weight @ best.memberships), kind="stable")
     best.coefficients = best.coefficients[:, order]
     best.memberships = best.memberships[:, order]
-    geometry = best.geometry
-    best.geometry = Geometry(
-        geometry.product[:, order], geometry.norms[order], geometry.distances[:, order]
-    )
+    best.geometry = best.geometry.take(order)
     return best
 
 
@@ -143,6 +164,7 @@ def fuzzy_start(
     """Memberships of kernel fuzzy c-means with m = 2, or less where it would collapse, (n, c)."""
     if n_clusters == 1:
         return np.ones((operator.shape[0], 1), dtype=operator.dtype)
+    check_apart(operator, weight)
     m, _ = safe_m(operator, 2.0, weight)
     rule = FuzzyRule(m, weight)
     best = best_fuzzy(

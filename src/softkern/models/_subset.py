@@ -3,21 +3,31 @@
 All distinct rows in an order of their own, a random sample of them, or the sample that quadratic
 Rényi entropy prefers: −log of the mean similarity within the sample is large where the sample
 covers the data instead of repeating their dense parts. A row of a Rényi sample takes over the
-weight of the rows that are nearest to it, so that degrees stay those of the data.
+weight of the rows that are nearest to it, so that degrees stay those of the data. Beside the
+weight of a training row goes the part of it that is the row itself: an isolated point of a sample
+weighs as many as were left out, none of which is a neighbour that would vouch for it.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from softkern.kernels import Kernel, Precomputed
 from softkern.operators.base import row_blocks
 from softkern.sampling import canonical_rows, priority_sample, row_uniforms
 
-__all__ = ["renyi_rows", "rows_of", "training_rows", "which_training_row"]
+__all__ = [
+    "TrainingRows",
+    "check_gram",
+    "renyi_rows",
+    "rows_of",
+    "training_rows",
+    "which_training_row",
+]
 
 Array = NDArray[Any]
 Index = NDArray[np.intp]
@@ -26,22 +36,55 @@ POOL = 10  # rows looked at for every row of a Rényi sample
 BATCH = 256  # candidates whose similarities are computed at once
 
 
+class TrainingRows(NamedTuple):
+    """Distinct rows, (m,), the weights they stand for, and the part that is the row itself."""
+
+    rows: Index
+    mass: NDArray[np.float64]
+    own: NDArray[np.float64]
+
+
 def training_rows(
     kernel: Kernel, X: Any, weight: Array, size: int | None, subset: str, random_state: Any
-) -> tuple[Index, NDArray[np.float64]]:
-    """Distinct training rows, (m,), at most `size` of them, and the weights they stand for."""
-    if isinstance(kernel, Precomputed) and (size is None or size >= (weight > 0).sum()):
-        # a row of kernel values names its point; equal rows need not be equal points
-        rows = np.flatnonzero(weight > 0)
-        return rows, weight[rows].astype(np.float64)
-    rows, mass = canonical_rows(X, weight)
+) -> TrainingRows:
+    """The rows to train on, at most `size` of them."""
+    is_gram = isinstance(kernel, Precomputed)
+    rows, weights = _gram_rows(X, weight) if is_gram else canonical_rows(X, weight)
+    own = np.minimum(weights, 1.0)
     if size is None or rows.size <= size:
-        return rows, mass
+        return TrainingRows(rows, weights, own)
+    names = np.arange(rows.size, dtype=np.float64)[:, None] if is_gram else X[rows]
+    wanted = size if subset == "random" else POOL * size
+    place, mass = priority_sample(names, wanted, weights, random_state)
+    order = np.argsort(place)
+    place, mass = place[order], mass[order]
+    pool, own = rows[place], mass * own[place] / weights[place]
     if subset == "random":
-        return _ordered(X, *priority_sample(X, size, weight, random_state))
-    pool, pool_mass = _ordered(X, *priority_sample(X, POOL * size, weight, random_state))
+        return TrainingRows(pool, mass, own)
     chosen = renyi_rows(kernel, X, pool, size)
-    return pool[chosen], _taken_over(kernel, X, pool, pool_mass, chosen)
+    return TrainingRows(pool[chosen], _taken_over(kernel, X, pool, mass, chosen), own[chosen])
+
+
+def check_gram(X: Any) -> None:
+    """Refuse what is no matrix of kernel values between all rows."""
+    if X.shape[0] != X.shape[1]:
+        raise ValueError(f"a precomputed kernel must be square, got shape {X.shape}.")
+    if sp.issparse(X):
+        raise ValueError(
+            "a precomputed kernel must be a dense array, got a sparse matrix; use X.toarray()."
+        )
+
+
+def _gram_rows(X: Any, weight: Array) -> tuple[Index, NDArray[np.float64]]:
+    """Rows of a Gram matrix in an order that their values decide, and their weights.
+
+    A change of row order changes the columns' order too, so a row is known by its sorted values.
+    Equal rows need not be equal points: none is a copy of another, and of two whose sorted values
+    agree the one that comes first stays first.
+    """
+    rows = np.flatnonzero(weight > 0)
+    rows = rows[np.argsort(row_uniforms(np.sort(X[rows], axis=1)), kind="stable")]
+    return rows, weight[rows].astype(np.float64)
 
 
 def renyi_rows(kernel: Kernel, X: Any, pool: Index, size: int) -> Index:
@@ -97,12 +140,6 @@ def _taken_over(
         nearest = np.argmax(similarity, axis=1)
         out += np.bincount(nearest, weights=mass[rows], minlength=chosen.size)
     return out
-
-
-def _ordered(X: Any, rows: Index, mass: Array) -> tuple[Index, NDArray[np.float64]]:
-    """A sample in the order that its values decide."""
-    order, mass = canonical_rows(X[rows], mass)
-    return rows[order], mass
 
 
 def which_training_row(X: Any, weight: Array, rows: Index, by_number: bool) -> Index:

@@ -24,6 +24,7 @@ from softkern.models._clustering import CentreClustering
 from softkern.models._rules import FuzzyRule, OutlierFuzzyRule
 from softkern.models._starts import (
     best_fuzzy,
+    check_apart,
     check_distinct,
     check_n_clusters,
     check_start,
@@ -81,6 +82,7 @@ class _Fuzzy(CentreClustering):
         check_distinct(self.n_clusters, operator.X, weight)
         self.m_, self.collapse_ratio_ = float(self.m), np.inf
         if self.n_clusters > 1:
+            check_apart(operator, weight)
             self.m_, self.collapse_ratio_ = safe_m(
                 operator, self.m_, weight, is_lowered=self.lower_m, **self._collapse_options
             )
@@ -111,9 +113,7 @@ class _Fuzzy(CentreClustering):
 
     def _warn_of_collapse(self, solution: Solution, weight: Array) -> None:
         geometry = solution.geometry
-        inner = solution.coefficients.T @ geometry.product
-        norms = inner.diagonal()
-        gaps = norms[:, None] + norms - 2 * inner
+        gaps = geometry.gaps(solution.coefficients)
         width = float(weight @ geometry.distances.min(axis=1)) / float(weight.sum())
         pairs = np.argwhere(np.triu(gaps < SAME_CENTRE * width, 1))
         if pairs.size:
@@ -259,7 +259,8 @@ class OutlierFuzzyCMeans(_Fuzzy):
     q : float, default=1.0
         How little outliers count, above zero. Towards zero the model is `FuzzyCMeans`, with w as
         a mere reading; the larger q, the more robust. (The paper has it the other way round.)
-        From about five a centre may shrink onto a single point.
+        From about five a centre may shrink onto a single point. Where the common centre of all
+        points does, `collapse_ratio_` is that of `FuzzyCMeans`.
     total_weight : float, default=None
         Sum of the weights, counted with `sample_weight`; None takes the number of points.
     centres : {"eq21", "eq11"}, default="eq21"
@@ -361,11 +362,11 @@ class OutlierFuzzyCMeans(_Fuzzy):
         total = float(weight.sum()) if self.total_weight is None else float(self.total_weight)
         return OutlierFuzzyRule(self.m_, weight, self.q, total, self.centres)
 
-    def _finish(self, operator: KernelOperator, solution: Solution, weight: Array) -> None:
-        super()._finish(operator, solution, weight)
-        geometry = self._training(operator, solution.geometry)[1]
+    def _finish(self, operator: KernelOperator, solution: Solution, weight: Array) -> Geometry:
+        geometry = super()._finish(operator, solution, weight)
         told = self._rule(weight).outlier_weights(geometry, self.memberships_)
         self.outlier_weights_, self._weight_unit, self._least_weight = told
+        return geometry
 
     def _weigh(self, distances: Array) -> Array:
         """w = max(least, unit × S^(1/(q+1))) of points by their distances to the centres."""

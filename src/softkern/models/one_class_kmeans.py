@@ -16,8 +16,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from softkern.alternate import Solution, alternate, best_of
-from softkern.memberships import hard
-from softkern.models._mixture_rule import HardRule, closeness
+from softkern.models._mixture_rule import HardRule, depth, nearest
 from softkern.models._one_class_clusters import (
     SAME_SCATTER,
     OneClassClusters,
@@ -145,7 +144,7 @@ class OneClassKMeans(OneClassClusters):
         if isinstance(self.init, str):
             solution = by_size(solution)
         rule: HardRule = solution.rule
-        self._totals = rule.totals.astype(weight.dtype)
+        self._totals, self._depth_error = rule.totals, rule.depth_error
         self._keep(operator, solution, weight)
         self._training_gap = self._gap(self._training(operator, solution.geometry)[1])
         gap = float(weight @ self._training_gap / weight.sum())
@@ -204,8 +203,7 @@ class OneClassKMeans(OneClassClusters):
             )
 
     def _depth(self, geometry: Geometry) -> Array:
-        near = closeness(geometry, self.formulation, self.offset_)
-        return near if self.formulation == "svdd" else near * self._totals
+        return depth(geometry, self.formulation, self.offset_, self._totals)
 
     def _gap(self, geometry: Geometry) -> Array:
         """How much nearer the nearest cluster is than the next, (m,)."""
@@ -217,7 +215,7 @@ class OneClassKMeans(OneClassClusters):
     def _log_memberships(self, geometry: Geometry) -> Array:
         """Zero for the own cluster, −∞ for the others, (m, c)."""
         with np.errstate(divide="ignore"):
-            return np.log(hard(self._depth(geometry)))
+            return np.log(nearest(self._depth(geometry), self._depth_error))
 
     def overlap_scores(self, X: Any = None) -> Array:
         """How near the second cluster is, (m,): one where two tie, 1/e at the mean difference.

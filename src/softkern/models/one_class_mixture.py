@@ -20,7 +20,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from softkern.alternate import Solution, alternate, anneal, best_of
 from softkern.kernels import Precomputed
 from softkern.memberships import log_joint, log_mixture
-from softkern.models._mixture_rule import MixtureRule, closeness, principal_variance
+from softkern.models._mixture_rule import MixtureRule, depth, principal_variance
 from softkern.models._one_class_clusters import (
     SAME_SCATTER,
     OneClassClusters,
@@ -43,6 +43,7 @@ Array = NDArray[Any]
 # 0.745, 0.744, 0.701 and OC-SVM 0.673, 0.676, 0.680, 0.615, 0.622.
 AUTO_SCALE = 0.1
 EQUAL_MEMBERSHIPS = 0.02  # memberships this near to the cluster weights tell nothing
+MOST_SCALES = 10_000  # of an annealing; the paper's has 77
 SAME_CENTRE = 1e-4  # squared distance of two centres, as a share of the largest variance
 STARTS = {
     "random_points": point_weights,
@@ -120,7 +121,7 @@ class OneClassMixture(OneClassClusters):
     history_ : dict
         ``"objective"`` (f_LL) and ``"change"`` of every iteration; ``"scale"`` with annealing.
     converged_ : bool
-        False also where the loop went round; the state of highest f_LL is then kept.
+        False also where the loop went round; the state of highest f_LL in that cycle is then kept.
     bandwidth_, kernel_, engine_, n_iter_
         As in `OneClassPCM`.
 
@@ -197,14 +198,14 @@ class OneClassMixture(OneClassClusters):
         sample_weight : array of shape (n,), default=None
             A weight of two counts a row twice.
         """
-        self._validate_params()
-        scales = None if self.annealing is None else cooling(self.annealing)
+        if self.annealing is not None:
+            cooling(self.annealing)  # before any work
         operator, weight, generator = self._machines(X, sample_weight)
         starts = self._starts(operator, weight, generator)
         variance = principal_variance(operator, weight)
         mass = float(weight.sum()) / self.n_clusters
         self.critical_scale_ = variance * (2.0 if self.formulation == "svdd" else mass)
-        scales = scales or [self._fixed_scale()]
+        scales = [self._fixed_scale()] if self.annealing is None else cooling(self.annealing)
         runs = (self._run_from(operator, weight, start, scales) for start in starts)
         solution = best_of(runs, scatter, SAME_SCATTER)
         if isinstance(self.init, str):
@@ -256,6 +257,9 @@ class OneClassMixture(OneClassClusters):
         if dead.size:
             said = f"cluster {', '.join(map(str, dead))} has lost all its points"
             remedy = "use fewer clusters or another start"
+        elif self.n_clusters > 1 and variance == 0:
+            said = "all points are one in feature space"
+            remedy = "use one cluster, or a narrower bandwidth where the points differ"
         elif self.n_clusters > 1 and uneven < EQUAL_MEMBERSHIPS:
             said = f"every point has the same memberships within {uneven:.2g}"
             remedy = (
@@ -271,7 +275,7 @@ class OneClassMixture(OneClassClusters):
 
     def _log_memberships(self, geometry: Geometry) -> Array:
         """log z, (m, c)."""
-        near = closeness(geometry, self.formulation, self.offset_)
+        near = depth(geometry, self.formulation, self.offset_)
         return log_mixture(log_joint(near, self.cluster_weights_, self._cluster_scale))
 
     def __sklearn_tags__(self) -> Tags:
@@ -293,7 +297,10 @@ def cooling(annealing: Any) -> list[float]:
     >>> cooling((4.0, 1.0, 0.5))
     [4.0, 2.0]
     """
-    given = np.asarray(annealing, dtype=np.float64)
+    try:
+        given = np.asarray(annealing, dtype=np.float64)
+    except (TypeError, ValueError):
+        given = np.empty(0)
     if given.shape != (3,) or not np.isfinite(given).all():
         raise ValueError(f"annealing={annealing!r} must be three numbers: (start, stop, factor).")
     start, stop, factor = given.tolist()
@@ -306,13 +313,16 @@ def cooling(annealing: Any) -> list[float]:
         raise ValueError(
             f"annealing={annealing!r} does not cool: factor={factor:g} must lie between 0 and 1."
         )
-    steps = int(np.ceil(np.log(stop / start) / np.log(factor) - 1e-9))
+    steps = int(np.ceil((np.log(stop) - np.log(start)) / np.log(factor) - 1e-9))
+    if steps > MOST_SCALES:
+        raise ValueError(
+            f"annealing={annealing!r} has {steps:,} steps, each a run of the loop; lower the "
+            f"factor or raise stop, so that there are at most {MOST_SCALES:,}."
+        )
     return [start * factor**step for step in range(steps)]
 
 
 def coinciding(solution: Solution, nearest: float) -> Array:
     """Pairs of centres whose squared distance is below `nearest`, (p, 2)."""
-    inner = solution.coefficients.T @ solution.geometry.product
-    norms = inner.diagonal()
-    gaps = norms[:, None] + norms - (inner + inner.T)
+    gaps = solution.geometry.gaps(solution.coefficients)
     return np.argwhere(np.triu(gaps < nearest, 1))

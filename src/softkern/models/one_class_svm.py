@@ -19,17 +19,30 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from softkern.alternate import progress_bar
+from softkern.kernels import Precomputed
 from softkern.models.base import KernelModel
 from softkern.oneclass import DualSolution, attainable_error, margin, margin_interval, solve_dual
 from softkern.operators.base import Geometry, KernelOperator
 from softkern.operators.tiled import TiledOperator
 from softkern.sampling import share_among_copies
 
-__all__ = ["WeightedOneClassSVM", "WeightedSVDD", "check_semidefinite"]
+__all__ = [
+    "UNKNOWN_LENGTHS",
+    "WeightedOneClassSVM",
+    "WeightedSVDD",
+    "check_semidefinite",
+    "lengths_are_known",
+]
 
 Array = NDArray[Any]
 
 PROBE = 256  # rows on which an unknown kernel is tried
+CROSSED = 0.005  # of the scores' range: what α says of the margin no longer fits the scores
+UNKNOWN_LENGTHS = (
+    "distances of new points need their kernel values with themselves, which kernel='precomputed' "
+    "does not tell where those of the training points differ. Give the kernel by name or as a "
+    "function, or a matrix with a constant diagonal, K_ij / √(K_ii K_jj)."
+)
 
 
 class _OneClassDetector(OutlierMixin, KernelModel):  # type: ignore[misc]
@@ -146,7 +159,8 @@ class _OneClassDetector(OutlierMixin, KernelModel):  # type: ignore[misc]
         if not self.converged_:
             warnings.warn(
                 f"the optimality gap was {self.gap_:.2g} after {self.n_iter_} iterations, above "
-                f"tol={self.tol}; raise one of tol and max_iter={self.max_iter}.",
+                f"tol={self.tol}; raise one of tol and max_iter={self.max_iter}"
+                f"{'' if self.n_iter_ == self.max_iter else ', the former as it fell no further'}.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
@@ -158,10 +172,17 @@ class _OneClassDetector(OutlierMixin, KernelModel):  # type: ignore[misc]
         alpha = solution.coefficients[:, 0]
         scores = self._score(geometry).astype(np.float64)
         distances = geometry.distances[:, 0].astype(np.float64)
-        # points on the margin are inside it, whatever rounding and the solver's tolerance say
-        lowest = margin_interval(scores, alpha, weight)[1]
-        self.offset_ = min(margin(scores, alpha, weight), lowest) - 8 * attainable_error(operator)
-        self.radius_ = float(np.sqrt(max(-margin(-distances, alpha, weight), 0.0)))
+        high, low = margin_interval(scores, alpha, weight)
+        if operator.engine == "nystroem" and high - low > CROSSED * float(np.ptp(scores)):
+            share = self._share(weight)
+            threshold = lower_quantile(scores, weight, share)
+            radius = -lower_quantile(-distances, weight, share)
+        else:
+            # points on the margin are inside it, whatever rounding and the tolerance say
+            threshold = min(margin(scores, alpha, weight), low)
+            radius = -margin(-distances, alpha, weight)
+        self.offset_ = threshold - 8 * attainable_error(operator)
+        self.radius_ = float(np.sqrt(max(radius, 0.0)))
         decision = scores - self.offset_
         mean = float(weight @ np.abs(decision) / weight.sum(dtype=np.float64))
         # where nearly all points lie on the margin, their mean is rounding
@@ -194,11 +215,14 @@ class _OneClassDetector(OutlierMixin, KernelModel):  # type: ignore[misc]
         return self._typicality(scores - self.offset_).astype(scores.dtype)
 
     def outlier_scores(self, X: Any = None) -> Array:
-        """The higher, the less typical, (m,); ranks follow distance however far a point is.
+        """The higher, the less typical, (m,).
 
-        −log Σ α K(x, ·) for kernels that vanish far away, in the order of `decision_function` but
-        never saturated; less `score_samples` for others. Without X, the training points, none of
-        which vouches for itself.
+        For kernels that vanish far away (rbf, laplacian), −log Σ α K(x, ·): in the order of
+        `decision_function` but never saturated, so that ranks follow distance however far a point
+        is, and of the training points none vouches for itself. For others, minus `score_samples`:
+        the squared distance from the centre for the SVDD; for the OC-SVM minus a similarity, which
+        with the linear or polynomial kernel is low for a point far out on the data's own side of
+        the origin. Without X, the training points.
         """
         check_is_fitted(self)
         if X is None:
@@ -232,7 +256,9 @@ class WeightedSVDD(_OneClassDetector):
     engine : {"auto", "dense", "tiled", "fourier", "nystroem"}, default="auto"
         How products with the kernel matrix are computed; see `softkern.plan`.
     engine_params : dict, default=None
-        Options of the operator, such as ``{"rank": 100}`` for ``engine="nystroem"``.
+        Options of the operator, such as ``{"rank": 100}`` for ``engine="nystroem"``. Its α are
+        approximate and scores exact; where they contradict each other, the threshold is the
+        weighted ν-quantile of the training scores, so that ν keeps its meaning at a low rank.
     tol : float, default=1e-10
         Largest breach of the optimality conditions, with Σ α = 1 and relative to the largest
         squared distance of a point from the centre; `softkern.oneclass.DualSolution` says how it
@@ -292,6 +318,8 @@ class WeightedSVDD(_OneClassDetector):
         return np.asarray(-geometry.distances[:, 0])
 
     def _new_scores(self, X: Any) -> Array:
+        if not lengths_are_known(self):
+            raise ValueError(f"{UNKNOWN_LENGTHS} WeightedOneClassSVM does without.")
         return -self._cross(X).squared_distances(self._coefficients, self._norms)[:, 0]
 
     def score_samples(self, X: Any) -> Array:
@@ -307,52 +335,20 @@ class WeightedOneClassSVM(_OneClassDetector):
 
     Parameters
     ----------
-    nu : float in (0, 1], default=0.1
-        At most this share of the weight lies outside the margin, at least this share on it or
-        outside. At 1 the centre is the weighted mean.
-    nu_mode : {"relative", "printed"}, default="relative"
-        ``"relative"``: ν is a share of Σ w, 0 ≤ α_i ≤ w_i / (ν Σ w). ``"printed"``: of the number
-        of rows n, α_i ≤ w_i / (ν n), as eq. 11 has it; it needs Σ w ≥ ν n.
-    kernel : str, callable or softkern.kernels.Kernel, default="rbf"
-        Positive semidefinite.
-    kernel_params : dict, default=None
-    bandwidth : str, float or array of shape (d,), default="auto"
-        See `softkern.kernels.select_bandwidth`; "auto" is "global", as wide as the data, and
-        rejects about the share ν. A narrow one such as "scott" with nu=0.5 ranks outliers better.
-    engine : {"auto", "dense", "tiled", "fourier", "nystroem"}, default="auto"
-        How products with the kernel matrix are computed; see `softkern.plan`.
-    engine_params : dict, default=None
-        Options of the operator, such as ``{"rank": 100}`` for ``engine="nystroem"``.
-    tol : float, default=1e-10
-        Largest breach of the optimality conditions, with Σ α = 1 and relative to the largest
-        squared distance of a point from the centre; `softkern.oneclass.DualSolution` says how it
-        compares with LIBSVM's.
-    max_iter : int, default=1000
-        Blocks of points, each followed by one product.
-    random_state : int, RandomState or None, default=0
-    verbose : bool, default=False
-        Print the plan and show a progress bar.
+    nu, nu_mode, kernel, kernel_params, bandwidth, engine, engine_params
+        As in `WeightedSVDD`.
+    tol, max_iter, random_state, verbose
+        As in `WeightedSVDD`.
 
     Attributes
     ----------
-    memberships_ : array of shape (n,)
-        Typicality of the training points, 1 / (1 + exp(−d/s)): d their `decision_function`, s the
-        weighted mean of ``|d|`` (at least R²/100). One half on the margin, more inside.
-    support_ : array of shape (n_support,)
-        Rows with α > 0.
-    dual_coef_ : array of shape (n_support,)
-        α of these; they sum to one.
     offset_ : float
         ρ, less the solver's tolerance, so that points on the margin are inside.
         `decision_function` is `score_samples` less this: Σ α K(x, ·) − ρ with Σ α = 1.
-    radius_ : float
-        Distance of the margin from the centre Σ α Φ(x), in feature space.
-    gap_ : float
-        Where the solver stopped; see `tol`.
-    bandwidth_, kernel_, engine_
-        What was chosen.
-    n_iter_, converged_, objective_, history_
-        How the solver went; ``history_["change"]`` is the gap.
+    memberships_, support_, dual_coef_, radius_, gap_
+        As in `WeightedSVDD`.
+    bandwidth_, kernel_, engine_, n_iter_, converged_, objective_, history_
+        As in `WeightedSVDD`.
 
     References
     ----------
@@ -386,6 +382,29 @@ class WeightedOneClassSVM(_OneClassDetector):
     def score_samples(self, X: Any) -> Array:
         """Similarity Σ α K(x, ·) to the support vectors, with Σ α = 1, (m,)."""
         return self._new_scores(self._check_new(X))
+
+
+def lower_quantile(values: Array, weight: Array, share: float) -> float:
+    """The value below which at most the share of the weight lies, and at least it up to the value.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> lower_quantile(np.array([3.0, 1.0, 2.0, 4.0]), np.ones(4), 0.5)
+    2.0
+    """
+    order = np.argsort(values, kind="stable")
+    reached = np.cumsum(weight[order], dtype=np.float64)
+    place = np.searchsorted(reached, share * reached[-1] * (1 - 1e-12))
+    return float(values[order[min(int(place), order.size - 1)]])
+
+
+def lengths_are_known(model: KernelModel) -> bool:
+    """Whether K(x, x) of new points follows from what a fitted model knows."""
+    if not isinstance(model.kernel_, Precomputed):
+        return True
+    diag = np.asarray(model._support).diagonal()
+    return bool(np.allclose(diag, diag[0], rtol=1e-6))
 
 
 def check_semidefinite(operator: KernelOperator) -> None:

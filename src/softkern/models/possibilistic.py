@@ -20,7 +20,7 @@ from softkern.centres import weighted_mean
 from softkern.memberships import log_possibilistic
 from softkern.models._clustering import CentreClustering
 from softkern.models._rules import PossibilisticRule, estimate_eta
-from softkern.models._starts import check_n_clusters, check_start, fuzzy_start
+from softkern.models._starts import FEWEST_DIGITS, check_n_clusters, check_start, fuzzy_start
 from softkern.models.base import CollapseWarning, KernelModel
 from softkern.operators.base import Geometry, KernelOperator
 
@@ -149,7 +149,7 @@ class PossibilisticCMeans(CentreClustering):
         with np.errstate(divide="ignore"):
             coefficients = weighted_mean(np.log(start), weight)
         first = operator.geometry(coefficients)
-        eta = self._start_eta(first.distances, start, weight)
+        eta = self._start_eta(operator, first.distances, start, weight)
         rule = PossibilisticRule(eta, weight, self.eta_scale, self.update_eta)
         solution = self._run(operator, rule, coefficients, weight, "possibilistic c-means", first)
         self.eta_ = rule.eta
@@ -164,10 +164,12 @@ class PossibilisticCMeans(CentreClustering):
             )
         return check_start(self.init, self.n_clusters, weight)
 
-    def _start_eta(self, distances: Array, start: Array, weight: Array) -> Array:
+    def _start_eta(
+        self, operator: KernelOperator, distances: Array, start: Array, weight: Array
+    ) -> Array:
         if isinstance(self.eta, str):
             eta = estimate_eta(distances, start, weight, self.eta_scale)
-            floor = 64 * np.finfo(distances.dtype).eps
+            floor = FEWEST_DIGITS * operator.distance_error
             return np.where(eta > floor, eta, max(float(eta.max()), 1.0))
         eta = np.asarray(self.eta, dtype=distances.dtype)
         if eta.ndim > 1 or eta.size not in (1, self.n_clusters) or not (eta > 0).all():
@@ -177,9 +179,7 @@ class PossibilisticCMeans(CentreClustering):
         return np.broadcast_to(eta, (self.n_clusters,)).copy()
 
     def _warn_of_collapse(self, solution: Solution) -> None:
-        inner = solution.coefficients.T @ solution.geometry.product
-        norms = inner.diagonal()
-        gaps = norms[:, None] + norms - 2 * inner
+        gaps = solution.geometry.gaps(solution.coefficients)
         near = gaps < SAME_CENTRE * np.minimum(self.eta_[:, None], self.eta_)
         pairs = np.argwhere(np.triu(near, 1))
         if pairs.size:

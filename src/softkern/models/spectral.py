@@ -31,9 +31,11 @@ class KernelSpectralClustering(SpectralModel):
     n_clusters : int or "auto", default=2
         ``"auto"`` takes the number from 2 to 20 whose soft memberships are the strongest; see
         `softkern.selection.select_spectral`, which shows the other candidates too.
-    n_train : int, "auto" or None, default=None
-        Rows that take part in the eigenproblem; all others are projected. None takes all distinct
-        rows; ``"auto"`` all up to 4000 rows, else 2000 of them.
+    n_train : int, "auto" or None, default="auto"
+        Rows that take part in the eigenproblem; all others are projected. ``"auto"`` takes all up
+        to 4000 distinct rows, else 2000 of them, or 20 a cluster where that is more. None takes
+        all distinct rows, however many; time and memory then grow with their square where the
+        engine does.
     subset : {"renyi", "random"}, default="renyi"
         How training rows are chosen: so that they cover the data (quadratic Rényi entropy), each
         with the weight of the rows it stands for, or at random.
@@ -57,17 +59,18 @@ class KernelSpectralClustering(SpectralModel):
     memberships_ : array of shape (n, n_clusters)
         One for the point's cluster, zero for the others.
     n_clusters_ : int
-    projections_ : array of shape (n, n_clusters_ − 1)
+    projections_ : array of shape (n, n_clusters − 1)
         Where the points lie in the eigenspace.
-    prototypes_ : array of shape (n_clusters_, n_clusters_ − 1)
+    prototypes_ : array of shape (n_clusters, n_clusters − 1)
         Mean projection of every cluster, the largest cluster first.
-    codes_ : array of shape (n_clusters_, n_clusters_ − 1)
+    codes_ : array of shape (n_clusters, n_clusters − 1)
         Sign patterns, or the centres of directions.
-    eigenvalues_, bias_ : arrays of shape (n_clusters_ − 1,)
+    eigenvalues_, bias_ : arrays of shape (n_clusters − 1,)
     support_ : array of shape (n_train,)
         Rows of X that took part in the eigenproblem.
-    dual_coef_ : array of shape (n_train, n_clusters_ − 1)
-        Their coefficients, weight times α, with Σ weight α² = 1.
+    dual_coef_ : array of shape (n_train, n_clusters − 1)
+        Their coefficients, weight times α, with Σ weight α² = 1. Zero for rows that no other is
+        similar to: they take no part, since each would be a cluster of its own.
     mean_similarity_ : array of shape (n,)
         Mean kernel value to the training points other than the point itself.
     search_ : object

@@ -33,13 +33,36 @@ def near_logs(
 
     A point matters where log w − r²/2 comes within log(n/ε) of its largest value, for which the
     nearest points give a lower bound. Where queries are points themselves, `own` gives their
-    numbers and `log_own` the weights that they have for themselves.
+    numbers and `log_own` the weights that they have for themselves. A query so far that squares
+    overflow, or one that is the only point and has no weight for itself, has −∞.
     """
     tree = cKDTree(points)
-    top = log_weights.max()
+    logs = np.full(len(queries), -np.inf)
     least = _largest_term(tree, log_weights, queries, own, log_own)
+    within = np.flatnonzero(np.isfinite(least))
+    if within.size:
+        numbers = None if own is None else own[within]
+        log_numbers = None if log_own is None else log_own[within]
+        logs[within] = _sums(
+            tree, log_weights, queries[within], least[within], numbers, log_numbers
+        )
+    return logs
+
+
+def _sums(
+    tree: cKDTree,
+    log_weights: Array,
+    queries: Array,
+    least: Array,
+    own: Array | None,
+    log_own: Array | None,
+) -> Array:
+    """What `near_logs` says of queries whose largest term has the finite lower bound `least`."""
+    points = np.asarray(tree.data)
     slack = np.log(tree.n / TAIL_ACCURACY)
-    radius = np.sqrt(np.maximum(2 * (top - least + slack), 0)) * (1 + 1e-12)
+    # halves first: twice the square of the largest distance there is would overflow
+    span = np.maximum((log_weights.max() - least) / 2 + slack / 2, 0)
+    radius = 2 * np.sqrt(span) * (1 + 1e-12)
     counts = tree.query_ball_point(queries, radius, workers=-1, return_length=True)
     logs = np.empty(len(queries))
     for rows in _batches(counts):
@@ -52,10 +75,7 @@ def near_logs(
         starts = np.concatenate([[0], np.cumsum(counts[rows])[:-1]])
         # the largest term itself: its bound has lost all digits where distances are huge
         shift = np.maximum.reduceat(terms, starts)
-        # a query may be the only point, without weight for itself
-        shift = np.where(np.isfinite(shift), shift, 0.0)
-        with np.errstate(divide="ignore"):
-            total = np.log(np.add.reduceat(np.exp(terms - np.repeat(shift, counts[rows])), starts))
+        total = np.log(np.add.reduceat(np.exp(terms - np.repeat(shift, counts[rows])), starts))
         logs[rows] = total + shift
     return logs
 
@@ -79,7 +99,9 @@ def _largest_term(
     k = min(8, tree.n)
     distance, index = tree.query(queries, k=k, workers=-1)
     distance, index = distance.reshape(-1, k), index.reshape(-1, k)
-    terms = log_weights[index] - 0.5 * np.square(distance)
+    with np.errstate(over="ignore"):
+        # at infinite distance the tree names no point
+        terms = log_weights[np.minimum(index, tree.n - 1)] - 0.5 * np.square(distance)
     if own is not None and log_own is not None:
         terms = np.where(index == own[:, None], log_own[:, None], terms)
     return np.asarray(terms.max(axis=1))

@@ -12,6 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar
 
 import joblib
@@ -23,6 +24,7 @@ from scipy.special import logsumexp
 from sklearn.utils import check_array
 
 from softkern.kernels import Gaussian, Kernel
+from softkern.operators._features import FeaturePoints
 from softkern.operators._tail import near_logs
 
 __all__ = [
@@ -87,6 +89,22 @@ class Geometry:
     product: Array  # K @ A, (n, c)
     norms: Array  # squared lengths of the centres, (c,)
     distances: Array  # squared distances to them, (n, c)
+
+    def take(self, order: Array) -> Geometry:
+        """The same of some centres, or of all in another order."""
+        return Geometry(self.product[:, order], self.norms[order], self.distances[:, order])
+
+    def gaps(self, A: Array) -> Array:
+        """Squared distances between the centres A (n, c), whose columns sum to one, (c, c).
+
+        From distances, which have the digits that norms far from the origin lose: the mean of D²
+        to centre k over the points of centre j is their own spread and the gap.
+        """
+        means = np.zeros((A.shape[1], A.shape[1]))
+        for rows in row_blocks(A.shape[0], A.shape[1], 16):
+            means += A[rows].T.astype(np.float64) @ self.distances[rows].astype(np.float64)
+        gaps = means - means.diagonal()[:, None]
+        return np.asarray((gaps + gaps.T) / 2)
 
 
 @dataclass(frozen=True)
@@ -236,8 +254,12 @@ class KernelOperator(ABC):
 
     def squared_distances(self, A: Any) -> Array:
         """Squared distance in feature space of every support point to every centre, (n, c)."""
-        _, is_vector = self._check_columns(A)
-        distances = self.geometry(A).distances
+        columns, is_vector = self._check_columns(A)
+        known = self._feature_points
+        if known is None:
+            distances = self.geometry(columns).distances
+        else:  # the product is not needed
+            distances = known.distances(known.centres(columns))
         return distances[:, 0] if is_vector else distances
 
     def geometry(self, A: Any, product: Array | None = None) -> Geometry:
@@ -249,20 +271,44 @@ class KernelOperator(ABC):
         product = self._product(columns) if product is None else product.reshape(columns.shape)
         total = np.einsum("ij,ij->j", columns, product, dtype=np.float64)  # n terms want digits
         norms = np.asarray(total, dtype=self.dtype)
-        return Geometry(product, norms, self._distances(self.diag(), product, norms))
+        known = self._feature_points
+        if known is None:
+            distances = self._distances(self.diag(), product, norms)
+        else:
+            distances = known.distances(known.centres(columns))
+        return Geometry(product, norms, distances)
+
+    @cached_property
+    def _feature_points(self) -> FeaturePoints | None:
+        """The support in a finite feature map, from which distances are taken; None without."""
+        return FeaturePoints.of(self._feature_rows())
+
+    def _feature_rows(self) -> Any | None:
+        """F (n, r) with F Fᵀ = K, where there is such an array."""
+        return self.kernel.features(self.X)
 
     @property
-    def features(self) -> Array | None:
-        """F (n, r) with F Fᵀ = K, where there is such an array: centres can be written down."""
+    def distance_error(self) -> float:
+        """Rounding of a squared distance, of the order of that of the largest number in its sum."""
+        known = self._feature_points
+        sizes = self.diag() if known is None else known.norms
+        limits = np.finfo(self.dtype)
+        largest = float(np.abs(sizes).max(initial=0))
+        return max(4 * float(limits.eps) * largest, float(limits.tiny) / float(limits.eps))
+
+    @property
+    def features(self) -> FeaturePoints | None:
+        """The support as points of features, where centres are best written down in these."""
         return None
 
     def centre_geometry(self, centres: Array) -> Geometry:
-        """As `geometry`, for centres that are written down as vectors of features, (r, c)."""
-        if self.features is None:
+        """As `geometry`, for centres that are written down as vectors in `features`, (r, c)."""
+        known = self.features
+        if known is None:
             raise ValueError(f"{self!r} has no features in which a centre could be written down.")
-        norms = np.einsum("ij,ij->j", centres, centres)
-        product = self.features @ centres
-        return Geometry(product, norms, self._distances(self.diag(), product, norms))
+        vectors = centres + known.origin[:, None]
+        norms = np.einsum("ij,ij->j", vectors, vectors)
+        return Geometry(self._feature_rows() @ vectors, norms, known.distances(centres))
 
     def compressed(self, A: Any, nonnegative: bool = False) -> tuple[Any, Array]:
         """Support points and coefficients that give the same centres: (X_s, A_s).
@@ -457,7 +503,13 @@ class CrossOperator:
         """Similarities and distances of the new points to centres A (n, c) of known norms."""
         columns, _ = self.support._check_columns(A)
         product = self.support._cross_product(self.X, columns)
-        return Geometry(product, norms, self.support._distances(self.diag(), product, norms))
+        known = self.support._feature_points
+        if known is None:
+            distances = self.support._distances(self.diag(), product, norms)
+        else:
+            features = self.support.kernel.features(self.X)
+            distances = known.distances(known.centres(columns), features)
+        return Geometry(product, norms, distances)
 
     def log_product(self, A: Any, product: Array | None = None) -> Array:
         """log(K @ A) for A ≥ 0, as `KernelOperator.log_product`."""

@@ -186,6 +186,9 @@ class NystroemOperator(KernelOperator):
             out += panel.T @ (panel @ A)
         return out
 
+    def _feature_rows(self) -> None:
+        """None: distances are those of the factor."""
+
     def _cross_product(self, X_new: Any, A: Array) -> Array:
         if self.rank == 0:  # K is zero
             return np.zeros((X_new.shape[0], A.shape[1]), dtype=self.dtype)

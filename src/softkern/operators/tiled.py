@@ -18,6 +18,7 @@ from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
 from softkern.kernels import Gaussian, Kernel, Precomputed
+from softkern.operators._features import FeaturePoints, feature_sums
 from softkern.operators.base import (
     BLOCK_BYTES,
     Cost,
@@ -73,9 +74,12 @@ class TiledOperator(KernelOperator):
             self._tiles = _GaussianTiles(kernel, self.X)
 
     @property
-    def features(self) -> Array | None:
-        """F (n, r) with F Fᵀ = K, where there is such an array: centres can be written down."""
-        return self._features if isinstance(self._features, np.ndarray) else None
+    def features(self) -> FeaturePoints | None:
+        """The support as points of features, where centres are best written down in these."""
+        return self._feature_points
+
+    def _feature_rows(self) -> Any | None:
+        return self._features
 
     def _product(self, A: Array) -> Array:
         return self._rows(None, A)
@@ -96,17 +100,8 @@ class TiledOperator(KernelOperator):
             return self._tiles.product(X_new, A, self.threads or available_threads(), self.X)
         if self._features is not None:
             rows = self._features if X_new is None else self.kernel.features(X_new)
-            return np.asarray(rows @ self._compress(A))
+            return np.asarray(rows @ feature_sums(self._features, A).astype(self.dtype))
         return blocked_product(self.kernel, self.X if X_new is None else X_new, self.X, A)
-
-    def _compress(self, A: Array) -> Array:
-        """Fᵀ A, (r, c), summed over blocks of rows in float64."""
-        assert self._features is not None
-        total = np.zeros((self._features.shape[1], A.shape[1]))
-        for start in range(0, A.shape[0], 4096):
-            rows = slice(start, start + 4096)
-            total += self._features[rows].T @ A[rows]
-        return total.astype(self.dtype)
 
     def _doubtful(self, product: Array, A: Array) -> Array:
         if self._tiles is not None:  # smaller kernel values were left out
@@ -139,7 +134,7 @@ class TiledOperator(KernelOperator):
             setup = work.n * (work.d * 1.5e-8 + (4e-7 if near < 1 else 0.0))
             return Cost(memory, setup, 1e-3 + near * pairs * nanoseconds * 1e-9 / work.threads)
         if _has_features(work):
-            memory = work.values * size + 3 * data * work.columns + 2**20
+            memory = 2 * work.values * size + 3 * data * work.columns + 2**20
             return Cost(memory, 0.0, work.values * work.columns * 4e-10)
         memory = 6 * BLOCK_BYTES + work.values * size + 3 * data * work.columns
         return Cost(memory, 0.0, pairs * (1e-8 + 3e-10 * work.d + 1e-10 * work.columns))

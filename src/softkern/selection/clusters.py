@@ -3,7 +3,8 @@
 `suggest_n_clusters` fits a fuzzy model once for every number and gives a table of the indices of
 `softkern.validity`. The scorers say the same indices of any fitted model on any data, with
 scikit-learn's signature ``(estimator, X, y=None)`` and higher for better, so that `GridSearchCV`
-can compare bandwidths and exponents with numbers of clusters.
+can compare bandwidths and exponents with numbers of clusters. A pipeline that ends in a model is
+scored in the space the model sees.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
 from softkern.operators.plan import plan
@@ -120,6 +122,10 @@ default="fuzzy_silhouette"
 def fuzzy_silhouette_scorer(estimator: Any, X: Any, y: Any = None) -> float:
     """`softkern.validity.fuzzy_silhouette` of a fitted model on X, for `GridSearchCV`.
 
+    The model may be the last step of a pipeline. Folds must hold points of every group: with a
+    table that is sorted by group, the default folds of `GridSearchCV` do not, and the score may be
+    NaN; give ``cv=KFold(shuffle=True, random_state=0)``. This holds for all scorers here.
+
     Examples
     --------
     >>> from sklearn.datasets import make_blobs
@@ -150,6 +156,10 @@ def partition_entropy_scorer(estimator: Any, X: Any, y: Any = None) -> float:
 
 
 def _score(estimator: Any, X: Any, index: str) -> float:
+    while isinstance(estimator, Pipeline):
+        if len(estimator) > 1:
+            X = estimator[:-1].transform(X)
+        estimator = estimator[-1]
     memberships = estimator.memberships(X)
     _check_shares(estimator)
     needs_pairs = index in ("fuzzy_silhouette", "xie_beni")

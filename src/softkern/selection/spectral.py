@@ -17,8 +17,15 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from softkern.kernels import resolve
-from softkern.models._spectral_search import ROWS, Search, bandwidth_grid, search
+from softkern.kernels import Precomputed, resolve, select_bandwidth
+from softkern.models._spectral_search import (
+    ROWS,
+    Search,
+    bandwidth_grid,
+    has_open_bandwidth,
+    search,
+)
+from softkern.models._subset import check_gram
 from softkern.sampling import check_weights
 from softkern.spectral_scores import COVERED, line_fit, membership_strength
 
@@ -50,6 +57,7 @@ def average_membership_strength(
         Count a point whose mean similarity to the training points is below 0.01 as zero. Without
         this the strength goes to one as the bandwidth goes to zero. False is the paper's formula.
     sample_weight : array of shape (n,), default=None
+        Without it, that of the fit for the points of the fit, ones for others.
 
     References
     ----------
@@ -68,7 +76,7 @@ def average_membership_strength(
     memberships = np.asarray(model.memberships_ if X is None else model.memberships(X))
     if memberships.ndim != 2:
         raise TypeError(f"{type(model).__name__} has one cluster, whose strength says nothing.")
-    weight = None if sample_weight is None else check_weights(sample_weight, len(memberships))
+    weight = _weight(model, X, sample_weight, len(memberships))
     if not covered:
         return membership_strength(memberships, weight)
     return membership_strength(memberships, weight, _similarity(model, X) >= COVERED)
@@ -90,6 +98,7 @@ def balanced_line_fit(
     balance : float, default=0.5
         Share of the balance of sizes in the result; the rest is the fit of lines.
     sample_weight : array of shape (n,), default=None
+        Without it, that of the fit for the points of the fit, ones for others.
 
     References
     ----------
@@ -110,10 +119,16 @@ def balanced_line_fit(
         raise TypeError(f"{type(model).__name__} has no projections; spectral models have.")
     projections = model.projections_ if X is None else model.projections(X)
     labels = model.labels_ if X is None else model.predict(X)
-    weight = None if sample_weight is None else check_weights(sample_weight, len(labels))
+    weight = _weight(model, X, sample_weight, len(labels))
     similarity = _similarity(model, X)
     n_clusters = model.prototypes_.shape[0]
     return line_fit(projections, labels, n_clusters, similarity, weight, balance)
+
+
+def _weight(model: Any, X: Any, sample_weight: Any, n: int) -> Array:
+    if sample_weight is None and X is None:
+        sample_weight = getattr(model, "sample_weight_", None)
+    return check_weights(sample_weight, n)
 
 
 def _similarity(model: Any, X: Any) -> Array:
@@ -134,9 +149,12 @@ class SpectralSelection(Search):
     bandwidths : list of S floats or arrays, or [None] where the kernel has none
     strength, plain, fit : arrays of shape (K, S)
         Average membership strength with points not covered counted as zero; with all points;
-        balanced line fit. nan where there are fewer eigenvectors than asked for.
+        balanced line fit. nan where there are fewer eigenvectors than asked for, or they are not
+        unique (equal eigenvalues), unless they are unique nowhere.
     best : tuple of int and bandwidth
         The pair of the highest strength.
+    is_at_edge : bool
+        Whether the best bandwidth is the narrowest or the widest tried: one beyond may be better.
     table : DataFrame
         One row a pair, the best first.
     maxima : DataFrame
@@ -168,9 +186,10 @@ def select_spectral(
     ----------
     X : array or CSR matrix of shape (n, d), or a Gram matrix for kernel="precomputed"
     ks : sequence of int, default=range(2, 16)
-    bandwidths : sequence of floats or arrays of shape (d,), default=None
-        None takes multiples from 1/23 to 1.4 of the rule ``"global"``, which is as wide as the
-        data, one number per column. Kernels that have no bandwidth take no part in this.
+    bandwidths : sequence of floats, arrays of shape (d,) or names of rules, default=None
+        Names are those of `softkern.kernels.select_bandwidth`. None takes multiples from 1/23 to
+        1.4 of the rule ``"global"``, which is as wide as the data, one number per column. Kernels
+        that have no bandwidth take no part in this.
     kernel, kernel_params
         As in `SoftKernelSpectralClustering`.
     assignment : {"directions", "codebook"}, default="directions"
@@ -199,10 +218,20 @@ def select_spectral(
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
     weight = check_weights(sample_weight, X.shape[0])
     _check(ks, bandwidths, assignment, n_train, int((weight > 0).sum()))
-    has_bandwidth = isinstance(kernel, str) and kernel in {"rbf", "laplacian"}
-    if bandwidths is not None and not has_bandwidth:
-        raise ValueError(f"bandwidths are given, but kernel={kernel!r} has none to choose.")
-    if has_bandwidth and bandwidths is None and "gamma" not in (kernel_params or {}):
+    is_open = has_open_bandwidth(kernel, kernel_params)
+    if bandwidths is not None and not is_open:
+        raise ValueError(
+            f"bandwidths are given, but kernel={kernel!r} with kernel_params={kernel_params!r} has "
+            "none to choose."
+        )
+    if bandwidths is not None:
+        bandwidths = [
+            select_bandwidth(X, b, sample_weight=weight, random_state=random_state)
+            if isinstance(b, str)
+            else b
+            for b in bandwidths
+        ]
+    elif is_open:
         bandwidths = bandwidth_grid(X, weight, random_state)
     chosen = resolve(
         kernel,
@@ -212,6 +241,8 @@ def select_spectral(
         sample_weight=weight,
         random_state=random_state,
     )
+    if isinstance(chosen, Precomputed):
+        check_gram(X)
     found = search(
         X,
         weight,

@@ -71,13 +71,19 @@ class Reader:
         if self._stream is not None:
             self._stream.close()
 
-    def chunks(self, rows: int | None = None, text: Sequence[str] = ()) -> Iterator[pd.DataFrame]:
-        """The table in pieces of so many rows, once; columns in `text` are kept as written."""
-        return cast("Iterator[pd.DataFrame]", self._chunks(rows, tuple(text)))
+    def chunks(
+        self, rows: int | None = None, text: Sequence[str] = (), words: Sequence[str] = ()
+    ) -> Iterator[pd.DataFrame]:
+        """The table in pieces of so many rows, once.
 
-    def read(self, text: Sequence[str] = ()) -> pd.DataFrame:
+        Columns in `text` are kept as written; those in `words` too, save missing values: whether
+        "01" is read as a number must not depend on what else is in the same piece.
+        """
+        return cast("Iterator[pd.DataFrame]", self._chunks(rows, tuple(text), tuple(words)))
+
+    def read(self, text: Sequence[str] = (), words: Sequence[str] = ()) -> pd.DataFrame:
         """The whole table."""
-        chunks = self._chunks(0, tuple(text))
+        chunks = self._chunks(0, tuple(text), tuple(words))
         table = next(chunks)
         chunks.close()
         return cast("pd.DataFrame", table)

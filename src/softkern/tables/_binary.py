@@ -33,13 +33,14 @@ def parquet_table(raw: BinaryIO, path: str, name: str, packed: str) -> Reader:
     columns = unique_names([str(column) for column in file.schema_arrow.names], notes)
     reader = Reader(name, f"Parquet{packed}", columns, notes)
 
-    def chunks(rows: int | None, kept: tuple[str, ...]) -> Iterator[pd.DataFrame]:
+    def chunks(rows: int | None, *kept: tuple[str, ...]) -> Iterator[pd.DataFrame]:
         try:
             if rows == 0:
                 yield _named_frame(file.read().to_pandas(ignore_metadata=True), columns)
                 return
             for batch in file.iter_batches(rows or reader.rows_at_once()):
-                yield _named_frame(batch.to_pandas(), columns)
+                part = pa.Table.from_batches([batch])  # an index of pandas' is a column like others
+                yield _named_frame(part.to_pandas(ignore_metadata=True), columns)
         except pa.ArrowException as error:
             raise broken(name, error) from error
 
@@ -71,10 +72,15 @@ def npy_table(raw: BinaryIO, path: str, name: str, packed: str) -> Reader:
         columns = [f"x{i + 1}" for i in range(values.shape[1])]
     else:
         columns = list(values.dtype.names)
+        if values.ndim != 1 or any(values.dtype[column].shape for column in columns):
+            raise TableError(
+                f"{name} holds records of shape {values.shape} and type {values.dtype}; give one "
+                "row a point and one value a field."
+            )
     raw.close()
     reader = Reader(name, f"NPY{packed}", columns, [])
 
-    def chunks(rows: int | None, kept: tuple[str, ...]) -> Iterator[pd.DataFrame]:
+    def chunks(rows: int | None, *kept: tuple[str, ...]) -> Iterator[pd.DataFrame]:
         import pandas as pd
 
         step = len(values) if rows == 0 else rows or reader.rows_at_once()

@@ -37,6 +37,8 @@ PACKINGS: tuple[tuple[bytes, str, Callable[..., Any]], ...] = (
 
 def open_bytes(path: str) -> BinaryIO:
     if path == "-":
+        if sys.stdin is None:  # closed by whoever started the program
+            raise TableError("standard input is closed.")
         return cast(BinaryIO, sys.stdin.buffer)
     if Path(path).is_dir():
         raise TableError(f"{quoted(path)} is a folder; give a file.")
@@ -69,7 +71,7 @@ class _Replayed(io.RawIOBase):
         if not self.closed:
             super().close()
             for stream in (self._rest, self._below):
-                if stream is not None and stream is not sys.stdin.buffer:
+                if stream is not None and stream is not getattr(sys.stdin, "buffer", None):
                     stream.close()
 
 
@@ -100,7 +102,7 @@ def unpacked(raw: BinaryIO, name: str) -> tuple[BinaryIO, str]:
             for mark, packing, unpack in PACKINGS:
                 if head.startswith(mark):
                     return _buffered(unpack(stream), stream), f", {packing}"
-            if head.startswith(b"PK\x03\x04"):
+            if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):  # the latter is empty
                 return _buffered(_zip_member(stream, name), stream), ", zip"
         except BaseException:
             stream.close()

@@ -34,24 +34,30 @@ def text_table(
 ) -> Reader:
     encoding = _encoding(head, form, name)
     is_cut = len(head) >= HEAD
-    text = head.decode(encoding, errors="replace").lstrip("\ufeff")
+    try:
+        text = head.decode(encoding, errors="replace").lstrip("\ufeff")
+    except (LookupError, UnicodeError):  # such as base64 and idna, which are codecs too
+        raise TableError(f"{encoding!r} is no encoding of text; name another.") from None
     if "\x00" in text:
         raise TableError(f"{name} is no table of text, Parquet or NPY: it holds zero bytes.")
-    separator = form.separator or _separator(text, path)
+    separator = form.separator or _separator(text, path, form.decimal)
     records = _first_records(text, separator, is_cut, name)
     names = records[0]
     notes: list[str] = []
     has_header = form.header
     if has_header is None:
-        has_header = not all(_is_number(cell, form.decimal) for cell in names)
+        # a decimal comma is noticed later; here it must not make a header of the first row
+        decimal = form.decimal if separator == "," or form.decimal != "." else ","
+        has_header = not all(_is_number(cell, decimal) for cell in names)
         if not has_header:
             notes.append("the first line is numbers: taken as data, columns called x1, x2, …")
     if not has_header:
         names = [f"x{i + 1}" for i in range(len(records[0]))]
     elif len(records) > 1 and len(records[1]) > len(names):
         raise TableError(
-            f"{name}: the header has {len(names)} fields and the line after it "
-            f"{len(records[1])}; mend the file."
+            f"{name}: the header has {len(names)} field{'s' * (len(names) > 1)} and the line "
+            f"after it {len(records[1])}; mend the file"
+            + (", whose first line looks like a comment." * names[0].startswith("#") or ".")
         )
     columns = unique_names(names, notes)
     shown = {"\t": "tab", r"\s+": "blanks"}.get(separator, f'"{separator}"')
@@ -70,7 +76,9 @@ def text_table(
         "on_bad_lines": "warn" if form.skip_bad_lines else "error",
     }
     marks = sorted({*MISSING, *form.missing})
-    reader._chunks = lambda rows, kept: _text_chunks(raw, reader, options, marks, rows, kept, path)
+    reader._chunks = lambda rows, kept, words: _text_chunks(
+        raw, reader, options, marks, rows, kept, words, path
+    )
     return reader
 
 
@@ -81,14 +89,15 @@ def _text_chunks(
     marks: list[str],
     rows: int | None,
     kept: tuple[str, ...],
+    words: tuple[str, ...],
     path: str,
 ) -> Iterator[pd.DataFrame]:
     import pandas as pd
 
-    if kept:  # an identifier "NA" or "007" is what it says
+    if kept or words:  # an identifier "NA" or "007" is what it says
         options = {
             **options,
-            "dtype": dict.fromkeys(kept, str),
+            "dtype": dict.fromkeys([*kept, *words], str),
             "keep_default_na": False,
             "na_values": {column: marks for column in reader.columns if column not in kept},
         }
@@ -160,15 +169,25 @@ def _undecodable(name: str, error: UnicodeDecodeError, path: str, options: dict[
     )
 
 
-def _separator(text: str, path: str) -> str:
-    line = next((line for line in text.splitlines() if line.strip()), "")
-    outside = "".join(line.split('"')[::2])  # what stands between quotes does not separate
-    counts = Counter(c for c in outside if c in SEPARATORS)
+def _separator(text: str, path: str, decimal: str) -> str:
+    lines = [line for line in text.splitlines() if line.strip()][:2]
+    # what stands between quotes does not separate
+    first, *rest = ["".join(line.split('"')[::2]) for line in lines] or [""]
+    counts = Counter(c for c in first if c in SEPARATORS and c != decimal)
+    others = [c for c in counts if c != ","]
+    if others and "," in counts:  # as in "1,5;2,5" and in "size, cm;weight, kg"
+        best = max(others, key=lambda c: counts[c])
+        below = (rest or [first])[0]
+        is_decimal = all(_is_number(cell, ",") for cell in below.split(best))
+        if below.count(best) == counts[best] and (is_decimal or below.count(",") != counts[","]):
+            return best
     if counts:
         return max(SEPARATORS, key=lambda c: counts[c])
     if path.endswith((".tsv", ".tab", ".tsv.gz")):
         return "\t"
-    return r"\s+" if len(outside.split()) > 1 and _is_numbers(outside) else ","
+    widths = {len(line.split()) for line in (first, *rest)}
+    is_blanks = len(widths) == 1 and widths != {1} and _is_numbers((rest or [first])[0])
+    return r"\s+" if is_blanks else ","
 
 
 def _is_numbers(line: str) -> bool:
@@ -189,6 +208,7 @@ def _first_records(text: str, separator: str, is_cut: bool, name: str) -> list[l
     if separator == r"\s+":
         found = [line.split() for line in lines if line.strip()][:2]
     else:
+        limit = csv.field_size_limit(2 * HEAD)  # a cell may be as long as it likes
         try:
             parsed = csv.reader(lines, delimiter=separator, skipinitialspace=True)
             found = []
@@ -199,6 +219,8 @@ def _first_records(text: str, separator: str, is_cut: bool, name: str) -> list[l
                     break
         except csv.Error as error:
             raise broken(name, error) from error
+        finally:
+            csv.field_size_limit(limit)
     if is_cut and not lines.read(1):  # the last record may go on beyond what was looked at
         found = found[:-1]
     if not found:

@@ -1,0 +1,106 @@
+"""Distances from a finite feature map: digits far from the origin, and any coefficients."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.spatial.distance import cdist
+
+from softkern.kernels import Gaussian, Linear, PairwiseKernel
+from softkern.operators import DenseOperator, NystroemOperator, TiledOperator
+
+OPERATORS = [TiledOperator, DenseOperator]
+
+
+def problem(offset, dtype, n=400, c=3):
+    generator = np.random.default_rng(0)
+    X = (generator.normal(size=(n, 2)) + np.array([offset, -offset])).astype(dtype)
+    new = (generator.normal(size=(9, 2)) + np.array([offset, -offset])).astype(dtype)
+    A = generator.uniform(size=(n, c)) ** 4
+    return X, new, (A / A.sum(axis=0)).astype(dtype)
+
+
+def to_means(rows, X, A):
+    """‖x − Σ a x_r‖² around the data's own mean, in float64."""
+    middle, A = X.mean(axis=0, dtype=np.float64), A.astype(np.float64)
+    centres = (A / A.sum(axis=0)).T @ (X - middle)
+    return cdist(rows - middle, centres, "sqeuclidean")
+
+
+@pytest.mark.parametrize("cls", OPERATORS)
+@pytest.mark.parametrize(
+    ("offset", "dtype", "abs_tol"),
+    [(0.0, "f8", 1e-13), (1e8, "f8", 1e-13), (2e3, "f4", 1e-4), (1e5, "f4", 1e-4)],
+)
+def test_distances_do_not_depend_on_the_origin(cls, offset, dtype, abs_tol):
+    X, new, A = problem(offset, dtype)
+    operator = cls(Linear(), X)
+    assert operator.geometry(A).distances == pytest.approx(to_means(X, X, A), abs=abs_tol)
+    assert operator.squared_distances(A[:, 0]) == pytest.approx(
+        to_means(X, X, A)[:, 0], abs=abs_tol
+    )
+    across = operator.cross(new)
+    assert across.squared_distances(A) == pytest.approx(to_means(new, X, A), abs=abs_tol)
+    assert across.geometry(A, operator.squared_norms(A)).distances.dtype == X.dtype
+
+
+@pytest.mark.parametrize("cls", OPERATORS)
+@pytest.mark.parametrize("kernel", [Linear(), PairwiseKernel("cosine"), PairwiseKernel("linear")])
+def test_products_and_norms_stay_those_of_the_kernel(cls, kernel):
+    X, new, A = problem(3.0, "f8")
+    A = A * np.array([1.0, -2.5, 0.0])  # no means, and no centre but the origin
+    operator = cls(kernel, X)
+    K, cross = kernel.block(X, X), kernel.block(new, X)
+    geometry = operator.geometry(A)
+    norms = np.einsum("ij,ij->j", A, K @ A)
+    assert geometry.product == pytest.approx(K @ A, rel=1e-10)
+    assert geometry.norms == pytest.approx(norms, rel=1e-10)
+    expected = K.diagonal()[:, None] - 2 * K @ A + norms
+    assert geometry.distances == pytest.approx(expected, rel=1e-9)
+    found = operator.cross(new).geometry(A, norms)
+    assert found.product == pytest.approx(cross @ A, rel=1e-10)
+    own = kernel.diag(new)[:, None]
+    assert found.distances == pytest.approx(own - 2 * cross @ A + norms, rel=1e-9)
+
+
+def test_written_centres_are_those_of_coefficients():
+    X, _, A = problem(1e3, "f8")
+    operator = TiledOperator(Linear(), X)
+    expected = operator.geometry(A)
+    found = operator.centre_geometry(operator.features.centres(A))
+    assert found.product == pytest.approx(expected.product, rel=1e-12)
+    assert found.norms == pytest.approx(expected.norms, rel=1e-12)
+    assert found.distances == pytest.approx(expected.distances, abs=1e-12)
+
+
+def test_sparse_data_stay_sparse():
+    X, new, A = problem(2.0, "f8")
+    operator = TiledOperator(Linear(), sp.csr_matrix(X))
+    assert operator.features is None
+    assert operator.squared_distances(A) == pytest.approx(to_means(X, X, A), abs=1e-10)
+    assert operator.cross(new).squared_distances(A) == pytest.approx(to_means(new, X, A), abs=1e-10)
+
+
+@pytest.mark.parametrize("kernel", [Linear(), Gaussian(1.0)])
+@pytest.mark.parametrize("cls", [*OPERATORS, NystroemOperator])
+def test_gaps_and_order_of_centres(cls, kernel):
+    X, _, A = problem(1.0, "f8")
+    geometry = cls(kernel, X).geometry(A)
+    inner = A.T @ kernel.block(X, X) @ A
+    expected = inner.diagonal()[:, None] + inner.diagonal() - 2 * inner
+    assert geometry.gaps(A) == pytest.approx(
+        expected, abs=1e-5 if cls is NystroemOperator else 1e-12
+    )
+    order = np.array([2, 0, 1])
+    assert geometry.take(order).gaps(A[:, order]) == pytest.approx(
+        geometry.gaps(A)[np.ix_(order, order)], abs=1e-12
+    )
+    assert np.array_equal(geometry.take(order).norms, geometry.norms[order])
+    assert np.array_equal(geometry.take(order).product, geometry.product[:, order])
+
+
+def test_gaps_far_from_the_origin():
+    X, _, A = problem(1e7, "f8")
+    middle = X.mean(axis=0)
+    centres = A.T @ (X - middle)
+    gaps = TiledOperator(Linear(), X).geometry(A).gaps(A)
+    assert gaps == pytest.approx(cdist(centres, centres, "sqeuclidean"), abs=1e-8)
