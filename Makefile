@@ -34,6 +34,13 @@ bench: $(STAMP)  ## ratios against named peers, measured in one run
 	$(BIN)/python benchmarks/possibilistic.py large
 	$(BIN)/python benchmarks/outliers.py
 	$(BIN)/python benchmarks/clusters.py
+	$(BIN)/python -m pip install --quiet --no-deps fuzzy-c-means  # asks for an older NumPy, and runs with ours
+	$(BIN)/python benchmarks/fuzzy.py
+	$(BIN)/python benchmarks/oneclass.py
+	$(BIN)/python benchmarks/one_class_tables.py
+	$(BIN)/python benchmarks/spectral.py
+	$(BIN)/python benchmarks/ranking.py
+	$(BIN)/python benchmarks/report.py
 	$(BIN)/python benchmarks/main_job.py
 
 docs: $(STAMP)  ## the reference pages, from the docstrings, into site/

@@ -239,7 +239,9 @@ def _change(
     changes = np.zeros(memberships.shape[1])
     for start in range(0, len(memberships), BLOCK_ROWS):
         rows = slice(start, start + BLOCK_ROWS)
-        changes += sample_weight[rows] @ np.abs(memberships[rows] - previous[rows])
+        difference = np.abs(memberships[rows] - previous[rows])
+        # no BLAS: its idle threads would hold up those of the next product
+        changes += np.einsum("i,ij->j", sample_weight[rows], difference)
     return _measure(
         changes,
         memberships.max(axis=0),

@@ -31,6 +31,7 @@ CENTRE_STEPS = 100  # of the common centre with outlier weights
 CENTRE_TOL = 1e-6  # change of its squared distances, as a share of the largest
 ON_POINT = 1e-6  # squared distance of a point that the centre lies on, as a share of the mean
 RESIDUAL_TOL = 1e-4  # of the eigenvector; the eigenvalue's error is of the order of its square
+BLOCK_ROWS = 4096  # of features taken at once
 BASIS = 12  # vectors that the eigenvalue iteration keeps
 
 
@@ -183,6 +184,8 @@ def _largest_eigenvalue(
 
     if np.count_nonzero(scale) < 3:  # too small for the iteration, and the trace says it all
         return float(np.count_nonzero(scale) > 0)
+    if operator.features is not None and operator.features.points.shape[1] < n:
+        return _largest_of_features(operator.features.points, a, scale)
     start = scale * np.random.default_rng(random_state).normal(size=n)
     matrix = LinearOperator((n, n), matvec=product, dtype=np.float64)
     found = eigsh(
@@ -195,3 +198,14 @@ def _largest_eigenvalue(
         return_eigenvectors=False,
     )
     return float(found[0])
+
+
+def _largest_of_features(points: Array, a: Array, scale: Array) -> float:
+    """The same eigenvalue from features F (n, r): that of Fᵀ Hᵀ S² H F, (r, r), in one pass."""
+    mean = np.einsum("i,ij->j", a, points)
+    gram = np.zeros((points.shape[1], points.shape[1]))
+    for start in range(0, len(points), BLOCK_ROWS):
+        rows = slice(start, start + BLOCK_ROWS)
+        block = scale[rows, None] * (points[rows] - mean)
+        gram += block.T @ block
+    return float(np.linalg.eigvalsh(gram)[-1])

@@ -68,7 +68,7 @@ class PossibilisticRule:
         with np.errstate(divide="ignore", invalid="ignore"):
             entropy = np.where(memberships > 0, memberships * np.log(memberships), 0.0)
         terms = memberships * geometry.distances + self.eta * (entropy - memberships)
-        return float((self.weight @ terms).sum())
+        return float(np.einsum("i,ij->", self.weight, terms))
 
 
 @dataclass
@@ -120,7 +120,7 @@ class FuzzyRule(_FuzzyParts):
 
     def objective(self, geometry: Geometry, memberships: Array) -> float:
         """Σ w u^m D²."""
-        return float(self.weight @ self._spread(geometry, memberships))
+        return float(np.einsum("i,i->", self.weight, self._spread(geometry, memberships)))
 
     def rows(self, distances: Array, weight: Array) -> tuple[Array, Array, Array]:
         """U, w u^m and Σ u^m D² of a block of rows, (c, b), (c, b) and (b,), in few passes.
@@ -172,7 +172,8 @@ class OutlierFuzzyRule(_FuzzyParts):
     def objective(self, geometry: Geometry, memberships: Array) -> float:
         """Σ weight u^m D² / w^q, eq. 9."""
         w = self.outlier_weights(geometry, memberships)[0]
-        return float(self.weight @ (self._spread(geometry, memberships) / w**self.q))
+        spread = self._spread(geometry, memberships) / w**self.q
+        return float(np.einsum("i,i->", self.weight, spread))
 
     def outlier_weights(self, geometry: Geometry, memberships: Array) -> tuple[Array, float, float]:
         """w (n,), and what makes it of S, as `softkern.memberships.outlier_weights` says."""

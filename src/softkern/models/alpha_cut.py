@@ -218,13 +218,13 @@ class AlphaCutClustering(ClusterMixin, KernelModel):  # type: ignore[misc]
         return self.one_class_.outlier_scores(self._check_new(X))
 
     def overlap_scores(self, X: Any = None) -> Array:
-        """One less the lead of the largest share over the second, (m,): one where they tie."""
+        """Second largest share over the largest, (m,): one where two clusters tie."""
         check_is_fitted(self)
         shares = self.memberships_ if X is None else self.memberships(X)
         if shares.shape[1] < 2:
             return np.zeros(len(shares), dtype=shares.dtype)
         second, first = np.partition(shares, -2, axis=1)[:, -2:].T
-        return np.asarray(1 - (first - second))
+        return np.asarray(second / first)
 
     # How a fit goes
 
