@@ -41,6 +41,7 @@ Array = NDArray[Any]
 
 TREE_COLUMNS = 8  # beyond these, a tree of neighbours is no quicker than all pairs
 LOST_DIGITS = 10.0  # a difference this many times √eps of its terms is computed anew
+GAP_ROWS = 8192  # summed at once, in float64
 BLOCK_BYTES = 32 * 2**20  # kernel values held at once by whoever works in blocks
 
 
@@ -101,8 +102,9 @@ class Geometry:
         to centre k over the points of centre j is their own spread and the gap.
         """
         means = np.zeros((A.shape[1], A.shape[1]))
-        for rows in row_blocks(A.shape[0], A.shape[1], 16):
-            means += A[rows].T.astype(np.float64) @ self.distances[rows].astype(np.float64)
+        for start in range(0, A.shape[0], GAP_ROWS):
+            rows = slice(start, start + GAP_ROWS)
+            means += A[rows].T @ self.distances[rows].astype(np.float64, copy=False)
         gaps = means - means.diagonal()[:, None]
         return np.asarray((gaps + gaps.T) / 2)
 
