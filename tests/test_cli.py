@@ -463,7 +463,13 @@ def test_signals_leave_nothing_behind(name, code, folder):
     number = getattr(signal, name)
     assert run(["datasets", "dense-regions", "-o", "data.csv"]) == 0
     command = [sys.executable, "-m", "softkern.cli", "analyze", "-", "-o", "out"]
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        # tests in the background of a shell inherit that the signal is ignored
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
+    )
     for _ in range(600):  # it waits for its input, with the temporary folder made
         if any(name.endswith(".tmp") for name in os.listdir(folder)):
             break
