@@ -9,6 +9,7 @@ OpenML, whichever is there first. Called by the examples, the benchmarks and the
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -435,7 +436,9 @@ def _read(name: str, file: Path) -> Bunch:
 
 def _fetch(name: str, source: _Source) -> Bunch:
     try:
-        copy = fetch_openml(data_id=source.openml, as_frame=True, parser="auto")
+        with warnings.catch_warnings():  # of retries; the error says it all
+            warnings.simplefilter("ignore", (UserWarning, RuntimeWarning))
+            copy = fetch_openml(data_id=source.openml, as_frame=True, parser="auto")
     except (OSError, ValueError) as error:  # no network, a proxy's page, a set withdrawn
         raise ConnectionError(
             f"{name!r} could not be fetched from OpenML (data id {source.openml}): {error}. "
