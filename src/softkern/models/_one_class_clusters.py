@@ -91,8 +91,8 @@ class OneClassClusters(CentreClustering):
             "verbose": bool(self.verbose),
         }
 
-    def _keep(self, operator: KernelOperator, solution: Solution, weight: Array) -> None:
-        """Store the machines and tell the training points of them."""
+    def _keep(self, operator: KernelOperator, solution: Solution, weight: Array) -> Geometry:
+        """Store the machines and tell the training points of them; returns how these lie."""
         rule: OneClassRule = solution.rule
         self.cluster_weights_ = rule.cluster_weights.astype(weight.dtype)
         self.offset_ = rule.offset
@@ -101,7 +101,7 @@ class OneClassClusters(CentreClustering):
         rounding = np.finfo(weight.dtype).eps * float(np.abs(operator.diag()).max())
         self._least_width = max(LEAST_WIDTH * mean, rounding, float(np.finfo(weight.dtype).tiny))
         shared = share_among_copies(operator.X, solution.coefficients, weight)
-        self._finish(operator, replace(solution, coefficients=shared), weight)
+        return self._finish(operator, replace(solution, coefficients=shared), weight)
 
     def _record(self, solution: Solution) -> None:
         """As for every model, in words that fit `stopping`; a cycle wants no more iterations."""

@@ -166,10 +166,7 @@ class SpectralModel(ClusterMixin, KernelModel):  # type: ignore[misc]
             self.n_clusters_, bandwidth = self.search_.best
             if bandwidth is not None:
                 kernel = with_bandwidth(kernel, bandwidth)
-        self.kernel_ = kernel
-        self.bandwidth_ = getattr(kernel, "bandwidth", None)
-        if isinstance(self.bandwidth_, tuple):
-            self.bandwidth_ = np.array(self.bandwidth_)
+        self._take_kernel(kernel)
 
     def _training_size(self, X: Any, weight: Array) -> int | None:
         """How many rows to train on, None for all; refuses what cannot be, before long work."""
@@ -198,7 +195,7 @@ class SpectralModel(ClusterMixin, KernelModel):  # type: ignore[misc]
     def _operator(self, X: Any, mass: Array) -> KernelOperator:
         rows = self.support_
         points = X[np.ix_(rows, rows)] if isinstance(self.kernel_, Precomputed) else X[rows]
-        self.engine_ = plan(
+        chosen = plan(
             points,
             kernel=self.kernel_,
             columns=self.n_clusters_,
@@ -206,14 +203,7 @@ class SpectralModel(ClusterMixin, KernelModel):  # type: ignore[misc]
             iterations=PRODUCTS,
             sample_weight=mass,
         )
-        options = dict(self.engine_params or {})
-        if self.engine_.engine == "nystroem":
-            options.setdefault("sample_weight", mass)
-        if self.verbose:
-            from rich import print as show
-
-            show(str(self.engine_))
-        return self.engine_.build(points, **options)
+        return self._build(chosen, points, mass)
 
     def _solve(self, operator: KernelOperator, chosen: TrainingRows) -> Spectrum:
         with progress_bar(bool(self.verbose), "eigenvectors", self.tol, self.max_iter) as report:

@@ -80,11 +80,19 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
             sample_weight=weight,
             random_state=self.random_state,
         )
-        self.engine_: Plan = chosen
-        self.kernel_: Kernel = chosen.kernel
-        self.bandwidth_ = getattr(chosen.kernel, "bandwidth", None)
+        self._take_kernel(chosen.kernel)
+        return self._build(chosen, X, weight), weight
+
+    def _take_kernel(self, kernel: Kernel) -> None:
+        """The kernel that was chosen, and its bandwidth for users to read."""
+        self.kernel_ = kernel
+        self.bandwidth_ = getattr(kernel, "bandwidth", None)
         if isinstance(self.bandwidth_, tuple):
             self.bandwidth_ = np.array(self.bandwidth_)
+
+    def _build(self, chosen: Plan, X: Any, weight: Array) -> KernelOperator:
+        """The operator of a plan, shown first where asked for."""
+        self.engine_ = chosen
         options = dict(getattr(self, "engine_params", None) or {})
         if chosen.engine == "nystroem":
             options.setdefault("sample_weight", weight)
@@ -93,7 +101,7 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
             from rich import print as show
 
             show(str(chosen))
-        return chosen.build(X, **options), weight
+        return chosen.build(X, **options)
 
     def _bandwidth_rule(self) -> Any:
         is_auto = isinstance(self.bandwidth, str) and self.bandwidth == "auto"

@@ -145,8 +145,7 @@ class OneClassKMeans(OneClassClusters):
             solution = by_size(solution)
         rule: HardRule = solution.rule
         self._totals, self._depth_error = rule.totals, rule.depth_error
-        self._keep(operator, solution, weight)
-        self._training_gap = self._gap(self._training(operator, solution.geometry)[1])
+        self._training_gap = self._gap(self._keep(operator, solution, weight))
         gap = float(weight @ self._training_gap / weight.sum())
         self._mean_gap = gap if 0 < gap < np.inf else 1.0
         self._warn_of_collapse(rule)
