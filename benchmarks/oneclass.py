@@ -26,8 +26,8 @@ from sklearn.svm import OneClassSVM
 
 from softkern import WeightedOneClassSVM
 from softkern.kernels import Gaussian
-from softkern.oneclass import solve_dual
 from softkern.operators import DenseOperator, TiledOperator
+from softkern.solvers.dual import solve_dual
 
 TOL = 1e-3  # scikit-learn's default
 RUNS = 3  # of ours; the median counts

@@ -25,8 +25,8 @@ from sklearn.metrics import adjusted_rand_score
 
 from softkern import SoftKernelSpectralClustering, datasets
 from softkern.kernels import select_bandwidth
+from softkern.metrics.strength import distance_rank, rank_correlation, similarity_rank
 from softkern.selection import select_spectral
-from softkern.spectral_scores import distance_rank, rank_correlation, similarity_rank
 
 # Table 1: clusters, overlap points, outlier points ('-' is 0)
 TABLE = {

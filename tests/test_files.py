@@ -198,8 +198,8 @@ def substitute(old, new):
     ("old", "new"),
     [
         ('"__class__": "OneClassPCM"', '"__class__": "Popen"'),
-        ('"__module__": "softkern.kernels"', '"__module__": "subprocess"'),
-        ('"__module__": "softkern.kernels"', '"__module__": "softkern.files"'),
+        ('"__module__": "softkern.kernels.base"', '"__module__": "subprocess"'),
+        ('"__module__": "softkern.kernels.base"', '"__module__": "softkern.files"'),
         ('"__class__": "Gaussian"', '"__class__": "resolve"'),
         ('"__class__": "Gaussian"', '"__class__": "NotThere"'),
         ('"__loader__": "NdArrayNode"', '"__loader__": "NoSuchNode"'),
@@ -231,7 +231,7 @@ def test_changed_metadata_are_noticed(path):
 
 def test_files_that_unpack_to_very_much(path, monkeypatch):
     softkern.save(softkern.OneClassPCM(), path)
-    monkeypatch.setattr("softkern.operators.plan.available_memory", lambda: 1000)
+    monkeypatch.setattr("softkern.planning.available_memory", lambda: 1000)
     with pytest.raises(MemoryError, match="unpacks to"):
         softkern.load(path)
     monkeypatch.setattr("softkern.files.MOST_HEADER", 10)

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # for editors and type checkers; `__getattr__` finds the names when they are used
     from softkern import datasets, display, kernels, operators
-    from softkern.collapse import collapse_ratio
+    from softkern.exceptions import CollapseWarning
     from softkern.files import load, save
     from softkern.models import (
         AlphaCutClustering,
-        CollapseWarning,
         FuzzyCMeans,
         KernelSpectralClustering,
         OneClassKMeans,
@@ -26,12 +25,40 @@ if TYPE_CHECKING:  # for editors and type checkers; `__getattr__` finds the name
         WeightedOneClassSVM,
         WeightedSVDD,
     )
-    from softkern.operators.plan import plan
+    from softkern.planning import plan
     from softkern.ranking import rank_points
     from softkern.selection import average_membership_strength, stability_score, suggest_n_clusters
+    from softkern.solvers.collapse import collapse_ratio
 
 __version__ = "0.1.0"
 
+# every public name and the module it lives in; None for a public submodule
+_HOMES: dict[str, str | None] = {
+    "AlphaCutClustering": "models",
+    "CollapseWarning": "exceptions",
+    "FuzzyCMeans": "models",
+    "KernelSpectralClustering": "models",
+    "OneClassKMeans": "models",
+    "OneClassMixture": "models",
+    "OneClassPCM": "models",
+    "OutlierFuzzyCMeans": "models",
+    "PossibilisticCMeans": "models",
+    "SoftKernelSpectralClustering": "models",
+    "WeightedOneClassSVM": "models",
+    "WeightedSVDD": "models",
+    "average_membership_strength": "selection",
+    "collapse_ratio": "solvers.collapse",
+    "datasets": None,
+    "display": None,
+    "kernels": None,
+    "load": "files",
+    "operators": None,
+    "plan": "planning",
+    "rank_points": "ranking",
+    "save": "files",
+    "stability_score": "selection",
+    "suggest_n_clusters": "selection",
+}
 __all__ = [
     "AlphaCutClustering",
     "CollapseWarning",
@@ -59,22 +86,16 @@ __all__ = [
     "suggest_n_clusters",
 ]
 
-_SUBMODULES = ("datasets", "display", "kernels", "operators")
-# where the other public names live, each listed in the module's own __all__
-_HOMES = ("models", "collapse", "operators.plan", "selection", "ranking", "files")
-
 
 def __getattr__(name: str) -> Any:
     """A public name, imported when first used: `softkern --help` does not wait for scikit-learn."""
-    if name in _SUBMODULES:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'softkern' has no attribute {name!r}")
+    home = _HOMES[name]
+    if home is None:
         return import_module(f"softkern.{name}")
-    if name in __all__:
-        for home in _HOMES:
-            module = import_module(f"softkern.{home}")
-            if name in module.__all__:
-                globals()[name] = found = getattr(module, name)
-                return found
-    raise AttributeError(f"module 'softkern' has no attribute {name!r}")
+    globals()[name] = found = getattr(import_module(f"softkern.{home}"), name)
+    return found
 
 
 def __dir__() -> list[str]:

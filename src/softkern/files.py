@@ -34,7 +34,7 @@ MOST_HEADER = 2**26  # bytes; a table of ten thousand columns has a hundredth of
 FORMAT = 1  # raised when a file of the new kind could not be read by an older softkern
 HEADER = "softkern.json"
 # Modules whose classes make up a fitted model. Only classes: a file may name no function to call.
-HOMES = ("softkern.models", "softkern.kernels", "softkern.operators", "softkern.tree")
+HOMES = ("models", "kernels", "operators", "planning", "alpha_tree.tree")
 # Beyond what skops trusts by itself: data, no code.
 HARMLESS = {"numpy.dtype", "scipy.sparse._csr.csr_array"}
 # What a file that was altered can make a reader raise.
@@ -267,7 +267,7 @@ def _damage_named(path: str | os.PathLike[str]) -> Iterator[None]:
 
 def _require_memory(path: str | os.PathLike[str], size: int) -> None:
     """Refuse a file that unpacks to more than there is; no member yields more than it declares."""
-    from softkern.operators.plan import available_memory
+    from softkern.planning import available_memory
 
     if size > available_memory():
         raise MemoryError(f"{path} unpacks to {size / 2**30:.1f} GiB, more than is free.")
@@ -286,7 +286,7 @@ def _is_ours(name: str) -> bool:
     if name in HARMLESS:
         return True
     module, _, attribute = name.rpartition(".")
-    if not any(module == home or module.startswith(home + ".") for home in HOMES):
+    if not any(f"{module}.".startswith(f"softkern.{home}.") for home in HOMES):
         return False
     try:
         found = getattr(import_module(module), attribute, None)

@@ -12,14 +12,14 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import adjusted_rand_score
 
 from softkern import AlphaCutClustering, OneClassPCM
-from softkern.models._landscape import Landscape, distinct_nodes
-from softkern.models._segments import (
+from softkern.alpha_tree.landscape import Landscape, distinct_nodes
+from softkern.alpha_tree.segments import (
     _gaussian_levels,
     _path_levels,
     neighbour_pairs,
     segment_counts,
 )
-from softkern.tree import maximum_spanning_tree
+from softkern.alpha_tree.tree import maximum_spanning_tree
 from tests.models.contract import ModelContract
 
 PAPER = {"stopping": "sum", "tol": 0.01}

@@ -13,7 +13,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from softkern import CollapseWarning, FuzzyCMeans, OutlierFuzzyCMeans, PossibilisticCMeans
 from softkern.datasets import make_ring_outliers, make_two_groups_outliers
-from softkern.memberships import LARGEST_PART, outlier_weights
+from softkern.rules.memberships import LARGEST_PART, outlier_weights
 from tests.models.contract import ModelContract
 
 IRIS, SPECIES = load_iris(return_X_y=True)

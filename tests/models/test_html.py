@@ -10,7 +10,7 @@ from sklearn.datasets import make_blobs
 from sklearn.utils import estimator_html_repr
 
 from softkern import AlphaCutClustering, OneClassPCM, PossibilisticCMeans
-from softkern.models._html import fitted_html
+from softkern.models.html import fitted_html
 
 
 @pytest.fixture(scope="module")

@@ -11,9 +11,9 @@ from sklearn.metrics import adjusted_rand_score
 from softkern import CollapseWarning, OneClassMixture
 from softkern.datasets import load
 from softkern.kernels import Gaussian
-from softkern.models._mixture_rule import principal_variance
 from softkern.models.one_class_mixture import cooling
 from softkern.operators import DenseOperator, TiledOperator
+from softkern.rules.one_class import principal_variance
 from tests.models.contract import ModelContract
 
 # name: how columns are scaled, τ, ν, classes (the configurations that reproduce the paper)

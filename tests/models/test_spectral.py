@@ -17,7 +17,7 @@ from softkern import (
     SoftKernelSpectralClustering,
     datasets,
 )
-from softkern.spectral_scores import membership_strength
+from softkern.metrics.strength import membership_strength
 from tests.models.contract import ModelContract
 
 IRIS = load_iris().data
@@ -195,7 +195,7 @@ def test_weights_are_repeated_rows_in_a_subset_too():
 
 def test_renyi_covers_more_than_chance():
     from softkern.kernels import Gaussian
-    from softkern.models._subset import renyi_rows, training_rows
+    from softkern.models.subset import renyi_rows, training_rows
 
     X = np.random.default_rng(0).standard_t(3, size=(1500, 2))
     kernel = Gaussian(0.5)
@@ -361,7 +361,7 @@ def test_overlap_scores():
 
 
 def test_auto_finds_groups(monkeypatch):
-    monkeypatch.setattr("softkern.models._spectral.MAX_CLUSTERS", 6)
+    monkeypatch.setattr("softkern.models.spectral_base.MAX_CLUSTERS", 6)
     X = make_blobs(400, centers=[[0, 0], [9, 0], [0, 9], [9, 9]], random_state=0)[0]
     model = SoftKernelSpectralClustering("auto").fit(X)
     assert model.n_clusters_ == 4
@@ -472,7 +472,7 @@ def test_no_convergence_is_said():
 
 
 def test_warns_of_nothing_on_ordinary_data(monkeypatch):
-    monkeypatch.setattr("softkern.models._spectral.MAX_CLUSTERS", 6)
+    monkeypatch.setattr("softkern.models.spectral_base.MAX_CLUSTERS", 6)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         SoftKernelSpectralClustering("auto").fit(IRIS)

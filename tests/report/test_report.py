@@ -21,6 +21,7 @@ pytest.importorskip("bokeh")
 
 import softkern
 from softkern import AlphaCutClustering, OneClassPCM, PossibilisticCMeans, rank_points
+from softkern.alpha_tree.tree import AlphaTree
 from softkern.report import write_report
 from softkern.report.contents import (
     MOST_FEATURES,
@@ -30,7 +31,6 @@ from softkern.report.contents import (
     shown_rows,
 )
 from softkern.report.tree import alpha_levels, branches, flatten, lines, steps_below
-from softkern.tree import AlphaTree
 
 HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror=window.hacked=1>\u2028'\""
 

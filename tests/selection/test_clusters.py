@@ -18,13 +18,18 @@ from softkern import (
     suggest_n_clusters,
 )
 from softkern.datasets import make_ring_outliers
+from softkern.metrics.validity import (
+    fuzzy_silhouette,
+    partition_coefficient,
+    partition_entropy,
+    xie_beni,
+)
 from softkern.selection import (
     fuzzy_silhouette_scorer,
     partition_coefficient_scorer,
     partition_entropy_scorer,
     xie_beni_scorer,
 )
-from softkern.validity import fuzzy_silhouette, partition_coefficient, partition_entropy, xie_beni
 
 CENTRES = np.array([[0, 0], [9, 9], [0, 9], [9, 0], [18, 4]])
 # more centres than groups may meet in one place, and are told of it

@@ -11,15 +11,15 @@ from softkern import (
     KernelSpectralClustering,
     OneClassPCM,
     SoftKernelSpectralClustering,
-    spectral,
 )
 from softkern.kernels import select_bandwidth
-from softkern.models import _spectral_search
+from softkern.models import spectral_search
 from softkern.selection import (
     average_membership_strength,
     balanced_line_fit,
     select_spectral,
 )
+from softkern.solvers import eigen
 
 IRIS = load_iris().data
 
@@ -109,7 +109,7 @@ def test_models_that_cannot_be_judged(X):
 
 
 def test_the_search_is_the_fit_of_every_pair(X, monkeypatch):
-    monkeypatch.setattr(_spectral_search, "STARTS", spectral.KMEANS_STARTS)
+    monkeypatch.setattr(spectral_search, "STARTS", eigen.KMEANS_STARTS)
     result = select_spectral(X, [2, 3, 4], [0.8, 1.2, 2.0])
     assert result.strength.shape == (3, 3)
     for i, k in enumerate([2, 3, 4]):
@@ -135,7 +135,7 @@ def test_all_local_maxima_are_there():
 
 
 def test_the_estimator_searches_the_same(X, monkeypatch):
-    monkeypatch.setattr("softkern.models._spectral.MAX_CLUSTERS", 6)
+    monkeypatch.setattr("softkern.models.spectral_base.MAX_CLUSTERS", 6)
     model = SoftKernelSpectralClustering("auto").fit(X)
     result = select_spectral(X, range(2, 7))
     k, bandwidth = result.best

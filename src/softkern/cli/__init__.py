@@ -343,7 +343,7 @@ def _form(
     na: Sequence[str] | None,
     skip_bad_lines: bool,
 ) -> Any:
-    from softkern.tables import Format
+    from softkern.cli.tables import Format
 
     if separator is not None:
         separator = {"tab": "\t", r"\t": "\t"}.get(separator, separator)

@@ -22,10 +22,10 @@ from softkern.cli._folder import results_folder
 from softkern.cli._models import MODELS, ModelName, check_columns, make, search_clusters
 from softkern.cli._points import has_all_columns, points_table, write_table
 from softkern.cli._say import Say
+from softkern.cli.preparation import Missing, Preparation, Prepared, Scale
+from softkern.cli.tables import Format, Reader, TableError, named, open_table, quoted
 from softkern.files import save
-from softkern.preparation import Missing, Preparation, Prepared, Scale
 from softkern.ranking import rank_points
-from softkern.tables import Format, Reader, TableError, named, open_table, quoted
 
 __all__ = ["Job", "analyze"]
 

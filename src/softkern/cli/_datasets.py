@@ -13,8 +13,8 @@ from softkern import datasets
 from softkern.cli._folder import check_file
 from softkern.cli._points import write_chunks
 from softkern.cli._say import Say
+from softkern.cli.tables import TableError
 from softkern.files import replacing
-from softkern.tables import TableError
 
 __all__ = ["list_sets", "write_set"]
 

@@ -119,7 +119,7 @@ def check_columns(name: ModelName, columns: int) -> None:
 def search_clusters(X: Any, seed: int) -> int:
     """The number of clusters whose fuzzy partition has the highest silhouette; 2 where none has."""
     from softkern import FuzzyCMeans, suggest_n_clusters
-    from softkern.sampling import priority_sample
+    from softkern.rows import priority_sample
 
     rows, _ = priority_sample(X, SEARCH_ROWS, None, seed)
     numbers = range(2, min(MOST_CLUSTERS, len(rows) - 1) + 1)

@@ -15,10 +15,10 @@ import pandas as pd
 from softkern.cli._folder import check_file
 from softkern.cli._points import has_all_columns, points_table, write_chunks
 from softkern.cli._say import Say
+from softkern.cli.preparation import Missing, Preparation
+from softkern.cli.tables import Format, Reader, TableError, named, open_table, quoted
 from softkern.files import ModelFileError, inspect, load, replacing
-from softkern.preparation import Missing, Preparation
 from softkern.ranking import rank_points
-from softkern.tables import Format, Reader, TableError, named, open_table, quoted
 
 __all__ = ["Job", "score"]
 

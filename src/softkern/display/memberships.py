@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from softkern._colours import COLOURS, CUT
+from softkern.alpha_tree.tree import histogram_valley
 from softkern.display._base import (
     ALIKE,
     BINS,
@@ -21,7 +22,6 @@ from softkern.display._base import (
     scatter_points,
     training_memberships,
 )
-from softkern.tree import histogram_valley
 
 
 class MembershipDisplay(Display):

@@ -15,7 +15,7 @@ class AlphaTreeDisplay(Display):
 
     Parameters
     ----------
-    tree : softkern.tree.AlphaTree
+    tree : softkern.alpha_tree.tree.AlphaTree
     alpha : float, default=None
         Level to mark.
 

@@ -2,7 +2,7 @@
 
 `OneClassPCM` gives every place in data space a typicality; the places above a level α fall into
 separate regions, and these are the clusters (Filippone, Masulli and Rovetta 2007, 2010). The
-alpha tree (`softkern.tree`) holds them for every α, and tells which are real.
+alpha tree (`softkern.alpha_tree.tree`) holds them for every α, and tells which are real.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from softkern.alpha_tree.landscape import Landscape, distinct_nodes, noise_levels
+from softkern.alpha_tree.tree import AlphaTree, histogram_valley, number_by_mass
 from softkern.kernels import Gaussian
-from softkern.models._landscape import Landscape, distinct_nodes, noise_levels
 from softkern.models.base import KernelModel
 from softkern.models.one_class_pcm import OneClassPCM
-from softkern.sampling import check_weights
-from softkern.tree import AlphaTree, histogram_valley, number_by_mass
+from softkern.rows import check_weights
 
 __all__ = ["AlphaCutClustering"]
 
@@ -79,7 +79,7 @@ class AlphaCutClustering(ClusterMixin, KernelModel):  # type: ignore[misc]
         The one-cluster memberships u.
     alpha_ : float
         The level. With ``alpha="auto"`` the smallest at which all clusters are apart, 0 for one.
-    tree_ : softkern.tree.AlphaTree
+    tree_ : softkern.alpha_tree.tree.AlphaTree
         Over the distinct points, in the order of their values.
     node_ : array of shape (n,)
         The point of `tree_` that each row is; the nearest one for a row without weight.

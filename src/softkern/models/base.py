@@ -19,26 +19,22 @@ from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from softkern.alternate import Rule, Solution, alternate
 from softkern.kernels import Kernel, Precomputed
-from softkern.models._html import fitted_html
+from softkern.models.html import fitted_html
 from softkern.operators.base import CrossOperator, Geometry, KernelOperator
 from softkern.operators.dense import DenseOperator
 from softkern.operators.fourier import FourierOperator
-from softkern.operators.plan import ENGINES, Plan, plan
 from softkern.operators.tiled import TiledOperator
-from softkern.sampling import check_weights
+from softkern.planning import ENGINES, Plan, plan
+from softkern.rows import check_weights
+from softkern.solvers.alternate import Rule, Solution, alternate
 
-__all__ = ["CollapseWarning", "KernelModel"]
+__all__ = ["KernelModel"]
 
 Array = NDArray[Any]
 
 # Pairs of new and support points from which a Fourier grid is quicker than all pairs.
 MANY_PAIRS = 3e8
-
-
-class CollapseWarning(UserWarning):
-    """Centres coincide, or memberships have become equal: there are fewer clusters than asked."""
 
 
 class KernelModel(BaseEstimator):  # type: ignore[misc]

@@ -3,7 +3,7 @@
 Memberships are shares, u ∝ D²^(−1/(m−1)), that sum to one for every point. `FuzzyCMeans` takes
 centres as means by u^m; `OutlierFuzzyCMeans` gives every point an outlier weight w as well and
 takes means by u^m / w^q (Keller 2000; Shen, Wang and Wu 2004). Both are rules of the one loop
-(`softkern.models._rules`).
+(`softkern.rules.fuzzy`).
 """
 
 from __future__ import annotations
@@ -18,11 +18,14 @@ from numpy.typing import NDArray
 from sklearn.utils import ClassifierTags, Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from softkern.alternate import Solution
-from softkern.memberships import log_fuzzy
-from softkern.models._clustering import CentreClustering
-from softkern.models._rules import FuzzyRule, OutlierFuzzyRule
-from softkern.models._starts import (
+from softkern.exceptions import CollapseWarning
+from softkern.models.base import KernelModel
+from softkern.models.clustering import CentreClustering
+from softkern.operators.base import Geometry, KernelOperator
+from softkern.rules.fuzzy import FuzzyRule, OutlierFuzzyRule
+from softkern.rules.memberships import log_fuzzy
+from softkern.solvers.alternate import Solution
+from softkern.solvers.starts import (
     best_fuzzy,
     check_apart,
     check_distinct,
@@ -30,8 +33,6 @@ from softkern.models._starts import (
     check_start,
     safe_m,
 )
-from softkern.models.base import CollapseWarning, KernelModel
-from softkern.operators.base import Geometry, KernelOperator
 
 __all__ = ["FuzzyCMeans", "OutlierFuzzyCMeans"]
 

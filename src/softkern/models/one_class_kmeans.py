@@ -1,6 +1,6 @@
 """Hard clustering with one-class SVMs (Camastra and Verri 2005): k-means whose centres are spheres.
 
-The rule is in `softkern.models._mixture_rule`; with ν = 1 it is kernel k-means, which is also the
+The rule is in `softkern.rules.one_class`; with ν = 1 it is kernel k-means, which is also the
 start ``"kmeans"``.
 """
 
@@ -15,17 +15,17 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from softkern.alternate import Solution, alternate, best_of
-from softkern.models._mixture_rule import HardRule, depth, nearest
-from softkern.models._one_class_clusters import (
+from softkern.exceptions import CollapseWarning
+from softkern.models.one_class_base import (
     SAME_SCATTER,
     OneClassClusters,
     by_size,
     point_weights,
 )
-from softkern.models._starts import check_start
-from softkern.models.base import CollapseWarning
 from softkern.operators.base import Geometry, KernelOperator
+from softkern.rules.one_class import HardRule, depth, nearest
+from softkern.solvers.alternate import Solution, alternate, best_of
+from softkern.solvers.starts import check_start
 
 __all__ = ["OneClassKMeans"]
 

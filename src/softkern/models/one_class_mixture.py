@@ -1,7 +1,7 @@
 """Soft clustering with a mixture of weighted one-class SVMs (Bicego and Figueiredo 2009).
 
 An EM-like loop: machines weighted with the memberships, memberships from how deep points lie in
-the machines. The rule is in `softkern.models._mixture_rule`; here are the starts' number, the
+the machines. The rule is in `softkern.rules.one_class`; here are the starts' number, the
 scale of the similarities and its annealing.
 """
 
@@ -17,11 +17,9 @@ from numpy.typing import NDArray
 from sklearn.utils import ClassifierTags, Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from softkern.alternate import Solution, alternate, anneal, best_of
+from softkern.exceptions import CollapseWarning
 from softkern.kernels import Precomputed
-from softkern.memberships import log_joint, log_mixture
-from softkern.models._mixture_rule import MixtureRule, depth, principal_variance
-from softkern.models._one_class_clusters import (
+from softkern.models.one_class_base import (
     SAME_SCATTER,
     OneClassClusters,
     by_size,
@@ -30,9 +28,11 @@ from softkern.models._one_class_clusters import (
     random_weights,
     scatter,
 )
-from softkern.models._starts import check_start
-from softkern.models.base import CollapseWarning
 from softkern.operators.base import Geometry, KernelOperator
+from softkern.rules.memberships import log_joint, log_mixture
+from softkern.rules.one_class import MixtureRule, depth, principal_variance
+from softkern.solvers.alternate import Solution, alternate, anneal, best_of
+from softkern.solvers.starts import check_start
 
 __all__ = ["OneClassMixture"]
 

@@ -13,13 +13,13 @@ from sklearn.base import OutlierMixin
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from softkern.centres import weighted_mean
-from softkern.memberships import possibilistic
-from softkern.models._rules import PossibilisticRule, estimate_eta
 from softkern.models.base import KernelModel
 from softkern.operators.base import CrossOperator, Geometry, KernelOperator
 from softkern.operators.nystroem import NystroemOperator
 from softkern.operators.tiled import TiledOperator
+from softkern.rules.centres import weighted_mean
+from softkern.rules.fuzzy import PossibilisticRule, estimate_eta
+from softkern.rules.memberships import possibilistic
 
 __all__ = ["OneClassPCM"]
 

@@ -15,14 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from softkern.alternate import Solution
-from softkern.centres import weighted_mean
-from softkern.memberships import log_possibilistic
-from softkern.models._clustering import CentreClustering
-from softkern.models._rules import PossibilisticRule, estimate_eta
-from softkern.models._starts import FEWEST_DIGITS, check_n_clusters, check_start, fuzzy_start
-from softkern.models.base import CollapseWarning, KernelModel
+from softkern.exceptions import CollapseWarning
+from softkern.models.base import KernelModel
+from softkern.models.clustering import CentreClustering
 from softkern.operators.base import Geometry, KernelOperator
+from softkern.rules.centres import weighted_mean
+from softkern.rules.fuzzy import PossibilisticRule, estimate_eta
+from softkern.rules.memberships import log_possibilistic
+from softkern.solvers.alternate import Solution
+from softkern.solvers.starts import FEWEST_DIGITS, check_n_clusters, check_start, fuzzy_start
 
 __all__ = ["PossibilisticCMeans"]
 

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import ClassifierTags, Tags
 
-from softkern.models._spectral import SpectralModel
-from softkern.spectral import codebook_labels, direction_labels
+from softkern.models.spectral_base import SpectralModel
+from softkern.solvers.eigen import codebook_labels, direction_labels
 
 __all__ = ["KernelSpectralClustering", "SoftKernelSpectralClustering"]
 

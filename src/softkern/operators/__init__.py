@@ -4,7 +4,6 @@ from softkern.operators.base import CrossOperator, KernelOperator
 from softkern.operators.dense import DenseOperator
 from softkern.operators.fourier import FourierOperator
 from softkern.operators.nystroem import NystroemOperator
-from softkern.operators.plan import Plan
 from softkern.operators.tiled import TiledOperator
 
 __all__ = [
@@ -13,6 +12,5 @@ __all__ = [
     "FourierOperator",
     "KernelOperator",
     "NystroemOperator",
-    "Plan",
     "TiledOperator",
 ]

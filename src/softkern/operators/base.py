@@ -24,8 +24,8 @@ from scipy.special import logsumexp
 from sklearn.utils import check_array
 
 from softkern.kernels import Gaussian, Kernel
-from softkern.operators._features import FeaturePoints
-from softkern.operators._tail import near_logs
+from softkern.operators.geometry import FeaturePoints
+from softkern.operators.logs import near_logs
 
 __all__ = [
     "Cost",

@@ -19,7 +19,7 @@ from sklearn.utils import check_random_state
 
 from softkern.kernels import Kernel, Precomputed
 from softkern.operators.base import BLOCK_BYTES, Cost, KernelOperator, Workload, row_blocks
-from softkern.sampling import canonical_rows, check_weights, priority_sample, row_uniforms
+from softkern.rows import canonical_rows, check_weights, priority_sample, row_uniforms
 
 __all__ = ["NystroemOperator"]
 

@@ -18,7 +18,6 @@ from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
 from softkern.kernels import Gaussian, Kernel, Precomputed
-from softkern.operators._features import FeaturePoints, feature_sums
 from softkern.operators.base import (
     BLOCK_BYTES,
     Cost,
@@ -27,6 +26,7 @@ from softkern.operators.base import (
     available_threads,
     blocked_product,
 )
+from softkern.operators.geometry import FeaturePoints, feature_sums
 
 __all__ = ["TiledOperator"]
 

@@ -17,7 +17,7 @@ from sklearn.base import is_outlier_detector
 from sklearn.decomposition import PCA
 
 from softkern.report.tree import alpha_levels, flatten, lines, steps_below
-from softkern.sampling import priority_sample
+from softkern.rows import priority_sample
 
 if TYPE_CHECKING:
     import pandas as pd

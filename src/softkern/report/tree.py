@@ -89,7 +89,7 @@ def flatten(tree: Any) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
 
     Parameters
     ----------
-    tree : softkern.tree.AlphaTree
+    tree : softkern.alpha_tree.tree.AlphaTree
 
     Returns
     -------
@@ -99,7 +99,7 @@ def flatten(tree: Any) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
 
     Examples
     --------
-    >>> from softkern.tree import AlphaTree
+    >>> from softkern.alpha_tree.tree import AlphaTree
     >>> tree = AlphaTree([[0, 2], [2, 1]], saddles=[0.6, 0.2], heights=[0.9, 0.8, 0.7])
     >>> flatten(tree)
     (array([0, 2, 1], dtype=int32), array([0.6, 0.2]))

@@ -1,7 +1,7 @@
 """How many clusters? Fits of several numbers side by side, and scorers for scikit-learn's searches.
 
 `suggest_n_clusters` fits a fuzzy model once for every number and gives a table of the indices of
-`softkern.validity`. The scorers say the same indices of any fitted model on any data, with
+`softkern.metrics.validity`. The scorers say the same indices of any fitted model on any data, with
 scikit-learn's signature ``(estimator, X, y=None)`` and higher for better, so that `GridSearchCV`
 can compare bandwidths and exponents with numbers of clusters. A pipeline that ends in a model is
 scored in the space the model sees.
@@ -18,13 +18,13 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
-from softkern.operators.plan import plan
-from softkern.validity import (
+from softkern.metrics.validity import (
     fuzzy_silhouette,
     partition_coefficient,
     partition_entropy,
     xie_beni,
 )
+from softkern.planning import plan
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -120,7 +120,7 @@ default="fuzzy_silhouette"
 
 
 def fuzzy_silhouette_scorer(estimator: Any, X: Any, y: Any = None) -> float:
-    """`softkern.validity.fuzzy_silhouette` of a fitted model on X, for `GridSearchCV`.
+    """`metrics.validity.fuzzy_silhouette` of a fitted model on X, for `GridSearchCV`.
 
     The model may be the last step of a pipeline. Folds must hold points of every group: with a
     table that is sorted by group, the default folds of `GridSearchCV` do not, and the score may be
@@ -141,17 +141,17 @@ def fuzzy_silhouette_scorer(estimator: Any, X: Any, y: Any = None) -> float:
 
 
 def xie_beni_scorer(estimator: Any, X: Any, y: Any = None) -> float:
-    """Minus `softkern.validity.xie_beni` of a fitted model on X, for `GridSearchCV`."""
+    """Minus `metrics.validity.xie_beni` of a fitted model on X, for `GridSearchCV`."""
     return -_score(estimator, X, "xie_beni")
 
 
 def partition_coefficient_scorer(estimator: Any, X: Any, y: Any = None) -> float:
-    """`softkern.validity.partition_coefficient` of a fitted model on X, for `GridSearchCV`."""
+    """`metrics.validity.partition_coefficient` of a fitted model on X, for `GridSearchCV`."""
     return _score(estimator, X, "partition_coefficient")
 
 
 def partition_entropy_scorer(estimator: Any, X: Any, y: Any = None) -> float:
-    """Minus `softkern.validity.partition_entropy` of a fitted model on X, for `GridSearchCV`."""
+    """Minus `metrics.validity.partition_entropy` of a fitted model on X, for `GridSearchCV`."""
     return -_score(estimator, X, "partition_entropy")
 
 

@@ -18,16 +18,16 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from softkern.kernels import Precomputed, resolve, select_bandwidth
-from softkern.models._spectral_search import (
+from softkern.metrics.strength import COVERED, line_fit, membership_strength
+from softkern.models.spectral_search import (
     ROWS,
     Search,
     bandwidth_grid,
     has_open_bandwidth,
     search,
 )
-from softkern.models._subset import check_gram
-from softkern.sampling import check_weights
-from softkern.spectral_scores import COVERED, line_fit, membership_strength
+from softkern.models.subset import check_gram
+from softkern.rows import check_weights
 
 __all__ = [
     "SpectralSelection",

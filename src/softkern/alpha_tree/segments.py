@@ -1,0 +1,204 @@
+"""Pairs of points, and the lowest level along the segments between them.
+
+The alpha tree needs the smallest membership on the way between points. Levels are evaluated by a
+function of points that the caller gives, in batches; on the complete graph the Gaussian's own
+algebra gives all pairs at once. Private to `AlphaCutClustering`. Coordinates Z are in units of
+the bandwidth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial import cKDTree
+from sklearn.metrics.pairwise import euclidean_distances
+from sklearn.neighbors import NearestNeighbors
+
+from softkern.alpha_tree.tree import maximum_spanning_tree
+
+__all__ = ["Segments", "complete_pairs", "measure_segments", "neighbour_pairs", "segment_counts"]
+
+Array = NDArray[Any]
+
+NEIGHBOURS = 10
+CLOSEST_PAIRS = 20  # between two components of the neighbour graph
+NEAR_COMPONENTS = 8  # that a component is joined to
+SPACING = 0.5  # of points along a segment, in bandwidths
+MOST_POINTS = 200  # on a segment; one so long passes through nothing
+BATCH = 2**20  # coordinates of points evaluated at once
+TREE_COLUMNS = 8  # beyond these, a tree of neighbours is no quicker than all pairs
+IDENTITY_REACH = 70.0  # bandwidths beyond which the product of powers overflows
+
+
+@dataclass(frozen=True)
+class Segments:
+    """Pairs (m, 2), the lowest level on each (m,), and where it lies as a share of the way."""
+
+    pairs: Array
+    level: Array
+    place: Array
+
+    def __getitem__(self, kept: Array) -> Segments:
+        return Segments(self.pairs[kept], self.level[kept], self.place[kept])
+
+    def points(self, X: Array) -> Array:
+        """The lowest points themselves, (m, d)."""
+        return _between(X, self.pairs, self.place)
+
+
+def _between(X: Array, pairs: Array, share: Array) -> Array:
+    start = X[pairs[:, 0]]
+    return np.asarray(start + share[:, None].astype(X.dtype) * (X[pairs[:, 1]] - start))
+
+
+def neighbour_pairs(Z: Array, neighbours: int = NEIGHBOURS) -> NDArray[np.intp]:
+    """Every point with its nearest ones, and components with the nearest components, (m, 2)."""
+    n = len(Z)
+    if n == 1:
+        return np.empty((0, 2), dtype=np.intp)
+    k = min(neighbours, n - 1)
+    if Z.shape[1] <= TREE_COLUMNS:
+        index = cKDTree(Z).query(Z, k + 1, workers=-1)[1]
+    else:
+        index = NearestNeighbors(n_neighbors=k + 1).fit(Z).kneighbors(Z, return_distance=False)
+    pairs = np.stack([np.repeat(np.arange(n), k + 1), index.ravel()], axis=1)
+    pairs = _unique_pairs(n, pairs)
+    while True:
+        i, j = pairs.T
+        graph = csr_array((np.ones(len(i), dtype=bool), (i, j)), shape=(n, n))
+        count, component = connected_components(graph, directed=False)
+        if count == 1:
+            return pairs
+        pairs = _unique_pairs(n, np.concatenate([pairs, _bridges(Z, component, count)]))
+
+
+def _unique_pairs(n: int, pairs: Array) -> NDArray[np.intp]:
+    low, high = pairs.min(axis=1), pairs.max(axis=1)
+    keys = np.unique((low * n + high)[low != high])
+    return np.stack([keys // n, keys % n], axis=1)
+
+
+def _bridges(Z: Array, component: Array, count: int) -> Array:
+    """The closest pairs between every component and the components nearest to it, (m, 2)."""
+    members = np.split(np.argsort(component, kind="stable"), np.cumsum(np.bincount(component)))
+    trees = [cKDTree(Z[rows]) for rows in members[:count]]
+    boxes = np.array([(tree.mins, tree.maxes) for tree in trees])  # (count, 2, d)
+    links = set()
+    for c in range(count):
+        gap = np.maximum(boxes[:, 0] - boxes[c, 1], boxes[c, 0] - boxes[:, 1])
+        distance = np.square(np.maximum(gap, 0)).sum(axis=1)
+        distance[c] = np.inf
+        for other in np.argsort(distance, kind="stable")[: min(NEAR_COMPONENTS, count - 1)]:
+            links.add((min(c, int(other)), max(c, int(other))))
+    parts = []
+    for a, b in sorted(links):
+        small, large = (a, b) if len(members[a]) <= len(members[b]) else (b, a)
+        k = min(5, len(members[large]))
+        distance, index = trees[large].query(Z[members[small]], np.arange(1, k + 1), workers=-1)
+        order = np.argsort(distance.ravel(), kind="stable")[:CLOSEST_PAIRS]
+        ends = members[small][order // k], members[large][index.ravel()[order]]
+        parts.append(np.stack(ends, axis=1))
+    return np.concatenate(parts)
+
+
+def segment_counts(length: Array, least: int) -> NDArray[np.intp]:
+    """Inner points of segments of these lengths in bandwidths: half a bandwidth apart at most."""
+    counts = np.clip(np.ceil(length / SPACING) - 1, least, max(MOST_POINTS, least))
+    return np.asarray(counts.astype(np.intp))
+
+
+def measure_segments(
+    X: Array,
+    pairs: Array,
+    counts: Array,
+    level: Array,
+    evaluate: Callable[[Array], Array],
+) -> Segments:
+    """The lowest level on every segment, its ends included.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+    pairs : array of shape (m, 2)
+    counts : array of shape (m,)
+        Inner points of each segment.
+    level : array of shape (n,)
+        Levels of the points of X.
+    evaluate : callable
+        Levels of any points.
+    """
+    place = np.where(level[pairs[:, 0]] <= level[pairs[:, 1]], 0.0, 1.0)
+    lowest = level[pairs].min(axis=1)
+    inner = np.flatnonzero(counts)
+    batches = np.cumsum(counts[inner]) // max(1, BATCH // X.shape[1])
+    for rows in np.split(inner, np.flatnonzero(np.diff(batches)) + 1) if inner.size else []:
+        repeat = np.repeat(np.arange(rows.size), counts[rows])
+        starts = np.cumsum(counts[rows]) - counts[rows]
+        share = (np.arange(repeat.size) - starts[repeat] + 1) / (counts[rows][repeat] + 1)
+        values = evaluate(_between(X, pairs[rows[repeat]], share))
+        smallest = np.minimum.reduceat(values, starts)
+        hits = np.flatnonzero(values == smallest[repeat])[::-1]
+        where = np.empty(rows.size)
+        where[repeat[hits]] = share[hits]  # the first of equals is written last
+        lower = smallest < lowest[rows]
+        lowest[rows[lower]] = smallest[lower]
+        place[rows[lower]] = where[lower]
+    return Segments(pairs, lowest, place)
+
+
+def complete_pairs(
+    Z: Array, weights: Array, level: Array, known: Segments, points: int
+) -> NDArray[np.intp]:
+    """Pairs beyond the known ones that a maximum spanning tree of all pairs may need, (m, 2).
+
+    The level of all pairs at `points` inner points is exact for short pairs and a bound from above
+    for long ones; a pair whose bound does not exceed the lowest level on the known tree's path
+    between its ends is not needed. Pairs more than 70 bandwidths apart are left to the known ones.
+    """
+    n = len(Z)
+    bound = np.minimum(_gaussian_levels(Z, weights, points), np.minimum(level[:, None], level))
+    needed = np.triu(bound > _path_levels(n, known), 1)
+    return np.asarray(np.argwhere(needed))
+
+
+def _gaussian_levels(Z: Array, weights: Array, points: int) -> Array:
+    """log min over t of Σ_r a_r K(x(t), x_r) for all pairs of points at once, (n, n).
+
+    On the segment x(t) = (1−t) x_i + t x_j the Gaussian is a product of powers,
+    K(x(t), x_r) = K(x_i, x_r)^(1−t) K(x_j, x_r)^t exp(t(1−t) ‖x_i − x_j‖²/2): every t is one
+    matrix product, and 1 − t is its transpose.
+    """
+    squared = euclidean_distances(Z, squared=True)
+    lowest = np.full(squared.shape, np.inf)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        for k in range(1, (points + 1) // 2 + 1):
+            t = k / (points + 1)
+            values = (np.exp(-0.5 * (1 - t) * squared) * weights) @ np.exp(-0.5 * t * squared)
+            values *= np.exp(0.5 * t * (1 - t) * squared)
+            np.minimum(lowest, values, out=lowest)
+        lowest = np.log(np.minimum(lowest, lowest.T))
+    lowest[squared > IDENTITY_REACH**2] = -np.inf
+    return np.asarray(np.nan_to_num(lowest, nan=-np.inf, posinf=-np.inf))
+
+
+def _path_levels(n: int, known: Segments) -> Array:
+    """Lowest level on the path between any two points along the maximum spanning tree, (n, n)."""
+    tree = maximum_spanning_tree(n, known.pairs, known.level)
+    levels = np.zeros((n, n))
+    members = [np.array([i]) for i in range(n)]
+    home = np.arange(n)
+    for (i, j), level in zip(known.pairs[tree], known.level[tree], strict=True):
+        a, b = home[i], home[j]
+        if len(members[a]) < len(members[b]):
+            a, b = b, a
+        levels[np.ix_(members[a], members[b])] = level
+        levels[np.ix_(members[b], members[a])] = level
+        home[members[b]] = a
+        members[a] = np.concatenate([members[a], members[b]])
+    return levels

@@ -1,0 +1,425 @@
+"""From the columns of a table to the numbers that a model sees, the same way tomorrow.
+
+`Preparation.fit` chooses columns, turns categories into indicators, deals with missing values,
+leaves out what cannot matter, scales where asked, and says all of it. What it learned is plain
+data: it travels in the model's file, and `apply` does the same to new rows, matched by name.
+Called by the command line.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softkern.cli.tables import TableError, named, quoted
+from softkern.kernels.bandwidths import robust_spread
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Preparation", "Prepared"]
+
+Array = NDArray[Any]
+Missing = Literal["refuse", "drop", "impute"]
+Scale = Literal["none", "standard", "robust"]
+
+MOST_CATEGORIES = 20
+HUGE = 1e100  # beyond it, squares of squares overflow
+TINY = 1e-305  # a reach below it has no inverse
+NEARLY_NUMBERS = 0.5  # share of a column's values from which text among them is a mistake
+
+
+@dataclass
+class Prepared:
+    """Rows ready for a model.
+
+    Attributes
+    ----------
+    features : DataFrame of shape (m, d)
+        In the data's own units.
+    values : array of shape (m, d)
+        What the model sees.
+    kept : boolean array of shape (n,)
+        Which rows of the table these are.
+    notes : list of str
+    """
+
+    features: pd.DataFrame
+    values: Array
+    kept: Array
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Preparation:
+    """How the columns of a table become numbers; plain data, made by `fit`.
+
+    Attributes
+    ----------
+    columns : list of str
+        Columns of numbers.
+    categories : dict
+        Columns of text and their values, each of which is a column of zeros and ones.
+    fill : dict
+        What stands for a missing value: a column's median, or its most frequent value.
+    missing : {"refuse", "drop", "impute"}
+    scale : {"none", "standard", "robust"}
+    centre, spread : lists of float
+        Features are (x − centre) / spread; empty where they are left as they are.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"x": [1.0, 2.0, 4.0], "one": 1, "who": ["a", "b", "a"]})
+    >>> preparation, prepared = Preparation.fit(table)
+    >>> preparation.columns
+    ['x']
+    >>> prepared.notes
+    ["left out 'who': text (--one-hot makes columns of it)", "left out 'one': it has one value"]
+    >>> preparation.apply(table[["who", "x"]]).values.ravel()
+    array([1., 2., 4.])
+    """
+
+    columns: list[str]
+    categories: dict[str, list[str]]
+    fill: dict[str, Any]
+    missing: Missing = "refuse"
+    scale: Scale = "none"
+    centre: list[float] = field(default_factory=list)
+    spread: list[float] = field(default_factory=list)
+
+    @classmethod
+    def fit(
+        cls,
+        table: pd.DataFrame,
+        *,
+        columns: Sequence[str] | None = None,
+        one_hot: Sequence[str] = (),
+        scale: Scale = "none",
+        missing: Missing = "refuse",
+        left_out: Sequence[str] = (),
+    ) -> tuple[Preparation, Prepared]:
+        """Learn from a table, and prepare it.
+
+        Parameters
+        ----------
+        table : DataFrame
+        columns : sequence of str, default=None
+            Columns to use; by default all that hold numbers.
+        one_hot : sequence of str, default=()
+            Columns of text that become indicators of their values, up to 20.
+        scale, missing : str
+        left_out : sequence of str, default=()
+            Columns that are no features, such as the identifier.
+        """
+        _require(table, [*(columns or ()), *one_hot])
+        if len(table) < 2:
+            raise TableError(f"the table has {_count(len(table), 'row')}; at least two are needed.")
+        notes: list[str] = []
+        asked = None if columns is None else set(columns) | set(one_hot)
+        wanted = [c for c in table.columns if c not in left_out and (asked is None or c in asked)]
+        numeric = _numeric_columns(table, wanted, one_hot, columns is not None, notes)
+        numbers = _numbers(table, numeric)
+        varying = _varying(numbers)
+        _say_left_out(numeric, numbers, varying, notes)
+        numeric = [c for c, kept in zip(numeric, varying, strict=True) if kept]
+        categories = {c: _categories(table[c], c) for c in wanted if c in one_hot}
+        if not numeric and not categories:
+            raise TableError(f"no column to work with: {'; '.join(notes) or 'there is none'}.")
+        fill = dict(zip(numeric, np.nanmedian(numbers[:, varying], axis=0).tolist(), strict=True))
+        for c in categories:
+            fill[c] = str(_words(table[c].dropna()).mode().iloc[0])
+        self = cls(numeric, categories, fill, missing, scale)
+        prepared = self.apply(table)
+        if len(prepared.values) < 2:
+            raise TableError(
+                f"{prepared.notes[0]}; {_count(len(prepared.values), 'row')} would be left. Give "
+                "--missing impute, or choose --columns."
+            )
+        if scale == "none":
+            _refuse_tiny(prepared.features)
+        self._learn_scale(prepared)
+        prepared.notes = notes + prepared.notes
+        return self, prepared
+
+    @property
+    def names(self) -> list[str]:
+        """Columns that a table must have."""
+        return [*self.columns, *self.categories]
+
+    @property
+    def features(self) -> list[str]:
+        """What the model's columns are called."""
+        indicators = [f"{c}={value}" for c, values in self.categories.items() for value in values]
+        return [*self.columns, *indicators]
+
+    def apply(
+        self, table: pd.DataFrame, *, missing: Missing | None = None, first_row: int = 1
+    ) -> Prepared:
+        """Prepare rows as those of the fit were; `first_row` is the number of the first."""
+        import pandas as pd
+
+        _require(table, self.names)
+        notes: list[str] = []
+        numbers = _numbers(table, self.columns, first_row)
+        texts = {c: table[c].astype(object).where(table[c].notna(), None) for c in self.categories}
+        is_missing = np.asarray(np.isnan(numbers).any(axis=1))
+        for text in texts.values():
+            is_missing |= text.isna().to_numpy()
+        kept = np.ones(len(table), dtype=bool)
+        if is_missing.any():
+            kept = self._without_missing(table, numbers, is_missing, missing, notes, first_row)
+        blocks = [numbers[kept]]
+        for c, values in self.categories.items():
+            blocks.append(_indicators(texts[c][kept].fillna(self.fill[c]), c, values, notes))
+        raw = np.concatenate(blocks, axis=1)
+        _refuse_huge(raw, self.features, np.flatnonzero(kept) + first_row)
+        features = pd.DataFrame(raw, columns=pd.Index(self.features))
+        scaled = (raw - self.centre) / self.spread if self.spread else raw
+        return Prepared(features, scaled, kept, notes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For a file; `Preparation(**data)` is the way back."""
+        return asdict(self)
+
+    def _without_missing(
+        self,
+        table: pd.DataFrame,
+        numbers: Array,
+        is_missing: Array,
+        missing: Missing | None,
+        notes: list[str],
+        first_row: int,
+    ) -> Array:
+        """Which rows stay, (n,), with `numbers` filled in where that is how; refuse by default."""
+        how = missing or self.missing
+        rows = int(is_missing.sum())
+        holes = dict(zip(self.columns, np.isnan(numbers).sum(axis=0).tolist(), strict=True))
+        holes |= {c: int(table[c].isna().sum()) for c in self.categories}
+        where = [f"'{quoted(c)}' ({count:,})" for c, count in holes.items() if count]
+        more = f" and {len(where) - 5} columns more" if len(where) > 5 else ""
+        said = (
+            f"{_count(sum(holes.values()), 'missing value')} in {rows:,} of {len(table):,} rows, "
+            f"in {', '.join(where[:5])}{more}"
+        )
+        if how == "refuse":
+            first = int(np.flatnonzero(is_missing)[0]) + first_row
+            raise TableError(
+                f"{said} (first: row {first:,}). Give --missing drop to leave these rows out, or "
+                "--missing impute to fill in each column's median."
+            )
+        if how == "drop":
+            notes.append(f"left out {_count(rows, 'row')}: {said}")
+            return ~is_missing
+        fill = np.array([self.fill[c] for c in self.columns])
+        np.copyto(numbers, fill, where=np.isnan(numbers))
+        notes.append(f"filled in {said}")
+        return np.ones(len(table), dtype=bool)
+
+    def _learn_scale(self, prepared: Prepared) -> None:
+        values = prepared.values
+        if self.scale == "none":
+            return
+        unit = np.abs(values).max(axis=0)
+        unit[unit == 0] = 1.0
+        scaled = values / unit  # squares of large values would overflow
+        if self.scale == "standard":
+            centre, spread = scaled.mean(axis=0), scaled.std(axis=0)
+        else:
+            centre, spread = np.median(scaled, axis=0), robust_spread(scaled)
+        spread[spread == 0] = 1.0
+        self.centre, self.spread = (centre * unit).tolist(), (spread * unit).tolist()
+        prepared.values = (values - self.centre) / self.spread
+
+
+def _require(table: pd.DataFrame, names: Sequence[str]) -> None:
+    lacking = [name for name in names if name not in table.columns]
+    if lacking:
+        raise TableError(
+            f"the table lacks {named(lacking)}; its columns are {named(list(table.columns), 12)}."
+        )
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
+def _numeric_columns(
+    table: pd.DataFrame,
+    wanted: Sequence[str],
+    one_hot: Sequence[str],
+    were_asked: bool,
+    notes: list[str],
+) -> list[str]:
+    """The columns that hold numbers; the others are named, or refused where they were asked for."""
+    numeric, texts, kinds = [], [], _kinds(table)
+    for column in wanted:
+        if column in one_hot:
+            continue
+        if _is_numeric(kinds[column]):
+            numeric.append(column)
+            continue
+        present = table[column].dropna()
+        count = 0
+        if present.dtype.kind not in "mMc":
+            count = int(_parsed(present).notna().sum())
+        if count == len(present):
+            numeric.append(column)  # also a column without any value, which is left out later
+        elif count >= NEARLY_NUMBERS * len(present):
+            raise _not_a_number(table, column, 1)
+        elif _has_decimal_comma(present):
+            raise TableError(
+                f"'{quoted(column)}' holds numbers with a decimal comma, such as "
+                f"'{quoted(present.iloc[0])}'. Give --decimal , to read them; if the comma parts "
+                "thousands, take it out."
+            )
+        else:
+            texts.append(column)
+    if texts and were_asked:
+        raise TableError(f"{named(texts)} {_is_text(texts)}; give --one-hot for few categories.")
+    for column in texts:
+        kind = "dates" if table[column].dtype.kind in "mM" else "text"
+        few = kind == "text" and table[column].astype(str).nunique() <= MOST_CATEGORIES
+        hint = " (--one-hot makes columns of it)" if few else ""
+        notes.append(f"left out '{quoted(column)}': {kind}{hint}")
+    return numeric
+
+
+def _kinds(table: pd.DataFrame) -> dict[str, Any]:
+    return dict(zip(table.columns, table.dtypes, strict=True))
+
+
+def _is_numeric(kind: Any) -> bool:
+    import pandas as pd
+
+    return pd.api.types.is_numeric_dtype(kind) and kind.kind != "c"
+
+
+def _has_decimal_comma(values: pd.Series[Any]) -> bool:
+    words = values.head(1000).astype(str)
+    return bool(words.str.fullmatch(r"\s*[-+]?\d+(,\d+)?(e[-+]?\d+)?\s*", case=False).all())
+
+
+def _is_text(columns: Sequence[str]) -> str:
+    return "is text" if len(columns) == 1 else "are text"
+
+
+def _parsed(values: pd.Series[Any]) -> pd.Series[Any]:
+    """Values as numbers, those that are none missing; whole ones of many digits rounded."""
+    import pandas as pd
+
+    try:
+        parsed: pd.Series[Any] = pd.to_numeric(values, errors="coerce")
+        return parsed.astype(np.float64) if parsed.dtype == object else parsed
+    except (OverflowError, TypeError):  # a whole number beyond floats; a list in a cell
+        words = values.astype(str).where(values.notna(), None)
+        return words.map(_float_or_nan).astype(np.float64)
+
+
+def _float_or_nan(word: str | None) -> float:
+    try:
+        return math.nan if word is None else float(word)
+    except ValueError:
+        return math.nan
+
+
+def _not_a_number(table: pd.DataFrame, column: str, first_row: int) -> TableError:
+    values = table[column]
+    bad = values.notna().to_numpy() & _parsed(values).isna().to_numpy()
+    place = int(np.flatnonzero(bad)[0])
+    word = quoted(values.iloc[place])
+    return TableError(
+        f"'{quoted(column)}' is numbers save in {_count(int(bad.sum()), 'row')}, such as '{word}' "
+        f"in row {place + first_row:,}. Give --na '{word}' to take it for a missing value, or "
+        "leave the column out by --columns."
+    )
+
+
+def _numbers(table: pd.DataFrame, columns: Sequence[str], first_row: int = 1) -> Array:
+    """Columns as floats, (n, d); what is missing or infinite is NaN."""
+    numbers = np.empty((len(table), len(columns)))
+    kinds = _kinds(table)
+    ready = np.array([_is_numeric(kinds[column]) for column in columns], dtype=bool)
+    known = [column for column, is_ready in zip(columns, ready, strict=True) if is_ready]
+    numbers[:, ready] = table[known].to_numpy(dtype=np.float64, na_value=np.nan)
+    for j in np.flatnonzero(~ready).tolist():
+        values = table[columns[j]]
+        parsed = _parsed(values)
+        if (parsed.isna() & values.notna()).any():
+            raise _not_a_number(table, columns[j], first_row)
+        numbers[:, j] = parsed.to_numpy(dtype=np.float64, na_value=np.nan)
+    numbers[np.isinf(numbers)] = np.nan
+    return numbers
+
+
+def _varying(numbers: Array) -> Array:
+    """Which columns have two different values, (d,)."""
+    lowest = np.where(np.isnan(numbers), np.inf, numbers).min(axis=0)
+    highest = np.where(np.isnan(numbers), -np.inf, numbers).max(axis=0)
+    return np.asarray(lowest < highest)
+
+
+def _say_left_out(columns: Sequence[str], numbers: Array, varying: Array, notes: list[str]) -> None:
+    is_empty = np.asarray(np.isnan(numbers).all(axis=0))
+    for chosen, why in ((is_empty, "no value"), (~is_empty & ~varying, "one value")):
+        found = [c for c, is_so in zip(columns, chosen, strict=True) if is_so]
+        if found:
+            notes.append(
+                f"left out {named(found)}: {'it has' if len(found) == 1 else 'they have'} {why}"
+            )
+
+
+def _words(values: pd.Series[Any]) -> pd.Series[Any]:
+    """Values as text; 1.0, which only a missing value beside it made of 1, is "1"."""
+    return values.map(
+        lambda value: str(int(value)) if isinstance(value, float) and value % 1 == 0 else str(value)
+    ).astype(object)
+
+
+def _categories(values: pd.Series[Any], column: str) -> list[str]:
+    found = sorted(_words(values.dropna()).unique().tolist())
+    if not 2 <= len(found) <= MOST_CATEGORIES:
+        raise TableError(
+            f"--one-hot '{quoted(column)}': it has {_count(len(found), 'value')}; from 2 to "
+            f"{MOST_CATEGORIES} can become columns."
+        )
+    return found
+
+
+def _indicators(
+    text: pd.Series[Any], column: str, values: Sequence[str], notes: list[str]
+) -> Array:
+    """A column of zeros and ones for each value, (m, len(values)); all zero for a new value."""
+    words = _words(text).to_numpy(dtype=object)
+    block: Array = (words[:, None] == np.array(values, dtype=object)).astype(np.float64)
+    unknown = words[block.sum(axis=1) == 0]
+    if unknown.size:
+        notes.append(
+            f"'{quoted(column)}' has {_count(unknown.size, 'row')} of a value that the model has "
+            f"not seen, such as '{quoted(unknown[0])}'"
+        )
+    return block
+
+
+def _refuse_tiny(features: pd.DataFrame) -> None:
+    reach = (features.max() - features.min()).to_numpy()
+    tiny = features.columns[(reach > 0) & (reach < TINY)].tolist()
+    if tiny:
+        raise TableError(
+            f"{named(tiny)}: values that differ by less than {TINY:g} cannot be told apart. Give "
+            "--scale standard, or another unit."
+        )
+
+
+def _refuse_huge(values: Array, features: Sequence[str], rows: Array) -> None:
+    if values.size and np.abs(values).max() > HUGE:
+        i, j = divmod(int(np.argmax(np.abs(values))), values.shape[1])
+        raise TableError(
+            f"'{quoted(features[j])}' is {values[i, j]:.3g} in row {rows[i]:,}: distances to "
+            f"values beyond {HUGE:g} cannot be told. Correct it, or leave the row or column out."
+        )

@@ -1,0 +1,54 @@
+"""Tables from files: CSV, TSV, Parquet and NPY, compressed or not, from a path or standard input.
+
+What a file is, is told by its first bytes; its name only where these leave a doubt. A table is
+read whole or in chunks, so that a file may be larger than memory. Nothing is guessed in silence:
+`Reader.notes` says what was taken for granted, and whatever cannot be read raises a `TableError`
+with the place and the remedy. Called by the command line.
+"""
+
+from __future__ import annotations
+
+from softkern.cli.tables._base import CHUNK_ROWS, Format, Reader, TableError, named, quoted
+from softkern.cli.tables._binary import npy_table, parquet_table
+from softkern.cli.tables._bytes import open_bytes, peek, unpacked
+from softkern.cli.tables._text import text_table
+
+__all__ = ["CHUNK_ROWS", "Format", "Reader", "TableError", "named", "open_table", "quoted"]
+
+
+def open_table(path: str, form: Format | None = None) -> Reader:
+    r"""Open a table and find out what it is.
+
+    Parameters
+    ----------
+    path : str
+        A file of CSV, TSV, Parquet or NPY, as it is or as gzip, bzip2, xz or zip; ``"-"`` is
+        standard input.
+    form : Format, default=None
+        What is known of a text table.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder) / "table.csv"
+    ...     _ = file.write_text("height;weight\n1.8;80\n1.6;60\n")
+    ...     reader = open_table(str(file))
+    ...     reader.kind, reader.columns, reader.read().shape
+    ('CSV (separator ";", utf-8)', ['height', 'weight'], (2, 2))
+    """
+    form = form or Format()
+    name = "standard input" if path == "-" else quoted(path)
+    raw, packed = unpacked(open_bytes(path), name)
+    try:
+        head = peek(raw, name)
+        if not head.strip():
+            raise TableError(f"{name} is empty.")
+        if head.startswith(b"PAR1"):
+            return parquet_table(raw, path, name, packed)
+        if head.startswith(b"\x93NUMPY"):
+            return npy_table(raw, path, name, packed)
+        return text_table(raw, head, path, name, packed, form)
+    except BaseException:
+        raw.close()
+        raise

@@ -1,0 +1,92 @@
+"""Tables of Parquet and NPY. A plain file is read where it lies, and need not fit into memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, BinaryIO
+
+import numpy as np
+
+from softkern.cli.tables._base import Reader, TableError, unique_names
+from softkern.cli.tables._bytes import broken, in_memory, is_plain
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["npy_table", "parquet_table"]
+
+
+def parquet_table(raw: BinaryIO, path: str, name: str, packed: str) -> Reader:
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise TableError(
+            f"{name} is Parquet, which needs pyarrow: pip install 'softkern[parquet]'."
+        ) from None
+    try:
+        file = pq.ParquetFile(path if is_plain(path, packed) else in_memory(raw, name))
+        raw.close()
+    except pa.ArrowException as error:
+        raise broken(name, error) from error
+    notes: list[str] = []
+    columns = unique_names([str(column) for column in file.schema_arrow.names], notes)
+    reader = Reader(name, f"Parquet{packed}", columns, notes)
+
+    def chunks(rows: int | None, *kept: tuple[str, ...]) -> Iterator[pd.DataFrame]:
+        try:
+            if rows == 0:
+                yield _named_frame(file.read().to_pandas(ignore_metadata=True), columns)
+                return
+            for batch in file.iter_batches(rows or reader.rows_at_once()):
+                part = pa.Table.from_batches([batch])  # an index of pandas' is a column like others
+                yield _named_frame(part.to_pandas(ignore_metadata=True), columns)
+        except pa.ArrowException as error:
+            raise broken(name, error) from error
+
+    reader._chunks = chunks
+    return reader
+
+
+def _named_frame(frame: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
+    frame.columns = columns
+    return frame
+
+
+def npy_table(raw: BinaryIO, path: str, name: str, packed: str) -> Reader:
+    try:  # pickled objects are code, and never read
+        values = (
+            np.load(path, mmap_mode="r", allow_pickle=False)
+            if is_plain(path, packed)
+            else np.load(in_memory(raw, name), allow_pickle=False)
+        )
+    except (ValueError, OSError, EOFError) as error:
+        raise broken(name, error) from error
+    if values.dtype.names is None:
+        values = values[:, None] if values.ndim == 1 else values
+        if values.ndim != 2 or values.dtype.kind not in "biuf":
+            raise TableError(
+                f"{name} holds an array of shape {values.shape} and type {values.dtype}; give one "
+                "of numbers, with one row a point."
+            )
+        columns = [f"x{i + 1}" for i in range(values.shape[1])]
+    else:
+        columns = list(values.dtype.names)
+        if values.ndim != 1 or any(values.dtype[column].shape for column in columns):
+            raise TableError(
+                f"{name} holds records of shape {values.shape} and type {values.dtype}; give one "
+                "row a point and one value a field."
+            )
+    raw.close()
+    reader = Reader(name, f"NPY{packed}", columns, [])
+
+    def chunks(rows: int | None, *kept: tuple[str, ...]) -> Iterator[pd.DataFrame]:
+        import pandas as pd
+
+        step = len(values) if rows == 0 else rows or reader.rows_at_once()
+        for start in range(0, max(len(values), 1), max(step, 1)):
+            part = np.array(values[start : start + step])
+            yield pd.DataFrame(part, columns=None if part.dtype.names else columns)
+
+    reader._chunks = chunks
+    return reader

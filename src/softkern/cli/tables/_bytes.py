@@ -1,0 +1,143 @@
+"""Bytes from a path or standard input, out of gzip, bzip2, xz or zip."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import sys
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+from softkern.cli.tables._base import TableError, quoted
+
+__all__ = [
+    "HEAD",
+    "broken",
+    "in_memory",
+    "is_plain",
+    "naming",
+    "open_bytes",
+    "peek",
+    "unpacked",
+]
+
+HEAD = 2**20  # bytes that tell what a file is
+PACKINGS: tuple[tuple[bytes, str, Callable[..., Any]], ...] = (
+    (b"\x1f\x8b", "gzip", gzip.open),
+    (b"BZh", "bzip2", bz2.open),
+    (b"\xfd7zXZ\x00", "xz", lzma.open),
+)
+
+
+def open_bytes(path: str) -> BinaryIO:
+    if path == "-":
+        if sys.stdin is None:  # closed by whoever started the program
+            raise TableError("standard input is closed.")
+        return cast(BinaryIO, sys.stdin.buffer)
+    if Path(path).is_dir():
+        raise TableError(f"{quoted(path)} is a folder; give a file.")
+    try:
+        return open(path, "rb")
+    except FileNotFoundError:
+        raise TableError(f"there is no file {quoted(path)}.") from None
+    except OSError as error:
+        raise TableError(f"{quoted(path)} cannot be read: {error.strerror}.") from error
+
+
+class _Replayed(io.RawIOBase):
+    """A stream whose first bytes were looked at, from its beginning; closes what it reads from."""
+
+    def __init__(self, head: bytes, rest: BinaryIO, below: BinaryIO | None) -> None:
+        self._head, self._rest, self._below = head, rest, below
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if self._head:
+            part, self._head = self._head[: len(buffer)], self._head[len(buffer) :]
+        else:
+            part = self._rest.read(len(buffer))
+        buffer[: len(part)] = part
+        return len(part)
+
+    def close(self) -> None:
+        if not self.closed:
+            super().close()
+            for stream in (self._rest, self._below):
+                if stream is not None and stream is not getattr(sys.stdin, "buffer", None):
+                    stream.close()
+
+
+def peek(raw: BinaryIO, name: str) -> bytes:
+    """The first bytes of a stream that `_unpacked` made."""
+    with naming(name):
+        return cast(io.BufferedReader, raw).peek(HEAD)[:HEAD]
+
+
+def _buffered(stream: BinaryIO, below: BinaryIO | None = None) -> BinaryIO:
+    """The stream with its first bytes in the buffer, whether or not it can seek."""
+    parts, size = [], 0
+    while size < HEAD and (part := stream.read(HEAD - size)):
+        parts.append(part)
+        size += len(part)
+    head = b"".join(parts)
+    return cast(BinaryIO, io.BufferedReader(_Replayed(head, stream, below), HEAD))
+
+
+def unpacked(raw: BinaryIO, name: str) -> tuple[BinaryIO, str]:
+    """The stream within gzip, bzip2, xz or zip, and the packing's name."""
+    with naming(name):
+        stream = _buffered(raw)
+        head = peek(stream, name)
+        try:
+            if head.startswith(b"\x28\xb5\x2f\xfd"):
+                raise TableError(f"{name} is packed by zstd, which is not read; unpack it first.")
+            for mark, packing, unpack in PACKINGS:
+                if head.startswith(mark):
+                    return _buffered(unpack(stream), stream), f", {packing}"
+            if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):  # the latter is empty
+                return _buffered(_zip_member(stream, name), stream), ", zip"
+        except BaseException:
+            stream.close()
+            raise
+        return stream, ""
+
+
+def _zip_member(stream: BinaryIO, name: str) -> BinaryIO:
+    archive = zipfile.ZipFile(io.BytesIO(stream.read()))
+    members = [info for info in archive.infolist() if not info.is_dir()]
+    if any(info.filename == "[Content_Types].xml" for info in members):
+        raise TableError(f"{name} is an office document; save the sheet as CSV.")
+    if len(members) != 1:
+        raise TableError(f"{name} is a zip of {len(members)} files; give one table.")
+    return cast(BinaryIO, archive.open(members[0]))
+
+
+def broken(name: str, error: Exception) -> TableError:
+    return TableError(f"{name} cannot be read: {quoted(error, 200).rstrip('. ')}.")
+
+
+@contextmanager
+def naming(name: str) -> Iterator[None]:
+    """Name the file in whatever a broken one makes its reader raise."""
+    try:
+        yield
+    except (OSError, EOFError, zipfile.BadZipFile, lzma.LZMAError, zlib.error) as error:
+        raise broken(name, error) from error
+
+
+def is_plain(path: str, packed: str) -> bool:
+    """Whether the file itself can be read at any place, so that it need not fit into memory."""
+    return not packed and Path(path).is_file()
+
+
+def in_memory(raw: BinaryIO, name: str) -> io.BytesIO:
+    with naming(name):
+        return io.BytesIO(raw.read())

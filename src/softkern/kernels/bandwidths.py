@@ -1,0 +1,326 @@
+"""Rules that read a kernel's bandwidth from the data, in the data's own units.
+
+A bandwidth is σ in exp(−‖x − y‖²/2σ²): one number, or one per column. Every rule looks at a
+bounded sample (`softkern.rows`), so it costs O(n) on a million points; is the same for any
+row order; takes a weight of two for two equal rows; and counts distances between distinct points
+only, so that duplicates cannot drive a bandwidth to zero. Called by `softkern.kernels.resolve`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+from scipy.spatial import cKDTree
+from scipy.special import logsumexp
+from sklearn.metrics.pairwise import euclidean_distances
+from sklearn.neighbors import NearestNeighbors
+from sklearn.utils import check_array
+
+from softkern.rows import distinct_rows, priority_sample
+
+__all__ = ["RULES", "robust_spread", "select_bandwidth"]
+
+PAIR_SAMPLE = 1000  # rows whose pairwise distances are all looked at
+QUERY_SAMPLE = 1000  # rows whose neighbours are sought
+SPREAD_SAMPLE = 20_000  # rows that give a column's quantiles
+KNN_NEIGHBOUR = 10
+TREE_COLUMNS = 8  # beyond these, a tree of neighbours is no quicker than all pairs
+REFERENCE_SAMPLE = 20_000  # rows among which far neighbours are sought
+AUTO_NEIGHBOUR = 5  # at least; else the square root of n, so that a point's view grows with n
+AUTO_FACTOR = 0.5
+TREE_FACTOR = 1 / 4  # of n^(4/(d+4)), the neighbours of a density estimate's rate
+AUTO_CLIP = 0.9  # quantile at which distances are cut off: far points must not widen the view
+# A column whose quantile range is below this share of its standard deviation holds one value
+# for most rows; the range says nothing of the others.
+SMALL_RANGE = 0.1
+TIED = (
+    0.25  # distinct values of a column per row of the sample, below which it is recorded in steps
+)
+FEWEST_STEPS = 5  # distinct values of such a column; fewer are categories
+NOISE = 1e-12  # a spread this small beside a column's values is rounding
+NORMAL_RANGE = 2.5631031310892007  # 10 to 90 % quantile range of the standard normal
+
+Bandwidth = float | NDArray[np.float64]
+
+
+def select_bandwidth(
+    X: Any,
+    rule: str = "auto",
+    *,
+    sample_weight: Any = None,
+    random_state: Any = 0,
+) -> Bandwidth:
+    """The bandwidth that a rule reads from the data.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n, d)
+    rule : {"auto", "global", "knn", "loo", "median", "scott", "tree"}, default="auto"
+        - ``"auto"``: each column's robust spread times one common factor, half the mean distance
+          to the √n-th distinct neighbour in the columns so scaled, distances cut off at their
+          90 % quantile. No column's unit and no heavy tail decides the result, and the number of
+          points that a point sees grows with n, as a density estimate needs. At least the step
+          in which a column is recorded, where its values are rounded. One number per column.
+        - ``"global"``: each column's robust spread times the median distance between distinct
+          points in the columns so scaled: as wide as the data, for models of a few centres. One
+          number per column.
+        - ``"knn"``: median distance to the 10th distinct neighbour.
+        - ``"median"``: median distance between distinct points.
+        - ``"scott"``: each column's standard deviation times n^(−1/(d+4)), n the number of
+          distinct points. One number per column.
+        - ``"loo"``: the bandwidth whose leave-one-out likelihood is highest, found on a sample
+          and carried to n points by the rate n^(−1/(d+4)).
+        - ``"tree"``: each column's robust spread times one common factor, the median distance to
+          the n^(4/(d+4))/4-th distinct neighbour (at least the 5th) in the columns so scaled,
+          over √(d+2), at which a Gaussian spreads as a ball of that radius does; at least a
+          column's step, as in "auto". Narrower than that: it shows peaks, for
+          `AlphaCutClustering`. One number per column.
+    sample_weight : array of shape (n,), default=None
+        A weight of two counts a row twice.
+    random_state : int, RandomState or None, default=0
+        For the sample; matters only above 1000 distinct points.
+
+    Returns
+    -------
+    bandwidth : float or array of shape (d,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(500, 2))
+    >>> wide = select_bandwidth(X * [1, 1000])
+    >>> bool(np.allclose(wide / select_bandwidth(X), [1, 1000]))
+    True
+    """
+    if rule not in RULES:
+        raise ValueError(f"bandwidth={rule!r} is no rule; give a number or one of {sorted(RULES)}.")
+    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+    index, weight = distinct_rows(X, sample_weight)
+    if index.size < 2:
+        raise ValueError(
+            f"bandwidth={rule!r} needs at least two different points, and the data hold "
+            f"{index.size} (n_samples = {X.shape[0]}); give bandwidth=<a number>."
+        )
+    bandwidth = RULES[rule](_rows(X, index), weight, random_state)
+    if not (np.isfinite(bandwidth).all() and np.all(np.asarray(bandwidth) > 0)):
+        raise ValueError(
+            f"bandwidth={rule!r} came out as {bandwidth}: the data's values are too near to each "
+            "other, or too large, for their distances to be told. Give bandwidth=<a number>, or "
+            "rescale the columns."
+        )
+    return bandwidth
+
+
+def robust_spread(
+    X: Any, weight: NDArray[Any] | None = None, random_state: Any = 0
+) -> NDArray[np.float64]:
+    """Spread of every column, (d,), on the scale of a normal's standard deviation.
+
+    The 10 to 90 % quantile range. Where that range is a small part of the standard deviation
+    (a column that is mostly one value) the standard deviation takes its place; it is taken
+    between the 1 and 99 % quantiles first, so that one far value cannot pose as such a column.
+    A constant column has spread one: it takes no part in any distance.
+    """
+    index, weight = priority_sample(X, SPREAD_SAMPLE, weight, random_state)
+    sample = _rows(X, index)
+    spread = np.empty(X.shape[1])
+    for start in range(0, X.shape[1], 256):  # a wide sparse table is made dense in strips
+        strip = slice(start, start + 256)
+        columns = sample[:, strip].toarray() if sp.issparse(sample) else sample[:, strip]
+        spread[strip] = _column_spread(np.asarray(columns, dtype=np.float64), weight)
+    return spread
+
+
+def _column_spread(columns: NDArray[Any], weight: NDArray[Any]) -> NDArray[np.float64]:
+    low, q10, q90, high = _weighted_quantiles(columns, weight, (0.01, 0.1, 0.9, 0.99))
+    quantile_range = (q90 - q10) / NORMAL_RANGE
+    inner = _standard_deviation(np.clip(columns, low, high), weight)
+    whole = _standard_deviation(columns, weight)
+    spread = np.where(quantile_range >= SMALL_RANGE * inner, quantile_range, inner)
+    spread = np.where(spread > NOISE * whole, spread, whole)
+    magnitude = np.abs(columns).max(axis=0)
+    return np.where(spread > NOISE * magnitude, spread, 1.0)
+
+
+def _column_steps(X: Any, random_state: Any) -> NDArray[np.float64]:
+    """The step in which every column is recorded, (d,); zero for one that is not rounded.
+
+    A narrower kernel would see the steps, a cluster in each of them.
+    """
+    steps = np.zeros(X.shape[1])
+    if sp.issparse(X):  # mostly zeros, which are no steps
+        return steps
+    index, _ = priority_sample(X, SPREAD_SAMPLE, None, random_state)
+    for j, column in enumerate(X[index].T):
+        values = np.unique(column)
+        if FEWEST_STEPS <= values.size <= TIED * index.size:
+            steps[j] = np.median(np.diff(values))
+    return steps
+
+
+def _auto(X: Any, weight: NDArray[Any], random_state: Any) -> Bandwidth:
+    spread = robust_spread(X, weight, random_state)
+    scaled = _divided(X, spread)
+    neighbour = max(AUTO_NEIGHBOUR, round(np.sqrt(X.shape[0])))
+    distance, query_weight = _neighbour_distances(scaled, weight, neighbour, random_state)
+    high = _weighted_quantile(distance, query_weight, AUTO_CLIP)
+    mean = np.average(np.minimum(distance, high), weights=query_weight)
+    bandwidth = AUTO_FACTOR * float(mean) * spread
+    return np.asarray(np.maximum(bandwidth, _column_steps(X, random_state)))
+
+
+def _tree(X: Any, weight: NDArray[Any], random_state: Any) -> Bandwidth:
+    n, d = X.shape
+    spread = robust_spread(X, weight, random_state)
+    scaled = _divided(X, spread)
+    neighbour = max(AUTO_NEIGHBOUR, round(TREE_FACTOR * n ** (4 / (d + 4))))
+    distance, query_weight = _neighbour_distances(scaled, weight, neighbour, random_state)
+    median = _weighted_quantile(distance, query_weight, 0.5)
+    bandwidth = median / np.sqrt(d + 2) * spread
+    return np.asarray(np.maximum(bandwidth, _column_steps(X, random_state)))
+
+
+def _knn(X: Any, weight: NDArray[Any], random_state: Any) -> Bandwidth:
+    distance, query_weight = _neighbour_distances(X, weight, KNN_NEIGHBOUR, random_state)
+    return _weighted_quantile(distance, query_weight, 0.5)
+
+
+def _neighbour_distances(
+    X: Any, weight: NDArray[Any], neighbour: int, random_state: Any
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Distance of sampled points to their k-th other distinct point, and the points' weights.
+
+    A far neighbour of a large table is sought in a sample, where it is a nearer one.
+    """
+    n = X.shape[0]
+    queries, query_weight = priority_sample(X, QUERY_SAMPLE, weight, random_state)
+    size = max(REFERENCE_SAMPLE, -(-KNN_NEIGHBOUR * n // neighbour))
+    reference, _ = priority_sample(X, size, None, random_state)
+    k = min(max(1, round(neighbour * reference.size / n)), reference.size - 1)
+    X = _centred(X)
+    distance, index = _nearest(X[reference], X[queries], k + 1)
+    is_itself = reference[index[:, 0]] == queries
+    if sp.issparse(X):
+        return np.where(is_itself, distance[:, k], distance[:, k - 1]), query_weight
+    # a search may take distances by products; those it found are taken again by differences
+    found = reference[np.where(is_itself, index[:, k], index[:, k - 1])]
+    return np.linalg.norm(X[queries] - X[found], axis=1), query_weight
+
+
+def _nearest(points: Any, queries: Any, k: int) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Distances and numbers of the k nearest points of every query, (m, k)."""
+    if not sp.issparse(points) and points.shape[1] <= TREE_COLUMNS:
+        # single-threaded: a thousand queries do not repay the threads of the brute search
+        distance, index = cKDTree(points).query(queries, np.arange(1, k + 1))
+        return distance, index
+    search = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(points)
+    distance, index = search.kneighbors(queries)
+    return distance, index
+
+
+def _median(X: Any, weight: NDArray[Any], random_state: Any) -> Bandwidth:
+    index, weight = priority_sample(X, PAIR_SAMPLE, weight, random_state)
+    i, j = np.triu_indices(index.size, 1)
+    distance = euclidean_distances(_centred(_rows(X, index)))[i, j]
+    weight = weight / weight.max()  # whose products might overflow
+    return _weighted_quantile(distance, weight[i] * weight[j], 0.5)
+
+
+def _global(X: Any, weight: NDArray[Any], random_state: Any) -> Bandwidth:
+    spread = robust_spread(X, weight, random_state)
+    scaled = _divided(X, spread)
+    return np.asarray(_median(scaled, weight, random_state) * spread)
+
+
+def _scott(X: Any, weight: NDArray[Any], random_state: Any) -> Bandwidth:
+    n, d = X.shape
+    index, weight = priority_sample(X, SPREAD_SAMPLE, weight, random_state)
+    sample = _rows(X, index)
+    if sp.issparse(sample):
+        mean = weight @ sample / weight.sum()
+        deviation = np.sqrt(np.maximum(weight @ sample.power(2) / weight.sum() - mean**2, 0))
+    else:
+        deviation = _standard_deviation(np.asarray(sample, dtype=np.float64), weight)
+    magnitude = (
+        np.asarray(abs(sample).max(axis=0).todense()).ravel()
+        if sp.issparse(sample)
+        else np.abs(sample).max(axis=0)
+    )
+    deviation = np.where(deviation > NOISE * magnitude, deviation, 1.0)
+    return np.asarray(deviation * n ** (-1.0 / (d + 4)))
+
+
+def _loo(X: Any, weight: NDArray[Any], random_state: Any) -> Bandwidth:
+    n, d = X.shape
+    index, weight = priority_sample(X, PAIR_SAMPLE, weight, random_state)
+    squared = euclidean_distances(_centred(_rows(X, index)), squared=True)
+    np.fill_diagonal(squared, np.inf)
+    log_others = np.log(weight.sum() - weight)
+
+    def loss(log_bandwidth: float) -> float:
+        exponent = -0.5 * squared * np.exp(-2 * log_bandwidth)
+        log_density = logsumexp(exponent, axis=1, b=weight) - log_others - d * log_bandwidth
+        return -float(weight @ log_density) / float(weight.sum())
+
+    nearest = np.sqrt(squared.min(axis=1))
+    farthest = np.sqrt(squared[np.isfinite(squared)].max())
+    if not (nearest > 0).any():
+        return float("nan")
+    bounds = (np.log(nearest[nearest > 0].min() / 10), np.log(farthest))
+    best = minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 1e-4})
+    return float(np.exp(best.x) * (index.size / n) ** (1.0 / (d + 4)))
+
+
+RULES: dict[str, Callable[[Any, NDArray[Any], Any], Bandwidth]] = {
+    "auto": _auto,
+    "global": _global,
+    "knn": _knn,
+    "loo": _loo,
+    "median": _median,
+    "scott": _scott,
+    "tree": _tree,
+}
+
+
+def _divided(X: Any, spread: NDArray[Any]) -> Any:
+    return X @ sp.diags_array(1.0 / spread) if sp.issparse(X) else X / spread
+
+
+def _rows(X: Any, index: NDArray[np.intp]) -> Any:
+    """X[index], without a copy where that is X."""
+    is_all = index.size == X.shape[0] and np.array_equal(index, np.arange(index.size))
+    return X if is_all else X[index]
+
+
+def _centred(X: Any) -> Any:
+    """A common offset cancels in distances, but costs digits when they are taken by products."""
+    return X if sp.issparse(X) else X - np.median(X, axis=0)
+
+
+def _standard_deviation(columns: NDArray[Any], weight: NDArray[Any]) -> NDArray[np.float64]:
+    centred = columns - np.average(columns, axis=0, weights=weight)
+    return np.asarray(np.sqrt(np.average(centred**2, axis=0, weights=weight)))
+
+
+def _weighted_quantile(values: NDArray[Any], weight: NDArray[Any], level: float) -> float:
+    return float(_weighted_quantiles(values[:, None], weight, (level,))[0, 0])
+
+
+def _weighted_quantiles(
+    columns: NDArray[Any], weight: NDArray[Any], levels: tuple[float, ...]
+) -> NDArray[np.float64]:
+    """Quantiles of every column, (len(levels), d): the first value that holds so much weight."""
+    order = np.argsort(columns, axis=0, kind="stable")
+    reached = np.cumsum(weight[order], axis=0)
+    reached /= reached[-1]
+    result = np.empty((len(levels), columns.shape[1]))
+    for j in range(columns.shape[1]):
+        # the slack keeps a level that is met exactly from being missed by rounding
+        at = np.searchsorted(reached[:, j], np.asarray(levels) - 1e-12)
+        result[:, j] = columns[order[np.minimum(at, len(order) - 1), j], j]
+    return result

@@ -1,0 +1,1 @@
+"""What runs rules to their end: the one loop, the one-class dual, the eigenproblem, the starts."""

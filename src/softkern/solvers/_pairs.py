@@ -1,0 +1,71 @@
+"""The compiled loop of the one-class dual: weight moves between two points at a time.
+
+`move_pairs` is sequential minimal optimisation on a block of points whose kernel values are all at
+hand, with the second-order choice of the pair. Called by `solvers.dual` and nobody else; this
+file holds compiled code only and is imported when a dual is first solved.
+
+R.-E. Fan, P.-H. Chen, C.-J. Lin, "Working set selection using second order information for
+training support vector machines", JMLR 6, 2005.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+__all__ = ["move_pairs"]
+
+
+@njit(cache=True, nogil=True)
+def move_pairs(K, field, alpha, upper, tolerance, max_moves):
+    """Bring ½ αᵀKα + pᵀα down over 0 ≤ α ≤ upper with Σ α kept, until the gap is below tolerance.
+
+    `field` is the gradient K α + p; it and `alpha` are changed in place. Weight goes from points
+    of high field to points of low field. Returns the number of moves and the gap.
+    """
+    q = alpha.size
+    diagonal = np.empty(q)
+    low, high, i = np.inf, -np.inf, -1
+    for k in range(q):
+        diagonal[k] = K[k, k]
+        if alpha[k] < upper[k] and field[k] < low:
+            low, i = field[k], k
+        if alpha[k] > 0 and field[k] > high:
+            high = field[k]
+    moves = 0
+    while i >= 0 and high - low > tolerance and moves < max_moves:
+        row = K[i]
+        floor = 1e-12 * diagonal[i]  # equal points have no curvature between them
+        best, j = -1.0, -1
+        for k in range(q):
+            difference = field[k] - low
+            if difference > 0 and alpha[k] > 0:
+                curvature = max(diagonal[i] + diagonal[k] - 2 * row[k], floor)
+                gain = difference * difference / curvature
+                if gain > best:
+                    best, j = gain, k
+        curvature = max(diagonal[i] + diagonal[j] - 2 * row[j], floor)
+        step = (field[j] - low) / curvature if curvature > 0 else np.inf
+        room_i, room_j = upper[i] - alpha[i], alpha[j]
+        if step >= room_i and room_i <= room_j:
+            step = room_i
+            alpha[i] = upper[i]
+            alpha[j] -= step
+        elif step >= room_j:
+            step = room_j
+            alpha[j] = 0.0
+            alpha[i] += step
+        else:
+            alpha[i] += step
+            alpha[j] -= step
+        other = K[j]
+        low, high, i = np.inf, -np.inf, -1
+        for k in range(q):  # the next pair is looked for where the field is at hand
+            value = field[k] + step * (row[k] - other[k])
+            field[k] = value
+            if value < low and alpha[k] < upper[k]:
+                low, i = value, k
+            if value > high and alpha[k] > 0:
+                high = value
+        moves += 1
+    return moves, high - low

@@ -1,0 +1,456 @@
+"""Reading tables: what a file is, what is said of it, and what cannot be read."""
+
+import bz2
+import gzip
+import io
+import lzma
+import os
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from softkern.cli.preparation import Preparation
+from softkern.cli.tables import Format, TableError, named, open_table, quoted
+
+TEXT = "a,b\n1,2\n3,4\n5.5,-6\n"
+VALUES = [[1, 2], [3, 4], [5.5, -6]]
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(data, name="table.csv"):
+        path = tmp_path / name
+        path.write_bytes(data.encode() if isinstance(data, str) else data)
+        return str(path)
+
+    return write
+
+
+def npy(values, **kwargs):
+    buffer = io.BytesIO()
+    np.save(buffer, values, **kwargs)
+    return buffer.getvalue()
+
+
+def parquet(frame):
+    pytest.importorskip("pyarrow")
+    buffer = io.BytesIO()
+    frame.to_parquet(buffer)
+    return buffer.getvalue()
+
+
+def zipped(data, names=("table.csv",)):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name in names:
+            archive.writestr(name, data)
+    return buffer.getvalue()
+
+
+# Kinds of files
+
+PACKED = [
+    ("plain", lambda data: data),
+    ("gzip", gzip.compress),
+    ("bzip2", bz2.compress),
+    ("xz", lzma.compress),
+    ("zip", zipped),
+]
+
+
+@pytest.mark.parametrize(("packing", "pack"), PACKED)
+@pytest.mark.parametrize("kind", ["csv", "npy", "parquet"])
+def test_kind_and_packing_are_told_by_the_bytes(kind, packing, pack, write):
+    frame = pd.DataFrame(VALUES, columns=["a", "b"])
+    data = {"csv": lambda: TEXT.encode(), "npy": lambda: npy(np.array(VALUES))}.get(
+        kind, lambda: parquet(frame)
+    )()
+    path = write(pack(data), "a name that says nothing")
+    reader = open_table(path)
+    assert kind.upper()[:3] == reader.kind[:3].upper()
+    assert (packing in reader.kind) == (packing != "plain")
+    assert reader.columns == (["x1", "x2"] if kind == "npy" else ["a", "b"])
+    assert reader.read().to_numpy().tolist() == VALUES
+    pieces = list(open_table(path).chunks(2))
+    assert [len(piece) for piece in pieces] == [2, 1]
+    assert np.concatenate([piece.to_numpy() for piece in pieces]).tolist() == VALUES
+
+
+@pytest.mark.parametrize("data", [TEXT.encode(), gzip.compress(TEXT.encode(), mtime=0)])
+def test_standard_input(data, monkeypatch):
+    read, write = os.pipe()  # cannot seek
+    os.write(write, data)
+    os.close(write)
+    with open(read, "rb") as stream:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(stream))
+        reader = open_table("-")
+        assert reader.name == "standard input"
+        assert reader.read().to_numpy().tolist() == VALUES
+
+
+@pytest.mark.parametrize(
+    ("text", "form", "columns"),
+    [
+        ("a;b\n1,5;2\n", Format(decimal=","), ["a", "b"]),
+        ("a\tb\n1.5\t2\n", None, ["a", "b"]),
+        ("a|b\n1.5|2\n", None, ["a", "b"]),
+        ("1.5 2\n", None, ["x1", "x2"]),
+        ("1.5,2\n", None, ["x1", "x2"]),
+        ('"a,;\tz",b\n1.5,2\n', None, ["a,;\tz", "b"]),
+        ("2019,2020\n1.5,2\n", Format(header=True), ["2019", "2020"]),
+        ("a, b\n1.5, 2\n", None, ["a", "b"]),
+        ("a:b\n1.5:2\n", Format(separator=":"), ["a", "b"]),
+        ("\n\na,b\n1.5,2\n", None, ["a", "b"]),
+    ],
+)
+def test_separator_and_header_are_found_out(text, form, columns, write):
+    reader = open_table(write(text), form)
+    assert reader.columns == columns
+    assert reader.read().to_numpy().tolist() == [[1.5, 2]]
+    assert bool(reader.notes) == (columns[0] == "x1")  # a header made up is told of
+
+
+def test_names_are_made_unique(write):
+    reader = open_table(write("a,a,,a.2\n1,2,3,4\n"))
+    assert reader.columns == ["a", "a.2", "column 3", "a.2.2"]
+    assert reader.read().shape == (1, 4)
+    assert "a second column 'a' is called 'a.2'" in reader.notes
+
+
+@pytest.mark.parametrize(
+    ("text", "separator", "columns"),
+    [
+        ("1,5;2,5\n3,5;4,5\n", ";", ["x1", "x2"]),
+        ("1,5\t2,5\n3,5\t4,5\n", "tab", ["x1", "x2"]),
+        ("size, cm;weight, kg\n1,5;2,5\n", ";", ["size, cm", "weight, kg"]),
+        ("size, cm;weight, kg\n1;2\n", ";", ["size, cm", "weight, kg"]),
+    ],
+)
+def test_decimal_commas_do_not_separate(text, separator, columns, write):
+    for decimal in (".", ","):
+        with open_table(write(text), Format(decimal=decimal)) as reader:
+            assert separator in reader.kind
+            assert reader.columns == columns
+    with open_table(write(text), Format(decimal=",")) as reader:
+        assert reader.read().to_numpy().dtype.kind in "if"
+
+
+def test_blanks_below_a_header(write):
+    with open_table(write("a b\n1 2\n3 4\n")) as reader:
+        assert reader.columns == ["a", "b"]
+        assert reader.read().to_numpy().tolist() == [[1, 2], [3, 4]]
+    with open_table(write("first name\n1\n3\n")) as reader:
+        assert reader.columns == ["first name"]
+
+
+def test_long_cells(write):
+    with open_table(write(f"a,b\n1,{'q' * 200_000}\n2,r\n")) as reader:
+        assert reader.read()["a"].tolist() == [1, 2]
+
+
+def test_words_do_not_depend_on_their_neighbours(write):
+    path = write("a,k\n1,01\n2,02\n3,0A\n4,NA\n")
+    with open_table(path) as reader:
+        whole = reader.read(words=["k"])["k"].tolist()
+    with open_table(path) as reader:
+        parts = [k for part in reader.chunks(1, words=["k"]) for k in part["k"].tolist()]
+    assert whole[:3] == parts[:3] == ["01", "02", "0A"]
+    assert pd.isna(whole[3])
+    assert pd.isna(parts[3])
+
+
+@pytest.mark.parametrize("index", [None, ["r1", "r2", "r3"]])
+def test_parquet_with_an_index_in_chunks(index, write):
+    frame = pd.DataFrame(VALUES, columns=["a", "b"], index=index)
+    with open_table(write(parquet(frame))) as reader:
+        parts = list(reader.chunks(2))
+        assert [len(part) for part in parts] == [2, 1]
+        assert pd.concat(parts)[["a", "b"]].to_numpy().tolist() == VALUES
+
+
+def test_identifiers_are_kept_as_written(write):
+    path = write("id,b\n007,1\nNA,NA\n,3\n")
+    whole = open_table(path).read(text=["id"])
+    pieces = pd.concat(open_table(path).chunks(1, text=["id"]))
+    for table in (whole, pieces):
+        assert table["id"].tolist() == ["007", "NA", ""]
+        assert table["b"].isna().tolist() == [False, True, False]
+
+
+def test_chunks_of_wide_tables_are_short():
+    from softkern.cli.tables import Reader
+
+    assert Reader("", "", ["x"] * 10).rows_at_once() == 50_000
+    assert Reader("", "", ["x"] * 10_000).rows_at_once() == 500
+
+
+def test_ten_thousand_columns(write):
+    names = [f"feature_{i:06d}" for i in range(10_000)]  # a header longer than any buffer
+    rows = ["\t".join(names), *("\t".join(map(str, range(i, i + 10_000))) for i in range(3))]
+    reader = open_table(write("\n".join(rows) + "\n"))
+    assert reader.columns == names
+    _, prepared = Preparation.fit(reader.read())
+    assert prepared.values.shape == (3, 10_000)
+    assert prepared.values[2, -1] == 10_001
+
+
+# Encodings
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_byte_order_marks(encoding, write):
+    reader = open_table(write("größe,b\n1,2\n".encode(encoding)))
+    assert reader.columns == ["größe", "b"]  # the mark is no part of the first name
+    assert len(reader.read()) == 1
+
+
+def test_mixed_encodings_are_refused_with_the_line(write):
+    path = write("id,b\nä,1\n".encode() + "é,2\n".encode("latin-1"))
+    with pytest.raises(TableError, match=r"not utf-8: byte 0xe9 in line 3.*--encoding"):
+        open_table(path).read()
+    with pytest.raises(TableError, match=r"0xe9 in line 3"):
+        list(open_table(path).chunks(1))
+    table = open_table(path, Format(encoding="latin-1")).read()
+    assert table["b"].tolist() == [1, 2]
+    with pytest.raises(TableError, match="no encoding 'klingon'"):
+        open_table(path, Format(encoding="klingon"))
+
+
+# What cannot be read
+
+
+def test_missing_file(tmp_path):
+    with pytest.raises(TableError, match="there is no file"):
+        open_table(str(tmp_path / "nothing.csv"))
+    with pytest.raises(TableError, match="is a folder"):
+        open_table(str(tmp_path))
+
+
+@pytest.mark.parametrize("data", ["", "\n \n", gzip.compress(b"", mtime=0)])
+def test_empty_file(data, write):
+    with pytest.raises(TableError, match="is empty"):
+        open_table(write(data))
+
+
+@pytest.mark.parametrize("text", ["a,b\n", "a,b"])
+def test_header_only(text, write):
+    table = open_table(write(text)).read()
+    assert table.shape == (0, 2)
+    with pytest.raises(TableError, match="0 rows; at least two"):
+        Preparation.fit(table)
+
+
+def test_ragged_lines(write):
+    path = write("a,b\n1,2\n3,4,5\n6,7\n")
+    with pytest.raises(TableError, match=r"Expected 2 fields in line 3, saw 3.*--skip-bad-lines"):
+        open_table(path).read()
+    reader = open_table(path, Format(skip_bad_lines=True))
+    assert reader.read().to_numpy().tolist() == [[1, 2], [6, 7]]
+    assert reader.notes == ["left out 1 line with too many fields"]
+    # pandas alone would take the first column for an index here, and shift the others
+    with pytest.raises(TableError, match=r"header has 2 fields and the line after it 3"):
+        open_table(write("a,b\n1,2,3\n4,5,6\n"))
+    short = open_table(write("a,b\n1\n3,4\n")).read()
+    assert short["b"].isna().tolist() == [True, False]  # told of as a missing value later
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (gzip.compress(TEXT.encode() * 1000, mtime=0)[:40], "cannot be read"),
+        (lzma.compress(TEXT.encode() * 1000)[:60], "cannot be read"),
+        (b"PK\x03\x04 no zip", "cannot be read"),
+        (zipped(b"x", ["a.csv", "b.csv"]), "zip of 2 files"),
+        (zipped(b"x", ["[Content_Types].xml", "sheet.xml"]), "save the sheet as CSV"),
+        (b"\x28\xb5\x2f\xfd zstd", "zstd"),
+        (b"\x93NUMPY nonsense", "cannot be read"),
+        (b"\x89PNG\r\n\x1a\n\x00\x00", "no table"),
+        (npy(np.zeros((2, 2, 2))), "array of shape"),
+        (npy(np.array([{}, 1], dtype=object), allow_pickle=True), "cannot be read"),
+        ('a,b\n"never closed,1\n2,3\n', "do not fit"),
+    ],
+)
+def test_broken_files(data, message, write):
+    with pytest.raises(TableError, match=message):
+        open_table(write(data)).read()
+
+
+@pytest.mark.parametrize("encoding", ["base64", "idna"])
+def test_codecs_that_are_no_encodings(encoding, write):
+    with pytest.raises(TableError, match="no encoding of text"):
+        open_table(write(TEXT), Format(encoding=encoding))
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        (np.zeros(3, dtype=[("x", "f8"), ("v", "f8", (2,))]), "one value a field"),
+        (np.zeros((3, 2), dtype=[("x", "f8")]), "one row a point"),
+    ],
+)
+def test_records_that_are_no_table(values, words, write):
+    with pytest.raises(TableError, match=words):
+        open_table(write(npy(values), "table.npy"))
+
+
+def test_closed_standard_input(write, monkeypatch):
+    monkeypatch.setattr("sys.stdin", None)
+    with pytest.raises(TableError, match="standard input is closed"):
+        open_table("-")
+    with open_table(write(TEXT)) as reader:
+        assert reader.read().to_numpy().tolist() == VALUES
+
+
+def test_broken_parquet(write):
+    with pytest.raises(TableError, match="cannot be read"):
+        open_table(write(parquet(pd.DataFrame({"a": [1.0]}))[:-5]))
+
+
+def test_parquet_without_pyarrow(write, monkeypatch):
+    path = write(b"PAR1 and so on")
+    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
+    with pytest.raises(TableError, match=r"softkern\[parquet\]"):
+        open_table(path)
+
+
+def test_words_for_messages_are_harmless():
+    assert quoted("a\x1b[31m\nb") == "a\\x1b[31m\\x0ab"
+    assert quoted("x" * 100) == "x" * 59 + "…"
+    assert named(list("abcdefg")) == "'a', 'b', 'c', 'd', 'e' and 2 more"
+
+
+# Preparation
+
+
+def frame(**columns):
+    return pd.DataFrame(columns)
+
+
+def test_columns_that_cannot_matter_are_left_out():
+    table = frame(x=[1.0, 2, 4], one=[3, 3, 3], none=[np.nan] * 3, who=list("aba"))
+    table["when"] = pd.to_datetime(["2020-01-01"] * 3)
+    preparation, prepared = Preparation.fit(table)
+    assert preparation.features == ["x"]
+    told = "\n".join(prepared.notes)
+    for name, why in [("one", "one value"), ("none", "no value"), ("who", "--one-hot")]:
+        assert any(f"'{name}'" in note and why in note for note in prepared.notes)
+    assert "'when': dates" in told
+    with pytest.raises(TableError, match="no column to work with.*'one'"):
+        Preparation.fit(table[["one", "who"]])
+
+
+def test_columns_are_chosen_by_name_and_text_is_named():
+    table = frame(x=[1.0, 2], y=[5.0, 3], who=["a", "b"])
+    assert Preparation.fit(table, columns=["y"])[0].features == ["y"]
+    with pytest.raises(TableError, match="'who' is text; give --one-hot"):
+        Preparation.fit(table, columns=["x", "who"])
+    with pytest.raises(TableError, match=r"lacks 'z'; its columns are 'x', 'y', 'who'"):
+        Preparation.fit(table, columns=["x", "z"])
+
+
+def test_text_among_numbers_is_a_mistake():
+    table = frame(x=["1", "2.5", "?", "4"], y=[1.0, 2, 3, 4])
+    with pytest.raises(TableError, match=r"'x' is numbers save in 1 row, such as '\?' in row 3"):
+        Preparation.fit(table)
+    preparation, _ = Preparation.fit(table[table["x"] != "?"])
+    with pytest.raises(TableError, match=r"'\?' in row 103.*--na '\?'"):
+        preparation.apply(table, first_row=101)
+
+
+def test_decimal_commas_are_noticed(write):
+    path = write("a;b\n1,5;2\n3,25;4\n5;7\n")
+    with pytest.raises(TableError, match=r"decimal comma, such as '1,5'. Give --decimal ,"):
+        Preparation.fit(open_table(path).read())
+    _, prepared = Preparation.fit(open_table(path, Format(decimal=",")).read())
+    assert prepared.values.tolist() == [[1.5, 2], [3.25, 4], [5, 7]]
+
+
+def test_categories_become_indicators():
+    table = frame(x=[1.0, 2, 4, 8], who=["b", "a", "b", None])
+    with pytest.raises(TableError, match=r"1 missing value in 1 of 4 rows, in 'who' \(1\)"):
+        Preparation.fit(table, one_hot=["who"])
+    preparation, prepared = Preparation.fit(table, one_hot=["who"], missing="impute")
+    assert preparation.features == ["x", "who=a", "who=b"]
+    assert prepared.values[:, 1:].tolist() == [[0, 1], [1, 0], [0, 1], [0, 1]]  # b is usual
+    new = preparation.apply(frame(who=["c"], x=[0.0]))
+    assert new.values.tolist() == [[0, 0, 0]]
+    assert "not seen, such as 'c'" in new.notes[0]
+    many = frame(x=range(30), who=[f"v{i}" for i in range(30)])
+    with pytest.raises(TableError, match="30 values; from 2 to 20"):
+        Preparation.fit(many, one_hot=["who"])
+
+
+def test_missing_values():
+    table = frame(x=[1.0, np.nan, 4, 7], y=[1.0, 2, np.inf, 4])
+    with pytest.raises(
+        TableError, match=r"2 missing values in 2 of 4 rows.*--missing drop.*impute"
+    ):
+        Preparation.fit(table)
+    _, dropped = Preparation.fit(table, missing="drop")
+    assert dropped.kept.tolist() == [True, False, False, True]
+    assert dropped.values.tolist() == [[1, 1], [7, 4]]
+    preparation, filled = Preparation.fit(table, missing="impute")
+    assert filled.values.tolist() == [[1, 1], [4, 2], [4, 2], [7, 4]]
+    # new rows are filled with what the fit learned, not with their own medians
+    assert preparation.apply(frame(x=[np.nan], y=[9.0])).values.tolist() == [[4, 9]]
+    with pytest.raises(TableError, match="1 row would be left"):
+        Preparation.fit(frame(x=[1, np.nan, 3], y=[np.nan, 2, 4]), missing="drop")
+
+
+def test_categories_that_look_like_numbers():
+    # a missing value beside them makes floats of whole numbers
+    preparation, prepared = Preparation.fit(
+        frame(x=[1.0, 2, 4, 5], k=[1.0, 2.0, np.nan, 1.0]), one_hot=["k"], missing="impute"
+    )
+    assert preparation.features == ["x", "k=1", "k=2"]
+    again = preparation.apply(frame(x=[1.0, 2, 4, 5], k=[1, 2, 1, 1]))
+    assert again.values.tolist() == prepared.values.tolist()
+    assert again.notes == []
+
+
+def test_cells_that_are_neither_numbers_nor_words():
+    table = frame(x=[1.0, 2.0], long=["9" * 400, "8" * 400], cell=[[1], [2, 3]])
+    table["long"] = table["long"].map(int)
+    preparation, prepared = Preparation.fit(table)
+    assert preparation.columns == ["x"]
+    assert any("'cell': text" in note for note in prepared.notes)
+    assert any("'long': it has no value" in note for note in prepared.notes)
+
+
+def test_values_that_hardly_differ():
+    tiny = frame(x=[1e-310, 2e-310, 4e-310])
+    with pytest.raises(TableError, match="'x': values that differ by less than 1e-305"):
+        Preparation.fit(tiny)
+    _, prepared = Preparation.fit(tiny, scale="standard")
+    assert np.ptp(prepared.values) > 1
+
+
+def test_one_row():
+    with pytest.raises(TableError, match="1 row; at least two"):
+        Preparation.fit(frame(x=[1.0]))
+
+
+def test_huge_values():
+    with pytest.raises(TableError, match=r"'x' is 1e\+300 in row 2"):
+        Preparation.fit(frame(x=[1.0, 1e300, 2]))
+    large = frame(x=[1e99, 2e99, 4e99])
+    for scale in ("standard", "robust"):
+        _, prepared = Preparation.fit(large, scale=scale)
+        assert np.abs(prepared.values).max() < 10
+
+
+@pytest.mark.parametrize("scale", ["none", "standard", "robust"])
+def test_new_rows_are_prepared_as_the_first_were(scale):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(5, 3, (50, 3)), columns=list("abc"))
+    preparation, prepared = Preparation.fit(table, scale=scale)
+    again = Preparation(**preparation.to_dict()).apply(table[["c", "a", "b"]])
+    assert np.array_equal(again.values, prepared.values)
+    assert np.array_equal(again.features, table)
+    if scale == "standard":
+        assert prepared.values.mean(axis=0) == pytest.approx(0, abs=1e-12)
+        assert prepared.values.std(axis=0) == pytest.approx(1)
+    if scale == "robust":
+        assert np.median(prepared.values, axis=0) == pytest.approx(0, abs=1e-12)

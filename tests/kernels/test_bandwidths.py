@@ -1,0 +1,211 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.spatial.distance import pdist, squareform
+from sklearn.datasets import make_blobs
+
+from softkern.kernels.bandwidths import RULES, robust_spread, select_bandwidth
+
+rules = pytest.mark.parametrize("rule", sorted(RULES))
+
+
+@pytest.fixture(scope="module")
+def X():
+    return make_blobs(400, 3, centers=3, random_state=0)[0]
+
+
+def literal_auto(X):
+    """Half the mean √n-th neighbour distance in scaled columns, cut off at 90 %, in all columns."""
+    low, high = np.quantile(X, [0.1, 0.9], axis=0, method="inverted_cdf")
+    spread = (high - low) / 2.5631031310892007
+    distances = np.sort(squareform(pdist(X / spread)), axis=1)[:, round(np.sqrt(len(X)))]
+    cut = np.quantile(distances, 0.9, method="inverted_cdf")
+    return 0.5 * np.minimum(distances, cut).mean() * spread
+
+
+def test_auto_is_its_formula(X):
+    assert select_bandwidth(X) == pytest.approx(literal_auto(X), rel=1e-6)
+
+
+def test_auto_of_a_sample_stands_for_the_whole(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(6000, 2))
+    whole = literal_auto(X)
+    monkeypatch.setattr("softkern.kernels.bandwidths.REFERENCE_SAMPLE", 1500)
+    assert select_bandwidth(X) == pytest.approx(whole, rel=0.1)
+
+
+def test_global_is_the_median_distance_in_scaled_columns(X):
+    low, high = np.quantile(X, [0.1, 0.9], axis=0, method="inverted_cdf")
+    spread = (high - low) / 2.5631031310892007
+    expected = np.median(pdist(X / spread)) * spread
+    assert select_bandwidth(X, "global") == pytest.approx(expected, rel=1e-4)
+
+
+def test_knn_is_the_median_tenth_neighbour(X):
+    distances = np.sort(squareform(pdist(X)), axis=1)[:, 10]
+    assert select_bandwidth(X, "knn") == pytest.approx(np.sort(distances)[199], rel=1e-9)
+
+
+def test_median_is_the_median_distance(X):
+    assert select_bandwidth(X, "median") == pytest.approx(np.median(pdist(X)), rel=1e-4)
+
+
+def test_scott(X):
+    assert select_bandwidth(X, "scott") == pytest.approx(X.std(axis=0) * 400 ** (-1 / 7), rel=1e-9)
+
+
+def test_loo_maximises_the_leave_one_out_likelihood(X):
+    squared = squareform(pdist(X, "sqeuclidean"))
+    np.fill_diagonal(squared, np.inf)
+
+    def likelihood(bandwidth):
+        density = np.exp(-squared / (2 * bandwidth**2)).mean(axis=1) / bandwidth**3
+        return np.log(density).mean()
+
+    best = select_bandwidth(X, "loo")
+    assert likelihood(best) > max(likelihood(best * 1.01), likelihood(best / 1.01))
+
+
+def test_loo_of_a_sample_stands_for_the_whole(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(4000, 2))
+    sampled = [select_bandwidth(X, "loo", random_state=seed) for seed in range(5)]
+    monkeypatch.setattr("softkern.kernels.bandwidths.PAIR_SAMPLE", 4000)
+    assert np.median(sampled) == pytest.approx(select_bandwidth(X, "loo"), rel=0.2)
+
+
+@rules
+def test_weights_are_repeated_rows(rule, X):
+    counts = np.random.default_rng(0).integers(0, 4, len(X))
+    weighted = select_bandwidth(X, rule, sample_weight=counts)
+    repeated = select_bandwidth(np.repeat(X, counts, axis=0), rule)
+    assert weighted == pytest.approx(repeated, rel=1e-6)
+
+
+@rules
+@pytest.mark.parametrize("n", [400, 5000])
+def test_order_of_rows_does_not_matter(rule, n):
+    X = make_blobs(n, 3, centers=3, random_state=0)[0]
+    assert select_bandwidth(X[::-1], rule) == pytest.approx(select_bandwidth(X, rule), rel=1e-6)
+
+
+@rules
+def test_unit_of_the_data(rule, X):
+    assert select_bandwidth(1000 * X, rule) == pytest.approx(
+        1000 * select_bandwidth(X, rule), rel=1e-4
+    )
+
+
+@pytest.mark.parametrize("rule", ["auto", "scott"])
+@pytest.mark.parametrize("n", [400, 30_000])
+def test_unit_of_one_column(rule, n):
+    X = make_blobs(n, 3, centers=3, random_state=0)[0]
+    units = np.array([1, 1000, 1e-3])
+    assert select_bandwidth(X * units, rule) == pytest.approx(
+        units * select_bandwidth(X, rule), rel=1e-6
+    )
+
+
+@rules
+def test_offset_does_not_matter(rule, X):
+    assert select_bandwidth(X + 1e7, rule) == pytest.approx(select_bandwidth(X, rule), rel=1e-4)
+
+
+def test_one_far_point_does_not_decide(X):
+    far = np.vstack([X, np.full((1, 3), 1e8)])
+    assert select_bandwidth(far) == pytest.approx(select_bandwidth(X), rel=0.05)
+
+
+@rules
+def test_duplicates_do_not_drive_it_to_zero(rule, X):
+    many = np.vstack([X, np.repeat(X[:1], 5000, axis=0)])
+    assert np.all(np.asarray(select_bandwidth(many, rule)) > 0)
+    grid = np.random.default_rng(0).integers(0, 3, size=(5000, 2)).astype(float)
+    assert np.all(np.asarray(select_bandwidth(grid, rule)) > 0)
+
+
+@rules
+def test_sparse_is_dense(rule, X):
+    X = np.where(np.abs(X) > 2, X, 0)
+    assert select_bandwidth(sp.csr_matrix(X), rule) == pytest.approx(
+        select_bandwidth(X, rule), rel=1e-6
+    )
+
+
+def test_spread_of_a_column_that_is_mostly_one_value():
+    column = np.zeros((1000, 1))
+    column[:50] = np.random.default_rng(0).normal(5, 1, (50, 1))
+    assert robust_spread(column)[0] == pytest.approx(column.std(), rel=0.2)
+    rare = np.zeros((1000, 1))
+    rare[:3] = 1.0
+    assert robust_spread(rare)[0] == pytest.approx(rare.std())
+
+
+def test_rounding_is_no_spread():
+    generator = np.random.default_rng(0)
+    column = 0.3 + generator.normal(size=(1000, 1)) * 1e-17
+    assert robust_spread(column)[0] == 1.0
+    column[:4] = 5.0
+    assert robust_spread(column)[0] == pytest.approx(column.std())
+
+
+def test_spread_of_a_normal_column_is_its_standard_deviation():
+    X = np.random.default_rng(0).normal(size=(20_000, 2)) * [1, 7]
+    assert robust_spread(X) == pytest.approx([1, 7], rel=0.03)
+
+
+def test_constant_column_takes_no_part(X):
+    constant = np.hstack([X, np.full((len(X), 1), 3.0)])
+    assert select_bandwidth(constant)[:3] == pytest.approx(select_bandwidth(X), rel=1e-9)
+
+
+@rules
+@pytest.mark.parametrize("X", [np.ones((1, 2)), np.full((50, 2), 7.0)])
+def test_one_distinct_point(rule, X):
+    with pytest.raises(ValueError, match=r"at least two different points.*give bandwidth"):
+        select_bandwidth(X, rule)
+
+
+def test_unknown_rule(X):
+    with pytest.raises(ValueError, match=r"'silverman' is no rule; give a number or one of"):
+        select_bandwidth(X, "silverman")
+
+
+def test_nan(X):
+    with pytest.raises(ValueError, match="NaN"):
+        select_bandwidth(np.where(X > 3, np.nan, X))
+
+
+def test_values_that_are_near_beside_their_offset():
+    X = np.random.default_rng(0).normal(size=(100, 2)) * 1e-6
+    X[50:] += 1e3
+    near = np.sort(squareform(pdist(X)), axis=1)[:, 10]
+    assert select_bandwidth(X, "knn") == pytest.approx(np.median(near), rel=0.05)
+
+
+def test_values_too_large_to_square():
+    X = np.random.default_rng(0).normal(size=(100, 2)) * 1e200
+    with np.errstate(all="ignore"), pytest.raises(ValueError, match="too large"):
+        select_bandwidth(X, "median")
+
+
+@rules
+def test_two_points(rule):
+    assert np.all(np.asarray(select_bandwidth(np.array([[0.0], [1.0]]), rule)) > 0)
+
+
+@rules
+def test_a_large_table_is_sampled(rule):
+    # all pairs would be 4e10 distances, over any memory
+    X = np.random.default_rng(0).normal(size=(200_000, 2))
+    assert np.all(np.asarray(select_bandwidth(X, rule)) > 0)
+
+
+@pytest.mark.parametrize("rule", ["auto", "tree"])
+def test_not_narrower_than_the_steps_of_a_column(rule):
+    X = np.random.default_rng(0).normal(size=(2000, 2))
+    rounded = np.column_stack([X[:, 0], np.round(X[:, 1], 0) * 3])
+    steps = select_bandwidth(rounded, rule)
+    assert steps[1] >= 3
+    assert steps[0] < 1
+    categories = np.column_stack([X[:, 0], X[:, 1] > 0])  # two values are no steps
+    assert select_bandwidth(categories, rule)[1] < 1

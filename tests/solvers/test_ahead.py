@@ -1,0 +1,94 @@
+"""Sweeps give what the loop gives, step by step, however far they come."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs
+
+from softkern.kernels import Linear
+from softkern.operators import DenseOperator, TiledOperator
+from softkern.rules.fuzzy import FuzzyRule, OutlierFuzzyRule
+from softkern.solvers.ahead import RowRule
+from softkern.solvers.alternate import alternate
+
+
+def problem(n=700, c=4, dtype=np.float64, seed=0):
+    X = make_blobs(n, 3, centers=5, cluster_std=2.0, random_state=seed)[0].astype(dtype)
+    generator = np.random.default_rng(seed)
+    weight = generator.integers(0, 4, n).astype(dtype)
+    start = generator.uniform(size=(n, c)).astype(dtype)
+    return X, weight, start / start.sum(axis=0)
+
+
+def both(X, weight, start, m=2.0, **options):
+    options = {"sample_weight": weight, "tol": 1e-8, "max_iter": 200, **options}
+    swept = alternate(TiledOperator(Linear(), X), FuzzyRule(m, weight), start, **options)
+    plain = alternate(DenseOperator(Linear(), X), FuzzyRule(m, weight), start, **options)
+    return swept, plain
+
+
+def same(swept, plain, rel=1e-9):
+    assert swept.n_iter == plain.n_iter
+    assert swept.converged == plain.converged
+    for name in ("objective", "change"):
+        assert swept.history[name] == pytest.approx(plain.history[name], rel=1e-5, abs=1e-10)
+    assert swept.objective == pytest.approx(plain.objective, rel=rel)
+    assert swept.memberships == pytest.approx(plain.memberships, abs=rel)
+    assert swept.coefficients == pytest.approx(plain.coefficients, abs=rel)
+    assert swept.geometry.distances == pytest.approx(plain.geometry.distances, rel=1e-6)
+
+
+@pytest.mark.parametrize("m", [1.3, 2.0, 2.7])
+@pytest.mark.parametrize("stopping", ["mean", "absolute", "sum", "objective"])
+def test_the_same_as_the_plain_loop(m, stopping):
+    same(*both(*problem(), m=m, stopping=stopping))
+
+
+@pytest.mark.parametrize("max_iter", [1, 2, 3, 4, 7])
+def test_the_same_wherever_it_is_stopped(max_iter):
+    swept, plain = both(*problem(), tol=0.0, max_iter=max_iter)
+    assert swept.n_iter == max_iter
+    same(swept, plain)
+
+
+def test_blocks_and_threads_do_not_matter(monkeypatch):
+    X, weight, start = problem()
+    whole = both(X, weight, start)[0]
+    monkeypatch.setattr("softkern.solvers.ahead.BLOCK_VALUES", 64)
+    monkeypatch.setattr("softkern.solvers.alternate.available_threads", lambda: 3)
+    same(both(X, weight, start)[0], whole)
+
+
+def test_points_on_centres_and_clusters_that_vanish():
+    X, _, _ = problem(60)
+    on_points = np.zeros((60, 3))
+    on_points[[3, 8, 20], [0, 1, 2]] = 1
+    same(*both(X, np.ones(60), on_points))
+    far = np.concatenate([X[:30], X[:30] + 1e3])
+    crowded = np.zeros((60, 3))
+    crowded[[0, 1, 31], [0, 1, 2]] = 1
+    same(*both(far, np.ones(60), crowded, m=1.002, tol=1e-6), rel=1e-6)
+
+
+def test_float32():
+    X, weight, start = problem(dtype=np.float32)
+    swept, plain = both(X, weight, start, tol=1e-4)
+    assert swept.memberships.dtype == np.float32
+    assert swept.memberships == pytest.approx(plain.memberships, abs=2e-3)
+
+
+def test_only_rules_that_treat_rows_alone_are_swept():
+    weight = np.ones(3)
+    assert isinstance(FuzzyRule(2.0, weight), RowRule)
+    assert not isinstance(OutlierFuzzyRule(2.0, weight, 1.0, 3.0), RowRule)
+
+
+def test_progress_is_shown(capsys):
+    X, weight, start = problem(100)
+    operator, rule = TiledOperator(Linear(), X), FuzzyRule(2.0, weight)
+    alternate(operator, rule, start, sample_weight=weight, tol=1e-8, max_iter=50, verbose=True)
+    assert "iteration" in capsys.readouterr().out
+
+
+def test_operators_without_features_say_so():
+    with pytest.raises(ValueError, match="no features in which a centre"):
+        DenseOperator(Linear(), np.eye(3)).centre_geometry(np.eye(3))

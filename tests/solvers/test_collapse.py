@@ -1,0 +1,145 @@
+"""The collapse ratio against its definition, and against what the iteration does."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+from sklearn.datasets import load_iris, make_blobs
+from sklearn.exceptions import ConvergenceWarning
+
+from softkern import CollapseWarning, FuzzyCMeans, OutlierFuzzyCMeans, collapse_ratio, plan
+from softkern.datasets import make_ring_outliers
+from softkern.solvers.collapse import SAFE_RATIO, largest_m
+
+IRIS = load_iris().data
+
+
+def operator(X, bandwidth=1.0, **options):
+    return plan(X, bandwidth=bandwidth, **options).build(X)
+
+
+def literal(X, sigma, m, *, q=0.0, centres="eq21", weight=None):
+    """ρ as PAPERS has it: 2p/(m−1) λ_max(D⁻¹ H K diag(a) H)."""
+    n = len(X)
+    K = np.exp(-cdist(X, X, "sqeuclidean") / (2 * sigma**2))
+    weight = np.ones(n) if weight is None else weight
+    a = weight / weight.sum()
+    for _ in range(2000 if q and centres == "eq21" else 1):
+        D = 1 - 2 * K @ a + a @ K @ a
+        if q and centres == "eq21":
+            a = weight / (D ** (1 / (q + 1))) ** q
+            a /= a.sum()
+    H = np.eye(n) - np.outer(np.ones(n), a)
+    top = np.linalg.eigvals(np.diag(1 / D) @ H @ K @ np.diag(a) @ H).real.max()
+    return 2 * (m if centres == "eq21" else 1) / (m - 1) * top
+
+
+@pytest.mark.parametrize("sigma", [0.5, 1.0, 3.0])
+@pytest.mark.parametrize(
+    "options", [{}, {"q": 1.0}, {"q": 2.0}, {"q": 1.0, "centres": "eq11"}], ids=str
+)
+def test_agrees_with_the_definition(sigma, options):
+    X = IRIS[::3]
+    weight = np.random.default_rng(0).integers(1, 4, len(X)).astype(float)
+    for m in (1.5, 2.0):
+        value = collapse_ratio(operator(X, sigma), m, sample_weight=weight, **options)
+        assert value == pytest.approx(literal(X, sigma, m, weight=weight, **options), rel=1e-5)
+
+
+def test_acceptance():
+    assert collapse_ratio(operator(IRIS), 2.0, q=1.0) == pytest.approx(1.6125, abs=5e-5)
+
+
+@pytest.mark.parametrize("engine", ["dense", "tiled", "fourier", "nystroem"])
+def test_engines_and_dtypes_agree(engine):
+    X = make_ring_outliers(random_state=0)[0]
+    expected = literal(X, 2.0, 2.0)
+    assert collapse_ratio(operator(X, 2.0, engine=engine), 2.0) == pytest.approx(expected, rel=1e-3)
+    single = operator(X.astype(np.float32), 2.0, engine=engine)
+    assert collapse_ratio(single, 2.0) == pytest.approx(expected, rel=1e-3)
+
+
+def test_weights_are_repeated_rows_and_order_does_not_matter():
+    X = IRIS[::2]
+    counts = np.random.default_rng(0).integers(0, 3, len(X))
+    weighted = collapse_ratio(operator(X), 2.0, sample_weight=counts, q=1.0)
+    repeated = collapse_ratio(operator(np.repeat(X, counts, axis=0)[::-1]), 2.0, q=1.0)
+    assert weighted == pytest.approx(repeated, rel=1e-6)
+
+
+@pytest.mark.parametrize("q", [3.0, 5.0, 10.0])
+@pytest.mark.parametrize("X", [IRIS, make_ring_outliers(random_state=0)[0]], ids=["iris", "ring"])
+def test_a_common_centre_on_one_point_says_nothing(X, q):
+    """The outlier weights draw it there; the ratio is then that of the plain mean."""
+    plain = collapse_ratio(operator(X, kernel="linear"), 2.0)
+    assert collapse_ratio(operator(X, kernel="linear"), 2.0, q=q) == pytest.approx(plain, rel=1e-9)
+    assert plain > SAFE_RATIO
+    counts = np.random.default_rng(0).integers(1, 3, len(X))
+    weighted = collapse_ratio(operator(X, kernel="linear"), 2.0, sample_weight=counts, q=q)
+    repeated = np.repeat(X, counts, axis=0)[::-1]
+    expected = collapse_ratio(operator(repeated, kernel="linear"), 2.0, q=q)
+    assert weighted == pytest.approx(expected, rel=1e-6)
+    assert weighted > SAFE_RATIO
+
+
+@pytest.mark.parametrize("cls", [FuzzyCMeans, OutlierFuzzyCMeans])
+@pytest.mark.parametrize("n_clusters", [2, 4])
+def test_one_divides_collapse_from_clusters(cls, n_clusters):
+    """Just below one memberships fall back to 1/c, just above they do not."""
+    X = make_blobs(80, 2, centers=3, cluster_std=2.0, random_state=0)[0]
+    q = 1.0 if cls is OutlierFuzzyCMeans else 0.0
+    ratio = collapse_ratio(operator(X, 1.2), 2.0, q=q)
+    start = 1 / n_clusters + 0.01 * np.random.default_rng(0).normal(size=(80, n_clusters))
+    ends = []
+    for goal in (0.9, 1.1):
+        m = exponent(ratio, goal)
+        model = cls(
+            n_clusters, m=m, bandwidth=1.2, lower_m=False, init=start, tol=1e-9, max_iter=3000
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", (CollapseWarning, ConvergenceWarning))
+            ends.append(np.abs(model.fit(X).memberships_ - 1 / n_clusters).max())
+    assert ends[0] < 1e-3 < 0.05 < ends[1]
+
+
+def exponent(ratio, goal):
+    """The m at which the ratio, known at m = 2, is the goal."""
+    eigenvalue = ratio / 4
+    return 1 / (1 - 2 * eigenvalue / goal)
+
+
+@pytest.mark.parametrize("centres", ["eq21", "eq11"])
+def test_lowered_m_is_the_largest_that_is_safe(centres):
+    X = np.random.default_rng(0).normal(size=(80, 2))
+    narrow = operator(X, 0.3)
+    ratio = collapse_ratio(narrow, 2.0, centres=centres)
+    assert ratio < 1
+    m = largest_m(ratio, 2.0, centres)
+    assert collapse_ratio(narrow, m, centres=centres) == pytest.approx(SAFE_RATIO, rel=1e-5)
+    assert collapse_ratio(narrow, m, centres=centres) > SAFE_RATIO * (1 - 1e-7)
+    assert largest_m(1.3, 2.0, centres) == 2.0
+    assert largest_m(0.0, 2.0, centres) > 1
+
+
+def test_degenerate_data():
+    same = np.ones((20, 2))
+    assert collapse_ratio(operator(same), 2.0, q=1.0) == 0
+    assert collapse_ratio(operator(np.array([[0.0], [1.0]])), 2.0) == pytest.approx(4)
+    on_centre = np.array([[-1.0], [0.0], [1.0]] * 5)
+    assert np.isfinite(collapse_ratio(operator(on_centre), 2.0, q=1.0))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"m": 1.0}, "m=1.0 must be above 1"),
+        ({"q": -1.0}, "q=-1.0 must not be negative"),
+        ({"centres": "eq12"}, "must be 'eq21' or 'eq11'"),
+        ({"sample_weight": np.zeros(150)}, "all zero"),
+        ({"sample_weight": np.ones(3)}, "150 finite numbers"),
+    ],
+)
+def test_bad_input(options, message):
+    with pytest.raises(ValueError, match=message):
+        collapse_ratio(operator(IRIS), **options)

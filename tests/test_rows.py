@@ -1,0 +1,92 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from softkern.rows import check_weights, distinct_rows, priority_sample, row_uniforms
+
+
+@pytest.fixture
+def X():
+    return np.random.default_rng(0).normal(size=(3000, 3))
+
+
+def as_set(X, index, weight):
+    return {tuple(row): w for row, w in zip(X[index], weight, strict=True)}
+
+
+@given(st.lists(st.integers(0, 3), min_size=2, max_size=30), st.integers(0, 10))
+@settings(max_examples=30, deadline=None)
+def test_weights_are_repeated_rows(counts, size):
+    rows = np.random.default_rng(1).normal(size=(len(counts), 2))
+    if not any(counts):
+        counts[0] = 1
+    repeated = np.repeat(rows, counts, axis=0)
+    one = priority_sample(rows, size + 1, np.array(counts, dtype=float))
+    two = priority_sample(repeated, size + 1)
+    assert as_set(rows, *one) == as_set(repeated, *two)
+
+
+def test_order_of_rows_does_not_matter(X):
+    shuffle = np.random.default_rng(2).permutation(len(X))
+    one, two = priority_sample(X, 100), priority_sample(X[shuffle], 100)
+    assert as_set(X, *one) == as_set(X[shuffle], *two)
+
+
+def test_unit_of_a_column_does_not_matter(X):
+    one, _ = priority_sample(X, 100)
+    two, _ = priority_sample(X * [1, 1000, 0.3], 100)
+    assert set(one) == set(two)
+
+
+def test_seed_matters(X):
+    assert set(priority_sample(X, 100)[0]) != set(priority_sample(X, 100, random_state=1)[0])
+
+
+def test_sparse_and_dense_rows_have_equal_keys(X):
+    X[np.abs(X) < 0.5] = 0
+    X[5] = 0
+    dense, sparse = distinct_rows(X), distinct_rows(sp.csr_matrix(X))
+    assert np.array_equal(dense[0], sparse[0])
+
+
+def test_uniforms_are_uniform(X):
+    u = np.sort(row_uniforms(X))
+    assert np.abs(u - np.linspace(0, 1, len(u))).max() < 0.05
+
+
+def test_sums_are_estimated_without_bias(X):
+    weight = np.random.default_rng(3).exponential(size=len(X))
+    truth = weight[X[:, 0] > 1].sum()
+    estimates = []
+    for seed in range(200):
+        index, sampled = priority_sample(X, 200, weight, seed)
+        estimates.append(sampled[X[index, 0] > 1].sum())
+    error = np.std(estimates) / np.sqrt(len(estimates))
+    assert abs(np.mean(estimates) - truth) < 4 * error
+
+
+def test_far_value_and_offset_keep_rows_apart():
+    X = np.random.default_rng(4).normal(size=(500, 1))
+    for table in (np.r_[X, [[-1e8]]], X + 1.7e9):
+        assert np.unique(row_uniforms(table)).size > 0.99 * len(table)
+
+
+def test_rows_of_weight_zero_are_not_there():
+    index, weight = distinct_rows(np.arange(4.0)[:, None], np.array([0, 1, 0, 2.0]))
+    assert dict(zip(index.tolist(), weight.tolist(), strict=True)) == {1: 1.0, 3: 2.0}
+
+
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [
+        ([1.0, 2.0], "shape"),
+        ([1.0, -1.0, 1.0], r"sample_weight\[1\] is -1.0"),
+        ([1.0, np.nan, 1.0], "finite"),
+        ([0.0, 0.0, 0.0], "zero for every row"),
+    ],
+)
+def test_bad_weights(weight, message):
+    with pytest.raises(ValueError, match=message):
+        check_weights(weight, 3)
