@@ -9,6 +9,7 @@ Called by the bandwidth rules, the landmark choice and the models' starts.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,10 @@ __all__ = [
     "canonical_rows",
     "check_weights",
     "distinct_rows",
+    "largest_first",
+    "lower_quantile",
     "priority_sample",
+    "row_slices",
     "row_uniforms",
     "share_among_copies",
 ]
@@ -49,6 +53,48 @@ def check_weights(sample_weight: Any, n: int) -> NDArray[np.float64]:
     if not weight.any():
         raise ValueError("sample_weight is zero for every row; at least one must be positive.")
     return weight
+
+
+def row_slices(n: int, rows: int) -> Iterator[slice]:
+    """Slices of at most `rows` rows that cover n of them."""
+    for start in range(0, n, rows):
+        yield slice(start, min(n, start + rows))
+
+
+def lower_quantile(values: Any, weight: Any, share: float) -> float:
+    """The first of the sorted values up to which at least this share of the weight lies.
+
+    A share that is met exactly is not missed by rounding.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> lower_quantile(np.array([3.0, 1.0, 2.0, 4.0]), np.ones(4), 0.5)
+    2.0
+    """
+    order = np.argsort(values, kind="stable")
+    reached = np.cumsum(weight[order], dtype=np.float64)
+    place = np.searchsorted(reached, share * reached[-1] * (1 - 1e-12))
+    return float(values[order[min(int(place), order.size - 1)]])
+
+
+def largest_first(mass: Any, tie: Any, tolerance: float = 1e-9) -> NDArray[np.intp]:
+    """The order of clusters by decreasing mass, (c,); where masses tie, by decreasing `tie`.
+
+    Masses tie where they follow on each other by no more than the tolerance, as a share of all:
+    sums taken in another order, or memberships known to a tolerance, must not change names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> largest_first(np.array([1.0, 5.0, 5.0]), tie=np.array([9.0, 2.0, 3.0]))
+    array([2, 1, 0])
+    """
+    shares = np.asarray(mass, dtype=np.float64) / max(float(np.sum(mass)), np.finfo(float).tiny)
+    falling = np.argsort(-shares, kind="stable")
+    ranks = np.empty(shares.size, dtype=np.intp)
+    ranks[falling] = np.cumsum(-np.diff(shares[falling], prepend=shares[falling[:1]]) > tolerance)
+    return np.lexsort((-np.asarray(tie), ranks))
 
 
 def distinct_rows(
