@@ -12,7 +12,18 @@ from typing import Any
 import numpy as np
 from array_api_compat import array_namespace, is_numpy_array
 
-__all__ = ["column_sums", "namespace", "row_max", "row_min", "row_sums", "weighted_sum"]
+__all__ = [
+    "column_changes",
+    "column_sums",
+    "is_surely_all",
+    "namespace",
+    "row_max",
+    "row_min",
+    "row_sums",
+    "weighted_sum",
+]
+
+BLOCK_ROWS = 8192  # whose temporary arrays are small beside those of all rows
 
 
 def namespace(*arrays: Any) -> Any:
@@ -58,3 +69,22 @@ def row_max(values: Any) -> Any:
     if is_numpy_array(values):
         return np.maximum.reduce(np.ascontiguousarray(values.T))[:, None]
     return namespace(values).max(values, axis=1, keepdims=True)
+
+
+def column_changes(new: Any, old: Any, weight: Any) -> Any:
+    """Σ_i weight[i] |new − old|[i, :], (c,)."""
+    if not is_numpy_array(new):
+        return column_sums(namespace(new).abs(new - old), weight)
+    total = np.zeros(new.shape[1])
+    for start in range(0, len(new), BLOCK_ROWS):  # no array of all differences
+        rows = slice(start, start + BLOCK_ROWS)
+        total += column_sums(np.abs(new[rows] - old[rows]), weight[rows])
+    return total
+
+
+def is_surely_all(mask: Any) -> bool:
+    """Whether all hold, asked only where the answer costs no wait; a false no takes the long way.
+
+    NumPy answers at once; a lazy array would have to be computed, a device waited for.
+    """
+    return is_numpy_array(mask) and bool(mask.all())

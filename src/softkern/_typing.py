@@ -4,6 +4,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-__all__ = ["Array"]
+__all__ = ["AnyArray", "Array"]
 
 Array = NDArray[Any]
+AnyArray = Any  # of any library that follows the array API

@@ -1,211 +1,267 @@
 """What all estimators share: validation, the plan, the fitted state, and new points.
 
-A fitted model is a few centres: support points, their coefficients and the centres' squared
-norms. `fit` validates, plans, runs the loop and stores; everything a fitted model says of new
-points goes through `_cross`, the one path.
+A fitted model is a few centres: support points, their coefficients and the centres' squared norms.
+`fit` validates, plans, runs a solver and stores. What a fitted model says of new points goes
+through one operator over the stored support, which the plan builds (`_served`), and one `reading`
+of it, the training points' as the new ones'.
 """
 
 from __future__ import annotations
 
-import warnings
+from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from sklearn import config_context
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from softkern.kernels import Kernel, Precomputed
+from softkern._typing import Array
+from softkern.exceptions import ApproximationWarning, warn
+from softkern.kernels import Kernel
 from softkern.models.html import fitted_html
 from softkern.operators.base import CrossOperator, Geometry, KernelOperator
-from softkern.operators.dense import DenseOperator
-from softkern.operators.fourier import FourierOperator
-from softkern.operators.tiled import TiledOperator
-from softkern.planning import ENGINES, Plan, plan
+from softkern.planning import Plan, plan
 from softkern.rows import check_weights
-from softkern.solvers.alternate import Rule, Solution, alternate
+from softkern.solvers.stopping import STOPPING
 
 __all__ = ["KernelModel"]
 
-Array = NDArray[Any]
-
-# Pairs of new and support points from which a Fourier grid is quicker than all pairs.
-MANY_PAIRS = 3e8
+# Part of the kernel matrix that an approximation leaves out from which it may change the answer:
+# below it labels and ranks of every model agree with the exact ones (benchmarks/calibrate.py).
+LARGE_ERROR = 0.05
 
 
 class KernelModel(BaseEstimator):  # type: ignore[misc]
     """Base of all estimators; see the module's docstring.
 
-    Subclasses have the parameters `kernel`, `kernel_params`, `bandwidth`, `engine`, some of them
-    `engine_params`, `tol`, `max_iter`, `stopping`, `random_state` and `verbose`.
+    Subclasses have the parameters `kernel`, `kernel_params`, `bandwidth`, `engine`,
+    `engine_params`, `tol`, `max_iter`, most of them `stopping`, `random_state` and `verbose`.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "kernel": [str, callable, Kernel],
         "kernel_params": [dict, None],
         "bandwidth": [str, Interval(Real, 0, None, closed="neither"), "array-like"],
-        "engine": [StrOptions({"auto", *ENGINES})],
+        "engine": [str],
         "engine_params": [dict, None],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "stopping": [StrOptions({"mean", "sum"})],
+        "stopping": [StrOptions(set(STOPPING))],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
+    # What `files` keeps of a fitted model beside its parameters; subclasses add theirs.
+    _state: ClassVar[tuple[str, ...]] = (
+        "n_features_in_",
+        "feature_names_in_",
+        "sample_weight_",
+        "kernel_",
+        "bandwidth_",
+        "plan_",
+        "engine_",
+        "approximation_error_",
+        "n_iter_",
+        "converged_",
+        "objective_",
+        "history_",
+        "support_",
+        "dual_coef_",
+        "_support",
+        "_norms",
+        "_density",
+    )
+    _caches: ClassVar[tuple[str, ...]] = ("_operators",)
 
     # What bandwidth="auto" means: near neighbours for densities, the whole for a few centres.
     _auto_bandwidth: ClassVar[str] = "auto"
+    # Products K @ A that a fit is expected to make, for the plan.
+    _products: ClassVar[int] = 20
 
-    def _prepare(self, X: Any, sample_weight: Any, columns: int) -> tuple[KernelOperator, Array]:
-        """Check everything, choose bandwidth and engine, and build the operator."""
+    # Fitting
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n, d), or a Gram matrix for kernel="precomputed"
+        y : ignored
+        sample_weight : array of shape (n,), default=None
+            A weight of two counts a row twice.
+        """
         self._validate_params()
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
-        weight = check_weights(sample_weight, X.shape[0]).astype(X.dtype)
-        self.sample_weight_ = weight
-        chosen = plan(
+        self._check_parameters()
+        sparse = "csr" if self.__sklearn_tags__().input_tags.sparse else False
+        X = validate_data(self, X, accept_sparse=sparse, dtype=[np.float64, np.float32])
+        self.sample_weight_ = check_weights(sample_weight, X.shape[0]).astype(X.dtype)
+        self._operators: dict[str, KernelOperator] = {}
+        with config_context(assume_finite=True):  # it has been looked at
+            self._fit(X, self.sample_weight_)
+        return self
+
+    def _check_parameters(self) -> None:
+        """Refuse parameters that contradict each other, before any work."""
+
+    def _fit(self, X: Any, weight: Array) -> None:
+        """Fit checked data."""
+        raise NotImplementedError
+
+    def _planned(
+        self, X: Any, weight: Array, n_vectors: int = 1, kernel: Kernel | None = None
+    ) -> KernelOperator:
+        """The operator over X, of the bandwidth and the engine that the plan chooses."""
+        named = {
+            "kernel": self.kernel,
+            "kernel_params": self.kernel_params,
+            "bandwidth": self._bandwidth_rule(),
+        }
+        self.plan_: Plan = plan(
             X,
-            kernel=self.kernel,
-            kernel_params=self.kernel_params,
-            bandwidth=self._bandwidth_rule(),
-            columns=columns,
+            **(named if kernel is None else {"kernel": kernel}),
+            n_vectors=n_vectors,
+            products=self._expected_products(),
             engine=self.engine,
+            engine_params=self.engine_params,
             sample_weight=weight,
             random_state=self.random_state,
         )
-        self._take_kernel(chosen.kernel)
-        return self._build(chosen, X, weight), weight
-
-    def _take_kernel(self, kernel: Kernel) -> None:
-        """The kernel that was chosen, and its bandwidth for users to read."""
-        self.kernel_ = kernel
-        self.bandwidth_ = getattr(kernel, "bandwidth", None)
-        if isinstance(self.bandwidth_, tuple):
-            self.bandwidth_ = np.array(self.bandwidth_)
-
-    def _build(self, chosen: Plan, X: Any, weight: Array) -> KernelOperator:
-        """The operator of a plan, shown first where asked for."""
-        self.engine_ = chosen
-        options = dict(getattr(self, "engine_params", None) or {})
-        if chosen.engine == "nystroem":
-            options.setdefault("sample_weight", weight)
-            options.setdefault("random_state", self.random_state)
+        self.engine_ = self.plan_.engine
+        self.kernel_ = self.plan_.kernel
+        bandwidth = getattr(self.kernel_, "bandwidth", None)
+        self.bandwidth_ = np.array(bandwidth) if isinstance(bandwidth, tuple) else bandwidth
         if self.verbose:
             from rich import print as show
 
-            show(str(chosen))
-        return chosen.build(X, **options)
+            show(str(self.plan_))
+        operator = self.plan_.build(X, sample_weight=weight, random_state=self.random_state)
+        self._note_approximation(operator)
+        return operator
+
+    def _note_approximation(self, operator: KernelOperator) -> None:
+        """Keep what an approximation leaves out of the kernel matrix, and warn where it is much."""
+        self.approximation_error_ = float(operator.approximation_error)
+        if not operator.error_is_known:
+            self.plan_ = replace(self.plan_, approximation_error=self.approximation_error_)
+        if self.approximation_error_ > LARGE_ERROR:
+            warn(
+                f"engine={self.engine_!r} leaves out {self.approximation_error_:.0%} of the kernel "
+                "matrix (its trace), which may change clusters and ranks; use a larger rank in "
+                "engine_params, a larger bandwidth, or an exact engine.",
+                ApproximationWarning,
+            )
+
+    def _expected_products(self) -> int:
+        starts = getattr(self, "n_init", 1) if isinstance(getattr(self, "init", None), str) else 1
+        return int(self._products * starts)
 
     def _bandwidth_rule(self) -> Any:
         is_auto = isinstance(self.bandwidth, str) and self.bandwidth == "auto"
         return self._auto_bandwidth if is_auto else self.bandwidth
 
-    def _run(
-        self,
-        operator: KernelOperator,
-        rule: Rule,
-        start: Array,
-        weight: Array,
-        description: str,
-        first: Geometry | None = None,
-    ) -> Solution:
-        """The loop, with this model's stopping; `first` is the start's geometry where known."""
-        return alternate(
-            operator,
-            rule,
-            start,
-            sample_weight=weight,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            geometry=first,
-            stopping=getattr(self, "stopping", "mean"),
-            verbose=bool(self.verbose),
-            description=description,
-        )
-
-    def _record(self, solution: Solution) -> None:
-        """How the loop went, for users to read."""
-        self.n_iter_ = solution.n_iter
-        self.converged_ = solution.converged
-        self.objective_ = solution.objective
-        self.history_ = solution.history
-        if not solution.converged:
-            warnings.warn(
-                f"the change of memberships was {solution.history['change'][-1]:.2g} after "
-                f"max_iter={self.max_iter} iterations, above tol={self.tol}; raise one of them.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-
     def _store(
-        self,
-        operator: KernelOperator,
-        coefficients: Array,
-        norms: Array,
-        nonnegative: bool = False,
+        self, operator: KernelOperator, coefficients: Array, norms: Array, *, positive: bool = False
     ) -> None:
-        """Keep what new points need: support points, coefficients, squared norms."""
-        stored = operator.compressed(coefficients, nonnegative)
-        self._support, self._coefficients = stored
+        """Keep what new points need: support rows, their coefficients, squared norms.
+
+        With `positive`, coefficients on landmarks are not negative either: a density stays one.
+        """
+        self.support_, self.dual_coef_ = operator.compressed(coefficients, nonnegative=positive)
+        self._support = operator.kernel.restrict(operator.X, self.support_)
         self._norms = norms
-        if operator.engine == "nystroem":
-            landmarks = TiledOperator(self.kernel_, self._support)
-            self._norms = landmarks.squared_norms(self._coefficients)
+        self._density: tuple[Any, Array] | None = None
+        if operator.keeps_centres:
+            return
+        self._norms = self._served().squared_norms(self.dual_coef_)
+        if self.kernel_.vanishes and not positive:
+            # coefficients of both signs approach a centre best, but have no logarithm
+            rows, density = operator.compressed(coefficients, nonnegative=True)
+            self._density = operator.kernel.restrict(operator.X, rows), density
 
-    def _training(
-        self, operator: KernelOperator, geometry: Geometry
-    ) -> tuple[KernelOperator | CrossOperator, Geometry]:
-        """How training points lie to the stored centres, and what multiplies them.
+    def _record(self, solution: Any, what: str = "memberships") -> None:
+        """How the solver went, for users to read; a warning where it did not arrive."""
+        self.n_iter_ = solution.n_iter
+        self.converged_ = bool(solution.converged)
+        self.objective_ = float(solution.objective)
+        self.history_ = solution.history
+        if self.converged_:
+            return
+        if getattr(solution, "cycle", 0):
+            message = (
+                f"the loop ran in a cycle of {solution.cycle} steps and was stopped after "
+                f"{self.n_iter_} iterations at the cycle's best state; another start, nu, "
+                "bandwidth or scale may converge."
+            )
+        else:
+            what = "the objective" if getattr(self, "stopping", "") == "objective" else what
+            message = (
+                f"the change of {what} was {solution.history['change'][-1]:.2g} after "
+                f"{self.n_iter_} iterations (max_iter={self.max_iter}), above tol={self.tol}; "
+                "raise one of them."
+            )
+        warn(message, ConvergenceWarning)
 
-        Where the stored centres are not the loop's own, a training point is told the same as if
-        it were new.
-        """
-        if operator.engine != "nystroem":
-            return operator, geometry
-        rows = self._cross(operator.X)
-        return rows, rows.geometry(self._coefficients, self._norms)
-
-    def _training_log_sums(
-        self,
-        rows: KernelOperator | CrossOperator,
-        geometry: Geometry,
-        a: Array,
-        weight: Array,
-    ) -> tuple[Array, Array]:
-        """log K @ a of the training points, (n,), and the same without one copy of themselves.
-
-        `rows` and `geometry` are those of `_training`, a (n,) the centre's coefficients.
-        """
-        if isinstance(rows, CrossOperator):  # points have no part of their own in the landmarks
-            logs = rows.log_product(self._coefficients, geometry.product)[:, 0]
-            return logs, logs
-        logs = rows.log_product(a, geometry.product)
-        if a.size == 1:
-            return logs, logs
-        return logs, rows.log_product_of_others(a, a / np.maximum(weight, 1), geometry.product)
+    # New points
 
     def _check_new(self, X: Any) -> Any:
         check_is_fitted(self)
-        return validate_data(
-            self, X, accept_sparse="csr", dtype=self._coefficients.dtype, reset=False
-        )
+        sparse = "csr" if self.__sklearn_tags__().input_tags.sparse else False
+        dtype = self.sample_weight_.dtype
+        return validate_data(self, X, accept_sparse=sparse, dtype=dtype, reset=False)
 
-    def _cross(self, X: Any) -> CrossOperator:
-        """Kernel values between checked new points and the support, ready to be multiplied."""
-        if isinstance(self.kernel_, Precomputed):
-            return DenseOperator(self.kernel_, self._support).cross(X)
-        pairs = float(X.shape[0]) * self._support.shape[0]
-        if self.engine_.engine == "fourier" and pairs > MANY_PAIRS:
-            return FourierOperator(self.kernel_, self._support).cross(X)
-        return TiledOperator(self.kernel_, self._support).cross(X)
+    def _served(self) -> KernelOperator:
+        """The operator over the stored support, of the fitted engine; built when first needed."""
+        if "support" not in self._operators:
+            self._operators["support"] = self.plan_.over(self._support, self.kernel_)
+        return self._operators["support"]
 
-    def _new_distances(self, X: Any) -> Array:
-        """Squared distance of new points to every centre, (m, c)."""
+    def _served_density(self) -> tuple[KernelOperator, Array]:
+        """The same for the nonnegative coefficients that log densities are taken from."""
+        if self._density is None:
+            return self._served(), self._columns
+        if "density" not in self._operators:
+            self._operators["density"] = self.plan_.over(self._density[0], self.kernel_)
+        return self._operators["density"], self._density[1]
+
+    @property
+    def _columns(self) -> Array:
+        """`dual_coef_` as (n_support, c)."""
+        return self.dual_coef_.reshape(len(self.dual_coef_), -1)
+
+    def _rows(self, X: Any) -> CrossOperator:
+        """Kernel values between new points and the support, ready to be multiplied."""
         X = self._check_new(X)
-        return self._cross(X).squared_distances(self._coefficients, self._norms)
+        return self._served().cross(self.kernel_.restrict_new(X, self.support_))
+
+    def _geometry(self, rows: CrossOperator, needs_lengths: bool = True) -> Geometry:
+        """How new points lie to the stored centres.
+
+        Without `needs_lengths`, distances may be missing (NaN) where a precomputed kernel does not
+        give the new points' values with themselves.
+        """
+        if needs_lengths or rows.lengths_are_known:
+            return rows.geometry(self._columns, self._norms)
+        product = rows @ self._columns
+        return Geometry(product, self._norms, np.full_like(product, np.nan))
+
+    # Leave-one-out
+
+    @staticmethod
+    def _log_sums_of_others(
+        operator: KernelOperator, coefficients: Array, product: Array, weight: Array
+    ) -> Array:
+        """log K @ A of the training points, each without one copy of itself, (n, c)."""
+        if operator.shape[0] == 1:
+            return operator.log_product(coefficients, product)
+        columns = [
+            operator.log_product_of_others(a, a / np.maximum(weight, 1), g)
+            for a, g in zip(coefficients.T, product.T, strict=True)
+        ]
+        return np.stack(columns, axis=1)
 
     # Notebooks ask for one or the other; both show scikit-learn's diagram first.
 
@@ -218,6 +274,22 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
             bundle["text/html"] += fitted_html(self)
         return bundle
 
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        text = str(super().__repr__(N_CHAR_MAX))
+        error = getattr(self, "approximation_error_", 0.0)
+        return f"{text} [{self.engine_}, error {error:.2g}]" if error else text
+
+    # The operators over the support are built anew where they are needed.
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = {**super().__getstate__()}
+        state.pop("_operators", None)
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._operators = {}
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -227,10 +299,6 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
     @property
     def _is_precomputed(self) -> bool:
         """Whether the user gives kernel values in place of points."""
-        is_named = isinstance(self.kernel, str) and self.kernel == "precomputed"
-        return is_named or isinstance(self.kernel, Precomputed)
-
-    @property
-    def _is_density(self) -> bool:
-        """Whether the kernel falls to zero far away: distances saturate there, log K @ A not."""
-        return self.kernel_.is_shift_invariant
+        if isinstance(self.kernel, Kernel):
+            return not self.kernel.takes_points
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"

@@ -1,32 +1,91 @@
-"""What models with several centres share: labels, memberships, outlier and overlap scores.
+"""What clusterings share: one reading of points, and all that users ask of it.
 
-A member says how the geometry of points and centres becomes log memberships; labels, memberships
-and overlap follow from these, outlierness from the similarity to the nearest centre. Training
-points and new points take the same path.
+`Clustering` takes labels, memberships and scores from `reading`; `CentreClustering` makes the
+reading of models with several centres: a member says how the geometry of points and centres becomes
+log memberships, and outlierness follows from the similarity to the nearest centre. Training points
+and new points take the same path.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClusterMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils import ClassifierTags, Tags
+from sklearn.utils.metaestimators import available_if
 
+from softkern._typing import Array
 from softkern.models.base import KernelModel
+from softkern.models.reading import Reading
 from softkern.operators.base import CrossOperator, Geometry, KernelOperator
-from softkern.operators.tiled import TiledOperator
-from softkern.solvers.alternate import Solution
+from softkern.solvers.alternate import alternate
+from softkern.solvers.steps import Solution
 
-__all__ = ["CentreClustering"]
-
-Array = NDArray[Any]
+__all__ = ["CentreClustering", "Clustering"]
 
 
-class CentreClustering(ClusterMixin, KernelModel):  # type: ignore[misc]
+class Clustering(ClusterMixin, KernelModel):  # type: ignore[misc]
+    """Base of the clusterings; see the module's docstring."""
+
+    memberships_sum_to_one: ClassVar[bool] = True
+    _state: ClassVar[tuple[str, ...]] = (
+        "labels_",
+        "memberships_",
+        "outlier_scores_",
+        "overlap_scores_",
+    )
+
+    @abstractmethod
+    def reading(self, X: Any) -> Reading:
+        """All that the model says of new points, from one product.
+
+        Its attributes are `labels`, `memberships`, `outlier_scores` and `overlap_scores`.
+        """
+
+    def predict(self, X: Any) -> NDArray[np.intp]:
+        """The cluster of highest membership, also where all of them underflow, (m,)."""
+        return self.reading(X).labels
+
+    def memberships(self, X: Any) -> Array:
+        """Memberships of new points, (m, n_clusters)."""
+        return self.reading(X).memberships
+
+    @available_if(lambda self: self.memberships_sum_to_one)
+    def predict_proba(self, X: Any) -> Array:
+        """Memberships of new points, (m, n_clusters); rows sum to one."""
+        return self.memberships(X)
+
+    def outlier_scores(self, X: Any) -> Array:
+        """How far from all clusters new points are, (m,): the higher, the further."""
+        return self.reading(X).outlier_scores
+
+    def overlap_scores(self, X: Any) -> Array:
+        """Second largest membership of new points over the largest, (m,): one where they tie."""
+        return self.reading(X).overlap_scores
+
+    def _keep_reading(self, reading: Reading) -> None:
+        """What the model says of its training points, as fitted attributes."""
+        self.memberships_ = reading.memberships
+        self.labels_ = reading.labels
+        self.outlier_scores_ = reading.outlier_scores
+        self.overlap_scores_ = reading.overlap_scores
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        if self.memberships_sum_to_one:
+            # scikit-learn's check of sparse data asks whoever has predict_proba for these
+            tags.classifier_tags = ClassifierTags(multi_class=False)
+        return tags
+
+
+class CentreClustering(Clustering):
     """Base of the models with several centres; see the module's docstring."""
+
+    _auto_bandwidth: ClassVar[str] = "global"
 
     @abstractmethod
     def _log_memberships(self, geometry: Geometry) -> Array:
@@ -37,91 +96,84 @@ class CentreClustering(ClusterMixin, KernelModel):  # type: ignore[misc]
         """Squared width of every cluster, (c,) or one for all, as the unit of distances."""
         return 1.0
 
+    def outlier_scores(self, X: Any) -> Array:
+        """How far from all clusters new points are, (m,): the higher, the further.
+
+        For kernels that vanish far away (rbf, laplacian), −log of the similarity to the nearest
+        centre, as a share of that centre's similarity to itself: it grows with the distance from
+        the data, however far a point is. For others, the squared distance to the nearest centre in
+        feature space, in units of the cluster's width where the model has one: with the linear and
+        polynomial kernels it grows without bound as well, with bounded ones (cosine, chi2) it does
+        not, and a point far away may have the score of a near one. The fitted `outlier_scores_` of
+        the training points are leave-one-out with the former kernels.
+        """
+        return super().outlier_scores(X)
+
+    def _run(
+        self, operator: KernelOperator, rule: Any, start: Any, weight: Array, **options: Any
+    ) -> Solution:
+        """The loop, with this model's stopping."""
+        return alternate(
+            operator,
+            rule,
+            start,
+            sample_weight=weight,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            stopping=self.stopping,
+            verbose=bool(self.verbose),
+            **options,
+        )
+
     def _finish(self, operator: KernelOperator, solution: Solution, weight: Array) -> Geometry:
-        """Store what new points need, and tell the training points what new ones are told.
+        """Store what new points need, and read the training points as new ones are read.
 
         Returns how the training points lie to the stored centres.
         """
         self._record(solution)
         self._store(operator, solution.coefficients, solution.geometry.norms)
-        # landmarks approach a centre best with coefficients of both signs, which have no logarithm
-        self._positive = (
-            operator.compressed(solution.coefficients, nonnegative=True)
-            if operator.engine == "nystroem" and self._is_density
-            else (self._support, self._coefficients)
-        )
-        rows, geometry = self._training(operator, solution.geometry)
-        self.dual_coef_ = solution.coefficients
-        self._training_logs = self._log_memberships(geometry)
-        self.memberships_ = np.exp(self._training_logs)
-        self.labels_ = np.argmax(self._training_logs, axis=1)
-        self._training_isolation = self._isolation(rows, geometry, weight)
+        if operator.keeps_centres:
+            geometry = solution.geometry
+            reading = self._read(geometry, lambda: self._others(operator, solution, weight))
+        else:  # the stored centres are not the loop's own
+            rows = self._served().cross(operator.X)
+            geometry = self._geometry(rows)
+            reading = self._read(geometry, lambda: self._log_products(rows, geometry))
+        self._keep_reading(reading)
         return geometry
 
-    def _new_geometry(self, X: Any) -> tuple[CrossOperator, Geometry]:
-        rows = self._cross(self._check_new(X))
-        return rows, rows.geometry(self._coefficients, self._norms)
+    def reading(self, X: Any) -> Reading:
+        """All that the model says of new points, from one product; see `Clustering.reading`."""
+        rows = self._rows(X)
+        geometry = self._geometry(rows)
+        return self._read(geometry, lambda: self._log_products(rows, geometry))
 
-    def predict(self, X: Any) -> NDArray[np.intp]:
-        """The cluster of highest membership, also where all of them underflow, (m,)."""
-        return np.asarray(np.argmax(self._log_memberships(self._new_geometry(X)[1]), axis=1))
+    def _read(self, geometry: Geometry, log_products: Callable[[], Array | None]) -> Reading:
+        return Reading(
+            log_memberships=lambda: self._log_memberships(geometry),
+            outlier_scores=lambda: self._isolation(geometry, log_products()),
+        )
 
-    def memberships(self, X: Any) -> Array:
-        """Memberships of new points, (m, n_clusters)."""
-        return np.asarray(np.exp(self._log_memberships(self._new_geometry(X)[1])))
+    def _log_products(self, rows: CrossOperator, geometry: Geometry) -> Array | None:
+        """log K @ A of new points, (m, c); None where the kernel is no density."""
+        if not self.kernel_.vanishes:
+            return None
+        if self._density is None:
+            return rows.log_product(self.dual_coef_, geometry.product)
+        operator, coefficients = self._served_density()
+        return operator.cross(rows.X).log_product(coefficients)
 
-    def outlier_scores(self, X: Any = None) -> Array:
-        """How far from all clusters, (m,): the higher, the further in feature space.
+    def _others(self, operator: KernelOperator, solution: Solution, weight: Array) -> Array | None:
+        """The same of training points, each without one copy of itself."""
+        if not self.kernel_.vanishes:
+            return None
+        product = solution.geometry.product
+        return self._log_sums_of_others(operator, solution.coefficients, product, weight)
 
-        For kernels of the difference of two points (rbf, laplacian), −log of the similarity to the
-        nearest centre, as a share of that centre's similarity to itself: it grows with the distance
-        from the data, however far a point is. For others, the squared distance to the nearest
-        centre in feature space, in units of the cluster's width where the model has one: with the
-        linear and polynomial kernels it grows without bound as well, with bounded ones (cosine,
-        chi2, sigmoid) it does not, and a point far away may have the score of a near one. Without
-        X, the training points; with the former kernels none of them vouches for itself.
-        """
-        check_is_fitted(self)
-        if X is None:
-            return np.asarray(self._training_isolation)
-        return self._isolation(*self._new_geometry(X))
-
-    def overlap_scores(self, X: Any = None) -> Array:
-        """Second largest membership over the largest, (m,): one where two clusters tie.
-
-        Without X, the training points.
-        """
-        check_is_fitted(self)
-        logs = self._training_logs if X is None else self._log_memberships(self._new_geometry(X)[1])
-        if logs.shape[1] < 2:
-            return np.zeros(len(logs), dtype=logs.dtype)
-        second, first = np.partition(logs, -2, axis=1)[:, -2:].T
-        return np.asarray(np.exp(second - first))
-
-    def _isolation(
-        self,
-        rows: KernelOperator | CrossOperator,
-        geometry: Geometry,
-        weight: Array | None = None,
-    ) -> Array:
-        """`outlier_scores`; training points, which have a weight, leave out one copy of theirs."""
-        if not self._is_density:
-            if np.ndim(self._widths) == 0:  # no array of all distances for one unit
-                return np.asarray(geometry.distances.min(axis=1) / self._widths)
-            return np.asarray((geometry.distances / self._widths).min(axis=1))
-        if isinstance(rows, CrossOperator):
-            support, coefficients = self._positive
-            is_stored = support is self._support
-            rows = rows if is_stored else TiledOperator(self.kernel_, support).cross(rows.X)
-            logs = rows.log_product(coefficients, geometry.product if is_stored else None)
-        elif weight is None or rows.shape[0] == 1:
-            logs = rows.log_product(self.dual_coef_, geometry.product)
-        else:
-            logs = np.stack(
-                [
-                    rows.log_product_of_others(a, a / np.maximum(weight, 1), product)
-                    for a, product in zip(self.dual_coef_.T, geometry.product.T, strict=True)
-                ],
-                axis=1,
-            )
-        return np.asarray(-(logs - np.log(geometry.norms)).max(axis=1))
+    def _isolation(self, geometry: Geometry, logs: Array | None) -> Array:
+        """`outlier_scores` from the geometry, or from the logarithms of similarities."""
+        if logs is not None:
+            return -(logs - np.log(geometry.norms)).max(axis=1)
+        if np.ndim(self._widths) == 0:  # no array of all distances for one unit
+            return geometry.distances.min(axis=1) / self._widths
+        return (geometry.distances / self._widths).min(axis=1)

@@ -1,35 +1,276 @@
-"""Possibilistic c-means in feature space: several clusters that do not compete.
+"""Possibilistic c-means in feature space: clusters that do not compete, and one for all data.
 
-Memberships are typicalities, u = exp(−D²/η), each cluster for itself; centres are means weighted
-by them (Filippone, Masulli and Rovetta 2007, 2010). `softkern.models.one_class_pcm` is the form
-with one cluster.
+Memberships are typicalities, u = exp(−D²/η), each cluster for itself; centres are means weighted by
+them (Filippone, Masulli and Rovetta 2007, 2010). With one cluster that is a robust kernel density.
 """
 
 from __future__ import annotations
 
-import warnings
+import copy
+from collections.abc import Iterator
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
-from softkern.exceptions import CollapseWarning
+from softkern._typing import Array
+from softkern.exceptions import CollapseWarning, warn
 from softkern.models.base import KernelModel
+from softkern.models.checks import (
+    FEWEST_DIGITS,
+    check_apart,
+    check_n_clusters,
+    check_semidefinite,
+    check_start,
+)
 from softkern.models.clustering import CentreClustering
+from softkern.models.detector import Detector
+from softkern.models.starts import INITS, draw_of
 from softkern.operators.base import Geometry, KernelOperator
-from softkern.rules.centres import weighted_mean
-from softkern.rules.fuzzy import PossibilisticRule, estimate_eta
-from softkern.rules.memberships import log_possibilistic
-from softkern.solvers.alternate import Solution
-from softkern.solvers.starts import FEWEST_DIGITS, check_n_clusters, check_start, fuzzy_start
+from softkern.planning import plan
+from softkern.rows import lower_quantile
+from softkern.rules.base import Rule
+from softkern.rules.centres import Mean
+from softkern.rules.fuzzy import Fuzzy
+from softkern.rules.possibilistic import Possibilistic, estimate_eta
+from softkern.solvers.alternate import alternate
+from softkern.solvers.collapse import coinciding
+from softkern.solvers.starts import best_fuzzy, usable_m
 
-__all__ = ["PossibilisticCMeans"]
+__all__ = ["OneClassPCM", "PossibilisticCMeans"]
 
-Array = NDArray[Any]
 
-SAME_CENTRE = 1e-4  # squared distance of two centres, in units of η
+class OneClassPCM(Detector):
+    """One possibilistic cluster in feature space: density, typicality, outliers.
+
+    All data are one cluster around one centre in feature space; memberships fall with the
+    distance from it. In data space that is a kernel density whose weights leave out what is not
+    typical. Outliers are the points of lowest density.
+
+    Parameters
+    ----------
+    eta_scale : float, default=1.0
+        The papers' γ: the cluster's width η as a multiple of the mean squared distance.
+    contamination : float in (0, 0.5], default=0.1
+        Share of the training data that `predict` calls outliers.
+    kernel : str, callable or softkern.kernels.Kernel, default="rbf"
+    kernel_params : dict, default=None
+    bandwidth : str, float or array of shape (d,), default="auto"
+        See `softkern.kernels.select_bandwidth`.
+    engine : {"auto", "dense", "tiled", "fourier", "nystroem"}, default="auto"
+        How products with the kernel matrix are computed; see `softkern.plan`.
+    engine_params : dict, default=None
+        Options of the operator, such as ``{"rank": 100}`` for ``engine="nystroem"``.
+    tol : float, default=1e-4
+        Stop when memberships change less than this on average.
+    max_iter : int, default=100
+    stopping : {"relative", "mean", "sum", "objective"}, default="relative"
+        What `tol` bounds: the weighted mean of the change of memberships as a share of the largest
+        (``"relative"``) or not as a share (``"mean"``), the change summed over all points (the
+        papers' rule, ``"sum"``), or the change of the objective as a share of it.
+    random_state : int, RandomState or None, default=0
+    verbose : bool, default=False
+        Print the plan and show a progress bar.
+
+    Attributes
+    ----------
+    memberships_ : array of shape (n,)
+        Typicality u = exp(−D²/η) of the training points.
+    eta_ : float
+    offset_ : float
+        `decision_function` is `score_samples` less this.
+    outlier_scores_ : array of shape (n,)
+        Of the training points, leave-one-out; see `outlier_scores`.
+    support_ : array of shape (n_support,)
+        Rows that the centre is made of.
+    dual_coef_ : array of shape (n_support,)
+        Their weights in it; they sum to one.
+    bandwidth_, kernel_, plan_, engine_
+        What was chosen; `engine_` is the plan's name for how products are computed.
+    approximation_error_ : float
+        Part of the kernel matrix that the engine leaves out; zero for exact ones.
+    n_iter_, converged_, objective_, history_
+        How the loop went.
+
+    References
+    ----------
+    M. Filippone, F. Masulli, S. Rovetta, "Applying the possibilistic c-means algorithm in
+    kernel-induced spaces", IEEE Trans. Fuzzy Systems 18(3), 2010.
+    :doi:`10.1109/TFUZZ.2010.2043440`
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from softkern import OneClassPCM
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> X[0] = [9, 9]
+    >>> model = OneClassPCM(contamination=0.01).fit(X)
+    >>> model.predict([[0, 0], [9, 9]])
+    array([ 1, -1])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **KernelModel._parameter_constraints,
+        "eta_scale": [Interval(Real, 0, None, closed="neither")],
+        "contamination": [Interval(Real, 0, 0.5, closed="right")],
+    }
+    _state: ClassVar[tuple[str, ...]] = ("eta_", "reduction_error_")
+    _products: ClassVar[int] = 6
+    _scores_density: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        *,
+        eta_scale: float = 1.0,
+        contamination: float = 0.1,
+        kernel: Any = "rbf",
+        kernel_params: dict[str, Any] | None = None,
+        bandwidth: Any = "auto",
+        engine: str = "auto",
+        engine_params: dict[str, Any] | None = None,
+        tol: float = 1e-4,
+        max_iter: int = 100,
+        stopping: str = "relative",
+        random_state: Any = 0,
+        verbose: bool = False,
+    ) -> None:
+        self.eta_scale = eta_scale
+        self.contamination = contamination
+        self.kernel = kernel
+        self.kernel_params = kernel_params
+        self.bandwidth = bandwidth
+        self.engine = engine
+        self.engine_params = engine_params
+        self.tol = tol
+        self.max_iter = max_iter
+        self.stopping = stopping
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _fit(self, X: Any, weight: Array) -> None:
+        operator = self._planned(X, weight)
+        check_semidefinite(operator)
+        start = Mean().centres(weight[:, None], weight, None)
+        first = operator.geometry(start.coefficients)
+        eta = estimate_eta(first.distances, np.ones_like(first.distances), weight, self.eta_scale)
+        if first.distances.max() <= 64 * np.finfo(eta.dtype).eps:
+            eta = np.ones_like(eta)  # all points are the centre, whatever the width
+        solution = alternate(
+            operator,
+            Rule(Possibilistic(eta), Mean()),
+            start,
+            sample_weight=weight,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            geometry=first,
+            stopping=self.stopping,
+            verbose=bool(self.verbose),
+            description="one-cluster PCM",
+        )
+        self._record(solution)
+        self.eta_ = float(eta[0])
+        coefficients = solution.coefficients
+        positive = self.kernel_.vanishes
+        self._store(operator, coefficients, solution.geometry.norms, positive=positive)
+        self.offset_ = 0.0
+        _, reading, self.outlier_scores_ = self._training_reading(
+            operator, coefficients, solution.geometry, weight
+        )
+        self.memberships_ = reading.memberships
+        self.offset_ = _threshold(reading.scores, weight, self.contamination)
+
+    def _store(self, *arguments: Any, **options: Any) -> None:
+        super()._store(*arguments, **options)
+        self.dual_coef_ = self.dual_coef_[:, 0]
+
+    def _scores(self, geometry: Geometry) -> Array:
+        """−D²/η, for kernels that do not vanish."""
+        return geometry.distances[:, 0] / -self.eta_
+
+    def _typicality(self, geometry: Geometry, scores: Array) -> Array:
+        return np.exp(geometry.distances[:, 0] / -self.eta_)
+
+    def score_samples(self, X: Any) -> Array:
+        """Typicality on a scale that does not saturate: log density, or −D²/η; (m,)."""
+        return super().score_samples(X)
+
+    def memberships(self, X: Any) -> Array:
+        """Typicality u = exp(−D²/η) of new points, (m,)."""
+        return super().memberships(X)
+
+    def reduce(self, tolerance: float = 1e-3, random_state: Any = None) -> Self:
+        """A copy of this model on fewer support points, for prediction at their cost.
+
+        The centre v is replaced by v_S on points chosen by randomly pivoted Cholesky, with
+        coefficients that are not negative. For every point x, old or new,
+        ``|log u(x) − log u_S(x)| ≤ 2 ‖v − v_S‖ √K(x, x) / η``, which is stored as
+        `reduction_error_` (with the largest K(x, x) of the training points). Where no fewer
+        points suffice, the copy keeps them all.
+
+        Parameters
+        ----------
+        tolerance : float, default=1e-3
+            For that bound.
+        random_state : int, RandomState or None, default=None
+            None takes the model's own.
+        """
+        check_is_fitted(self)
+        if not tolerance > 0:
+            raise ValueError(f"tolerance must be positive, got {tolerance!r}.")
+        if self.kernel_.is_positive_semidefinite is not True or self._support.shape[0] < 2:
+            raise ValueError(f"reduce needs a positive semidefinite kernel, not {self.kernel_!r}.")
+        seed = self.random_state if random_state is None else random_state
+        reduced = copy.copy(self)
+        reduced._operators = {}
+        reduced.reduction_error_ = 0.0
+        for landmarks in self._candidates(tolerance, seed):
+            rows, weights, error = self._project(landmarks)
+            if error <= tolerance:
+                reduced.support_, reduced.dual_coef_ = self.support_[rows], weights
+                reduced._support = self._support[rows]
+                reduced.reduction_error_ = error
+                break
+        return reduced
+
+    def _bound(self, gap: Array) -> Array:
+        """2 ‖v − v_S‖ √K(x, x) / η."""
+        largest = np.sqrt(float(self.kernel_.diag(self._support).max()))
+        return 2 * np.sqrt(np.maximum(gap, 0)) * largest / self.eta_
+
+    def _factor(self, seed: Any = 0, **options: Any) -> Any:
+        """A partial Cholesky factor of the kernel matrix between support points."""
+        options = {"tolerance": 0.0, **options}
+        chosen = plan(self._support, kernel=self.kernel_, engine="nystroem", engine_params=options)
+        return chosen.build(self._support, sample_weight=self.dual_coef_, random_state=seed)
+
+    def _candidates(self, tolerance: float, seed: Any) -> Iterator[Array]:
+        """Growing sets of support points, the first about large enough for the tolerance."""
+        rank, size = 32, self._support.shape[0]
+        while rank < size:
+            rank = min(2 * rank, size)
+            factor = self._factor(seed, rank=rank)
+            image = factor.image(self._columns)[:, 0]
+            # what each further landmark leaves of the centre, if coefficients were free
+            bounds = self._bound(self._norms[0] - np.cumsum(np.square(image)))
+            enough = np.flatnonzero(bounds <= 0.9 * tolerance)
+            if enough.size:
+                count = enough[0] + 1
+                while count < factor.rank:
+                    yield factor.landmarks[:count]
+                    count = int(1.2 * count) + 1
+                yield factor.landmarks
+
+    def _project(self, landmarks: Array) -> tuple[Array, Array, float]:
+        """Places in the support, coefficients of these, and the bound of their error."""
+        factor = self._factor(rank=None, landmarks=landmarks)
+        rows, weights = factor.compressed(self._columns, nonnegative=True)
+        points = self._support[rows]
+        inner = self._served().cross(points) @ self._columns  # ⟨v, Φ(point)⟩
+        norm = self.plan_.over(points, self.kernel_).squared_norms(weights)[0]
+        gap = self._norms[0] - 2 * weights[:, 0] @ inner[:, 0] + norm
+        return rows, weights[:, 0], float(self._bound(gap))
 
 
 class PossibilisticCMeans(CentreClustering):
@@ -49,8 +290,10 @@ class PossibilisticCMeans(CentreClustering):
     update_eta : bool, default=False
         Estimate η again in every step, as the papers allow; clusters may then shrink to points,
         which raises an error.
-    init : "fuzzy" or array of shape (n, n_clusters), default="fuzzy"
-        Start memberships; ``"fuzzy"`` takes them from kernel fuzzy c-means.
+    init : {"k-means++", "k-means", "random", "gmm"} or array of shape (n, n_clusters), \
+default="k-means++"
+        How the kernel fuzzy c-means is started whose memberships are the start; or memberships.
+        See `FuzzyCMeans`.
     n_init : int, default=5
         Starts of the fuzzy c-means; the best is taken.
     bandwidth : str, float or array of shape (d,), default="auto"
@@ -64,9 +307,13 @@ class PossibilisticCMeans(CentreClustering):
     memberships_ : array of shape (n, n_clusters)
         u = exp(−D²/η); rows do not sum to one.
     eta_ : array of shape (n_clusters,)
-    dual_coef_ : array of shape (n, n_clusters)
-        Weight of every training point in every centre.
-    bandwidth_, kernel_, engine_, n_iter_, converged_, objective_, history_
+    support_ : array of shape (n_support,)
+        Rows that the centres are made of.
+    dual_coef_ : array of shape (n_support, n_clusters)
+        Their weights in every centre.
+    outlier_scores_, overlap_scores_ : arrays of shape (n,)
+        Of the training points, leave-one-out; see the methods.
+    bandwidth_, kernel_, plan_, engine_, n_iter_, converged_, objective_, history_
         As in `OneClassPCM`.
 
     References
@@ -86,16 +333,18 @@ class PossibilisticCMeans(CentreClustering):
     array([False])
     """
 
-    _auto_bandwidth: ClassVar[str] = "global"
+    memberships_sum_to_one: ClassVar[bool] = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelModel._parameter_constraints,
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
         "eta": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither"), "array-like"],
         "eta_scale": [Interval(Real, 0, None, closed="neither")],
         "update_eta": ["boolean"],
-        "init": [StrOptions({"fuzzy"}), "array-like"],
+        "init": [StrOptions(INITS), "array-like"],
         "n_init": [Interval(Integral, 1, None, closed="left")],
     }
+    _state: ClassVar[tuple[str, ...]] = ("eta_",)
+    _products: ClassVar[int] = 40
 
     def __init__(
         self,
@@ -104,7 +353,7 @@ class PossibilisticCMeans(CentreClustering):
         eta: Any = "auto",
         eta_scale: float = 1.0,
         update_eta: bool = False,
-        init: Any = "fuzzy",
+        init: Any = "k-means++",
         n_init: int = 5,
         kernel: Any = "rbf",
         kernel_params: dict[str, Any] | None = None,
@@ -113,7 +362,7 @@ class PossibilisticCMeans(CentreClustering):
         engine_params: dict[str, Any] | None = None,
         tol: float = 1e-4,
         max_iter: int = 100,
-        stopping: str = "mean",
+        stopping: str = "relative",
         random_state: Any = 0,
         verbose: bool = False,
     ) -> None:
@@ -134,36 +383,49 @@ class PossibilisticCMeans(CentreClustering):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Find the clusters.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n, d), or a Gram matrix for kernel="precomputed"
-        y : ignored
-        sample_weight : array of shape (n,), default=None
-            A weight of two counts a row twice.
-        """
-        operator, weight = self._prepare(X, sample_weight, columns=self.n_clusters)
+    def _fit(self, X: Any, weight: Array) -> None:
+        operator = self._planned(X, weight, self.n_clusters)
         check_n_clusters(self.n_clusters, operator.shape[0])
-        start = self._start_memberships(operator, weight)
-        with np.errstate(divide="ignore"):
-            coefficients = weighted_mean(np.log(start), weight)
-        first = operator.geometry(coefficients)
-        eta = self._start_eta(operator, first.distances, start, weight)
-        rule = PossibilisticRule(eta, weight, self.eta_scale, self.update_eta)
-        solution = self._run(operator, rule, coefficients, weight, "possibilistic c-means", first)
-        self.eta_ = rule.eta
+        check_semidefinite(operator)
+        memberships = self._start(operator, weight)
+        start = Mean().centres(weight[:, None] * memberships, weight, None)
+        first = operator.geometry(start.coefficients)
+        eta = self._start_eta(operator, first.distances, memberships, weight)
+        rule = Rule(Possibilistic(eta, self.eta_scale, self.update_eta), Mean())
+        solution = self._run(
+            operator, rule, start, weight, geometry=first, description="possibilistic c-means"
+        )
+        self.eta_ = solution.rule.memberships.eta
         self._finish(operator, solution, weight)
-        self._warn_of_collapse(solution)
-        return self
-
-    def _start_memberships(self, operator: KernelOperator, weight: Array) -> Array:
-        if isinstance(self.init, str):
-            return fuzzy_start(
-                operator, weight, self.n_clusters, self.n_init, self.max_iter, self.random_state
+        merged = coinciding(solution.coefficients)
+        if merged:
+            warn(
+                f"centres {', '.join(f'{i} and {j}' for i, j in merged[:5])} coincide: "
+                "possibilistic clusters do not compete, and these have found the same place. Use "
+                "fewer clusters, a smaller eta_scale, or AlphaCutClustering.",
+                CollapseWarning,
             )
-        return check_start(self.init, self.n_clusters, weight)
+
+    def _start(self, operator: KernelOperator, weight: Array) -> Array:
+        """Memberships of the start, (n, c): those of kernel fuzzy c-means."""
+        if not isinstance(self.init, str):
+            return check_start(self.init, self.n_clusters, weight)
+        if self.n_clusters == 1:
+            return np.ones((operator.shape[0], 1), dtype=operator.dtype)
+        check_apart(operator, weight)
+        m, _ = usable_m(operator, "auto", weight)
+        best = best_fuzzy(
+            operator,
+            Fuzzy(m),
+            m,
+            weight,
+            self.n_clusters,
+            draw=draw_of(self.init, operator),
+            n_init=self.n_init,
+            max_iter=self.max_iter,
+            random_state=self.random_state,
+        )
+        return best.memberships
 
     def _start_eta(
         self, operator: KernelOperator, distances: Array, start: Array, weight: Array
@@ -179,24 +441,19 @@ class PossibilisticCMeans(CentreClustering):
             )
         return np.broadcast_to(eta, (self.n_clusters,)).copy()
 
-    def _warn_of_collapse(self, solution: Solution) -> None:
-        gaps = solution.geometry.gaps(solution.coefficients)
-        near = gaps < SAME_CENTRE * np.minimum(self.eta_[:, None], self.eta_)
-        pairs = np.argwhere(np.triu(near, 1))
-        if pairs.size:
-            named = ", ".join(f"{i} and {j}" for i, j in pairs[:5])
-            warnings.warn(
-                f"centres {named} coincide: possibilistic clusters do not compete, and these have "
-                "found the same place. Use fewer clusters, a smaller eta_scale, or "
-                "AlphaCutClustering.",
-                CollapseWarning,
-                stacklevel=3,
-            )
-
     def _log_memberships(self, geometry: Geometry) -> Array:
         """log u = −D²/η, (m, c)."""
-        return log_possibilistic(geometry.distances, self.eta_)
+        return Possibilistic(self.eta_).log_memberships(geometry)
 
     @property
     def _widths(self) -> Any:
         return self.eta_
+
+
+def _threshold(scores: Array, weight: Array, share: float) -> float:
+    """The value half way above the lowest scores that hold this share of the weight."""
+    scores, weight = scores[weight > 0], weight[weight > 0]
+    low = lower_quantile(scores, weight, share)
+    # equal points differ by rounding, and belong to one side
+    above = scores[scores > low + 1e3 * np.finfo(scores.dtype).eps * max(1.0, abs(low))]
+    return low if above.size == 0 else (low + float(above.min())) / 2

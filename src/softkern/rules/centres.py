@@ -1,33 +1,51 @@
-"""Centre rules: memberships become coefficients A (n, c) of centres over the support points.
+"""Centre rules that need no solver: weighted means in feature space.
 
-Pure array functions. A weighted mean in feature space has coefficients that are positive and sum
-to one; they are taken from logarithms, so that memberships that underflow still have a centre.
+A mean has coefficients that are positive and sum to one; masses come in any unit per column, so
+that memberships that underflow still have a centre (Filippone et al. 2010, appendix B).
 """
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-__all__ = ["weighted_mean"]
+from softkern._arrays import namespace
+from softkern._typing import AnyArray
+from softkern.rules.base import Centres
 
-Array = NDArray[Any]
+__all__ = ["Mean", "mass_of_logs"]
 
 
-def weighted_mean(log_memberships: Array, sample_weight: Array) -> Array:
-    """A = w u / Σ w u in every column, (n, c), from log u (n, c) and w (n,).
-
-    The constrained form of Filippone et al. 2010, appendix B: the same centre, no underflow.
+@dataclass(frozen=True)
+class Mean:
+    """A = mass / Σ mass in every column.
 
     Examples
     --------
     >>> import numpy as np
-    >>> weighted_mean(np.array([[-5000.0], [-5000.0]]), np.array([1.0, 3.0]))
+    >>> Mean().centres(np.array([[1.0], [3.0]]), np.ones(2), None).coefficients
     array([[0.25],
            [0.75]])
     """
-    top = log_memberships.max(axis=0, keepdims=True)
-    weights = np.exp(log_memberships - top) * sample_weight[:, None]
-    return np.asarray(weights / weights.sum(axis=0, keepdims=True))
+
+    def centres(self, mass: AnyArray, weight: AnyArray, previous: Centres | None) -> Centres:
+        """Weighted means of all points."""
+        xp = namespace(mass)
+        total = xp.sum(mass, axis=0)
+        return Centres(mass / total, shares=total / xp.sum(weight))
+
+
+def mass_of_logs(logs: AnyArray, weight: AnyArray) -> AnyArray:
+    """w exp(logs), (n, c), each column in the unit of its largest, so that none underflows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> mass_of_logs(np.array([[-5000.0], [-5000.0]]), np.array([1.0, 3.0]))
+    array([[1.],
+           [3.]])
+    """
+    xp = namespace(logs)
+    with np.errstate(invalid="ignore"):
+        return xp.exp(logs - xp.max(logs, axis=0)) * weight[:, None]

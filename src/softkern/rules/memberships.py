@@ -1,7 +1,7 @@
-"""Membership rules: squared distances to centres, D² (n, c), become memberships U (n, c).
+"""Membership rules as functions: squared distances to centres, D² (n, c), become U (n, c).
 
-Pure array functions of ufuncs and reductions, so that the same code runs on any array type.
-Logarithms are given where memberships themselves underflow. Called by the models' rules.
+Pure functions of arrays of any library (`softkern._arrays`). Logarithms are given where memberships
+themselves underflow. The rules of the loop are made of them.
 """
 
 from __future__ import annotations
@@ -9,7 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from softkern._arrays import is_surely_all, namespace, row_max, row_min, row_sums
+from softkern._typing import AnyArray
 
 __all__ = [
     "fuzzy",
@@ -21,24 +23,23 @@ __all__ = [
     "log_total",
     "outlier_weights",
     "possibilistic",
+    "runner_up",
 ]
-
-Array = NDArray[Any]
 
 LARGEST_PART = 1e6  # of a point in a centre, 1 / w^q, where that of the mean weight is one
 
 
-def possibilistic(distances: Array, eta: Any) -> Array:
+def possibilistic(distances: AnyArray, eta: Any) -> AnyArray:
     """u = exp(−D²/η), eq. 16 of Filippone et al. 2010: typicality, each cluster for itself."""
-    return np.asarray(np.exp(log_possibilistic(distances, eta)))
+    return namespace(distances).exp(log_possibilistic(distances, eta))
 
 
-def log_possibilistic(distances: Array, eta: Any) -> Array:
+def log_possibilistic(distances: AnyArray, eta: Any) -> AnyArray:
     """Logarithm of `possibilistic`, −D²/η, which does not underflow."""
-    return np.asarray(-distances / eta)
+    return distances / -eta
 
 
-def fuzzy(distances: Array, m: float) -> Array:
+def fuzzy(distances: AnyArray, m: float) -> AnyArray:
     """u ∝ D²^(−1/(m−1)), rows sum to one: memberships that compete.
 
     A point that lies on centres shares itself among them alone.
@@ -50,12 +51,17 @@ def fuzzy(distances: Array, m: float) -> Array:
     array([[0.75, 0.25],
            [1.  , 0.  ]])
     """
-    share = _shares(distances, m)
-    share /= np.einsum("ij->i", share)[:, None]  # far quicker than sums along short rows
+    nearest = row_min(distances)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = nearest / distances  # relative to the nearest, so that no power overflows
+        if m != 2:
+            share = share ** (1.0 / (m - 1.0))
+    share = _shared_on_centres(share, distances, nearest, 0.0, 1.0)
+    share /= row_sums(share)[:, None]
     return share
 
 
-def log_fuzzy(distances: Array, m: float) -> Array:
+def log_fuzzy(distances: AnyArray, m: float) -> AnyArray:
     """Logarithm of `fuzzy`, which does not underflow where m is near one.
 
     Examples
@@ -64,20 +70,28 @@ def log_fuzzy(distances: Array, m: float) -> Array:
     >>> log_fuzzy(np.array([[1.0, 10.0]]), m=1.001).round(1)
     array([[    0. , -2302.6]])
     """
-    nearest = distances.min(axis=1, keepdims=True)
+    xp = namespace(distances)
+    nearest = row_min(distances)
     with np.errstate(divide="ignore", invalid="ignore"):
-        logs = np.log(distances)
-        np.subtract(np.log(nearest), logs, out=logs)
-        logs /= m - 1.0
-        if not (nearest > 0).all():  # some points lie on centres
-            logs = np.where(nearest > 0, logs, np.where(distances <= 0, 0, -np.inf))
-    logs -= np.log(np.exp(logs).sum(axis=1, keepdims=True))
-    return np.asarray(logs, dtype=distances.dtype)
+        logs = (xp.log(nearest) - xp.log(distances)) / (m - 1.0)
+    logs = _shared_on_centres(logs, distances, nearest, -xp.inf, 0.0)
+    return logs - xp.log(row_sums(xp.exp(logs)))[:, None]
+
+
+def _shared_on_centres(
+    values: AnyArray, distances: AnyArray, nearest: AnyArray, none: float, whole: float
+) -> AnyArray:
+    """`values`, but whole or none for the rows of points that lie on centres."""
+    if is_surely_all(nearest > 0):
+        return values
+    xp = namespace(values)
+    on_centre = xp.where(distances <= 0, xp.full_like(values, whole), none)
+    return xp.where(nearest > 0, values, on_centre)
 
 
 def outlier_weights(
-    spread: Array, q: float, total: float, sample_weight: Array
-) -> tuple[Array, float, float]:
+    spread: AnyArray, q: float, total: float, sample_weight: AnyArray
+) -> tuple[AnyArray, float, float]:
     """w = S^(1/(q+1)) × unit, of weighted sum `total`: eq. 19 of Shen, Wang and Wu 2004.
 
     S (n,) is Σ u^m D² of every point. A point on a centre would get no weight and hold the centre
@@ -96,38 +110,39 @@ def outlier_weights(
     >>> outlier_weights(np.array([1.0, 9.0]), q=1.0, total=2.0, sample_weight=np.ones(2))[0]
     array([0.5, 1.5])
     """
-    mean = total / float(sample_weight.sum())
-    root = np.maximum(spread, 0) ** (1.0 / (q + 1.0))
-    weighted = float(sample_weight @ root)
+    xp = namespace(spread)
+    mean = total / float(xp.sum(sample_weight))
+    root = xp.maximum(spread, 0.0) ** (1.0 / (q + 1.0))
+    weighted = float(xp.sum(sample_weight * root))
     if weighted <= 0:  # every point lies on a centre
-        return np.full_like(root, mean), 0.0, mean
+        return xp.full_like(root, mean), 0.0, mean
     least = mean * LARGEST_PART ** (-1.0 / q)
-    unit, held = total / weighted, 0
-    is_least = unit * root < least
-    while held < (held := int(np.count_nonzero(is_least))):
+    unit, held = total / weighted, -1
+    while held < (held := int(xp.count_nonzero(unit * root < least))):
         # what is raised to the least is taken from the others, of which some may fall below it
-        free = total - least * float(sample_weight @ is_least)
-        unit = free / float(sample_weight @ np.where(is_least, 0, root))
-        is_least |= unit * root < least
-    return np.maximum(least, unit * root).astype(root.dtype), unit, least
+        is_least = unit * root < least
+        free = total - least * float(xp.sum(xp.where(is_least, sample_weight, 0.0)))
+        unit = free / float(xp.sum(xp.where(is_least, 0.0, sample_weight * root)))
+    return xp.maximum(unit * root, least), unit, least
 
 
-def log_joint(closeness: Array, cluster_weights: Array, scale: Any) -> Array:
+def log_joint(closeness: AnyArray, shares: AnyArray, scale: Any) -> AnyArray:
     """log γ_k + s_k/σ, (n, c): cluster weight times similarity, eqs. 12 and 13 of Bicego 2009.
 
     Closeness s is −D² (SVDD) or the signed distance to the margin (OC-SVM).
     """
     with np.errstate(divide="ignore"):
-        return np.asarray(np.log(cluster_weights) + closeness / scale)
+        return namespace(closeness).log(shares) + closeness / scale
 
 
-def log_total(joint: Array) -> Array:
+def log_total(joint: AnyArray) -> AnyArray:
     """log Σ_k exp(joint), (n,), without overflow: a point's part of f_LL, eq. 16."""
-    top = joint.max(axis=1)
-    return np.asarray(top + np.log(np.exp(joint - top[:, None]).sum(axis=1)))
+    xp = namespace(joint)
+    top = row_max(joint)
+    return top[:, 0] + xp.log(row_sums(xp.exp(joint - top)))
 
 
-def log_mixture(joint: Array) -> Array:
+def log_mixture(joint: AnyArray) -> AnyArray:
     """Logarithms of memberships whose rows sum to one, (n, c), eq. 14 of Bicego 2009.
 
     Examples
@@ -137,10 +152,10 @@ def log_mixture(joint: Array) -> Array:
     >>> log_mixture(joint)
     array([[     0., -10000.]])
     """
-    return np.asarray(joint - log_total(joint)[:, None])
+    return joint - log_total(joint)[:, None]
 
 
-def hard(closeness: Array) -> Array:
+def hard(closeness: AnyArray) -> AnyArray:
     """One for the nearest centre, zero for the others, (n, c); the first where several are.
 
     Examples
@@ -150,18 +165,33 @@ def hard(closeness: Array) -> Array:
     array([[1., 0.],
            [0., 1.]])
     """
-    nearest = closeness.argmax(axis=1)
-    return np.asarray((np.arange(closeness.shape[1]) == nearest[:, None]).astype(closeness.dtype))
+    xp = namespace(closeness)
+    nearest = xp.argmax(closeness, axis=1)
+    number = xp.arange(closeness.shape[1], dtype=nearest.dtype, device=_device(closeness))
+    return xp.astype(number[None, :] == nearest[:, None], closeness.dtype)
 
 
-def _shares(distances: Array, m: float) -> Array:
-    """(D²_nearest / D²)^(1/(m−1)), (n, c): relative to the nearest, so that no power overflows."""
-    # over columns that lie together: along short rows it takes ten times as long
-    nearest = np.minimum.reduce(np.ascontiguousarray(distances.T))[:, None]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        share = nearest / distances
-        if m != 2:
-            share = share ** (1.0 / (m - 1.0))
-    if (nearest > 0).all():
-        return np.asarray(share)
-    return np.where(nearest > 0, share, (distances <= 0).astype(distances.dtype))
+def runner_up(values: AnyArray) -> tuple[AnyArray, AnyArray]:
+    """The largest and the second largest of every row, (n,) each; −∞ where there is no second.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> runner_up(np.array([[3.0, 1.0, 2.0]]))
+    (array([3.]), array([2.]))
+    """
+    xp = namespace(values)
+    if values.shape[1] < 2:
+        first = values[:, 0] if values.shape[1] else xp.full(values.shape[0], -xp.inf)
+        return first, xp.full_like(first, -xp.inf)
+    if isinstance(values, np.ndarray):
+        second, first = np.partition(values, -2, axis=1)[:, -2:].T
+        return first, second
+    ordered = xp.sort(values, axis=1)
+    return ordered[:, -1], ordered[:, -2]
+
+
+def _device(array: Any) -> Any:
+    from array_api_compat import device
+
+    return device(array)

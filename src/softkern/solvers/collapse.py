@@ -16,14 +16,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator, eigsh
 
+from softkern._arrays import namespace
+from softkern._typing import AnyArray, Array
 from softkern.operators.base import KernelOperator
+from softkern.rows import check_weights, row_slices
 
-__all__ = ["SAFE_RATIO", "collapse_ratio", "largest_m", "ratio_at"]
-
-Array = NDArray[Any]
+__all__ = ["SAFE_RATIO", "coinciding", "collapse_ratio", "largest_m", "ratio_at"]
 
 SAFE_RATIO = 1.2  # above it memberships move away from 1/c at a useful pace
 SMALLEST_M = 1e-6  # above one: hard memberships, to any digit that is shown
@@ -31,6 +31,7 @@ CENTRE_STEPS = 100  # of the common centre with outlier weights
 CENTRE_TOL = 1e-6  # change of its squared distances, as a share of the largest
 ON_POINT = 1e-6  # squared distance of a point that the centre lies on, as a share of the mean
 RESIDUAL_TOL = 1e-4  # of the eigenvector; the eigenvalue's error is of the order of its square
+SAME_POINTS = 0.99  # cosine of two centres' coefficients from which they are one centre
 BLOCK_ROWS = 4096  # of features taken at once
 BASIS = 12  # vectors that the eigenvalue iteration keeps
 
@@ -41,7 +42,7 @@ def collapse_ratio(
     *,
     sample_weight: Any = None,
     q: float = 0.0,
-    centres: str = "eq21",
+    plain: bool = False,
     random_state: int = 0,
 ) -> float:
     """How fast fuzzy memberships leave u = 1/c; below one, they fall back to it.
@@ -61,8 +62,8 @@ def collapse_ratio(
         Exponent of the outlier weights of `softkern.OutlierFuzzyCMeans`; zero is fuzzy c-means.
         Where they draw the common centre onto a single point, nothing around it can be read, and
         the ratio is that of q = 0.
-    centres : {"eq21", "eq11"}, default="eq21"
-        ``"eq11"`` for centres that are means by u in place of u^m / w^q.
+    plain : bool, default=False
+        Whether centres are means by u in place of u^m / w^q.
     random_state : int, default=0
         Of the eigenvalue iteration's first vector.
 
@@ -86,19 +87,13 @@ def collapse_ratio(
         raise ValueError(f"m={m!r} must be above 1.")
     if not q >= 0:
         raise ValueError(f"q={q!r} must not be negative.")
-    if centres not in ("eq21", "eq11"):
-        raise ValueError(f"centres={centres!r} must be 'eq21' or 'eq11'.")
-    n = operator.shape[0]
-    weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    if weight.shape != (n,) or not (np.isfinite(weight).all() and weight.min() >= 0 < weight.sum()):
-        raise ValueError(f"sample_weight must be {n} finite numbers, not negative nor all zero.")
-    a, distances = _common_centre(operator, weight, q if centres == "eq21" else 0.0)
-    return (
-        2 * _power(m, centres) / (m - 1) * _largest_eigenvalue(operator, a, distances, random_state)
-    )
+    weight = check_weights(sample_weight, operator.shape[0]).astype(np.float64)
+    a, distances = _common_centre(operator, weight, 0.0 if plain else q)
+    eigenvalue = _largest_eigenvalue(operator, a, distances, random_state)
+    return 2 * _power(m, plain) / (m - 1) * eigenvalue
 
 
-def largest_m(ratio: float, m: float, centres: str = "eq21", goal: float = SAFE_RATIO) -> float:
+def largest_m(ratio: float, m: float, plain: bool = False, goal: float = SAFE_RATIO) -> float:
     """The largest exponent, at most m, whose collapse ratio is above the goal; `ratio` is m's own.
 
     The eigenvalue does not depend on m, so that the ratio of another m follows from this one.
@@ -112,13 +107,13 @@ def largest_m(ratio: float, m: float, centres: str = "eq21", goal: float = SAFE_
     """
     if ratio > goal:
         return m
-    eigenvalue = _eigenvalue(ratio, m, centres)
+    eigenvalue = _eigenvalue(ratio, m, plain)
     least = 2 * eigenvalue / (goal * (1 + 1e-6))  # (m − 1) / p at the goal
-    lowered = 1 / (1 - least) if centres == "eq21" else 1 + least
+    lowered = 1 + least if plain else 1 / (1 - least)
     return float(min(m, max(lowered, 1 + SMALLEST_M)))
 
 
-def ratio_at(other: float, ratio: float, m: float, centres: str = "eq21") -> float:
+def ratio_at(other: float, ratio: float, m: float, plain: bool = False) -> float:
     """The collapse ratio of another exponent, where `ratio` is that of m.
 
     Examples
@@ -126,16 +121,38 @@ def ratio_at(other: float, ratio: float, m: float, centres: str = "eq21") -> flo
     >>> round(ratio_at(1.5, 1.0, m=2.0), 6)
     1.5
     """
-    return 2 * _power(other, centres) / (other - 1) * _eigenvalue(ratio, m, centres)
+    return 2 * _power(other, plain) / (other - 1) * _eigenvalue(ratio, m, plain)
 
 
-def _eigenvalue(ratio: float, m: float, centres: str) -> float:
-    return ratio * (m - 1) / (2 * _power(m, centres))
+def coinciding(coefficients: AnyArray) -> list[tuple[int, int]]:
+    """Pairs of centres made of the same points, by the cosine of their coefficients (n, c).
+
+    A measure without unit: it does not depend on the kernel, nor on how wide clusters are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> coinciding(np.array([[0.5, 0.5, 0.0], [0.5, 0.49, 0.0], [0.0, 0.01, 1.0]]))
+    [(0, 1)]
+    """
+    xp = namespace(coefficients)
+    cosines = xp.matmul(xp.matrix_transpose(coefficients), coefficients)
+    lengths = [max(float(cosines[k, k]), 1e-300) ** 0.5 for k in range(cosines.shape[0])]
+    return [
+        (i, j)
+        for i in range(len(lengths))
+        for j in range(i + 1, len(lengths))
+        if float(cosines[i, j]) > SAME_POINTS * lengths[i] * lengths[j]
+    ]
 
 
-def _power(m: float, centres: str) -> float:
+def _eigenvalue(ratio: float, m: float, plain: bool) -> float:
+    return ratio * (m - 1) / (2 * _power(m, plain))
+
+
+def _power(m: float, plain: bool) -> float:
     """p: how strongly a change of u moves the centres."""
-    return m if centres == "eq21" else 1.0
+    return 1.0 if plain else m
 
 
 def _common_centre(operator: KernelOperator, weight: Array, q: float) -> tuple[Array, Array]:
@@ -204,8 +221,7 @@ def _largest_of_features(points: Array, a: Array, scale: Array) -> float:
     """The same eigenvalue from features F (n, r): that of Fᵀ Hᵀ S² H F, (r, r), in one pass."""
     mean = np.einsum("i,ij->j", a, points)
     gram = np.zeros((points.shape[1], points.shape[1]))
-    for start in range(0, len(points), BLOCK_ROWS):
-        rows = slice(start, start + BLOCK_ROWS)
+    for rows in row_slices(len(points), BLOCK_ROWS):
         block = scale[rows, None] * (points[rows] - mean)
         gram += block.T @ block
     return float(np.linalg.eigvalsh(gram)[-1])

@@ -1,0 +1,98 @@
+"""What models ask of their data before any long work."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from softkern._typing import Array
+from softkern.operators.base import KernelOperator
+
+__all__ = [
+    "FEWEST_DIGITS",
+    "check_apart",
+    "check_distinct",
+    "check_n_clusters",
+    "check_semidefinite",
+    "check_start",
+]
+
+FEWEST_DIGITS = 16.0  # times the rounding that the largest squared distance must have
+PROBE = 256  # rows on which an unknown kernel is tried
+
+
+def check_n_clusters(n_clusters: int, n: int) -> None:
+    """Refuse more clusters than points."""
+    if n_clusters > n:
+        raise ValueError(
+            f"n_clusters={n_clusters} is more than the number of points, n_samples = {n}."
+        )
+
+
+def check_distinct(n_clusters: int, operator: KernelOperator, weight: Array) -> None:
+    """Refuse more clusters than different points of positive weight."""
+    check_n_clusters(n_clusters, operator.shape[0])
+    count = operator.distinct_rows(weight)[0].size if n_clusters > 1 else 1
+    if count < n_clusters:
+        raise ValueError(
+            f"n_clusters={n_clusters} is more than the number of different points, {count} of the "
+            f"{operator.shape[0]} rows; use n_clusters={count} or fewer."
+        )
+
+
+def check_apart(operator: KernelOperator, weight: Array) -> None:
+    """Refuse points whose distances in feature space vanish in the rounding of kernel values."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        distances = np.asarray(operator.squared_distances(weight / weight.sum()))
+        largest = float(distances[weight > 0].max())
+    kernel = operator.kernel
+    if not np.isfinite(largest):
+        raise ValueError(f"values of {kernel!r} overflow in {operator.dtype}; scale the data down.")
+    if largest > FEWEST_DIGITS * operator.distance_error:
+        return
+    if operator.distinct_rows(weight)[0].size < 2:  # there is one point only
+        return
+    remedy = (
+        "use a smaller bandwidth"
+        if kernel.has_bandwidth
+        else "centre and scale the data, or take another kernel"
+    )
+    raise ValueError(
+        f"{kernel!r} cannot tell these points apart in {operator.dtype}: their squared distances "
+        f"from the mean in feature space are at most {largest:.3g}, and vanish in the rounding; "
+        f"{remedy}."
+    )
+
+
+def check_start(init: Any, n_clusters: int, weight: Array) -> Array:
+    """Start memberships or weights given by the user, (n, c)."""
+    start = np.asarray(init, dtype=weight.dtype)
+    if start.shape != (weight.size, n_clusters):
+        raise ValueError(f"init has shape {start.shape}; it must be ({weight.size}, {n_clusters}).")
+    if not (np.isfinite(start).all() and (start >= 0).all() and (weight @ start > 0).all()):
+        raise ValueError("init must be finite and not negative, and no column all zero.")
+    return start
+
+
+def check_semidefinite(operator: KernelOperator) -> None:
+    """Refuse a kernel that is not positive semidefinite: squared distances would be negative.
+
+    Where it is not known of the kernel, the values between some rows are looked at.
+    """
+    known = operator.kernel.is_positive_semidefinite
+    if known is False:
+        raise ValueError(
+            f"{operator.kernel!r} is not positive semidefinite, so that it has no distances; use "
+            "'rbf', 'laplacian', 'linear', or 'poly' with coef0 ≥ 0."
+        )
+    if known is None:
+        rows = np.unique(np.linspace(0, operator.shape[0] - 1, PROBE).astype(np.intp))
+        values = np.asarray(operator.entries(rows, rows), dtype=np.float64)
+        spectrum = np.linalg.eigvalsh((values + values.T) / 2)
+        if spectrum[0] < -100 * np.finfo(operator.dtype).eps * rows.size * np.abs(spectrum).max():
+            raise ValueError(
+                "the kernel is not positive semidefinite on these data, so that it has no "
+                f"distances: the matrix of {rows.size} rows has the eigenvalue {spectrum[0]:.3g}. "
+                "Use a kernel that is, such as 'rbf', or the matrix less its negative part."
+            )

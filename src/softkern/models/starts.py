@@ -1,0 +1,60 @@
+"""The models' word for a start, `init`, as a function that draws one.
+
+``"gmm"`` is the only start that needs the points themselves; the others are in
+`softkern.solvers.starts`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.mixture import GaussianMixture
+
+from softkern._typing import Array
+from softkern.operators.base import KernelOperator
+from softkern.solvers.starts import STARTS
+
+__all__ = ["INITS", "draw_of"]
+
+INITS = {*STARTS, "gmm"}
+MOST_DRAWN = 20_000  # rows on which a Gaussian mixture is fitted
+
+
+def draw_of(init: str, operator: KernelOperator) -> Callable[..., Array]:
+    """The function (operator, weight, n_clusters, generator) → masses (n, c)."""
+    if init != "gmm":
+        return STARTS[init]
+    if not operator.kernel.takes_points or sp.issparse(operator.X):
+        raise ValueError(
+            "init='gmm' needs the points themselves as a dense array, not kernel values or a "
+            "sparse matrix; use 'k-means++', 'k-means' or 'random'."
+        )
+    return gaussian_mass
+
+
+def gaussian_mass(
+    operator: KernelOperator, weight: Array, n_clusters: int, generator: np.random.RandomState
+) -> Array:
+    """Memberships of a Gaussian mixture in input space times weights, (n, c)."""
+    X = operator.X
+    index, mass = operator.canonical_rows(weight)
+    reached = np.cumsum(mass)
+    # whole weights that are not too many draw every row as often as it weighs
+    fewest = max(index.size, n_clusters)
+    drawn = int(np.clip(round(float(reached[-1])), fewest, max(MOST_DRAWN, n_clusters)))
+    places = (np.arange(drawn) + 0.5) * (reached[-1] / drawn)
+    rows = index[np.minimum(np.searchsorted(reached, places), index.size - 1)]
+    values = X[rows].astype(np.float64)
+    centre, spread = values.mean(axis=0), values.std(axis=0)
+    spread = np.where(spread > 0, spread, 1.0)
+    model = GaussianMixture(n_clusters, random_state=generator.randint(2**31 - 1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit((values - centre) / spread)
+    start = model.predict_proba((X.astype(np.float64) - centre) / spread)
+    # no cluster may start without any point
+    return weight[:, None] * np.maximum(start, 1e-6).astype(weight.dtype)

@@ -1,0 +1,122 @@
+"""What a rule of the loop is: a membership rule and a centre rule, each an immutable value.
+
+A membership rule turns the geometry of points and centres into memberships, and says how much of
+every point goes into every centre; a centre rule turns these masses into coefficients. Any of the
+one goes with any of the other. What changes from step to step is in the values that they return
+(`Evaluation`, `Centres`), never in the rules.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from softkern._typing import AnyArray
+
+__all__ = ["CentreRule", "Centres", "Evaluation", "Geometry", "MembershipRule", "Rule"]
+
+
+class Geometry(Protocol):
+    """How points lie to centres; `softkern.operators.geometry` has the class."""
+
+    @property
+    def product(self) -> AnyArray:
+        """K @ A, (n, c)."""
+
+    @property
+    def norms(self) -> AnyArray:
+        """Squared lengths of the centres, (c,)."""
+
+    @property
+    def distances(self) -> AnyArray:
+        """Squared distances to them, (n, c)."""
+
+
+@dataclass(frozen=True)
+class Centres:
+    """Centres as coefficients over the support, and what their rule knows of them.
+
+    Attributes
+    ----------
+    coefficients : array of shape (n, c)
+        Columns sum to one.
+    product : array of shape (n, c) or None
+        K @ coefficients, where the rule has it already.
+    shares : array of shape (c,) or None
+        The part of all weight that each centre was made of.
+    margins : object or None
+        Of one-class machines, see `softkern.rules.one_class`.
+    """
+
+    coefficients: AnyArray
+    product: AnyArray | None = None
+    shares: AnyArray | None = None
+    margins: Any = None
+
+    def take(self, order: AnyArray) -> Centres:
+        """The same of some centres, or of all in another order."""
+        return Centres(
+            self.coefficients[:, order],
+            None if self.product is None else self.product[:, order],
+            None if self.shares is None else self.shares[order],
+            None if self.margins is None else self.margins.take(order),
+        )
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What a membership rule makes of a geometry.
+
+    Attributes
+    ----------
+    memberships : array of shape (n, c)
+    mass : array of shape (n, c)
+        What every point adds to every centre; each column in a unit of its own, where the rule
+        says so.
+    objective : float
+        Which the loop brings down.
+    rule : MembershipRule
+        The rule of the next step.
+    """
+
+    memberships: AnyArray
+    mass: AnyArray
+    objective: float
+    rule: MembershipRule
+
+
+class MembershipRule(Protocol):
+    """D² → U."""
+
+    def evaluate(self, geometry: Geometry, centres: Centres, weight: AnyArray) -> Evaluation:
+        """Memberships, masses and objective of the points of the loop, with weights (n,)."""
+
+    def log_memberships(self, geometry: Geometry, centres: Centres) -> AnyArray:
+        """Logarithms of the memberships of any points, (m, c)."""
+
+
+class CentreRule(Protocol):
+    """Masses → A."""
+
+    def centres(self, mass: AnyArray, weight: AnyArray, previous: Centres | None) -> Centres:
+        """Centres of the masses (n, c); `previous` are those of the step before, to start from."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A membership rule and a centre rule: what makes one model of the loop another."""
+
+    memberships: MembershipRule
+    centres: CentreRule
+
+    def __post_init__(self) -> None:
+        for part, needed in (
+            (self.memberships, ("evaluate", "log_memberships")),
+            (self.centres, ("centres",)),
+        ):
+            missing = [name for name in needed if not callable(getattr(part, name, None))]
+            if missing:
+                raise TypeError(
+                    f"{type(part).__name__} must implement {', '.join(needed)} to be part of a "
+                    f"rule; missing {', '.join(missing)}."
+                )

@@ -1,0 +1,110 @@
+"""The steps of the loop, and the state that they lead to.
+
+A driver takes steps; `softkern.solvers.alternate` decides when to stop.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from softkern._arrays import column_changes, namespace
+from softkern._typing import AnyArray
+from softkern.operators.base import Geometry, KernelOperator
+from softkern.rules.base import Centres, Evaluation, Rule
+from softkern.solvers.stopping import Step
+
+__all__ = ["Driver", "Solution", "Steps"]
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Where the loop ended: centres, the geometry and U that follow from them, and the rule.
+
+    `cycle` is the length of the cycle that the loop ended in, zero where there is none.
+    """
+
+    rule: Rule
+    centres: Centres
+    geometry: Geometry
+    memberships: AnyArray
+    objective: float
+    n_iter: int = 0
+    converged: bool = False
+    history: dict[str, list[float]] = field(default_factory=dict)
+    cycle: int = 0
+
+    @property
+    def coefficients(self) -> AnyArray:
+        """A (n, c) of the centres."""
+        return self.centres.coefficients
+
+    def take(self, order: AnyArray) -> Solution:
+        """The same of some clusters, or of all in another order."""
+        return replace(
+            self,
+            centres=self.centres.take(order),
+            geometry=self.geometry.take(order),
+            memberships=self.memberships[:, order],
+        )
+
+
+class Driver(Protocol):
+    """Takes the loop's steps; the loop itself decides when to stop."""
+
+    def step(self) -> Step:
+        """Memberships at the present centres, and what they are judged by."""
+
+    def advance(self) -> Driver:
+        """Go on to the next centres; the driver of the next step, which may be another."""
+
+    def solution(self) -> Solution:
+        """The present state."""
+
+
+class Steps:
+    """The driver of every rule and operator: one geometry a step."""
+
+    evaluation: Evaluation
+
+    def __init__(
+        self,
+        operator: KernelOperator,
+        rule: Rule,
+        centres: Centres,
+        weight: AnyArray,
+        geometry: Geometry | None = None,
+    ) -> None:
+        self.operator, self.rule, self.centres, self.weight = operator, rule, centres, weight
+        self.geometry = geometry
+        self.previous: AnyArray | None = None
+
+    def step(self) -> Step:
+        """One product, unless the centre rule knows it, and one evaluation of the rule."""
+        if self.geometry is None:
+            centres = self.centres
+            self.geometry = self.operator.geometry(centres.coefficients, centres.product)
+        self.evaluation = self.rule.memberships.evaluate(self.geometry, self.centres, self.weight)
+        memberships = self.evaluation.memberships
+        changes = None
+        if self.previous is not None:
+            changes = column_changes(memberships, self.previous, self.weight)
+        tops = namespace(memberships).max(memberships, axis=0)
+        return Step(self.evaluation.objective, changes, tops)
+
+    def advance(self) -> Steps:
+        """Centres of the masses; what belongs to the last ones makes room for the next."""
+        evaluation = self.evaluation
+        self.previous, self.geometry = evaluation.memberships, None
+        self.rule = replace(self.rule, memberships=evaluation.rule)
+        self.centres = self.rule.centres.centres(evaluation.mass, self.weight, self.centres)
+        del self.evaluation
+        return self
+
+    def solution(self) -> Solution:
+        """The present state."""
+        assert self.geometry is not None
+        evaluation = self.evaluation
+        return Solution(
+            self.rule, self.centres, self.geometry, evaluation.memberships, evaluation.objective
+        )

@@ -1,0 +1,81 @@
+"""When the loop stops: the change of memberships or of the objective, and a progress bar."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from softkern._arrays import namespace
+from softkern._typing import AnyArray
+
+__all__ = ["STOPPING", "Report", "Step", "measured_change", "progress_bar"]
+
+STOPPING = ("relative", "mean", "sum", "objective")
+Report = Callable[[int, float], None]
+
+
+@dataclass(frozen=True)
+class Step:
+    """What a step of the loop is judged by.
+
+    Attributes
+    ----------
+    objective : float
+    changes : array of shape (c,) or None
+        Weighted sums of the absolute change of memberships; None in the first step.
+    tops : array of shape (c,)
+        The largest membership of every cluster.
+    """
+
+    objective: float
+    changes: AnyArray | None
+    tops: AnyArray
+
+
+def measured_change(step: Step, objectives: Sequence[float], total: float, stopping: str) -> float:
+    """The number that `tol` bounds.
+
+    ``"relative"``: weighted mean of the change of memberships, as a share of the largest in the
+    column. ``"mean"``: the same, not as a share; for memberships that compete, of which a column
+    may die out. ``"sum"``: the papers' rule, the change summed over all points. ``"objective"``:
+    the change of the objective, as a share of it.
+    """
+    if step.changes is None:
+        return float("inf")
+    if stopping == "objective":
+        tiny = float(np.finfo(np.float64).tiny)
+        return abs(objectives[-1] - objectives[-2]) / max(abs(objectives[-1]), tiny)
+    xp = namespace(step.changes)
+    if stopping == "sum":
+        return float(xp.sum(step.changes))
+    changes = step.changes
+    if stopping == "relative":
+        tiny = float(xp.finfo(step.tops.dtype).smallest_normal)
+        changes = changes / xp.maximum(step.tops, tiny)
+    return float(xp.mean(changes)) / total
+
+
+@contextmanager
+def progress_bar(
+    verbose: bool, description: str, goal: float, total: int, measure: str = "change"
+) -> Iterator[Report]:
+    """A bar that fills as the measure falls towards its goal; silent unless asked for."""
+    if not verbose:
+        yield lambda iteration, value: None
+        return
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    text = TextColumn("{task.description} · iteration {task.fields[iteration]}/{task.total}")
+    value = TextColumn(f"{measure} {{task.fields[value]:.1e}}, goal {{task.fields[goal]:.1e}}")
+    with Progress(text, BarColumn(), value, TimeElapsedColumn()) as progress:
+        fields: dict[str, Any] = {"iteration": 0, "value": float("inf"), "goal": goal}
+        task = progress.add_task(description, total=total, **fields)
+
+        def report(iteration: int, value: float) -> None:
+            progress.update(task, completed=iteration, iteration=iteration, value=value)
+
+        yield report
