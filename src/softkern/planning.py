@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
 from softkern.kernels import Gaussian, Kernel, resolve
+from softkern.kernels.resolve import has_open_bandwidth
 from softkern.operators.base import Cost, KernelOperator, Workload, available_threads
 from softkern.operators.dense import DenseOperator
 from softkern.operators.fourier import FourierOperator
@@ -282,8 +283,8 @@ def _work_of_shape(
 ) -> Workload:
     if len(shape) != 2 or min(shape) < 1:
         raise ValueError(f"the shape must be (n, d) with n, d ≥ 1, got {shape!r}.")
-    has_gamma = "gamma" in (params or {})
-    known = 1.0 if isinstance(bandwidth, str) and not has_gamma else bandwidth
+    is_open = isinstance(bandwidth, str) and has_open_bandwidth(kernel, params)
+    known = 1.0 if is_open else bandwidth
     chosen = resolve(kernel, bandwidth=known, kernel_params=params)
     return Workload(int(shape[0]), int(shape[1]), chosen, dtype=np.dtype(dtype or np.float64))
 
