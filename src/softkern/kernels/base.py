@@ -57,6 +57,12 @@ class Kernel(ABC):
     """
 
     is_shift_invariant: ClassVar[bool] = False
+    constant_diagonal: ClassVar[bool] = False  # k(x, x) is the same for all x
+    bound: ClassVar[float | None] = None  # no |k(x, y)| exceeds it; None where not known
+    vanishes: ClassVar[bool] = False  # k(x, y) → 0 as x goes far from y
+    takes_points: ClassVar[bool] = True  # False where X is a Gram matrix
+    has_bandwidth: ClassVar[bool] = False
+    log_is_half_squared_distance: ClassVar[bool] = False  # log k = −‖scaled x − scaled y‖² / 2
 
     @property
     def is_positive_semidefinite(self) -> bool | None:
@@ -69,7 +75,7 @@ class Kernel(ABC):
 
     def diag(self, X: Any) -> Array:
         """Kernel values (n,) of every row with itself."""
-        if self.is_shift_invariant:
+        if self.constant_diagonal:
             return np.full(X.shape[0], self.block(X[:1], X[:1])[0, 0])
         rows = 64  # small squares along the diagonal: 64 n values, never n × n
         starts = range(0, X.shape[0], rows)
@@ -83,6 +89,10 @@ class Kernel(ABC):
             raise ValueError(f"{self} has negative values, and they have no logarithm.")
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(values))
+
+    def scaled(self, X: Any, origin: Any = None) -> Any:
+        """(X − origin) in bandwidths, where the kernel has one."""
+        raise TypeError(f"{self} has no bandwidth.")
 
     def features(self, X: Any) -> Any | None:
         """F (n, r) with F Fᵀ = K and r of the order of d, or None where there is no such map."""
@@ -109,6 +119,10 @@ class _Radial(Kernel):
     bandwidth: float | tuple[float, ...]
 
     is_shift_invariant: ClassVar[bool] = True
+    constant_diagonal: ClassVar[bool] = True
+    bound: ClassVar[float | None] = 1.0
+    vanishes: ClassVar[bool] = True
+    has_bandwidth: ClassVar[bool] = True
 
     def __init__(self, bandwidth: float | ArrayLike = 1.0) -> None:
         object.__setattr__(self, "bandwidth", _positive(bandwidth))
@@ -121,12 +135,15 @@ class _Radial(Kernel):
                 f"{X.shape[1]} columns."
             )
 
-    def scaled(self, X: Any) -> Any:
-        """X with every column divided by its bandwidth, in float64."""
+    def scaled(self, X: Any, origin: Any = None) -> Any:
+        """(X − origin) with every column divided by its bandwidth, in float64."""
         if sp.issparse(X):
             scale = np.broadcast_to(1.0 / np.asarray(self.bandwidth), (X.shape[1],))
             return X.astype(np.float64) @ sp.diags_array(scale)
-        return np.asarray(X, dtype=np.float64) / np.asarray(self.bandwidth)
+        values = np.asarray(X, dtype=np.float64)
+        if origin is not None:  # first: dividing would round the digits that differences have
+            values = values - origin
+        return values / np.asarray(self.bandwidth)
 
 
 @dataclass(frozen=True, init=False)
@@ -149,6 +166,8 @@ class Gaussian(_Radial):
     True
     """
 
+    log_is_half_squared_distance: ClassVar[bool] = True
+
     def block(self, X: Any, Y: Any) -> Array:
         """Kernel values (n, m)."""
         return _as_float(np.exp(-0.5 * self._squared(X, Y)), X)
@@ -160,14 +179,14 @@ class Gaussian(_Radial):
     def _squared(self, X: Any, Y: Any) -> Array:
         """Squared distances in bandwidths, (n, m), float64."""
         self.check(X)
-        X, Y = self.scaled(X), self.scaled(Y)
         if sp.issparse(X) or sp.issparse(Y):
-            return np.asarray(euclidean_distances(X, Y, squared=True))
+            return np.asarray(euclidean_distances(self.scaled(X), self.scaled(Y), squared=True))
+        offset = np.median(Y, axis=0)
+        X, Y = self.scaled(X, offset), self.scaled(Y, offset)
         if X.shape[1] <= DIFFERENCE_COLUMNS:
             return np.asarray(cdist(X, Y, "sqeuclidean"))
         # Products are quicker than differences, but an offset that cancels costs them digits.
-        offset = np.median(Y, axis=0)
-        return np.asarray(euclidean_distances(X - offset, Y - offset, squared=True))
+        return np.asarray(euclidean_distances(X, Y, squared=True))
 
     def spectrum(self, frequency: Array) -> Array:
         """Fourier transform at angular frequencies of one scaled column, √(2π) exp(−ω²/2)."""
@@ -392,6 +411,8 @@ class Precomputed(Kernel):
 
     New points are given as their kernel values with the n training points, (m, n).
     """
+
+    takes_points: ClassVar[bool] = False
 
     @property
     def is_positive_semidefinite(self) -> None:
