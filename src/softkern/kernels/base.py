@@ -77,6 +77,11 @@ class Kernel(ABC):
         return False
 
     @property
+    def log_is_half_squared_distance(self) -> bool:
+        """Whether log k(x, y) is −½ ‖x − y‖² of `scaled` points."""
+        return False
+
+    @property
     def is_shift_invariant(self) -> bool:
         """The former name of two properties together; goes with its last caller."""
         return self.vanishes and self.constant_diagonal
