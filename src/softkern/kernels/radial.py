@@ -113,6 +113,7 @@ class Gaussian(Radial):
     """
 
     halving: ClassVar[float] = 0.5
+    log_is_half_squared_distance: ClassVar[bool] = True
 
     def squared(self) -> Gaussian:
         """The Gaussian of bandwidth σ / √2."""

@@ -373,8 +373,8 @@ class KernelOperator(ABC):
         norms = namespace(vectors).sum(vectors * vectors, axis=0)
         return Geometry(product, norms, known.distances(centres))
 
-    def compressed(self, A: Any, nonnegative: bool = False) -> tuple[Any, Array]:
-        """Support points and coefficients that give the same centres: (X_s, A_s).
+    def compressed(self, A: Any, nonnegative: bool = False) -> tuple[Array, Array]:
+        """Numbers of rows, and coefficients on these, that give the same centres.
 
         New points need no more than these. Rows without weight are left out. With `nonnegative`,
         the coefficients of an A ≥ 0 are not negative either: a density stays one.
@@ -382,8 +382,8 @@ class KernelOperator(ABC):
         columns, _ = self._check_columns(A)
         used = np.flatnonzero(columns.any(axis=1))
         if used.size in (0, self.shape[0]):
-            return self.X, columns
-        return self.X[used], columns[used]
+            return np.arange(self.shape[0]), columns
+        return used, columns[used]
 
     # Logarithms
 
@@ -508,6 +508,11 @@ class CrossOperator:
     def diag(self) -> Array:
         """Kernel value of every new point with itself, (m,)."""
         return self.support.kernel.diag(self.X)
+
+    @property
+    def lengths_are_known(self) -> bool:
+        """Whether `diag`, and with it distances, can be had."""
+        return True
 
     def squared_distances(self, A: Any, norms: Any = None) -> Any:
         """Squared distance of every new point to every centre, (m, c).

@@ -235,7 +235,11 @@ class NystroemOperator(KernelOperator):
             out += panel[:, rows].T @ panel[:, columns]
         return out
 
-    def compressed(self, A: Any, nonnegative: bool = False) -> tuple[Any, Array]:
+    def image(self, A: Any) -> Array:
+        """Fᵀ A, (rank, c): how much of the centres every landmark explains beyond those before."""
+        return self._landmark_form(self._check_columns(A)[0])[0]
+
+    def compressed(self, A: Any, nonnegative: bool = False) -> tuple[Array, Array]:
         """Landmarks, and the coefficients on them nearest to the centres in feature space."""
         columns, _ = self._check_columns(A)
         if self.rank == 0:
@@ -246,7 +250,7 @@ class NystroemOperator(KernelOperator):
         else:
             weights = solve_triangular(lower, image, lower=True, trans="T", check_finite=False)
         used = weights.any(axis=1)
-        return self.X[self.landmarks[used]], weights[used].astype(self.dtype)
+        return self.landmarks[used], weights[used].astype(self.dtype)
 
     def _landmark_form(self, A: Array) -> tuple[Array, Array]:
         """Fᵀ A (rank, c), and the Cholesky factor of K between landmarks (rank, rank)."""

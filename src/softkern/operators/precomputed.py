@@ -62,9 +62,16 @@ class PrecomputedOperator(GramOperator):
         """
         return _GivenValues(self, X_new, diag)
 
-    def compressed(self, A: Any, nonnegative: bool = False) -> tuple[Any, Array]:
-        """All rows stay: new points come with their values for all."""
-        return self.X, self._check_columns(A)[0]
+    def compressed(self, A: Any, nonnegative: bool = False) -> tuple[Array, Array]:
+        """Where diagonal values differ all rows stay: fewer of them might all be equal."""
+        if self._has_equal_diagonal:
+            return super().compressed(A, nonnegative)
+        return np.arange(self.shape[0]), self._check_columns(A)[0]
+
+    @cached_property
+    def _has_equal_diagonal(self) -> bool:
+        diag = self.diag()
+        return bool(np.allclose(diag, diag[0], rtol=1e-6))
 
     def _largest_value(self) -> float:
         return float(np.abs(self.gram).max())
@@ -106,21 +113,26 @@ class _GivenValues(CrossOperator):
 
     def __init__(self, support: PrecomputedOperator, X_new: Any, diag: Any) -> None:
         super().__init__(support, X_new)
+        self._given = support
         self._diag = None if diag is None else np.asarray(diag, dtype=support.dtype)
         if self._diag is not None and self._diag.shape != (self.shape[0],):
             raise ValueError(f"diag has shape {self._diag.shape}; it must be ({self.shape[0]},).")
+
+    @property
+    def lengths_are_known(self) -> bool:
+        """Whether they are given, or the support's are all equal."""
+        return self._diag is not None or self._given._has_equal_diagonal
 
     def diag(self) -> Array:
         """Kernel value of every new point with itself, (m,)."""
         if self._diag is not None:
             return self._diag
-        known = self.support.diag()
-        if not np.allclose(known, known[0], rtol=1e-6):
+        if not self.lengths_are_known:
             raise ValueError(
                 "the kernel values of new points with themselves are not known: the support's "
                 "differ from each other. Give cross(X_new, diag=...)."
             )
-        return np.full(self.shape[0], known[0], dtype=self.support.dtype)
+        return np.full(self.shape[0], self.support.diag()[0], dtype=self.support.dtype)
 
 
 def _check_symmetric(gram: Array) -> None:
