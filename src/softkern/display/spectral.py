@@ -195,7 +195,7 @@ class AMSDisplay(Display):
     Parameters
     ----------
     strength : array of shape (K, S)
-    ks : array of shape (K,)
+    n_clusters_range : array of shape (K,)
     names : list of S str
         Of the bandwidths.
     is_maximum : bool array of shape (K, S)
@@ -211,14 +211,14 @@ class AMSDisplay(Display):
     def __init__(
         self,
         strength: Array,
-        ks: Array,
+        n_clusters_range: Array,
         names: list[str],
         is_maximum: Array,
         axis: str = "bandwidth",
     ) -> None:
         self.axis = axis
         self.strength = strength
-        self.ks = ks
+        self.n_clusters_range = n_clusters_range
         self.names = names
         self.is_maximum = is_maximum
 
@@ -228,7 +228,7 @@ class AMSDisplay(Display):
 
         Parameters
         ----------
-        result : SpectralSelection
+        result : SpectralSearch
         ax : matplotlib Axes, default=None
 
         Returns
@@ -239,7 +239,8 @@ class AMSDisplay(Display):
         names = [_bandwidth_name(b, result.bandwidths) for b in result.bandwidths]
         is_number = all(np.ndim(b) == 0 for b in result.bandwidths)
         axis = "bandwidth" if is_number else "bandwidth, as a share of the widest"
-        return cls(result.strength, result.ks, names, result.is_maximum, axis).plot(ax)
+        numbers = result.n_clusters_range
+        return cls(result.strength, numbers, names, result.is_maximum, axis).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw the surface as an image; the best pair has a star, other local maxima a ring."""
@@ -248,7 +249,8 @@ class AMSDisplay(Display):
         image = ax.imshow(shown, origin="lower", aspect="auto", cmap="viridis", vmin=0, vmax=1)
         ax.figure.colorbar(image, ax=ax, label="average membership strength")
         ax.set_xticks(range(len(self.names)), self.names, rotation=45, ha="right")
-        ax.set_yticks(range(len(self.ks)), [str(k) for k in self.ks])
+        numbers = self.n_clusters_range
+        ax.set_yticks(range(len(numbers)), [str(k) for k in numbers])
         best = np.unravel_index(int(np.nanargmax(self.strength)), self.strength.shape)
         for i, j in np.argwhere(self.is_maximum):
             if (i, j) != best:
