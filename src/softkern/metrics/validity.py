@@ -95,10 +95,10 @@ def xie_beni(
     --------
     >>> import numpy as np
     >>> from softkern.kernels import Linear
-    >>> from softkern.operators import TiledOperator
+    >>> from softkern.operators import FeatureOperator
     >>> X = np.array([[0.0], [1.0], [10.0], [11.0]])
     >>> U = np.array([[1.0, 0.0], [1, 0], [0, 1], [0, 1]])
-    >>> xie_beni(TiledOperator(Linear(), X), U)
+    >>> xie_beni(FeatureOperator(Linear(), X), U)
     0.0025
     """
     memberships, weight = _checked(memberships, sample_weight, operator)
@@ -143,10 +143,10 @@ def fuzzy_silhouette(
     --------
     >>> import numpy as np
     >>> from softkern.kernels import Linear
-    >>> from softkern.operators import TiledOperator
+    >>> from softkern.operators import FeatureOperator
     >>> X = np.array([[0.0], [1.0], [10.0], [11.0]])
     >>> U = np.array([[1.0, 0.0], [1, 0], [0, 1], [0, 1]])
-    >>> round(fuzzy_silhouette(TiledOperator(Linear(), X), U), 3)
+    >>> round(fuzzy_silhouette(FeatureOperator(Linear(), X), U), 3)
     0.99
     """
     memberships, weight = _checked(memberships, sample_weight, operator)
