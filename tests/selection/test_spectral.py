@@ -121,7 +121,8 @@ def test_the_search_is_the_fit_of_every_pair(X, monkeypatch):
             assert found[0] == pytest.approx(average_membership_strength(model), abs=1e-6)
             plain = average_membership_strength(model, covered=False)
             assert found[1] == pytest.approx(plain, abs=1e-6)
-            assert found[2] == pytest.approx(balanced_line_fit(model), abs=1e-6)
+            hard = KernelSpectralClustering(k, bandwidth=bandwidth).fit(X)
+            assert found[2] == pytest.approx(balanced_line_fit(hard), abs=1e-6)
     assert result.best[0] == 3
     assert result.strength[1].max() == result.table.strength[0]
 

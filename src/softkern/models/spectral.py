@@ -191,7 +191,7 @@ class _SpectralClustering(Clustering):
             numbers = range(2, max(most, 2) + 1)
         else:
             numbers = range(int(self.n_clusters), int(self.n_clusters) + 1)
-        self.search_ = SpectralSearch.of(
+        self.search_: SpectralSearch = SpectralSearch.of(
             X,
             weight,
             kernel,
