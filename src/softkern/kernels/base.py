@@ -57,6 +57,9 @@ class Kernel(ABC):
     """
 
     is_shift_invariant: ClassVar[bool] = False
+    vanishes: ClassVar[bool] = False
+    has_bandwidth: ClassVar[bool] = False
+    halving: ClassVar[float | None] = None
 
     @property
     def is_positive_semidefinite(self) -> bool | None:
@@ -88,6 +91,14 @@ class Kernel(ABC):
         """F (n, r) with F Fᵀ = K and r of the order of d, or None where there is no such map."""
         return None
 
+    def squared(self) -> Kernel | None:
+        """The kernel whose values are the squares of this one's, where there is one."""
+        return None
+
+    def scaled(self, X: Any, origin: Any = None) -> Any:
+        """(X − origin) / bandwidth; of kernels that have one."""
+        raise TypeError(f"{self} has no bandwidth.")
+
     def check(self, X: Any) -> None:  # noqa: B027 (most kernels take any X)
         """Raise a ValueError where this kernel cannot be used on X."""
 
@@ -109,6 +120,8 @@ class _Radial(Kernel):
     bandwidth: float | tuple[float, ...]
 
     is_shift_invariant: ClassVar[bool] = True
+    vanishes: ClassVar[bool] = True
+    has_bandwidth: ClassVar[bool] = True
 
     def __init__(self, bandwidth: float | ArrayLike = 1.0) -> None:
         object.__setattr__(self, "bandwidth", _positive(bandwidth))
@@ -121,12 +134,13 @@ class _Radial(Kernel):
                 f"{X.shape[1]} columns."
             )
 
-    def scaled(self, X: Any) -> Any:
-        """X with every column divided by its bandwidth, in float64."""
+    def scaled(self, X: Any, origin: Any = None) -> Any:
+        """X less the origin, every column divided by its bandwidth, in float64."""
         if sp.issparse(X):
             scale = np.broadcast_to(1.0 / np.asarray(self.bandwidth), (X.shape[1],))
             return X.astype(np.float64) @ sp.diags_array(scale)
-        return np.asarray(X, dtype=np.float64) / np.asarray(self.bandwidth)
+        X = np.asarray(X, dtype=np.float64)
+        return (X if origin is None else X - origin) / np.asarray(self.bandwidth)
 
 
 @dataclass(frozen=True, init=False)
@@ -148,6 +162,12 @@ class Gaussian(_Radial):
     >>> bool(np.isclose(Gaussian([3.0, 4.0]).block(X, X)[0, 1], np.exp(-1)))
     True
     """
+
+    halving: ClassVar[float | None] = 0.5
+
+    def squared(self) -> Kernel:
+        """Of a bandwidth divided by √2."""
+        return Gaussian(np.asarray(self.bandwidth) / np.sqrt(2))
 
     def block(self, X: Any, Y: Any) -> Array:
         """Kernel values (n, m)."""
@@ -188,6 +208,12 @@ class Laplacian(_Radial):
     >>> float(Laplacian(2.0).block(np.array([[0.0]]), np.array([[4.0]]))[0, 0].round(4))
     0.1353
     """
+
+    halving: ClassVar[float | None] = 1.0
+
+    def squared(self) -> Kernel:
+        """Of half the bandwidth."""
+        return Laplacian(np.asarray(self.bandwidth) / 2)
 
     def block(self, X: Any, Y: Any) -> Array:
         """Kernel values (n, m)."""

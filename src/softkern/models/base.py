@@ -88,7 +88,7 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
 
     def _build(self, chosen: Plan, X: Any, weight: Array) -> KernelOperator:
         """The operator of a plan, shown first where asked for."""
-        self.engine_ = chosen
+        self.plan_ = self.engine_ = chosen
         options = dict(getattr(self, "engine_params", None) or {})
         if chosen.engine == "nystroem":
             options.setdefault("sample_weight", weight)
