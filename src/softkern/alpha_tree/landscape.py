@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from softkern._typing import Array
 from softkern.alpha_tree.segments import (
     Segments,
-    all_pairs,
     complete_pairs,
     lengths,
     measure_segments,
@@ -105,7 +104,7 @@ class Landscape:
             return self._measure(Z, neighbour_pairs(Z), least)
         require_complete_memory(n)
         if not isinstance(self.kernel, Gaussian):
-            return self._measure(Z, all_pairs(n), least)
+            return self._measure(Z, np.stack(np.triu_indices(n, 1), axis=1), least)
         known = self._measure(Z, neighbour_pairs(Z), least)
         weights = np.asarray(self.coefficients, dtype=np.float64)
         more = complete_pairs(Z, weights, self.level, known, segment_points)

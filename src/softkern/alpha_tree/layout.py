@@ -73,18 +73,8 @@ def flatten(n: int, edges: Array, levels: Array) -> tuple[NDArray[np.int32], NDA
     Two points are in one cluster at α where no gap between them is α or less: the smallest gap
     between two points of the row is the level at which they merge.
 
-    Parameters
-    ----------
-    n : int
-    edges : array of shape (m, 2)
-        Of a forest.
-    levels : array of shape (m,)
-
-    Returns
-    -------
-    order : array of shape (n,)
-    gaps : array of shape (n − 1,)
-        −∞ between parts that no edge joins.
+    `edges` (m, 2) are those of a forest, with their levels (m,). Returned are the order (n,) and
+    the gaps (n − 1,), −∞ between parts that no edge joins.
 
     Examples
     --------

@@ -28,7 +28,6 @@ from softkern.rows import row_slices
 
 __all__ = [
     "Segments",
-    "all_pairs",
     "complete_pairs",
     "lengths",
     "measure_segments",
@@ -128,11 +127,6 @@ def require_complete_memory(n: int) -> None:
             f"graph='complete' needs {needed / 2**30:.3g} GiB for all pairs of n = {n:,} points, "
             f"and {free / 2**30:.3g} GiB are available; give graph='knn'."
         )
-
-
-def all_pairs(n: int) -> NDArray[np.intp]:
-    """Every pair of n points once, (n (n − 1) / 2, 2)."""
-    return np.stack(np.triu_indices(n, 1), axis=1)
 
 
 def lengths(Z: Array, pairs: Array) -> Array:
