@@ -56,6 +56,27 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
+    # What a fitted model is, beside its parameters: files hold exactly this (`models.state`).
+    # Every class adds its own; what can be made again at any time goes to `_caches`.
+    _caches: ClassVar[tuple[str, ...]] = ()
+    _state: ClassVar[tuple[str, ...]] = (
+        "n_features_in_",
+        "feature_names_in_",
+        "sample_weight_",
+        "kernel_",
+        "bandwidth_",
+        "plan_",
+        "engine_",
+        "n_iter_",
+        "converged_",
+        "objective_",
+        "history_",
+        "memberships_",
+        "dual_coef_",
+        "_support",
+        "_coefficients",
+        "_norms",
+    )
 
     # What bandwidth="auto" means: near neighbours for densities, the whole for a few centres.
     _auto_bandwidth: ClassVar[str] = "auto"

@@ -53,6 +53,7 @@ class _Fuzzy(CentreClustering):
         "init": [StrOptions({"k-means++"}), "array-like"],
         "n_init": [Interval(Integral, 1, None, closed="left")],
     }
+    _state: ClassVar[tuple[str, ...]] = ("m_", "collapse_ratio_")
     n_clusters: int
     m: float
     lower_m: bool
@@ -310,6 +311,7 @@ class OutlierFuzzyCMeans(_Fuzzy):
         "total_weight": [Interval(Real, 0, None, closed="neither"), None],
         "centres": [StrOptions({"eq21", "eq11"})],
     }
+    _state: ClassVar[tuple[str, ...]] = ("outlier_weights_", "_weight_unit", "_least_weight")
 
     def __init__(
         self,

@@ -92,6 +92,7 @@ class OneClassPCM(OutlierMixin, KernelModel):  # type: ignore[misc]
         "eta_scale": [Interval(Real, 0, None, closed="neither")],
         "contamination": [Interval(Real, 0, 0.5, closed="right")],
     }
+    _state: ClassVar[tuple[str, ...]] = ("eta_", "offset_", "reduction_error_", "_eta", "_others")
 
     def __init__(
         self,

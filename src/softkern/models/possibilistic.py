@@ -96,6 +96,7 @@ class PossibilisticCMeans(CentreClustering):
         "init": [StrOptions({"fuzzy"}), "array-like"],
         "n_init": [Interval(Integral, 1, None, closed="left")],
     }
+    _state: ClassVar[tuple[str, ...]] = ("eta_",)
 
     def __init__(
         self,
