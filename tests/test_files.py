@@ -241,6 +241,18 @@ def test_precomputed_sparse_and_float32(X, path):
         assert_says_the_same(softkern.load(path), model, data)
 
 
+def test_searches_and_reduced_models(path):
+    X = np.concatenate([np.random.default_rng(0).normal(size=(20, 2)) + 9 * i for i in range(2)])
+    for model in (
+        softkern.SoftKernelSpectralClustering("auto").fit(X),
+        softkern.KernelSpectralClustering(2, bandwidth=2.0, engine="nystroem").fit(X),
+        softkern.OneClassPCM().fit(X).reduce(),
+    ):
+        softkern.save(model, path)
+        assert_same(to_state(softkern.load(path)), to_state(model))
+        assert_says_the_same(softkern.load(path), model, X)
+
+
 def test_pipelines(X, path):
     columns = make_column_transformer((StandardScaler(), [0]), remainder="passthrough")
     for steps in [(StandardScaler(),), (SimpleImputer(), columns)]:
@@ -377,6 +389,7 @@ HOSTILE = {"$": "function", "name": "os.system"}
         {"$": "estimator", "estimator": "OneClassPCM", "params": {"shell": 1}, "fitted": {}},
         {"$": "estimator", "estimator": "OneClassPCM", "params": {}, "fitted": {"__class__": 1}},
         {"$": "numpy type", "name": "load"},
+        {"$": "scalar", "dtype": "V", "value": 10**15},
         {"$": "Generator", "state": {"bit_generator": "seed"}},
         {"$": "dtype", "name": "no such"},
         {"$": "array", "name": "no such"},

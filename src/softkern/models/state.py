@@ -142,8 +142,8 @@ def _parts(value: Any, where: str) -> tuple[str, dict[str, Any]]:
         name = type(value).__name__ if known else _import_name(type(value), where)
         return "object", {"name": name, "fields": _fields(value)}
     if isinstance(value, np.ndarray) and value.dtype.kind in "OU":
-        items = value.ravel().tolist()
-        return "items", {"dtype": value.dtype.str, "shape": list(value.shape), "items": items}
+        parts = {"shape": list(value.shape), "items": value.ravel().tolist()}
+        return "texts" if value.dtype.kind == "U" else "objects", parts
     if isinstance(value, np.generic) and value.dtype.kind in "biufU" and value.itemsize != 16:
         return "scalar", {"dtype": value.dtype.str, "value": value.item()}
     if isinstance(value, np.dtype) and value.fields is None:
@@ -272,11 +272,18 @@ def _public_name(kind: type) -> str:
     return ".".join((*parts, kind.__name__))
 
 
-def _build_items(_: Any, *, dtype: str, shape: list[int], items: list[Any]) -> Any:
-    out = np.empty(len(items), dtype=dtype)
+def _build_objects(_: Any, *, shape: list[int], items: list[Any]) -> Any:
+    out = np.empty(len(items), dtype=object)
     for i, item in enumerate(items):  # one by one: an item may be a list
         out[i] = item
     return out.reshape(shape)
+
+
+def _build_scalar(_: Any, *, dtype: str, value: Any) -> Any:
+    kind = np.dtype(dtype)
+    if kind.kind not in "biufU":
+        raise ValueError(f"{dtype} is no type of a number or a text.")
+    return kind.type(value)
 
 
 def _build_sparse(
@@ -317,8 +324,9 @@ BUILDERS: dict[str, Callable[..., Any]] = {
     "estimator": _build_estimator,
     "object": _build_object,
     "function": lambda trusted, name: _trusted(name, trusted),
-    "items": _build_items,
-    "scalar": lambda _, dtype, value: np.dtype(dtype).type(value),
+    "objects": _build_objects,
+    "texts": lambda _, **parts: _build_objects(_, **parts).astype(str),
+    "scalar": _build_scalar,
     "dtype": lambda _, name: np.dtype(name),
     "numpy type": _build_numpy_type,
     "sparse": _build_sparse,
