@@ -206,7 +206,13 @@ def test_values(path):
         "plain": [None, True, 3, 10**30, 0.1, "µ", (1, (2.5, "a")), {"a": [1]}],
         "floats": [float("inf"), float("-inf"), float("nan")],
         "dictionaries": {1: "one", "$": "dollar", (1, 2): {"$": 3}},
-        "scalars": [np.float32(0.1), np.int8(3), np.bool_(True), np.str_("a"), np.float64("nan")],
+        "scalars": [
+            np.float32(0.1),
+            np.int8(3),
+            np.bool_(True),
+            np.str_("four"),
+            np.float64("nan"),
+        ],
         "dtypes": [np.dtype("f4"), np.float64, np.dtype(object), np.int16],
         "numbers": [np.arange(6, dtype=kind).reshape(2, 3) for kind in "bhilBHILefdFD"],
         "odd arrays": [

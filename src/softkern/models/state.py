@@ -144,7 +144,7 @@ def _parts(value: Any, where: str) -> tuple[str, dict[str, Any]]:
     if isinstance(value, np.ndarray) and value.dtype.kind in "OU":
         parts = {"shape": list(value.shape), "items": value.ravel().tolist()}
         return "texts" if value.dtype.kind == "U" else "objects", parts
-    if isinstance(value, np.generic) and value.dtype.kind in "biufU" and value.itemsize != 16:
+    if isinstance(value, np.generic) and type(value.item()) in (bool, int, float, str):
         return "scalar", {"dtype": value.dtype.str, "value": value.item()}
     if isinstance(value, np.dtype) and value.fields is None:
         return "dtype", {"name": value.str}
