@@ -188,8 +188,8 @@ def analyze(
 ) -> None:
     """Find clusters, outliers and overlap points of a table.
 
-    Writes points.csv (a label, memberships and ranks for every row), report.html, model.skops (for
-    softkern score) and run.json into the folder. All or none of them appear.
+    Writes points.csv (a label, memberships and ranks for every row), report.html, run.json and
+    model.safetensors (for softkern score) into the folder. All or none of them appear.
     """
     number = _usage(lambda: parse_clusters(model, clusters))
     if contamination == 0.0:
@@ -223,7 +223,7 @@ def analyze(
 
 @app.command()
 def score(
-    model: Annotated[Path, typer.Argument(help="model.skops of softkern analyze.")],
+    model: Annotated[Path, typer.Argument(help="model.safetensors of softkern analyze.")],
     data: Input,
     out: Annotated[
         str,

@@ -29,7 +29,7 @@ from softkern.ranking import rank_points
 
 __all__ = ["Job", "analyze"]
 
-PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "finufft", "pandas", "skops", "bokeh")
+PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "finufft", "pandas", "safetensors", "bokeh")
 TOP = 5  # ranked points that are shown
 SHOWN_FEATURES = 4
 CLASS_NAMES = {"label", "class", "target"}  # of columns that tables carry beside their features
@@ -100,7 +100,7 @@ def analyze(job: Job) -> None:
     say, clock = Say(job.quiet), Clock()
     _check_report(job)
     points_name = f"points.{job.points}"
-    names = [points_name, "model.skops", *(["report.html"] if job.report else []), "run.json"]
+    names = [points_name, "model.safetensors", *(["report.html"] if job.report else []), "run.json"]
     with results_folder(job.out, names, job.force) as folder:
         data = _read(job, say, clock)
         shown = _shown(job, data)
@@ -115,7 +115,7 @@ def analyze(job: Job) -> None:
         with clock.step("model"):
             save(
                 model,
-                folder / "model.skops",
+                folder / "model.safetensors",
                 preparation=data.preparation.to_dict(),
                 contamination=job.contamination,
                 id=job.id,

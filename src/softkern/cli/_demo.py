@@ -33,7 +33,7 @@ def demo(out: Path) -> None:
     say.line("A ring around a ball, two groups that touch, a few points that belong nowhere.\n")
     say.line(f"$ softkern analyze {today} --id name -o {out}", "bold cyan")
     analyze(Job(data=str(today), out=out, id="name", force=True))
-    model, scored = out / "model.skops", out / "scored.csv"
+    model, scored = out / "model.safetensors", out / "scored.csv"
     say.line(f"\n$ softkern score {model} {tomorrow} -o {scored}", "bold cyan")
     score(ScoreJob(model=model, data=str(tomorrow), out=str(scored), force=True))
     say.line(f"\nopen {out / 'report.html'}", "bold")

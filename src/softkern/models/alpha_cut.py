@@ -123,6 +123,19 @@ class AlphaCutClustering(ClusterMixin, KernelModel):  # type: ignore[misc]
         "graph": [StrOptions({"auto", "complete", "knn"})],
         "eta_scale": [Interval(Real, 0, None, closed="neither")],
     }
+    _state: ClassVar[tuple[str, ...]] = (
+        "labels_",
+        "n_clusters_",
+        "typicality_",
+        "alpha_",
+        "eta_",
+        "tree_",
+        "node_",
+        "level_",
+        "one_class_",
+        "_noise_levels",
+        "_outlier_scores",
+    )
 
     def __init__(
         self,

@@ -71,6 +71,22 @@ class SpectralModel(ClusterMixin, KernelModel):  # type: ignore[misc]
         "subset": [StrOptions({"renyi", "random"})],
         "assignment": [StrOptions({"directions", "codebook"})],
     }
+    _state: ClassVar[tuple[str, ...]] = (
+        "labels_",
+        "n_clusters_",
+        "projections_",
+        "prototypes_",
+        "codes_",
+        "eigenvalues_",
+        "bias_",
+        "support_",
+        "mean_similarity_",
+        "search_",
+        "_mass",
+        "_positive",
+        "_fitted_logs",
+        "_fitted_degree",
+    )
 
     def __init__(
         self,

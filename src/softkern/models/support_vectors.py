@@ -65,6 +65,14 @@ class _OneClassDetector(OutlierMixin, KernelModel):  # type: ignore[misc]
         "nu": [Interval(Real, 0, 1, closed="right")],
         "nu_mode": [StrOptions({"relative", "printed"})],
     }
+    _state: ClassVar[tuple[str, ...]] = (
+        "gap_",
+        "support_",
+        "offset_",
+        "radius_",
+        "_scale",
+        "_others",
+    )
 
     def __init__(
         self,
