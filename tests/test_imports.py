@@ -47,7 +47,7 @@ ALLOWED = {
     "datasets*": set(),
     "selection*": {"display.spectral", "models*", "selection*", *BELOW_MODELS},
     "ranking": set(),
-    "files": {"models*", "planning"},
+    "files": {"models*", "kernels*", "planning", "alpha_tree*"},
     "display*": {"_colours", "alpha_tree*", "fitted", "ranking", "display*"},
     "report*": {"_colours", "alpha_tree*", "files", "fitted", "ranking", "report*", "rows"},
     "cli*": {"*"},
