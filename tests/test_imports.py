@@ -15,7 +15,7 @@ MODULES = sorted(
 )
 
 # What each module, or each module of a folder, may import of softkern itself; the first that fits.
-EVERYWHERE = {"_typing", "_arrays", "exceptions"}
+EVERYWHERE = {"_typing", "_arrays", "exceptions", "words"}
 BELOW_MODELS = {
     "exceptions",
     "rows",
@@ -32,6 +32,7 @@ ALLOWED = {
     "_typing": set(),
     "_arrays": set(),
     "_colours": set(),
+    "words": set(),
     "rows": set(),
     "kernels*": {"rows", "kernels*"},
     "operators*": {"kernels*", "rows", "operators*"},
@@ -42,9 +43,9 @@ ALLOWED = {
     "alpha_tree*": {"kernels*", "planning", "models.one_class_pcm", "alpha_tree*"},
     "models*": {"_colours", "models*", *BELOW_MODELS},
     # what is built on fitted models knows their public attributes only
-    "datasets*": set(),
+    "datasets*": {"datasets*"},
     "selection*": {"display.spectral", "models*", "selection*", *BELOW_MODELS},
-    "ranking": set(),
+    "ranking": {"rows"},
     "files": {"models*", "planning"},
     "display*": {"_colours", "alpha_tree", "alpha_tree.tree", "ranking", "display*"},
     "report*": {"_colours", "rows", "ranking", "files", "report*"},
