@@ -8,7 +8,7 @@ points and new points take the same path.
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,8 @@ Array = NDArray[Any]
 
 class CentreClustering(ClusterMixin, KernelModel):  # type: ignore[misc]
     """Base of the models with several centres; see the module's docstring."""
+
+    memberships_sum_to_one: ClassVar[bool] = True
 
     @abstractmethod
     def _log_memberships(self, geometry: Geometry) -> Array:

@@ -86,6 +86,8 @@ class PossibilisticCMeans(CentreClustering):
     array([False])
     """
 
+    memberships_sum_to_one: ClassVar[bool] = False
+
     _auto_bandwidth: ClassVar[str] = "global"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelModel._parameter_constraints,
