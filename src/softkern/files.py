@@ -28,6 +28,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from softkern.exceptions import ModelFileError
+
 __all__ = ["FORMAT", "ModelFileError", "inspect", "load", "replacing", "save"]
 
 MOST_HEADER = 2**26  # bytes; a table of ten thousand columns has a hundredth of it
@@ -50,10 +52,6 @@ DAMAGE = (
     ImportError,
     RecursionError,
 )
-
-
-class ModelFileError(ValueError):
-    """The file is not a model that may be loaded; the message says why."""
 
 
 def save(model: Any, path: str | os.PathLike[str], **metadata: Any) -> None:

@@ -136,7 +136,7 @@ class PointScores(NamedTuple):
     """What a model says of points, whichever way it was asked."""
 
     labels: NDArray[np.int64]  # (m,)
-    memberships: Array | None  # (m, c), or None where the model has none
+    memberships: Array | None  # (m, c), (m,) of one cluster, or None where the model has none
     outlier_scores: Array  # (m,)
     overlap_scores: Array  # (m,)
 
@@ -199,7 +199,9 @@ class Ranker:
         labels, memberships, native, overlap = points
         surprisal = self._calibration.surprisal(native)
         is_outlier = (surprisal > self._highest_surprisal) | (native > self._highest_score)
-        highest = 10.0**-surprisal if memberships is None else memberships.max(axis=1, initial=0.0)
+        highest = 10.0**-surprisal
+        if memberships is not None:
+            highest = memberships.reshape(len(native), -1).max(axis=1, initial=0.0)
         overlap = np.where(is_outlier | (labels < 0), 0.0, overlap)
         columns = {
             "label": labels,
@@ -447,12 +449,10 @@ def _points(
     n = len(native)
     if is_outlier_detector(model):
         labels = overlap_scores = None
-    if memberships is not None:
-        memberships = np.asarray(memberships, dtype=np.float64).reshape(n, -1)
     overlap = np.zeros(n) if overlap_scores is None else np.asarray(overlap_scores, np.float64)
     return PointScores(
         np.zeros(n, np.int64) if labels is None else np.asarray(labels, np.int64),
-        memberships,
+        None if memberships is None else np.asarray(memberships),
         native,
         np.clip(overlap, 0, 1),
     )

@@ -21,6 +21,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_array
 
+from softkern.exceptions import DataError
 from softkern.rows import distinct_rows, priority_sample
 
 __all__ = ["RULES", "robust_spread", "select_bandwidth"]
@@ -102,13 +103,13 @@ def select_bandwidth(
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
     index, weight = distinct_rows(X, sample_weight)
     if index.size < 2:
-        raise ValueError(
+        raise DataError(
             f"bandwidth={rule!r} needs at least two different points, and the data hold "
             f"{index.size} (n_samples = {X.shape[0]}); give bandwidth=<a number>."
         )
     bandwidth = RULES[rule](_rows(X, index), weight, random_state)
     if not (np.isfinite(bandwidth).all() and np.all(np.asarray(bandwidth) > 0)):
-        raise ValueError(
+        raise DataError(
             f"bandwidth={rule!r} came out as {bandwidth}: the data's values are too near to each "
             "other, or too large, for their distances to be told. Give bandwidth=<a number>, or "
             "rescale the columns."

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from softkern.exceptions import CollapseWarning
+from softkern.exceptions import CollapseWarning, DataError
 from softkern.operators.base import KernelOperator
 from softkern.rows import canonical_rows, distinct_rows
 from softkern.rules.fuzzy import FuzzyRule, OutlierFuzzyRule
@@ -37,7 +37,7 @@ HEAD = 4096  # rows that are looked at first
 def check_n_clusters(n_clusters: int, n: int) -> None:
     """Refuse more clusters than points."""
     if n_clusters > n:
-        raise ValueError(
+        raise DataError(
             f"n_clusters={n_clusters} is more than the number of points, n_samples = {n}."
         )
 
@@ -51,7 +51,7 @@ def check_distinct(n_clusters: int, X: Any, weight: Array) -> None:
         count = distinct_rows(X[rows], weight[rows])[0].size
         if count >= n_clusters:
             return
-    raise ValueError(
+    raise DataError(
         f"n_clusters={n_clusters} is more than the number of different points, {count} of the "
         f"{X.shape[0]} rows; use n_clusters={count} or fewer."
     )
@@ -64,7 +64,7 @@ def check_apart(operator: KernelOperator, weight: Array) -> None:
         largest = float(distances[weight > 0].max())
     kernel = operator.kernel
     if not np.isfinite(largest):
-        raise ValueError(f"values of {kernel!r} overflow in {operator.dtype}; scale the data down.")
+        raise DataError(f"values of {kernel!r} overflow in {operator.dtype}; scale the data down.")
     if largest > FEWEST_DIGITS * operator.distance_error:
         return
     if distinct_rows(operator.X, weight)[0].size < 2:  # nothing is there to be told apart
@@ -72,7 +72,7 @@ def check_apart(operator: KernelOperator, weight: Array) -> None:
     remedy = "centre and scale the data, or take another kernel"
     if kernel.is_shift_invariant:
         remedy = "use a smaller bandwidth"
-    raise ValueError(
+    raise DataError(
         f"{kernel!r} cannot tell these points apart in {operator.dtype}: their squared distances "
         f"from the mean in feature space are at most {largest:.3g}, and vanish in the rounding; "
         f"{remedy}."
