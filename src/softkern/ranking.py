@@ -142,12 +142,7 @@ class PointScores(NamedTuple):
 
 
 class Ranker:
-    """Ranks points by what is usual for a model's training points; see `rank_points`.
-
-    Parameters
-    ----------
-    model, contamination, false_alarms
-        As those of `rank_points`.
+    """Ranks points by what is usual for a model's training points, as `rank_points` does.
 
     Examples
     --------
@@ -160,11 +155,7 @@ class Ranker:
     """
 
     def __init__(
-        self,
-        model: Any,
-        *,
-        contamination: float | None = None,
-        false_alarms: float = FALSE_ALARMS,
+        self, model: Any, *, contamination: float | None = None, false_alarms: float = FALSE_ALARMS
     ) -> None:
         if contamination is not None and not 0 < contamination <= 0.5:
             raise ValueError(f"contamination={contamination!r} must lie in (0, 0.5], or be None.")
@@ -460,10 +451,8 @@ def _points(
 
 def _check_model(model: Any) -> None:
     if isinstance(model, type) or not hasattr(model, "outlier_scores"):
-        name = model.__name__ if isinstance(model, type) else type(model).__name__
-        kind = "the class" if isinstance(model, type) else "a"
         raise TypeError(
-            f"{kind} {name} cannot be ranked: rank_points needs a fitted soft model, one with "
+            f"{model!r} cannot be ranked: rank_points needs a fitted soft model, one with "
             "outlier_scores, such as those of softkern."
         )
     check_is_fitted(model)

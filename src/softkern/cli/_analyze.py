@@ -8,7 +8,7 @@ import time
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -20,7 +20,7 @@ import pandas as pd
 from softkern.cli._errors import OutputError
 from softkern.cli._folder import results_folder
 from softkern.cli._models import MODELS, ModelName, check_columns, make, search_clusters
-from softkern.cli._points import has_all_columns, points_table, write_table
+from softkern.cli._points import has_all_columns, points_table, write_chunks
 from softkern.cli._printer import Printer
 from softkern.cli.preparation import Missing, Preparation, Prepared, Scale
 from softkern.cli.tables import Format, Reader, TableError, named, open_table, quoted
@@ -112,12 +112,12 @@ def analyze(job: Job) -> None:
             points = points_table(
                 ranks, model.memberships_, data.rows, data.ids, job.all_memberships
             )
-            write_table(points, folder / points_name)
+            write_chunks([points], str(folder / points_name))
         with clock.step("model"):
             save(
                 model,
                 folder / "model.skops",
-                preparation=data.preparation.to_dict(),
+                preparation=asdict(data.preparation),
                 contamination=job.contamination,
                 id=job.id,
             )
@@ -140,11 +140,7 @@ def analyze(job: Job) -> None:
 
 def _read(job: Job, printer: Printer, clock: Clock) -> Input:
     with clock.step("read"), open_table(job.data, job.form) as reader:
-        if job.id is not None and job.id not in reader.columns:
-            raise TableError(
-                f"there is no column '{quoted(job.id)}' for --id; the columns are "
-                f"{named(reader.columns, 12)}."
-            )
+        reader.check_identifier(job.id)
         table = reader.read(
             text=[] if job.id is None else [job.id], words=_split(job.one_hot, reader.columns)
         )

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from softkern.cli._analyze import Job, analyze
 from softkern.cli._folder import check_free
-from softkern.cli._points import write_table
+from softkern.cli._points import write_chunks
 from softkern.cli._printer import Printer
 from softkern.cli._score import Job as ScoreJob
 from softkern.cli._score import score
@@ -29,7 +29,7 @@ def demo(out: Path) -> None:
         names = [f"{path.stem[0]}{i + 1:04d}" for i in range(len(points))]
         table = pd.DataFrame({"name": names, "length": points[:, 0], "width": points[:, 1]})
         with replacing(path) as temporary:
-            write_table(table, temporary)
+            write_chunks([table], str(temporary))
     printer.line("A ring around a ball, two groups that touch, a few far points.\n")
     printer.line(f"$ softkern analyze {today} --id name -o {out}", "bold cyan")
     analyze(Job(data=str(today), out=out, id="name", force=True))

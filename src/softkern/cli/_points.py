@@ -6,7 +6,6 @@ import gzip
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, TextIO
 
 import numpy as np
@@ -14,7 +13,7 @@ import pandas as pd
 
 from softkern.cli._errors import NoReaderError, OutputError
 
-__all__ = ["has_all_columns", "points_table", "write_chunks", "write_table"]
+__all__ = ["has_all_columns", "points_table", "write_chunks"]
 
 MOST_MEMBERSHIP_COLUMNS = 20  # unless --all-memberships
 DIGITS = "%.9g"
@@ -38,11 +37,6 @@ def points_table(
     if np.ndim(memberships) == 2 and has_all_columns(memberships, all_memberships):
         parts |= {f"membership_{c}": column for c, column in enumerate(memberships.T)}
     return pd.DataFrame(parts)
-
-
-def write_table(table: pd.DataFrame, path: Path) -> None:
-    """One table into a new file, whose name says the format."""
-    write_chunks([table], str(path))
 
 
 def write_chunks(tables: Iterable[pd.DataFrame], path: str, to: str | None = None) -> int:

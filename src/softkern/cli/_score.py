@@ -15,7 +15,7 @@ from softkern.cli._folder import check_file
 from softkern.cli._points import points_table, write_chunks
 from softkern.cli._printer import Printer
 from softkern.cli.preparation import Missing, Preparation, Prepared
-from softkern.cli.tables import Format, Reader, TableError, named, open_table, quoted
+from softkern.cli.tables import Format, Reader, TableError, named, open_table
 from softkern.exceptions import ModelFileError
 from softkern.files import inspect, load, replacing
 from softkern.ranking import Ranker
@@ -97,11 +97,7 @@ def _preparation(model: Any, metadata: dict[str, Any], reader: Reader) -> Prepar
 
 def _identifier(job: Job, metadata: dict[str, Any], reader: Reader) -> str | None:
     """The column that names the rows: the one asked for, or the analysis' own where it is there."""
-    if job.id is not None and job.id not in reader.columns:
-        raise TableError(
-            f"there is no column '{quoted(job.id)}' for --id; the columns are "
-            f"{named(reader.columns, 12)}."
-        )
+    reader.check_identifier(job.id)
     usual = metadata.get("id")
     return job.id if job.id is not None else usual if usual in reader.columns else None
 

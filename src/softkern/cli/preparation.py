@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -195,10 +195,6 @@ class Preparation:
         scaled = (raw - self.centre) / self.spread if self.spread else raw
         return Prepared(features, scaled, kept, int(is_missing.sum()), missing_note, notes)
 
-    def to_dict(self) -> dict[str, Any]:
-        """For a file; `Preparation(**data)` is the way back."""
-        return asdict(self)
-
     def _note_missing(
         self, table: pd.DataFrame, numbers: Array, is_missing: Array, how: Missing, first_row: int
     ) -> str:
@@ -276,7 +272,8 @@ def _numeric_columns(
         else:
             texts.append(column)
     if texts and were_asked:
-        raise TableError(f"{named(texts)} {_is_text(texts)}; give --one-hot for few categories.")
+        verb = "is" if len(texts) == 1 else "are"
+        raise TableError(f"{named(texts)} {verb} text; give --one-hot for few categories.")
     for column in texts:
         kind = "dates" if table[column].dtype.kind in "mM" else "text"
         few = kind == "text" and table[column].astype(str).nunique() <= MOST_CATEGORIES
@@ -298,10 +295,6 @@ def _is_numeric(kind: Any) -> bool:
 def _has_decimal_comma(values: pd.Series[Any]) -> bool:
     words = values.head(1000).astype(str)
     return bool(words.str.fullmatch(r"\s*[-+]?\d+(,\d+)?(e[-+]?\d+)?\s*", case=False).all())
-
-
-def _is_text(columns: Sequence[str]) -> str:
-    return "is text" if len(columns) == 1 else "are text"
 
 
 def _parsed(values: pd.Series[Any]) -> pd.Series[Any]:

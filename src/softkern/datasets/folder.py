@@ -25,15 +25,11 @@ FOLDER_VARIABLE = "SOFTKERN_DATA"
 class _Source:
     """Where a set is found beside the folder, and what makes that copy equal to the folder's."""
 
-    columns: tuple[str, ...]
+    columns: str  # with blanks between them
     openml: int | None = None  # OpenML's data id
     bundled: Callable[[], Bunch] | None = None  # scikit-learn's own copy
     labels: dict[str, Any] | None = None  # the other copies' labels in the folder's words
     last_columns: int | None = None  # the folder keeps these of OpenML's columns only
-
-    @classmethod
-    def of(cls, columns: str, **kwargs: Any) -> _Source:
-        return cls(tuple(columns.split()), **kwargs)
 
 
 _IRIS = "sepal_length sepal_width petal_length petal_width"
@@ -41,33 +37,33 @@ _SPECIES = ("setosa", "versicolor", "virginica")
 # scikit-learn's iris is Fisher's; OpenML's is UCI's, which has two wrong rows, so the two have two
 # names. scikit-learn's breast cancer set is another one (569 × 30), so it is no source of `wbc`.
 _SOURCES: dict[str, _Source] = {
-    "iris": _Source.of(
+    "iris": _Source(
         _IRIS, bundled=load_iris, labels={str(i): name for i, name in enumerate(_SPECIES)}
     ),
-    "iris_uci": _Source.of(_IRIS, openml=61, labels={f"Iris-{name}": name for name in _SPECIES}),
-    "wine": _Source.of(
+    "iris_uci": _Source(_IRIS, openml=61, labels={f"Iris-{name}": name for name in _SPECIES}),
+    "wine": _Source(
         "alcohol malic_acid ash alcalinity_of_ash magnesium total_phenols flavanoids "
         "nonflavanoid_phenols proanthocyanins color_intensity hue od280_od315 proline",
         bundled=load_wine,
         labels={"0": 1, "1": 2, "2": 3},
     ),
-    "wbc": _Source.of(
+    "wbc": _Source(
         "clump_thickness cell_size_uniformity cell_shape_uniformity marginal_adhesion "
         "epithelial_cell_size bare_nuclei bland_chromatin normal_nucleoli mitoses",
         openml=15,
     ),
-    "ionosphere": _Source.of(" ".join(f"a{i:02d}" for i in range(1, 35)), openml=59),
-    "pima": _Source.of(
+    "ionosphere": _Source(" ".join(f"a{i:02d}" for i in range(1, 35)), openml=59),
+    "pima": _Source(
         "npreg glu bp skin insulin bmi ped age",
         openml=37,
         labels={"tested_negative": 0, "tested_positive": 1},
     ),
-    "seeds": _Source.of(
+    "seeds": _Source(
         "area perimeter compactness kernel_length kernel_width asymmetry groove_length",
         openml=1499,
         labels={"1": "Kama", "2": "Rosa", "3": "Canadian"},
     ),
-    "biomed": _Source.of("m1 m2 m3 m4", openml=481, last_columns=4),
+    "biomed": _Source("m1 m2 m3 m4", openml=481, last_columns=4),
 }
 _IN_FOLDER_ONLY = ("pima_tr", "pima_te")
 _SHAPES = (
@@ -184,7 +180,7 @@ def _bunch(name: str, data: Any, target: Any, source: _Source, place: str) -> Bu
     """Another copy in the folder's columns and words."""
     import pandas as pd
 
-    columns = list(source.columns)
+    columns = source.columns.split()
     values = np.asarray(data, dtype=np.float64)
     words = [str(label) for label in target]
     if source.labels is not None:

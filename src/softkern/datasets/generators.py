@@ -1,6 +1,7 @@
 """The synthetic sets on which the papers show their methods, noise and outliers labelled −1.
 
-The same seed gives the same points on every machine, and nothing global is seeded.
+The same seed gives the same points on every machine, and nothing global is seeded. The papers are
+Filippone, Masulli and Rovetta's of 2007 and 2010, and Shen, Wang and Wu's of 2004.
 """
 
 from __future__ import annotations
@@ -29,10 +30,11 @@ def make_dense_regions(
     n_noise: int = 1000,
     random_state: Any = None,
 ) -> tuple[Points, Labels]:
-    """Two rectangles and a ring, dense, in a square of uniform noise: the set of 2007 [1]_.
+    """Two rectangles and a ring, dense, in a square of uniform noise: the set of 2007.
 
-    The square is 10 × 10. Each rectangle covers 1.24 % of it and the ring 7.79 %; the noise covers
-    all of it, the dense regions too, so that some points labelled −1 lie inside a region.
+    The square of :doi:`10.1007/978-3-540-73400-0_27` is 10 × 10. Each rectangle covers 1.24 % of it
+    and the ring 7.79 %; the noise covers all of it, the dense regions too, so that some points
+    labelled −1 lie inside a region.
 
     Parameters
     ----------
@@ -49,11 +51,6 @@ def make_dense_regions(
     -------
     X : array of shape (2 n_rectangle + n_ring + n_noise, 2)
     y : array of shape (2 n_rectangle + n_ring + n_noise,)
-
-    References
-    ----------
-    .. [1] M. Filippone, F. Masulli, S. Rovetta, "Possibilistic clustering in feature space",
-       WILF 2007. :doi:`10.1007/978-3-540-73400-0_27`
 
     Examples
     --------
@@ -80,9 +77,10 @@ def make_six_clusters(
     n_outliers: int = 30,
     random_state: Any = None,
 ) -> tuple[Points, Labels]:
-    """Four balls, a banana and a ring with a few outliers: the set of 2010's Fig. 1 [1]_.
+    """Four balls, a banana and a ring with a few outliers: Fig. 1 of 2010.
 
-    The paper gives the numbers of points and a picture; places and widths are read from it.
+    :doi:`10.1109/TFUZZ.2010.2043440` gives numbers of points and a picture, from which
+    places and widths are read.
 
     Parameters
     ----------
@@ -101,12 +99,6 @@ def make_six_clusters(
     -------
     X : array of shape (n, 2)
     y : array of shape (n,)
-
-    References
-    ----------
-    .. [1] M. Filippone, F. Masulli, S. Rovetta, "Applying the possibilistic c-means algorithm in
-       kernel-induced spaces", IEEE Trans. Fuzzy Systems 18(3), 2010.
-       :doi:`10.1109/TFUZZ.2010.2043440`
 
     Examples
     --------
@@ -132,7 +124,9 @@ def make_gaussian_outliers(
     n_left: int = 10,
     random_state: Any = None,
 ) -> tuple[Points, Labels]:
-    """One Gaussian with more outliers on its right than on its left: 2010's Fig. 2 [1]_.
+    """One Gaussian with more outliers on its right than on its left: Fig. 2 of 2010.
+
+    The paper is :doi:`10.1109/TFUZZ.2010.2043440`.
 
     Parameters
     ----------
@@ -149,12 +143,6 @@ def make_gaussian_outliers(
     -------
     X : array of shape (n, 2)
     y : array of shape (n,)
-
-    References
-    ----------
-    .. [1] M. Filippone, F. Masulli, S. Rovetta, "Applying the possibilistic c-means algorithm in
-       kernel-induced spaces", IEEE Trans. Fuzzy Systems 18(3), 2010.
-       :doi:`10.1109/TFUZZ.2010.2043440`
 
     Examples
     --------
@@ -173,9 +161,10 @@ def make_gaussian_outliers(
 def make_two_groups_outliers(
     *, n_group: int = 60, n_outliers: int = 4, random_state: Any = None
 ) -> tuple[Points, Labels]:
-    """Two groups that a line separates, and a few outliers: 2004's Fig. 2 [1]_.
+    """Two groups that a line separates, and a few outliers: Fig. 2 of 2004.
 
-    The paper gives a picture only; places and widths are chosen to look like it.
+    Places and widths are chosen to look like http://www.jos.org.cn/1000-9825/15/1021.htm, which
+    gives a picture only.
 
     Parameters
     ----------
@@ -193,11 +182,6 @@ def make_two_groups_outliers(
     X : array of shape (2 n_group + n_outliers, 2)
     y : array of shape (2 n_group + n_outliers,)
 
-    References
-    ----------
-    .. [1] H.-B. Shen, S.-T. Wang, X.-J. Wu, "Fuzzy kernel clustering with outliers", Journal of
-       Software 15(7), 2004. http://www.jos.org.cn/1000-9825/15/1021.htm
-
     Examples
     --------
     >>> X, y = make_two_groups_outliers(random_state=0)
@@ -214,9 +198,10 @@ def make_two_groups_outliers(
 def make_ring_outliers(
     *, n_group: int = 60, n_ring: int = 100, random_state: Any = None
 ) -> tuple[Points, Labels]:
-    """A group within a ring, and three outliers: 2004's Fig. 6 [1]_.
+    """A group within a ring, and three outliers: Fig. 6 of 2004.
 
-    No line separates group and ring, a Gaussian kernel does. The paper gives a picture only.
+    No line separates group and ring, a Gaussian kernel does. The paper,
+    http://www.jos.org.cn/1000-9825/15/1021.htm, gives a picture only.
 
     Parameters
     ----------
@@ -232,11 +217,6 @@ def make_ring_outliers(
     -------
     X : array of shape (n_group + n_ring + 3, 2)
     y : array of shape (n_group + n_ring + 3,)
-
-    References
-    ----------
-    .. [1] H.-B. Shen, S.-T. Wang, X.-J. Wu, "Fuzzy kernel clustering with outliers", Journal of
-       Software 15(7), 2004. http://www.jos.org.cn/1000-9825/15/1021.htm
 
     Examples
     --------

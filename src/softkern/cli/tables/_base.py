@@ -90,6 +90,14 @@ class Reader:
         chunks.close()
         return cast("pd.DataFrame", table)
 
+    def check_identifier(self, column: str | None) -> None:
+        """Refuse an --id that is no column."""
+        if column is not None and column not in self.columns:
+            raise TableError(
+                f"there is no column '{quoted(column)}' for --id; the columns are "
+                f"{named(self.columns, 12)}."
+            )
+
     def rows_at_once(self) -> int:
         """Rows of a chunk that stays small in memory."""
         return max(1, min(CHUNK_ROWS, CHUNK_CELLS // max(1, len(self.columns))))

@@ -95,15 +95,12 @@ def _text_chunks(
 ) -> Iterator[pd.DataFrame]:
     import pandas as pd
 
-    if kept or words:  # an identifier "NA" or "007" is what it says
-        options = {
-            **options,
-            "dtype": dict.fromkeys([*kept, *words], str),
-            "keep_default_na": False,
-            "na_values": {column: marks for column in reader.columns if column not in kept},
-        }
-    else:
-        options = {**options, "na_values": marks, "keep_default_na": False}
+    options = options | {
+        "dtype": dict.fromkeys([*kept, *words], str),
+        "keep_default_na": False,
+        # an identifier "NA" or "007" is what it says
+        "na_values": {column: marks for column in reader.columns if column not in kept},
+    }
     rows = reader.rows_at_once() if rows is None else rows
     try:
         with _as_table_errors(reader, options, path):
@@ -187,12 +184,8 @@ def _separator(text: str, path: str, decimal: str) -> str:
     if path.endswith((".tsv", ".tab", ".tsv.gz")):
         return "\t"
     widths = {len(line.split()) for line in (first, *rest)}
-    is_blanks = len(widths) == 1 and widths != {1} and _is_numbers((rest or [first])[0])
-    return r"\s+" if is_blanks else ","
-
-
-def _is_numbers(line: str) -> bool:
-    return all(_is_number(cell) for cell in line.split())
+    is_aligned = len(widths) == 1 and widths != {1}
+    return r"\s+" if is_aligned and all(map(_is_number, (rest or [first])[0].split())) else ","
 
 
 def _is_number(cell: str, decimal: str = ".") -> bool:
