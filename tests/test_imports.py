@@ -44,9 +44,9 @@ ALLOWED = {
     "alpha_tree*": {"kernels*", "operators.base", "planning", "rows", "alpha_tree*"},
     "models*": {"_colours", "fitted", "models*", *BELOW_MODELS},
     # what is built on fitted models knows their public attributes only
-    "datasets*": set(),
+    "datasets*": {"datasets*"},
     "selection*": {"display.spectral", "models*", "selection*", *BELOW_MODELS},
-    "ranking": set(),
+    "ranking": {"rows"},
     "files": {"models*", "kernels*", "planning", "alpha_tree*"},
     "display*": {"_colours", "alpha_tree*", "fitted", "ranking", "display*"},
     "report*": {"_colours", "alpha_tree*", "files", "fitted", "ranking", "report*", "rows"},

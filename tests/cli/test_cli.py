@@ -199,6 +199,23 @@ def test_chunks_do_not_matter(data):
     assert small[scores].to_numpy() == pytest.approx(large[scores].to_numpy(), rel=1e-6, abs=1e-9)
 
 
+@pytest.mark.parametrize("options", [[], ["--all-memberships"]])
+def test_a_chunk_is_one_reading_of_the_model(options, data, monkeypatch):
+    assert analyze() == 0
+    sizes = []
+
+    def counted(model, X):
+        sizes.append(len(X))
+        return read(model, X)
+
+    read = softkern.ranking._read_new
+    monkeypatch.setattr("softkern.ranking._read_new", counted)
+    command = ["score", "out/model.skops", "data.csv", "-o", "s.csv", "-q", "--chunk", "40"]
+    assert run([*command, *options]) == 0
+    assert sizes == [40, 40, 10]
+    assert "membership_1" in pd.read_csv("s.csv")
+
+
 def test_columns_are_matched_by_name(data, capsys):
     assert analyze() == 0
     data[["y", "name", "x"]].assign(more=1).to_csv("other.csv", index=False)
@@ -217,10 +234,12 @@ def test_missing_values_in_new_rows(data, capsys):
     command = ["score", "out/model.safetensors", "new.csv", "-o", "s.csv"]
     assert refused(capsys, run(command), "--missing drop", "row 2") == 3
     assert run([*command, "--missing", "drop", "--chunk", "1"]) == 0
+    assert "1 row with missing values: left blank" in capsys.readouterr().out
     table = pd.read_csv("s.csv")
     assert table["label"].isna().tolist() == [False, True, False]  # its line is there, blank
     assert table["row"].tolist() == [1, 2, 3]
     assert run([*command, "--missing", "impute", "--force"]) == 0
+    assert "1 row with missing values: filled in" in capsys.readouterr().out
     assert pd.read_csv("s.csv")["label"].notna().all()
 
 
@@ -448,6 +467,23 @@ def test_not_enough_memory(data, folder, capsys, monkeypatch):
     monkeypatch.setattr("softkern.cli._analyze.make", hungry)
     assert refused(capsys, analyze(), "75 GiB", "--columns") == 6
     assert leftovers(folder, "data.csv") == []
+
+
+@pytest.mark.parametrize("error", [ValueError, IndexError])
+def test_an_error_of_ours_is_no_error_of_the_data(error, data, folder, capsys, monkeypatch):
+    def faulty(*arguments, **keywords):
+        raise error("operands could not be broadcast together")
+
+    monkeypatch.setattr("softkern.AlphaCutClustering.fit", faulty)
+    words = (error.__name__, "could not be broadcast", "internal error", "report it", "--debug")
+    assert refused(capsys, analyze(), *words) == 1
+    assert leftovers(folder, "data.csv") == []
+
+
+@pytest.mark.parametrize("name", ["fuzzy", "possibilistic", "mixture", "spectral"])
+def test_too_few_rows_for_the_clusters(name, folder, capsys):
+    write("x,y\n1,2\n3,4\n5,7\n")
+    assert refused(capsys, analyze("--model", name, "--clusters", 5), "cluster") == 3
 
 
 def test_interrupted(data, folder, capsys, monkeypatch):

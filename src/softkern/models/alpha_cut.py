@@ -114,6 +114,8 @@ class AlphaCutClustering(ClusterMixin, KernelModel):  # type: ignore[misc]
     array([False])
     """
 
+    memberships_sum_to_one: ClassVar[bool] = True
+
     _auto_bandwidth: ClassVar[str] = "tree"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelModel._parameter_constraints,

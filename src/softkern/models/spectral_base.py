@@ -64,6 +64,8 @@ PRODUCTS = 40  # an eigenproblem's products, for the plan
 class SpectralModel(ClusterMixin, KernelModel):  # type: ignore[misc]
     """Base of the spectral models; see the module's docstring."""
 
+    memberships_sum_to_one: ClassVar[bool] = True
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **{k: v for k, v in KernelModel._parameter_constraints.items() if k != "stopping"},
         "n_clusters": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],

@@ -101,6 +101,11 @@ class _OneClassDetector(OutlierMixin, KernelModel):  # type: ignore[misc]
         self.random_state = random_state
         self.verbose = verbose
 
+    @property
+    def scores_are_flat_within_margin(self) -> bool:
+        """Whether most points lie within the margin, where all score alike."""
+        return self.nu < 0.5
+
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the support vectors and the margin.
 
