@@ -91,18 +91,21 @@ def test_bad_requests(model, X):
 
 def test_strength_surface(X):
     result = select_spectral(X, range(2, 6), [0.5, 1.0, 2.0, 4.0])
-    display = AMSDisplay.from_result(result)
+    display = AMSDisplay.from_results(result)
     assert np.array_equal(display.strength, result.strength, equal_nan=True)
     assert [t.get_text() for t in display.ax_.get_yticklabels()] == ["2", "3", "4", "5"]
     assert [t.get_text() for t in display.ax_.get_xticklabels()] == ["0.5", "1", "2", "4"]
     display.figure_.canvas.draw()
     found = SoftKernelSpectralClustering(3).fit(X)
     axes = plt.subplots()[1]
-    assert AMSDisplay.from_result(found.search_, ax=axes).ax_ is axes
+    assert AMSDisplay.from_results(found.search_, ax=axes).ax_ is axes
     axes.figure.canvas.draw()
 
 
 def test_a_search_without_bandwidths_is_drawn(X):
-    display = AMSDisplay.from_result(select_spectral(np.abs(X), range(2, 5), kernel="cosine"))
+    display = AMSDisplay.from_results(select_spectral(np.abs(X), range(2, 5), kernel="cosine"))
     assert [t.get_text() for t in display.ax_.get_xticklabels()] == ["–"]
-    display.figure_.canvas.draw()
+    assert display.strength.shape == (3, 1)
+    star = display.ax_.lines[-1]
+    assert star.get_marker() == "*"
+    assert star.get_ydata()[0] == np.nanargmax(display.strength)

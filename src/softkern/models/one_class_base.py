@@ -60,6 +60,7 @@ class OneClassClusters(CentreClustering):
         "n_init": [Interval(Integral, 1, None, closed="left")],
         "stopping": [StrOptions({"absolute", "sum", "objective"})],
     }
+    _state: ClassVar[tuple[str, ...]] = ("cluster_weights_", "offset_", "radius_", "_least_width")
 
     def _machines(
         self, X: Any, sample_weight: Any

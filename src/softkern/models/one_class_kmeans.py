@@ -93,6 +93,7 @@ class OneClassKMeans(OneClassClusters):
         **OneClassClusters._parameter_constraints,
         "init": [StrOptions({"random", "kmeans"}), "array-like"],
     }
+    _state: ClassVar[tuple[str, ...]] = ("_totals", "_depth_error", "_training_gap", "_mean_gap")
 
     def __init__(
         self,

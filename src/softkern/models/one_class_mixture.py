@@ -148,6 +148,7 @@ class OneClassMixture(OneClassClusters):
         "annealing": [None, "array-like"],
         "init": [StrOptions(set(STARTS)), "array-like"],
     }
+    _state: ClassVar[tuple[str, ...]] = ("critical_scale_", "scale_", "_cluster_scale")
 
     def __init__(
         self,

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from softkern._typing import Array
+from softkern.exceptions import DataError
 from softkern.kernels import Kernel, select_bandwidth
 from softkern.metrics.strength import COVERED, line_fit, local_maxima, membership_strength
 from softkern.models.subset import training_rows
@@ -38,7 +39,7 @@ class SpectralSearch:
     """How good every pair of a number of clusters and a bandwidth is.
 
     The result of `softkern.selection.select_spectral`, and the `search_` of spectral models.
-    `softkern.display.AMSDisplay.from_result` draws it.
+    `softkern.display.AMSDisplay.from_results` draws it.
 
     Attributes
     ----------
@@ -84,7 +85,7 @@ class SpectralSearch:
         tried = _bandwidths(X, weight, bandwidths, random_state)
         rows, mass, own = training_rows(kernel, X, weight, n_rows, "random", random_state)
         if rows.size < numbers.min():
-            raise ValueError(
+            raise DataError(
                 f"{numbers.min()} clusters need at least {numbers.min()} different points, and "
                 f"there are {rows.size}; use fewer clusters."
             )
@@ -127,7 +128,7 @@ class SpectralSearch:
     @property
     def _place(self) -> tuple[int, int]:
         if not np.isfinite(self.strength).any():
-            raise ValueError(
+            raise DataError(
                 f"none of the {len(self.bandwidths)} bandwidths tried separates "
                 f"{self.n_clusters_range.min()} clusters or more; give bandwidth=<a number>."
             )

@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from softkern._typing import Array
+from softkern.exceptions import DataError
 from softkern.kernels import Kernel
 from softkern.operators.base import row_blocks
 from softkern.rows import canonical_rows, priority_sample, row_slices, row_uniforms
@@ -66,9 +67,9 @@ def training_rows(
 def _check_gram(X: Any) -> None:
     """Refuse what is no matrix of kernel values between all rows."""
     if X.shape[0] != X.shape[1]:
-        raise ValueError(f"a precomputed kernel must be square, got shape {X.shape}.")
+        raise DataError(f"a precomputed kernel must be square, got shape {X.shape}.")
     if sp.issparse(X):
-        raise ValueError(
+        raise DataError(
             "a precomputed kernel must be a dense array, got a sparse matrix; use X.toarray()."
         )
 

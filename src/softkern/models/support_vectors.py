@@ -65,6 +65,14 @@ class _OneClassDetector(OutlierMixin, KernelModel):  # type: ignore[misc]
         "nu": [Interval(Real, 0, 1, closed="right")],
         "nu_mode": [StrOptions({"relative", "printed"})],
     }
+    _state: ClassVar[tuple[str, ...]] = (
+        "gap_",
+        "support_",
+        "offset_",
+        "radius_",
+        "_scale",
+        "_others",
+    )
 
     def __init__(
         self,
@@ -92,6 +100,11 @@ class _OneClassDetector(OutlierMixin, KernelModel):  # type: ignore[misc]
         self.max_iter = max_iter
         self.random_state = random_state
         self.verbose = verbose
+
+    @property
+    def scores_are_flat_within_margin(self) -> bool:
+        """Whether most points lie within the margin, where all score alike."""
+        return self.nu < 0.5
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the support vectors and the margin.

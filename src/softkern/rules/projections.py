@@ -16,6 +16,7 @@ from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
 from softkern._typing import Array
+from softkern.exceptions import DataError
 
 __all__ = [
     "ASSIGNMENTS",
@@ -70,7 +71,7 @@ def codebook(projections: Array, weight: Array, n_clusters: int) -> Array:
     """
     words, inverse = np.unique(_signs(projections), axis=0, return_inverse=True)
     if len(words) < n_clusters:
-        raise ValueError(
+        raise DataError(
             f"the projections have {len(words)} sign patterns, fewer than n_clusters={n_clusters}; "
             "use assignment='directions', fewer clusters or another bandwidth."
         )
@@ -90,7 +91,7 @@ def direction_centres(
     unit = directions(np.asarray(projections, dtype=np.float64))
     different = len(np.unique(unit.round(9), axis=0))
     if different < n_clusters:
-        raise ValueError(
+        raise DataError(
             f"the projections point in {different} directions, fewer than "
             f"n_clusters={n_clusters}; use fewer clusters or another bandwidth."
         )

@@ -24,6 +24,7 @@ from scipy.linalg import qr
 from threadpoolctl import threadpool_limits
 
 from softkern._typing import Array
+from softkern.exceptions import DataError
 from softkern.operators.base import KernelOperator
 from softkern.solvers.stopping import Report
 
@@ -179,7 +180,7 @@ def solve(
         count = min(count, present - 1)
     if present <= count or count < 1:
         clusters = max(count, 1) + 1
-        raise ValueError(
+        raise DataError(
             f"{clusters} clusters need at least {clusters} different points that are similar to "
             f"others, and there are {present} of {int((weight > 0).sum())}; use a larger bandwidth "
             "or fewer clusters."
@@ -238,7 +239,7 @@ def _degree(operator: KernelOperator, weight: Array) -> Array:
     floor = _floor(operator, weight, degree)
     worst = int(np.argmin(degree))
     if degree[worst] < -max(floor, 1e-6 * np.abs(degree).max()):
-        raise ValueError(
+        raise DataError(
             f"point {worst} has a degree (its summed similarities) of {degree[worst]:.3g}; kernel "
             "spectral clustering needs similarities that are not negative: use kernel='rbf', or "
             "'cosine' on data without negative values."
@@ -355,7 +356,7 @@ def _check_count(values: Array, floor: float) -> None:
     """Refuse more clusters than there are eigenvalues that are not zero."""
     found = int((values > floor).sum())
     if found < values.size:
-        raise ValueError(
+        raise DataError(
             f"{values.size + 1} clusters need {values.size} eigenvectors, and the kernel matrix "
             f"has {found} whose eigenvalue is not zero: the points are too much alike in this "
             "kernel. Use fewer clusters or a smaller bandwidth."
