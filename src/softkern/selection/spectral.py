@@ -165,7 +165,7 @@ def select_spectral(
     Returns
     -------
     result : SpectralSearch
-        With ``best``, ``table`` and ``maxima``; `softkern.display.AMSDisplay.from_results` draws it.
+        With ``best``, ``table`` and ``maxima``; `display.AMSDisplay.from_results` draws it.
 
     References
     ----------
