@@ -241,7 +241,7 @@ class OneClassPCM(Detector):
 
     def _factor(self, seed: Any = 0, **options: Any) -> Any:
         """A partial Cholesky factor of the kernel matrix between support points."""
-        options = {"tolerance": 0.0, **options}
+        options = {"trace_tolerance": 0.0, **options}
         chosen = plan(self._support, kernel=self.kernel_, engine="nystroem", engine_params=options)
         return chosen.build(self._support, sample_weight=self.dual_coef_, random_state=seed)
 
