@@ -32,6 +32,8 @@ def real(name):
 
 
 class SpectralContract(ModelContract):
+    low_rank_agreement = 0.97  # the kernel is narrow, and the search may choose another bandwidth
+
     def test_scikit_learn_checks(self):
         # the check of sparse input wants predict_proba to have two columns, or four
         three, self.make = self.make, lambda: three(n_clusters=2)
