@@ -74,6 +74,12 @@ for _operator in (
     register(_operator)
 
 
+def serving_engine(engine: str) -> str:
+    """The engine itself where it serves new points, else ``"auto"``."""
+    known = ENGINES.get(engine)
+    return engine if known is not None and known.serves_new_points else "auto"
+
+
 @dataclass(frozen=True)
 class Candidate:
     """One engine's offer: its cost, or the reason why it cannot be taken."""

@@ -525,11 +525,14 @@ class CrossOperator:
         distances = self.geometry(columns, norms).distances
         return distances[:, 0] if is_vector else distances
 
-    def geometry(self, A: Any, norms: Array) -> Geometry:
-        """Similarities and distances of the new points to centres A (n, c) of known norms."""
+    def geometry(self, A: Any, norms: Array, product: Array | None = None) -> Geometry:
+        """Similarities and distances of the new points to centres A (n, c) of known norms.
+
+        The product K @ A is computed where it is not given.
+        """
         support = self.support
         columns, _ = support._check_columns(A)
-        product = support._cross_product(self.X, columns)
+        product = support._cross_product(self.X, columns) if product is None else product
         known = support.features
         if known is None:
             is_semidefinite = support.kernel.is_positive_semidefinite
