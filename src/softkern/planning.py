@@ -20,6 +20,7 @@ from sklearn import config_context
 from sklearn.utils import check_array
 
 from softkern.kernels import Kernel, resolve
+from softkern.kernels.resolve import has_open_bandwidth
 from softkern.operators.base import Cost, KernelOperator, Workload, available_threads
 from softkern.operators.blocked import BlockedOperator
 from softkern.operators.dense import DenseOperator
@@ -296,7 +297,7 @@ def plan(
     unresolved = None
     if isinstance(X_or_shape, tuple):
         work = _work_of_shape(X_or_shape, kernel, kernel_params, bandwidth, dtype)
-        if isinstance(bandwidth, str) and not isinstance(kernel, Kernel):
+        if isinstance(bandwidth, str) and has_open_bandwidth(kernel, kernel_params):
             unresolved = {"kernel": kernel, "kernel_params": kernel_params, "bandwidth": bandwidth}
     else:
         work = _work_of_data(
@@ -409,9 +410,8 @@ def _work_of_shape(
 ) -> Workload:
     if len(shape) != 2 or min(shape) < 1:
         raise ValueError(f"the shape must be (n, d) with n, d ≥ 1, got {shape!r}.")
-    has_gamma = "gamma" in (params or {})
-    known = 1.0 if isinstance(bandwidth, str) and not has_gamma else bandwidth
-    chosen = resolve(kernel, bandwidth=known, kernel_params=params)
+    is_open = isinstance(bandwidth, str) and has_open_bandwidth(kernel, params)
+    chosen = resolve(kernel, bandwidth=1.0 if is_open else bandwidth, kernel_params=params)
     return Workload(int(shape[0]), int(shape[1]), chosen, dtype=np.dtype(dtype or np.float64))
 
 

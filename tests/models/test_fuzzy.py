@@ -179,7 +179,9 @@ def test_agrees_with_the_literal_loop(kernel, m, options):
         model = OutlierFuzzyCMeans(3, m=m, **words)
     else:
         model = FuzzyCMeans(3, m=m)
-    model.set_params(kernel=kernel, bandwidth=4.0, init=start, tol=0.0, max_iter=20, lower_m=False)
+    bandwidth = "auto" if kernel == "linear" else 4.0
+    model.set_params(kernel=kernel, bandwidth=bandwidth, init=start)
+    model.set_params(tol=0.0, max_iter=20, lower_m=False)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", (ConvergenceWarning, CollapseWarning))
         model.fit(X, sample_weight=weight)

@@ -149,7 +149,7 @@ def test_agrees_with_the_literal_loop(kernel, formulation, scale):
             scale=scale,
             init=start,
             kernel=kernel,
-            bandwidth=1.5,
+            bandwidth=1.5 if kernel == "rbf" else "auto",
             tol=1e-12,
             max_iter=4,
         ).fit(X)

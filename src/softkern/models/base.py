@@ -20,6 +20,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from softkern.kernels import Kernel, Precomputed
+from softkern.kernels.resolve import has_open_bandwidth
 from softkern.models.html import fitted_html
 from softkern.operators.base import CrossOperator, Geometry, KernelOperator
 from softkern.operators.dense import DenseOperator
@@ -101,7 +102,8 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
 
     def _bandwidth_rule(self) -> Any:
         is_auto = isinstance(self.bandwidth, str) and self.bandwidth == "auto"
-        return self._auto_bandwidth if is_auto else self.bandwidth
+        is_open = is_auto and has_open_bandwidth(self.kernel, self.kernel_params)
+        return self._auto_bandwidth if is_open else self.bandwidth
 
     def _run(
         self,
