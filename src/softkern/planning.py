@@ -121,7 +121,7 @@ class Plan:
     work: Workload
     candidates: tuple[Candidate, ...]
     memory_limit: int
-    options: dict[str, Any] = field(default_factory=dict)
+    options: dict[str, Any] = field(default_factory=dict, hash=False)
     approximation_error: float | None = None
     unresolved: dict[str, Any] | None = field(default=None, compare=False)
 
@@ -181,10 +181,11 @@ class Plan:
         """
         kernel = self.kernel if kernel is None else kernel
         work = _work_at(support, kernel)
-        engine = ENGINES.get(self.engine)
-        if engine is not None and engine.serves_new_points and engine.refusal(work) is None:
-            return engine.of(kernel, support, **self.options)
-        return _without_matrix(work).of(kernel, support)
+        engine, options = ENGINES.get(self.engine), self.options
+        if engine is None or not engine.serves_new_points or engine.refusal(work) is not None:
+            engine, options = _without_matrix(work), {}
+        with config_context(assume_finite=True):
+            return engine.of(kernel, support, **options)
 
     def require_memory(self) -> None:
         """Raise a MemoryError, with the alternatives named, where the plan does not fit."""

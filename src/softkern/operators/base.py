@@ -138,6 +138,17 @@ class KernelOperator(ABC):
     kernel : softkern.kernels.Kernel
     X : array of shape (n, d), or CSR matrix where the operator takes it
         float32 and float64 are kept, anything else becomes float64.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from softkern.kernels import Linear
+    >>> from softkern.operators import FeatureOperator
+    >>> operator = FeatureOperator(Linear(), np.array([[0.0], [1.0], [5.0]]))
+    >>> operator.squared_distances(np.full(3, 1 / 3))  # to the mean of the points, 2
+    array([4., 1., 9.])
+    >>> operator.cross(np.array([[3.0]])).squared_distances(np.full(3, 1 / 3))
+    array([1.])
     """
 
     engine: ClassVar[str]
@@ -550,7 +561,12 @@ def available_threads() -> int:
     joblib's workers counts.
     """
     limits = [int(library.num_threads) for library in _openmp().lib_controllers]
-    return max(1, min([int(joblib.cpu_count()), *limits]))
+    return max(1, min([_cores(), *limits]))
+
+
+@cache
+def _cores() -> int:
+    return int(joblib.cpu_count())  # reads files of the container: too slow for every product
 
 
 @cache
