@@ -118,7 +118,7 @@ def k_means(
 ) -> Solution:
     """Kernel k-means, the best of a few k-means++ starts."""
     rule = Rule(hard_rule(operator), Mean())
-    options = {"tol": START_TOL, "max_iter": K_MEANS_STEPS, "stopping": "mean"} | options
+    options = {"tol": START_TOL, "max_iter": K_MEANS_STEPS, "stopping": "mean", **options}
 
     def run() -> Solution:
         start = Mean().centres(seed_mass(operator, weight, n_clusters, generator), weight, None)
@@ -161,7 +161,7 @@ def best_fuzzy(
         geometry = operator.geometry(first.coefficients)
         return Mean().centres(Fuzzy(m).evaluate(geometry, first, weight).mass, weight, None)
 
-    options = {"sample_weight": weight, "tol": START_TOL, "max_iter": max_iter}
+    options: dict[str, Any] = {"sample_weight": weight, "tol": START_TOL, "max_iter": max_iter}
     best = best_of(alternate(operator, rule, start(), **options) for _ in range(n_init))
     return by_size(best, weight @ best.memberships)
 
