@@ -198,8 +198,8 @@ def substitute(old, new):
     ("old", "new"),
     [
         ('"__class__": "OneClassPCM"', '"__class__": "Popen"'),
-        ('"__module__": "softkern.kernels.base"', '"__module__": "subprocess"'),
-        ('"__module__": "softkern.kernels.base"', '"__module__": "softkern.files"'),
+        ('"__module__": "softkern.kernels.radial"', '"__module__": "subprocess"'),
+        ('"__module__": "softkern.kernels.radial"', '"__module__": "softkern.files"'),
         ('"__class__": "Gaussian"', '"__class__": "resolve"'),
         ('"__class__": "Gaussian"', '"__class__": "NotThere"'),
         ('"__loader__": "NdArrayNode"', '"__loader__": "NoSuchNode"'),

@@ -28,26 +28,24 @@ if TYPE_CHECKING:  # for editors and type checkers; `__getattr__` finds the name
     from softkern.planning import plan
     from softkern.ranking import rank_points
     from softkern.selection import average_membership_strength, stability_score, suggest_n_clusters
-    from softkern.solvers.collapse import collapse_ratio
 
 __version__ = "0.1.0"
 
 # every public name and the module it lives in; None for a public submodule
 _HOMES: dict[str, str | None] = {
-    "AlphaCutClustering": "models",
+    "AlphaCutClustering": "models.alpha_cut",
     "CollapseWarning": "exceptions",
-    "FuzzyCMeans": "models",
-    "KernelSpectralClustering": "models",
-    "OneClassKMeans": "models",
-    "OneClassMixture": "models",
-    "OneClassPCM": "models",
-    "OutlierFuzzyCMeans": "models",
-    "PossibilisticCMeans": "models",
-    "SoftKernelSpectralClustering": "models",
-    "WeightedOneClassSVM": "models",
-    "WeightedSVDD": "models",
+    "FuzzyCMeans": "models.fuzzy",
+    "KernelSpectralClustering": "models.spectral",
+    "OneClassKMeans": "models.one_class_clustering",
+    "OneClassMixture": "models.one_class_clustering",
+    "OneClassPCM": "models.possibilistic",
+    "OutlierFuzzyCMeans": "models.fuzzy",
+    "PossibilisticCMeans": "models.possibilistic",
+    "SoftKernelSpectralClustering": "models.spectral",
+    "WeightedOneClassSVM": "models.support_vectors",
+    "WeightedSVDD": "models.support_vectors",
     "average_membership_strength": "selection",
-    "collapse_ratio": "solvers.collapse",
     "datasets": None,
     "display": None,
     "kernels": None,
@@ -73,7 +71,6 @@ __all__ = [
     "WeightedOneClassSVM",
     "WeightedSVDD",
     "average_membership_strength",
-    "collapse_ratio",
     "datasets",
     "display",
     "kernels",

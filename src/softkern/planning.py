@@ -3,41 +3,75 @@
 Every operator says what a workload would cost it on the reference machine (`KernelOperator.cost`);
 the plan takes the quickest that fits into memory. The choice uses reference times only, so that it
 is the same on every machine and in every run; the times shown are scaled by a short measurement of
-the machine at hand. Estimators call `plan`, print it where asked, and `build` the operator from it.
+the machine at hand (`KernelOperator.speed`). Estimators call `plan`, print it where asked, `build`
+the operator from it, and ask it for the operator `over` the support that they keep.
 """
 
 from __future__ import annotations
 
 import os
-import time
 from dataclasses import dataclass, field, replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
+from sklearn import config_context
 from sklearn.utils import check_array
 
-from softkern.kernels import Gaussian, Kernel, resolve
+from softkern.kernels import Kernel, resolve
+from softkern.kernels.resolve import has_open_bandwidth
 from softkern.operators.base import Cost, KernelOperator, Workload, available_threads
+from softkern.operators.blocked import BlockedOperator
 from softkern.operators.dense import DenseOperator
+from softkern.operators.features import FeatureOperator
 from softkern.operators.fourier import FourierOperator
 from softkern.operators.nystroem import NystroemOperator
+from softkern.operators.precomputed import PrecomputedOperator
 from softkern.operators.tiled import TiledOperator
 from softkern.rows import priority_sample
 
-__all__ = ["Candidate", "Plan", "plan"]
+__all__ = ["ENGINES", "Candidate", "Plan", "available_memory", "plan", "register"]
 
-ENGINES: dict[str, type[KernelOperator]] = {
-    operator.engine: operator
-    for operator in (DenseOperator, TiledOperator, FourierOperator, NystroemOperator)
-}
-APPROXIMATE = {NystroemOperator.engine}  # whose error is known only afterwards
+ENGINES: dict[str, type[KernelOperator]] = {}
+# Exact, and without the matrix: the first that takes a kernel is what "tiled" means for it, and
+# what serves new points where the engine of the training points does not.
+WITHOUT_MATRIX: tuple[type[KernelOperator], ...] = (FeatureOperator, TiledOperator, BlockedOperator)
 MEMORY_SHARE = 0.8  # of what is available
-SAMPLE = 1000  # rows that tell an operator's cost model how the data lie
-PROBE_REFERENCE = 2.11e-4  # seconds of `_probe` on the reference machine
+SAMPLE = 1000  # rows that show an operator's cost model how the data lie
+LOOP_ARRAYS = 5  # of the shape of A: product, distances, memberships old and new, coefficients
+
+
+def register(operator: type[KernelOperator]) -> type[KernelOperator]:
+    """Make an engine known under its name to `plan` and to every estimator.
+
+    For operators of optional dependencies, and of one's own.
+
+    Parameters
+    ----------
+    operator : subclass of softkern.operators.KernelOperator
+
+    Returns
+    -------
+    The same class, so that this is a decorator as well.
+    """
+    missing = sorted(getattr(operator, "__abstractmethods__", ()))
+    if missing or not getattr(operator, "engine", ""):
+        raise TypeError(f"{operator.__name__} must implement {', '.join(missing or ['engine'])}.")
+    ENGINES[operator.engine] = operator
+    return operator
+
+
+for _operator in (
+    DenseOperator,
+    TiledOperator,
+    FourierOperator,
+    NystroemOperator,
+    FeatureOperator,
+    BlockedOperator,
+    PrecomputedOperator,
+):
+    register(_operator)
 
 
 @dataclass(frozen=True)
@@ -45,8 +79,9 @@ class Candidate:
     """One engine's offer: its cost, or the reason why it cannot be taken."""
 
     engine: str
-    cost: Cost | None
+    cost: Cost | None  # with the loop's arrays, on the reference machine
     reason: str
+    speed: float = 1.0  # times of this machine over those of the reference machine
 
 
 @dataclass(frozen=True)
@@ -63,11 +98,22 @@ class Plan:
     candidates : tuple of Candidate
     memory_limit : int
         Bytes.
-    speed : float
-        Times of this machine over those of the reference machine.
-    words : dict or None
-        What `softkern.kernels.resolve` is to be asked when the data come, where the plan was
-        made for a shape and the bandwidth is a rule.
+    options : dict
+        Of the engine, as `plan` was given them.
+    approximation_error : float or None
+        `KernelOperator.approximation_error` of the operator that was built, where one was.
+    unresolved : dict or None
+        Arguments of `softkern.kernels.resolve` for the data to come, where the plan was made for
+        a shape and the bandwidth is a rule.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> chosen = plan(X, n_vectors=3)
+    >>> operator = chosen.build(X)
+    >>> chosen.over(X[:50]).cross(X).shape
+    (200, 50)
     """
 
     engine: str
@@ -75,8 +121,9 @@ class Plan:
     work: Workload
     candidates: tuple[Candidate, ...]
     memory_limit: int
-    speed: float = 1.0
-    words: dict[str, Any] | None = field(default=None, compare=False)
+    options: dict[str, Any] = field(default_factory=dict)
+    approximation_error: float | None = None
+    unresolved: dict[str, Any] | None = field(default=None, compare=False)
 
     @property
     def chosen(self) -> Candidate:
@@ -84,24 +131,31 @@ class Plan:
         return next(c for c in self.candidates if c.engine == self.engine)
 
     @property
-    def memory(self) -> int:
-        """Promised peak memory beyond the data, in bytes."""
+    def _cost(self) -> Cost:
         assert self.chosen.cost is not None
-        return self.chosen.cost.memory
+        return self.chosen.cost
+
+    @property
+    def memory(self) -> int:
+        """Promised peak memory beyond the data, the loop's own arrays included, in bytes."""
+        return self._cost.memory
+
+    @property
+    def device_memory(self) -> int:
+        """The same on the engine's own device; 0 where it has none."""
+        return self._cost.device
 
     @property
     def setup_seconds(self) -> float:
         """Expected time to build the operator."""
-        assert self.chosen.cost is not None
-        return self.chosen.cost.setup * self.speed
+        return self._cost.setup * self.chosen.speed
 
     @property
     def product_seconds(self) -> float:
         """Expected time of one K @ A."""
-        assert self.chosen.cost is not None
-        return self.chosen.cost.product * self.speed
+        return self._cost.product * self.chosen.speed
 
-    def build(self, X: Any, **options: Any) -> KernelOperator:
+    def build(self, X: Any, sample_weight: Any = None, random_state: Any = 0) -> KernelOperator:
         """The operator, for the data that the plan was made for.
 
         Raises a MemoryError before any work where it would not fit.
@@ -112,10 +166,25 @@ class Plan:
                 f"the plan was made for shape ({self.work.n}, {self.work.d}), not {X.shape}."
             )
         self.require_memory()
-        kernel = self.kernel
-        if self.words is not None:  # made for a shape: the bandwidth is still to be read
-            kernel = resolve(X=X, **self.words)
-        return ENGINES[self.engine](kernel, X, **options)
+        chance = {"sample_weight": sample_weight, "random_state": random_state}
+        with config_context(assume_finite=True):
+            kernel = self.kernel
+            if self.unresolved is not None:
+                kernel = resolve(X=X, **self.unresolved, **chance)
+            return ENGINES[self.engine].of(kernel, X, **chance, **self.options)
+
+    def over(self, support: Any, kernel: Kernel | None = None) -> KernelOperator:
+        """The operator that serves new points over a stored support.
+
+        Of the same engine where it serves new points, else exact and without the matrix. `kernel`
+        takes the place of the plan's own.
+        """
+        kernel = self.kernel if kernel is None else kernel
+        work = _work_at(support, kernel)
+        engine = ENGINES.get(self.engine)
+        if engine is not None and engine.serves_new_points and engine.refusal(work) is None:
+            return engine.of(kernel, support, **self.options)
+        return _without_matrix(work).of(kernel, support)
 
     def require_memory(self) -> None:
         """Raise a MemoryError, with the alternatives named, where the plan does not fit."""
@@ -135,22 +204,24 @@ class Plan:
     def __str__(self) -> str:
         work = self.work
         head = (
-            f"K @ A for n = {work.n:,}, d = {work.d}, {work.columns} "
-            f"column{'s' if work.columns > 1 else ''}, {np.dtype(work.dtype)}, "
-            f"{type(self.kernel).__name__} kernel, {work.iterations} "
-            f"product{'s' if work.iterations > 1 else ''}, {work.threads} "
-            f"thread{'s' if work.threads > 1 else ''}, up to {_bytes(self.memory_limit)}"
+            f"K @ A for n = {work.n:,}, d = {work.d}, {_count(work.n_vectors, 'vector')}, "
+            f"{np.dtype(work.dtype)}, {type(self.kernel).__name__} kernel, "
+            f"{_count(work.products, 'product')}, {_count(work.threads, 'thread')}, up to "
+            f"{_bytes(self.memory_limit)}"
         )
+        if self.approximation_error:
+            head += f"; {self.approximation_error:.2g} of the trace is left out"
         rows = [("engine", "memory", "set-up", "product", "")]
         for candidate in self.candidates:
             mark = "▸ " if candidate.engine == self.engine else "  "
             cost = candidate.cost
             figures = ("–", "–", "–")
             if cost is not None:
+                memory = _bytes(cost.memory)
                 figures = (
-                    _bytes(cost.memory),
-                    _seconds(cost.setup * self.speed),
-                    _seconds(cost.product * self.speed),
+                    f"{memory} + {_bytes(cost.device)} device" if cost.device else memory,
+                    _seconds(cost.setup * candidate.speed),
+                    _seconds(cost.product * candidate.speed),
                 )
             rows.append((mark + candidate.engine, *figures, candidate.reason))
         widths = [max(len(row[k]) for row in rows) for k in range(4)]
@@ -169,9 +240,10 @@ def plan(
     kernel: Any = "rbf",
     kernel_params: dict[str, Any] | None = None,
     bandwidth: str | float | ArrayLike = "auto",
-    columns: int = 1,
+    n_vectors: int = 1,
+    products: int = 20,
     engine: str = "auto",
-    iterations: int = 20,
+    engine_params: dict[str, Any] | None = None,
     dtype: Any = None,
     sample_weight: Any = None,
     memory_limit: int | None = None,
@@ -187,13 +259,18 @@ def plan(
         with them the size of a Fourier grid; with a shape they are guessed.
     kernel, kernel_params, bandwidth, sample_weight, random_state
         As in `softkern.kernels.resolve`.
-    columns : int, default=1
+    n_vectors : int, default=1
         Columns of A: clusters, usually.
-    engine : {"auto", "dense", "tiled", "fourier", "nystroem"}, default="auto"
+    products : int, default=20
+        Products that will be asked for.
+    engine : {"auto", "dense", "tiled", "fourier", "nystroem"} or a registered one, default="auto"
         ``"auto"`` takes the quickest engine whose error is known beforehand and that fits into
         memory; where all of these would take longer than `patience`, the quickest of all.
-    iterations : int, default=20
-        Products that will be asked for.
+        ``"tiled"`` is the exact engine without the matrix that fits the kernel: ``"tiled"``,
+        ``"features"`` or ``"blocked"``. A precomputed kernel has the engine ``"precomputed"``.
+    engine_params : dict, default=None
+        Options of the engine: ``threads`` (tiled), ``tolerance`` (fourier), ``rank``,
+        ``trace_tolerance`` and ``landmarks`` (nystroem).
     dtype : dtype, default=None
         Of the data, where only their shape is given.
     memory_limit : int, default=None
@@ -215,45 +292,88 @@ def plan(
     """
     if engine != "auto" and engine not in ENGINES:
         raise ValueError(f"engine={engine!r} is unknown; give 'auto' or one of {list(ENGINES)}.")
-    if columns < 1 or iterations < 1:
-        raise ValueError(f"columns={columns!r} and iterations={iterations!r} must be at least 1.")
-    words = None
+    if n_vectors < 1 or products < 1:
+        raise ValueError(f"n_vectors={n_vectors!r} and products={products!r} must be at least 1.")
+    unresolved = None
     if isinstance(X_or_shape, tuple):
         work = _work_of_shape(X_or_shape, kernel, kernel_params, bandwidth, dtype)
         if isinstance(bandwidth, str) and not isinstance(kernel, Kernel):
-            words = {"kernel": kernel, "kernel_params": kernel_params, "bandwidth": bandwidth}
+            unresolved = {"kernel": kernel, "kernel_params": kernel_params, "bandwidth": bandwidth}
     else:
         work = _work_of_data(
             X_or_shape, kernel, kernel_params, bandwidth, sample_weight, random_state
         )
-    work = replace(work, columns=columns, iterations=iterations, threads=available_threads())
+    work = replace(work, n_vectors=n_vectors, products=products, threads=available_threads())
     limit = int(MEMORY_SHARE * available_memory()) if memory_limit is None else int(memory_limit)
+    options = dict(engine_params or {})
+    refusals = {name: operator.refusal(work) for name, operator in ENGINES.items()}
     costs = {
-        name: operator.cost(work)
+        name: _cost_with_loop(operator, work, options)
         for name, operator in ENGINES.items()
-        if operator.unfit(work) is None
+        if refusals[name] is None
     }
     if not costs:
-        reasons = "; ".join(f"{name}: {op.unfit(work)}" for name, op in ENGINES.items())
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in refusals.items())
         raise ValueError(f"no engine can do this. {reasons}.")
-    taken = _choose(costs, work, limit, patience) if engine == "auto" else engine
+    taken = _choose(costs, work, limit, patience) if engine == "auto" else _meant(engine, work)
     if taken not in costs:
-        raise ValueError(f"engine={taken!r} cannot be used here: {ENGINES[taken].unfit(work)}.")
+        raise ValueError(f"engine={taken!r} cannot be used here: {refusals[taken]}.")
+    _check_options(options, taken, engine)
     candidates = tuple(
-        _candidate(name, costs, work, limit, taken, engine != "auto") for name in ENGINES
+        _candidate(name, refusals[name], costs, work, limit, taken, engine != "auto")
+        for name in ENGINES
     )
-    return Plan(taken, work.kernel, work, candidates, limit, _machine_speed(), words)
+    work = replace(work, sample=None)  # a plan is kept: without the data
+    return Plan(taken, work.kernel, work, candidates, limit, options, unresolved=unresolved)
+
+
+def _without_matrix(work: Workload) -> type[KernelOperator]:
+    """The exact operator without the matrix that fits; that of the matrix where it is given."""
+    if not work.kernel.takes_points:
+        return PrecomputedOperator
+    return next(operator for operator in WITHOUT_MATRIX if operator.refusal(work) is None)
+
+
+def _meant(engine: str, work: Workload) -> str:
+    """The engine that a public name stands for, given the kernel."""
+    if engine == DenseOperator.engine and not work.kernel.takes_points:
+        return PrecomputedOperator.engine
+    if engine == TiledOperator.engine and work.kernel.takes_points:
+        return _without_matrix(work).engine
+    return engine
+
+
+def _check_options(options: dict[str, Any], taken: str, asked: str) -> None:
+    """Refuse an option that the chosen engine does not know."""
+    for name in options:
+        if name in ENGINES[taken].option_names():
+            continue
+        chosen = f"engine={taken!r}"
+        if asked != taken:
+            chosen += f" (chosen by engine={asked!r})"
+        others = [key for key, operator in ENGINES.items() if name in operator.option_names()]
+        remedy = f"engine={' or '.join(map(repr, others))} does" if others else "no engine does"
+        raise ValueError(f"{chosen} does not know the option {name!r} of engine_params; {remedy}.")
+
+
+def _cost_with_loop(
+    operator: type[KernelOperator], work: Workload, options: dict[str, Any]
+) -> Cost:
+    """The operator's cost with the options that it knows, and the arrays of the loop around it."""
+    known = operator.option_names()
+    cost = operator.cost(work, **{name: options[name] for name in options if name in known})
+    return replace(cost, memory=cost.memory + LOOP_ARRAYS * work.vectors)
 
 
 def _total(cost: Cost, work: Workload) -> float:
-    return cost.setup + work.iterations * cost.product
+    return cost.setup + work.products * cost.product
 
 
 def _choose(costs: dict[str, Cost], work: Workload, limit: int, patience: float) -> str:
     fitting = {name: cost for name, cost in costs.items() if cost.memory <= limit}
     if not fitting:
         return min(costs, key=lambda name: costs[name].memory)
-    known = {name: cost for name, cost in fitting.items() if name not in APPROXIMATE}
+    known = {name: cost for name, cost in fitting.items() if ENGINES[name].error_is_known}
     if known:
         best = min(known, key=lambda name: _total(known[name], work))
         if _total(known[best], work) <= patience:
@@ -262,19 +382,27 @@ def _choose(costs: dict[str, Cost], work: Workload, limit: int, patience: float)
 
 
 def _candidate(
-    name: str, costs: dict[str, Cost], work: Workload, limit: int, taken: str, asked: bool
+    name: str,
+    refusal: str | None,
+    costs: dict[str, Cost],
+    work: Workload,
+    limit: int,
+    taken: str,
+    is_asked: bool,
 ) -> Candidate:
-    cost = costs.get(name)
-    if cost is None:
-        return Candidate(name, None, ENGINES[name].unfit(work) or "")
-    if cost.memory > limit:
-        return Candidate(name, cost, f"over the memory limit of {_bytes(limit)}")
-    if name == taken:
-        return Candidate(name, cost, "as asked" if asked else "chosen")
-    if name in APPROXIMATE and taken not in APPROXIMATE:
-        return Candidate(name, cost, "its error is known only afterwards")
+    if refusal is not None:
+        return Candidate(name, None, refusal)
+    cost, speed = costs[name], ENGINES[name].speed()
     slower = _total(cost, work) / max(_total(costs[taken], work), 1e-9)
-    return Candidate(name, cost, f"{slower:.3g} × the time" if slower >= 1 else "not asked for")
+    if cost.memory > limit:
+        reason = f"over the memory limit of {_bytes(limit)}"
+    elif name == taken:
+        reason = "as asked" if is_asked else "chosen"
+    elif ENGINES[taken].error_is_known and not ENGINES[name].error_is_known:
+        reason = "its error is known only afterwards"
+    else:
+        reason = f"{slower:.3g} × the time" if slower >= 1 else "not asked for"
+    return Candidate(name, cost, reason, speed)
 
 
 def _work_of_shape(
@@ -282,8 +410,8 @@ def _work_of_shape(
 ) -> Workload:
     if len(shape) != 2 or min(shape) < 1:
         raise ValueError(f"the shape must be (n, d) with n, d ≥ 1, got {shape!r}.")
-    has_gamma = "gamma" in (params or {})
-    known = 1.0 if isinstance(bandwidth, str) and not has_gamma else bandwidth
+    is_open = isinstance(bandwidth, str) and has_open_bandwidth(kernel, params)
+    known = 1.0 if is_open else bandwidth
     chosen = resolve(kernel, bandwidth=known, kernel_params=params)
     return Workload(int(shape[0]), int(shape[1]), chosen, dtype=np.dtype(dtype or np.float64))
 
@@ -292,22 +420,30 @@ def _work_of_data(
     X: Any, kernel: Any, params: Any, bandwidth: Any, sample_weight: Any, random_state: Any
 ) -> Workload:
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
-    chosen = resolve(
-        kernel,
-        X,
-        bandwidth=bandwidth,
-        kernel_params=params,
-        sample_weight=sample_weight,
-        random_state=random_state,
-    )
-    chosen.check(X)
-    work = Workload.of(X, chosen)
-    if not isinstance(chosen, Gaussian) or sp.issparse(X):
+    with config_context(assume_finite=True):
+        chosen = resolve(
+            kernel,
+            X,
+            bandwidth=bandwidth,
+            kernel_params=params,
+            sample_weight=sample_weight,
+            random_state=random_state,
+        )
+        chosen.check(X)
+    work = _work_at(X, chosen)
+    if work.extent is None:
         return work
-    width = X.max(axis=0).astype(np.float64) - X.min(axis=0)
-    extent = tuple((width / np.asarray(chosen.bandwidth)).tolist())
     rows, _ = priority_sample(X, SAMPLE, None, random_state)
-    return replace(work, extent=extent, sample=chosen.scaled(X[rows]))
+    return replace(work, sample=chosen.scaled(X[rows], X.min(axis=0)))
+
+
+def _work_at(X: Any, kernel: Kernel) -> Workload:
+    """The workload of checked data, with their width where the kernel has bandwidths."""
+    work = Workload.of(X, kernel)
+    if not kernel.has_bandwidth or work.is_sparse:
+        return work
+    low, high = X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
+    return replace(work, extent=tuple(kernel.scaled(high[None], low)[0].tolist()))
 
 
 def available_memory() -> int:
@@ -341,22 +477,6 @@ def _physical() -> int:
         return 4 * 2**30  # a system that does not tell: what a small laptop has
 
 
-@cache
-def _machine_speed() -> float:
-    """How many times longer this machine takes than the reference machine, measured once."""
-    return float(np.clip(min(_probe() for _ in range(8)) / PROBE_REFERENCE, 0.1, 10.0))
-
-
-def _probe() -> float:
-    """Seconds of what operators do most: exponentials."""
-    values = np.linspace(-1, 0, 2**14)
-    out = np.empty_like(values)
-    start = time.perf_counter()
-    for _ in range(16):
-        np.exp(values, out=out)
-    return time.perf_counter() - start
-
-
 def _bytes(count: float) -> str:
     for unit in ("B", "KiB", "MiB", "GiB"):
         if count < 1024:
@@ -371,3 +491,7 @@ def _seconds(seconds: float) -> str:
     if seconds < 120:
         return f"{seconds:.2g} s" if seconds < 9.95 else f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.3g} h"
+
+
+def _count(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -9,7 +9,7 @@ Called by the bandwidth rules, the landmark choice and the models' starts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ __all__ = [
     "distinct_rows",
     "largest_first",
     "lower_quantile",
+    "lower_quantiles",
     "priority_sample",
     "row_slices",
     "row_uniforms",
@@ -72,10 +73,15 @@ def lower_quantile(values: Any, weight: Any, share: float) -> float:
     >>> lower_quantile(np.array([3.0, 1.0, 2.0, 4.0]), np.ones(4), 0.5)
     2.0
     """
+    return float(lower_quantiles(values, weight, (share,))[0])
+
+
+def lower_quantiles(values: Any, weight: Any, shares: Sequence[float]) -> NDArray[np.float64]:
+    """`lower_quantile` for several shares, (len(shares),), of values sorted once."""
     order = np.argsort(values, kind="stable")
     reached = np.cumsum(weight[order], dtype=np.float64)
-    place = np.searchsorted(reached, share * reached[-1] * (1 - 1e-12))
-    return float(values[order[min(int(place), order.size - 1)]])
+    place = np.searchsorted(reached, np.asarray(shares) * reached[-1] * (1 - 1e-12))
+    return np.asarray(values[order[np.minimum(place, order.size - 1)]], dtype=np.float64)
 
 
 def largest_first(mass: Any, tie: Any, tolerance: float = 1e-9) -> NDArray[np.intp]:

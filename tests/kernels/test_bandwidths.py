@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -182,10 +184,32 @@ def test_values_that_are_near_beside_their_offset():
     assert select_bandwidth(X, "knn") == pytest.approx(np.median(near), rel=0.05)
 
 
-def test_values_too_large_to_square():
-    X = np.random.default_rng(0).normal(size=(100, 2)) * 1e200
-    with np.errstate(all="ignore"), pytest.raises(ValueError, match="too large"):
-        select_bandwidth(X, "median")
+@rules
+def test_values_too_large_to_square(rule, X):
+    for far in (1e200, -1e300):
+        one = X.copy()
+        one[7, 1] = far
+        message = re.escape(f"column 1 holds a value of size {abs(far):g}")
+        with pytest.raises(ValueError, match=message):
+            select_bandwidth(one, rule)
+    narrow = X * 1e-100
+    narrow[7, 1] = 1e100  # squares of the value are numbers, those in units of the column are not
+    with pytest.raises(ValueError, match=r"column 1 holds a value of size 1e\+100"):
+        select_bandwidth(narrow, "auto")
+
+
+@rules
+def test_large_float32_values(rule, X):
+    large = select_bandwidth((X * 1e30).astype(np.float32), rule)
+    assert large == pytest.approx(1e30 * select_bandwidth(X, rule), rel=1e-4)
+
+
+def test_one_far_value_does_not_change_the_spread(X):
+    spread = robust_spread(X)
+    for far in (1e8, 1e16, 1e200):
+        one = X.copy()
+        one[7, 1] = far
+        assert robust_spread(one) == pytest.approx(spread, rel=0.05)
 
 
 @rules

@@ -3,19 +3,19 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.metrics.pairwise import kernel_metrics, laplacian_kernel, rbf_kernel
+from sklearn.metrics.pairwise import kernel_metrics, pairwise_kernels, rbf_kernel
 
 from softkern import kernels
 from softkern.kernels import (
     CallableKernel,
     Gaussian,
+    Kernel,
     Laplacian,
     Linear,
     PairwiseKernel,
     Polynomial,
     Precomputed,
     Sigmoid,
-    resolve,
 )
 
 ALL = [
@@ -24,8 +24,10 @@ ALL = [
     Laplacian(1.5),
     Laplacian([0.5, 1.0, 2.0]),
     Linear(),
-    Polynomial(2, coef0=0.5),
+    Polynomial(2, coef0=0.5, gamma=0.7),
+    Polynomial(),
     Sigmoid(0.3, -0.1),
+    Sigmoid(),
     PairwiseKernel("cosine"),
     PairwiseKernel("chi2", {"gamma": 0.5}),
     CallableKernel(rbf_kernel, {"gamma": 0.2}),
@@ -47,9 +49,9 @@ def literal(kernel, x, y):
     if isinstance(kernel, Linear):
         return x @ y
     if isinstance(kernel, Polynomial):
-        return (kernel.gamma * x @ y + kernel.coef0) ** kernel.degree
+        return ((kernel.gamma or 1 / 3) * x @ y + kernel.coef0) ** kernel.degree
     if isinstance(kernel, Sigmoid):
-        return np.tanh(kernel.gamma * x @ y + kernel.coef0)
+        return np.tanh((kernel.gamma or 1 / 3) * x @ y + kernel.coef0)
     if isinstance(kernel, PairwiseKernel) and kernel.name == "cosine":
         return x @ y / np.sqrt((x @ x) * (y @ y))
     if isinstance(kernel, PairwiseKernel):
@@ -100,10 +102,80 @@ def test_semidefinite_where_it_says_so(kernel, X):
 
 
 @every
-def test_shift_invariant_where_it_says_so(kernel, X):
-    moved = kernel.block(X[:5] + 10, X[5:9] + 10)
-    same = np.allclose(moved, kernel.block(X[:5], X[5:9]), rtol=1e-8)
-    assert same == (kernel.is_shift_invariant or isinstance(kernel, CallableKernel))
+def test_diagonal_is_constant_where_it_says_so(kernel, X):
+    is_constant = np.ptp(kernel.block(X, X).diagonal()) < 1e-12
+    assert is_constant or not kernel.constant_diagonal
+
+
+@every
+def test_no_value_exceeds_the_bound(kernel, X):
+    wide = np.vstack([X, 100 * X])
+    if kernel.bound is not None:
+        assert np.abs(kernel.block(wide, wide)).max() <= kernel.bound * (1 + 1e-12)
+    else:
+        assert isinstance(kernel, CallableKernel) or np.abs(kernel.block(wide, wide)).max() > 2
+
+
+@every
+def test_vanishes_where_it_says_so(kernel, X):
+    far = np.abs(kernel.block(X[:5], np.eye(3) * 1e5)).max()
+    assert (far < 1e-12) == (kernel.vanishes or isinstance(kernel, CallableKernel))
+
+
+@every
+def test_squared(kernel, X):
+    square = kernel.squared()
+    if square is not None:
+        assert square.block(X, X) == pytest.approx(kernel.block(X, X) ** 2, rel=1e-12)
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(0.7), Laplacian(0.7)], ids=repr)
+def test_halving_is_that_of_the_integrals(kernel):
+    x = np.linspace(-30, 30, 20_001)[:, None]
+    values = kernel.block(x, np.zeros((1, 1)))
+    halvings = np.log2(values.sum() / (values**2).sum())
+    assert kernel.halving == pytest.approx(halvings, rel=1e-5)
+
+
+@every
+def test_rows_of_the_data(kernel, X):
+    rows, others = np.array([3, 1]), np.array([0, 2, 5])
+    assert kernel.takes_points
+    assert kernel.restrict(X, rows) == pytest.approx(X[rows])
+    assert kernel.restrict_new(X[:7], rows) == pytest.approx(X[:7])
+    assert kernel.between(X, rows, others) == pytest.approx(
+        kernel.block(X, X)[np.ix_(rows, others)]
+    )
+
+
+def test_rows_of_a_gram_matrix(X):
+    gram = Linear().block(X, X)
+    rows, others = np.array([3, 1]), np.array([0, 2, 5])
+    kernel = Precomputed()
+    assert not kernel.takes_points
+    assert kernel.restrict(gram, rows) == pytest.approx(Linear().block(X[rows], X[rows]))
+    assert kernel.restrict_new(gram[:7], rows) == pytest.approx(Linear().block(X[:7], X[rows]))
+    assert kernel.between(gram, rows, others) == pytest.approx(Linear().between(X, rows, others))
+
+
+class Own(Kernel):
+    """Nothing but values; k(x, x) varies, values grow."""
+
+    def block(self, X, Y):
+        return np.exp(X.sum(axis=1)[:, None] + Y.sum(axis=1))
+
+
+def test_a_kernel_of_ones_own_states_nothing(X):
+    kernel = Own()
+    for stated in (kernel.constant_diagonal, kernel.vanishes, kernel.has_bandwidth):
+        assert stated is False
+    for unknown in (kernel.bound, kernel.squared(), kernel.halving, kernel.features(X)):
+        assert unknown is None
+    assert kernel.is_positive_semidefinite is None
+    assert kernel.diag(X) == pytest.approx(kernel.block(X, X).diagonal())
+    for method in (kernel.scaled, kernel.with_bandwidth):
+        with pytest.raises(TypeError, match="no bandwidth"):
+            method(X)
 
 
 @every
@@ -132,14 +204,6 @@ def test_sparse_is_dense(kernel, X):
     assert kernel.diag(sparse) == pytest.approx(kernel.diag(X), rel=1e-9)
 
 
-@pytest.mark.parametrize("kernel", [Gaussian(0.01), Laplacian(0.001)], ids=repr)
-def test_logarithm_does_not_underflow(kernel, X):
-    assert kernel.block(X[:1], X[1:2] + 9)[0, 0] == 0
-    assert np.isfinite(kernel.log_block(X[:1], X[1:2] + 9)[0, 0])
-    near = type(kernel)(1.0)
-    assert np.exp(near.log_block(X, X)) == pytest.approx(near.block(X, X), rel=1e-9)
-
-
 def test_logarithm_of_negative_values():
     with pytest.raises(ValueError, match="negative values"):
         Linear().log_block(np.ones((1, 1)), -np.ones((1, 1)))
@@ -160,42 +224,6 @@ def test_parameters_are_copied():
     assert kernel.params == {"gamma": 0.5}
 
 
-def test_offset_costs_no_digits():
-    X = np.random.default_rng(0).normal(size=(50, 2))
-    assert Gaussian(0.3).block(X + 1e6, X + 1e6) == pytest.approx(
-        Gaussian(0.3).block(X, X), abs=1e-7
-    )
-
-
-def test_spectrum_is_the_fourier_transform():
-    x = np.linspace(-20, 20, 4001)
-    values = Gaussian(1.0).block(x[:, None], np.zeros((1, 1)))[:, 0]
-    for frequency in (0.0, 0.7, 2.0):
-        integral = np.trapezoid(values * np.cos(frequency * x), x)
-        assert Gaussian(1.0).spectrum(np.array(frequency)) == pytest.approx(integral, rel=1e-9)
-
-
-@pytest.mark.parametrize("name", sorted(kernel_metrics()))
-def test_every_scikit_learn_kernel_by_name(name, X):
-    kernel = resolve(name, X)
-    assert kernel.block(X, X[:3]).shape == (150, 3)
-
-
-def test_resolve_agrees_with_scikit_learn(X):
-    assert resolve("rbf", kernel_params={"gamma": 0.4}).block(X, X) == pytest.approx(
-        rbf_kernel(X, gamma=0.4), rel=1e-9
-    )
-    assert resolve("laplacian", kernel_params={"gamma": 0.4}).block(X, X) == pytest.approx(
-        laplacian_kernel(X, gamma=0.4), rel=1e-9
-    )
-
-
-def test_resolve_passes_values_through():
-    assert resolve(Linear()) == Linear()
-    assert resolve("precomputed") == Precomputed()
-    assert isinstance(resolve(lambda X, Y: X @ Y.T), CallableKernel)
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -210,23 +238,45 @@ def test_resolve_passes_values_through():
         ),
         (lambda: Polynomial(0), "degree must be"),
         (lambda: Polynomial(2.5), "degree must be"),
-        (lambda: Polynomial(2, gamma=-1), "gamma must be positive"),
+        (lambda: Polynomial(2, gamma=-1), "gamma must be a positive number"),
         (lambda: PairwiseKernel("nope"), "'nope' is unknown"),
-        (lambda: resolve("nope"), "'nope' is unknown"),
-        (lambda: resolve("rbf"), "read from the data; give X"),
-        (lambda: resolve("rbf", bandwidth=2.0, kernel_params={"gamma": 1.0}), "not both"),
-        (lambda: resolve("rbf", kernel_params={"gamma": -1.0}), "gamma must be positive"),
-        (
-            lambda: resolve("rbf", bandwidth=1.0, kernel_params={"degree": 2}),
-            "no parameter 'degree'",
-        ),
-        (lambda: resolve("poly", kernel_params={"power": 2}), "no parameter 'power'"),
-        (lambda: resolve(Linear(), kernel_params={"a": 1}), "cannot change"),
+        (lambda: Polynomial(gamma="scale"), "gamma must be a positive number, got 'scale'"),
+        (lambda: Polynomial(coef0="a"), "coef0 must be a number, got 'a'"),
+        (lambda: Sigmoid(gamma="auto"), "gamma must be a number, got 'auto'"),
+        (lambda: Sigmoid(gamma=np.inf), "gamma must be a number, got inf"),
+        (lambda: PairwiseKernel("chi2", {"gamma": "scale"}), "gamma must be a positive number"),
     ],
 )
 def test_bad_input(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+NAMES = sorted(kernel_metrics())
+GIVEN = {
+    "additive_chi2": {},
+    "cosine": {},
+    "linear": {},
+    "poly": {"gamma": 0.3, "degree": 2, "coef0": 0.5},
+    "polynomial": {"gamma": 0.3, "degree": 4, "coef0": 2},
+    "sigmoid": {"gamma": -0.3, "coef0": 0.5},
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("is_default", [True, False])
+def test_scikit_learn_by_name(name, is_default, X):
+    params = {} if is_default else GIVEN.get(name, {"gamma": 0.3})
+    kernel = PairwiseKernel(name, params)
+    expected = pairwise_kernels(X, X[:9], metric=name, **params)
+    assert kernel.block(X, X[:9]) == pytest.approx(expected, rel=1e-12)
+    gram = kernel.block(X, X)
+    assert kernel.diag(X) == pytest.approx(gram.diagonal(), abs=1e-12)
+    if kernel.is_positive_semidefinite:
+        assert np.linalg.eigvalsh(gram)[0] > -1e-9
+    if kernel.bound is not None:
+        assert np.abs(gram).max() <= kernel.bound + 1e-12
+    assert (np.abs(kernel.block(X[:5], np.eye(3) * 1e5)).max() < 1e-12) == kernel.vanishes
 
 
 def test_precomputed_has_no_values_of_its_own():

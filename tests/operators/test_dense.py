@@ -4,10 +4,10 @@ import scipy.sparse as sp
 
 from softkern.kernels import CallableKernel, Gaussian, Linear, PairwiseKernel, Precomputed, Sigmoid
 from softkern.operators import DenseOperator
-from tests.operators.contract import OperatorContract
+from tests.operators.contract import GaussianContract
 
 
-class TestDense(OperatorContract):
+class TestDense(GaussianContract):
     def make(self, kernel, X):
         return DenseOperator(kernel, X)
 

@@ -4,10 +4,10 @@ import scipy.sparse as sp
 
 from softkern.kernels import Gaussian, Linear
 from softkern.operators import FourierOperator, TiledOperator
-from tests.operators.contract import OperatorContract
+from tests.operators.contract import GaussianContract
 
 
-class TestFourier(OperatorContract):
+class TestFourier(GaussianContract):
     dims = (1, 2, 3)
     far = 500.0  # the grid must hold it
 

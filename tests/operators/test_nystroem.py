@@ -12,10 +12,10 @@ from softkern.kernels import (
     Sigmoid,
 )
 from softkern.operators import DenseOperator, NystroemOperator
-from tests.operators.contract import OperatorContract
+from tests.operators.contract import GaussianContract
 
 
-class TestNystroem(OperatorContract):
+class TestNystroem(GaussianContract):
     dims = (1, 2, 3)
 
     def make(self, kernel, X):

@@ -14,10 +14,10 @@ from softkern.kernels import (
 )
 from softkern.operators import TiledOperator
 from softkern.operators._gaussian_tiles import _exp2_f32, _exp2_f64
-from tests.operators.contract import OperatorContract
+from tests.operators.contract import GaussianContract
 
 
-class TestTiled(OperatorContract):
+class TestTiled(GaussianContract):
     def make(self, kernel, X):
         return TiledOperator(kernel, X)
 

@@ -21,29 +21,40 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_array
 
-from softkern.rows import distinct_rows, priority_sample
+from softkern._typing import Array
+from softkern.rows import (
+    distinct_rows,
+    lower_quantile,
+    lower_quantiles,
+    priority_sample,
+    row_slices,
+)
 
-__all__ = ["RULES", "robust_spread", "select_bandwidth"]
+__all__ = ["RULES", "check_reach", "robust_spread", "select_bandwidth"]
 
 PAIR_SAMPLE = 1000  # rows whose pairwise distances are all looked at
 QUERY_SAMPLE = 1000  # rows whose neighbours are sought
 SPREAD_SAMPLE = 20_000  # rows that give a column's quantiles
-KNN_NEIGHBOUR = 10
-TREE_COLUMNS = 8  # beyond these, a tree of neighbours is no quicker than all pairs
 REFERENCE_SAMPLE = 20_000  # rows among which far neighbours are sought
-AUTO_NEIGHBOUR = 5  # at least; else the square root of n, so that a point's view grows with n
-AUTO_FACTOR = 0.5
-TREE_FACTOR = 1 / 4  # of n^(4/(d+4)), the neighbours of a density estimate's rate
+STRIP = 256  # columns of a wide sparse table that are made dense at a time
+TREE_COLUMNS = 8  # beyond these, a tree of neighbours is no quicker than all pairs
+KNN_NEIGHBOUR = (
+    10  # whose distance is the rule "knn"; in a sample, the rank kept for far neighbours
+)
+LEAST_NEIGHBOUR = 5  # of "auto" and "tree" on few points, where a nearer one is chance
+AUTO_FACTOR = 0.5  # of the mean distance to the √n-th neighbour
 AUTO_CLIP = 0.9  # quantile at which distances are cut off: far points must not widen the view
+TREE_FACTOR = 1 / 4  # of n^(4/(d+4)), the neighbours of a density estimate's rate
+NORMAL_RANGE = 2.5631031310892007  # 10 to 90 % quantile range of the standard normal
 # A column whose quantile range is below this share of its standard deviation holds one value
 # for most rows; the range says nothing of the others.
 SMALL_RANGE = 0.1
-TIED = (
-    0.25  # distinct values of a column per row of the sample, below which it is recorded in steps
-)
+TIED = 0.25  # distinct values per row of the sample, below which a column is recorded in steps
 FEWEST_STEPS = 5  # distinct values of such a column; fewer are categories
 NOISE = 1e-12  # a spread this small beside a column's values is rounding
-NORMAL_RANGE = 2.5631031310892007  # 10 to 90 % quantile range of the standard normal
+FARTHEST = 1e150  # whose square, summed over columns, is still a number
+LOO_TOLERANCE = 1e-4  # of the logarithm of the bandwidth that the rule "loo" finds
+LOO_NARROWEST = 0.1  # of the smallest distance, from which that rule searches
 
 Bandwidth = float | NDArray[np.float64]
 
@@ -100,6 +111,7 @@ def select_bandwidth(
     if rule not in RULES:
         raise ValueError(f"bandwidth={rule!r} is no rule; give a number or one of {sorted(RULES)}.")
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+    check_reach(X, 1.0)
     index, weight = distinct_rows(X, sample_weight)
     if index.size < 2:
         raise ValueError(
@@ -110,14 +122,14 @@ def select_bandwidth(
     if not (np.isfinite(bandwidth).all() and np.all(np.asarray(bandwidth) > 0)):
         raise ValueError(
             f"bandwidth={rule!r} came out as {bandwidth}: the data's values are too near to each "
-            "other, or too large, for their distances to be told. Give bandwidth=<a number>, or "
-            "rescale the columns."
+            "other, or too far apart, for their distances to be computed. Give "
+            "bandwidth=<a number>, or rescale the columns."
         )
     return bandwidth
 
 
 def robust_spread(
-    X: Any, weight: NDArray[Any] | None = None, random_state: Any = 0
+    X: Any, weight: Array | None = None, random_state: Any = 0
 ) -> NDArray[np.float64]:
     """Spread of every column, (d,), on the scale of a normal's standard deviation.
 
@@ -129,22 +141,22 @@ def robust_spread(
     index, weight = priority_sample(X, SPREAD_SAMPLE, weight, random_state)
     sample = _rows(X, index)
     spread = np.empty(X.shape[1])
-    for start in range(0, X.shape[1], 256):  # a wide sparse table is made dense in strips
-        strip = slice(start, start + 256)
+    for strip in row_slices(X.shape[1], STRIP):
         columns = sample[:, strip].toarray() if sp.issparse(sample) else sample[:, strip]
         spread[strip] = _column_spread(np.asarray(columns, dtype=np.float64), weight)
     return spread
 
 
-def _column_spread(columns: NDArray[Any], weight: NDArray[Any]) -> NDArray[np.float64]:
-    low, q10, q90, high = _weighted_quantiles(columns, weight, (0.01, 0.1, 0.9, 0.99))
+def _column_spread(columns: Array, weight: Array) -> NDArray[np.float64]:
+    shares = (0.01, 0.1, 0.9, 0.99)
+    low, q10, q90, high = np.transpose([lower_quantiles(x, weight, shares) for x in columns.T])
     quantile_range = (q90 - q10) / NORMAL_RANGE
     inner = _standard_deviation(np.clip(columns, low, high), weight)
-    whole = _standard_deviation(columns, weight)
     spread = np.where(quantile_range >= SMALL_RANGE * inner, quantile_range, inner)
-    spread = np.where(spread > NOISE * whole, spread, whole)
-    magnitude = np.abs(columns).max(axis=0)
-    return np.where(spread > NOISE * magnitude, spread, 1.0)
+    is_rounding = spread <= NOISE * np.maximum(np.abs(low), np.abs(high))
+    whole = _standard_deviation(columns, weight)
+    is_constant = whole <= NOISE * np.abs(columns).max(axis=0)
+    return np.where(is_rounding, np.where(is_constant, 1.0, whole), spread)
 
 
 def _column_steps(X: Any, random_state: Any) -> NDArray[np.float64]:
@@ -163,35 +175,35 @@ def _column_steps(X: Any, random_state: Any) -> NDArray[np.float64]:
     return steps
 
 
-def _auto(X: Any, weight: NDArray[Any], random_state: Any) -> Bandwidth:
+def _auto(X: Any, weight: Array, random_state: Any) -> Bandwidth:
     spread = robust_spread(X, weight, random_state)
     scaled = _divided(X, spread)
-    neighbour = max(AUTO_NEIGHBOUR, round(np.sqrt(X.shape[0])))
+    neighbour = max(LEAST_NEIGHBOUR, round(np.sqrt(X.shape[0])))
     distance, query_weight = _neighbour_distances(scaled, weight, neighbour, random_state)
-    high = _weighted_quantile(distance, query_weight, AUTO_CLIP)
+    high = lower_quantile(distance, query_weight, AUTO_CLIP)
     mean = np.average(np.minimum(distance, high), weights=query_weight)
     bandwidth = AUTO_FACTOR * float(mean) * spread
     return np.asarray(np.maximum(bandwidth, _column_steps(X, random_state)))
 
 
-def _tree(X: Any, weight: NDArray[Any], random_state: Any) -> Bandwidth:
+def _tree(X: Any, weight: Array, random_state: Any) -> Bandwidth:
     n, d = X.shape
     spread = robust_spread(X, weight, random_state)
     scaled = _divided(X, spread)
-    neighbour = max(AUTO_NEIGHBOUR, round(TREE_FACTOR * n ** (4 / (d + 4))))
+    neighbour = max(LEAST_NEIGHBOUR, round(TREE_FACTOR * n ** (4 / (d + 4))))
     distance, query_weight = _neighbour_distances(scaled, weight, neighbour, random_state)
-    median = _weighted_quantile(distance, query_weight, 0.5)
+    median = lower_quantile(distance, query_weight, 0.5)
     bandwidth = median / np.sqrt(d + 2) * spread
     return np.asarray(np.maximum(bandwidth, _column_steps(X, random_state)))
 
 
-def _knn(X: Any, weight: NDArray[Any], random_state: Any) -> Bandwidth:
+def _knn(X: Any, weight: Array, random_state: Any) -> Bandwidth:
     distance, query_weight = _neighbour_distances(X, weight, KNN_NEIGHBOUR, random_state)
-    return _weighted_quantile(distance, query_weight, 0.5)
+    return lower_quantile(distance, query_weight, 0.5)
 
 
 def _neighbour_distances(
-    X: Any, weight: NDArray[Any], neighbour: int, random_state: Any
+    X: Any, weight: Array, neighbour: int, random_state: Any
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Distance of sampled points to their k-th other distinct point, and the points' weights.
 
@@ -212,7 +224,7 @@ def _neighbour_distances(
     return np.linalg.norm(X[queries] - X[found], axis=1), query_weight
 
 
-def _nearest(points: Any, queries: Any, k: int) -> tuple[NDArray[Any], NDArray[np.intp]]:
+def _nearest(points: Any, queries: Any, k: int) -> tuple[Array, NDArray[np.intp]]:
     """Distances and numbers of the k nearest points of every query, (m, k)."""
     if not sp.issparse(points) and points.shape[1] <= TREE_COLUMNS:
         # single-threaded: a thousand queries do not repay the threads of the brute search
@@ -223,21 +235,21 @@ def _nearest(points: Any, queries: Any, k: int) -> tuple[NDArray[Any], NDArray[n
     return distance, index
 
 
-def _median(X: Any, weight: NDArray[Any], random_state: Any) -> Bandwidth:
+def _median(X: Any, weight: Array, random_state: Any) -> Bandwidth:
     index, weight = priority_sample(X, PAIR_SAMPLE, weight, random_state)
     i, j = np.triu_indices(index.size, 1)
     distance = euclidean_distances(_centred(_rows(X, index)))[i, j]
     weight = weight / weight.max()  # whose products might overflow
-    return _weighted_quantile(distance, weight[i] * weight[j], 0.5)
+    return lower_quantile(distance, weight[i] * weight[j], 0.5)
 
 
-def _global(X: Any, weight: NDArray[Any], random_state: Any) -> Bandwidth:
+def _global(X: Any, weight: Array, random_state: Any) -> Bandwidth:
     spread = robust_spread(X, weight, random_state)
     scaled = _divided(X, spread)
     return np.asarray(_median(scaled, weight, random_state) * spread)
 
 
-def _scott(X: Any, weight: NDArray[Any], random_state: Any) -> Bandwidth:
+def _scott(X: Any, weight: Array, random_state: Any) -> Bandwidth:
     n, d = X.shape
     index, weight = priority_sample(X, SPREAD_SAMPLE, weight, random_state)
     sample = _rows(X, index)
@@ -246,16 +258,11 @@ def _scott(X: Any, weight: NDArray[Any], random_state: Any) -> Bandwidth:
         deviation = np.sqrt(np.maximum(weight @ sample.power(2) / weight.sum() - mean**2, 0))
     else:
         deviation = _standard_deviation(np.asarray(sample, dtype=np.float64), weight)
-    magnitude = (
-        np.asarray(abs(sample).max(axis=0).todense()).ravel()
-        if sp.issparse(sample)
-        else np.abs(sample).max(axis=0)
-    )
-    deviation = np.where(deviation > NOISE * magnitude, deviation, 1.0)
+    deviation = np.where(deviation > NOISE * _largest(sample), deviation, 1.0)
     return np.asarray(deviation * n ** (-1.0 / (d + 4)))
 
 
-def _loo(X: Any, weight: NDArray[Any], random_state: Any) -> Bandwidth:
+def _loo(X: Any, weight: Array, random_state: Any) -> Bandwidth:
     n, d = X.shape
     index, weight = priority_sample(X, PAIR_SAMPLE, weight, random_state)
     squared = euclidean_distances(_centred(_rows(X, index)), squared=True)
@@ -271,12 +278,12 @@ def _loo(X: Any, weight: NDArray[Any], random_state: Any) -> Bandwidth:
     farthest = np.sqrt(squared[np.isfinite(squared)].max())
     if not (nearest > 0).any():
         return float("nan")
-    bounds = (np.log(nearest[nearest > 0].min() / 10), np.log(farthest))
-    best = minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 1e-4})
+    bounds = (np.log(LOO_NARROWEST * nearest[nearest > 0].min()), np.log(farthest))
+    best = minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": LOO_TOLERANCE})
     return float(np.exp(best.x) * (index.size / n) ** (1.0 / (d + 4)))
 
 
-RULES: dict[str, Callable[[Any, NDArray[Any], Any], Bandwidth]] = {
+RULES: dict[str, Callable[[Any, Array, Any], Bandwidth]] = {
     "auto": _auto,
     "global": _global,
     "knn": _knn,
@@ -287,8 +294,26 @@ RULES: dict[str, Callable[[Any, NDArray[Any], Any], Bandwidth]] = {
 }
 
 
-def _divided(X: Any, spread: NDArray[Any]) -> Any:
+def check_reach(X: Any, unit: Any) -> None:
+    """Raise a ValueError where a value of X, in units of its column, is too large to be squared."""
+    largest = _largest(X)
+    column = int(np.argmax(largest / unit))
+    if largest[column] > FARTHEST * np.broadcast_to(unit, largest.shape)[column]:
+        raise ValueError(
+            f"column {column} holds a value of size {largest[column]:.6g}, too large for squared "
+            "distances beside it; correct or remove that row, or rescale the column."
+        )
+
+
+def _divided(X: Any, spread: Array) -> Any:
+    check_reach(X, spread)
     return X @ sp.diags_array(1.0 / spread) if sp.issparse(X) else X / spread
+
+
+def _largest(X: Any) -> NDArray[np.float64]:
+    """Largest absolute value of every column, (d,)."""
+    largest = abs(X).max(axis=0).toarray() if sp.issparse(X) else np.abs(X).max(axis=0)
+    return np.asarray(largest, dtype=np.float64).ravel()
 
 
 def _rows(X: Any, index: NDArray[np.intp]) -> Any:
@@ -299,28 +324,10 @@ def _rows(X: Any, index: NDArray[np.intp]) -> Any:
 
 def _centred(X: Any) -> Any:
     """A common offset cancels in distances, but costs digits when they are taken by products."""
-    return X if sp.issparse(X) else X - np.median(X, axis=0)
+    return X if sp.issparse(X) else X.astype(np.float64) - np.median(X, axis=0)
 
 
-def _standard_deviation(columns: NDArray[Any], weight: NDArray[Any]) -> NDArray[np.float64]:
+def _standard_deviation(columns: Array, weight: Array) -> NDArray[np.float64]:
     centred = columns - np.average(columns, axis=0, weights=weight)
-    return np.asarray(np.sqrt(np.average(centred**2, axis=0, weights=weight)))
-
-
-def _weighted_quantile(values: NDArray[Any], weight: NDArray[Any], level: float) -> float:
-    return float(_weighted_quantiles(values[:, None], weight, (level,))[0, 0])
-
-
-def _weighted_quantiles(
-    columns: NDArray[Any], weight: NDArray[Any], levels: tuple[float, ...]
-) -> NDArray[np.float64]:
-    """Quantiles of every column, (len(levels), d): the first value that holds so much weight."""
-    order = np.argsort(columns, axis=0, kind="stable")
-    reached = np.cumsum(weight[order], axis=0)
-    reached /= reached[-1]
-    result = np.empty((len(levels), columns.shape[1]))
-    for j in range(columns.shape[1]):
-        # the slack keeps a level that is met exactly from being missed by rounding
-        at = np.searchsorted(reached[:, j], np.asarray(levels) - 1e-12)
-        result[:, j] = columns[order[np.minimum(at, len(order) - 1), j], j]
-    return result
+    unit = np.maximum(np.abs(centred).max(axis=0), np.finfo(float).tiny)  # squares overflow
+    return np.asarray(unit * np.sqrt(np.average((centred / unit) ** 2, axis=0, weights=weight)))

@@ -23,6 +23,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from softkern._typing import Array
 from softkern.exceptions import ApproximationWarning, warn
 from softkern.kernels import Kernel
+from softkern.kernels.resolve import has_open_bandwidth
 from softkern.models.html import fitted_html
 from softkern.operators.base import CrossOperator, Geometry, KernelOperator
 from softkern.planning import Plan, plan
@@ -161,7 +162,8 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
 
     def _bandwidth_rule(self) -> Any:
         is_auto = isinstance(self.bandwidth, str) and self.bandwidth == "auto"
-        return self._auto_bandwidth if is_auto else self.bandwidth
+        is_open = is_auto and has_open_bandwidth(self.kernel, self.kernel_params)
+        return self._auto_bandwidth if is_open else self.bandwidth
 
     def _store(
         self, operator: KernelOperator, coefficients: Array, norms: Array, *, positive: bool = False

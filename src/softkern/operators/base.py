@@ -1,31 +1,42 @@
 """The product K @ A, and all that follows from it.
 
 `KernelOperator` is a kernel and its support points X, and stands for the matrix K of kernel
-values between them, which only the dense operator ever forms. An operator says how the product is
+values between them, which only some operators ever form. An operator says how the product is
 computed, for the support itself and for new points; distances to centres, columns, degrees,
 logarithms and the view as a scipy LinearOperator are derived here once for all. It also says what
-it will cost (`unfit`, `cost`), so that `plan` can choose without knowing any operator's inside.
+it is (traits), where it cannot be used (`refusal`) and what it will cost (`cost`), so that `plan`
+can choose without knowing any operator's inside.
 """
 
 from __future__ import annotations
 
+import inspect
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any, ClassVar
+from functools import cache, cached_property
+from typing import Any, ClassVar, Self
 
 import joblib
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
-from scipy.special import logsumexp
+from sklearn import get_config
 from sklearn.utils import check_array
+from threadpoolctl import ThreadpoolController
 
-from softkern.kernels import Gaussian, Kernel
-from softkern.operators.geometry import FeaturePoints
-from softkern.operators.logs import near_logs
+from softkern import rows
+from softkern._arrays import namespace
+from softkern._typing import Array
+from softkern.kernels import Kernel
+from softkern.operators.geometry import (
+    FeaturePoints,
+    Geometry,
+    centre_norms,
+    squared_distances,
+)
+from softkern.operators.logs import FarSums
 
 __all__ = [
     "Cost",
@@ -33,16 +44,18 @@ __all__ = [
     "Geometry",
     "KernelOperator",
     "Workload",
+    "available_threads",
     "blocked_product",
+    "machine_speed",
     "row_blocks",
 ]
 
-Array = NDArray[Any]
-
-TREE_COLUMNS = 8  # beyond these, a tree of neighbours is no quicker than all pairs
 LOST_DIGITS = 10.0  # a difference this many times √eps of its terms is computed anew
-GAP_ROWS = 8192  # summed at once, in float64
-BLOCK_BYTES = 32 * 2**20  # kernel values held at once by whoever works in blocks
+SMALLEST_SUM = 1e6  # smallest normal numbers below which a sum has lost terms to underflow
+ROUNDING = 16  # units in the last place that a product may be off, as a share of Σ |A|
+SAMPLED_ROWS = 64  # whose largest value, four times, bounds a kernel without a stated bound
+BLOCK_BYTES = 32 * 2**20  # kernel values held at once by operators that work in blocks
+PROBE_REFERENCE = 2.11e-4  # seconds of `_probe` on the reference machine
 
 
 @dataclass(frozen=True)
@@ -52,12 +65,12 @@ class Workload:
     n: int
     d: int
     kernel: Kernel
-    columns: int = 1
+    n_vectors: int = 1  # columns of A
+    products: int = 1
     dtype: Any = np.float64
     extent: tuple[float, ...] | None = None  # of the data in bandwidths, per column, where known
     sample: Array | None = field(default=None, compare=False)  # of the data in bandwidths, (m, d)
     nonzeros: int | None = None  # of sparse data
-    iterations: int = 1
     threads: int = 1
 
     @classmethod
@@ -82,47 +95,25 @@ class Workload:
         """Bytes of one number."""
         return int(np.dtype(self.dtype).itemsize)
 
-
-@dataclass(frozen=True)
-class Geometry:
-    """How support points lie to centres: what one product tells."""
-
-    product: Array  # K @ A, (n, c)
-    norms: Array  # squared lengths of the centres, (c,)
-    distances: Array  # squared distances to them, (n, c)
-
-    def take(self, order: Array) -> Geometry:
-        """The same of some centres, or of all in another order."""
-        return Geometry(self.product[:, order], self.norms[order], self.distances[:, order])
-
-    def gaps(self, A: Array) -> Array:
-        """Squared distances between the centres A (n, c), whose columns sum to one, (c, c).
-
-        From distances, which have the digits that norms far from the origin lose: the mean of D²
-        to centre k over the points of centre j is their own spread and the gap.
-        """
-        means = np.zeros((A.shape[1], A.shape[1]))
-        for start in range(0, A.shape[0], GAP_ROWS):
-            rows = slice(start, start + GAP_ROWS)
-            means += A[rows].T @ self.distances[rows].astype(np.float64, copy=False)
-        gaps = means - means.diagonal()[:, None]
-        return np.asarray((gaps + gaps.T) / 2)
+    @property
+    def vectors(self) -> int:
+        """Bytes of one array of the shape of A."""
+        return self.n * self.n_vectors * self.itemsize
 
 
 @dataclass(frozen=True)
 class Cost:
     """What an operator promises: peak memory beyond the data, and time on the reference machine."""
 
-    memory: int  # bytes
+    memory: int  # bytes on the host
     setup: float  # seconds, once
     product: float  # seconds, every K @ A
+    device: int = 0  # bytes on the operator's own device
 
 
 def row_blocks(n: int, m: int, itemsize: int) -> Iterator[slice]:
     """Slices of n rows such that a block of rows × m values stays small."""
-    rows = max(1, min(n, BLOCK_BYTES // max(1, m * itemsize)))
-    for start in range(0, n, rows):
-        yield slice(start, min(n, start + rows))
+    return rows.row_slices(n, max(1, min(n, BLOCK_BYTES // max(1, m * itemsize))))
 
 
 def blocked_product(kernel: Kernel, queries: Any, X: Any, A: Array) -> Array:
@@ -130,15 +121,17 @@ def blocked_product(kernel: Kernel, queries: Any, X: Any, A: Array) -> Array:
     out = np.zeros((queries.shape[0], A.shape[1]), dtype=A.dtype)
     for support in row_blocks(X.shape[0], 256, A.itemsize):
         support_rows, weights = X[support], A[support]
-        for rows in row_blocks(queries.shape[0], support_rows.shape[0], A.itemsize):
-            out[rows] += kernel.block(queries[rows], support_rows) @ weights
+        for block in row_blocks(queries.shape[0], support_rows.shape[0], A.itemsize):
+            out[block] += kernel.block(queries[block], support_rows) @ weights
     return out
 
 
 class KernelOperator(ABC):
     """The symmetric matrix K of kernel values between the rows of X, as something to multiply.
 
-    A subclass implements `_product`, `_cross_product`, `unfit` and `cost`, and sets `engine`.
+    A subclass implements `_product`, `_cross_product`, `refusal` and `cost`, sets `engine` and the
+    traits that are not the usual ones. Further parameters of its constructor are options that
+    `plan(engine_params=...)` passes on.
 
     Parameters
     ----------
@@ -148,6 +141,9 @@ class KernelOperator(ABC):
     """
 
     engine: ClassVar[str]
+    keeps_centres: ClassVar[bool] = True  # the centres of `compressed` are those of A
+    error_is_known: ClassVar[bool] = True  # before the operator is built
+    serves_new_points: ClassVar[bool] = True  # `Plan.over` builds it for a stored support
 
     def __init__(self, kernel: Kernel, X: Any) -> None:
         if not isinstance(kernel, Kernel):
@@ -158,9 +154,33 @@ class KernelOperator(ABC):
         self.kernel = kernel
         self.X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
         kernel.check(self.X)
-        reason = self.unfit(Workload.of(self.X, kernel))
+        reason = self.refusal(Workload.of(self.X, kernel))
         if reason:
             raise ValueError(f"engine={self.engine!r} cannot be used here: {reason}.")
+
+    @classmethod
+    def of(
+        cls,
+        kernel: Kernel,
+        X: Any,
+        *,
+        sample_weight: Any = None,
+        random_state: Any = 0,
+        **options: Any,
+    ) -> Self:
+        """The operator, made in the same way for every class.
+
+        Weights and seed go to those operators that choose rows.
+        """
+        return cls(kernel, X, **options)
+
+    @classmethod
+    def option_names(cls) -> tuple[str, ...]:
+        """Parameters of the constructor beyond kernel, data, weights and seed."""
+        common = {"self", "kernel", "X", "sample_weight", "random_state"}
+        return tuple(
+            name for name in inspect.signature(cls.__init__).parameters if name not in common
+        )
 
     # What an operator must say
 
@@ -174,26 +194,52 @@ class KernelOperator(ABC):
 
     @classmethod
     @abstractmethod
-    def unfit(cls, work: Workload) -> str | None:
+    def refusal(cls, work: Workload) -> str | None:
         """Why this operator cannot do the work, or None where it can."""
 
     @classmethod
     @abstractmethod
-    def cost(cls, work: Workload) -> Cost:
-        """What the work will cost."""
+    def cost(cls, work: Workload, **options: Any) -> Cost:
+        """What the work will cost with these options of the constructor."""
+
+    @classmethod
+    def speed(cls) -> float:
+        """Seconds on this machine over seconds on the machine that `cost` was measured on."""
+        return machine_speed()
+
+    # Errors
 
     @property
     def error(self) -> float:
         """Bound of ``|(self @ A) − K A|`` for every column, as a share of ``Σ |A|``."""
-        return float(16 * np.finfo(self.dtype).eps) * self._largest_value()
+        return float(ROUNDING * np.finfo(self.dtype).eps) * self._largest_value()
+
+    @property
+    def attainable_error(self) -> float:
+        """As `error`, for the matrix that `entries` gives in place of K."""
+        return self.error
+
+    @property
+    def approximation_error(self) -> float:
+        """Share of the trace of K that the operator leaves out."""
+        return 0.0
 
     def _largest_value(self) -> float:
-        """Largest kernel value: on the diagonal of a semidefinite kernel, else from some rows."""
-        if self.kernel.is_shift_invariant:
-            return 1.0
+        """The kernel's bound, or the largest of the diagonal, or an estimate from some rows."""
+        if self.kernel.bound is not None:
+            return float(self.kernel.bound)
         if self.kernel.is_positive_semidefinite:
             return float(np.abs(self.diag()).max())
-        return 4 * float(np.abs(self.kernel.block(self.X[:64], self.X)).max())
+        some = np.arange(min(SAMPLED_ROWS, self.shape[0]))
+        return 4 * float(np.abs(self.columns(some)).max())
+
+    @property
+    def distance_error(self) -> float:
+        """Rounding of a squared distance, of the order of that of the largest number in its sum."""
+        sizes = self.diag() if self.features is None else self.features.norms
+        xp, limits = namespace(sizes), np.finfo(self.dtype)
+        largest = float(xp.max(xp.abs(sizes)))
+        return max(4 * float(limits.eps) * largest, float(limits.tiny) / float(limits.eps))
 
     # What follows
 
@@ -212,6 +258,16 @@ class KernelOperator(ABC):
         n, d = self.X.shape
         return f"{type(self).__name__}({self.kernel!r}, n={n}, d={d}, {self.dtype})"
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what is computed on first use, and can be computed again."""
+        kept = {
+            name
+            for cls in type(self).__mro__
+            for name, value in vars(cls).items()
+            if isinstance(value, cached_property)
+        }
+        return {name: value for name, value in self.__dict__.items() if name not in kept}
+
     def __matmul__(self, A: Any) -> Array:
         columns, is_vector = self._check_columns(A)
         product = self._product(columns)
@@ -223,14 +279,18 @@ class KernelOperator(ABC):
 
     def diag(self) -> Array:
         """Kernel value of every support point with itself, (n,)."""
+        return self._diagonal.copy()
+
+    @cached_property
+    def _diagonal(self) -> Array:
         return self.kernel.diag(self.X)
 
     def columns(self, index: Any) -> Array:
         """Columns of K as an array, (n, len(index))."""
         index = np.atleast_1d(np.asarray(index))
         out = np.empty((self.shape[0], index.size), dtype=self.dtype)
-        for rows in row_blocks(self.shape[0], index.size, self.dtype.itemsize):
-            out[rows] = self.kernel.block(self.X[rows], self.X[index])
+        for block in row_blocks(self.shape[0], index.size, self.dtype.itemsize):
+            out[block] = self.kernel.block(self.X[block], self.X[index])
         return out
 
     def entries(self, rows: Any, columns: Any) -> Array:
@@ -248,21 +308,44 @@ class KernelOperator(ABC):
 
     def degree(self) -> Array:
         """Row sums of K, (n,): the unnormalised kernel density of every point."""
-        return np.asarray(self @ np.ones(self.shape[0], dtype=self.dtype))
+        return self @ np.ones(self.shape[0], dtype=self.dtype)
 
-    def squared_norms(self, A: Any) -> Array:
+    def distinct_rows(self, weight: Any = None) -> tuple[Array, Array]:
+        """One number of every distinct support point, and the summed weight of its copies."""
+        return rows.distinct_rows(self.X, weight)
+
+    def canonical_rows(self, weight: Any = None) -> tuple[Array, Array]:
+        """As `distinct_rows`, in a pseudo-random order that the points' values decide."""
+        return rows.canonical_rows(self.X, weight)
+
+    # Centres
+
+    @cached_property
+    def features(self) -> FeaturePoints | None:
+        """The support in a finite feature map, from which distances are taken; None without."""
+        return FeaturePoints.of(self.kernel.features(self.X))
+
+    def squared_norms(self, A: Any) -> Any:
         """Squared length of every centre, colsum(A ∘ K A), (c,)."""
-        return self.geometry(A).norms
+        columns, _ = self._check_columns(A)
+        return centre_norms(columns, self._product(columns))
 
-    def squared_distances(self, A: Any) -> Array:
+    def squared_distances(self, A: Any) -> Any:
         """Squared distance in feature space of every support point to every centre, (n, c)."""
         columns, is_vector = self._check_columns(A)
-        known = self._feature_points
-        if known is None:
+        if self.features is None:
             distances = self.geometry(columns).distances
         else:  # the product is not needed
-            distances = known.distances(known.centres(columns))
+            distances = self.features.distances(self.features.centres(columns))
         return distances[:, 0] if is_vector else distances
+
+    def distances_to_rows(self, index: Any) -> Any:
+        """Squared distance of every support point to some of them, (n, len(index))."""
+        index = np.atleast_1d(np.asarray(index))
+        if self.features is not None:
+            return self.features.distances(self.features.points[index].T)
+        diag, is_semidefinite = self.diag(), self.kernel.is_positive_semidefinite
+        return squared_distances(diag, self.columns(index), diag[index], is_semidefinite)
 
     def geometry(self, A: Any, product: Array | None = None) -> Geometry:
         """Similarities and distances of the support to centres A (n, c), and their norms.
@@ -271,49 +354,27 @@ class KernelOperator(ABC):
         """
         columns, _ = self._check_columns(A)
         product = self._product(columns) if product is None else product.reshape(columns.shape)
-        total = np.einsum("ij,ij->j", columns, product, dtype=np.float64)  # n terms want digits
-        norms = np.asarray(total, dtype=self.dtype)
-        known = self._feature_points
-        if known is None:
-            distances = self._distances(self.diag(), product, norms)
+        norms = centre_norms(columns, product)
+        if self.features is None:
+            is_semidefinite = self.kernel.is_positive_semidefinite
+            distances = squared_distances(self.diag(), product, norms, is_semidefinite)
         else:
-            distances = known.distances(known.centres(columns))
+            distances = self.features.distances(self.features.centres(columns))
         return Geometry(product, norms, distances)
 
-    @cached_property
-    def _feature_points(self) -> FeaturePoints | None:
-        """The support in a finite feature map, from which distances are taken; None without."""
-        return FeaturePoints.of(self._feature_rows())
-
-    def _feature_rows(self) -> Any | None:
-        """F (n, r) with F Fᵀ = K, where there is such an array."""
-        return self.kernel.features(self.X)
-
-    @property
-    def distance_error(self) -> float:
-        """Rounding of a squared distance, of the order of that of the largest number in its sum."""
-        known = self._feature_points
-        sizes = self.diag() if known is None else known.norms
-        limits = np.finfo(self.dtype)
-        largest = float(np.abs(sizes).max(initial=0))
-        return max(4 * float(limits.eps) * largest, float(limits.tiny) / float(limits.eps))
-
-    @property
-    def features(self) -> FeaturePoints | None:
-        """The support as points of features, where centres are best written down in these."""
-        return None
-
-    def centre_geometry(self, centres: Array) -> Geometry:
+    def centre_geometry(self, centres: Any) -> Geometry:
         """As `geometry`, for centres that are written down as vectors in `features`, (r, c)."""
         known = self.features
         if known is None:
             raise ValueError(f"{self!r} has no features in which a centre could be written down.")
         vectors = centres + known.origin[:, None]
-        norms = np.einsum("ij,ij->j", vectors, vectors)
-        return Geometry(self._feature_rows() @ vectors, norms, known.distances(centres))
+        product = known.points @ vectors
+        product += known.origin @ vectors
+        norms = namespace(vectors).sum(vectors * vectors, axis=0)
+        return Geometry(product, norms, known.distances(centres))
 
-    def compressed(self, A: Any, nonnegative: bool = False) -> tuple[Any, Array]:
-        """Support points and coefficients that give the same centres: (X_s, A_s).
+    def compressed(self, A: Any, nonnegative: bool = False) -> tuple[Array, Array]:
+        """Numbers of rows, and coefficients on these, that give the same centres.
 
         New points need no more than these. Rows without weight are left out. With `nonnegative`,
         the coefficients of an A ≥ 0 are not negative either: a density stays one.
@@ -321,8 +382,10 @@ class KernelOperator(ABC):
         columns, _ = self._check_columns(A)
         used = np.flatnonzero(columns.any(axis=1))
         if used.size in (0, self.shape[0]):
-            return self.X, columns
-        return self.X[used], columns[used]
+            return np.arange(self.shape[0]), columns
+        return used, columns[used]
+
+    # Logarithms
 
     def log_product(self, A: Any, product: Array | None = None) -> Array:
         """log(K @ A) for A ≥ 0, to relative accuracy however far a point is from the support.
@@ -340,8 +403,8 @@ class KernelOperator(ABC):
     def log_product_of_others(self, a: Any, own: Any, product: Array | None = None) -> Array:
         """Logarithm of Σ_r K(x_i, x_r) a_r, (n,), each row i without the part `own_i` of a_i.
 
-        With own = a a point does not vouch for itself, and isolated points keep their order,
-        which the sum with themselves would hide.
+        With own = a this is the leave-one-out sum: isolated points keep their order, which the
+        sum with themselves would hide.
         """
         columns, _ = self._check_columns(a)
         left = columns[:, 0] - np.asarray(own, dtype=self.dtype)
@@ -352,11 +415,35 @@ class KernelOperator(ABC):
         lost = others <= LOST_DIGITS * np.sqrt(np.finfo(self.dtype).eps) * product
         lost |= self._doubtful(others[:, None], columns)[:, 0]
         with np.errstate(divide="ignore", invalid="ignore"):
-            logs = np.log(others)
-        rows = np.flatnonzero(lost)
-        if rows.size:
-            logs[rows] = self._exact_logs(self.X[rows], columns[:, 0], rows, left[rows])
-        return np.asarray(logs)
+            logs: Array = np.log(others)
+        again = np.flatnonzero(lost)
+        if again.size:
+            logs[again] = self._far_sums.logs(
+                self.X[again], columns[:, 0], available_threads(), again, left[again]
+            )
+        return logs
+
+    def _log_product(self, queries: Any, product: Array, A: Array) -> Array:
+        if (A < 0).any():
+            raise ValueError("log_product needs A ≥ 0: a sum of mixed signs has no logarithm.")
+        doubtful = self._doubtful(product, A)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs: Array = np.log(product)
+        for c in range(A.shape[1]):
+            again = np.flatnonzero(doubtful[:, c])
+            if not A[:, c].any():
+                logs[:, c] = -np.inf
+            elif again.size:
+                logs[again, c] = self._far_sums.logs(queries[again], A[:, c], available_threads())
+        return logs
+
+    def _doubtful(self, product: Array, A: Array) -> Array:
+        """Entries of K @ A, (m, c), that are not accurate in relative terms."""
+        return np.asarray(product <= SMALLEST_SUM * np.finfo(self.dtype).tiny * A.sum(axis=0))
+
+    @cached_property
+    def _far_sums(self) -> FarSums:
+        return FarSums(self.kernel, self.X)
 
     def aslinearoperator(self) -> LinearOperator:
         """The operator as scipy.sparse.linalg knows it."""
@@ -380,7 +467,7 @@ class KernelOperator(ABC):
         if A.ndim not in (1, 2) or A.shape[0] != n:
             raise ValueError(f"A has shape {A.shape}; it must be ({n},) or ({n}, c).")
         columns = np.ascontiguousarray(A.reshape(n, -1) if A.size else A.reshape(n, 0), self.dtype)
-        if not np.isfinite(columns).all():
+        if not (get_config()["assume_finite"] or np.isfinite(columns).all()):
             raise ValueError("A contains NaN or infinity.")
         return columns, A.ndim == 1
 
@@ -393,74 +480,6 @@ class KernelOperator(ABC):
                 f"X_new has {X_new.shape[1]} columns, but the support has {self.X.shape[1]}."
             )
         return X_new
-
-    def _distances(self, diag: Array, product: Array, norms: Array) -> Array:
-        """D² = diag(K) − 2 G + ‖centre‖², (m, c)."""
-        distances = -2 * product
-        distances += diag[:, None]
-        distances += norms
-        if self.kernel.is_positive_semidefinite:
-            np.maximum(distances, 0, out=distances)  # rounding only
-        return np.asarray(distances)
-
-    def _doubtful(self, product: Array, A: Array) -> Array:
-        """Entries of K @ A, (m, c), that are not accurate in relative terms."""
-        return np.asarray(product <= 1e6 * np.finfo(self.dtype).tiny * A.sum(axis=0))
-
-    def _log_product(self, queries: Any, product: Array, A: Array) -> Array:
-        if (A < 0).any():
-            raise ValueError("log_product needs A ≥ 0: a sum of mixed signs has no logarithm.")
-        doubtful = self._doubtful(product, A)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            logs = np.log(product)
-        for c in range(A.shape[1]):
-            rows = np.flatnonzero(doubtful[:, c])
-            if not A[:, c].any():
-                logs[:, c] = -np.inf
-            elif rows.size:
-                logs[rows, c] = self._exact_logs(queries[rows], A[:, c])
-        return np.asarray(logs)
-
-    def _exact_logs(
-        self, queries: Any, a: Array, own: Array | None = None, left: Array | None = None
-    ) -> Array:
-        """Logarithm of Σ_r K(x, x_r) a_r without underflow, (m,), for the queries given.
-
-        Where queries are support points, `own` are their numbers, and `left` what takes the place
-        of their own weights.
-        """
-        used = np.flatnonzero(a > 0)
-        with np.errstate(divide="ignore"):
-            log_a = np.log(a[used].astype(np.float64))
-            log_left = None if left is None else np.log(left.astype(np.float64))
-        if own is not None:
-            place = np.searchsorted(used, own)
-            is_used = used[np.minimum(place, used.size - 1)] == own
-            own = np.where(is_used, place, -1)
-        if self._has_tree:
-            points, scaled = self._tree_points(used, queries)
-            return near_logs(points, log_a, scaled, own, log_left)
-        out = np.empty(queries.shape[0])
-        points = self.X[used]
-        for rows in row_blocks(queries.shape[0], used.size, 8):
-            log_block = self.kernel.log_block(queries[rows], points).astype(np.float64)
-            terms = log_block + log_a
-            if own is not None and log_left is not None:
-                itself = np.flatnonzero(own[rows] >= 0)
-                at = itself, own[rows][itself]
-                terms[at] = log_block[at] + log_left[rows][itself]
-            out[rows] = logsumexp(terms, axis=1)
-        return out
-
-    @property
-    def _has_tree(self) -> bool:
-        return isinstance(self.kernel, Gaussian) and self.X.shape[1] <= TREE_COLUMNS
-
-    def _tree_points(self, used: Array, queries: Any) -> tuple[Array, Array]:
-        """Support points in use and queries, in bandwidths."""
-        assert isinstance(self.kernel, Gaussian)
-        points = self.kernel.scaled(_dense(self.X[used]))
-        return points, self.kernel.scaled(_dense(queries))
 
 
 class CrossOperator:
@@ -490,7 +509,12 @@ class CrossOperator:
         """Kernel value of every new point with itself, (m,)."""
         return self.support.kernel.diag(self.X)
 
-    def squared_distances(self, A: Any, norms: Array | None = None) -> Array:
+    @property
+    def lengths_are_known(self) -> bool:
+        """Whether `diag`, and with it distances, can be had."""
+        return True
+
+    def squared_distances(self, A: Any, norms: Any = None) -> Any:
         """Squared distance of every new point to every centre, (m, c).
 
         `norms` are the centres' squared norms (`KernelOperator.squared_norms`), where known.
@@ -498,18 +522,20 @@ class CrossOperator:
         columns, is_vector = self.support._check_columns(A)
         if norms is None:
             norms = self.support.squared_norms(columns)
-        distances = self.geometry(columns, np.asarray(norms)).distances
+        distances = self.geometry(columns, norms).distances
         return distances[:, 0] if is_vector else distances
 
     def geometry(self, A: Any, norms: Array) -> Geometry:
         """Similarities and distances of the new points to centres A (n, c) of known norms."""
-        columns, _ = self.support._check_columns(A)
-        product = self.support._cross_product(self.X, columns)
-        known = self.support._feature_points
+        support = self.support
+        columns, _ = support._check_columns(A)
+        product = support._cross_product(self.X, columns)
+        known = support.features
         if known is None:
-            distances = self.support._distances(self.diag(), product, norms)
+            is_semidefinite = support.kernel.is_positive_semidefinite
+            distances = squared_distances(self.diag(), product, norms, is_semidefinite)
         else:
-            features = self.support.kernel.features(self.X)
+            features = support.kernel.features(self.X)
             distances = known.distances(known.centres(columns), features)
         return Geometry(product, norms, distances)
 
@@ -518,14 +544,36 @@ class CrossOperator:
         columns, is_vector = self.support._check_columns(A)
         if product is None:
             product = self.support._cross_product(self.X, columns)
-        logs = self.support._log_product(self.X, product, columns)
+        logs = self.support._log_product(self.X, product.reshape(-1, columns.shape[1]), columns)
         return logs[:, 0] if is_vector else logs
 
 
 def available_threads() -> int:
-    """Cores this process may use, container limits heeded."""
-    return int(joblib.cpu_count())
+    """Threads this process may use: its cores, container limits heeded, or OpenMP's limit.
+
+    The limit is read anew at every call: that of OMP_NUM_THREADS, of `threadpool_limits` and of
+    joblib's workers counts.
+    """
+    limits = [int(library.num_threads) for library in _openmp().lib_controllers]
+    return max(1, min([int(joblib.cpu_count()), *limits]))
 
 
-def _dense(X: Any) -> Array:
-    return np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
+@cache
+def _openmp() -> ThreadpoolController:
+    return ThreadpoolController().select(user_api="openmp")
+
+
+@cache
+def machine_speed() -> float:
+    """How many times longer this machine takes than the reference machine, measured once."""
+    return float(np.clip(min(_probe() for _ in range(8)) / PROBE_REFERENCE, 0.1, 10.0))
+
+
+def _probe() -> float:
+    """Seconds of what operators do most: exponentials."""
+    values = np.linspace(-1, 0, 2**14)
+    out = np.empty_like(values)
+    start = time.perf_counter()
+    for _ in range(16):
+        np.exp(values, out=out)
+    return time.perf_counter() - start

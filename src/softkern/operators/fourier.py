@@ -11,20 +11,39 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from softkern._typing import Array
 from softkern.kernels import Gaussian, Kernel
-from softkern.operators.base import Cost, KernelOperator, Workload, available_threads
+from softkern.operators.base import (
+    Cost,
+    KernelOperator,
+    Workload,
+    available_threads,
+    blocked_product,
+)
 
 __all__ = ["FourierOperator"]
 
-Array = NDArray[Any]
-
 MODES_LIMIT = 2**27  # a larger grid takes more memory and time than it saves
 RELATIVE = 1e-4  # accuracy that log_product asks of an entry before it takes it
+WIDEST = 1e12  # bandwidths; beyond, the number of modes is over any limit
+KEPT_BYTES = 2**26  # modes of the last coefficients are kept for new points up to this size
+NORMAL_WIDTH = 8.3  # of n^(1/2d) default bandwidths: how wide normal data are, where unknown
+
+# Of the reference machine (benchmarks/calibrate.py)
+SPREADING_SECONDS = 0.7e-9  # of one thread, a point and value of the spreading kernel
+POINT_SECONDS = 2.5e-8  # a point, beyond spreading
+TRANSFORM_SECONDS = 2e-3  # every transform
+STEP_SECONDS = 1.1e-9  # of one thread, for N log2(N) of a grid of N numbers
+LARGE_STEP_SECONDS = 2.5e-9  # the same, of a grid beyond the caches
+CACHE_MODES = 2**25  # a grid of no more than these stays in the caches
+SORTING_SECONDS = 6e-8  # a point, once
+PAIR_SECONDS = 1.5e-8  # a kernel value and its weighted sum, without transforms
 
 
 class FourierOperator(KernelOperator):
@@ -62,44 +81,74 @@ class FourierOperator(KernelOperator):
         self.tolerance = default if tolerance is None else float(tolerance)
         if not 1e-13 <= self.tolerance <= 1e-1:
             raise ValueError(f"tolerance must lie between 1e-13 and 0.1, got {tolerance!r}.")
-        scaled = self._scaled(self.X)
-        low, high = scaled.min(axis=0), scaled.max(axis=0)
-        self._centre = (low + high) / 2
-        self.modes, self._period = _grid(tuple(high - low), self.tolerance)
+        low, high = self.X.min(axis=0).astype(np.float64), self.X.max(axis=0).astype(np.float64)
+        self._origin = low + (high - low) / 2
+        extent = 2 * self._scaled(high[None])[0]
+        self.modes, self._period = _grid(tuple(extent), self.tolerance)
         if math.prod(self.modes) > MODES_LIMIT:
             raise ValueError(
-                f"the data are {_times(high - low)} bandwidths wide, which needs more Fourier "
+                f"the data are {_times(extent)} bandwidths wide, which needs more Fourier "
                 f"modes than the limit of {MODES_LIMIT:.3g}; use engine='tiled', or a larger "
                 "bandwidth."
             )
-        self._plans: tuple[Any, Any, int] | None = None
+        self._forget()
+
+    def _forget(self) -> None:
+        """Transforms hold pointers, and modes are many: both are made anew when needed."""
         self._process = os.getpid()
+        self._plans: dict[int, tuple[Any, int]] = {}  # to modes (1) and back to the support (2)
+        self._kept: tuple[Array, list[_Modes]] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_plans": None}  # they hold pointers, and are made anew
+        return {**super().__getstate__(), "_plans": {}, "_kept": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._process = os.getpid()
+        self._forget()
 
     def _scaled(self, X: Array) -> Array:
         assert isinstance(self.kernel, Gaussian)
-        return np.asarray(self.kernel.scaled(X))
+        return np.asarray(self.kernel.scaled(X, self._origin))
 
     def _product(self, A: Array) -> Array:
-        if self._plans is None or self._plans[2] != os.getpid():
-            self._plans = self._plan(1, self.X), self._plan(2, self.X), os.getpid()
-        return self._convolve(*self._plans[:2], A, self.shape[0])
+        out = np.zeros((self.shape[0], A.shape[1]), dtype=self.dtype)
+        for modes in self._modes(A):
+            modes.write_to(out, self._support_plan(2))
+        return out
 
     def _cross_product(self, X_new: Array, A: Array) -> Array:
-        # Beyond the reach of the data every entry is zero within the error, and the box ends.
-        offset = np.abs(self._scaled(X_new) - self._centre)
-        inside = np.flatnonzero((offset <= self._period / 2).all(axis=1))
         out = np.zeros((X_new.shape[0], A.shape[1]), dtype=self.dtype)
-        if inside.size:
-            plans = self._plan(1, self.X), self._plan(2, X_new[inside])
-            out[inside] = self._convolve(*plans, A, inside.size)
+        # Beyond the reach of the data every entry is zero within the error, and the box ends.
+        inside = np.flatnonzero((np.abs(self._scaled(X_new)) <= self._period / 2).all(axis=1))
+        if inside.size == 0:
+            return out
+        fine = math.prod(self.modes) * 2 ** len(self.modes)
+        transforms = -(-A.shape[1] // 2) * _transform_seconds(fine, available_threads())
+        if inside.size * float(self.shape[0]) * PAIR_SECONDS <= transforms:
+            out[inside] = blocked_product(self.kernel, X_new[inside], self.X, A)
+            return out
+        values, to_points = np.zeros((inside.size, A.shape[1])), self._plan(2, X_new[inside])
+        for modes in self._known_modes(A):
+            modes.write_to(values, to_points)
+        out[inside] = values
         return out
+
+    def _known_modes(self, A: Array) -> list[_Modes] | Iterator[_Modes]:
+        """Modes of A, those of the last call where A is the same and they are not too large."""
+        if self._kept is not None and np.array_equal(self._kept[0], A):
+            return self._kept[1]
+        if A.nbytes + -(-A.shape[1] // 2) * math.prod(self.modes) * 16 > KEPT_BYTES:
+            return self._modes(A)
+        self._kept = A.copy(), list(self._modes(A))
+        return self._kept[1]
+
+    def _support_plan(self, transform: int) -> Any:
+        """The transform of the support, kept in the process that made it."""
+        plan, process = self._plans.get(transform, (None, 0))
+        if plan is None or process != os.getpid():
+            plan = self._plan(transform, self.X)
+            self._plans[transform] = plan, os.getpid()
+        return plan
 
     def _plan(self, transform: int, points: Array) -> Any:
         import finufft
@@ -113,16 +162,15 @@ class FourierOperator(KernelOperator):
             # threads of OpenMP do not survive a fork, and waiting for them would never end
             nthreads=available_threads() if os.getpid() == self._process else 1,
         )
-        angles = (self._scaled(points) - self._centre) * (2 * np.pi / self._period)
+        angles = self._scaled(points) * (2 * np.pi / self._period)
         plan.setpts(*(np.ascontiguousarray(column) for column in angles.T))
         return plan
 
-    def _convolve(self, to_modes: Any, to_points: Any, A: Array, m: int) -> Array:
-        """Two real columns travel as one complex column: the kernel is real.
+    def _modes(self, A: Array) -> Iterator[_Modes]:
+        """K's spectrum times that of A, two real columns as one complex one: the kernel is real.
 
         They are brought to one size first, so that the error of one does not drown the other.
         """
-        out = np.zeros((m, A.shape[1]), dtype=self.dtype)
         size = np.abs(A).max(axis=0, initial=0).astype(np.float64)
         filled = np.flatnonzero(size)
         for start in range(0, filled.size, 2):
@@ -131,14 +179,11 @@ class FourierOperator(KernelOperator):
             column.real = A[:, pair[0]] / size[pair[0]]
             if pair.size > 1:
                 column.imag = A[:, pair[1]] / size[pair[1]]
-            spectrum = to_modes.execute(column).reshape(self.modes)
+            spectrum = self._support_plan(1).execute(column).reshape(self.modes)
             for axis, factor in enumerate(self._factors()):
                 others = tuple(k for k in range(len(self.modes)) if k != axis)
                 spectrum *= np.expand_dims(factor, others)
-            values = to_points.execute(spectrum)
-            for part, c in zip((values.real, values.imag), pair, strict=False):
-                out[:, c] = part * size[c]
-        return out
+            yield _Modes(pair, size[pair], spectrum)
 
     def _factors(self) -> list[Array]:
         """The kernel's spectrum, one factor per column."""
@@ -157,7 +202,7 @@ class FourierOperator(KernelOperator):
         return np.asarray(product <= self.tolerance / RELATIVE * product.max(axis=0, initial=0))
 
     @classmethod
-    def unfit(cls, work: Workload) -> str | None:
+    def refusal(cls, work: Workload) -> str | None:
         """Only the Gaussian, on at most three dense columns, of a bounded width in bandwidths."""
         if not isinstance(work.kernel, Gaussian):
             return f"it needs the Gaussian kernel, not {type(work.kernel).__name__}"
@@ -171,20 +216,40 @@ class FourierOperator(KernelOperator):
         return None
 
     @classmethod
-    def cost(cls, work: Workload) -> Cost:
+    def cost(cls, work: Workload, tolerance: float | None = None, **options: Any) -> Cost:
         """A few passes over the points, and transforms of the grid."""
-        tolerance = _default_tolerance(work.dtype)
+        tolerance = tolerance or _default_tolerance(work.dtype)
         modes = math.prod(_grid(_extent(work), tolerance)[0])
         width = -math.log10(tolerance) + 1  # points of the spreading kernel, per column
         fine = modes * 2**work.d
-        pairs = -(-work.columns // 2)
-        memory = work.n * (8 * (6 * work.d + 10) + work.columns * work.itemsize) + 16 * (
-            2 * modes + 2 * fine
-        )
-        spread = work.n * (width**work.d * 0.7e-9 / work.threads + 2.5e-8) + 2e-3
-        step = 1.1e-9 if fine < 2**25 else 2.5e-9  # beyond the caches
-        transforms = fine * math.log2(max(fine, 2)) * step / work.threads
-        return Cost(memory + 32 * 2**20, work.n * 6e-8 + 1e-3, pairs * 2 * (spread + transforms))
+        memory = work.n * 8 * (6 * work.d + 10) + work.vectors + 16 * (2 * modes + 2 * fine)
+        memory += KEPT_BYTES
+        spread = work.n * (width**work.d * SPREADING_SECONDS / work.threads + POINT_SECONDS)
+        transform = TRANSFORM_SECONDS + spread + _transform_seconds(fine, work.threads)
+        product = -(-work.n_vectors // 2) * 2 * transform
+        return Cost(memory + 32 * 2**20, work.n * SORTING_SECONDS + 1e-3, product)
+
+
+@dataclass(frozen=True)
+class _Modes:
+    """Fourier modes of one or two columns of K @ A."""
+
+    columns: Array  # their numbers, (1,) or (2,)
+    sizes: Array  # what they were divided by, (1,) or (2,)
+    spectrum: Array  # complex, the shape of the grid
+
+    def write_to(self, out: Array, to_points: Any) -> None:
+        """Write the columns of K @ A at the points of a transform into out (m, c)."""
+        values = to_points.execute(self.spectrum)
+        parts = (values.real, values.imag)
+        for part, c, size in zip(parts, self.columns, self.sizes, strict=False):
+            out[:, c] = part * size
+
+
+def _transform_seconds(fine: int, threads: int) -> float:
+    """Seconds of a fast Fourier transform of so many numbers."""
+    step = STEP_SECONDS if fine < CACHE_MODES else LARGE_STEP_SECONDS
+    return fine * math.log2(max(fine, 2)) * step / threads
 
 
 def _default_tolerance(dtype: Any) -> float:
@@ -199,8 +264,7 @@ def _reach(tolerance: float) -> float:
 def _grid(extent: tuple[float, ...], tolerance: float) -> tuple[tuple[int, ...], Array]:
     """Modes and period per column: the data, and the reach of data and of queries around them."""
     reach = _reach(tolerance)
-    # beyond this width the modes are over any limit, and would be no whole numbers any more
-    period = np.minimum(np.asarray(extent, dtype=np.float64), 1e12) + 2 * reach
+    period = np.minimum(np.asarray(extent, dtype=np.float64), WIDEST) + 2 * reach
     return tuple(2 * math.ceil(reach * p / (2 * math.pi)) + 1 for p in period), period
 
 
@@ -208,7 +272,7 @@ def _extent(work: Workload) -> tuple[float, ...]:
     """Width of the data in bandwidths; where unknown, that of normal data at the default one."""
     if work.extent is not None:
         return work.extent
-    return (8.3 * work.n ** (0.5 / work.d),) * work.d
+    return (NORMAL_WIDTH * work.n ** (0.5 / work.d),) * work.d
 
 
 def _times(extent: Any) -> str:

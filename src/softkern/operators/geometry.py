@@ -1,8 +1,9 @@
-"""Points of a finite feature map, and distances between them that keep their digits.
+"""How points lie to centres, and distances that keep their digits.
 
+Every function here is written against the array API: it runs where the operator's arrays live.
 D² = K_xx − 2 G + ‖centre‖² loses the digits that points have in common: far from the origin of
 feature space, all of them. Distances do not depend on the origin; taken from features less a
-point in their middle, they have the digits that the data have. Called by `KernelOperator`.
+point in their middle (`FeaturePoints`), they have the digits that the data have.
 """
 
 from __future__ import annotations
@@ -11,67 +12,133 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+import scipy.sparse as sp
+from array_api_compat import device, is_numpy_array
 
-__all__ = ["FeaturePoints", "feature_sums"]
+from softkern._arrays import namespace, row_sums
+from softkern.rows import row_slices
 
-Array = NDArray[Any]
+__all__ = ["FeaturePoints", "Geometry", "centre_norms", "feature_sums", "squared_distances"]
 
+GAP_ROWS = 8192  # summed at once, in float64
 MIDDLE_ROWS = 1024  # at least, where there are as many
 BLOCK_ROWS = 4096  # summed in the data's own dtype, the blocks' sums in float64
 
 
 @dataclass(frozen=True)
-class FeaturePoints:
-    """Features less a point in their middle, the origin from which points and centres are told."""
+class Geometry:
+    """How points lie to centres: what one product gives."""
 
-    points: Array  # (n, r)
-    origin: Array  # (r,)
-    norms: Array  # ‖point‖², (n,)
+    product: Any  # K @ A, (n, c)
+    norms: Any  # squared lengths of the centres, (c,)
+    distances: Any  # squared distances to them, (n, c)
+
+    def take(self, order: Any) -> Geometry:
+        """The same of some centres, or of all in another order, by their numbers."""
+        xp = namespace(self.product)
+        order = xp.asarray(order, device=device(self.product))
+        return Geometry(
+            xp.take(self.product, order, axis=1),
+            xp.take(self.norms, order, axis=0),
+            xp.take(self.distances, order, axis=1),
+        )
+
+    def gaps(self, A: Any) -> Any:
+        """Squared distances between the centres A (n, c), whose columns sum to one, (c, c).
+
+        From distances, which have the digits that norms far from the origin lose: the mean of D²
+        to centre k over the points of centre j is their own spread and the gap.
+        """
+        xp = namespace(A, self.distances)
+        means = _zeros(xp, (A.shape[1], A.shape[1]), A)
+        for rows in row_slices(A.shape[0], GAP_ROWS):
+            distances = xp.astype(self.distances[rows, :], xp.float64, copy=False)
+            means += xp.astype(A[rows, :], xp.float64, copy=False).T @ distances
+        gaps = means - xp.linalg.diagonal(means)[:, None]
+        return (gaps + gaps.T) / 2
+
+
+def centre_norms(A: Any, product: Any) -> Any:
+    """Squared lengths colsum(A ∘ K A) of centres, (c,); n terms are summed in float64."""
+    if is_numpy_array(A):
+        total = np.einsum("ij,ij->j", A, product, dtype=np.float64)
+        return total.astype(product.dtype, copy=False)
+    xp = namespace(A, product)
+    return xp.astype(xp.sum(A * product, axis=0, dtype=xp.float64), product.dtype, copy=False)
+
+
+def squared_distances(diag: Any, product: Any, norms: Any, is_semidefinite: bool | None) -> Any:
+    """D² = diag(K) − 2 K A + ‖centre‖², (m, c); not negative where K is semidefinite."""
+    distances = -2 * product
+    distances += diag[:, None]
+    distances += norms
+    return _without_rounding(distances) if is_semidefinite else distances
+
+
+@dataclass(frozen=True)
+class FeaturePoints:
+    """Features less a point in their middle, the origin for points and centres."""
+
+    points: Any  # (n, r)
+    origin: Any  # (r,)
+    norms: Any  # ‖point‖², (n,)
 
     @classmethod
     def of(cls, features: Any | None) -> FeaturePoints | None:
         """Of F (n, r); None where there is none, or where it is sparse and must stay so."""
-        if not isinstance(features, np.ndarray):
+        if features is None or sp.issparse(features):
             return None
-        # some rows tell where the middle is; all of them would cost more than the distances
-        some = features[:: max(1, len(features) // MIDDLE_ROWS)]
-        origin = np.median(some, axis=0).astype(features.dtype)
+        # some rows show where the middle is; all of them would cost more than the distances
+        origin = _middle(features[:: max(1, features.shape[0] // MIDDLE_ROWS), :])
         points = features - origin
-        return cls(points, origin, _squared_norms(points))
+        return cls(points, origin, row_sums(points, points))
 
-    def centres(self, A: Array) -> Array:
+    def centres(self, A: Any) -> Any:
         """Centres of coefficients A (n, c) as vectors, (r, c)."""
+        xp = namespace(A, self.points)
         sums = feature_sums(self.points, A)
-        total = A.sum(axis=0, dtype=np.float64)
+        total = xp.sum(A, axis=0, dtype=xp.float64)
         # the coefficients of a mean sum to one, but for the rounding of as many terms
-        slack = min(1e-2, (16 + len(A)) * float(np.finfo(A.dtype).eps))
-        is_mean = np.abs(total - 1) <= slack
-        away = self.origin[:, None] * (total - 1)
-        centres = np.where(is_mean, sums / np.where(is_mean, total, 1), sums + away)
-        return centres.astype(self.points.dtype)
+        slack = min(1e-2, (16 + A.shape[0]) * float(xp.finfo(A.dtype).eps))
+        is_mean = xp.abs(total - 1) <= slack
+        away = xp.astype(self.origin, xp.float64)[:, None] * (total - 1)
+        means = sums / xp.where(is_mean, total, xp.ones_like(total))
+        return xp.astype(xp.where(is_mean, means, sums + away), self.points.dtype, copy=False)
 
-    def distances(self, centres: Array, features: Array | None = None) -> Array:
+    def distances(self, centres: Any, features: Any | None = None) -> Any:
         """D² (m, c) of centres (r, c) to other points' features (m, r), or to these points."""
         points, norms = self.points, self.norms
         if features is not None:
             points = features - self.origin
-            norms = _squared_norms(points)
+            norms = row_sums(points, points)
         distances = points @ (-2 * centres)
         distances += norms[:, None]
-        distances += np.einsum("ij,ij->j", centres, centres)
-        np.maximum(distances, 0, out=distances)  # rounding only
-        return np.asarray(distances)
+        distances += namespace(centres).sum(centres * centres, axis=0)
+        return _without_rounding(distances)
 
 
-def feature_sums(features: Any, A: Array) -> Array:
-    """Fᵀ A, (r, c), in float64."""
-    total = np.zeros((features.shape[1], A.shape[1]))
-    for start in range(0, A.shape[0], BLOCK_ROWS):
-        rows = slice(start, start + BLOCK_ROWS)
-        total += features[rows].T @ A[rows]
+def feature_sums(features: Any, A: Any) -> Any:
+    """Fᵀ A, (r, c), in float64; F may be sparse."""
+    xp = namespace(A)
+    total = _zeros(xp, (features.shape[1], A.shape[1]), A)
+    for rows in row_slices(A.shape[0], BLOCK_ROWS):
+        total += features[rows, :].T @ A[rows, :]
     return total
 
 
-def _squared_norms(points: Array) -> Array:
-    return np.asarray(np.einsum("ij,ij->i", points, points))
+def _zeros(xp: Any, shape: tuple[int, ...], like: Any) -> Any:
+    return xp.zeros(shape, dtype=xp.float64, device=device(like))
+
+
+def _middle(rows: Any) -> Any:
+    """A point in the middle of rows (m, r): their median in every column, (r,)."""
+    if is_numpy_array(rows):
+        return np.median(rows, axis=0).astype(rows.dtype, copy=False)
+    return namespace(rows).sort(rows, axis=0)[rows.shape[0] // 2, :]
+
+
+def _without_rounding(distances: Any) -> Any:
+    """Squared distances that rounding made negative become zero, in place where possible."""
+    if is_numpy_array(distances):
+        return np.maximum(distances, 0, out=distances)
+    return namespace(distances).clip(distances, min=0.0)

@@ -8,25 +8,35 @@ diagonal bounds the error of every entry.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from scipy.linalg.blas import dtrsm
 from scipy.optimize import nnls
 from sklearn.utils import check_random_state
 
-from softkern.kernels import Kernel, Precomputed
+from softkern._typing import Array
+from softkern.kernels import Kernel
 from softkern.operators.base import BLOCK_BYTES, Cost, KernelOperator, Workload, row_blocks
-from softkern.rows import canonical_rows, check_weights, priority_sample, row_uniforms
+from softkern.rows import check_weights, priority_sample, row_uniforms
 
 __all__ = ["NystroemOperator"]
 
-Array = NDArray[Any]
-
 DEFAULT_RANK = 500
 PANEL = 100  # landmarks proposed at once
+ROUNDING = 100  # times that of an exact product: the factor's own
+
+# Of the reference machine (benchmarks/calibrate.py)
+VALUE_SECONDS = 25e-9  # an entry of the factor, once
+COLUMN_SECONDS = 2e-10  # and for every column of the data
+RANK_SECONDS = 5e-11  # and for every landmark before it
+CACHE_VALUES = 2**22  # a factor of no more than these stays in the caches
+CACHE_BANDWIDTH = 6e10  # bytes a second of a product with one vector
+MEMORY_BANDWIDTH = 3e10  # the same, of larger factors
+VALUES_PER_SECOND = 6e9  # float64 values times vectors, where there are several
+FLOAT32_SPEED = 1.4  # times float64
+BLOCKS_HELD = 6  # temporary blocks of kernel values
 
 
 class NystroemOperator(KernelOperator):
@@ -38,9 +48,9 @@ class NystroemOperator(KernelOperator):
         Positive semidefinite.
     X : array or CSR matrix of shape (n, d)
     rank : int or None, default=500
-        Landmarks at most; None takes as many as the tolerance asks for, up to n: memory is that
+        Landmarks at most; None takes as many as `trace_tolerance` asks for, up to n: memory is that
         of n × rank numbers.
-    tolerance : float, default=1e-6
+    trace_tolerance : float, default=1e-6
         Stop when the trace error is below this share of the trace.
     landmarks : {"rpcholesky", "uniform"} or array of int, default="rpcholesky"
         How landmarks are chosen, or their row numbers.
@@ -78,13 +88,16 @@ class NystroemOperator(KernelOperator):
     """
 
     engine: ClassVar[str] = "nystroem"
+    keeps_centres: ClassVar[bool] = False
+    error_is_known: ClassVar[bool] = False
+    serves_new_points: ClassVar[bool] = False
 
     def __init__(
         self,
         kernel: Kernel,
         X: Any,
         rank: int | None = DEFAULT_RANK,
-        tolerance: float = 1e-6,
+        trace_tolerance: float = 1e-6,
         landmarks: Any = "rpcholesky",
         sample_weight: Any = None,
         random_state: Any = 0,
@@ -93,24 +106,36 @@ class NystroemOperator(KernelOperator):
         n = self.shape[0]
         if rank is not None and rank < 1:
             raise ValueError(f"rank must be at least 1, or None, got {rank!r}.")
-        if not 0 <= tolerance < 1:
-            raise ValueError(f"tolerance must lie in [0, 1), got {tolerance!r}.")
-        self.tolerance = float(tolerance)
+        if not 0 <= trace_tolerance < 1:
+            raise ValueError(f"trace_tolerance must lie in [0, 1), got {trace_tolerance!r}.")
+        self.trace_tolerance = float(trace_tolerance)
         self._weight = check_weights(sample_weight, n)
-        self._diag = super().diag().astype(np.float64)
-        if (self._diag < 0).any():
+        self.residual = self.diag().astype(np.float64)
+        if (self.residual < 0).any():
             raise ValueError(f"{kernel!r} is not positive semidefinite: k(x, x) < 0 occurs.")
-        self.residual = self._diag.copy()
         self._panels: list[Array] = []  # Fᵀ in pieces (t, n)
         self.landmarks = np.empty(0, dtype=np.intp)
         proposals = _Proposals(self, landmarks, check_random_state(random_state))
         self._factorise(proposals, n if rank is None else min(rank, n))
 
+    @classmethod
+    def of(
+        cls,
+        kernel: Kernel,
+        X: Any,
+        *,
+        sample_weight: Any = None,
+        random_state: Any = 0,
+        **options: Any,
+    ) -> Self:
+        """The operator, its landmarks drawn by these weights and this seed."""
+        return cls(kernel, X, sample_weight=sample_weight, random_state=random_state, **options)
+
     # The factor
 
     def _factorise(self, proposals: _Proposals, rank: int) -> None:
-        floor = 100 * np.finfo(self.dtype).eps * float(self._diag.max(initial=0))
-        while self.rank < rank and self.trace_error > self.tolerance:
+        floor = 100 * np.finfo(self.dtype).eps * float(self._diagonal.max())
+        while self.rank < rank and self.trace_error > self.trace_tolerance:
             candidates = proposals.draw(min(PANEL, rank - self.rank))
             if candidates.size == 0:
                 break
@@ -150,10 +175,10 @@ class NystroemOperator(KernelOperator):
             panel[:, rows] = solved.T
             explained[rows] = np.square(solved).sum(axis=1)
         left = self.residual - explained
-        if (left < -1e-2 * self._diag.max()).any():
+        if (left < -1e-2 * self._diagonal.max()).any():
             raise ValueError(
                 f"{self.kernel!r} is not positive semidefinite on these data, and has no Cholesky "
-                "factor; use engine='tiled'."
+                "factor; use engine='blocked'."
             )
         self.residual = np.maximum(left, 0)
         self.residual[chosen] = 0
@@ -175,7 +200,7 @@ class NystroemOperator(KernelOperator):
     @property
     def trace_error(self) -> float:
         """trace(K − F Fᵀ) / trace(K), rows counted with their weights."""
-        trace = float(self._weight @ self._diag)
+        trace = float(self._weight @ self._diagonal)
         return float(self._weight @ self.residual) / trace if trace > 0 else 0.0
 
     # The product
@@ -186,8 +211,10 @@ class NystroemOperator(KernelOperator):
             out += panel.T @ (panel @ A)
         return out
 
-    def _feature_rows(self) -> None:
+    @property
+    def features(self) -> None:
         """None: distances are those of the factor."""
+        return
 
     def _cross_product(self, X_new: Any, A: Array) -> Array:
         if self.rank == 0:  # K is zero
@@ -208,7 +235,11 @@ class NystroemOperator(KernelOperator):
             out += panel[:, rows].T @ panel[:, columns]
         return out
 
-    def compressed(self, A: Any, nonnegative: bool = False) -> tuple[Any, Array]:
+    def image(self, A: Any) -> Array:
+        """Fᵀ A, (rank, c): how much of the centres every landmark explains beyond those before."""
+        return self._landmark_form(self._check_columns(A)[0])[0]
+
+    def compressed(self, A: Any, nonnegative: bool = False) -> tuple[Array, Array]:
         """Landmarks, and the coefficients on them nearest to the centres in feature space."""
         columns, _ = self._check_columns(A)
         if self.rank == 0:
@@ -219,7 +250,7 @@ class NystroemOperator(KernelOperator):
         else:
             weights = solve_triangular(lower, image, lower=True, trans="T", check_finite=False)
         used = weights.any(axis=1)
-        return self.X[self.landmarks[used]], weights[used].astype(self.dtype)
+        return self.landmarks[used], weights[used].astype(self.dtype)
 
     def _landmark_form(self, A: Array) -> tuple[Array, Array]:
         """Fᵀ A (rank, c), and the Cholesky factor of K between landmarks (rank, rank)."""
@@ -227,41 +258,47 @@ class NystroemOperator(KernelOperator):
         lower = np.concatenate([panel[:, self.landmarks] for panel in self._panels]).T
         return image, np.tril(lower.astype(np.float64))
 
-    def diag(self) -> Array:
-        """Kernel value of every support point with itself, exact, (n,)."""
-        return self._diag.astype(self.dtype)
-
     @property
     def error(self) -> float:
         """Largest residual: ``|K_ij − (F Fᵀ)_ij| ≤ max residual``."""
-        rounding = 100 * super().error * float(self._diag.max(initial=0))
-        return float(self.residual.max(initial=0)) + rounding
+        return float(self.residual.max()) + self.attainable_error
+
+    @property
+    def attainable_error(self) -> float:
+        """Rounding of products with F Fᵀ, as a share of ``Σ |A|``."""
+        return ROUNDING * super().error
+
+    @property
+    def approximation_error(self) -> float:
+        """The trace error."""
+        return self.trace_error
 
     def _doubtful(self, product: Array, A: Array) -> Array:
         return np.asarray(product <= 100 * np.finfo(self.dtype).eps * A.sum(axis=0))
 
     @classmethod
-    def unfit(cls, work: Workload) -> str | None:
+    def refusal(cls, work: Workload) -> str | None:
         """Only kernels that have a Cholesky factor."""
-        if isinstance(work.kernel, Precomputed):
-            return "a precomputed kernel is a matrix already; use engine='dense'"
+        if not work.kernel.takes_points:
+            return "the kernel is a matrix already; use engine='precomputed'"
         if work.kernel.is_positive_semidefinite is False:
             return f"it needs a positive semidefinite kernel, and {work.kernel!r} is not"
         return None
 
     @classmethod
-    def cost(cls, work: Workload) -> Cost:
+    def cost(cls, work: Workload, rank: int | None = DEFAULT_RANK, **options: Any) -> Cost:
         """N × rank numbers, passed over twice in a product."""
-        rank = min(DEFAULT_RANK, work.n)
+        rank = work.n if rank is None else min(rank, work.n)
         numbers = work.n * rank
-        speed = 1.4 if work.itemsize == 4 else 1.0
-        memory = numbers * work.itemsize + 6 * BLOCK_BYTES
-        memory += work.n * (3 * work.columns * work.itemsize + 40) + rank * rank * 16
-        setup = numbers * (25e-9 + 2e-10 * work.d + 5e-11 * rank) / speed
-        product = 2 * numbers * work.itemsize / (6e10 if numbers < 2**22 else 3e10)
-        if work.columns > 1:
-            product += 2 * numbers * work.columns / (6e9 * speed)
-        return Cost(memory, setup, product)
+        speed = FLOAT32_SPEED if work.itemsize == 4 else 1.0
+        memory = numbers * work.itemsize + BLOCKS_HELD * BLOCK_BYTES + 3 * work.vectors
+        memory += 40 * work.n + rank * rank * 16
+        seconds = VALUE_SECONDS + COLUMN_SECONDS * work.d + RANK_SECONDS * rank
+        bandwidth = CACHE_BANDWIDTH if numbers < CACHE_VALUES else MEMORY_BANDWIDTH
+        product = 2 * numbers * work.itemsize / bandwidth
+        if work.n_vectors > 1:
+            product += 2 * numbers * work.n_vectors / (VALUES_PER_SECOND * speed)
+        return Cost(memory, numbers * seconds / speed, product)
 
 
 class _Proposals:
@@ -275,7 +312,7 @@ class _Proposals:
         n = operator.shape[0]
         if isinstance(landmarks, str) and landmarks == "rpcholesky":
             self.queue: Array | None = None
-            self.index, self.weight = canonical_rows(operator.X, operator._weight)
+            self.index, self.weight = operator.canonical_rows(operator._weight)
         elif isinstance(landmarks, str) and landmarks == "uniform":
             size = min(n, 10_000)
             index, _ = priority_sample(operator.X, size, operator._weight, generator)

@@ -1,8 +1,7 @@
-"""K @ A exactly and without the matrix: kernel values live for one tile and are gone.
+"""K @ A exactly and without the matrix: Gaussian values live for one tile and are gone.
 
-The Gaussian on dense data goes through fused, vectorised tiles on all cores. A kernel with a
-finite feature map (linear, cosine) needs no kernel values at all. Any other kernel goes through
-blocks of its own values.
+Distance, exponential and weighted sum are fused (`_gaussian_tiles`), vectorised, and run on all
+threads. Tiles that are too far from a block of rows to matter are passed over.
 """
 
 from __future__ import annotations
@@ -12,25 +11,15 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
-from softkern.kernels import Gaussian, Kernel, Precomputed
-from softkern.operators.base import (
-    BLOCK_BYTES,
-    Cost,
-    KernelOperator,
-    Workload,
-    available_threads,
-    blocked_product,
-)
-from softkern.operators.geometry import FeaturePoints, feature_sums
+from softkern._typing import Array
+from softkern.kernels import Gaussian, Kernel
+from softkern.operators.base import Cost, KernelOperator, Workload, available_threads
+from softkern.rows import row_slices
 
 __all__ = ["TiledOperator"]
-
-Array = NDArray[Any]
 
 COLUMNS_AT_ONCE = 64
 ROWS_A_TASK = 1024
@@ -39,17 +28,31 @@ SKIPPING_COLUMNS = 8  # beyond these, boxes of near points fill the space
 CUTOFF = 64.0  # kernel values below 2^−64 are nothing: the rounding of one at zero distance
 SKIPPING_WIDTH = 4 * CUTOFF  # twice the distance at which the kernel is nothing, squared, base 2
 REACH = float(np.sqrt(2 * CUTOFF * np.log(2.0)))  # that distance in bandwidths
+KEPT_DIGITS = 1e4  # times the cutoff: a smaller sum may have lost a visible part to it
+
+# Of the reference machine (benchmarks/calibrate.py), in nanoseconds of one thread for a pair of
+# points, by the bytes of a number
+EXPONENTIAL_NS = {4: 0.14, 8: 0.5}
+COLUMN_NS = {4: 0.034, 8: 0.066}  # of the data, padded
+VECTOR_NS = {4: 0.022, 8: 0.05}  # of A, beyond the first
+EXTRA_VECTORS = 3  # that several vectors cost beyond their number
+START_SECONDS = 1e-3  # of the threads, every product
+SCALING_SECONDS = 1.5e-8  # a number of the data, once
+ORDERING_SECONDS = 4e-7  # a row that is put beside its neighbours, once
+TILE_REACH = 1.5  # distances to a tile's share of neighbours that a tile extends
 
 
 class TiledOperator(KernelOperator):
-    """K computed tile by tile, every time it is multiplied; memory is that of the data.
+    """The Gaussian computed tile by tile, every time it is multiplied.
+
+    Memory is that of the data.
 
     Parameters
     ----------
-    kernel : softkern.kernels.Kernel
-    X : array or CSR matrix of shape (n, d)
+    kernel : softkern.kernels.Gaussian
+    X : array of shape (n, d)
     threads : int, default=None
-        Threads of the Gaussian's fused tiles; None uses every core. The result is the same.
+        None uses as many as are available. The result does not depend on them.
 
     Examples
     --------
@@ -68,24 +71,14 @@ class TiledOperator(KernelOperator):
         if threads is not None and threads < 1:
             raise ValueError(f"threads must be at least 1, got {threads!r}.")
         self.threads = threads
-        self._features = kernel.features(self.X)
-        self._tiles = None
-        if isinstance(kernel, Gaussian) and not sp.issparse(self.X):
-            self._tiles = _GaussianTiles(kernel, self.X)
-
-    @property
-    def features(self) -> FeaturePoints | None:
-        """The support as points of features, where centres are best written down in these."""
-        return self._feature_points
-
-    def _feature_rows(self) -> Any | None:
-        return self._features
+        assert isinstance(kernel, Gaussian)
+        self._tiles = _GaussianTiles(kernel, self.X)
 
     def _product(self, A: Array) -> Array:
-        return self._rows(None, A)
+        return self._tiles.product(None, A, self.threads or available_threads(), self.X)
 
     def _cross_product(self, X_new: Any, A: Array) -> Array:
-        return self._rows(X_new, A)
+        return self._tiles.product(X_new, A, self.threads or available_threads(), self.X)
 
     def partial_product(self, index: Any, A: Any) -> Array:
         """K @ A, (n, c), for an A that is zero but in the rows `index`, A (len(index), c)."""
@@ -94,54 +87,34 @@ class TiledOperator(KernelOperator):
         part = TiledOperator(self.kernel, self.X[index], self.threads)
         return part._cross_product(self.X, np.ascontiguousarray(A, self.dtype))
 
-    def _rows(self, X_new: Any | None, A: Array) -> Array:
-        """K(X_new, X) @ A; None stands for X itself."""
-        if self._tiles is not None:
-            return self._tiles.product(X_new, A, self.threads or available_threads(), self.X)
-        if self._features is not None:
-            rows = self._features if X_new is None else self.kernel.features(X_new)
-            return np.asarray(rows @ feature_sums(self._features, A).astype(self.dtype))
-        return blocked_product(self.kernel, self.X if X_new is None else X_new, self.X, A)
-
     def _doubtful(self, product: Array, A: Array) -> Array:
-        if self._tiles is not None:  # smaller kernel values were left out
-            return np.asarray(product <= 1e4 * 2.0**-CUTOFF * A.sum(axis=0))
-        return super()._doubtful(product, A)
+        # smaller kernel values were left out
+        return np.asarray(product <= KEPT_DIGITS * 2.0**-CUTOFF * A.sum(axis=0))
 
     @classmethod
-    def unfit(cls, work: Workload) -> str | None:
-        """Precomputed kernels have no tiles to compute."""
-        if isinstance(work.kernel, Precomputed):
-            return "a precomputed kernel is a matrix already; use engine='dense'"
-        return None
+    def refusal(cls, work: Workload) -> str | None:
+        """Only the Gaussian on dense data."""
+        if not isinstance(work.kernel, Gaussian):
+            return f"it needs the Gaussian kernel, not {type(work.kernel).__name__}"
+        return "it needs a dense array" if work.is_sparse else None
 
     @classmethod
-    def cost(cls, work: Workload) -> Cost:
-        """Seconds per pair: exponential, d differences, and one multiplication per column."""
-        pairs, size = float(work.n) ** 2, work.itemsize
-        data = work.n * size
-        if not work.is_sparse and isinstance(work.kernel, Gaussian):
-            exponential, column, weight = (0.14, 0.034, 0.022) if size == 4 else (0.5, 0.066, 0.05)
-            nanoseconds = exponential + column * _padded(work.d)
-            if work.columns > 1:
-                nanoseconds += weight * (3 + work.columns)
-            task = ROWS_A_TASK * (work.d + 2 * work.columns) * 16
-            memory = data * (_padded(work.d) + 3 * work.columns) + 8 * work.n * work.columns
-            memory += 2 * 2**20 + task * work.threads
-            near = _near_share(work)
-            if near < 1:  # ordering the rows takes a copy of them in float64
-                memory += work.n * (16 * work.d + 24)
-            setup = work.n * (work.d * 1.5e-8 + (4e-7 if near < 1 else 0.0))
-            return Cost(memory, setup, 1e-3 + near * pairs * nanoseconds * 1e-9 / work.threads)
-        if _has_features(work):
-            memory = 2 * work.values * size + 3 * data * work.columns + 2**20
-            return Cost(memory, 0.0, work.values * work.columns * 4e-10)
-        memory = 6 * BLOCK_BYTES + work.values * size + 3 * data * work.columns
-        return Cost(memory, 0.0, pairs * (1e-8 + 3e-10 * work.d + 1e-10 * work.columns))
-
-
-def _has_features(work: Workload) -> bool:
-    return work.kernel.features(np.ones((1, work.d), dtype=work.dtype)) is not None
+    def cost(cls, work: Workload, threads: int | None = None, **options: Any) -> Cost:
+        """An exponential a pair, d differences, and one multiplication per vector."""
+        threads, size = threads or work.threads, work.itemsize
+        nanoseconds = EXPONENTIAL_NS[size] + COLUMN_NS[size] * _padded(work.d)
+        if work.n_vectors > 1:
+            nanoseconds += VECTOR_NS[size] * (EXTRA_VECTORS + work.n_vectors)
+        task = ROWS_A_TASK * (work.d + 2 * work.n_vectors) * 16
+        memory = work.n * (size * _padded(work.d) + 8 * work.n_vectors) + 3 * work.vectors
+        memory += 2 * 2**20 + task * threads
+        setup = work.n * work.d * SCALING_SECONDS
+        near = _near_share(work)
+        if near < 1:  # ordering the rows takes a copy of them in float64
+            memory += work.n * (16 * work.d + 24)
+            setup += work.n * ORDERING_SECONDS
+        pairs = near * float(work.n) ** 2
+        return Cost(memory, setup, START_SECONDS + pairs * nanoseconds * 1e-9 / threads)
 
 
 def _near_share(work: Workload) -> float:
@@ -162,7 +135,7 @@ def _near_share(work: Workload) -> float:
     neighbour = min(m - 1, max(1, round(count)))
     reach = np.partition(distance, neighbour, axis=1)[:, neighbour]
     reach = reach * (count / neighbour) ** (1 / work.d)
-    return float((distance <= REACH + (reach + reach[:, None]) * 1.5).mean())
+    return float((distance <= REACH + (reach + reach[:, None]) * TILE_REACH).mean())
 
 
 def _padded(d: int) -> int:
@@ -215,8 +188,7 @@ class _GaussianTiles:
         rows, order = (X, self.order) if X_new is None else (X_new, self._order(X_new))
         out = np.empty((rows.shape[0], A.shape[1]), dtype=self.dtype)
         with ThreadPoolExecutor(threads) as pool:
-            for start in range(0, A.shape[1], COLUMNS_AT_ONCE):
-                columns = slice(start, min(A.shape[1], start + COLUMNS_AT_ONCE))
+            for columns in row_slices(A.shape[1], COLUMNS_AT_ONCE):
                 self._fill(rows, order, A[:, columns], out[:, columns], threads, pool)
         return out
 

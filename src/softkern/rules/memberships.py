@@ -51,12 +51,13 @@ def fuzzy(distances: AnyArray, m: float) -> AnyArray:
     array([[0.75, 0.25],
            [1.  , 0.  ]])
     """
-    nearest = row_min(distances)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        share = nearest / distances  # relative to the nearest, so that no power overflows
-        if m != 2:
-            share = share ** (1.0 / (m - 1.0))
-    share = _shared_on_centres(share, distances, nearest, 0.0, 1.0)
+    nearest, apart = _apart(distances)
+    share = nearest / apart  # relative to the nearest, so that no power overflows
+    if m != 2:
+        share = share ** (1.0 / (m - 1.0))
+    if apart is not distances:
+        xp = namespace(distances)
+        share = xp.where(nearest > 0, share, xp.astype(distances <= 0, share.dtype))
     share /= row_sums(share)[:, None]
     return share
 
@@ -71,22 +72,26 @@ def log_fuzzy(distances: AnyArray, m: float) -> AnyArray:
     array([[    0. , -2302.6]])
     """
     xp = namespace(distances)
-    nearest = row_min(distances)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        logs = (xp.log(nearest) - xp.log(distances)) / (m - 1.0)
-    logs = _shared_on_centres(logs, distances, nearest, -xp.inf, 0.0)
+    nearest, apart = _apart(distances)
+    if apart is distances:
+        logs = (xp.log(nearest) - xp.log(apart)) / (m - 1.0)
+    else:
+        is_off = nearest > 0
+        logs = (xp.log(xp.where(is_off, nearest, 1.0)) - xp.log(apart)) / (m - 1.0)
+        on_centre = xp.where(distances <= 0, xp.zeros_like(logs), -xp.inf)
+        logs = xp.where(is_off, logs, on_centre)
     return logs - xp.log(row_sums(xp.exp(logs)))[:, None]
 
 
-def _shared_on_centres(
-    values: AnyArray, distances: AnyArray, nearest: AnyArray, none: float, whole: float
-) -> AnyArray:
-    """`values`, but whole or none for the rows of points that lie on centres."""
+def _apart(distances: AnyArray) -> tuple[AnyArray, AnyArray]:
+    """The nearest distance of every row, (n, 1), and distances to divide by: one for zero.
+
+    The distances themselves where surely no point lies on a centre.
+    """
+    nearest = row_min(distances)
     if is_surely_all(nearest > 0):
-        return values
-    xp = namespace(values)
-    on_centre = xp.where(distances <= 0, xp.full_like(values, whole), none)
-    return xp.where(nearest > 0, values, on_centre)
+        return nearest, distances
+    return nearest, namespace(distances).where(distances > 0, distances, 1.0)
 
 
 def outlier_weights(

@@ -236,7 +236,7 @@ def select_spectral(
     chosen = resolve(
         kernel,
         X,
-        bandwidth="global" if bandwidths is None else bandwidths[0],
+        bandwidth="auto" if bandwidths is None else bandwidths[0],
         kernel_params=kernel_params,
         sample_weight=weight,
         random_state=random_state,

@@ -1,0 +1,153 @@
+"""Kernels of the inner product x · y: linear, polynomial and sigmoid.
+
+Parameters and defaults are scikit-learn's: ``gamma=None`` is one over the number of columns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.metrics.pairwise import linear_kernel
+
+from softkern._typing import Array
+from softkern.kernels.base import Kernel, check_number
+
+__all__ = ["Linear", "Polynomial", "Sigmoid"]
+
+
+@dataclass(frozen=True)
+class Linear(Kernel):
+    """x · y: feature space is the data's own space.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Linear().block(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]]))
+    array([[11.]])
+    """
+
+    is_positive_semidefinite: ClassVar[bool] = True
+
+    def block(self, X: Any, Y: Any) -> Array:
+        """Kernel values (n, m)."""
+        return np.asarray(linear_kernel(X, Y))
+
+    def diag(self, X: Any) -> Array:
+        """‖x‖², (n,)."""
+        return _squared_norms(X)
+
+    def features(self, X: Any) -> Any:
+        """X itself."""
+        return X
+
+    def squared(self) -> Polynomial:
+        """(x · y)²."""
+        return Polynomial(2, coef0=0.0, gamma=1.0)
+
+
+@dataclass(frozen=True)
+class Polynomial(Kernel):
+    """(γ x · y + c)^p.
+
+    Parameters
+    ----------
+    degree : int, default=3
+        p.
+    coef0 : float, default=1.0
+        c.
+    gamma : float, default=None
+        γ; None is one over the number of columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Polynomial(degree=2).block(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]]))
+    array([[42.25]])
+    """
+
+    degree: int = 3
+    coef0: float = 1.0
+    gamma: float | None = None
+
+    def __post_init__(self) -> None:
+        degree = check_number("degree", self.degree)
+        if degree < 1 or degree != int(degree):
+            raise ValueError(f"degree must be a whole number of at least 1, got {self.degree!r}.")
+        object.__setattr__(self, "degree", int(degree))
+        object.__setattr__(self, "coef0", check_number("coef0", self.coef0))
+        if self.gamma is not None:
+            object.__setattr__(self, "gamma", check_number("gamma", self.gamma, positive=True))
+
+    @property
+    def is_positive_semidefinite(self) -> bool:
+        """True unless c is negative."""
+        return self.coef0 >= 0
+
+    def block(self, X: Any, Y: Any) -> Array:
+        """Kernel values (n, m)."""
+        return self._of_products(linear_kernel(X, Y), X)
+
+    def diag(self, X: Any) -> Array:
+        """(γ ‖x‖² + c)^p, (n,)."""
+        return self._of_products(_squared_norms(X), X)
+
+    def squared(self) -> Polynomial:
+        """The polynomial of twice the degree."""
+        return Polynomial(2 * self.degree, self.coef0, self.gamma)
+
+    def _of_products(self, products: Array, X: Any) -> Array:
+        return np.asarray((_gamma(self.gamma, X) * products + self.coef0) ** self.degree)
+
+
+@dataclass(frozen=True)
+class Sigmoid(Kernel):
+    """tanh(γ x · y + c); not positive semidefinite.
+
+    Parameters
+    ----------
+    gamma : float, default=None
+        γ; None is one over the number of columns.
+    coef0 : float, default=1.0
+        c.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Sigmoid().block(np.array([[1.0, 2.0]]), np.array([[2.0, -3.0]]))
+    array([[-0.76159416]])
+    """
+
+    gamma: float | None = None
+    coef0: float = 1.0
+
+    bound: ClassVar[float] = 1.0
+    is_positive_semidefinite: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "coef0", check_number("coef0", self.coef0))
+        if self.gamma is not None:
+            object.__setattr__(self, "gamma", check_number("gamma", self.gamma))
+
+    def block(self, X: Any, Y: Any) -> Array:
+        """Kernel values (n, m)."""
+        return self._of_products(linear_kernel(X, Y), X)
+
+    def diag(self, X: Any) -> Array:
+        """tanh(γ ‖x‖² + c), (n,)."""
+        return self._of_products(_squared_norms(X), X)
+
+    def _of_products(self, products: Array, X: Any) -> Array:
+        return np.asarray(np.tanh(_gamma(self.gamma, X) * products + self.coef0))
+
+
+def _gamma(gamma: float | None, X: Any) -> float:
+    return 1.0 / X.shape[1] if gamma is None else gamma
+
+
+def _squared_norms(X: Any) -> Array:
+    if sp.issparse(X):
+        return np.asarray(X.multiply(X).sum(axis=1)).ravel()
+    return np.asarray(np.einsum("ij,ij->i", X, X))

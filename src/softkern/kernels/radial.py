@@ -1,0 +1,176 @@
+"""Kernels of the difference x − y, every column divided by its bandwidth: Gaussian and Laplacian.
+
+Differences are taken before anything is rounded, so that data far from the origin lose no digits.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from scipy.spatial.distance import cdist
+from sklearn.metrics.pairwise import euclidean_distances, manhattan_distances
+
+from softkern._typing import Array
+from softkern.kernels.bandwidths import check_reach
+from softkern.kernels.base import Kernel, as_float
+
+__all__ = ["Gaussian", "Laplacian", "Radial"]
+
+DIFFERENCE_COLUMNS = 16  # up to these, squared distances by differences are as quick as by products
+ORIGIN_ROWS = 64  # enough for a median that lies among the data
+
+
+@dataclass(frozen=True)
+class Radial(Kernel):
+    """A kernel of the difference x − y, each column divided by its bandwidth."""
+
+    bandwidth: float | tuple[float, ...]
+
+    constant_diagonal: ClassVar[bool] = True
+    bound: ClassVar[float] = 1.0
+    vanishes: ClassVar[bool] = True
+    is_positive_semidefinite: ClassVar[bool] = True
+    has_bandwidth: ClassVar[bool] = True
+
+    def __init__(self, bandwidth: float | ArrayLike = 1.0) -> None:
+        object.__setattr__(self, "bandwidth", _positive(bandwidth))
+
+    def block(self, X: Any, Y: Any) -> Array:
+        """Kernel values (n, m)."""
+        return as_float(np.exp(self._logarithm(X, Y)), X)
+
+    def log_block(self, X: Any, Y: Any) -> Array:
+        """Logarithm of `block`, (n, m), without underflow."""
+        return as_float(self._logarithm(X, Y), X)
+
+    @abstractmethod
+    def _logarithm(self, X: Any, Y: Any) -> Array:
+        """Logarithm of the kernel values, (n, m), float64."""
+
+    def with_bandwidth(self, bandwidth: float | ArrayLike) -> Self:
+        """The same kernel of another bandwidth."""
+        return type(self)(bandwidth)
+
+    def check(self, X: Any) -> None:
+        """Raise a ValueError where X has other columns, or values too far for their distances."""
+        self._check_columns(X)
+        check_reach(X, np.asarray(self.bandwidth))
+
+    def _check_columns(self, X: Any) -> None:
+        if isinstance(self.bandwidth, tuple) and len(self.bandwidth) != X.shape[1]:
+            raise ValueError(
+                f"bandwidth has {len(self.bandwidth)} values, one per column, but X has "
+                f"{X.shape[1]} columns."
+            )
+
+    def scaled(self, X: Any, origin: Array | None = None) -> Any:
+        """(X − origin) / bandwidth in float64; a sparse X takes no origin."""
+        if sp.issparse(X):
+            if origin is not None:
+                raise ValueError("an origin cannot be subtracted from sparse rows.")
+            scale = np.broadcast_to(1.0 / np.asarray(self.bandwidth), (X.shape[1],))
+            return X.astype(np.float64) @ sp.diags_array(scale)
+        X = np.asarray(X, dtype=np.float64)
+        return (X if origin is None else X - origin) / np.asarray(self.bandwidth)
+
+    def _differences(self, X: Any, Y: Any, metric: str, power: int) -> Array:
+        """``Σ (|x_j − y_j| / b_j)^power``, (n, m), of dense rows; the metric is SciPy's name."""
+        # A column is divided by the power of two next to its bandwidth, which rounds nothing, and
+        # the rest of the bandwidth is applied to the differences.
+        rest, exponent = np.frexp(np.asarray(self.bandwidth))
+        unit = np.ldexp(1.0, exponent)
+        X, Y = np.asarray(X, dtype=np.float64) / unit, np.asarray(Y, dtype=np.float64) / unit
+        if rest.ndim:
+            return np.asarray(cdist(X, Y, metric, w=rest ** float(-power)))
+        distances = np.asarray(cdist(X, Y, metric))
+        distances /= rest**power
+        return distances
+
+
+@dataclass(frozen=True, init=False)
+class Gaussian(Radial):
+    """exp(−‖x − y‖² / 2σ²), σ the bandwidth in the data's units.
+
+    Parameters
+    ----------
+    bandwidth : float or array of shape (d,), default=1.0
+        σ, or one σ per column.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0.0, 0.0], [3.0, 4.0]])
+    >>> Gaussian(5.0).block(X, X).round(4)
+    array([[1.    , 0.6065],
+           [0.6065, 1.    ]])
+    >>> bool(np.isclose(Gaussian([3.0, 4.0]).block(X, X)[0, 1], np.exp(-1)))
+    True
+    """
+
+    halving: ClassVar[float] = 0.5
+    log_is_half_squared_distance: ClassVar[bool] = True
+
+    def squared(self) -> Gaussian:
+        """The Gaussian of bandwidth σ / √2."""
+        return Gaussian(np.asarray(self.bandwidth) / np.sqrt(2))
+
+    def _logarithm(self, X: Any, Y: Any) -> Array:
+        self._check_columns(X)
+        if sp.issparse(X) or sp.issparse(Y):
+            squared = euclidean_distances(self.scaled(X), self.scaled(Y), squared=True)
+        elif X.shape[1] <= DIFFERENCE_COLUMNS:
+            squared = self._differences(X, Y, "sqeuclidean", 2)
+        else:  # products are quicker, but an offset that cancels costs them digits
+            origin = np.median(Y[:: max(1, Y.shape[0] // ORIGIN_ROWS)], axis=0)
+            squared = euclidean_distances(
+                self.scaled(X, origin), self.scaled(Y, origin), squared=True
+            )
+        return np.asarray(-0.5 * squared)
+
+    def spectrum(self, frequency: Array) -> Array:
+        """Fourier transform at angular frequencies of one scaled column, √(2π) exp(−ω²/2)."""
+        return np.asarray(np.sqrt(2 * np.pi) * np.exp(-0.5 * np.square(frequency)))
+
+
+@dataclass(frozen=True, init=False)
+class Laplacian(Radial):
+    """``exp(−Σ |x_j − y_j| / b_j)``, b the bandwidth in the data's units.
+
+    Parameters
+    ----------
+    bandwidth : float or array of shape (d,), default=1.0
+        b, or one b per column.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> float(Laplacian(2.0).block(np.array([[0.0]]), np.array([[4.0]]))[0, 0].round(4))
+    0.1353
+    """
+
+    halving: ClassVar[float] = 1.0
+
+    def squared(self) -> Laplacian:
+        """The Laplacian of bandwidth b / 2."""
+        return Laplacian(np.asarray(self.bandwidth) / 2)
+
+    def _logarithm(self, X: Any, Y: Any) -> Array:
+        self._check_columns(X)
+        if sp.issparse(X) or sp.issparse(Y):
+            return np.asarray(-manhattan_distances(self.scaled(X), self.scaled(Y)))
+        return -self._differences(X, Y, "cityblock", 1)
+
+
+def _positive(bandwidth: float | ArrayLike) -> float | tuple[float, ...]:
+    """A bandwidth as a value that can be compared and hashed; refuse what is not positive."""
+    values = np.asarray(bandwidth, dtype=np.float64)
+    if values.ndim > 1 or values.size == 0:
+        raise ValueError(f"bandwidth has shape {values.shape}; give one number or one per column.")
+    if not (np.isfinite(values).all() and (values > 0).all()):
+        raise ValueError(f"bandwidth must be positive and finite, got {bandwidth!r}.")
+    return float(values) if values.ndim == 0 else tuple(values.tolist())

@@ -1,0 +1,43 @@
+"""Fixtures for all tests: array libraries, each as (to its array, back to NumPy)."""
+
+import numpy as np
+import pytest
+
+
+def _strict(device=None):
+    strict = pytest.importorskip("array_api_strict")
+    chosen = None if device is None else strict.Device(device)
+    back = strict.Device("CPU_DEVICE")
+    return (
+        lambda values: strict.asarray(values, device=chosen),
+        lambda array: np.asarray(strict.asarray(array, device=back)),
+    )
+
+
+def _torch():
+    torch = pytest.importorskip("torch")
+    return torch.asarray, lambda array: array.numpy()
+
+
+def _dask():
+    dask = pytest.importorskip("dask.array")
+
+    def chunked(values):
+        values = np.asarray(values)
+        return dask.from_array(values, chunks=(max(1, -(-len(values) // 3)), *values.shape[1:]))
+
+    return chunked, lambda array: np.asarray(array.compute())
+
+
+LIBRARIES = {
+    "numpy": lambda: (np.asarray, np.asarray),
+    "torch": _torch,
+    "dask": _dask,
+    "strict": _strict,
+    "refuses conversion": lambda: _strict("device1"),  # as the arrays of a GPU do
+}
+
+
+@pytest.fixture(params=list(LIBRARIES))
+def library(request):
+    return LIBRARIES[request.param]()
