@@ -8,7 +8,14 @@ from scipy.optimize import minimize
 from sklearn.svm import OneClassSVM
 
 from softkern.kernels import Gaussian, Laplacian, Linear, Polynomial, Precomputed
-from softkern.operators import DenseOperator, FourierOperator, NystroemOperator, TiledOperator
+from softkern.operators import (
+    BlockedOperator,
+    DenseOperator,
+    FourierOperator,
+    NystroemOperator,
+    PrecomputedOperator,
+    TiledOperator,
+)
 from softkern.solvers.dual import margin, solve_dual
 
 KERNELS = (Gaussian(0.5), Gaussian(3.0), Laplacian(2.0), Linear(), Polynomial(2, 1.0, 0.5))
@@ -218,7 +225,7 @@ def test_partial_products_and_entries():
 def test_a_precomputed_gram():
     X, weight = problem(200)
     K = Gaussian(1.0).block(X, X)
-    given_matrix = solve_dual(DenseOperator(Precomputed(), K), weight, 0.2, tol=1e-9)
+    given_matrix = solve_dual(PrecomputedOperator(Precomputed(), K), weight, 0.2, tol=1e-9)
     points = solve_dual(DenseOperator(Gaussian(1.0), X), weight, 0.2, tol=1e-9)
     assert given_matrix.rho == pytest.approx(points.rho)
 
@@ -235,8 +242,12 @@ def test_equal_points_and_one_point():
 
 def test_objective_never_rises():
     X, weight = problem(3000, d=5)
-    for kernel in (Gaussian(0.3), Gaussian(2.0), Linear()):
-        solution = solve_dual(TiledOperator(kernel, X), weight, 0.1, formulation="svdd", tol=1e-9)
+    for operator in (
+        TiledOperator(Gaussian(0.3), X),
+        TiledOperator(Gaussian(2.0), X),
+        BlockedOperator(Linear(), X),
+    ):
+        solution = solve_dual(operator, weight, 0.1, formulation="svdd", tol=1e-9)
         assert np.all(np.diff(solution.history["objective"]) <= 1e-12)
         assert len(solution.history["gap"]) == solution.n_iter
 
