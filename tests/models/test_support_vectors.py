@@ -254,6 +254,7 @@ def test_indefinite_matrix():
 
 @pytest.mark.parametrize("kind", BOTH)
 @pytest.mark.parametrize("rank", [3, 10, 30])
+@pytest.mark.filterwarnings("ignore::softkern.exceptions.ApproximationWarning")
 def test_nu_is_kept_at_a_low_rank(kind, rank):
     X = np.random.default_rng(0).normal(size=(800, 4))
     weight = np.random.default_rng(1).uniform(0.5, 1, 800)
@@ -261,6 +262,20 @@ def test_nu_is_kept_at_a_low_rank(kind, rank):
     model = kind(nu=0.1, **params).fit(X, sample_weight=weight)
     outside = weight @ (model.predict(X) == -1) / weight.sum()
     assert 0.08 < outside <= 0.1
+
+
+@pytest.mark.parametrize("engine", ["auto", "dense"])
+def test_scores_far_below_kernel_values_are_right(engine):
+    # kernel values reach 7e7 and ρ is 1: a gap relative to squared distances says nothing of scores
+    generator = np.random.default_rng(7)
+    X = generator.normal(size=(400, 1)) + generator.choice([0, 12, 18], size=(400, 1))
+    model = WeightedOneClassSVM(kernel="poly", nu=0.05, engine=engine).fit(X)
+    peer = OneClassSVM(kernel="poly", gamma=1.0, coef0=1.0, nu=0.05, tol=1e-10).fit(X)
+    total = 0.05 * 400
+    assert model.converged_
+    assert model.score_samples(X) == pytest.approx(peer.score_samples(X) / total, rel=1e-4)
+    assert model.offset_ == pytest.approx(peer.offset_[0] / total, rel=1e-5)
+    assert 0.04 <= np.mean(model.predict(X) == -1) <= 0.05
 
 
 def test_a_ball_says_what_it_needs_of_new_points(X):

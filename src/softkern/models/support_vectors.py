@@ -44,7 +44,7 @@ class _OneClassDetector(Detector):
     # Only a wide kernel rejects about ν of fresh points; a narrow one up to half of them at ν = .1,
     # the middle of the data among them.
     _auto_bandwidth: ClassVar[str] = "global"
-    _products: ClassVar[int] = 6
+    _products: ClassVar[int] = 8  # 2 to 7 working sets for n = 300 to 5000, and the start's
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelModel._parameter_constraints,
         "nu": [Interval(Real, 0, 1, closed="right")],
@@ -166,7 +166,9 @@ class _OneClassDetector(Detector):
             # points on the margin are inside it, whatever rounding and the tolerance say
             threshold = min(margin(scores, alpha, weight), low)
             radius = -margin(-distances, alpha, weight)
-        error = max(operator.attainable_error, self._served().attainable_error)
+        error = self._served().error
+        if operator.keeps_centres:  # it gave the scores of the training points
+            error = max(error, operator.error)
         self.offset_ = threshold - MARGIN_ERRORS * error
         self.radius_ = float(np.sqrt(max(radius, 0.0)))
         mean = float(weight @ np.abs(scores - self.offset_) / weight.sum(dtype=np.float64))
