@@ -71,7 +71,7 @@ def main() -> None:
         page = (out / "report.html").stat().st_size / 1e6
         rows.append((f"analyze, {options.rows:,} × 2", *spent, f"report {page:.2f} MB"))
         spent = timed(
-            "score", str(out / "model.skops"), str(new), "-o", str(folder / "s.csv"), "-q"
+            "score", str(out / "model.safetensors"), str(new), "-o", str(folder / "s.csv"), "-q"
         )
         rate = options.new / spent[0]
         rows.append((f"score, {options.new:,} rows", *spent, f"{rate:,.0f} rows/s"))

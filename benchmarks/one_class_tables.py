@@ -20,7 +20,7 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from softkern import CollapseWarning, OneClassKMeans, OneClassMixture
-from softkern.datasets import load
+from softkern.datasets import load_dataset
 
 SETS = {
     "iris": ("raw", 0.85, 0.97, 3),
@@ -56,7 +56,7 @@ TABLE_4 = {
 
 def configured(name: str) -> tuple[np.ndarray, np.ndarray, dict[str, object]]:
     scaling, tau, nu, n_clusters = SETS[name]
-    found = load(name)
+    found = load_dataset(name)
     X = found.data.to_numpy(float)
     if scaling == "std":
         X = X / X.std(axis=0, ddof=1)

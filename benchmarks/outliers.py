@@ -113,7 +113,7 @@ def study(sets: list[str]) -> tuple[pd.DataFrame, pd.Series]:
     table = pd.DataFrame(index=sets, columns=list(detectors), dtype=float)
     seconds = pd.Series(0.0, index=table.columns)
     for name in sets:
-        bunch = datasets.load(f"adbench/{name}")
+        bunch = datasets.load_dataset(f"adbench/{name}")
         X = bunch.data.to_numpy(dtype=float)
         standardised = StandardScaler().fit_transform(X)
         for title, detector in detectors.items():

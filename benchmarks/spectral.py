@@ -48,7 +48,7 @@ FINE = np.array([-0.3, -0.2, -0.1, 0.1, 0.2, 0.3])
 
 def points(name: str) -> np.ndarray:
     if name != "three_gaussians":
-        return datasets.load(name).data.to_numpy(float)
+        return datasets.load_dataset(name).data.to_numpy(float)
     # the paper's set is not public: three overlapping Gaussians as its figure 1 shows them
     generator = np.random.default_rng(0)
     centres = ([0.0, 0.0], [4.0, 0.0], [2.0, 2 * np.sqrt(3)])
@@ -260,7 +260,7 @@ def maps(folder: Path) -> None:
     )
     figure, axes = plt.subplots(2, 3, figsize=(16, 10), layout="constrained")
     for (name, k, multiple), (top, bottom) in zip(cases, axes.T, strict=True):
-        frame = datasets.load(name).data
+        frame = datasets.load_dataset(name).data
         X = frame.to_numpy(float)
         sigma = float(select_bandwidth(X, "median")) * multiple
         model = SoftKernelSpectralClustering(k, bandwidth=sigma, n_train="auto").fit(X)

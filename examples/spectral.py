@@ -29,7 +29,7 @@ def main(folder: Path) -> None:
     model = SoftKernelSpectralClustering("auto").fit(X)
 
     figure, axes = plt.subplots(1, 3, figsize=(17, 5), layout="constrained")
-    AMSDisplay.from_result(model.search_, ax=axes[0]).ax_.set_title(
+    AMSDisplay.from_results(model.search_, ax=axes[0]).ax_.set_title(
         f"{model.n_clusters_} clusters have the strongest memberships"
     )
     EigenspaceDisplay.from_estimator(model, X, space="input", ax=axes[1]).ax_.set_title(

@@ -6,6 +6,7 @@ import pytest
 from sklearn.utils import Bunch
 
 from softkern import datasets
+from softkern.datasets.folder import _SOURCES
 
 MAKERS = [
     datasets.make_dense_regions,
@@ -163,12 +164,12 @@ def test_generators_give_the_sets_of_the_acceptance_values(maker, file, seed, fo
 
 def test_unknown_name_lists_the_names():
     with pytest.raises(ValueError, match="no data set 'irsi'; the names are iris, .*adbench/WBC"):
-        datasets.load("irsi")
+        datasets.load_dataset("irsi")
 
 
 def test_every_name_is_in_the_folder(folder):
     for name in datasets.names():
-        bunch = datasets.load(name)
+        bunch = datasets.load_dataset(name)
         assert len(bunch.data) > 0, name
         assert bunch.feature_names == list(bunch.data.columns)
         assert bunch.data.notna().all(axis=None), name
@@ -178,9 +179,9 @@ def test_every_name_is_in_the_folder(folder):
 
 @pytest.mark.parametrize("name", ["iris", "wine"])
 def test_scikit_learns_copy_is_the_folders(name, folder, tmp_path, monkeypatch):
-    ours = datasets.load(name)
+    ours = datasets.load_dataset(name)
     monkeypatch.setenv("SOFTKERN_DATA", str(tmp_path))
-    theirs = datasets.load(name)
+    theirs = datasets.load_dataset(name)
     assert theirs.source == "scikit-learn"
     pd.testing.assert_frame_equal(ours.data, theirs.data, check_dtype=False)
     assert np.array_equal(ours.target, theirs.target)
@@ -188,7 +189,7 @@ def test_scikit_learns_copy_is_the_folders(name, folder, tmp_path, monkeypatch):
 
 def openml_copy(name, bunch):
     """The folder's set in the words and with the extra rows and columns that OpenML has."""
-    source = datasets._SOURCES[name]
+    source = _SOURCES[name]
     back = {ours: theirs for theirs, ours in (source.labels or {}).items()}
     data = bunch.data.rename(columns=str.upper)
     if source.last_columns:
@@ -200,12 +201,14 @@ def openml_copy(name, bunch):
     return Bunch(data=pd.concat([data, missing], ignore_index=True), target=target)
 
 
-@pytest.mark.parametrize("name", [n for n, s in datasets._SOURCES.items() if s.openml])
+@pytest.mark.parametrize("name", [n for n, s in _SOURCES.items() if s.openml])
 def test_openmls_copy_comes_in_the_folders_words(name, folder, tmp_path, monkeypatch):
-    ours = datasets.load(name)
-    monkeypatch.setattr(datasets, "fetch_openml", lambda **_: openml_copy(name, ours))
+    ours = datasets.load_dataset(name)
+    monkeypatch.setattr(
+        "softkern.datasets.folder.fetch_openml", lambda **_: openml_copy(name, ours)
+    )
     monkeypatch.setenv("SOFTKERN_DATA", str(tmp_path))
-    theirs = datasets.load(name)
+    theirs = datasets.load_dataset(name)
     pd.testing.assert_frame_equal(ours.data, theirs.data, check_dtype=False)
     assert np.array_equal(ours.target, theirs.target)
 
@@ -214,18 +217,18 @@ def test_what_cannot_be_reached_names_the_remedy(tmp_path, monkeypatch):
     def unreachable(**_):
         raise OSError("no route to host")
 
-    monkeypatch.setattr(datasets, "fetch_openml", unreachable)
+    monkeypatch.setattr("softkern.datasets.folder.fetch_openml", unreachable)
     monkeypatch.setenv("SOFTKERN_DATA", str(tmp_path))
     with pytest.raises(ConnectionError, match="no route to host.*wbc.csv.*SOFTKERN_DATA"):
-        datasets.load("wbc")
+        datasets.load_dataset("wbc")
     with pytest.raises(FileNotFoundError, match="shapes/r15.*SOFTKERN_DATA"):
-        datasets.load("shapes/r15")
+        datasets.load_dataset("shapes/r15")
 
 
 def test_the_named_folder_is_used(tmp_path, monkeypatch):
     (tmp_path / "wbc.csv").write_text("a,b,label\n1,2,benign\n3,4,malignant\n")
     monkeypatch.setenv("SOFTKERN_DATA", str(tmp_path))
-    bunch = datasets.load("wbc")
+    bunch = datasets.load_dataset("wbc")
     assert bunch.data.to_numpy().tolist() == [[1, 2], [3, 4]]
     assert bunch.target.tolist() == ["benign", "malignant"]
     assert Path(bunch.source) == tmp_path / "wbc.csv"
@@ -234,4 +237,4 @@ def test_the_named_folder_is_used(tmp_path, monkeypatch):
 def test_a_named_folder_that_is_not_there(monkeypatch):
     monkeypatch.setenv("SOFTKERN_DATA", "/nowhere/at/all")
     with pytest.raises(NotADirectoryError, match="SOFTKERN_DATA is '/nowhere/at/all'"):
-        datasets.load("iris")
+        datasets.load_dataset("iris")

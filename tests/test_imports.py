@@ -15,7 +15,7 @@ MODULES = sorted(
 )
 
 # What each module, or each module of a folder, may import of softkern itself; the first that fits.
-EVERYWHERE = {"_typing", "_arrays", "exceptions"}
+EVERYWHERE = {"_typing", "_arrays", "exceptions", "words"}
 BELOW_MODELS = {
     "exceptions",
     "rows",
@@ -32,6 +32,8 @@ ALLOWED = {
     "_typing": set(),
     "_arrays": set(),
     "_colours": set(),
+    "words": set(),
+    "fitted": set(),
     "rows": set(),
     "kernels*": {"rows", "kernels*"},
     "operators*": {"kernels*", "rows", "operators*"},
@@ -39,15 +41,15 @@ ALLOWED = {
     "rules*": {"rules*", "operators.base", "solvers.dual"},
     "solvers*": {"exceptions", "operators.base", "rules*", "rows", "solvers*"},
     "metrics*": {"operators.base", "metrics*"},
-    "alpha_tree*": {"kernels*", "planning", "models.one_class_pcm", "alpha_tree*"},
-    "models*": {"_colours", "models*", *BELOW_MODELS},
+    "alpha_tree*": {"kernels*", "operators.base", "planning", "rows", "alpha_tree*"},
+    "models*": {"_colours", "fitted", "models*", *BELOW_MODELS},
     # what is built on fitted models knows their public attributes only
-    "datasets*": set(),
+    "datasets*": {"datasets*"},
     "selection*": {"display.spectral", "models*", "selection*", *BELOW_MODELS},
-    "ranking": set(),
-    "files": {"models*", "planning"},
-    "display*": {"_colours", "alpha_tree", "alpha_tree.tree", "ranking", "display*"},
-    "report*": {"_colours", "rows", "ranking", "files", "report*"},
+    "ranking": {"rows"},
+    "files": {"models*", "kernels*", "planning", "alpha_tree*"},
+    "display*": {"_colours", "alpha_tree*", "fitted", "ranking", "display*"},
+    "report*": {"_colours", "alpha_tree*", "files", "fitted", "ranking", "report*", "rows"},
     "cli*": {"*"},
     "__init__": {"*"},
 }

@@ -1,3 +1,4 @@
+import dataclasses
 import re
 import sys
 
@@ -5,11 +6,21 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from benchmarks.peak import measure
 from softkern import plan
-from softkern.kernels import Gaussian, Laplacian, Linear
-from softkern.operators import DenseOperator, FourierOperator, NystroemOperator, TiledOperator
-from softkern.planning import ENGINES, available_memory
+from softkern.kernels import Gaussian, Laplacian, Linear, Polynomial, Precomputed
+from softkern.operators import (
+    BlockedOperator,
+    DenseOperator,
+    FeatureOperator,
+    FourierOperator,
+    KernelOperator,
+    NystroemOperator,
+    PrecomputedOperator,
+    TiledOperator,
+)
+from softkern.operators.base import Cost
+from softkern.planning import ENGINES, available_memory, register
+from tests.peak import measure
 
 GIB = 2**30
 
@@ -20,10 +31,10 @@ GIB = 2**30
         ((1000, 10), {}, "dense"),
         ((1_000_000, 50), {"memory_limit": 8 * GIB}, "nystroem"),
         ((1_000_000, 50), {}, "tiled"),
-        ((1_000_000, 10), {"kernel": "linear"}, "tiled"),
+        ((1_000_000, 10), {"kernel": "linear"}, "features"),
         ((30_000, 20), {}, "tiled"),
         ((5000, 5), {"kernel": "sigmoid"}, "dense"),
-        ((100_000, 5), {"kernel": "sigmoid"}, "tiled"),
+        ((100_000, 5), {"kernel": "sigmoid"}, "blocked"),
     ],
 )
 def test_choice(shape, options, engine):
@@ -49,9 +60,9 @@ def test_a_plan_for_a_shape_reads_the_bandwidth_when_the_data_come():
 
 
 def test_choice_does_not_depend_on_the_speed_of_the_machine(monkeypatch):
-    monkeypatch.setattr("softkern.planning._machine_speed", lambda: 9.0)
+    monkeypatch.setattr("softkern.operators.base.machine_speed", lambda: 9.0)
     slow = plan((20_000, 5), memory_limit=GIB)
-    monkeypatch.setattr("softkern.planning._machine_speed", lambda: 0.2)
+    monkeypatch.setattr("softkern.operators.base.machine_speed", lambda: 0.2)
     fast = plan((20_000, 5), memory_limit=GIB)
     assert slow.engine == fast.engine
     assert slow.product_seconds == pytest.approx(45 * fast.product_seconds)
@@ -63,21 +74,172 @@ def test_patience():
 
 
 @pytest.mark.parametrize(
-    ("engine", "operator"),
+    ("engine", "kernel", "operator"),
     [
-        ("dense", DenseOperator),
-        ("tiled", TiledOperator),
-        ("fourier", FourierOperator),
-        ("nystroem", NystroemOperator),
+        ("dense", Gaussian(2.0), DenseOperator),
+        ("dense", Precomputed(), PrecomputedOperator),
+        ("auto", Precomputed(), PrecomputedOperator),
+        ("tiled", Gaussian(2.0), TiledOperator),
+        ("tiled", Linear(), FeatureOperator),
+        ("tiled", Laplacian(2.0), BlockedOperator),
+        ("tiled", Polynomial(2), BlockedOperator),
+        ("blocked", Gaussian(2.0), BlockedOperator),
+        ("fourier", Gaussian(2.0), FourierOperator),
+        ("nystroem", Gaussian(2.0), NystroemOperator),
     ],
 )
-def test_build(engine, operator):
+def test_build_and_over(engine, kernel, operator):
     X = np.random.default_rng(0).normal(size=(200, 2))
-    chosen = plan(X, engine=engine, bandwidth=2.0)
-    built = chosen.build(X)
+    data = np.eye(200) + 1 if not kernel.takes_points else X
+    chosen = plan(data, engine=engine, kernel=kernel)
+    built = chosen.build(data)
     assert type(built) is operator
-    assert built.kernel == Gaussian(2.0)
-    assert set(ENGINES) == {"dense", "tiled", "fourier", "nystroem"}
+    assert chosen.engine == operator.engine
+    assert built.kernel == kernel
+    served = chosen.over(data)
+    exact = {DenseOperator: TiledOperator, NystroemOperator: TiledOperator}
+    assert type(served) is exact.get(operator, operator)
+    a = np.random.default_rng(1).uniform(size=200)
+    assert served.cross(data[:9]) @ a == pytest.approx((built @ a)[:9], rel=1e-4)
+
+
+def test_over_another_kernel():
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    chosen = plan(X, engine="fourier", bandwidth=1.0)
+    served = chosen.over(X[:100], kernel=Gaussian(0.5))
+    assert type(served) is FourierOperator
+    assert served.kernel == Gaussian(0.5)
+    # what the engine cannot do over this support, an exact one does
+    assert type(chosen.over(X[:100], kernel=Gaussian(1e-7))) is TiledOperator
+    assert type(chosen.over(X[:100], kernel=Laplacian(1.0))) is BlockedOperator
+
+
+def test_over_keeps_the_options():
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    chosen = plan(X, engine="fourier", bandwidth=1.0, engine_params={"tolerance": 1e-4})
+    assert chosen.build(X).tolerance == chosen.over(X[:50]).tolerance == 1e-4
+
+
+def test_landmarks_are_drawn_by_weights_and_seed():
+    X = np.random.default_rng(0).normal(size=(500, 3))
+    chosen = plan(X, engine="nystroem", bandwidth=1.0, engine_params={"rank": 20})
+    weight = np.where(np.arange(500) < 30, 1.0, 0.0)
+    assert set(chosen.build(X, weight).landmarks) <= set(range(30))
+    one, two = (chosen.build(X, random_state=seed).landmarks for seed in (0, 1))
+    assert not np.array_equal(one, two)
+    assert np.array_equal(one, chosen.build(X).landmarks)
+
+
+# Options, and what they cost
+
+
+def test_options_reach_the_cost():
+    shape, limit = (20_000, 10), 2 * GIB
+    few, many = (
+        plan(shape, engine="nystroem", engine_params={"rank": rank}, memory_limit=limit)
+        for rank in (100, 4000)
+    )
+    assert many.memory > 20_000 * 4000 * 8 > few.memory
+    with pytest.raises(MemoryError, match=r"'nystroem' needs"):
+        plan(shape, engine="nystroem", engine_params={"rank": None}, memory_limit=limit).build(
+            np.zeros(shape)
+        )
+    one = plan(shape, engine="tiled", engine_params={"threads": 1})
+    assert plan(shape, engine="tiled", engine_params={"threads": 4}).product_seconds < (
+        0.3 * one.product_seconds
+    )
+    coarse, fine = (
+        plan((10_000, 2), engine="fourier", engine_params={"tolerance": t}).product_seconds
+        for t in (1e-3, 1e-12)
+    )
+    assert coarse < fine
+
+
+@pytest.mark.parametrize(
+    ("engine", "options", "message"),
+    [
+        ("auto", {"rank": 9}, "'dense' .chosen by engine='auto'. does not know the option 'rank'"),
+        ("auto", {"rank": 9}, "engine='nystroem' does"),
+        (
+            "dense",
+            {"threads": 1},
+            "engine='dense' does not know the option 'threads'.*'tiled' does",
+        ),
+        ("nystroem", {"tolerance": 1e-3}, "option 'tolerance'.*engine='fourier' does"),
+        ("tiled", {"colour": 1}, "option 'colour' of engine_params; no engine does"),
+    ],
+)
+def test_options_that_the_engine_does_not_know(engine, options, message):
+    with pytest.raises(ValueError, match=message):
+        plan((1000, 2), engine=engine, engine_params=options)
+
+
+def test_many_products_pay_for_a_matrix():
+    few, many = (plan((8000, 30), products=p, memory_limit=8 * GIB) for p in (1, 500))
+    assert (few.engine, many.engine) == ("tiled", "dense")
+
+
+def test_the_promise_covers_the_loop():
+    one, many = (plan((100_000, 5), n_vectors=c, engine="tiled").memory for c in (1, 101))
+    assert many - one >= 5 * 100 * 100_000 * 8
+
+
+# Engines of one's own
+
+
+class Away(DenseOperator):
+    """Stands for an engine with a device of its own."""
+
+    engine = "away"
+    serves_new_points = True
+
+    @classmethod
+    def cost(cls, work, **options):
+        return Cost(1000, 0.0, 1e-12, device=5 * 2**30)
+
+    @classmethod
+    def speed(cls):
+        return 3.0
+
+
+@pytest.fixture
+def away():
+    yield register(Away)
+    del ENGINES["away"]
+
+
+def test_a_registered_engine_is_chosen_built_and_serves(away):
+    X = np.random.default_rng(0).normal(size=(100, 2))
+    chosen = plan(X, bandwidth=1.0, n_vectors=2)
+    assert chosen.engine == "away"
+    assert chosen.device_memory == 5 * 2**30
+    assert chosen.memory == 1000 + 5 * 100 * 2 * 8
+    assert chosen.product_seconds == pytest.approx(3e-12)
+    assert "+ 5 GiB device" in str(chosen)
+    assert type(chosen.build(X)) is type(chosen.over(X[:9])) is Away
+
+
+def test_an_engine_that_is_gone_is_replaced_for_new_points(away):
+    X = np.random.default_rng(0).normal(size=(100, 2))
+    chosen = plan(X, bandwidth=1.0)
+    del ENGINES["away"]
+    assert type(chosen.over(X)) is TiledOperator
+    register(away)
+
+
+def test_an_incomplete_engine_is_refused():
+    class Half(KernelOperator):
+        engine = "half"
+
+    with pytest.raises(TypeError, match=r"Half must implement _cross_product, _product, cost"):
+        register(Half)
+
+
+def test_the_approximation_is_shown_when_known():
+    chosen = plan((1000, 2), engine="nystroem")
+    assert "of the trace" not in str(chosen)
+    shown = str(dataclasses.replace(chosen, approximation_error=0.0123))
+    assert "0.012 of the trace is left out" in shown
 
 
 def test_bandwidth_rule_is_read_from_the_data():
@@ -112,7 +274,7 @@ def test_memory_is_refused_before_the_work():
         (lambda: plan((10, 4), engine="fourier"), "at most 3 columns, not 4"),
         (lambda: plan((10, 0)), r"must be \(n, d\)"),
         (lambda: plan((10,)), r"must be \(n, d\)"),
-        (lambda: plan((10, 2), columns=0), "columns=0"),
+        (lambda: plan((10, 2), n_vectors=0), "n_vectors=0"),
         (lambda: plan((10, 2), kernel="nope"), "'nope' is unknown"),
         (lambda: plan(np.ones((10, 2)), kernel="precomputed"), "no engine can do this.*square"),
         (lambda: plan(np.full((10, 2), np.nan)), "NaN"),
@@ -133,20 +295,34 @@ def test_sparse_and_other_kernels():
     assert plan((10, 2), kernel=Linear()).kernel == Linear()
 
 
-def test_degenerate_data_can_be_planned():
-    assert plan(np.ones((2000, 2)), bandwidth=1.0).engine
-    assert plan(np.random.default_rng(0).normal(size=(3000, 2)), bandwidth=1e-200).engine
+@pytest.mark.parametrize("engine", ["auto", "dense", "tiled", "nystroem"])
+@pytest.mark.parametrize(
+    ("X", "bandwidth", "degree"),
+    [
+        (np.ones((1200, 2)), 1.0, 1200.0),
+        (np.random.default_rng(0).normal(size=(1200, 2)), 1e-200, 1.0),
+        (np.random.default_rng(0).normal(size=(1200, 2)), 1e12, 1200.0),
+    ],
+    ids=["equal", "alone", "wide"],
+)
+def test_degenerate_data(X, bandwidth, degree, engine):
+    options = {"rank": None} if engine == "nystroem" else {}
+    chosen = plan(X, bandwidth=bandwidth, engine=engine, engine_params=options)
+    assert chosen.build(X).degree() == pytest.approx(np.full(1200, degree), rel=1e-5)
+
+
+def test_one_value_beyond_all_others():
+    X = np.random.default_rng(0).normal(size=(3000, 2))
+    X[0, 0] = 1e200
+    degree = plan(X, bandwidth=1.0).build(X).degree()
+    assert degree[0] == pytest.approx(1)
+    assert degree[1:] == pytest.approx(Gaussian(1.0).block(X[1:], X[1:]).sum(axis=1), rel=1e-6)
 
 
 def test_sparse_data_are_priced_by_what_they_hold():
     rows, columns = np.random.default_rng(0).integers(0, 20_000, size=(2, 10_000))
     X = sp.csr_array((np.ones(10_000), (rows, columns)), shape=(20_000, 50_000))
-    assert plan(X, kernel="linear", memory_limit=GIB).engine == "tiled"
-
-
-def test_precomputed():
-    gram = np.eye(30)
-    assert plan(gram, kernel="precomputed").engine == "dense"
+    assert plan(X, kernel="linear", memory_limit=GIB).engine == "features"
 
 
 def test_available_memory_is_sensible():
@@ -166,12 +342,14 @@ def test_available_memory_is_sensible():
         ("fourier", 60_000, 3, 0.2, 1, "float32"),
         ("nystroem", 40_000, 8, 2.0, 4, "float64"),
         ("nystroem", 40_000, 8, 2.0, 4, "float32"),
+        ("nystroem", 20_000, 8, 0.5, 2, "float64", {"rank": 900}),
+        ("blocked", 6_000, 3, 1.0, 40, "float64"),
     ],
     ids=str,
 )
 def test_memory_stays_under_the_promise(case):
     promised, taken = measure(*case)
     assert 0 < taken <= promised
-    n, dtype = case[1], np.dtype(case[-1])
-    if case[0] != "dense":
+    n, dtype = case[1], np.dtype(case[5])
+    if case[0] not in {"dense", "blocked"}:
         assert taken * 2**20 < 0.5 * n * n * dtype.itemsize

@@ -10,6 +10,7 @@ from pathlib import Path
 __all__ = [
     "ApproximationWarning",
     "CollapseWarning",
+    "DataError",
     "ModelFileError",
     "ParameterWarning",
     "ReseedWarning",
@@ -38,6 +39,10 @@ class SpectrumWarning(UserWarning):
 
 class ApproximationWarning(UserWarning):
     """The engine's error is large enough to change the answer."""
+
+
+class DataError(ValueError):
+    """The data cannot be used as they are; the message says why and what to do."""
 
 
 class ModelFileError(ValueError):

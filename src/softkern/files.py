@@ -1,10 +1,10 @@
 """Models in files, without pickle; and files that are never half-written.
 
-A model file is a zip in the form of skops, which holds arrays and names of types but no code to
-run, and one more member, ``softkern.json``: the format's number, softkern's version, the
-estimator's name, the caller's metadata, and a digest of these and of the other members. That
-member is read and judged before anything else is touched. Types other than softkern's own and
-those that skops trusts by itself are refused. The digest finds damage and careless edits; it is no
+A model file is a ``safetensors`` container: the arrays of the model's declared state
+(`softkern.models.state`), and in its header one JSON document with the format's number, softkern's
+version, the estimator's name, the caller's metadata, the plain part of the state, a digest of the
+arrays and one of the document itself. The document is read and judged before anything else is
+touched, and no code of the file's is run. The digests find damage and careless edits; they are no
 signature.
 
 Called by users and by the command line; `replacing` also by whatever else writes a file.
@@ -19,41 +19,33 @@ import os
 import secrets
 import stat
 import sys
-import zipfile
-import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
-from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from safetensors import SafetensorError, safe_open
+
+from softkern.exceptions import ModelFileError
+
 __all__ = ["FORMAT", "ModelFileError", "inspect", "load", "replacing", "save"]
 
 MOST_HEADER = 2**26  # bytes; a table of ten thousand columns has a hundredth of it
-FORMAT = 1  # raised when a file of the new kind could not be read by an older softkern
-HEADER = "softkern.json"
-# Modules whose classes make up a fitted model. Only classes: a file may name no function to call.
-HOMES = ("models", "kernels", "operators", "planning", "alpha_tree.tree")
-# Beyond what skops trusts by itself: data, no code.
-HARMLESS = {"numpy.dtype", "scipy.sparse._csr.csr_array"}
+FORMAT = 2  # raised when a file of the new kind could not be read by an older softkern
+DOCUMENT = "softkern"  # its name in the container's header
+ALTERED = "was altered since softkern wrote it, and is not loaded."
 # What a file that was altered can make a reader raise.
 DAMAGE = (
-    zipfile.BadZipFile,
-    zlib.error,
+    SafetensorError,
     EOFError,
-    NotImplementedError,
+    ArithmeticError,
     LookupError,
     ValueError,
     TypeError,
     AttributeError,
-    ImportError,
     RecursionError,
 )
-
-
-class ModelFileError(ValueError):
-    """The file is not a model that may be loaded; the message says why."""
 
 
 def save(model: Any, path: str | os.PathLike[str], **metadata: Any) -> None:
@@ -62,10 +54,11 @@ def save(model: Any, path: str | os.PathLike[str], **metadata: Any) -> None:
     Parameters
     ----------
     model : estimator
-        Any of softkern's, or a scikit-learn pipeline that holds one.
+        Any of softkern's, or a scikit-learn pipeline that ends in one. A kernel that is a function
+        must be importable by its name; a lambda is refused.
     path : str or path
-        By custom, a name that ends in ``.skops``. A file of that name is replaced at the end,
-        in one step.
+        By custom, a name that ends in ``.safetensors``. A file of that name is replaced at the
+        end, in one step.
     **metadata
         Whatever should travel with the model and JSON can hold; `inspect` gives it back.
 
@@ -77,44 +70,53 @@ def save(model: Any, path: str | os.PathLike[str], **metadata: Any) -> None:
     >>> X = np.random.default_rng(0).normal(size=(50, 2))
     >>> model = softkern.OneClassPCM().fit(X)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = pathlib.Path(folder) / "model.skops"
+    ...     file = pathlib.Path(folder) / "model.safetensors"
     ...     softkern.save(model, file, unit="mm")
     ...     again = softkern.load(file)
     >>> bool((again.predict(X) == model.predict(X)).all())
     True
     """
-    import skops.io
+    from safetensors.numpy import save as container
 
-    header: dict[str, Any] = {
+    from softkern.models.state import to_state
+
+    try:
+        metadata = json.loads(json.dumps(metadata, allow_nan=False))  # as it will be read
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"metadata must be what JSON can hold: {error}.") from error
+    arrays: dict[str, Any] = {}
+    document = {
         "format": FORMAT,
         "softkern": version("softkern"),
         "estimator": type(model).__name__,
         "metadata": metadata,
+        "state": _take(to_state(model), arrays, {}),
+        "arrays": _digest_of_arrays(arrays),
     }
-    try:
-        header = json.loads(json.dumps(header, allow_nan=False))  # as it will be read
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"metadata must be what JSON can hold: {error}.") from error
+    text = json.dumps(document | {"digest": _digest(document)}, allow_nan=False)
+    if len(text) > MOST_HEADER // 2:  # inside the container's own JSON, quotes take two bytes
+        raise ValueError(
+            f"metadata and plain values of the model take {len(text):,} characters, more than the "
+            f"{MOST_HEADER // 2:,} that a model file can hold."
+        )
     with replacing(path) as temporary:
-        with temporary.open("wb") as file:
-            skops.io.dump(model, file, compression=zipfile.ZIP_DEFLATED, compresslevel=1)
-        with zipfile.ZipFile(temporary, "a") as archive:
-            header["digest"] = _digest(archive, header)
-            archive.writestr(HEADER, json.dumps(header, indent=1))
+        # not to a file by name: safetensors would put one of its own there, even for a device
+        temporary.write_bytes(container(arrays, {DOCUMENT: text}))
 
 
-def load(path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> Any:
+def load(path: str | os.PathLike[str], *, trusted: Collection[str] = ()) -> Any:
     """The model of a file that `save` wrote.
 
-    Loading runs no code of the file's. A file that holds types which are neither softkern's nor
-    known to be harmless, that was altered, or that a newer softkern wrote, is refused.
+    Loading runs no code of the file's. A file that names functions or classes which are neither
+    softkern's nor scikit-learn's estimators, that was altered, or that a newer softkern wrote, is
+    refused.
 
     Parameters
     ----------
     path : str or path
-    trusted : sequence of str, default=()
-        Types of your own that the model uses, such as ``"mypackage.my_kernel"``; the message of
-        a refusal names them.
+    trusted : collection of str, default=()
+        Functions and kernel classes of your own that the model uses, such as
+        ``"mypackage.my_kernel"``; the message of a refusal names them.
 
     Raises
     ------
@@ -126,32 +128,28 @@ def load(path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> Any:
     >>> import tempfile, pathlib
     >>> import softkern
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = pathlib.Path(folder) / "model.skops"
+    ...     file = pathlib.Path(folder) / "model.safetensors"
     ...     softkern.save(softkern.AlphaCutClustering(alpha=0.2), file)
     ...     softkern.load(file).alpha
     0.2
     """
-    import skops.io
+    from softkern.models.state import from_state
+    from softkern.planning import available_memory
 
-    header = inspect(path)
-    with _damage_named(path):
-        named = skops.io.get_untrusted_types(file=Path(path))
-        unknown = sorted(name for name in named if name not in trusted and not _is_ours(name))
-    if unknown:
-        raise ModelFileError(
-            f"{path} holds {_listed(unknown)}, which softkern does not know, and is not loaded. "
-            "Where these are your own and you trust the file's maker, name them: "
-            f"load(path, trusted={unknown[:3]!r})."
-        )
-    with _damage_named(path):
-        model = skops.io.load(Path(path), trusted=list(named))
-    if type(model).__name__ != header.get("estimator"):
-        raise ModelFileError(f"{path} was altered: it holds no {header.get('estimator')}.")
-    return model
+    with _refusals_named(path):
+        document = _document(path)
+        size = os.path.getsize(path)
+        if size > available_memory():
+            raise MemoryError(f"{path} holds {size / 2**30:.1f} GiB, more than is free.")
+        with safe_open(path, framework="numpy") as file:
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        if document["arrays"] != _digest_of_arrays(arrays):
+            raise ModelFileError(ALTERED)
+        return from_state(_put_back(document["state"], arrays), trusted=trusted)
 
 
 def inspect(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """What a model file says of itself, without loading the model.
+    """What a model file says of itself; only its header is read.
 
     Returns
     -------
@@ -164,36 +162,14 @@ def inspect(path: str | os.PathLike[str]) -> dict[str, Any]:
     >>> import softkern
     >>> from softkern.files import inspect
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = pathlib.Path(folder) / "model.skops"
+    ...     file = pathlib.Path(folder) / "model.safetensors"
     ...     softkern.save(softkern.OneClassPCM(), file, unit="mm")
     ...     inspect(file)["metadata"]
     {'unit': 'mm'}
     """
-    with _damage_named(path), open(path, "rb") as file:
-        if not zipfile.is_zipfile(file):
-            raise ModelFileError(f"{path} is not a softkern model: it is no zip archive.")
-        with zipfile.ZipFile(file) as archive:
-            if HEADER not in archive.namelist():
-                raise ModelFileError(
-                    f"{path} is not a softkern model: it has no {HEADER}. softkern.save writes one."
-                )
-            if archive.getinfo(HEADER).file_size > MOST_HEADER:
-                raise ModelFileError(f"{path} was altered: its {HEADER} is far too long.")
-            header = json.loads(archive.read(HEADER))
-            _require_memory(path, sum(info.file_size for info in archive.infolist()))
-            if not isinstance(header, dict) or not isinstance(header.get("format"), int):
-                raise ModelFileError(f"{path} was altered: its {HEADER} names no format.")
-            found = header.pop("digest", None)
-            digest = _digest(archive, header)
-    if header["format"] > FORMAT:
-        raise ModelFileError(
-            f"{path} has format {header['format']}, written by softkern "
-            f"{header.get('softkern', '?')}; this softkern {version('softkern')} reads formats up "
-            f"to {FORMAT}. Upgrade softkern."
-        )
-    if found != digest:
-        raise ModelFileError(f"{path} was altered since softkern wrote it, and is not loaded.")
-    return header
+    with _refusals_named(path):
+        document = _document(path)
+        return {name: document[name] for name in ("format", "softkern", "estimator", "metadata")}
 
 
 @contextmanager
@@ -254,47 +230,99 @@ def _beside(target: Path) -> Path:
 
 
 @contextmanager
-def _damage_named(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Say of whatever an altered file raises that the file was altered."""
+def _refusals_named(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Name the file in every refusal; whatever else an altered file raises is one."""
     try:
         yield
-    except ModelFileError:
-        raise
+    except ModelFileError as error:
+        raise ModelFileError(f"{path} {error}") from error.__cause__
     except DAMAGE as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         raise ModelFileError(f"{path} is damaged or was altered: {reason}") from error
 
 
-def _require_memory(path: str | os.PathLike[str], size: int) -> None:
-    """Refuse a file that unpacks to more than there is; no member yields more than it declares."""
-    from softkern.planning import available_memory
+def _document(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The JSON document of a model file, checked."""
+    with open(path, "rb") as file:
+        start = file.read(8)
+    if start.startswith(b"PK"):
+        raise ModelFileError(
+            "has format 1, which softkern no longer reads. Fit the model again and save it with "
+            "this version."
+        )
+    size = int.from_bytes(start, "little")
+    if len(start) < 8 or size > os.path.getsize(path):
+        raise ModelFileError("is not a softkern model: it is no safetensors file, or was cut off.")
+    if size > MOST_HEADER:
+        raise ModelFileError(f"has a header of {size:,} bytes, and {MOST_HEADER:,} are allowed.")
+    with safe_open(path, framework="numpy") as container:
+        text = (container.metadata() or {}).get(DOCUMENT)
+    if text is None:
+        raise ModelFileError("is not a softkern model, though a safetensors file.")
+    document = json.loads(text)
+    if not isinstance(document, dict) or not isinstance(document.get("format"), int):
+        raise ModelFileError("was altered: its header names no format.")
+    if document["format"] != FORMAT:
+        raise ModelFileError(
+            f"has format {document['format']}, written by softkern {document.get('softkern')}; "
+            f"this softkern {version('softkern')} reads format {FORMAT}. Upgrade softkern."
+        )
+    if document.pop("digest", None) != _digest(document):
+        raise ModelFileError(ALTERED)
+    return document
 
-    if size > available_memory():
-        raise MemoryError(f"{path} unpacks to {size / 2**30:.1f} GiB, more than is free.")
+
+def _digest(document: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
 
 
-def _digest(archive: zipfile.ZipFile, header: dict[str, Any]) -> str:
-    """A sum over the header and the other members' names, sizes and check sums."""
-    members = [info for info in archive.infolist() if info.filename != HEADER]
-    lines = sorted(f"{info.filename} {info.file_size} {info.CRC}" for info in members)
-    lines.append(json.dumps(header, sort_keys=True))
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+def _digest_of_arrays(arrays: dict[str, Any]) -> str:
+    digest = hashlib.sha256()
+    for name, array in sorted(arrays.items()):
+        digest.update(f"{name} {array.dtype.str} {array.shape} ".encode())
+        digest.update(array.data if array.size else b"")
+    return digest.hexdigest()
 
 
-def _is_ours(name: str) -> bool:
-    """Whether this is a class of softkern's that fitted models are made of, or harmless."""
-    if name in HARMLESS:
-        return True
-    module, _, attribute = name.rpartition(".")
-    if not any(f"{module}.".startswith(f"softkern.{home}.") for home in HOMES):
-        return False
-    try:
-        found = getattr(import_module(module), attribute, None)
-    except ImportError:
-        return False
-    return isinstance(found, type) and found.__module__.startswith("softkern.")
+def _take(state: Any, arrays: dict[str, Any], names: dict[int, str], where: str = "state") -> Any:
+    """The state with names in the place of arrays, which are put into `arrays`, each once."""
+    if isinstance(state, list):
+        return [_take(item, arrays, names, f"{where}/{i}") for i, item in enumerate(state)]
+    if isinstance(state, dict):
+        return {key: _take(item, arrays, names, f"{where}/{key}") for key, item in state.items()}
+    if not hasattr(state, "dtype"):
+        return state
+    is_plain = state.dtype.kind in "biuf" and state.itemsize <= 8 and state.dtype.str[0] != ">"
+    is_turned = state.flags.f_contiguous and not state.flags.c_contiguous
+    if id(state) not in names:
+        while where in arrays:  # of two keys that contain a slash
+            where += "'"
+        names[id(state)] = where
+        arrays[where] = _contiguous(state.T if is_turned else state, is_plain)
+    taken: dict[str, Any] = {"$": "array", "name": names[id(state)]}
+    if not is_plain:
+        shape = state.shape[::-1] if is_turned else state.shape
+        taken |= {"dtype": state.dtype.str, "shape": list(shape)}
+    return taken | {"order": "F"} if is_turned else taken
 
 
-def _listed(names: Sequence[str], most: int = 3) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
+def _contiguous(array: Any, is_plain: bool) -> Any:
+    """What safetensors takes: rows one after another, of a type that it has, or else bytes."""
+    import numpy as np
+
+    array = np.asarray(array, order="C")
+    return array if is_plain else np.frombuffer(array.tobytes(), dtype=np.uint8)
+
+
+def _put_back(state: Any, arrays: dict[str, Any]) -> Any:
+    """The state with its arrays; one that was used twice is one array again."""
+    if isinstance(state, list):
+        return [_put_back(item, arrays) for item in state]
+    if not isinstance(state, dict):
+        return state
+    if state.get("$") != "array":
+        return {key: _put_back(item, arrays) for key, item in state.items()}
+    array = arrays[state["name"]]
+    if "dtype" in state:
+        array = array.view(state["dtype"]).reshape(state["shape"])
+    return array.T if state.get("order") == "F" else array

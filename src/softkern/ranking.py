@@ -1,38 +1,46 @@
 """The points of any soft model in order: what is furthest out, what lies between clusters.
 
-Models tell how far out a point is in units of their own: minus the log of a similarity, a squared
+Models score how far out a point is in units of their own: minus the log of a similarity, a squared
 distance, a margin. `Calibration` reads from the training points' scores what is usual for that
 model, and turns a score into a surprisal, −log10 of the share of typical points that lie at least
-that far out: 3 is one in a thousand, whatever the model. `rank_points` makes the table. It knows
-models by their public, fitted attributes only; the displays and the report call it.
+that far out: 3 is one in a thousand, whatever the model. `rank_points` makes the table; `Ranker`
+keeps the calibration for points that come in chunks. Models are known by their public, fitted
+attributes only; the displays, the report and the command line call it.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_outlier_detector
 from sklearn.utils.validation import check_is_fitted
 
+from softkern._typing import Array
+from softkern.rows import lower_quantile
+
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Calibration", "rank_points"]
+__all__ = ["Calibration", "Ranker", "rank_points"]
 
-Array = NDArray[Any]
-
-FIRST = (0.5, 0.2)  # shares of the points above the two scores that a first tail is read from,
-SECOND = (0.2, 0.1, 0.05)  # and above the three that the tail of typical points is
 FALSE_ALARMS = 0.05  # typical points expected as far out as one that is called an outlier
-RARE = 3.5  # powers of ten beyond the first tail: points that have no part in the second
-MOST = 0.2  # no larger share are outliers
-FEWEST = 10.0  # points above the first, if so many are in the upper half
-SHAPE = (0.1, 1.0)  # range of the tail's heaviness; 0 would be exponential
-SHAPE_SPREAD = 0.1  # how far it is from the lower end before the data are seen,
-READING_SPREAD = 1.8  # and how far a reading is from it, times √ of the points above the third
-OVERLAP = 0.5  # second membership over the first, from which two clusters share a point
+OVERLAP = 0.5  # ratio of the two highest memberships from which two clusters share a point
+
+# A tail is fitted through the scores that these shares of the points exceed: once roughly, to find
+# the outliers, and again without them. `benchmarks/ranking.py` has the study behind the numbers.
+ROUGH_TAIL = (0.5, 0.2)
+FINAL_TAIL = (0.2, 0.1, 0.05)
+LEFT_OUT_SURPRISAL = 3.5  # in the rough tail; points beyond have no part in the final one
+MOST_OUTLIERS = 0.2  # where a larger share is beyond, no point is left out
+FEWEST_IN_TAIL = 10.0  # points above the tail's start, which is lowered down to the median for it
+# The tail's shape: 0 is exponential, 1 as heavy as Cauchy's. Quantiles of few points say little
+# of it, so it is drawn towards its prior, the lower end of the range.
+SHAPE_RANGE = (0.1, 1.0)
+SHAPE_PRIOR_SPREAD = 0.1  # standard deviation of the shape around its prior
+SHAPE_READING_SPREAD = 1.8  # of its reading from quantiles with one point above the last
 ROUNDING = 1e3  # in units of eps: scores of equal points that were summed in another order
 
 
@@ -50,8 +58,8 @@ def rank_points(
     model : fitted soft model, or a pipeline that ends in one
         Anything with `outlier_scores`: all models of this package.
     X : array, DataFrame or CSR matrix of shape (m, d), default=None
-        The points to rank. None ranks the training points, none of which vouches for itself;
-        given as X, they are new points, which find themselves among the training points.
+        The points to rank. None ranks the training points, leave-one-out; given as X, they are
+        new points, which find themselves among the training points.
     contamination : float in (0, 0.5], default=None
         Flag the points as far out as the furthest training points that hold at most this share of
         the weight.
@@ -68,8 +76,8 @@ def rank_points(
         label
             The cluster; −1 for noise of `AlphaCutClustering`, 0 for the one cluster of detectors.
         membership
-            The highest. For models without memberships, the share of typical points that are at
-            least as far out: one for the innermost, near zero for outliers.
+            The highest; 0 for noise. For models without memberships, the share of typical points
+            that are at least as far out: one for the innermost, near zero for outliers.
         outlier_score
             −log10 of the share of typical points at least that far out. It grows without end and
             strictly with the model's own `outlier_scores`, and means the same for all models.
@@ -86,43 +94,22 @@ def rank_points(
 
     Notes
     -----
-    Up to the upper fifth the share is counted among the training points. Above it, it is that of a
-    generalised Pareto tail through the scores that a fifth and a twentieth of the points exceed;
-    its shape is read from these and the one that a tenth exceed, and held near 0.1, a little
-    heavier than an exponential, unless many points say more. Outliers are left out before, which
-    a first tail tells, through the median and the score that a fifth exceed. Outliers therefore
-    do not make outliers usual, as long as they are fewer than a fifth.
+    Up to the upper fifth the share is counted among the training points; above it, it is that of a
+    generalised Pareto tail. Points far beyond a first, rough tail are left out of it, so that
+    outliers do not make outliers usual, as long as they are fewer than a fifth. Weights of the fit
+    count as repeated rows.
 
-    What was measured with Gaussian, uniform and blob data in 1 to 10 dimensions: where there are no
-    outliers, models of a few wide centres flag 0.04 to 0.07 points a set on average. Narrow kernels
-    see the last points of a tail alone in their neighbourhood: `OneClassPCM` and
-    `AlphaCutClustering` flag about one of 100 Gaussian points in one and two dimensions, three of
-    1000 in one, and none in ten; `OutlierFuzzyCMeans` flags three of 100 in one-dimensional blobs.
-    Scores with tails like a lognormal's raise an alarm in one set of five of 100, and in two of
-    five of 1000.
-
-    Far outliers that are 1, 5, 10 and 15 % of 100 or 1000 points are flagged from two dimensions on
-    to 99, 99, at least 94 and at least 83 %. In one dimension they make two crowds: 99, 80, 51
-    and 38 % of them are flagged among 1000 points.
-
-    `WeightedSVDD` and `WeightedOneClassSVM` are not calibrated below their margin. They set a
-    share nu of the points apart, outliers or not, and the training scores of the others are flat.
-    With nu below one half, no outliers are left out of the tail: at nu=0.1 there is hardly a false
-    alarm, but outliers hide each other: two thirds of those that are 5 % of 100 points are
-    flagged, one third of 1000, and none where they are 10 %. With nu below 0.05 most points beyond
-    the margin are flagged in one and two dimensions, outliers or not.
-
-    `SoftKernelSpectralClustering.detect` flags by the rule of its paper instead: outliers have a
-    mean similarity below 0.01, which follows the bandwidth and asks nobody what is usual, and
-    overlap points have no membership of ½, where here the second is at least half the first.
-
-    Weights of the fit count as repeated rows in all of this. Where two centres of a model have
-    collapsed onto one place, they share all of its points, which are then all flagged as overlap.
+    `WeightedSVDD` and `WeightedOneClassSVM` with nu below one half set a share nu of the points
+    apart, outliers or not, and score the others alike: no outliers are then left out of the tail,
+    and many outliers hide each other. Where two centres of a model have collapsed onto one place,
+    they share all of its points, which are then all flagged as overlap. docs/benchmarks.md has the
+    measured shares of false alarms and of planted outliers that are found.
 
     References
     ----------
     R. Mall, R. Langone, J. A. K. Suykens, "Ranking overlap and outlier points in data using soft
-    kernel spectral clustering", ESANN 2015, do so for one model.
+    kernel spectral clustering", ESANN 2015, do so for one model, whose
+    `SoftKernelSpectralClustering.detect` has their rule.
 
     J. Pickands, "Statistical inference using extreme order statistics", Annals of Statistics 3(1),
     1975, for the tail. :doi:`10.1214/aos/1176343003`
@@ -140,34 +127,84 @@ def rank_points(
     >>> int(table["outlier_rank"][100])
     1
     """
-    import pandas as pd
-
-    _check_options(contamination, false_alarms)
+    ranker = Ranker(model, contamination=contamination, false_alarms=false_alarms)
     index = getattr(X, "index", None) if hasattr(X, "columns") else None
-    model, X = _last_step(model, X)
-    _check_model(model)
-    training = _finite_or_infinite(model.outlier_scores(), model)
-    native = training if X is None else _finite_or_infinite(model.outlier_scores(X), model)
-    weight = _training_weight(model, len(training))
-    calibration = Calibration(training, weight, most=0.0 if _is_flat(model) else MOST)
-    surprisal = calibration.surprisal(native)
-    if contamination is None:
-        is_outlier = surprisal > np.log10(weight.sum(dtype=np.float64) / false_alarms)
-    else:
-        is_outlier = native > _cut(training, weight, contamination)
-    labels = _labels(model, X, len(native))
-    overlap = np.where(is_outlier | (labels < 0), 0.0, _overlap(model, X, len(native)))
-    columns = {
-        "label": labels,
-        "membership": _memberships(model, X, surprisal),
-        "outlier_score": surprisal,
-        "outlier_rank": _ranks(native),
-        "is_outlier": is_outlier,
-        "overlap_score": overlap,
-        "overlap_rank": _ranks(overlap),
-        "is_overlap": overlap >= OVERLAP,
-    }
-    return pd.DataFrame(columns, index=index)
+    return ranker.table(ranker.read(X), index)
+
+
+class PointScores(NamedTuple):
+    """What a model says of points, whichever way it was asked."""
+
+    labels: NDArray[np.int64]  # (m,)
+    memberships: Array | None  # (m, c), (m,) of one cluster, or None where the model has none
+    outlier_scores: Array  # (m,)
+    overlap_scores: Array  # (m,)
+
+
+class Ranker:
+    """Ranks points by what is usual for a model's training points, as `rank_points` does.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from softkern import OneClassPCM
+    >>> X = np.random.default_rng(0).normal(size=(100, 2))
+    >>> ranker = Ranker(OneClassPCM().fit(X))
+    >>> [bool(ranker.table(ranker.read([point]))["is_outlier"][0]) for point in ([0, 0], [9, 9])]
+    [False, True]
+    """
+
+    def __init__(
+        self, model: Any, *, contamination: float | None = None, false_alarms: float = FALSE_ALARMS
+    ) -> None:
+        if contamination is not None and not 0 < contamination <= 0.5:
+            raise ValueError(f"contamination={contamination!r} must lie in (0, 0.5], or be None.")
+        if not 0 < false_alarms < np.inf:
+            raise ValueError(f"false_alarms={false_alarms!r} must be a positive number.")
+        self._steps = model[:-1] if hasattr(model, "steps") and len(model.steps) > 1 else None
+        self._model = model = model[-1] if hasattr(model, "steps") else model
+        _check_model(model)
+        self._training = training = _read_training(model)
+        weight = _training_weight(model, len(training.outlier_scores))
+        is_flat = getattr(model, "scores_are_flat_within_margin", False)
+        self._calibration = Calibration(
+            training.outlier_scores, weight, most=0.0 if is_flat else MOST_OUTLIERS
+        )
+        # points above one of the two are outliers
+        self._highest_score = self._highest_surprisal = np.inf
+        if contamination is None:
+            self._highest_surprisal = np.log10(weight.sum(dtype=np.float64) / false_alarms)
+        else:
+            self._highest_score = _cut(training.outlier_scores, weight, contamination)
+
+    def read(self, X: Any = None) -> PointScores:
+        """What the model says of points, from one reading of it; by default the training points."""
+        if X is None:
+            return self._training
+        return _read_new(self._model, X if self._steps is None else self._steps.transform(X))
+
+    def table(self, points: PointScores, index: Any = None) -> pd.DataFrame:
+        """The table of `rank_points`; ranks are those among the points given."""
+        import pandas as pd
+
+        labels, memberships, native, overlap = points
+        surprisal = self._calibration.surprisal(native)
+        is_outlier = (surprisal > self._highest_surprisal) | (native > self._highest_score)
+        highest = 10.0**-surprisal
+        if memberships is not None:
+            highest = memberships.reshape(len(native), -1).max(axis=1, initial=0.0)
+        overlap = np.where(is_outlier | (labels < 0), 0.0, overlap)
+        columns = {
+            "label": labels,
+            "membership": np.where(labels < 0, 0.0, highest),
+            "outlier_score": surprisal,
+            "outlier_rank": _ranks(native),
+            "is_outlier": is_outlier,
+            "overlap_score": overlap,
+            "overlap_rank": _ranks(overlap),
+            "is_overlap": overlap >= OVERLAP,
+        }
+        return pd.DataFrame(columns, index=index)
 
 
 class Calibration:
@@ -198,7 +235,9 @@ class Calibration:
     True
     """
 
-    def __init__(self, scores: Array, weight: Array | None = None, *, most: float = MOST) -> None:
+    def __init__(
+        self, scores: Array, weight: Array | None = None, *, most: float = MOST_OUTLIERS
+    ) -> None:
         scores = np.asarray(scores)
         weight = np.ones(len(scores)) if weight is None else np.asarray(weight, dtype=np.float64)
         scores, weight = scores[weight > 0], weight[weight > 0]
@@ -206,20 +245,20 @@ class Calibration:
         values, self._ends = _without_infinities(values, mass)
         self._dtype = _floating(scores)
         typical = np.isfinite(values)
-        if self._fit(values[typical], mass[typical], FIRST):
-            is_near = self.surprisal(values) <= RARE
+        if self._fit(values[typical], mass[typical], ROUGH_TAIL):
+            is_near = self.surprisal(values) <= LEFT_OUT_SURPRISAL
             if mass[~is_near].sum() <= most * mass.sum():
                 typical = is_near
-        self._fit(values[typical], mass[typical], SECOND)
+        self._fit(values[typical], mass[typical], FINAL_TAIL)
 
     def _fit(self, values: Array, mass: Array, shares: tuple[float, ...]) -> bool:
-        """The counted part and the tail, from distinct values; whether they tell of a tail."""
+        """The counted part and the tail, from distinct values; whether there is one."""
         total = float(mass.sum())
         above = total - np.cumsum(mass)  # strictly above each value
         above[-1] = 0.0
         depth = -np.log((above + mass / 2) / total)  # of points alike, half count as further
-        start = max(shares[0], min(FEWEST / total, FIRST[0]))
-        places = [_quantile_place(mass, 1 - share) for share in (start, *shares[1:])]
+        start = max(shares[0], min(FEWEST_IN_TAIL / total, ROUGH_TAIL[0]))
+        places = [_quantile_place(values, mass, 1 - share) for share in (start, *shares[1:])]
         first, last = places[0], places[-1]
         self.threshold = float(values[first])
         self.shape = _shape(values[places], shares[-1] * total)
@@ -255,10 +294,10 @@ def _shape(q: Array, count: float) -> float:
     """
     gaps = np.diff(q)
     if len(gaps) < 2 or not gaps.all():
-        return SHAPE[0]
+        return SHAPE_RANGE[0]
     reading = np.log2(gaps[1]) - np.log2(gaps[0])
-    trust = SHAPE_SPREAD**2 / (SHAPE_SPREAD**2 + READING_SPREAD**2 / count)
-    return float(np.clip(SHAPE[0] + trust * (reading - SHAPE[0]), *SHAPE))
+    trust = SHAPE_PRIOR_SPREAD**2 / (SHAPE_PRIOR_SPREAD**2 + SHAPE_READING_SPREAD**2 / count)
+    return float(np.clip(SHAPE_RANGE[0] + trust * (reading - SHAPE_RANGE[0]), *SHAPE_RANGE))
 
 
 def _spread(values: Array, mass: Array, first: int, dtype: Any) -> float:
@@ -267,7 +306,7 @@ def _spread(values: Array, mass: Array, first: int, dtype: Any) -> float:
     Ten points or more that are all alike are evidence that any other is unusual; fewer are none,
     and the others of them count too.
     """
-    few = float(mass.sum()) < FEWEST
+    few = float(mass.sum()) < FEWEST_IN_TAIL
     usual = slice(None) if few else slice(first + 1)
     distance = np.abs(values[usual] - values[first])
     spread = float(np.average(distance, weights=mass[usual]))
@@ -275,10 +314,9 @@ def _spread(values: Array, mass: Array, first: int, dtype: Any) -> float:
     return spread or (1.0 if few else ROUNDING * float(np.finfo(dtype).eps) * size)
 
 
-def _quantile_place(mass: Array, share: float) -> int:
-    """Place of the first of the sorted values up to which this share of the mass lies."""
-    reached = np.cumsum(mass)
-    return int(np.searchsorted(reached, share * reached[-1] * (1 - 1e-12)))
+def _quantile_place(values: Array, mass: Array, share: float) -> int:
+    """Place of `lower_quantile` among distinct, ascending values."""
+    return int(np.searchsorted(values, lower_quantile(values, mass, share)))
 
 
 def _without_infinities(values: Array, mass: Array) -> tuple[Array, tuple[float, float]]:
@@ -293,7 +331,7 @@ def _without_infinities(values: Array, mass: Array) -> tuple[Array, tuple[float,
     low, high = finite[0], finite[-1]
     width = (high - low) or max(abs(high), 1.0)
     is_high = values == np.inf
-    many = mass[is_high].sum() > MOST * mass.sum()
+    many = mass[is_high].sum() > MOST_OUTLIERS * mass.sum()
     ends = (low - width, high + width if many else np.inf)
     values = np.where(values == -np.inf, ends[0], np.where(is_high, ends[1], values))
     return values, ends
@@ -347,92 +385,79 @@ def _ranks(scores: Array) -> NDArray[np.int64]:
 def _cut(scores: Array, weight: Array, share: float) -> float:
     """A value below the highest scores that hold at most this share of the weight."""
     values, mass = _distinct(scores[weight > 0], weight[weight > 0])
-    at_least = np.cumsum(mass[::-1])[::-1]
-    flagged = np.flatnonzero(at_least <= share * at_least[0] * (1 + 1e-12))
-    if flagged.size == 0:
+    last = _quantile_place(values, mass, 1 - share)  # of those that are not flagged
+    if last == len(values) - 1:
         return np.inf
     most = np.finfo(np.float64).max
-    low, high = np.clip(values[flagged[0] - 1 : flagged[0] + 1], -most, most)
+    low, high = np.clip(values[last : last + 2], -most, most)
     return float(low / 2 + high / 2) if high < most else float(most)
 
 
 # What a model says
 
 
-def _check_options(contamination: float | None, false_alarms: float) -> None:
-    if contamination is not None and not 0 < contamination <= 0.5:
-        raise ValueError(f"contamination={contamination!r} must lie in (0, 0.5], or be None.")
-    if not 0 < false_alarms < np.inf:
-        raise ValueError(f"false_alarms={false_alarms!r} must be a positive number.")
+def _read_training(model: Any) -> PointScores:
+    """The fitted attributes, which are leave-one-out."""
+    return _points(
+        model,
+        getattr(model, "labels_", None),
+        getattr(model, "memberships_", None),
+        getattr(model, "outlier_scores_", None),
+        getattr(model, "overlap_scores_", None),
+    )
 
 
-def _last_step(model: Any, X: Any) -> tuple[Any, Any]:
-    """The model at the end of a pipeline, and X as it sees it."""
-    if not hasattr(model, "steps"):
-        return model, X
-    if X is not None and len(model.steps) > 1:
-        X = model[:-1].transform(X)
-    return model[-1], X
+def _read_new(model: Any, X: Any) -> PointScores:
+    """One reading of a model that has `reading`; its separate methods otherwise."""
+    if hasattr(model, "reading"):
+        return _points(model, *attrgetter(*PointScores._fields)(model.reading(X)))
+    return _points(
+        model,
+        None if is_outlier_detector(model) else model.predict(X),
+        model.memberships(X) if hasattr(model, "memberships_") else None,
+        model.outlier_scores(X),
+        model.overlap_scores(X) if hasattr(model, "overlap_scores") else None,
+    )
 
 
-def _check_model(model: Any) -> None:
-    if isinstance(model, type) or not hasattr(model, "outlier_scores"):
-        name = model.__name__ if isinstance(model, type) else type(model).__name__
-        kind = "the class" if isinstance(model, type) else "a"
-        raise TypeError(
-            f"{kind} {name} cannot be ranked: rank_points needs a fitted soft model, one with "
-            "outlier_scores, such as those of softkern."
-        )
-    check_is_fitted(model)
-
-
-def _finite_or_infinite(scores: Any, model: Any) -> Array:
-    values: Array = np.asarray(scores)
-    bad = np.flatnonzero(np.isnan(values))
+def _points(
+    model: Any, labels: Any, memberships: Any, outlier_scores: Any, overlap_scores: Any
+) -> PointScores:
+    """Arrays of what was read; detectors have one cluster, and nothing overlaps in it."""
+    native: Array = np.asarray(outlier_scores)
+    bad = np.flatnonzero(np.isnan(native))
     if bad.size:
         raise ValueError(
             f"{type(model).__name__}.outlier_scores is NaN for {bad.size} points, the first in "
             f"row {bad[0]}; they cannot be ranked."
         )
-    return values
+    n = len(native)
+    if is_outlier_detector(model):
+        labels = overlap_scores = None
+    overlap = np.zeros(n) if overlap_scores is None else np.asarray(overlap_scores, np.float64)
+    return PointScores(
+        np.zeros(n, np.int64) if labels is None else np.asarray(labels, np.int64),
+        None if memberships is None else np.asarray(memberships),
+        native,
+        np.clip(overlap, 0, 1),
+    )
+
+
+def _check_model(model: Any) -> None:
+    if isinstance(model, type) or not hasattr(model, "outlier_scores"):
+        raise TypeError(
+            f"{model!r} cannot be ranked: rank_points needs a fitted soft model, one with "
+            "outlier_scores, such as those of softkern."
+        )
+    check_is_fitted(model)
 
 
 def _training_weight(model: Any, n: int) -> NDArray[np.float64]:
-    weight = getattr(model, "sample_weight_", None)
-    if weight is None:
-        return np.ones(n)
-    weight = np.asarray(weight, dtype=np.float64)
+    given = getattr(model, "sample_weight_", None)
+    weight = np.ones(n) if given is None else np.asarray(given, dtype=np.float64)
     if weight.shape != (n,):
         raise ValueError(
             f"{type(model).__name__} has {weight.size} weights in sample_weight_ and scores of "
             f"{n} training points; there should be one for each."
         )
-    return np.asarray(weight)
-
-
-def _labels(model: Any, X: Any, n: int) -> NDArray[np.int64]:
-    if is_outlier_detector(model):
-        return np.zeros(n, dtype=np.int64)
-    return np.asarray(model.labels_ if X is None else model.predict(X), dtype=np.int64)
-
-
-def _memberships(model: Any, X: Any, surprisal: Array) -> Array:
-    """The highest of every point, (m,)."""
-    if not hasattr(model, "memberships_"):
-        return np.asarray(10.0**-surprisal)
-    U = np.asarray(model.memberships_ if X is None else model.memberships(X), dtype=np.float64)
-    return np.asarray(U.reshape(len(surprisal), -1).max(axis=1, initial=0.0))
-
-
-def _overlap(model: Any, X: Any, n: int) -> Array:
-    if not hasattr(model, "overlap_scores"):
-        return np.zeros(n)
-    return np.clip(np.asarray(model.overlap_scores(X), dtype=np.float64), 0, 1)
-
-
-def _is_flat(model: Any) -> bool:
-    """Whether what a first tail is read from lies within the margin of a support vector machine.
-
-    The share nu is set apart there, far out or not, and what is not looks all alike.
-    """
-    return is_outlier_detector(model) and getattr(model, "nu", 1.0) < FIRST[0]
+    return weight

@@ -1,3 +1,5 @@
+from time import process_time
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -5,11 +7,11 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import pdist, squareform
 
 from softkern import OneClassPCM
+from softkern.alpha_tree.layout import merges
 from softkern.alpha_tree.tree import (
     AlphaTree,
     Evidence,
     _dimensions,
-    _kruskal,
     histogram_valley,
     maximum_spanning_tree,
     number_by_mass,
@@ -70,11 +72,24 @@ def test_one_point():
     assert len(tree.to_pandas()) == 0
 
 
-@pytest.mark.parametrize("alpha", [0.0, 1.0, -3.0, np.nan])
+@pytest.mark.parametrize("alpha", [1.0, -3.0, np.nan])
 def test_alpha_outside_its_range(alpha):
     tree = AlphaTree([[0, 1]], [0.5], [0.9, 0.8])
     with pytest.raises(ValueError, match="alpha must lie between 0 and 1"):
         tree.labels_at(alpha)
+
+
+def test_a_level_of_zero_leaves_out_nothing_but_zeros():
+    tree = AlphaTree([[0, 1], [1, 2], [2, 3]], [0.5, 0.0, 0.0], [0.9, 0.8, 0.7, 0.0])
+    assert tree.labels_at(0).tolist() == [0, 0, 1, -1]
+    joined = AlphaTree([[0, 1]], [1e-300], [0.9, 0.8])
+    assert joined.labels_at(0).tolist() == [0, 0]
+
+
+def test_one_cluster_is_what_its_own_level_gives():
+    tree = two_peaks(4, 0.1)
+    assert tree.separating_alpha() == 0
+    assert (tree.labels_at(0) == tree.significant_labels()).all()
 
 
 def test_clusters_are_numbered_by_mass_then_peak():
@@ -129,8 +144,8 @@ def test_dimension_of_what_points_fill(d):
         saddle_density=np.empty(0),
         saddle_variance=np.empty(0),
     )
-    sides = _kruskal(3000, np.stack([np.arange(2999), np.arange(1, 3000)], axis=1))
-    assert _dimensions(sides, evidence)[-1, 0] == pytest.approx(d, abs=0.2)
+    merged = merges(3000, np.stack([np.arange(2999), np.arange(1, 3000)], axis=1))
+    assert _dimensions(merged, evidence)[-1, 0] == pytest.approx(d, abs=0.2)
 
 
 def test_significant_labels_and_the_level_that_separates_them():
@@ -160,28 +175,20 @@ def test_to_pandas_has_one_row_a_join():
     assert frame.iloc[-1][["larger_peak", "smaller_peak"]].max() == heights.max()
 
 
-def test_plot_draws_every_join_that_is_large_enough():
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("Agg")
-    from matplotlib.figure import Figure
-
-    tree = two_peaks(100, 0.2)
-    axes = tree.plot(Figure().subplots(), smallest=0.3)
-    assert len(axes.lines) == 2  # the join and the root's stem
-    pairs, saddles, heights = random_graph(0)
-    axes = AlphaTree(pairs, saddles, heights).plot(Figure().subplots(), smallest=0)
-    assert len(axes.lines) == len(heights)
-
-
-def test_large_tree_takes_seconds():
+def test_a_large_tree_is_the_direct_one_within_seconds():
     n = 100_000
     generator = np.random.default_rng(0)
     heights = generator.uniform(size=n)
     pairs = np.concatenate(
         [np.stack([np.arange(n - 1), np.arange(1, n)], 1), generator.integers(0, n, (900_000, 2))]
     )
-    tree = AlphaTree(pairs, heights[pairs].min(axis=1), heights)
-    assert len(tree.edges) == n - 1
+    saddles = heights[pairs].min(axis=1) * generator.uniform(0.5, 1, len(pairs))
+    start = process_time()
+    tree = AlphaTree(pairs, saddles, heights)
+    labels = tree.labels_at(0.7)
+    assert process_time() - start < 20
+    assert same_partition(labels, direct_labels(pairs, saddles, heights, 0.7))
+    assert len(set(labels.tolist())) > 100
 
 
 @pytest.mark.parametrize("seed", range(20))

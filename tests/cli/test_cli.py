@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +17,7 @@ import softkern
 from softkern.cli import run
 from softkern.cli._models import MODELS, ModelName, make, parse_clusters, search_clusters
 
-FILES = {"points.csv", "model.skops", "report.html", "run.json"}
+FILES = {"points.csv", "model.safetensors", "report.html", "run.json"}
 
 
 def points(n=90, seed=0):
@@ -82,7 +81,7 @@ def test_analyze_writes_everything(data, folder, capsys):
     assert set(os.listdir("out")) == FILES
     assert leftovers(folder, "data.csv") == ["out"]
     table = pd.read_csv("out/points.csv", dtype={"id": str})
-    model = softkern.load("out/model.skops")
+    model = softkern.load("out/model.safetensors")
     ranks = softkern.rank_points(model)
     assert table["id"].tolist() == data["name"].tolist()
     assert table["row"].tolist() == list(range(1, 91))
@@ -105,11 +104,11 @@ def test_every_model_analyzes_and_scores(name, data):
     # the spectral search for a number has tests of its own, and takes seconds
     given = ["--clusters", 2] if name is ModelName.spectral else []
     assert analyze("--model", name.value, *given) == 0
-    assert run(["score", "out/model.skops", "data.csv", "-o", "scored.csv", "-q"]) == 0
+    assert run(["score", "out/model.safetensors", "data.csv", "-o", "scored.csv", "-q"]) == 0
     first, again = pd.read_csv("out/points.csv"), pd.read_csv("scored.csv")
     assert again["label"].tolist() == first["label"].tolist()
     assert again["membership"].to_numpy() == pytest.approx(first["membership"], abs=1e-6)
-    model = softkern.load("out/model.skops")
+    model = softkern.load("out/model.safetensors")
     assert type(model).__name__ == MODELS[name].estimator
     assert again["label"].nunique() == 2
 
@@ -135,15 +134,15 @@ def test_number_of_clusters_and_contamination(data):
     table = pd.read_csv("out/points.csv")
     assert {"membership_2"} <= set(table.columns)
     assert table["is_outlier"].sum() == 9
-    run(["score", "out/model.skops", "data.csv", "-o", "scored.csv", "-q"])
+    run(["score", "out/model.safetensors", "data.csv", "-o", "scored.csv", "-q"])
     again = pd.read_csv("scored.csv")
     assert again["is_outlier"].sum() < 20  # the level of the analysis, not a share of new rows
 
 
 def test_the_seed_and_the_scale_are_kept(data):
     assert analyze("--seed", 5, "--scale", "standard") == 0
-    assert softkern.load("out/model.skops").random_state == 5
-    model = softkern.load("out/model.skops")
+    assert softkern.load("out/model.safetensors").random_state == 5
+    model = softkern.load("out/model.safetensors")
     assert np.abs(np.asarray(model.bandwidth_)).max() < 1  # in units of the standard deviation
     plain = pd.read_csv("out/points.csv")["label"]
     assert analyze("--force") == 0
@@ -156,7 +155,10 @@ def test_parquet_points(data):
     table = pd.read_parquet("out/points.parquet")
     assert table["id"].tolist() == data["name"].tolist()
     assert (
-        run(["score", "out/model.skops", "data.csv", "-o", "s.parquet", "--chunk", "40", "-q"]) == 0
+        run(
+            ["score", "out/model.safetensors", "data.csv", "-o", "s.parquet", "--chunk", "40", "-q"]
+        )
+        == 0
     )
     assert pd.read_parquet("s.parquet")["label"].tolist() == table["label"].tolist()
 
@@ -167,7 +169,7 @@ def test_standard_input_and_output(data, monkeypatch, capsys):
     assert analyze(data="-") == 0
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
     capsys.readouterr()
-    assert run(["score", "out/model.skops", "-", "--id", "name"]) == 0
+    assert run(["score", "out/model.safetensors", "-", "--id", "name"]) == 0
     said = capsys.readouterr()
     table = pd.read_csv(io.StringIO(said.out), dtype={"id": str})  # nothing else on it
     assert table["id"].tolist() == data["name"].tolist()
@@ -187,7 +189,7 @@ def test_many_clusters_leave_their_columns_out(data, capsys):
 def test_chunks_do_not_matter(data):
     assert analyze("--id", "name") == 0
     for size in (7, 1000):
-        command = ["score", "out/model.skops", "data.csv", "-o", f"{size}.csv", "-q"]
+        command = ["score", "out/model.safetensors", "data.csv", "-o", f"{size}.csv", "-q"]
         assert run([*command, "--chunk", str(size)]) == 0
     small, large = (pd.read_csv(f"{size}.csv", dtype={"id": str}) for size in (7, 1000))
     assert small["id"].tolist() == data["name"].tolist()
@@ -197,14 +199,31 @@ def test_chunks_do_not_matter(data):
     assert small[scores].to_numpy() == pytest.approx(large[scores].to_numpy(), rel=1e-6, abs=1e-9)
 
 
+@pytest.mark.parametrize("options", [[], ["--all-memberships"]])
+def test_a_chunk_is_one_reading_of_the_model(options, data, monkeypatch):
+    assert analyze() == 0
+    sizes = []
+
+    def counted(model, X):
+        sizes.append(len(X))
+        return read(model, X)
+
+    read = softkern.ranking._read_new
+    monkeypatch.setattr("softkern.ranking._read_new", counted)
+    command = ["score", "out/model.skops", "data.csv", "-o", "s.csv", "-q", "--chunk", "40"]
+    assert run([*command, *options]) == 0
+    assert sizes == [40, 40, 10]
+    assert "membership_1" in pd.read_csv("s.csv")
+
+
 def test_columns_are_matched_by_name(data, capsys):
     assert analyze() == 0
     data[["y", "name", "x"]].assign(more=1).to_csv("other.csv", index=False)
-    run(["score", "out/model.skops", "data.csv", "-o", "a.csv", "-q"])
-    assert run(["score", "out/model.skops", "other.csv", "-o", "b.csv", "-q"]) == 0
+    run(["score", "out/model.safetensors", "data.csv", "-o", "a.csv", "-q"])
+    assert run(["score", "out/model.safetensors", "other.csv", "-o", "b.csv", "-q"]) == 0
     assert Path("a.csv").read_text() == Path("b.csv").read_text()
     data[["name", "x"]].to_csv("less.csv", index=False)
-    code = run(["score", "out/model.skops", "less.csv", "-o", "c.csv"])
+    code = run(["score", "out/model.safetensors", "less.csv", "-o", "c.csv"])
     assert refused(capsys, code, "lacks 'y'", "'name', 'x'") == 3
     assert not Path("c.csv").exists()
 
@@ -212,38 +231,38 @@ def test_columns_are_matched_by_name(data, capsys):
 def test_missing_values_in_new_rows(data, capsys):
     assert analyze() == 0
     write("x,y\n1,2\n,2\n3,4\n", "new.csv")
-    command = ["score", "out/model.skops", "new.csv", "-o", "s.csv"]
+    command = ["score", "out/model.safetensors", "new.csv", "-o", "s.csv"]
     assert refused(capsys, run(command), "--missing drop", "row 2") == 3
     assert run([*command, "--missing", "drop", "--chunk", "1"]) == 0
+    assert "1 row with missing values: left blank" in capsys.readouterr().out
     table = pd.read_csv("s.csv")
     assert table["label"].isna().tolist() == [False, True, False]  # its line is there, blank
     assert table["row"].tolist() == [1, 2, 3]
     assert run([*command, "--missing", "impute", "--force"]) == 0
+    assert "1 row with missing values: filled in" in capsys.readouterr().out
     assert pd.read_csv("s.csv")["label"].notna().all()
 
 
 def test_models_saved_from_python(data, capsys):
     frame = data[["x", "y"]]
-    softkern.save(softkern.AlphaCutClustering().fit(frame), "named.skops")
-    softkern.save(softkern.OneClassPCM().fit(frame.to_numpy()), "plain.skops")
-    assert run(["score", "named.skops", "data.csv", "-o", "a.csv", "-q"]) == 0
-    assert refused(capsys, run(["score", "plain.skops", "data.csv"]), "fitted on 2 columns") == 3
+    softkern.save(softkern.AlphaCutClustering().fit(frame), "named.safetensors")
+    softkern.save(softkern.OneClassPCM().fit(frame.to_numpy()), "plain.safetensors")
+    assert run(["score", "named.safetensors", "data.csv", "-o", "a.csv", "-q"]) == 0
+    assert (
+        refused(capsys, run(["score", "plain.safetensors", "data.csv"]), "fitted on 2 columns") == 3
+    )
     frame.to_csv("two.csv", index=False)
-    assert run(["score", "plain.skops", "two.csv", "-o", "b.csv", "-q"]) == 0
+    assert run(["score", "plain.safetensors", "two.csv", "-o", "b.csv", "-q"]) == 0
 
 
 def test_refused_model_files(data, capsys):
-    assert refused(capsys, run(["score", "no.skops", "data.csv"]), "cannot be read") == 5
+    assert refused(capsys, run(["score", "no.safetensors", "data.csv"]), "cannot be read") == 5
     assert refused(capsys, run(["score", "data.csv", "data.csv"]), "not a softkern model") == 5
     assert analyze() == 0
-    with (
-        zipfile.ZipFile("out/model.skops") as old,
-        zipfile.ZipFile("altered.skops", "w") as new,
-    ):
-        for name in old.namelist():
-            new.writestr(name, old.read(name).replace(b"softkern.kernels", b"subprocess"))
-    code = run(["score", "altered.skops", "data.csv", "-o", "s.csv"])
-    assert refused(capsys, code, "altered.skops") == 5
+    whole = Path("out/model.safetensors").read_bytes()
+    Path("altered.safetensors").write_bytes(whole.replace(b"Gaussian", b"Laplacia"))
+    code = run(["score", "altered.safetensors", "data.csv", "-o", "s.csv"])
+    assert refused(capsys, code, "altered.safetensors") == 5
     assert not Path("s.csv").exists()
 
 
@@ -283,7 +302,7 @@ def test_what_is_left_out_is_told(folder, capsys):
     assert "'one': it has one value" in said
     assert "'kind': text (--one-hot" in said
     assert analyze("--one-hot", "kind", "--force") == 0
-    assert softkern.load("out/model.skops").n_features_in_ == 4
+    assert softkern.load("out/model.safetensors").n_features_in_ == 4
 
 
 def test_classes_are_told_of_and_columns_excluded(data, capsys):
@@ -302,8 +321,11 @@ def test_categories_of_digits_are_scored_as_they_were_read(data):
     table = data.assign(kind=[["1", "02", "0A", ""][i // 30 if i > 5 else 3] for i in range(90)])
     table.to_csv("data.csv", index=False)
     assert analyze("--one-hot", "kind", "--missing", "drop") == 0
-    assert softkern.load("out/model.skops").n_features_in_ == 5
-    assert run(["score", "out/model.skops", "data.csv", "-o", "s.csv", "-q", "--chunk", "9"]) == 0
+    assert softkern.load("out/model.safetensors").n_features_in_ == 5
+    assert (
+        run(["score", "out/model.safetensors", "data.csv", "-o", "s.csv", "-q", "--chunk", "9"])
+        == 0
+    )
     first, again = pd.read_csv("out/points.csv"), pd.read_csv("s.csv")
     assert again["label"].dropna().tolist() == first["label"].tolist()
 
@@ -311,7 +333,7 @@ def test_categories_of_digits_are_scored_as_they_were_read(data):
 def test_an_identifier_that_is_asked_for_is_a_feature_too(data):
     data.assign(k=np.arange(90) % 7).to_csv("data.csv", index=False)
     assert analyze("--columns", "x,k", "--id", "k") == 0
-    assert softkern.load("out/model.skops").n_features_in_ == 2
+    assert softkern.load("out/model.safetensors").n_features_in_ == 2
 
 
 def test_missing_values_by_flag(data):
@@ -378,8 +400,8 @@ def test_existing_results_are_replaced_only_by_force(data, capsys):
     assert json.loads(Path("out/run.json").read_text())["seed"] == 3
     assert Path("out/mine.txt").read_text() == "mine"
     assert refused(capsys, analyze(out="data.csv"), "is a file") == 4
-    run(["score", "out/model.skops", "data.csv", "-o", "s.csv", "-q"])
-    assert refused(capsys, run(["score", "out/model.skops", "data.csv", "-o", "s.csv"])) == 4
+    run(["score", "out/model.safetensors", "data.csv", "-o", "s.csv", "-q"])
+    assert refused(capsys, run(["score", "out/model.safetensors", "data.csv", "-o", "s.csv"])) == 4
 
 
 def test_results_of_another_run_at_the_same_time(data, folder, capsys, monkeypatch):
@@ -396,7 +418,7 @@ def test_results_of_another_run_at_the_same_time(data, folder, capsys, monkeypat
 
 def test_files_that_cannot_be_written(data, capsys):
     assert analyze() == 0
-    score = ["score", "out/model.skops", "data.csv", "-o"]
+    score = ["score", "out/model.safetensors", "data.csv", "-o"]
     assert refused(capsys, run([*score, "s.xlsx"]), "s.xlsx", ".parquet") == 4
     assert refused(capsys, run([*score, "no/s.csv"]), "there is no folder") == 4
     assert refused(capsys, run(["datasets", "iris", "-o", "no/s.csv"]), "no folder") == 4
@@ -411,7 +433,7 @@ def test_new_parent_folders(data, folder, capsys):
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
 def test_disk_full(data, capsys):
     assert analyze() == 0
-    code = run(["score", "out/model.skops", "data.csv", "-o", "/dev/full"])
+    code = run(["score", "out/model.safetensors", "data.csv", "-o", "/dev/full"])
     assert refused(capsys, code, "No space left") == 4
 
 
@@ -445,6 +467,23 @@ def test_not_enough_memory(data, folder, capsys, monkeypatch):
     monkeypatch.setattr("softkern.cli._analyze.make", hungry)
     assert refused(capsys, analyze(), "75 GiB", "--columns") == 6
     assert leftovers(folder, "data.csv") == []
+
+
+@pytest.mark.parametrize("error", [ValueError, IndexError])
+def test_an_error_of_ours_is_no_error_of_the_data(error, data, folder, capsys, monkeypatch):
+    def faulty(*arguments, **keywords):
+        raise error("operands could not be broadcast together")
+
+    monkeypatch.setattr("softkern.AlphaCutClustering.fit", faulty)
+    words = (error.__name__, "could not be broadcast", "internal error", "report it", "--debug")
+    assert refused(capsys, analyze(), *words) == 1
+    assert leftovers(folder, "data.csv") == []
+
+
+@pytest.mark.parametrize("name", ["fuzzy", "possibilistic", "mixture", "spectral"])
+def test_too_few_rows_for_the_clusters(name, folder, capsys):
+    write("x,y\n1,2\n3,4\n5,7\n")
+    assert refused(capsys, analyze("--model", name, "--clusters", 5), "cluster") == 3
 
 
 def test_interrupted(data, folder, capsys, monkeypatch):
@@ -486,7 +525,7 @@ def test_a_reader_that_stops(data):
     assert analyze() == 0
     large = pd.concat([data] * 200)
     large.to_csv("large.csv", index=False)
-    command = [sys.executable, "-m", "softkern.cli", "score", "out/model.skops", "large.csv"]
+    command = [sys.executable, "-m", "softkern.cli", "score", "out/model.safetensors", "large.csv"]
     process = subprocess.Popen(
         [*command, "--chunk", "1000", "-q"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
@@ -513,7 +552,7 @@ def test_nobody_reads_what_analyze_says(data, folder):
 def test_closed_standard_output(data, capsys, monkeypatch):
     assert analyze() == 0
     monkeypatch.setattr("sys.stdout", None)
-    code = run(["score", "out/model.skops", "data.csv", "-q"])
+    code = run(["score", "out/model.safetensors", "data.csv", "-q"])
     assert refused(capsys, code, "standard output is closed") == 4
     assert analyze("--force") == 0
 
@@ -579,7 +618,7 @@ def test_demo(folder, capsys):
 def test_help_loads_nothing_heavy():
     code = (
         "import sys; from softkern.cli import run; run(['--help']); run(['analyze', '--help']); "
-        "heavy = {'numpy', 'pandas', 'sklearn', 'scipy', 'numba', 'skops', 'bokeh'}; "
+        "heavy = {'numpy', 'pandas', 'sklearn', 'scipy', 'numba', 'safetensors', 'bokeh'}; "
         "sys.exit(' '.join(heavy & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

@@ -6,6 +6,7 @@ import io
 import lzma
 import os
 import zipfile
+from dataclasses import asdict
 
 import numpy as np
 import pandas as pd
@@ -446,7 +447,7 @@ def test_new_rows_are_prepared_as_the_first_were(scale):
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.normal(5, 3, (50, 3)), columns=list("abc"))
     preparation, prepared = Preparation.fit(table, scale=scale)
-    again = Preparation(**preparation.to_dict()).apply(table[["c", "a", "b"]])
+    again = Preparation(**asdict(preparation)).apply(table[["c", "a", "b"]])
     assert np.array_equal(again.values, prepared.values)
     assert np.array_equal(again.features, table)
     if scale == "standard":

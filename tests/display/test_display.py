@@ -6,13 +6,17 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 from matplotlib.colors import to_hex  # noqa: E402
 
+from softkern import AlphaCutClustering, OneClassPCM, PossibilisticCMeans  # noqa: E402
 from softkern._colours import COLOURS, CUT  # noqa: E402
+from softkern.alpha_tree import AlphaTree  # noqa: E402
 from softkern.datasets import make_dense_regions, make_gaussian_outliers  # noqa: E402
 from softkern.display import (  # noqa: E402
     AlphaTreeDisplay,
@@ -53,13 +57,6 @@ class TwoBumps(Bump):
         return np.argmax(self.memberships(X), axis=1)
 
 
-class Tree:
-    def plot(self, ax, **options):
-        self.options = options
-        ax.plot([0, 1], [0.2, 0.8])
-        return ax
-
-
 class Cut(Bump):
     """Like AlphaCutClustering: typicality beside memberships, a level and a tree."""
 
@@ -67,7 +64,7 @@ class Cut(Bump):
         super().fit(X)
         self.typicality_ = self.typicality(X)
         self.alpha_ = 0.3
-        self.tree_ = Tree()
+        self.tree_ = AlphaTree([[0, 1], [1, 2]], [0.2, 0.6], [0.9, 0.7, 0.8])
         return self
 
     def typicality(self, X):
@@ -85,13 +82,21 @@ def X():
     return np.random.default_rng(0).normal(size=(300, 2)) * 1.5
 
 
-def lines_of(display, colour):
-    """Points along the contours drawn in a colour."""
-    lines = [
+def contours(display, colour):
+    return [
         c
         for c in display.ax_.collections
         if len(c.get_edgecolor()) and to_hex(c.get_edgecolor()[0]) == colour.lower()
     ]
+
+
+def has_lines(display, colour):
+    return bool(contours(display, colour))
+
+
+def lines_of(display, colour):
+    """Points along the contours drawn in a colour."""
+    lines = contours(display, colour)
     return np.concatenate([path.vertices for line in lines for path in line.get_paths()])
 
 
@@ -214,10 +219,21 @@ def test_it_can_be_drawn_again_elsewhere(X):
     assert display.figure_ is figure
 
 
-def test_an_empty_cut_and_constant_columns_do_not_fail(X):
+def test_a_level_beyond_the_surface_is_named_and_has_no_line(X):
     flat = X * [1, 0]
-    for alpha in (0.999999, 1e-300, None):
-        MembershipDisplay.from_estimator(Bump().fit(flat), flat, alpha=alpha).figure_.canvas.draw()
+    for alpha in (0.999999, 1e-300):
+        display = MembershipDisplay.from_estimator(Bump().fit(flat), flat, alpha=alpha)
+        assert f"α = {alpha:.4g}" in display.ax_.get_legend_handles_labels()[1]
+        assert not has_lines(display, CUT)
+    assert has_lines(MembershipDisplay.from_estimator(Bump().fit(flat), flat, alpha=0.5), CUT)
+
+
+def test_a_constant_column_has_room_around_it(X):
+    flat = X * [1, 0]
+    display = MembershipDisplay.from_estimator(Bump().fit(flat), flat, alpha=None)
+    assert display.ax_.get_ylim() == (-0.5, 0.5)
+    assert not has_lines(display, CUT)
+    assert "α" not in "".join(display.ax_.get_legend_handles_labels()[1])
 
 
 @pytest.mark.parametrize(
@@ -280,13 +296,37 @@ def test_histogram_of_several_clusters(X):
 # Tree
 
 
-def test_tree_draws_itself_and_the_level(X):
+def tree_lines(display):
+    return [(*line.get_xdata(), *line.get_ydata()) for line in display.ax_.lines]
+
+
+def test_tree_and_its_level_are_drawn(X):
     model = Cut().fit(X)
     _, ax = plt.subplots()
-    display = AlphaTreeDisplay.from_estimator(model, ax=ax, smallest=0.1)
+    display = AlphaTreeDisplay.from_estimator(model, ax=ax)
     assert display.ax_ is ax
-    assert model.tree_.options == {"smallest": 0.1}
     assert ax.lines[-1].get_ydata()[0] == 0.3
+    *lines, _ = tree_lines(display)
+    tips = {(0.0, 0.0, 0.6, 0.7), (0.0, 0.0, 0.6, 0.8)}
+    assert {(0.0, 1.0, 0.6, 0.6), (0.5, 2.0, 0.2, 0.2), (2.0, 2.0, 0.2, 0.9)} <= set(lines)
+    assert len(tips & set(lines)) == 1
+    assert len(lines) == 7
+    assert ax.get_ylim()[0] < 0.2 < 0.9 < ax.get_ylim()[1]
+
+
+def test_branches_that_are_too_small_are_not_drawn(X):
+    display = AlphaTreeDisplay.from_estimator(Cut().fit(X), smallest=0.4)
+    *lines, _ = tree_lines(display)
+    assert lines == [(0.0, 0.0, 0.2, 0.9)]
+
+
+def test_significant_joins_are_bold():
+    X = np.random.default_rng(0).normal(size=(200, 2)) + np.repeat([[0.0], [9.0]], 100, axis=0)
+    tree = AlphaCutClustering().fit(X).tree_
+    for threshold in (1.0, np.inf):
+        display = AlphaTreeDisplay(tree).plot(threshold=threshold)
+        bold = [line.get_ydata()[0] for line in display.ax_.lines if line.get_linewidth() > 1]
+        assert bold == ([tree.separating_alpha()] if threshold == 1 else [])
 
 
 def test_no_tree(X):
@@ -344,8 +384,6 @@ def test_without_matplotlib_the_remedy_is_named(monkeypatch):
 
 
 def test_one_class_model_of_the_paper():
-    from softkern import OneClassPCM
-
     X, _ = make_dense_regions(random_state=0)
     model = OneClassPCM(bandwidth=0.5, contamination=0.2).fit(X)
     display = MembershipDisplay.from_estimator(model, X)
@@ -356,28 +394,47 @@ def test_one_class_model_of_the_paper():
 
 
 def test_several_possibilistic_clusters():
-    from softkern import PossibilisticCMeans
-
     X = np.r_[make_gaussian_outliers(random_state=0)[0], [[8.0, 8.0]] * 50]
     model = PossibilisticCMeans(2, kernel="linear").fit(X)
-    MembershipDisplay.from_estimator(model, X).figure_.canvas.draw()
-    MembershipHistogramDisplay.from_estimator(model)
+    display = MembershipDisplay.from_estimator(model, X)
+    at = np.array([display.x[30], display.y[70]])
+    assert display.memberships[70, 30] == pytest.approx(model.memberships(at[None])[0])
+    for k, colour in enumerate(COLOURS[:2]):
+        on_lines = model.memberships(lines_of(display, colour))[:, k]
+        assert np.abs(on_lines[:, None] - [0.25, 0.5, 0.75]).min(axis=1).max() < 0.02
+    histogram = MembershipHistogramDisplay.from_estimator(model)
+    assert histogram.valley is None
+    assert np.array_equal(histogram.memberships, model.memberships_)
+
+
+@pytest.mark.parametrize("kind", [OneClassPCM, AlphaCutClustering])
+def test_a_pipeline_is_drawn_in_the_datas_own_units(kind):
+    X, _ = make_dense_regions(random_state=0)
+    wide = X * [1000, 1]
+    steps = make_pipeline(StandardScaler(), kind()).fit(wide)
+    display = MembershipDisplay.from_estimator(steps, wide, grid_resolution=20)
+    assert np.array_equal(display.points, wide)
+    seen = steps[:-1].transform([[display.x[3], display.y[7]]])
+    method = getattr(steps[-1], "typicality", steps[-1].memberships)
+    assert display.memberships[7, 3, 0] == pytest.approx(method(seen)[0])
+    assert np.array_equal(display.labels, steps.predict(wide))
+    histogram = MembershipHistogramDisplay.from_estimator(steps)
+    assert len(histogram.memberships) == len(X)
+    if kind is AlphaCutClustering:
+        assert AlphaTreeDisplay.from_estimator(steps).tree is steps[-1].tree_
 
 
 def test_a_precomputed_kernel_has_no_features(X):
-    from softkern import OneClassPCM
-
     gram = np.exp(-np.square(X[:, None] - X).sum(axis=2))
     model = OneClassPCM(kernel="precomputed").fit(gram)
     with pytest.raises(ValueError, match="no features"):
         MembershipDisplay.from_estimator(model, gram)
-    MembershipHistogramDisplay.from_estimator(model)
+    assert MembershipHistogramDisplay.from_estimator(model).memberships is model.memberships_
 
 
 def test_alpha_cut_clustering():
-    models = pytest.importorskip("softkern.models.alpha_cut")
     X, _ = make_dense_regions(random_state=0)
-    model = models.AlphaCutClustering(bandwidth=0.5, alpha="valley").fit(X)
+    model = AlphaCutClustering(bandwidth=0.5, alpha="valley").fit(X)
     for kind in (MembershipHistogramDisplay, AlphaTreeDisplay):
         assert kind.from_estimator(model).alpha == model.alpha_
     display = MembershipDisplay.from_estimator(model, X)

@@ -99,11 +99,14 @@ def test_strength_surface(X):
     display.figure_.canvas.draw()
     found = SoftKernelSpectralClustering(3).fit(X)
     axes = plt.subplots()[1]
-    assert AMSDisplay.from_result(found.search_, ax=axes).ax_ is axes
+    assert AMSDisplay.from_results(found.search_, ax=axes).ax_ is axes
     axes.figure.canvas.draw()
 
 
 def test_a_search_without_bandwidths_is_drawn(X):
-    AMSDisplay.from_result(
-        select_spectral(np.abs(X), range(2, 5), kernel="cosine")
-    ).figure_.canvas.draw()
+    display = AMSDisplay.from_results(select_spectral(np.abs(X), range(2, 5), kernel="cosine"))
+    assert [t.get_text() for t in display.ax_.get_xticklabels()] == ["–"]
+    assert display.strength.shape == (3, 1)
+    star = display.ax_.lines[-1]
+    assert star.get_marker() == "*"
+    assert star.get_ydata()[0] == np.nanargmax(display.strength)

@@ -102,3 +102,4 @@ def test_values_too_large_to_square(radial, wrap, X):
     with pytest.raises(ValueError, match=r"column 1 holds a value of size 1e\+200"):
         radial(1.0).check(wrap(X))
     radial(1e100).check(wrap(X))
+    radial(1e-200).check(wrap(X[:3]))

@@ -2,24 +2,89 @@
 
 import pickle
 import warnings
+from contextlib import contextmanager
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import spearmanr
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
-from softkern import CollapseWarning
+import softkern.planning
+from softkern.exceptions import (
+    ApproximationWarning,
+    CollapseWarning,
+    ReseedWarning,
+    SpectrumWarning,
+)
+from softkern.operators import BlockedOperator
+
+QUIET = (ConvergenceWarning, CollapseWarning, ReseedWarning, SpectrumWarning)
+
+
+class RecordingOperator(BlockedOperator):
+    """An engine like any other, which counts its products."""
+
+    engine = "recording"
+    count = 0
+
+    def _product(self, A):
+        type(self).count += 1
+        return super()._product(A)
+
+    def _cross_product(self, X_new, A):
+        type(self).count += 1
+        return super()._cross_product(X_new, A)
+
+
+@contextmanager
+def recording():
+    """The recording engine, registered; products of all other engines are counted beside."""
+    elsewhere = []
+    others = [cls for cls in softkern.planning.ENGINES.values() if cls is not RecordingOperator]
+    softkern.planning.register(RecordingOperator)
+    RecordingOperator.count = 0
+    with pytest.MonkeyPatch.context() as patch:
+        for cls in others:
+            for name in ("_product", "_cross_product"):
+                patch.setattr(cls, name, _noted(getattr(cls, name), cls, elsewhere))
+        try:
+            yield elsewhere
+        finally:
+            del softkern.planning.ENGINES[RecordingOperator.engine]
+
+
+def _noted(method, cls, elsewhere):
+    def noted(self, *arguments):
+        if not isinstance(self, RecordingOperator):
+            elsewhere.append(cls.__name__)
+        return method(self, *arguments)
+
+    return noted
+
+
+def recorded_products(model, X):
+    """Products on the recording engine and elsewhere: ((fit, predict), elsewhere)."""
+    with recording() as elsewhere, warnings.catch_warnings():
+        warnings.simplefilter("ignore", QUIET)
+        model.set_params(engine="recording").fit(X)
+        fitting = RecordingOperator.count
+        model.predict(X), model.memberships(X), model.outlier_scores(X)
+        return (fitting, RecordingOperator.count - fitting), list(elsewhere)
 
 
 class ModelContract:
-    """Hooks: `make(**params)`; `engines`, `n_iter_fixed` where the defaults do not fit."""
+    """Hooks: `make(**params)`; `engines`, and what is lost at a low rank, where defaults differ."""
 
     engines = ("dense", "tiled", "fourier", "nystroem")
+    low_rank = 40  # of 150 points
+    low_rank_agreement = 0.95  # rank correlation of outlier scores with those of dense
 
     def make(self, **params):
         raise NotImplementedError
@@ -39,12 +104,12 @@ class ModelContract:
     def test_scikit_learn_checks(self):
         # array_api is checked only where the environment asks for it; nothing else may be skipped
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", (ConvergenceWarning, CollapseWarning))
+            warnings.simplefilter("ignore", QUIET)
             results = check_estimator(self.make(), on_skip=None)
         skipped = [r["check_name"] for r in results if r["status"] != "passed"]
         assert skipped in ([], ["check_array_api_input"])
 
-    def test_training_points_are_told_the_same_as_new_ones(self, X):
+    def test_training_points_are_read_as_new_ones(self, X):
         for engine in self.engines:
             model = self.make(engine=engine).fit(X)
             assert model.memberships(X) == pytest.approx(model.memberships_, abs=1e-6)
@@ -77,14 +142,74 @@ class ModelContract:
         one, two = self.make().fit(X), self.make().fit(X * units)
         assert self.same(self.labels(one, X), self.labels(two, X * units))
         assert two.memberships(X * units) == pytest.approx(one.memberships(X), abs=1e-6)
+        assert self.rank_agreement(one.outlier_scores_, two.outlier_scores_) > 1 - 1e-6
 
     def test_engines_agree(self, X):
         reference = self.make(engine="dense").fit(X)
         for engine in self.engines:
             model = self.make(engine=engine).fit(X)
-            assert model.engine_.engine == engine
+            assert model.engine_ == model.plan_.engine == engine
             assert model.memberships_ == pytest.approx(reference.memberships_, abs=1e-3)
             assert self.same(self.labels(model, X), self.labels(reference, X))
+            agreement = self.rank_agreement(model.outlier_scores_, reference.outlier_scores_)
+            assert agreement > 1 - 1e-4
+
+    def rank_agreement(self, one, two):
+        """Spearman's correlation of scores; what rounding alone makes different ties."""
+        one, two = (np.round(scores, 6) for scores in (one, two))
+        return float(spearmanr(one, two).statistic)
+
+    def test_a_low_rank(self, X):
+        """Below full rank training points are still read as new ones, and the error is said."""
+        if "nystroem" not in self.engines:
+            pytest.skip("takes no approximate engine")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", (*QUIET, ApproximationWarning))
+            reference = self.make(engine="dense").fit(X)
+            options = {"engine": "nystroem", "engine_params": {"rank": self.low_rank}}
+            model = self.make(**options).fit(X)
+        assert model.memberships(X) == pytest.approx(model.memberships_, abs=1e-6)
+        if hasattr(model, "labels_"):
+            assert np.array_equal(model.predict(X), model.labels_)
+        agreement = self.rank_agreement(model.outlier_scores_, reference.outlier_scores_)
+        assert agreement > self.low_rank_agreement
+        assert 0 < model.approximation_error_ < 1
+        assert f"error {model.approximation_error_:.2g}" in repr(model)
+        assert "of the trace" in str(model.plan_)
+        if model.approximation_error_ > 0.05:
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                self.make(**options).fit(X)
+            said = [w for w in caught if w.category is ApproximationWarning]
+            assert len(said) == 1
+            assert said[0].filename == __file__  # the line of the user's call
+
+    def test_every_product_is_on_the_fitted_engine(self, X):
+        (fitting, predicting), elsewhere = recorded_products(self.make(), X)
+        assert fitting > 0
+        assert predicting > 0
+        assert elsewhere == []
+
+    def test_one_reading_makes_one_product(self, X):
+        with recording(), warnings.catch_warnings():
+            warnings.simplefilter("ignore", QUIET)
+            model = self.make(engine="recording").fit(X)
+            RecordingOperator.count = 0
+            reading = model.reading(X)
+            for name in ("labels", "memberships", "outlier_scores", "overlap_scores"):
+                getattr(reading, name)
+            assert RecordingOperator.count <= 2  # one, and one for what is doubtful in logarithms
+
+    def test_unknown_engine_options_are_named(self, X):
+        with pytest.raises(ValueError, match=r"rank"):
+            self.make(engine="dense", engine_params={"rank": 9}).fit(X)
+
+    def test_grid_search(self, X):
+        grid = {"bandwidth": [0.5, 4.0]}
+        search = GridSearchCV(self.make(), grid, scoring=lambda model, X, y=None: model.bandwidth_)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", QUIET)
+            assert search.fit(X).best_params_ == {"bandwidth": 4.0}
 
     def test_float32(self, X):
         model = self.make().fit(X.astype(np.float32))
@@ -98,7 +223,8 @@ class ModelContract:
         loaded = pickle.loads(pickle.dumps(model))
         assert np.array_equal(loaded.memberships(X), model.memberships(X))
         pipeline = make_pipeline(StandardScaler(), self.make()).fit(X)
-        assert pipeline.predict(X).shape == (len(X),)
+        scaled = StandardScaler().fit_transform(X)
+        assert np.array_equal(pipeline.predict(X), self.make().fit(scaled).predict(scaled))
 
     def test_names_of_columns(self, X):
         table = pd.DataFrame(X, columns=["width", "height"])
@@ -115,7 +241,7 @@ class ModelContract:
         assert model.converged_ is True
         assert len(model.history_["objective"]) == model.n_iter_
         assert model.history_["change"][-1] < model.tol
-        assert "n = 150" in str(model.engine_)
+        assert "n = 150" in str(model.plan_)
         assert np.all(np.asarray(model.bandwidth_) > 0)
 
     def test_progress_is_shown_when_asked_for(self, X, capsys):

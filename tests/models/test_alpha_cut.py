@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import adjusted_rand_score
 
 from softkern import AlphaCutClustering, OneClassPCM
-from softkern.alpha_tree.landscape import Landscape, distinct_nodes
+from softkern.alpha_tree.landscape import distinct_nodes
 from softkern.alpha_tree.segments import (
     _gaussian_levels,
     _path_levels,
@@ -20,6 +20,7 @@ from softkern.alpha_tree.segments import (
     segment_counts,
 )
 from softkern.alpha_tree.tree import maximum_spanning_tree
+from softkern.models.alpha_cut import _landscape
 from tests.models.contract import ModelContract
 
 PAPER = {"stopping": "sum", "tol": 0.01}
@@ -154,7 +155,7 @@ def test_product_identity_is_direct_evaluation(blobs):
 
 def test_path_levels_are_the_bottlenecks(blobs):
     X, mass, _ = distinct_nodes(blobs[0][:60], np.ones(60))
-    segments = Landscape(OneClassPCM(bandwidth=0.5).fit(X), X, mass).segments("knn", 20)
+    segments = _landscape(OneClassPCM(bandwidth=0.5).fit(X), X, mass).segments("knn", 20)
     best = np.full((60, 60), -np.inf)
     best[tuple(segments.pairs.T)] = best[tuple(segments.pairs[:, ::-1].T)] = segments.level
     for k in range(60):  # Floyd and Warshall
@@ -346,6 +347,20 @@ def test_labels_at_before_fit_and_outside(blobs):
         AlphaCutClustering().labels_at(0.5)
     with pytest.raises(ValueError, match="between 0 and 1"):
         AlphaCutClustering().fit(blobs[0]).labels_at(1.5)
+
+
+def test_labels_at_the_models_own_level_of_zero():
+    model = AlphaCutClustering().fit(np.random.default_rng(0).normal(size=(100, 2)))
+    assert model.alpha_ == 0
+    assert (model.labels_at(model.alpha_) == model.labels_).all()
+
+
+def test_a_complete_graph_that_does_not_fit_is_refused(monkeypatch, blobs):
+    monkeypatch.setattr("softkern.alpha_tree.segments.available_memory", lambda: 2**20)
+    model = AlphaCutClustering(graph="complete", rejection=0.1)
+    with pytest.raises(MemoryError, match=r"n = 400 points, and .* give graph='knn'"):
+        model.fit(blobs[0])
+    assert AlphaCutClustering(graph="knn", rejection=0.1).fit(blobs[0]).n_clusters_ >= 3
 
 
 def test_alpha_and_rejection_exclude_each_other(blobs):

@@ -30,8 +30,8 @@ def test_diagram_picture_and_plan(kind, X):
     diagram = re.sub(r"\d+", "", estimator_html_repr(model))
     assert re.sub(r"\d+", "", html).startswith(diagram)
     assert re.sub(r"\d+", "", model._repr_html_()) == re.sub(r"\d+", "", html)
-    assert f"engine <b>{model.engine_.engine}</b>" in html
-    assert str(model.engine_).splitlines()[1] in html
+    assert f"engine <b>{model.plan_.engine}</b>" in html
+    assert str(model.plan_).splitlines()[1] in html
     assert picture(html).attrib["role"] == "img"
 
 

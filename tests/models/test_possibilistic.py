@@ -148,7 +148,7 @@ def test_ranks_follow_distance_however_far():
         assert np.all(np.diff(model.score_samples(far)) < 0)
         assert np.all(model.predict(far) == -1)
     X[:4] = [[20, 0], [40, 0], [80, 0], [160, 0]]
-    scores = OneClassPCM().fit(X).outlier_scores()
+    scores = OneClassPCM().fit(X).outlier_scores_
     assert np.array_equal(np.argsort(-scores)[:4], [3, 2, 1, 0])
 
 
@@ -167,7 +167,7 @@ def test_score_is_the_logarithm_of_a_density():
     K = np.exp(-cdist(new, X, "sqeuclidean") / (2 * 0.7**2))
     assert model.score_samples(new) == pytest.approx(np.log(K @ model.dual_coef_), rel=1e-10)
     others = np.exp(-cdist(X, X, "sqeuclidean") / (2 * 0.7**2)) - np.eye(100)
-    assert model.outlier_scores() == pytest.approx(-np.log(others @ model.dual_coef_), rel=1e-8)
+    assert model.outlier_scores_ == pytest.approx(-np.log(others @ model.dual_coef_), rel=1e-8)
 
 
 @pytest.mark.parametrize("tolerance", [1e-1, 1e-3])
@@ -221,8 +221,8 @@ def test_ranks_of_several_clusters():
     assert np.all(np.diff(outlyingness) > 0)
     assert overlap[1] > 0.3 > 0.01 > overlap[0]
     top = model.memberships_.max(axis=1)
-    assert model.outlier_scores() == pytest.approx(-np.log(top), rel=1e-9)
-    assert model.overlap_scores() == pytest.approx(
+    assert model.outlier_scores_ == pytest.approx(-np.log(top), rel=1e-9)
+    assert model.overlap_scores_ == pytest.approx(
         model.memberships_.min(axis=1) / top, rel=1e-9, abs=1e-300
     )
 
@@ -267,7 +267,7 @@ def test_extreme_bandwidths(bandwidth):
     X = np.random.default_rng(0).normal(size=(50, 2))
     model = OneClassPCM(bandwidth=bandwidth).fit(X)
     assert np.isfinite(model.memberships_).all()
-    assert np.isfinite(model.outlier_scores()).all()
+    assert np.isfinite(model.outlier_scores_).all()
 
 
 def test_too_many_clusters():
@@ -277,7 +277,7 @@ def test_too_many_clusters():
 
 def test_before_fit():
     with pytest.raises(NotFittedError):
-        OneClassPCM().outlier_scores()
+        OneClassPCM().outlier_scores_
     with pytest.raises(NotFittedError):
         OneClassPCM().reduce()
 

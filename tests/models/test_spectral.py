@@ -26,7 +26,7 @@ BOTH = [KernelSpectralClustering, SoftKernelSpectralClustering]
 
 def real(name):
     try:
-        return datasets.load(name).data.to_numpy(float)
+        return datasets.load_dataset(name).data.to_numpy(float)
     except (FileNotFoundError, ConnectionError):
         pytest.skip(f"needs {name}; set SOFTKERN_DATA to the folder that holds it")
 

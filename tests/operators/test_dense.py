@@ -1,8 +1,15 @@
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
-from softkern.kernels import CallableKernel, Gaussian, Linear, PairwiseKernel, Precomputed, Sigmoid
+from softkern.kernels import (
+    CallableKernel,
+    Gaussian,
+    Kernel,
+    Linear,
+    PairwiseKernel,
+    Precomputed,
+    Sigmoid,
+)
 from softkern.operators import DenseOperator
 from tests.operators.contract import GaussianContract
 
@@ -25,48 +32,51 @@ def test_gram_is_symmetric_to_the_last_bit(X, monkeypatch):
     assert gram == pytest.approx(Gaussian(1.0).block(X, X), rel=1e-12)
 
 
-def test_precomputed_is_the_kernel_itself(X):
-    kernel = Gaussian(1.0)
-    gram = kernel.block(X, X)
-    given, built = DenseOperator(Precomputed(), gram), DenseOperator(kernel, X)
-    new = X[:7] + 0.1
-    values = kernel.block(new, X)
+def test_gram_is_built_when_it_is_first_multiplied(X, monkeypatch):
+    operator = DenseOperator(Gaussian(1.0), X)
     a = np.full(300, 1 / 300)
-    assert given @ a == pytest.approx(built @ a, rel=1e-12)
-    assert given.cross(values).squared_distances(a) == pytest.approx(
-        built.cross(new).squared_distances(a), rel=1e-9
+    new = X[:9] + 0.1
+    expected = operator.squared_norms(a)
+    fresh = DenseOperator(Gaussian(1.0), X)
+    monkeypatch.setattr(DenseOperator, "gram", property(lambda self: pytest.fail("was built")))
+    cross = fresh.cross(new)
+    assert cross.squared_distances(a, expected) == pytest.approx(
+        1 - 2 * Gaussian(1.0).block(new, X).mean(axis=1) + expected
     )
-    assert given.cross(values).log_product(a) == pytest.approx(
-        built.cross(new).log_product(a), rel=1e-9
-    )
-    assert given.columns([2]) == pytest.approx(gram[:, [2]])
+    assert cross.log_product(a).shape == (9,)
 
 
-def test_precomputed_needs_the_new_points_own_values(X):
-    operator = DenseOperator(Precomputed(), X @ X.T)
-    values, own = X[:5] @ X.T, (X[:5] ** 2).sum(axis=1)
-    a = np.full(300, 1 / 300)
-    with pytest.raises(ValueError, match=r"Give cross\(X_new, diag=...\)"):
-        operator.cross(values).squared_distances(a)
-    assert operator.cross(values, own).squared_distances(a) == pytest.approx(
-        ((X[:5] - X.mean(axis=0)) ** 2).sum(axis=1)
-    )
-    with pytest.raises(ValueError, match=r"diag has shape \(2,\)"):
-        operator.cross(values, own[:2])
+def test_threads_do_not_change_a_bit(X, monkeypatch):
+    monkeypatch.setattr("softkern.operators.dense.SQUARE", 40)
+    grams = []
+    for threads in (1, 4):
+        monkeypatch.setattr("softkern.operators.dense.available_threads", lambda t=threads: t)
+        grams.append(DenseOperator(Gaussian(1.0), X).gram)
+    assert np.array_equal(*grams)
 
 
-@pytest.mark.parametrize(
-    ("gram", "message"),
-    [
-        (np.ones((3, 4)), "must be square"),
-        (np.array([[1.0, 0.5], [0.2, 1.0]]), r"not symmetric.*Give \(K \+ K.T\) / 2"),
-        (sp.eye_array(3, format="csr"), "dense array"),
-        (np.array([[1.0, np.nan], [np.nan, 1.0]]), "NaN"),
-    ],
-)
-def test_bad_precomputed(gram, message):
-    with pytest.raises(ValueError, match=message):
-        DenseOperator(Precomputed(), gram)
+def test_far_from_the_origin_keeps_digits():
+    X = np.random.default_rng(0).normal(size=(300, 3)).round(6)
+    X = X + 1e8 - 1e8  # digits that survive the move
+    moved = DenseOperator(Gaussian(0.7), X + 1e8).gram
+    assert np.abs(moved - DenseOperator(Gaussian(0.7), X).gram).max() < 1e-14
+
+
+class Fivefold(Kernel):
+    """5 · Gaussian, as a user would write it."""
+
+    bound = 5.0
+
+    def block(self, X, Y):
+        return 5 * Gaussian(1.0).block(X, Y)
+
+
+def test_errors_grow_with_the_kernel(X):
+    plain, times_five = DenseOperator(Gaussian(1.0), X), DenseOperator(Fivefold(), X)
+    assert times_five.error == pytest.approx(5 * plain.error)
+    # without a stated bound, the diagonal of a semidefinite kernel bounds it
+    without = type("Unstated", (Fivefold,), {"bound": None})()
+    assert DenseOperator(without, X).error == pytest.approx(5 * plain.error)
 
 
 @pytest.mark.parametrize(
@@ -88,3 +98,8 @@ def test_linear_distances_are_euclidean(X):
     operator = DenseOperator(Linear(), X)
     distances = operator.squared_distances(np.full(300, 1 / 300))
     assert distances == pytest.approx(((X - X.mean(axis=0)) ** 2).sum(axis=1))
+
+
+def test_a_matrix_is_refused():
+    with pytest.raises(ValueError, match="use engine='precomputed'"):
+        DenseOperator(Precomputed(), np.eye(4))

@@ -6,9 +6,21 @@ import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 
 from softkern.kernels import Gaussian, Linear, PairwiseKernel
-from softkern.operators import DenseOperator, NystroemOperator, TiledOperator
+from softkern.operators import DenseOperator, FeatureOperator, NystroemOperator
+from tests.operators.contract import OperatorContract
 
-OPERATORS = [TiledOperator, DenseOperator]
+OPERATORS = [FeatureOperator, DenseOperator]
+
+
+class TestFeatures(OperatorContract):
+    kernel = Linear()
+
+    def make(self, kernel, X):
+        return FeatureOperator(kernel, X)
+
+    def test_bad_data(self):
+        with pytest.raises(ValueError, match="needs a finite feature map, and Gaussian has none"):
+            FeatureOperator(Gaussian(1.0), np.ones((3, 2)))
 
 
 def problem(offset, dtype, n=400, c=3):
@@ -64,7 +76,7 @@ def test_products_and_norms_stay_those_of_the_kernel(cls, kernel):
 
 def test_written_centres_are_those_of_coefficients():
     X, _, A = problem(1e3, "f8")
-    operator = TiledOperator(Linear(), X)
+    operator = FeatureOperator(Linear(), X)
     expected = operator.geometry(A)
     found = operator.centre_geometry(operator.features.centres(A))
     assert found.product == pytest.approx(expected.product, rel=1e-12)
@@ -74,7 +86,7 @@ def test_written_centres_are_those_of_coefficients():
 
 def test_sparse_data_stay_sparse():
     X, new, A = problem(2.0, "f8")
-    operator = TiledOperator(Linear(), sp.csr_matrix(X))
+    operator = FeatureOperator(Linear(), sp.csr_matrix(X))
     assert operator.features is None
     assert operator.squared_distances(A) == pytest.approx(to_means(X, X, A), abs=1e-10)
     assert operator.cross(new).squared_distances(A) == pytest.approx(to_means(new, X, A), abs=1e-10)
@@ -83,6 +95,8 @@ def test_sparse_data_stay_sparse():
 @pytest.mark.parametrize("kernel", [Linear(), Gaussian(1.0)])
 @pytest.mark.parametrize("cls", [*OPERATORS, NystroemOperator])
 def test_gaps_and_order_of_centres(cls, kernel):
+    if cls is FeatureOperator and kernel != Linear():
+        pytest.skip("no feature map")
     X, _, A = problem(1.0, "f8")
     geometry = cls(kernel, X).geometry(A)
     inner = A.T @ kernel.block(X, X) @ A
@@ -102,5 +116,19 @@ def test_gaps_far_from_the_origin():
     X, _, A = problem(1e7, "f8")
     middle = X.mean(axis=0)
     centres = A.T @ (X - middle)
-    gaps = TiledOperator(Linear(), X).geometry(A).gaps(A)
+    gaps = FeatureOperator(Linear(), X).geometry(A).gaps(A)
     assert gaps == pytest.approx(cdist(centres, centres, "sqeuclidean"), abs=1e-8)
+
+
+@pytest.mark.parametrize("kernel", [Linear(), PairwiseKernel("cosine")], ids=repr)
+def test_sparse_products(kernel):
+    X = np.random.default_rng(0).uniform(size=(200, 30))
+    X[X < 0.9] = 0
+    A = np.ones((200, 2))
+    sparse = FeatureOperator(kernel, sp.csr_matrix(X))
+    assert sparse @ A == pytest.approx(FeatureOperator(kernel, X) @ A, rel=1e-9)
+    assert sparse.cross(sp.csr_matrix(X[:9])) @ A == pytest.approx((sparse @ A)[:9], rel=1e-9)
+    index = np.array([3, 80])
+    assert sparse.partial_product(index, A[:2]) == pytest.approx(
+        kernel.block(X, X[index]) @ A[:2], rel=1e-9
+    )

@@ -83,7 +83,7 @@ def test_tail_of_weights_with_zeros():
         (Gaussian(1e-9), np.arange(18.0).reshape(9, 2), r"Fourier modes.*use engine='tiled'"),
     ],
 )
-def test_unfit(kernel, X, message):
+def test_refusal(kernel, X, message):
     with pytest.raises(ValueError, match=message):
         FourierOperator(kernel, X)
 
@@ -98,3 +98,40 @@ def test_a_large_column_does_not_drown_a_small_one():
     A = np.random.default_rng(1).uniform(size=(400, 2)) * [1e9, 1e-9]
     exact = TiledOperator(Gaussian(0.5), X) @ A
     assert FourierOperator(Gaussian(0.5), X) @ A == pytest.approx(exact, rel=1e-6)
+
+
+def test_far_from_the_origin_keeps_digits():
+    X = np.random.default_rng(0).normal(size=(500, 2))
+    X = X + 1e8 - 1e8  # digits that survive the move
+    a = np.full(500, 1 / 500)
+    exact = Gaussian(0.5).block(X, X) @ a
+    moved = FourierOperator(Gaussian(0.5), X + 1e8, 1e-12)
+    assert np.abs(moved @ a - exact).max() < 1e-12
+    assert np.abs(moved.cross(X[:200] + 1e8) @ a - exact[:200]).max() < 1e-12
+
+
+def test_repeated_predictions_reuse_the_modes(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(20_000, 2))
+    new = np.random.default_rng(1).normal(size=(3000, 2))
+    A = np.random.default_rng(2).uniform(size=(20_000, 3))
+    operator = FourierOperator(Gaussian(1.0), X)
+    first = operator.cross(new) @ A
+    made = []
+    original = FourierOperator._modes
+    monkeypatch.setattr(FourierOperator, "_modes", lambda *a: made.append(1) or original(*a))
+    assert np.array_equal(operator.cross(new) @ A, first)
+    assert not made
+    A[5] += 1e3  # coefficients that were changed in place are other coefficients
+    changed = operator.cross(new) @ A
+    assert made
+    exact = TiledOperator(Gaussian(1.0), X).cross(new) @ A
+    assert changed == pytest.approx(exact, abs=1e-9 * exact.max())
+    assert first == pytest.approx(exact - Gaussian(1.0).block(new, X[5:6]) * 1e3, abs=1e-5)
+
+
+def test_few_new_points_are_exact():
+    X = np.random.default_rng(0).normal(size=(2000, 2))
+    a = np.ones(2000)
+    operator = FourierOperator(Gaussian(0.02), X, 1e-3)  # a large grid, a coarse tolerance
+    exact = Gaussian(0.02).block(X[:1], X).sum(axis=1)
+    assert operator.cross(X[:1]) @ a == pytest.approx(exact, rel=1e-12)

@@ -74,8 +74,8 @@ def test_better_than_uniform_where_a_small_group_is_far():
 
 
 def test_rank_adapts_to_the_tolerance(X):
-    loose = NystroemOperator(Gaussian(2.0), X, rank=None, tolerance=1e-2)
-    tight = NystroemOperator(Gaussian(2.0), X, rank=None, tolerance=1e-5)
+    loose = NystroemOperator(Gaussian(2.0), X, rank=None, trace_tolerance=1e-2)
+    tight = NystroemOperator(Gaussian(2.0), X, rank=None, trace_tolerance=1e-5)
     assert loose.trace_error <= 1e-2
     assert tight.trace_error <= 1e-5
     assert loose.rank < tight.rank < 600
@@ -97,7 +97,7 @@ def test_weights_are_repeated_rows(X):
 
 
 def test_rounding_stops_an_exact_tolerance(X):
-    operator = NystroemOperator(Polynomial(2), X, rank=None, tolerance=0.0)
+    operator = NystroemOperator(Polynomial(2), X, rank=None, trace_tolerance=0.0)
     assert 10 <= operator.rank <= 20  # 10 monomials of degree at most 2 in 3 variables
     assert operator @ np.ones(600) == pytest.approx(Polynomial(2).block(X, X).sum(axis=1))
 
@@ -136,7 +136,7 @@ def test_sparse(kernel):
     ("options", "message"),
     [
         ({"rank": 0}, "rank must be at least 1"),
-        ({"tolerance": -1}, "tolerance must lie in"),
+        ({"trace_tolerance": -1}, "trace_tolerance must lie in"),
         ({"landmarks": "best"}, "'best' is unknown"),
         ({"landmarks": [600]}, "between 0 and 599"),
         ({"landmarks": []}, "between 0 and 599"),
@@ -148,8 +148,16 @@ def test_bad_options(options, message, X):
         NystroemOperator(Gaussian(1.0), X, **options)
 
 
-def test_unfit():
+def test_refusal():
     with pytest.raises(ValueError, match="positive semidefinite kernel"):
         NystroemOperator(Sigmoid(), np.ones((4, 2)))
-    with pytest.raises(ValueError, match="use engine='dense'"):
+    with pytest.raises(ValueError, match="use engine='precomputed'"):
         NystroemOperator(Precomputed(), np.eye(4))
+
+
+def test_the_error_that_is_left_is_stated(X):
+    coarse = NystroemOperator(Gaussian(1.0), X, rank=20)
+    assert coarse.approximation_error == coarse.trace_error > 0.1
+    assert coarse.attainable_error < 1e-10 < coarse.error
+    assert not NystroemOperator.keeps_centres
+    assert not NystroemOperator.error_is_known

@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import BaseEstimator
 from sklearn.datasets import make_blobs
@@ -21,6 +21,7 @@ pytest.importorskip("bokeh")
 
 import softkern
 from softkern import AlphaCutClustering, OneClassPCM, PossibilisticCMeans, rank_points
+from softkern.alpha_tree.layout import flatten
 from softkern.alpha_tree.tree import AlphaTree
 from softkern.report import write_report
 from softkern.report.contents import (
@@ -30,7 +31,7 @@ from softkern.report.contents import (
     packed,
     shown_rows,
 )
-from softkern.report.tree import alpha_levels, branches, flatten, lines, steps_below
+from softkern.report.levels import alpha_levels, steps_below
 
 HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror=window.hacked=1>\u2028'\""
 
@@ -75,44 +76,6 @@ def written(path, model, X, **options):
 # The tree
 
 
-def trees():
-    value = st.sampled_from([0.1, 0.2, 0.2000001, 0.3, 0.5, 0.7, 0.9])
-
-    def build(heights, draw_edges, saddles):
-        n = len(heights)
-        edges = [(k % (i + 1), i + 1) for i, k in zip(range(n - 1), draw_edges, strict=False)]
-        return AlphaTree(np.array(edges).reshape(-1, 2), saddles[: n - 1], heights)
-
-    def of_size(n):
-        return st.builds(
-            build,
-            st.lists(value, min_size=n, max_size=n),
-            st.lists(st.integers(0, 100), min_size=n, max_size=n),
-            st.lists(value, min_size=n, max_size=n),
-        )
-
-    return st.integers(1, 12).flatmap(of_size)
-
-
-@settings(max_examples=60, deadline=None)
-@given(trees(), st.sampled_from([0.05, 0.1, 0.15, 0.2, 0.4, 0.7, 0.8]))
-def test_every_cluster_of_every_level_is_a_run_of_the_row(tree, alpha):
-    order, gaps = flatten(tree)
-    assert sorted(order.tolist()) == list(range(len(tree.heights)))
-    run = np.empty(len(order), dtype=int)
-    run[order] = np.concatenate([[0], np.cumsum(gaps <= alpha)])
-    truth = tree.labels_at(alpha)
-    inside = truth >= 0
-    assert np.array_equal(inside, tree.heights > alpha)
-    pairs = set(zip(run[inside].tolist(), truth[inside].tolist(), strict=True))
-    assert len(pairs) == len(set(run[inside].tolist())) == len(set(truth[inside].tolist()))
-
-
-def test_parts_that_no_edge_joins_stay_apart():
-    tree = AlphaTree([[0, 1]], saddles=[0.5], heights=[0.9, 0.8, 0.7])
-    assert flatten(tree)[1].tolist() == [0.5, -np.inf]
-
-
 @given(st.floats(0, 1))
 def test_a_step_says_exactly_which_levels_are_below(value):
     levels = np.array([0.1, 0.25, 0.5, np.nextafter(0.5, 1), 0.75])
@@ -130,19 +93,6 @@ def test_levels_reach_from_one_cluster_to_none_and_hold_the_models_own(model):
     assert (model.labels_at(levels[-1]) == -1).mean() > 0.99
     # short enough to be read off the page and given to the model
     assert all(len(repr(float(level))) < 10 for level in levels if level != own)
-
-
-def test_small_branches_melt_into_large_ones():
-    heights = np.r_[np.full(60, 0.9), np.full(39, 0.8), 0.95]
-    edges = [(i, i + 1) for i in range(99)]
-    saddles = np.r_[np.full(59, 0.7), 0.2, np.full(38, 0.7), 0.3]
-    tree = AlphaTree(edges, saddles, heights)
-    (top,) = branches(tree, smallest=0.05)
-    assert (top.level, top.mass) == (0.2, 100)
-    assert sorted(side.mass for side in top.sides) == [40, 60]
-    assert sorted(side.level for side in top.sides) == [0.9, 0.95]  # the lone point is a tip
-    bars = [line for line in lines(tree, smallest=0.05) if line.x0 != line.x1]
-    assert [(bar.x0, bar.x1, bar.y0) for bar in bars] == [(0.0, 1.0, 0.2)]
 
 
 # What is shown
@@ -204,6 +154,13 @@ def test_huge_and_tiny_units(unit, table, tmp_path):
         assert values * axis["unit"] + axis["base"] == pytest.approx(table[name] * unit, rel=1e-5)
 
 
+def test_ranks_and_title_are_found_where_they_are_not_given(table, model, tmp_path):
+    write_report(tmp_path / "page.html", model, table)
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert f"<title>{type(model).__name__}</title>" in text
+    assert Elements(text).data() == written(tmp_path / "page.html", model, table).data()
+
+
 def test_the_last_step_of_a_pipeline_is_shown(table, tmp_path):
     steps = make_pipeline(StandardScaler(), AlphaCutClustering()).fit(table)
     data = written(tmp_path / "page.html", steps, table).data()
@@ -214,7 +171,7 @@ def test_a_point_of_the_tree_costs_fourteen_bytes():
     def size(n):
         heights = np.random.default_rng(0).uniform(0.3, 0.5, n)
         tree = AlphaTree(np.c_[np.arange(n - 1), np.arange(1, n)], heights[:-1] - 0.01, heights)
-        order, gaps = flatten(tree)
+        order, gaps = flatten(n, tree.edges, tree.saddles)
         levels = alpha_levels(tree)
         arrays = [
             packed(order, np.int32),

@@ -153,10 +153,10 @@ def test_order_and_units_do_not_matter(X):
 
 @pytest.mark.parametrize(("name", "k"), [("seeds", 3), ("wine", 3), ("iris", 3)])
 def test_numbers_of_the_paper(name, k):
-    from softkern.datasets import load
+    from softkern.datasets import load_dataset
 
     try:
-        X = load(name).data.to_numpy(float)
+        X = load_dataset(name).data.to_numpy(float)
     except (FileNotFoundError, ConnectionError):
         pytest.skip(f"needs {name}; set SOFTKERN_DATA to the folder that holds it")
     widths = select_bandwidth(X, "median") * 2.0 ** np.arange(-3.5, 0.6, 0.25)

@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
 
-from softkern.kernels import Linear
-from softkern.operators import DenseOperator, TiledOperator
-from softkern.rules.fuzzy import FuzzyRule, OutlierFuzzyRule
-from softkern.solvers.ahead import RowRule
+from softkern.kernels import Gaussian, Linear
+from softkern.operators import DenseOperator, FeatureOperator
+from softkern.rules.base import Centres, Rule
+from softkern.rules.centres import Mean
+from softkern.rules.fuzzy import Fuzzy, OutlierFuzzy
+from softkern.solvers.ahead import Sweeps, sweeps
 from softkern.solvers.alternate import alternate
 
 
@@ -21,8 +23,11 @@ def problem(n=700, c=4, dtype=np.float64, seed=0):
 
 def both(X, weight, start, m=2.0, **options):
     options = {"sample_weight": weight, "tol": 1e-8, "max_iter": 200, **options}
-    swept = alternate(TiledOperator(Linear(), X), FuzzyRule(m, weight), start, **options)
-    plain = alternate(DenseOperator(Linear(), X), FuzzyRule(m, weight), start, **options)
+    rule, start = Rule(Fuzzy(m), Mean()), Centres(start)
+    swept = alternate(FeatureOperator(Linear(), X), rule, start, **options)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("softkern.solvers.alternate.sweeps", lambda *arguments: None)
+        plain = alternate(FeatureOperator(Linear(), X), rule, start, **options)
     return swept, plain
 
 
@@ -38,7 +43,7 @@ def same(swept, plain, rel=1e-9):
 
 
 @pytest.mark.parametrize("m", [1.3, 2.0, 2.7])
-@pytest.mark.parametrize("stopping", ["mean", "absolute", "sum", "objective"])
+@pytest.mark.parametrize("stopping", ["relative", "mean", "sum", "objective"])
 def test_the_same_as_the_plain_loop(m, stopping):
     same(*both(*problem(), m=m, stopping=stopping))
 
@@ -54,7 +59,7 @@ def test_blocks_and_threads_do_not_matter(monkeypatch):
     X, weight, start = problem()
     whole = both(X, weight, start)[0]
     monkeypatch.setattr("softkern.solvers.ahead.BLOCK_VALUES", 64)
-    monkeypatch.setattr("softkern.solvers.alternate.available_threads", lambda: 3)
+    monkeypatch.setattr("softkern.solvers.ahead.available_threads", lambda: 3)
     same(both(X, weight, start)[0], whole)
 
 
@@ -76,19 +81,24 @@ def test_float32():
     assert swept.memberships == pytest.approx(plain.memberships, abs=2e-3)
 
 
-def test_only_rules_that_treat_rows_alone_are_swept():
-    weight = np.ones(3)
-    assert isinstance(FuzzyRule(2.0, weight), RowRule)
-    assert not isinstance(OutlierFuzzyRule(2.0, weight, 1.0, 3.0), RowRule)
+def test_only_fuzzy_means_over_features_are_swept():
+    X, weight, start = problem(30)
+    operator = FeatureOperator(Linear(), X)
+    assert isinstance(sweeps(operator, Rule(Fuzzy(2.0), Mean()), Centres(start), weight), Sweeps)
+    outliers = Rule(OutlierFuzzy(2.0, 1.0, 3.0), Mean())
+    assert sweeps(operator, outliers, Centres(start), weight) is None
+    dense = DenseOperator(Gaussian(1.0), X)
+    assert sweeps(dense, Rule(Fuzzy(2.0), Mean()), Centres(start), weight) is None
 
 
 def test_progress_is_shown(capsys):
     X, weight, start = problem(100)
-    operator, rule = TiledOperator(Linear(), X), FuzzyRule(2.0, weight)
-    alternate(operator, rule, start, sample_weight=weight, tol=1e-8, max_iter=50, verbose=True)
+    operator, rule = FeatureOperator(Linear(), X), Rule(Fuzzy(2.0), Mean())
+    options = {"sample_weight": weight, "tol": 1e-8, "max_iter": 50, "verbose": True}
+    alternate(operator, rule, Centres(start), **options)
     assert "iteration" in capsys.readouterr().out
 
 
 def test_operators_without_features_say_so():
     with pytest.raises(ValueError, match="no features in which a centre"):
-        DenseOperator(Linear(), np.eye(3)).centre_geometry(np.eye(3))
+        DenseOperator(Gaussian(1.0), np.eye(3)).centre_geometry(np.eye(3))

@@ -1,103 +1,112 @@
-"""From a fitted one-cluster model to its alpha tree.
+"""From the landscape of a one-cluster model to its alpha tree.
 
-Memberships of `OneClassPCM` rise and fall over data space like a landscape. `Landscape` measures
-its heights at the points and its lowest points between them, and hands both to `AlphaTree`,
-together with the density estimate's error where the kernel is one whose square is known.
-Private to `AlphaCutClustering`, which also uses it in one dimension to tell noise from clusters.
+Memberships of one possibilistic cluster rise and fall over data space like a landscape.
+`Landscape` measures its heights at the points and its lowest points between them, and hands both
+to `AlphaTree`, together with the density estimate's error where the kernel's square is known. It
+gets the model as values and functions. Private to `AlphaCutClustering`, which also uses it in one
+dimension to separate noise from clusters.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from softkern._typing import Array
 from softkern.alpha_tree.segments import (
     Segments,
     complete_pairs,
+    lengths,
     measure_segments,
     neighbour_pairs,
+    require_complete_memory,
     segment_counts,
 )
 from softkern.alpha_tree.tree import AlphaTree, Evidence, maximum_spanning_tree
-from softkern.kernels import Gaussian, Kernel, Laplacian
+from softkern.kernels import Gaussian, Kernel
 from softkern.kernels.bandwidths import robust_spread
-from softkern.models.one_class_pcm import OneClassPCM
-from softkern.planning import plan
+from softkern.operators.base import KernelOperator
 
 __all__ = ["Landscape", "distinct_nodes", "noise_levels"]
-
-Array = NDArray[Any]
 
 PLANE = 2
 FEWEST_LEVELS = 20  # different densities from which on their distribution is looked at
 MOST_LEVELS = 2000  # more are taken together in groups of equal mass
 
 
+@dataclass(frozen=True)
 class Landscape:
-    """Levels of a one-cluster model at and between distinct points.
+    """Levels of one possibilistic cluster at and between distinct points.
 
     A level is log Σ a K where the kernel vanishes far away, and log u for others: memberships
     saturate far from all data, levels do not.
 
-    Parameters
+    Attributes
     ----------
-    one_class : OneClassPCM
-        Fitted on `nodes`.
     nodes : array of shape (n, d)
         Distinct points.
     mass : array of shape (n,)
         How many rows each stands for.
+    coefficients : array of shape (n,)
+        The centre's, a.
+    eta : float
+        The cluster's width, η.
+    kernel : softkern.kernels.Kernel
+    levels : callable
+        Levels of any points (m, d), (m,).
+    typicality : callable
+        Their memberships u, (m,).
+    operator_of : callable
+        The operator of points (m, d) and a kernel, for products and new points.
     """
 
-    def __init__(self, one_class: OneClassPCM, nodes: Array, mass: Array) -> None:
-        self.one_class = one_class
-        self.nodes = nodes
-        self.mass = mass
-        self.level = self.levels(nodes)
-        top = int(np.argmax(self.level))
-        log_top = np.log(float(one_class.memberships(nodes[top : top + 1])[0]))
-        self._log_zero = log_top - self._slope * np.exp(self.level[top])
+    nodes: Array
+    mass: Array
+    coefficients: Array
+    eta: float
+    kernel: Kernel
+    levels: Callable[[Array], Array]
+    typicality: Callable[[Array], Array]
+    operator_of: Callable[[Array, Kernel], KernelOperator]
 
-    @property
-    def kernel(self) -> Kernel:
-        """The kernel that was chosen."""
-        return self.one_class.kernel_
-
-    @property
-    def _slope(self) -> float:
-        return 2 / self.one_class.eta_
-
-    def levels(self, points: Array) -> NDArray[np.float64]:
-        """Levels of any points, (m,)."""
-        return np.asarray(self.one_class.score_samples(points), dtype=np.float64)
+    @cached_property
+    def level(self) -> NDArray[np.float64]:
+        """Levels of the nodes, (n,)."""
+        return np.asarray(self.levels(self.nodes), dtype=np.float64)
 
     def memberships(self, level: Array) -> Array:
         """Membership at these levels: log u = log u₀ + 2 p/η, since D² = K(x, x) − 2 p + ‖v‖²."""
-        if not self.kernel.is_shift_invariant:
+        if not self.kernel.vanishes:
             return np.exp(level)
-        return np.asarray(np.exp(self._log_zero + self._slope * np.exp(level)))
+        top = int(np.argmax(self.level))
+        log_top = np.log(float(self.typicality(self.nodes[top : top + 1])[0]))
+        log_zero = log_top - 2 / self.eta * np.exp(self.level[top])
+        return np.asarray(np.exp(log_zero + 2 / self.eta * np.exp(level)))
 
     def segments(self, graph: str, segment_points: int) -> Segments:
         """The lowest levels between points, on a graph that holds a maximum spanning tree."""
-        is_radial = isinstance(self.kernel, Gaussian | Laplacian)
+        n, is_complete = len(self.nodes), graph == "complete"
         nodes = self.nodes.astype(np.float64)
-        if isinstance(self.kernel, Gaussian | Laplacian):
-            Z = self.kernel.scaled(nodes)
+        origin = np.median(nodes, axis=0)
+        if self.kernel.has_bandwidth:
+            Z = self.kernel.scaled(nodes, origin)
         else:
-            Z = nodes / robust_spread(nodes, self.mass)
-        Z = Z - np.median(Z, axis=0)
-        least = segment_points if graph == "complete" or not is_radial else 0
-        if self.nodes.shape[1] == 1:  # sorted as they are: neighbours on the line are all pairs
-            pairs = np.stack([np.arange(len(Z) - 1), np.arange(1, len(Z))], axis=1)
+            Z = (nodes - origin) / robust_spread(nodes, self.mass)
+        least = 0 if self.kernel.has_bandwidth and not is_complete else segment_points
+        if Z.shape[1] == 1:  # sorted as they are: neighbours on the line are all pairs
+            pairs = np.stack([np.arange(n - 1), np.arange(1, n)], axis=1)
             return self._measure(Z, pairs, least)
-        if graph == "complete" and not isinstance(self.kernel, Gaussian):
-            return self._measure(Z, np.argwhere(np.triu(np.ones((len(Z),) * 2), 1)), least)
+        if not is_complete:
+            return self._measure(Z, neighbour_pairs(Z), least)
+        require_complete_memory(n)
+        if not isinstance(self.kernel, Gaussian):
+            return self._measure(Z, np.stack(np.triu_indices(n, 1), axis=1), least)
         known = self._measure(Z, neighbour_pairs(Z), least)
-        if graph != "complete":
-            return known
-        weights = np.asarray(self.one_class.dual_coef_, dtype=np.float64)
+        weights = np.asarray(self.coefficients, dtype=np.float64)
         more = complete_pairs(Z, weights, self.level, known, segment_points)
         found = self._measure(Z, more, least)
         return Segments(
@@ -107,8 +116,7 @@ class Landscape:
         )
 
     def _measure(self, Z: Array, pairs: Array, least: int) -> Segments:
-        length = np.linalg.norm(Z[pairs[:, 0]] - Z[pairs[:, 1]], axis=1)
-        counts = segment_counts(length, least)
+        counts = segment_counts(lengths(Z, pairs), least)
         return measure_segments(self.nodes, pairs, counts, self.level, self.levels)
 
     def tree(self, graph: str = "knn", segment_points: int = 20) -> AlphaTree:
@@ -125,14 +133,14 @@ class Landscape:
         )
 
     def _evidence(self, segments: Segments) -> Evidence | None:
-        square = _squared(self.kernel)
-        if square is None:
+        square, halving = self.kernel.squared(), self.kernel.halving
+        if not self.kernel.vanishes or square is None or halving is None:
             return None
-        a = np.asarray(self.one_class.dual_coef_, dtype=self.nodes.dtype)
+        a = np.asarray(self.coefficients, dtype=self.nodes.dtype)
         # equal rows are separate observations: w of them, each with the coefficient a/w
         own = a / self.mass.astype(a.dtype)
         squares = a * own
-        operator = plan(self.nodes, kernel=square, iterations=2).build(self.nodes)
+        operator = self.operator_of(self.nodes, square)
         points = segments.points(self.nodes)
         lows = operator.cross(points) @ squares if len(points) else np.empty(0)
         return Evidence(
@@ -146,17 +154,8 @@ class Landscape:
             # with a whole observation taken off they count for nothing. In many columns all
             # points are nearly isolated, and half of one must do.
             continuity=1.0 if self.nodes.shape[1] <= PLANE else 0.5,
-            halving=0.5 if isinstance(square, Gaussian) else 1.0,
+            halving=halving,
         )
-
-
-def _squared(kernel: Kernel) -> Kernel | None:
-    """The kernel whose values are the squares of this one's, where there is one."""
-    if isinstance(kernel, Gaussian):
-        return Gaussian(np.asarray(kernel.bandwidth) / np.sqrt(2))
-    if isinstance(kernel, Laplacian):
-        return Laplacian(np.asarray(kernel.bandwidth) / 2)
-    return None
 
 
 def distinct_nodes(X: Array, weight: Array) -> tuple[Array, Array, NDArray[np.intp]]:
@@ -174,13 +173,15 @@ def distinct_nodes(X: Array, weight: Array) -> tuple[Array, Array, NDArray[np.in
     return X[rows[is_new]], np.bincount(number, weights=weight[rows]), node
 
 
-def noise_levels(landscape: Landscape, labels: Array) -> NDArray[np.float64]:
+def noise_levels(
+    landscape: Landscape, labels: Array, fit_line: Callable[[Array, Array], Landscape]
+) -> NDArray[np.float64]:
     """The level below which each cluster's points are noise, (c,); −inf where there is none.
 
     A cluster that nowhere rises above the lowest of these levels is noise altogether, +inf. Where
     at least half of the others have such a level, the rest takes the lowest. One cluster alone
     has no noise, its tail is its own; nor have data of one column, whose levels pile up at every
-    turning point of the density.
+    turning point of the density. `fit_line` gives the landscape of one column and its masses.
     """
     count = int(labels.max()) + 1
     found = np.full(count, -np.inf)
@@ -189,7 +190,7 @@ def noise_levels(landscape: Landscape, labels: Array) -> NDArray[np.float64]:
     peaks = np.empty(count)
     for c in range(count):
         inside = labels == c
-        found[c] = _noise_level(landscape.level[inside], landscape.mass[inside])
+        found[c] = _noise_level(landscape.level[inside], landscape.mass[inside], fit_line)
         peaks[c] = landscape.level[inside].max()
     if not np.isfinite(found).any():
         return found
@@ -200,7 +201,7 @@ def noise_levels(landscape: Landscape, labels: Array) -> NDArray[np.float64]:
     return found
 
 
-def _noise_level(level: Array, mass: Array) -> float:
+def _noise_level(level: Array, mass: Array, fit_line: Callable[[Array, Array], Landscape]) -> float:
     """The level below which a cluster's points are noise; −inf where there is none.
 
     Noise is a population of its own in the distribution of the points' levels: the same test of
@@ -212,8 +213,7 @@ def _noise_level(level: Array, mass: Array) -> float:
         return -np.inf
     if len(values) > MOST_LEVELS:
         values, mass = _binned(values, mass, MOST_LEVELS)
-    one_class = OneClassPCM(bandwidth="tree", max_iter=1000).fit(values, sample_weight=mass)
-    tree = Landscape(one_class, values, mass).tree()
+    tree = fit_line(values, mass).tree()
     splits = tree.edges[tree.is_split()]
     return float(values[splits].mean(axis=(1, 2)).min(initial=np.inf)) if len(splits) else -np.inf
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +19,22 @@ from scipy.spatial import cKDTree
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.neighbors import NearestNeighbors
 
+from softkern._typing import Array
+from softkern.alpha_tree.layout import flatten
 from softkern.alpha_tree.tree import maximum_spanning_tree
+from softkern.operators.base import available_threads
+from softkern.planning import available_memory
+from softkern.rows import row_slices
 
-__all__ = ["Segments", "complete_pairs", "measure_segments", "neighbour_pairs", "segment_counts"]
-
-Array = NDArray[Any]
+__all__ = [
+    "Segments",
+    "complete_pairs",
+    "lengths",
+    "measure_segments",
+    "neighbour_pairs",
+    "require_complete_memory",
+    "segment_counts",
+]
 
 NEIGHBOURS = 10
 CLOSEST_PAIRS = 20  # between two components of the neighbour graph
@@ -33,6 +43,7 @@ SPACING = 0.5  # of points along a segment, in bandwidths
 MOST_POINTS = 200  # on a segment; one so long passes through nothing
 BATCH = 2**20  # coordinates of points evaluated at once
 TREE_COLUMNS = 8  # beyond these, a tree of neighbours is no quicker than all pairs
+COMPLETE_NUMBERS = 8  # times n², in memory at once where all pairs are looked at
 IDENTITY_REACH = 70.0  # bandwidths beyond which the product of powers overflows
 
 
@@ -64,7 +75,7 @@ def neighbour_pairs(Z: Array, neighbours: int = NEIGHBOURS) -> NDArray[np.intp]:
         return np.empty((0, 2), dtype=np.intp)
     k = min(neighbours, n - 1)
     if Z.shape[1] <= TREE_COLUMNS:
-        index = cKDTree(Z).query(Z, k + 1, workers=-1)[1]
+        index = cKDTree(Z).query(Z, k + 1, workers=available_threads())[1]
     else:
         index = NearestNeighbors(n_neighbors=k + 1).fit(Z).kneighbors(Z, return_distance=False)
     pairs = np.stack([np.repeat(np.arange(n), k + 1), index.ravel()], axis=1)
@@ -100,11 +111,31 @@ def _bridges(Z: Array, component: Array, count: int) -> Array:
     for a, b in sorted(links):
         small, large = (a, b) if len(members[a]) <= len(members[b]) else (b, a)
         k = min(5, len(members[large]))
-        distance, index = trees[large].query(Z[members[small]], np.arange(1, k + 1), workers=-1)
+        ends, nearest = Z[members[small]], np.arange(1, k + 1)
+        distance, index = trees[large].query(ends, nearest, workers=available_threads())
         order = np.argsort(distance.ravel(), kind="stable")[:CLOSEST_PAIRS]
-        ends = members[small][order // k], members[large][index.ravel()[order]]
-        parts.append(np.stack(ends, axis=1))
+        pair = members[small][order // k], members[large][index.ravel()[order]]
+        parts.append(np.stack(pair, axis=1))
     return np.concatenate(parts)
+
+
+def require_complete_memory(n: int) -> None:
+    """Raise a MemoryError where all pairs of n points would not fit."""
+    needed, free = 8.0 * COMPLETE_NUMBERS * n**2, available_memory()
+    if needed > free:
+        raise MemoryError(
+            f"graph='complete' needs {needed / 2**30:.3g} GiB for all pairs of n = {n:,} points, "
+            f"and {free / 2**30:.3g} GiB are available; give graph='knn'."
+        )
+
+
+def lengths(Z: Array, pairs: Array) -> Array:
+    """Distances of the pairs, (m,)."""
+    found = np.empty(len(pairs))
+    for part in row_slices(len(pairs), max(1, BATCH // Z.shape[1])):
+        i, j = pairs[part].T
+        found[part] = np.linalg.norm(Z[i] - Z[j], axis=1)
+    return found
 
 
 def segment_counts(length: Array, least: int) -> NDArray[np.intp]:
@@ -190,15 +221,9 @@ def _gaussian_levels(Z: Array, weights: Array, points: int) -> Array:
 def _path_levels(n: int, known: Segments) -> Array:
     """Lowest level on the path between any two points along the maximum spanning tree, (n, n)."""
     tree = maximum_spanning_tree(n, known.pairs, known.level)
+    order, gaps = flatten(n, known.pairs[tree], known.level[tree])
     levels = np.zeros((n, n))
-    members = [np.array([i]) for i in range(n)]
-    home = np.arange(n)
-    for (i, j), level in zip(known.pairs[tree], known.level[tree], strict=True):
-        a, b = home[i], home[j]
-        if len(members[a]) < len(members[b]):
-            a, b = b, a
-        levels[np.ix_(members[a], members[b])] = level
-        levels[np.ix_(members[b], members[a])] = level
-        home[members[b]] = a
-        members[a] = np.concatenate([members[a], members[b]])
+    for place, point in enumerate(order):
+        later = order[place + 1 :]
+        levels[point, later] = levels[later, point] = np.minimum.accumulate(gaps[place:])
     return levels

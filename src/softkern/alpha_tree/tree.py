@@ -3,9 +3,8 @@
 Two points belong together at level α when no point of the segment between them has a membership
 of α or less [1]_. With w_ij the smallest membership along the segment, the maximum spanning tree
 over w_ij therefore holds the labels of every α. Branches of the tree are peaks of the density
-that the memberships describe; `AlphaTree` also tells the peaks that stand out of the estimate's
-own noise from those that do not. This file knows graphs only: who calls it (`AlphaCutClustering`)
-measures the segments.
+that the memberships describe; `AlphaTree` also knows which peaks stand out of the estimate's own
+noise. This file knows graphs only: who calls it (`AlphaCutClustering`) measures the segments.
 
 References
 ----------
@@ -16,7 +15,6 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf, sqrt
 from operator import add
@@ -28,12 +26,14 @@ from scipy.ndimage import gaussian_filter1d
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
+from softkern._typing import Array
+from softkern.alpha_tree.layout import Merges, merges, of_branches
+from softkern.rows import largest_first
+
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["AlphaTree", "Evidence", "histogram_valley", "maximum_spanning_tree", "number_by_mass"]
-
-Array = NDArray[Any]
 
 # Standard errors by which a branch must stand out, at a dimension of the branch of 1.2 and less
 # and of 1.8 and more. A curve is torn by chance far more easily than an area: these are the
@@ -128,23 +128,24 @@ class AlphaTree:
         self.weight = np.ones(n) if weight is None else np.asarray(weight, dtype=np.float64)
         edges = np.asarray(edges, dtype=np.intp).reshape(-1, 2)
         saddles = np.asarray(saddles, dtype=np.float64)
-        # Where memberships saturate far from all data, the density still tells saddles apart.
+        # Where memberships saturate far from all data, the density still separates saddles.
         order_by = saddles if evidence is None else evidence.saddle_density
         kept = maximum_spanning_tree(n, edges, order_by)
         self.edges, self.saddles = edges[kept], saddles[kept]
-        sides = _kruskal(n, self.edges)
-        self.masses = _of_sides(sides, self.weight, add)
-        self.peaks = _of_sides(sides, self.heights, max)
+        merged = merges(n, self.edges)
+        self.masses = _of_sides(merged, self.weight)
+        peaks = of_branches(merged, self.heights.tolist(), max)
+        self.peaks = np.asarray(peaks)[_pairs(merged)]
         self.significance = np.full(len(kept), np.nan)
         if evidence is not None:
-            self.significance = _significance(sides, evidence, kept)
+            self.significance = _significance(merged, evidence, kept)
 
     def __repr__(self) -> str:
         return f"AlphaTree({len(self.heights)} points, {len(self.edges)} joins)"
 
     def labels_at(self, alpha: float) -> NDArray[np.int64]:
         """The paper's labels at any level, (n,): −1 where u ≤ α, clusters by decreasing mass."""
-        if not 0 < alpha < 1:
+        if not 0 <= alpha < 1:
             raise ValueError(f"alpha must lie between 0 and 1, got {alpha!r}.")
         component = self._components(self.saddles > alpha)
         component[self.heights <= alpha] = -1
@@ -175,32 +176,6 @@ class AlphaTree:
             columns[f"larger_{name}"] = np.take_along_axis(values, larger, axis=1)[:, 0]
             columns[f"smaller_{name}"] = np.take_along_axis(values, 1 - larger, axis=1)[:, 0]
         return pd.DataFrame({**columns, "significance": self.significance})
-
-    def plot(self, ax: Any = None, *, smallest: float = 0.01, threshold: float = 1.0) -> Any:
-        """Draw the branches as a dendrogram over α; significant joins are drawn bold.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-        smallest : float, default=0.01
-            Branches that hold less than this share of the mass are not drawn.
-        threshold : float, default=1.0
-            Significance from which a join is drawn bold.
-
-        Returns
-        -------
-        ax : matplotlib Axes
-        """
-        if ax is None:
-            import matplotlib.pyplot as plt
-
-            ax = plt.gca()
-        drawn = self.masses.min(axis=1) >= smallest * self.weight.sum()
-        for x, y, join in _dendrogram(self.edges, self.saddles, self.heights, drawn):
-            is_real = join >= 0 and self.significance[join] > threshold
-            ax.plot(x, y, color="C3" if is_real else "0.4", linewidth=2 if is_real else 1)
-        ax.set(xticks=[], xlabel="branches", ylabel="α")
-        return ax
 
     def _components(self, kept: Array) -> Array:
         n = len(self.heights)
@@ -236,12 +211,11 @@ def number_by_mass(component: Array, weight: Array, heights: Array) -> NDArray[n
     if not inside.any():
         return labels
     names, index = np.unique(component[inside], return_inverse=True)
-    mass = np.bincount(index, weights=weight[inside])
-    peak = np.zeros(len(names))
+    peak = np.full(len(names), -np.inf)
     np.maximum.at(peak, index, heights[inside])
     rank = np.empty(len(names), dtype=np.int64)
-    # rounded, so that sums taken in another order still tie
-    rank[np.lexsort((-peak, -np.round(mass, 9)))] = np.arange(len(names))
+    order = largest_first(np.bincount(index, weights=weight[inside]), peak)
+    rank[order] = np.arange(len(names))
     labels[inside] = rank[index]
     return labels
 
@@ -291,37 +265,16 @@ def histogram_valley(memberships: Any, weight: Any = None) -> float:
     return float((bounds[at] + bounds[at + 1]) / 2)
 
 
-def _kruskal(n: int, edges: Array) -> list[list[int]]:
-    """The two branches that each edge joins, as nodes: n + k is what edge k makes."""
-    root = list(range(2 * n))
-    sides = []
-    node = n
-    for i, j in edges.tolist():
-        pair = []
-        for end in (i, j):
-            top = end
-            while root[top] != top:
-                root[top] = root[root[top]]
-                top = root[top]
-            root[end] = top
-            pair.append(top)
-        root[pair[0]] = root[pair[1]] = node
-        sides.append(pair)
-        node += 1
-    return sides
+def _pairs(merged: Merges) -> NDArray[np.intp]:
+    return np.asarray(merged, dtype=np.intp).reshape(-1, 2)
 
 
-def _of_sides(
-    sides: list[list[int]], leaves: Array, combine: Callable[[float, float], float]
-) -> Array:
-    """A quantity of both branches of every edge, (m, 2), combined from their leaves."""
-    values = leaves.tolist()
-    for i, j in sides:
-        values.append(combine(values[i], values[j]))
-    return np.asarray([(values[i], values[j]) for i, j in sides]).reshape(-1, 2)
+def _of_sides(merged: Merges, points: Array) -> Array:
+    """Sums over the points of both branches of every merge, (m, 2)."""
+    return np.asarray(of_branches(merged, points.tolist(), add))[_pairs(merged)]
 
 
-def _significance(sides: list[list[int]], evidence: Evidence, kept: Array) -> Array:
+def _significance(merged: Merges, evidence: Evidence, kept: Array) -> Array:
     """By how much the weaker branch of every join stands out, in critical values, (m,).
 
     A branch of N observations that joins at density λ is compared with a plateau of density λ
@@ -332,77 +285,30 @@ def _significance(sides: list[list[int]], evidence: Evidence, kept: Array) -> Ar
     """
     p = np.maximum(evidence.density, np.finfo(np.float64).tiny)
     mass = evidence.mass
-    N, V, m = (
-        _of_sides(sides, leaves, add)
-        for leaves in (mass, mass / p, mass * evidence.variance / p**2)
-    )
+    terms = (mass, mass / p, mass * evidence.variance / p**2)
+    N, V, m = (_of_sides(merged, points) for points in terms)
     plateau = evidence.saddle_density[kept][:, None] * V
     error = np.sqrt(N + evidence.saddle_variance[kept][:, None] * V**2)
     z = (N - plateau - evidence.continuity * m) / np.maximum(error, np.finfo(np.float64).tiny)
-    z /= np.interp(_dimensions(sides, evidence), CRITICAL_DIMENSIONS, CRITICAL_ERRORS)
+    z /= np.interp(_dimensions(merged, evidence), CRITICAL_DIMENSIONS, CRITICAL_ERRORS)
     best = [-inf] * len(p)
     scores = []
-    for (i, j), (z_i, z_j) in zip(sides, z.tolist(), strict=True):
+    for (i, j), (z_i, z_j) in zip(merged, z.tolist(), strict=True):
         score = min(max(best[i], z_i), max(best[j], z_j))
         scores.append(score)
         best.append(max(score, best[i], best[j]))
     return np.asarray(scores)
 
 
-def _dimensions(sides: list[list[int]], evidence: Evidence) -> Array:
+def _dimensions(merged: Merges, evidence: Evidence) -> Array:
     """How many dimensions the points of both branches of every join fill, (m, 2).
 
     Where points fill k dimensions evenly, Σ K² is 2^(−k/2) of Σ K for the Gaussian, whatever the
     density and the bandwidth; a point itself is left out of its sums.
     """
-    own, mass = np.maximum(evidence.own, np.finfo(np.float64).tiny), evidence.mass
-    squares = _of_sides(sides, mass * np.maximum(evidence.variance / own - own, 0), add)
-    values = _of_sides(sides, mass * np.maximum(evidence.density - own, 0), add)
     tiny = np.finfo(np.float64).tiny
+    own, mass = np.maximum(evidence.own, tiny), evidence.mass
+    squares = _of_sides(merged, mass * np.maximum(evidence.variance / own - own, 0))
+    values = _of_sides(merged, mass * np.maximum(evidence.density - own, 0))
     ratio = np.maximum(squares, tiny) / np.maximum(values, tiny)
     return np.asarray(-np.log2(np.minimum(ratio, 1)) / evidence.halving)
-
-
-def _dendrogram(
-    edges: Array, saddles: Array, heights: Array, drawn: Array
-) -> list[tuple[list[float], list[float], int]]:
-    """Lines of the dendrogram as (x, y, join), join −1 for the root's stem.
-
-    Joins that are not drawn melt into one branch, whose tip is their highest point.
-    """
-    n = len(heights)
-    sides = _kruskal(n, edges)
-    tip = heights.tolist()
-    shown: list[int | None] = [None] * n  # the drawn join that a branch hangs from
-    for k, (i, j) in enumerate(sides):
-        tip.append(max(tip[i], tip[j]))
-        shown.append(n + k if drawn[k] else (shown[i] if shown[i] is not None else shown[j]))
-    position: dict[int, float] = {}
-    lines: list[tuple[list[float], list[float], int]] = []
-    stack = [len(tip) - 1] if sides else []
-    order = []
-    while stack:  # parents before children, larger numbers first
-        node = stack.pop()
-        top = shown[node]
-        order.append(node)
-        if top is not None:
-            stack.extend(sides[top - n])
-    leaves = 0
-    for node in order:
-        if shown[node] is None:
-            position[node], leaves = float(leaves), leaves + 1
-    for node in reversed(order):
-        top = shown[node]
-        if top is None:
-            continue
-        pair, y = sides[top - n], float(saddles[top - n])
-        xs = [position[side] for side in pair]
-        tops = [tip[s] if (t := shown[s]) is None else float(saddles[t - n]) for s in pair]
-        lines.append(([xs[0], xs[0], xs[1], xs[1]], [tops[0], y, y, tops[1]], top - n))
-        position[node] = sum(xs) / 2
-    root = order[0] if order else None
-    if root is not None:
-        top = shown[root]
-        start = tip[root] if top is None else float(saddles[top - n])
-        lines.append(([position[root]] * 2, [float(saddles[-1]), start], -1))
-    return lines

@@ -1,11 +1,11 @@
 """The command line: from a table to clusters, ranked points, a page and a model.
 
-This file says what can be asked; each command's work is in a module of its own, imported when the
-command runs, so that ``softkern --help`` answers at once. `run` turns whatever goes wrong into
-one line and an exit code that scripts can use:
+This file has the commands and their options; each command's work is in a module of its own,
+imported when the command runs, so that ``softkern --help`` answers at once. `run` turns whatever
+goes wrong into one line and an exit code that scripts can use:
 
     0 done                          4 the output cannot be written
-    1 an error of softkern's own    5 the model file is refused
+    1 internal error: report it      5 the model file is refused
     2 wrong usage                   6 not enough memory
     3 the data cannot be used     130 interrupted (Ctrl-C), 143 terminated, 141 no reader left,
                                   129 terminal closed
@@ -104,7 +104,7 @@ SkipBadLines = Annotated[
         "--skip-bad-lines", help="Leave out lines with too many fields.", rich_help_panel="Text"
     ),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 Force = Annotated[bool, typer.Option("--force", "-f", help="Replace files that are there.")]
 AllMemberships = Annotated[
     bool,
@@ -188,10 +188,10 @@ def analyze(
 ) -> None:
     """Find clusters, outliers and overlap points of a table.
 
-    Writes points.csv (a label, memberships and ranks for every row), report.html, model.skops (for
-    softkern score) and run.json into the folder. All or none of them appear.
+    Writes points.csv (a label, memberships and ranks for every row), report.html, run.json and
+    model.safetensors (for softkern score) into the folder. All or none of them appear.
     """
-    number = _usage(lambda: parse_clusters(model, clusters))
+    number = _checked_option(lambda: parse_clusters(model, clusters))
     if contamination == 0.0:
         raise typer.BadParameter("--contamination 0 flags nothing; leave it out, or give a share.")
     form = _form(separator, decimal, encoding, header, na, skip_bad_lines)
@@ -223,7 +223,7 @@ def analyze(
 
 @app.command()
 def score(
-    model: Annotated[Path, typer.Argument(help="model.skops of softkern analyze.")],
+    model: Annotated[Path, typer.Argument(help="model.safetensors of softkern analyze.")],
     data: Input,
     out: Annotated[
         str,
@@ -280,14 +280,16 @@ def plan(
         float | None, typer.Option(min=0.0, max=MOST, help="GiB that may be used.")
     ] = None,
 ) -> None:
-    """Say how a table of N rows and D columns would be computed, and at what cost."""
+    """Show how a table of N rows and D columns would be computed, and at what cost."""
     from softkern import plan
-    from softkern.cli._say import Say
+    from softkern.cli._printer import Printer
 
     limit = None if memory is None else int(memory * 2**30)
     # an engine that does not exist, or cannot do this, was asked for
-    chosen = _usage(lambda: plan((n, d), columns=clusters, engine=engine, memory_limit=limit))
-    Say(False).line(str(chosen))
+    chosen = _checked_option(
+        lambda: plan((n, d), n_vectors=clusters, engine=engine, memory_limit=limit)
+    )
+    Printer(False).line(str(chosen))
 
 
 @app.command()
@@ -306,10 +308,10 @@ def demo(
 def models() -> None:
     """List the models that analyze can use."""
     from softkern.cli._models import MODELS
-    from softkern.cli._say import Say
+    from softkern.cli._printer import Printer
 
-    rows = [(name.value, choice.estimator, choice.says) for name, choice in MODELS.items()]
-    Say(False).table(("model", "estimator", "what it finds"), rows)
+    rows = [(name.value, choice.estimator, choice.finds) for name, choice in MODELS.items()]
+    Printer(False).table(("model", "estimator", "what it finds"), rows)
 
 
 @app.command()
@@ -327,8 +329,8 @@ def datasets(
         write_set(name, out, force)
 
 
-def _usage(answer: Callable[[], Answer]) -> Answer:
-    """The answer; a ValueError on the way is a mistake in what was asked."""
+def _checked_option(answer: Callable[[], Answer]) -> Answer:
+    """The answer; a ValueError on the way is a mistake in the options."""
     try:
         return answer()
     except ValueError as error:
@@ -357,7 +359,7 @@ def _form(
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run a command line; the exit code. Errors are told in one line on standard error."""
+    """Run a command line; the exit code. An error is one line on standard error."""
     arguments = list(arguments)
     end = arguments.index("--") if "--" in arguments else len(arguments)
     debug = "--debug" in arguments[:end]

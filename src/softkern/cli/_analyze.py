@@ -1,4 +1,4 @@
-"""`softkern analyze`: read, prepare, fit, rank, write, and say so at every step."""
+"""`softkern analyze`: read, prepare, fit, rank, write, and print every step."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -20,16 +20,17 @@ import pandas as pd
 from softkern.cli._errors import OutputError
 from softkern.cli._folder import results_folder
 from softkern.cli._models import MODELS, ModelName, check_columns, make, search_clusters
-from softkern.cli._points import has_all_columns, points_table, write_table
-from softkern.cli._say import Say
+from softkern.cli._points import has_all_columns, points_table, write_chunks
+from softkern.cli._printer import Printer
 from softkern.cli.preparation import Missing, Preparation, Prepared, Scale
 from softkern.cli.tables import Format, Reader, TableError, named, open_table, quoted
 from softkern.files import save
 from softkern.ranking import rank_points
+from softkern.words import count
 
 __all__ = ["Job", "analyze"]
 
-PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "finufft", "pandas", "skops", "bokeh")
+PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "finufft", "pandas", "safetensors", "bokeh")
 TOP = 5  # ranked points that are shown
 SHOWN_FEATURES = 4
 CLASS_NAMES = {"label", "class", "target"}  # of columns that tables carry beside their features
@@ -97,26 +98,26 @@ class Clock:
 
 def analyze(job: Job) -> None:
     """Do the job; the folder `job.out` appears at the end."""
-    say, clock = Say(job.quiet), Clock()
+    printer, clock = Printer(job.quiet), Clock()
     _check_report(job)
     points_name = f"points.{job.points}"
-    names = [points_name, "model.skops", *(["report.html"] if job.report else []), "run.json"]
+    names = [points_name, "model.safetensors", *(["report.html"] if job.report else []), "run.json"]
     with results_folder(job.out, names, job.force) as folder:
-        data = _read(job, say, clock)
+        data = _read(job, printer, clock)
         shown = _shown(job, data)
-        model, warned = _fit(job, data.prepared, say, clock)
+        model, warned = _fit(job, data.prepared, printer, clock)
         with clock.step("rank"):
             ranks = rank_points(model, contamination=job.contamination)
         with clock.step("points"):
             points = points_table(
                 ranks, model.memberships_, data.rows, data.ids, job.all_memberships
             )
-            write_table(points, folder / points_name)
+            write_chunks([points], str(folder / points_name))
         with clock.step("model"):
             save(
                 model,
-                folder / "model.skops",
-                preparation=data.preparation.to_dict(),
+                folder / "model.safetensors",
+                preparation=asdict(data.preparation),
                 contamination=job.contamination,
                 id=job.id,
             )
@@ -128,26 +129,23 @@ def analyze(job: Job) -> None:
         record["seconds"] = {**clock.seconds, "total": clock.total()}
         text = json.dumps(record, indent=2, ensure_ascii=False, default=_plain)
         (folder / "run.json").write_text(text + "\n", encoding="utf-8")
-    _summary(say, data.prepared, ranks, points)
+    _summary(printer, data.prepared, ranks, points)
     if not has_all_columns(model.memberships_, job.all_memberships):
-        say.notes(["memberships of every cluster are left out of points; see --all-memberships"])
-    say.line(f"wrote {', '.join(names)} into {job.out} in {clock.total():.1f} s", "bold")
+        printer.notes(["points has no column for every cluster; see --all-memberships"])
+    printer.line(f"wrote {', '.join(names)} into {job.out} in {clock.total():.1f} s", "bold")
 
 
 # Read
 
 
-def _read(job: Job, say: Say, clock: Clock) -> Input:
+def _read(job: Job, printer: Printer, clock: Clock) -> Input:
     with clock.step("read"), open_table(job.data, job.form) as reader:
-        if job.id is not None and job.id not in reader.columns:
-            raise TableError(
-                f"there is no column '{quoted(job.id)}' for --id; the columns are "
-                f"{named(reader.columns, 12)}."
-            )
+        reader.check_identifier(job.id)
         table = reader.read(
             text=[] if job.id is None else [job.id], words=_split(job.one_hot, reader.columns)
         )
-    say.line(f"{reader.name}: {reader.kind}, {len(table):,} rows × {len(reader.columns):,} columns")
+    shape = f"{len(table):,} rows × {len(reader.columns):,} columns"
+    printer.line(f"{reader.name}: {reader.kind}, {shape}")
     notes = list(reader.notes)
     left_out = _left_out(job, table, notes)
     with clock.step("prepare"):
@@ -163,10 +161,11 @@ def _read(job: Job, say: Say, clock: Clock) -> Input:
     if job.id is not None:
         ids = table[job.id].to_numpy()[prepared.kept]
         notes += _repeated(pd.Series(ids), job.id)
-    notes += prepared.notes
-    say.notes(notes)
+    notes += [note for note in (prepared.missing_note, *prepared.notes) if note]
+    printer.notes(notes)
     names = preparation.features
-    say.line(f"{len(prepared.values):,} rows, {_plural(len(names), 'feature')}: {named(names, 8)}")
+    rows = f"{len(prepared.values):,} rows"
+    printer.line(f"{rows}, {count(len(names), 'feature')}: {named(names, 8)}")
     return Input(reader, table, ids, preparation, prepared, notes)
 
 
@@ -179,7 +178,7 @@ def _split(asked: Sequence[str], columns: Sequence[str]) -> list[str]:
 
 
 def _left_out(job: Job, table: pd.DataFrame, notes: list[str]) -> list[str]:
-    """Columns that are no features; those that may not be meant as such are told of."""
+    """Columns that are no features; those that may not be meant as such are noted."""
     columns = list(table.columns)
     excluded = _split(job.exclude, columns)
     lacking = [name for name in excluded if name not in columns]
@@ -197,7 +196,7 @@ def _left_out(job: Job, table: pd.DataFrame, notes: list[str]) -> list[str]:
 
 
 def _row_counters(table: pd.DataFrame, notes: list[str]) -> list[str]:
-    """A first column that numbers the rows: left out where it has no name, else only told of."""
+    """A first column that numbers the rows: left out where it has no name, else only noted."""
     if table.shape[1] < 2 or len(table) < 3:
         return []
     name, first = table.columns[0], table.iloc[:, 0]
@@ -215,37 +214,43 @@ def _row_counters(table: pd.DataFrame, notes: list[str]) -> list[str]:
 
 
 def _repeated(ids: pd.Series[Any], column: str) -> list[str]:
-    """A warning of identifiers that name several rows; rows are told apart by their number."""
+    """A warning of identifiers that name several rows; rows are known by their number."""
     counts = ids.value_counts()
     repeated = counts[counts > 1]
     if repeated.empty:
         return []
     shown = named(sorted(repeated.index.tolist(), key=str), 3)
     return [
-        f"{_plural(len(repeated), 'value')} of '{quoted(column)}' name{'s' * (len(repeated) == 1)} "
-        f"more than one row: {shown}; the column 'row' tells them apart"
+        f"{count(len(repeated), 'value')} of '{quoted(column)}' name{'s' * (len(repeated) == 1)} "
+        f"more than one row: {shown}; the column 'row' is unique"
     ]
 
 
 # Fit
 
 
-def _fit(job: Job, prepared: Prepared, say: Say, clock: Clock) -> tuple[Any, list[str]]:
+def _fit(job: Job, prepared: Prepared, printer: Printer, clock: Clock) -> tuple[Any, list[str]]:
     X, clusters = prepared.values, job.clusters
     check_columns(job.model, X.shape[1])
     with warnings.catch_warnings(record=True) as caught, clock.step("fit"):
         warnings.simplefilter("always")
         if clusters is None and MODELS[job.model].counts == "search":
             clusters = search_clusters(X, job.seed)
-            say.line(f"{_plural(clusters, 'cluster')} by the fuzzy silhouette; --clusters sets it")
+            printer.line(
+                f"{count(clusters, 'cluster')} by the fuzzy silhouette; --clusters sets it"
+            )
         model = make(job.model, clusters, job.seed, verbose=not job.quiet)
-        say.line(f"fitting {type(model).__name__}, {_plural(X.shape[1], 'column')}", "bold")
+        printer.line(f"fitting {type(model).__name__}, {count(X.shape[1], 'column')}", "bold")
         model.fit(X)
-    said = list(dict.fromkeys(" ".join(str(w.message).split()) for w in caught))
-    # arithmetic warnings are for us, not for who asked; run.json has them
+    # arithmetic warnings are for developers; run.json has them
     shown = [w for w in caught if not issubclass(w.category, RuntimeWarning | FutureWarning)]
-    say.notes(list(dict.fromkeys(f"warning: {' '.join(str(w.message).split())}" for w in shown)))
-    return model, said
+    printer.notes([f"warning: {message}" for message in _messages(shown)])
+    return model, _messages(caught)
+
+
+def _messages(caught: Sequence[warnings.WarningMessage]) -> list[str]:
+    """Each once, in one line."""
+    return list(dict.fromkeys(" ".join(str(warning.message).split()) for warning in caught))
 
 
 # Write
@@ -302,7 +307,7 @@ def _report(
 
 
 def _record(job: Job, clock: Clock, data: Input, model: Any, ranks: pd.DataFrame) -> dict[str, Any]:
-    """What run.json and the report's last part say."""
+    """What run.json and the report's last part hold."""
     labels = ranks["label"]
     parameters = model.get_params(deep=False)
     del parameters["verbose"]
@@ -339,7 +344,7 @@ def _record(job: Job, clock: Clock, data: Input, model: Any, ranks: pd.DataFrame
             "iterations": getattr(model, "n_iter_", None),
             "converged": getattr(model, "converged_", None),
         },
-        "plan": str(model.engine_),
+        "plan": str(model.plan_),
         "versions": _versions(),
         "seconds": dict(clock.seconds),
     }
@@ -362,10 +367,12 @@ def _plain(value: Any) -> Any:
     return str(value)
 
 
-# Say
+# Print
 
 
-def _summary(say: Say, prepared: Prepared, ranks: pd.DataFrame, points: pd.DataFrame) -> None:
+def _summary(
+    printer: Printer, prepared: Prepared, ranks: pd.DataFrame, points: pd.DataFrame
+) -> None:
     labels, n = ranks["label"], len(ranks)
     rows: list[tuple[Any, ...]] = []
     for label, group in ranks.groupby("label"):
@@ -376,17 +383,17 @@ def _summary(say: Say, prepared: Prepared, ranks: pd.DataFrame, points: pd.DataF
     found = int(labels[labels >= 0].nunique())
     if len(rows) > 25:
         rows = rows[:20]
-        say.line(f"{found} clusters; the first {len(rows)} lines are shown")
+        printer.line(f"{found} clusters; the first {len(rows)} lines are shown")
     head = ("cluster", "rows", "share", "mean membership", "outliers", "overlaps")
-    say.table(head, rows, f"{_plural(found, 'cluster')}")
+    printer.table(head, rows, f"{count(found, 'cluster')}")
     flagged = int(ranks["is_outlier"].sum())
-    _top(say, points, prepared, "outlier", f"Furthest out ({flagged:,} flagged as outliers)")
+    _top(printer, points, prepared, "outlier", f"Furthest out ({flagged:,} flagged as outliers)")
     if (ranks["overlap_score"] > 0).any():
         shared = int(ranks["is_overlap"].sum())
-        _top(say, points, prepared, "overlap", f"Between clusters ({shared:,} flagged)")
+        _top(printer, points, prepared, "overlap", f"Between clusters ({shared:,} flagged)")
 
 
-def _top(say: Say, points: pd.DataFrame, prepared: Prepared, kind: str, title: str) -> None:
+def _top(printer: Printer, points: pd.DataFrame, prepared: Prepared, kind: str, title: str) -> None:
     best = points[f"{kind}_rank"].to_numpy().argsort(kind="stable")[:TOP]
     named_columns = [c for c in ("row", "id", "label") if c in points]
     shown = list(prepared.features.columns[:SHOWN_FEATURES])
@@ -396,8 +403,4 @@ def _top(say: Say, points: pd.DataFrame, prepared: Prepared, kind: str, title: s
         values = prepared.features.iloc[place][shown].astype(float).tolist()
         known = [int(point["row"]), *(str(point[c]) for c in named_columns[1:])]
         rows.append((int(point[f"{kind}_rank"]), *known, f"{point[f'{kind}_score']:.4g}", *values))
-    say.table(("rank", *named_columns, "score", *shown), rows, title)
-
-
-def _plural(count: int, thing: str) -> str:
-    return f"{count:,} {thing}{'' if count == 1 else 's'}"
+    printer.table(("rank", *named_columns, "score", *shown), rows, title)

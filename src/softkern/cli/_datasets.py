@@ -12,8 +12,9 @@ import pandas as pd
 from softkern import datasets
 from softkern.cli._folder import check_file
 from softkern.cli._points import write_chunks
-from softkern.cli._say import Say
+from softkern.cli._printer import Printer
 from softkern.cli.tables import TableError
+from softkern.datasets.folder import find_file
 from softkern.files import replacing
 
 __all__ = ["list_sets", "write_set"]
@@ -27,17 +28,14 @@ GENERATED: dict[str, Callable[..., Any]] = {
 
 def list_sets() -> None:
     """Every name, and where its rows come from."""
-    folder = datasets.data_folder()
     rows = [(name, "generated") for name in GENERATED]
     for name in datasets.names():
-        has_file = folder is not None and any(
-            (folder / f"{name}{suffix}").is_file() for suffix in (".csv", ".csv.gz")
-        )
+        has_file = find_file(name) is not None
         rows.append((name, "data folder" if has_file else "scikit-learn, OpenML or a data folder"))
-    say = Say(False)
-    say.table(("name", "found in"), rows)
-    say.line("softkern datasets NAME -o FILE.csv writes one; the variable SOFTKERN_DATA names the")
-    say.line("data folder.")
+    printer = Printer(False)
+    printer.table(("name", "found in"), rows)
+    printer.line("softkern datasets NAME -o FILE.csv writes one.")
+    printer.line("The variable SOFTKERN_DATA names the data folder.")
 
 
 def write_set(name: str, out: str, force: bool) -> None:
@@ -47,7 +45,7 @@ def write_set(name: str, out: str, force: bool) -> None:
         table = pd.DataFrame({"x": X[:, 0], "y": X[:, 1], "label": y})
     else:
         try:
-            found = datasets.load(name)
+            found = datasets.load_dataset(name)
         except (OSError, ValueError) as error:
             raise TableError(str(error)) from error
         table = found.data if found.target is None else found.data.assign(label=found.target)
@@ -55,4 +53,4 @@ def write_set(name: str, out: str, force: bool) -> None:
         check_file(Path(out), force)
     with nullcontext("-") if out == "-" else replacing(out) as path:
         rows = write_chunks([table], str(path), out)
-    Say(False, to_stderr=True).line(f"{name}: {rows:,} rows × {table.shape[1]:,} columns")
+    Printer(False, to_stderr=True).line(f"{name}: {rows:,} rows × {table.shape[1]:,} columns")

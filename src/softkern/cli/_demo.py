@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from softkern.cli._analyze import Job, analyze
 from softkern.cli._folder import check_free
-from softkern.cli._points import write_table
-from softkern.cli._say import Say
+from softkern.cli._points import write_chunks
+from softkern.cli._printer import Printer
 from softkern.cli._score import Job as ScoreJob
 from softkern.cli._score import score
 from softkern.files import replacing
@@ -21,7 +21,7 @@ __all__ = ["demo"]
 
 def demo(out: Path) -> None:
     """Write data.csv and tomorrow.csv, analyze the one and score the other, all into `out`."""
-    say = Say(False)
+    printer = Printer(False)
     out.mkdir(parents=True, exist_ok=True)
     today, tomorrow = out / "data.csv", out / "tomorrow.csv"
     check_free(today, force=(out / "run.json").exists())  # only an earlier demo is replaced
@@ -29,14 +29,14 @@ def demo(out: Path) -> None:
         names = [f"{path.stem[0]}{i + 1:04d}" for i in range(len(points))]
         table = pd.DataFrame({"name": names, "length": points[:, 0], "width": points[:, 1]})
         with replacing(path) as temporary:
-            write_table(table, temporary)
-    say.line("A ring around a ball, two groups that touch, a few points that belong nowhere.\n")
-    say.line(f"$ softkern analyze {today} --id name -o {out}", "bold cyan")
+            write_chunks([table], str(temporary))
+    printer.line("A ring around a ball, two groups that touch, a few far points.\n")
+    printer.line(f"$ softkern analyze {today} --id name -o {out}", "bold cyan")
     analyze(Job(data=str(today), out=out, id="name", force=True))
-    model, scored = out / "model.skops", out / "scored.csv"
-    say.line(f"\n$ softkern score {model} {tomorrow} -o {scored}", "bold cyan")
+    model, scored = out / "model.safetensors", out / "scored.csv"
+    printer.line(f"\n$ softkern score {model} {tomorrow} -o {scored}", "bold cyan")
     score(ScoreJob(model=model, data=str(tomorrow), out=str(scored), force=True))
-    say.line(f"\nopen {out / 'report.html'}", "bold")
+    printer.line(f"\nopen {out / 'report.html'}", "bold")
 
 
 def generate(n: int, seed: int) -> NDArray[np.float64]:

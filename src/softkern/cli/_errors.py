@@ -1,9 +1,12 @@
 """What an error means to a script (its exit code) and to a person (one line).
 
-Imports nothing heavy: softkern's own errors are told by their names.
+The code follows from the declared type of an error. A ValueError that is not of a declared type,
+such as one that NumPy raises, is an error of softkern's own.
 """
 
 from __future__ import annotations
+
+from softkern.exceptions import DataError, ModelFileError
 
 __all__ = ["NO_READER", "NoReaderError", "OutputError", "exit_code", "one_line"]
 
@@ -30,9 +33,9 @@ def exit_code(error: BaseException) -> int:
         return OUTPUT
     if isinstance(error, MemoryError):
         return MEMORY
-    if type(error).__name__ == "ModelFileError":
+    if isinstance(error, ModelFileError):
         return MODEL
-    return DATA if isinstance(error, ValueError) else INTERNAL
+    return DATA if isinstance(error, DataError) else INTERNAL
 
 
 def one_line(error: BaseException) -> str:
@@ -51,7 +54,10 @@ def one_line(error: BaseException) -> str:
         reason = _flat(error) or "an allocation failed"
         return f"not enough memory: {reason} (fewer rows or --columns, or another --model, help)"
     if code == INTERNAL:
-        return f"{type(error).__name__}: {_flat(error)} (--debug shows where)"
+        return (
+            f"internal error, {type(error).__name__}: {_flat(error)} (please report it, with what "
+            "--debug shows)"
+        )
     return _flat(error)
 
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from softkern.exceptions import DataError
+
 __all__ = [
     "MODELS",
     "Choice",
@@ -19,8 +21,8 @@ __all__ = [
     "search_clusters",
 ]
 
-MOST_CLUSTERS = 10  # that are tried where the number is to be found,
-SEARCH_ROWS = 5000  # on so many rows
+MOST_SEARCHED_CLUSTERS = 10  # the highest number that the search tries
+SEARCH_ROWS = 5000  # the search is made on a sample of at most so many rows
 
 
 class ModelName(StrEnum):
@@ -38,14 +40,14 @@ class ModelName(StrEnum):
 class Choice:
     """An estimator by its public name, and what it finds.
 
-    `counts` says who knows the number of clusters: "itself" (the model finds it and takes none),
+    `counts` is how the number of clusters is found: "itself" (by the model, which takes none),
     "parameter" (its n_clusters takes "auto" too), or "search" (fuzzy partitions into several
     numbers are compared, and the best is taken).
     """
 
     estimator: str
     counts: str
-    says: str
+    finds: str
     options: dict[str, Any] = field(default_factory=dict)
     most_columns: int | None = None  # beyond them it takes too much memory or time to be of use
 
@@ -110,7 +112,7 @@ def check_columns(name: ModelName, columns: int) -> None:
     most = MODELS[name].most_columns
     if most is not None and columns > most:
         others = ", ".join(n.value for n, choice in MODELS.items() if choice.most_columns is None)
-        raise ValueError(
+        raise DataError(
             f"--model {name.value} looks between points, and {columns:,} columns are too many for "
             f"that (up to {most:,}). Choose --columns, or --model {others}."
         )
@@ -121,8 +123,8 @@ def search_clusters(X: Any, seed: int) -> int:
     from softkern import FuzzyCMeans, suggest_n_clusters
     from softkern.rows import priority_sample
 
-    rows, _ = priority_sample(X, SEARCH_ROWS, None, seed)
-    numbers = range(2, min(MOST_CLUSTERS, len(rows) - 1) + 1)
+    rows, _ = priority_sample(X, SEARCH_ROWS, random_state=seed)
+    numbers = range(2, min(MOST_SEARCHED_CLUSTERS, len(rows) - 1) + 1)
     if len(numbers) < 2:
         return 2
     table = suggest_n_clusters(FuzzyCMeans(random_state=seed), X[rows], numbers)

@@ -6,25 +6,24 @@ import gzip
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
+import numpy as np
 import pandas as pd
 
 from softkern.cli._errors import NoReaderError, OutputError
 
-if TYPE_CHECKING:
-    pass
+__all__ = ["has_all_columns", "points_table", "write_chunks"]
 
-__all__ = ["has_all_columns", "points_table", "write_chunks", "write_table"]
-
-MOST_CLUSTERS = 20  # with a column of memberships each, unless all are asked for
+MOST_MEMBERSHIP_COLUMNS = 20  # unless --all-memberships
 DIGITS = "%.9g"
 
 
 def has_all_columns(memberships: Any, all_memberships: bool) -> bool:
     """Whether every cluster gets a column of its own."""
-    return all_memberships or memberships.ndim < 2 or memberships.shape[1] <= MOST_CLUSTERS
+    return (
+        all_memberships or memberships.ndim < 2 or memberships.shape[1] <= MOST_MEMBERSHIP_COLUMNS
+    )
 
 
 def points_table(
@@ -35,14 +34,9 @@ def points_table(
     if ids is not None:
         parts["id"] = ids
     parts |= {name: ranks[name].to_numpy() for name in ranks.columns}
-    if memberships.ndim == 2 and has_all_columns(memberships, all_memberships):
+    if np.ndim(memberships) == 2 and has_all_columns(memberships, all_memberships):
         parts |= {f"membership_{c}": column for c, column in enumerate(memberships.T)}
     return pd.DataFrame(parts)
-
-
-def write_table(table: pd.DataFrame, path: Path) -> None:
-    """One table into a new file, whose name says the format."""
-    write_chunks([table], str(path))
 
 
 def write_chunks(tables: Iterable[pd.DataFrame], path: str, to: str | None = None) -> int:
@@ -52,11 +46,8 @@ def write_chunks(tables: Iterable[pd.DataFrame], path: str, to: str | None = Non
     where that is another.
     """
     name = to or path
-    return (
-        _write_parquet(tables, path)
-        if name.endswith(".parquet")
-        else _write_csv(tables, path, name)
-    )
+    is_parquet = name.endswith(".parquet")
+    return _write_parquet(tables, path) if is_parquet else _write_csv(tables, path, name)
 
 
 def _write_csv(tables: Iterable[pd.DataFrame], path: str, name: str) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -13,12 +12,14 @@ import numpy as np
 import pandas as pd
 
 from softkern.cli._folder import check_file
-from softkern.cli._points import has_all_columns, points_table, write_chunks
-from softkern.cli._say import Say
-from softkern.cli.preparation import Missing, Preparation
-from softkern.cli.tables import Format, Reader, TableError, named, open_table, quoted
-from softkern.files import ModelFileError, inspect, load, replacing
-from softkern.ranking import rank_points
+from softkern.cli._points import points_table, write_chunks
+from softkern.cli._printer import Printer
+from softkern.cli.preparation import Missing, Preparation, Prepared
+from softkern.cli.tables import Format, Reader, TableError, named, open_table
+from softkern.exceptions import ModelFileError
+from softkern.files import inspect, load, replacing
+from softkern.ranking import Ranker
+from softkern.words import count
 
 __all__ = ["Job", "score"]
 
@@ -44,19 +45,19 @@ class Job:
 def score(job: Job) -> None:
     """Do the job; the file `job.out` appears at the end."""
     is_stream = job.out == "-"
-    say = Say(job.quiet, to_stderr=is_stream)
+    printer = Printer(job.quiet, to_stderr=is_stream)
     if not is_stream:
         check_file(Path(job.out), job.force)
     model, header = _load(job.model)
     with open_table(job.data, job.form) as reader:
-        say.line(f"{reader.name}: {reader.kind}, {len(reader.columns):,} columns")
-        scorer = _Scorer(job, model, header["metadata"], reader, say)
+        printer.line(f"{reader.name}: {reader.kind}, {len(reader.columns):,} columns")
+        scorer = _Scorer(job, model, header["metadata"], reader, printer)
         place = nullcontext("-") if is_stream else replacing(job.out)
         with place as path:
             rows = write_chunks(scorer.tables(reader), str(path), job.out)
-    say.notes(reader.notes + scorer.notes())
+    printer.notes(reader.notes + scorer.notes())
     where = "" if is_stream else f" into {job.out}"
-    say.line(f"scored {rows:,} rows by {header['estimator']}{where}", "bold")
+    printer.line(f"scored {rows:,} rows by {header['estimator']}{where}", "bold")
 
 
 def _load(path: Path) -> tuple[Any, dict[str, Any]]:
@@ -96,27 +97,24 @@ def _preparation(model: Any, metadata: dict[str, Any], reader: Reader) -> Prepar
 
 def _identifier(job: Job, metadata: dict[str, Any], reader: Reader) -> str | None:
     """The column that names the rows: the one asked for, or the analysis' own where it is there."""
-    if job.id is not None and job.id not in reader.columns:
-        raise TableError(
-            f"there is no column '{quoted(job.id)}' for --id; the columns are "
-            f"{named(reader.columns, 12)}."
-        )
+    reader.check_identifier(job.id)
     usual = metadata.get("id")
     return job.id if job.id is not None else usual if usual in reader.columns else None
 
 
 class _Scorer:
-    """Chunks of a table in, tables of scores out; counts what happened on the way."""
+    """Chunks of a table in, tables of scores out; counts rows with missing values on the way."""
 
     def __init__(
-        self, job: Job, model: Any, metadata: dict[str, Any], reader: Reader, say: Say
+        self, job: Job, model: Any, metadata: dict[str, Any], reader: Reader, printer: Printer
     ) -> None:
-        self.job, self.model, self.say = job, model, say
+        self.job, self.printer = job, printer
         self.preparation = _preparation(model, metadata, reader)
         self.identifier = _identifier(job, metadata, reader)
-        self.contamination = metadata.get("contamination")
-        self._notes: list[str] = []
-        self._blank = 0
+        self.ranker = Ranker(model, contamination=metadata.get("contamination"))
+        self.feature_names = getattr(model, "feature_names_in_", None)
+        self._notes: dict[str, None] = {}  # each once, in order
+        self._blank_rows = self._filled_rows = 0
 
     def tables(self, reader: Reader) -> Iterator[pd.DataFrame]:
         first_row = 1
@@ -125,51 +123,49 @@ class _Scorer:
         for chunk in reader.chunks(self.job.chunk, text=text, words=words):
             yield self._table(chunk, first_row)
             first_row += len(chunk)
-            self.say.progress(f"{first_row - 1:,} rows")
+            self.printer.progress(f"{first_row - 1:,} rows")
         if first_row == 1:
             raise TableError(f"{reader.name} has a header and no rows.")
 
     def _table(self, chunk: pd.DataFrame, first_row: int) -> pd.DataFrame:
         prepared = self.preparation.apply(chunk, missing=self.job.missing, first_row=first_row)
-        self._notes += prepared.notes
-        X, kept = prepared.values, prepared.kept
-        if len(X) == 0:  # a chunk without one whole row still has its lines
-            X = np.zeros((1, len(self.preparation.features)))
-        with warnings.catch_warnings():  # columns were matched by name already
-            warnings.filterwarnings("ignore", "X does not have valid feature names")
-            ranks = rank_points(self.model, X, contamination=self.contamination)
-            memberships = self._memberships(X)
-        ranks = ranks.drop(columns=list(RANKS))
+        self._notes |= dict.fromkeys(prepared.notes)
+        kept, blank = prepared.kept, int((~prepared.kept).sum())
+        self._blank_rows += blank
+        self._filled_rows += prepared.n_missing - blank
+        points = self.ranker.read(self._values(prepared))
+        ranks = self.ranker.table(points).drop(columns=list(RANKS))
         rows = np.arange(first_row, first_row + len(chunk))
         ids = None if self.identifier is None else chunk[self.identifier].to_numpy()
+        wide = self.job.all_memberships
         if kept.all() and len(chunk):
-            return points_table(ranks, memberships, rows, ids, True)
-        scores = points_table(ranks, memberships, np.arange(len(X)), None, True)
-        return self._with_blanks(scores.drop(columns="row"), kept, rows, ids)
+            return points_table(ranks, points.memberships, rows, ids, wide)
+        scores = points_table(ranks, points.memberships, np.arange(len(ranks)), None, wide)
+        return _with_blanks(scores.drop(columns="row"), kept, rows, ids)
 
-    def _memberships(self, X: Any) -> Any:
-        c = getattr(self.model, "memberships_", np.empty(0))
-        if c.ndim == 2 and has_all_columns(c, self.job.all_memberships):
-            return np.asarray(self.model.memberships(X))
-        return np.empty(len(X))
-
-    def _with_blanks(self, scores: pd.DataFrame, kept: Any, rows: Any, ids: Any) -> pd.DataFrame:
-        """Scores at the rows that have them, nothing at the others."""
-        self._blank += int((~kept).sum())
-        place = np.full(len(kept), -1)
-        place[kept] = np.arange(int(kept.sum()))
-        whole = scores.astype(object).reindex(place).reset_index(drop=True)
-        whole.insert(0, "row", rows)
-        if ids is not None:
-            whole.insert(1, "id", ids)
-        return whole
+    def _values(self, prepared: Prepared) -> Any:
+        """What the model sees, under the names that it was fitted with, if any."""
+        X = prepared.values
+        if len(X) == 0:  # a chunk without one whole row still has its lines
+            X = np.zeros((1, X.shape[1]))
+        return X if self.feature_names is None else pd.DataFrame(X, columns=self.feature_names)
 
     def notes(self) -> list[str]:
-        """What happened, told once however many chunks there were."""
-        told = [note for note in self._notes if not note.startswith(("left out", "filled in"))]
-        if self._blank:
-            told.append(f"{self._blank:,} rows with missing values are left blank")
-        filled = sum(note.startswith("filled in") for note in self._notes)
-        if filled:
-            told.append(f"missing values were filled in, in {filled} chunk{'s' * (filled > 1)}")
-        return list(dict.fromkeys(told))[:10]
+        """What happened, once however many chunks there were."""
+        notes = list(self._notes)
+        if self._blank_rows:
+            notes.append(f"{count(self._blank_rows, 'row')} with missing values: left blank")
+        if self._filled_rows:
+            notes.append(f"{count(self._filled_rows, 'row')} with missing values: filled in")
+        return notes[:10]
+
+
+def _with_blanks(scores: pd.DataFrame, kept: Any, rows: Any, ids: Any) -> pd.DataFrame:
+    """Scores at the rows that have them, nothing at the others."""
+    place = np.full(len(kept), -1)
+    place[kept] = np.arange(int(kept.sum()))
+    whole = scores.astype(object).reindex(place).reset_index(drop=True)
+    whole.insert(0, "row", rows)
+    if ids is not None:
+        whole.insert(1, "id", ids)
+    return whole

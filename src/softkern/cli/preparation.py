@@ -1,7 +1,7 @@
 """From the columns of a table to the numbers that a model sees, the same way tomorrow.
 
 `Preparation.fit` chooses columns, turns categories into indicators, deals with missing values,
-leaves out what cannot matter, scales where asked, and says all of it. What it learned is plain
+leaves out what cannot matter, scales where asked, and notes all of it. What it learned is plain
 data: it travels in the model's file, and `apply` does the same to new rows, matched by name.
 Called by the command line.
 """
@@ -10,21 +10,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from softkern._typing import Array
 from softkern.cli.tables import TableError, named, quoted
 from softkern.kernels.bandwidths import robust_spread
+from softkern.words import count
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["Preparation", "Prepared"]
 
-Array = NDArray[Any]
 Missing = Literal["refuse", "drop", "impute"]
 Scale = Literal["none", "standard", "robust"]
 
@@ -46,12 +46,19 @@ class Prepared:
         What the model sees.
     kept : boolean array of shape (n,)
         Which rows of the table these are.
+    n_missing : int
+        Rows of the table with missing values, which were left out or filled in.
+    missing_note : str
+        What was done about them; empty where there were none.
     notes : list of str
+        What else a user should know.
     """
 
     features: pd.DataFrame
     values: Array
     kept: Array
+    n_missing: int = 0
+    missing_note: str = ""
     notes: list[str] = field(default_factory=list)
 
 
@@ -119,14 +126,14 @@ class Preparation:
         """
         _require(table, [*(columns or ()), *one_hot])
         if len(table) < 2:
-            raise TableError(f"the table has {_count(len(table), 'row')}; at least two are needed.")
+            raise TableError(f"the table has {count(len(table), 'row')}; at least two are needed.")
         notes: list[str] = []
         asked = None if columns is None else set(columns) | set(one_hot)
         wanted = [c for c in table.columns if c not in left_out and (asked is None or c in asked)]
         numeric = _numeric_columns(table, wanted, one_hot, columns is not None, notes)
         numbers = _numbers(table, numeric)
         varying = _varying(numbers)
-        _say_left_out(numeric, numbers, varying, notes)
+        _note_left_out(numeric, numbers, varying, notes)
         numeric = [c for c, kept in zip(numeric, varying, strict=True) if kept]
         categories = {c: _categories(table[c], c) for c in wanted if c in one_hot}
         if not numeric and not categories:
@@ -138,8 +145,8 @@ class Preparation:
         prepared = self.apply(table)
         if len(prepared.values) < 2:
             raise TableError(
-                f"{prepared.notes[0]}; {_count(len(prepared.values), 'row')} would be left. Give "
-                "--missing impute, or choose --columns."
+                f"{prepared.missing_note}; {count(len(prepared.values), 'row')} would be left. "
+                "Give --missing impute, or choose --columns."
             )
         if scale == "none":
             _refuse_tiny(prepared.features)
@@ -165,15 +172,20 @@ class Preparation:
         import pandas as pd
 
         _require(table, self.names)
+        how = missing or self.missing
         notes: list[str] = []
         numbers = _numbers(table, self.columns, first_row)
         texts = {c: table[c].astype(object).where(table[c].notna(), None) for c in self.categories}
         is_missing = np.asarray(np.isnan(numbers).any(axis=1))
         for text in texts.values():
             is_missing |= text.isna().to_numpy()
-        kept = np.ones(len(table), dtype=bool)
+        kept, missing_note = np.ones(len(table), dtype=bool), ""
         if is_missing.any():
-            kept = self._without_missing(table, numbers, is_missing, missing, notes, first_row)
+            missing_note = self._note_missing(table, numbers, is_missing, how, first_row)
+            if how == "drop":
+                kept = ~is_missing
+            else:
+                np.copyto(numbers, [self.fill[c] for c in self.columns], where=np.isnan(numbers))
         blocks = [numbers[kept]]
         for c, values in self.categories.items():
             blocks.append(_indicators(texts[c][kept].fillna(self.fill[c]), c, values, notes))
@@ -181,45 +193,28 @@ class Preparation:
         _refuse_huge(raw, self.features, np.flatnonzero(kept) + first_row)
         features = pd.DataFrame(raw, columns=pd.Index(self.features))
         scaled = (raw - self.centre) / self.spread if self.spread else raw
-        return Prepared(features, scaled, kept, notes)
+        return Prepared(features, scaled, kept, int(is_missing.sum()), missing_note, notes)
 
-    def to_dict(self) -> dict[str, Any]:
-        """For a file; `Preparation(**data)` is the way back."""
-        return asdict(self)
-
-    def _without_missing(
-        self,
-        table: pd.DataFrame,
-        numbers: Array,
-        is_missing: Array,
-        missing: Missing | None,
-        notes: list[str],
-        first_row: int,
-    ) -> Array:
-        """Which rows stay, (n,), with `numbers` filled in where that is how; refuse by default."""
-        how = missing or self.missing
+    def _note_missing(
+        self, table: pd.DataFrame, numbers: Array, is_missing: Array, how: Missing, first_row: int
+    ) -> str:
+        """Which values are missing and what is done about it; an error where they are refused."""
         rows = int(is_missing.sum())
         holes = dict(zip(self.columns, np.isnan(numbers).sum(axis=0).tolist(), strict=True))
         holes |= {c: int(table[c].isna().sum()) for c in self.categories}
-        where = [f"'{quoted(c)}' ({count:,})" for c, count in holes.items() if count]
+        where = [f"'{quoted(c)}' ({number:,})" for c, number in holes.items() if number]
         more = f" and {len(where) - 5} columns more" if len(where) > 5 else ""
-        said = (
-            f"{_count(sum(holes.values()), 'missing value')} in {rows:,} of {len(table):,} rows, "
+        found = (
+            f"{count(sum(holes.values()), 'missing value')} in {rows:,} of {len(table):,} rows, "
             f"in {', '.join(where[:5])}{more}"
         )
         if how == "refuse":
             first = int(np.flatnonzero(is_missing)[0]) + first_row
             raise TableError(
-                f"{said} (first: row {first:,}). Give --missing drop to leave these rows out, or "
+                f"{found} (first: row {first:,}). Give --missing drop to leave these rows out, or "
                 "--missing impute to fill in each column's median."
             )
-        if how == "drop":
-            notes.append(f"left out {_count(rows, 'row')}: {said}")
-            return ~is_missing
-        fill = np.array([self.fill[c] for c in self.columns])
-        np.copyto(numbers, fill, where=np.isnan(numbers))
-        notes.append(f"filled in {said}")
-        return np.ones(len(table), dtype=bool)
+        return f"left out {count(rows, 'row')}: {found}" if how == "drop" else f"filled in {found}"
 
     def _learn_scale(self, prepared: Prepared) -> None:
         values = prepared.values
@@ -245,10 +240,6 @@ def _require(table: pd.DataFrame, names: Sequence[str]) -> None:
         )
 
 
-def _count(number: int, thing: str) -> str:
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
-
-
 def _numeric_columns(
     table: pd.DataFrame,
     wanted: Sequence[str],
@@ -265,12 +256,12 @@ def _numeric_columns(
             numeric.append(column)
             continue
         present = table[column].dropna()
-        count = 0
+        parsed = 0
         if present.dtype.kind not in "mMc":
-            count = int(_parsed(present).notna().sum())
-        if count == len(present):
+            parsed = int(_parsed(present).notna().sum())
+        if parsed == len(present):
             numeric.append(column)  # also a column without any value, which is left out later
-        elif count >= NEARLY_NUMBERS * len(present):
+        elif parsed >= NEARLY_NUMBERS * len(present):
             raise _not_a_number(table, column, 1)
         elif _has_decimal_comma(present):
             raise TableError(
@@ -281,7 +272,8 @@ def _numeric_columns(
         else:
             texts.append(column)
     if texts and were_asked:
-        raise TableError(f"{named(texts)} {_is_text(texts)}; give --one-hot for few categories.")
+        verb = "is" if len(texts) == 1 else "are"
+        raise TableError(f"{named(texts)} {verb} text; give --one-hot for few categories.")
     for column in texts:
         kind = "dates" if table[column].dtype.kind in "mM" else "text"
         few = kind == "text" and table[column].astype(str).nunique() <= MOST_CATEGORIES
@@ -303,10 +295,6 @@ def _is_numeric(kind: Any) -> bool:
 def _has_decimal_comma(values: pd.Series[Any]) -> bool:
     words = values.head(1000).astype(str)
     return bool(words.str.fullmatch(r"\s*[-+]?\d+(,\d+)?(e[-+]?\d+)?\s*", case=False).all())
-
-
-def _is_text(columns: Sequence[str]) -> str:
-    return "is text" if len(columns) == 1 else "are text"
 
 
 def _parsed(values: pd.Series[Any]) -> pd.Series[Any]:
@@ -334,7 +322,7 @@ def _not_a_number(table: pd.DataFrame, column: str, first_row: int) -> TableErro
     place = int(np.flatnonzero(bad)[0])
     word = quoted(values.iloc[place])
     return TableError(
-        f"'{quoted(column)}' is numbers save in {_count(int(bad.sum()), 'row')}, such as '{word}' "
+        f"'{quoted(column)}' is numbers save in {count(int(bad.sum()), 'row')}, such as '{word}' "
         f"in row {place + first_row:,}. Give --na '{word}' to take it for a missing value, or "
         "leave the column out by --columns."
     )
@@ -364,7 +352,9 @@ def _varying(numbers: Array) -> Array:
     return np.asarray(lowest < highest)
 
 
-def _say_left_out(columns: Sequence[str], numbers: Array, varying: Array, notes: list[str]) -> None:
+def _note_left_out(
+    columns: Sequence[str], numbers: Array, varying: Array, notes: list[str]
+) -> None:
     is_empty = np.asarray(np.isnan(numbers).all(axis=0))
     for chosen, why in ((is_empty, "no value"), (~is_empty & ~varying, "one value")):
         found = [c for c, is_so in zip(columns, chosen, strict=True) if is_so]
@@ -385,7 +375,7 @@ def _categories(values: pd.Series[Any], column: str) -> list[str]:
     found = sorted(_words(values.dropna()).unique().tolist())
     if not 2 <= len(found) <= MOST_CATEGORIES:
         raise TableError(
-            f"--one-hot '{quoted(column)}': it has {_count(len(found), 'value')}; from 2 to "
+            f"--one-hot '{quoted(column)}': it has {count(len(found), 'value')}; from 2 to "
             f"{MOST_CATEGORIES} can become columns."
         )
     return found
@@ -400,7 +390,7 @@ def _indicators(
     unknown = words[block.sum(axis=1) == 0]
     if unknown.size:
         notes.append(
-            f"'{quoted(column)}' has {_count(unknown.size, 'row')} of a value that the model has "
+            f"'{quoted(column)}' has {count(unknown.size, 'row')} of a value that the model has "
             f"not seen, such as '{quoted(unknown[0])}'"
         )
     return block
@@ -411,7 +401,7 @@ def _refuse_tiny(features: pd.DataFrame) -> None:
     tiny = features.columns[(reach > 0) & (reach < TINY)].tolist()
     if tiny:
         raise TableError(
-            f"{named(tiny)}: values that differ by less than {TINY:g} cannot be told apart. Give "
+            f"{named(tiny)}: values that differ by less than {TINY:g} are taken as equal. Give "
             "--scale standard, or another unit."
         )
 
@@ -421,5 +411,5 @@ def _refuse_huge(values: Array, features: Sequence[str], rows: Array) -> None:
         i, j = divmod(int(np.argmax(np.abs(values))), values.shape[1])
         raise TableError(
             f"'{quoted(features[j])}' is {values[i, j]:.3g} in row {rows[i]:,}: distances to "
-            f"values beyond {HUGE:g} cannot be told. Correct it, or leave the row or column out."
+            f"values beyond {HUGE:g} overflow. Correct it, or leave the row or column out."
         )

@@ -1,4 +1,4 @@
-"""What displays share: axes, colours, the marks of points, and what a fitted model says."""
+"""What displays share: axes, tables, planes and the marks of points."""
 
 from __future__ import annotations
 
@@ -6,17 +6,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_array, get_tags
 
 from softkern._colours import COLOURS
-
-Array = NDArray[Any]
+from softkern._typing import Array
+from softkern.fitted import fitted_step
 
 MARKERS = ("o", "s", "^", "D", "v", "P")  # a second sign, for more clusters than colours
 MARGIN = 0.08  # of a feature's range, around the data
 ALIKE = 3.0  # ranges of two features within this factor are drawn to one scale
-BINS = (10, 60)  # fewest and most of a histogram
 
 
 class Display:
@@ -33,6 +31,26 @@ class Display:
         return ax
 
 
+class PlaneDisplay(Display):
+    """What is drawn over two features: a grid of values beneath the points."""
+
+    x: Array  # (p,)
+    y: Array  # (q,)
+    points: Array | None
+    labels: Array | None
+    names: tuple[str, str]
+    note: str
+
+    def _finish(self, ax: Any, legend: bool) -> None:
+        """Scale, names, limits, note and legend."""
+        share_scale(ax, np.ptp(self.x), np.ptp(self.y))
+        ax.set(xlabel=self.names[0], ylabel=self.names[1])
+        ax.set(xlim=self.x[[0, -1]], ylim=self.y[[0, -1]])
+        ax.text(0.99, 0.01, self.note, transform=ax.transAxes, ha="right", fontsize="small")
+        if legend:
+            legend_above(ax, markerscale=1.5)
+
+
 def pyplot() -> Any:
     try:
         import matplotlib.pyplot as plt
@@ -41,40 +59,6 @@ def pyplot() -> Any:
             "drawing needs matplotlib, which is not installed: pip install 'softkern[plot]'"
         ) from error
     return plt
-
-
-# What a model says
-
-
-def memberships_of(estimator: Any, X: Any) -> Array:
-    """Of new points, (m, c); where a model has a typicality beside them, as levels cut that."""
-    density = getattr(estimator, "one_class_", estimator)
-    method = getattr(estimator, "typicality", None) or getattr(density, "memberships", None)
-    if method is None:
-        raise TypeError(f"{type(estimator).__name__} gives no memberships of new points.")
-    values = np.asarray(method(X))
-    return values.reshape(len(values), -1)
-
-
-def training_memberships(estimator: Any) -> Array:
-    for name in ("typicality_", "memberships_"):
-        if hasattr(estimator, name):
-            return np.asarray(getattr(estimator, name))
-    raise TypeError(f"{type(estimator).__name__} has neither typicality_ nor memberships_.")
-
-
-def own_level(estimator: Any) -> float | None:
-    """The model's `alpha_`; None where it has none, or cuts nothing off."""
-    alpha = getattr(estimator, "alpha_", None)
-    return float(alpha) if alpha else None
-
-
-def own_cut(estimator: Any) -> float | None:
-    """The model's own level, or the one that rejects the share it takes for outliers."""
-    share = getattr(estimator, "contamination", None)
-    if hasattr(estimator, "alpha_") or not isinstance(share, float):
-        return own_level(estimator)
-    return float(np.quantile(training_memberships(estimator), share))
 
 
 # Tables
@@ -114,21 +98,23 @@ def axis_values(values: Array, resolution: int) -> Array:
 
 @dataclass(frozen=True)
 class Plane:
-    """Two features of a table, and a grid over their range."""
+    """Two features of a table, a grid over their range, and the model that is drawn there."""
 
-    columns: tuple[int, int]
-    names: tuple[str, str]
-    points: Array  # (n, 2)
+    model: Any
+    seen: Any  # (n, d'), the data as the model sees them
+    grid: Any  # (q p, d'), the grid as the model sees it; other features at their medians
     x: Array  # (p,)
     y: Array  # (q,)
-    grid: Any  # (q p, d), a table like the data; other features at their medians
+    points: Array  # (n, 2)
+    names: tuple[str, str]
     note: str
 
     @classmethod
     def of(
         cls, estimator: Any, X: Any, features: tuple[int | str, int | str], resolution: int
     ) -> Plane:
-        """For a fitted model with features to draw over."""
+        """For a fitted model with features to draw over, or a pipeline that ends in one."""
+        model, before = fitted_step(estimator)
         if get_tags(estimator).input_tags.pairwise:
             raise ValueError("a model of a precomputed kernel has no features to draw over.")
         values = check_array(X)
@@ -140,10 +126,40 @@ class Plane:
         grid[:, i], grid[:, j] = (part.ravel() for part in np.meshgrid(x, y))
         names = (column_name(X, i), column_name(X, j))
         note = "other features at their medians" if values.shape[1] > 2 else ""
-        return cls((i, j), names, values[:, [i, j]], x, y, table_like(X, grid), note)
+        grid = before(table_like(X, grid))
+        return cls(model, before(X), grid, x, y, values[:, [i, j]], names, note)
+
+    def surface(self, values: Any) -> Array:
+        """Values of the grid's points as a table of its rows, (q, p, c)."""
+        return np.asarray(values).reshape(self.y.size, self.x.size, -1)
+
+    def drawn(self, y: Any) -> dict[str, Any]:
+        """What a display keeps: the points, their labels (by default the model's) and names."""
+        labels = np.asarray(self.model.predict(self.seen) if y is None else y)
+        return {"points": self.points, "labels": labels, "names": self.names, "note": self.note}
 
 
 # Ink
+
+
+def share_scale(ax: Any, *spans: float) -> None:
+    """One scale for both axes where their ranges are alike."""
+    ax.set_aspect("equal" if max(spans) < ALIKE * min(spans) else "auto")
+
+
+def legend_above(ax: Any, **options: Any) -> None:
+    """A legend above the picture, where there is anything to name."""
+    if ax.get_legend_handles_labels()[0]:
+        above = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": 5}
+        ax.legend(fontsize="small", frameon=False, handletextpad=0.4, **above, **options)
+
+
+def scale_of_shades(ax: Any, shades: Any, label: str) -> Any:
+    """A colour scale beside the picture; its axes."""
+    # Inside the axes' own box, so that it is as high as the picture whatever the aspect.
+    strip = ax.inset_axes([1.02, 0, 0.04, 1])
+    ax.figure.colorbar(shades, cax=strip, label=label)
+    return strip
 
 
 def light_greys() -> Any:

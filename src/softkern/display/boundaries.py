@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from softkern._colours import COLOURS, CUT
-from softkern.display._base import ALIKE, Array, Display, Plane, light_greys, scatter_points
+from softkern._typing import Array
+from softkern.display._base import Plane, PlaneDisplay, light_greys, scatter_points
 
 TINT = 0.45  # of a cluster's colour, where its membership is one
 
 
-class BoundaryDisplay(Display):
+class BoundaryDisplay(PlaneDisplay):
     """Boundary of every cluster, or of a detector, over two features.
 
     Lines are where a machine's decision function is zero. The ground of a clustering is tinted
@@ -86,7 +86,7 @@ class BoundaryDisplay(Display):
 
         Parameters
         ----------
-        estimator : fitted model
+        estimator : fitted model, or a pipeline that ends in one
             With `decision_function`: a one-class clustering or an outlier detector.
         X : array or DataFrame of shape (n, d)
             The data to draw; with more than two columns, the others stay at their medians.
@@ -104,25 +104,15 @@ class BoundaryDisplay(Display):
         -------
         display : BoundaryDisplay
         """
-        check_is_fitted(estimator)
-        if not hasattr(estimator, "decision_function"):
-            raise TypeError(f"{type(estimator).__name__} has no decision_function to draw.")
         plane = Plane.of(estimator, X, features, grid_resolution)
-        shape = (plane.y.size, plane.x.size, -1)
-        decision = np.asarray(estimator.decision_function(plane.grid)).reshape(shape)
+        model = plane.model
+        if not hasattr(model, "decision_function"):
+            raise TypeError(f"{type(model).__name__} has no decision_function to draw.")
+        decision = plane.surface(model.decision_function(plane.grid))
         memberships = None
         if decision.shape[2] > 1:
-            memberships = np.asarray(estimator.memberships(plane.grid)).reshape(shape)
-        display = cls(
-            plane.x,
-            plane.y,
-            decision,
-            memberships=memberships,
-            points=plane.points,
-            labels=np.asarray(estimator.predict(X) if y is None else y),
-            names=plane.names,
-            note=plane.note,
-        )
+            memberships = plane.surface(model.memberships(plane.grid))
+        display = cls(plane.x, plane.y, decision, memberships=memberships, **plane.drawn(y))
         return display.plot(ax, **plot_options)
 
     def plot(self, ax: Any = None, *, legend: bool = True, size: float | None = None) -> Self:
@@ -136,27 +126,16 @@ class BoundaryDisplay(Display):
             Area of a point, as in matplotlib's scatter; by default the smaller, the more points.
         """
         ax = self._axes(ax)
-        spans = np.ptp(self.x), np.ptp(self.y)
-        aspect = "equal" if max(spans) < ALIKE * min(spans) else "auto"
         if self.memberships is None:
             depth = self.decision[:, :, 0]
             ax.contourf(self.x, self.y, depth, 12, cmap=light_greys(), zorder=0)
-            ax.set_aspect(aspect)
         else:
             extent = (self.x[0], self.x[-1], self.y[0], self.y[-1])
-            ground = self._tints()
-            ax.imshow(
-                ground, origin="lower", extent=extent, aspect=aspect, interpolation="bilinear"
-            )
+            ax.imshow(self._tints(), origin="lower", extent=extent, interpolation="bilinear")
         if self.points is not None:
             scatter_points(ax, self.points, self.labels, size)
         self._lines(ax)
-        ax.set(xlabel=self.names[0], ylabel=self.names[1])
-        ax.set(xlim=self.x[[0, -1]], ylim=self.y[[0, -1]])
-        ax.text(0.99, 0.01, self.note, transform=ax.transAxes, ha="right", fontsize="small")
-        if legend and ax.get_legend_handles_labels()[0]:
-            above = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": 5}
-            ax.legend(fontsize="small", frameon=False, markerscale=1.5, handletextpad=0.4, **above)
+        self._finish(ax, legend)
         return self
 
     def _tints(self) -> Array:

@@ -5,26 +5,22 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from softkern._colours import COLOURS, CUT
+from softkern._typing import Array
 from softkern.alpha_tree.tree import histogram_valley
 from softkern.display._base import (
-    ALIKE,
-    BINS,
-    Array,
     Display,
     Plane,
+    PlaneDisplay,
     light_greys,
-    memberships_of,
-    own_cut,
-    own_level,
+    scale_of_shades,
     scatter_points,
-    training_memberships,
 )
+from softkern.fitted import fitted_step, histogram_bins, level_of, typicality_of
 
 
-class MembershipDisplay(Display):
+class MembershipDisplay(PlaneDisplay):
     """Contours of the memberships over two features, with the data and the alpha cut.
 
     Parameters
@@ -94,7 +90,7 @@ class MembershipDisplay(Display):
 
         Parameters
         ----------
-        estimator : fitted model
+        estimator : fitted model, or a pipeline that ends in one
             With `typicality` or `memberships`.
         X : array or DataFrame of shape (n, d)
             The data to draw; with more than two columns, the others stay at their medians.
@@ -115,19 +111,13 @@ class MembershipDisplay(Display):
         -------
         display : MembershipDisplay
         """
-        check_is_fitted(estimator)
         plane = Plane.of(estimator, X, features, grid_resolution)
-        surface = memberships_of(estimator, plane.grid)
-        display = cls(
-            plane.x,
-            plane.y,
-            surface.reshape(plane.y.size, plane.x.size, -1),
-            points=plane.points,
-            labels=np.asarray(estimator.predict(X) if y is None else y),
-            alpha=own_cut(estimator) if isinstance(alpha, str) else alpha,
-            names=plane.names,
-            note=plane.note,
-        )
+        found = typicality_of(plane.model, plane.grid)
+        if found is None:
+            raise TypeError(f"{type(plane.model).__name__} gives no memberships of new points.")
+        level = _own_cut(plane.model) if isinstance(alpha, str) else alpha
+        surface = plane.surface(found[1])
+        display = cls(plane.x, plane.y, surface, alpha=level, **plane.drawn(y))
         return display.plot(ax, **plot_options)
 
     def plot(
@@ -156,21 +146,11 @@ class MembershipDisplay(Display):
         if self.points is not None:
             scatter_points(ax, self.points, self.labels, size)
         self._lines(ax)
-        spans = np.ptp(self.x), np.ptp(self.y)
-        if max(spans) < ALIKE * min(spans):
-            ax.set_aspect("equal")
-        ax.set(xlabel=self.names[0], ylabel=self.names[1])
-        ax.set(xlim=self.x[[0, -1]], ylim=self.y[[0, -1]])
-        ax.text(0.99, 0.01, self.note, transform=ax.transAxes, ha="right", fontsize="small")
+        self._finish(ax, legend)
         if colorbar:
-            # Inside the axes' own box, so that it is as high as the picture whatever the aspect.
-            strip = ax.inset_axes([1.02, 0, 0.04, 1])
-            ax.figure.colorbar(shades, cax=strip, label="membership")
+            strip = scale_of_shades(ax, shades, "membership")
             if self._is_cut:
                 strip.axhline(self.alpha, color=CUT, linewidth=2)
-        if legend and ax.get_legend_handles_labels()[0]:
-            above = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": 5}
-            ax.legend(fontsize="small", frameon=False, markerscale=1.5, handletextpad=0.4, **above)
         return self
 
     @property
@@ -241,7 +221,7 @@ class MembershipHistogramDisplay(Display):
 
         Parameters
         ----------
-        estimator : fitted model
+        estimator : fitted model, or a pipeline that ends in one
         ax : matplotlib Axes, default=None
         **plot_options
             Passed on to `plot`.
@@ -250,11 +230,12 @@ class MembershipHistogramDisplay(Display):
         -------
         display : MembershipHistogramDisplay
         """
-        check_is_fitted(estimator)
-        memberships = training_memberships(estimator)
-        valley = histogram_valley(memberships) if memberships.ndim == 1 else None
-        display = cls(memberships, valley=valley, alpha=own_level(estimator))
-        return display.plot(ax, **plot_options)
+        model, _ = fitted_step(estimator)
+        found = typicality_of(model)
+        if found is None:
+            raise TypeError(f"{type(model).__name__} has neither typicality_ nor memberships_.")
+        valley = histogram_valley(found[1]) if found[1].ndim == 1 else None
+        return cls(found[1], valley=valley, alpha=level_of(model)).plot(ax, **plot_options)
 
     def plot(self, ax: Any = None, *, bins: int | None = None) -> Self:
         """Draw.
@@ -267,8 +248,7 @@ class MembershipHistogramDisplay(Display):
         """
         ax = self._axes(ax)
         columns = self.memberships.reshape(len(self.memberships), -1)
-        bins = bins or int(np.clip(np.sqrt(len(columns)), *BINS))
-        edges = np.histogram_bin_edges(columns, bins)
+        edges = np.histogram_bin_edges(columns, bins or histogram_bins(len(columns)))
         if columns.shape[1] == 1:
             ax.hist(columns[:, 0], edges, color="0.75", edgecolor="0.45", linewidth=0.6)
         for k in range(columns.shape[1] if columns.shape[1] > 1 else 0):
@@ -283,3 +263,11 @@ class MembershipHistogramDisplay(Display):
         if ax.get_legend_handles_labels()[0]:
             ax.legend(fontsize="small", frameon=False)
         return self
+
+
+def _own_cut(model: Any) -> float | None:
+    """The model's own level, or the one that rejects the share it takes for outliers."""
+    share, found = getattr(model, "contamination", None), typicality_of(model)
+    if hasattr(model, "alpha_") or found is None or not isinstance(share, float):
+        return level_of(model)
+    return float(np.quantile(found[1], share))

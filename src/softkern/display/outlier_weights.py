@@ -6,24 +6,23 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from softkern._colours import CUT
+from softkern._typing import Array
 from softkern.display._base import (
-    ALIKE,
-    Array,
-    Display,
     Plane,
+    PlaneDisplay,
     light_greys,
+    scale_of_shades,
     scatter_points,
 )
 
 
-class OutlierWeightDisplay(Display):
-    """Contours of the outlier weight over two features, with the data and a line to tell outliers.
+class OutlierWeightDisplay(PlaneDisplay):
+    """Contours of the outlier weight over two features, with the data and a line around outliers.
 
     Points outside a line of equal weight are outliers at that weight; which line to take is for
-    the reader to say [1]_.
+    the reader to choose [1]_.
 
     Parameters
     ----------
@@ -100,7 +99,7 @@ class OutlierWeightDisplay(Display):
 
         Parameters
         ----------
-        estimator : fitted model
+        estimator : fitted model, or a pipeline that ends in one
             With the method `outlier_weights`, such as `softkern.OutlierFuzzyCMeans`.
         X : array or DataFrame of shape (n, d)
             The data to draw; with more than two columns, the others stay at their medians.
@@ -120,23 +119,19 @@ class OutlierWeightDisplay(Display):
         -------
         display : OutlierWeightDisplay
         """
-        check_is_fitted(estimator)
-        if not hasattr(estimator, "outlier_weights"):
-            raise TypeError(
-                f"{type(estimator).__name__} gives no outlier weights; use OutlierFuzzyCMeans."
-            )
         plane = Plane.of(estimator, X, features, grid_resolution)
-        surface = np.asarray(estimator.outlier_weights(plane.grid))
+        model = plane.model
+        if not hasattr(model, "outlier_weights"):
+            raise TypeError(
+                f"{type(model).__name__} gives no outlier weights; use OutlierFuzzyCMeans."
+            )
         display = cls(
             plane.x,
             plane.y,
-            surface.reshape(plane.y.size, plane.x.size),
-            points=plane.points,
-            labels=np.asarray(estimator.predict(X) if y is None else y),
-            point_weights=np.asarray(estimator.outlier_weights(X)),
+            plane.surface(model.outlier_weights(plane.grid))[:, :, 0],
+            point_weights=np.asarray(model.outlier_weights(plane.seen)),
             threshold=threshold,
-            names=plane.names,
-            note=plane.note,
+            **plane.drawn(y),
         )
         return display.plot(ax, **plot_options)
 
@@ -169,17 +164,9 @@ class OutlierWeightDisplay(Display):
         if self.points is not None:
             scatter_points(ax, self.points, self.labels, size)
         self._mark_outliers(ax)
-        if max(np.ptp(self.x), np.ptp(self.y)) < ALIKE * min(np.ptp(self.x), np.ptp(self.y)):
-            ax.set_aspect("equal")
-        ax.set(xlabel=self.names[0], ylabel=self.names[1])
-        ax.set(xlim=self.x[[0, -1]], ylim=self.y[[0, -1]])
-        ax.text(0.99, 0.01, self.note, transform=ax.transAxes, ha="right", fontsize="small")
+        self._finish(ax, legend)
         if colorbar:
-            strip = ax.inset_axes([1.02, 0, 0.04, 1])  # as high as the picture, whatever the aspect
-            ax.figure.colorbar(shades, cax=strip, label="outlier weight")
-        if legend and ax.get_legend_handles_labels()[0]:
-            above = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": 5}
-            ax.legend(fontsize="small", frameon=False, handletextpad=0.4, **above)
+            scale_of_shades(ax, shades, "outlier weight")
         return self
 
     def _mark_outliers(self, ax: Any) -> None:

@@ -8,16 +8,18 @@ import numpy as np
 from sklearn.utils import check_array
 
 from softkern._colours import CUT
+from softkern._typing import Array
 from softkern.display._base import (
-    ALIKE,
-    Array,
     Display,
     column_name,
     column_number,
+    legend_above,
     pyplot,
     scatter_points,
+    share_scale,
 )
 from softkern.ranking import rank_points
+from softkern.words import count
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -155,14 +157,10 @@ class RankDisplay(Display):
         scatter_points(ax, self.points, labels, size)
         for kind, (marker, colour) in KINDS.items():
             self._mark(ax, kind, marker, colour)
-        spans = np.ptp(self.points, axis=0)
-        if spans.max() < ALIKE * spans.min():
-            ax.set_aspect("equal")
+        share_scale(ax, *np.ptp(self.points, axis=0))
         ax.margins(0.08)
         ax.set(xlabel=self.names[0], ylabel=self.names[1])
-        if ax.get_legend_handles_labels()[0]:
-            above = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": 5}
-            ax.legend(fontsize="small", frameon=False, handletextpad=0.4, **above)
+        legend_above(ax)
         if table_ax is not None:
             self._write_table(table_ax)
         return self
@@ -196,7 +194,7 @@ class RankDisplay(Display):
         for kind, places in blocks:
             colour = KINDS[kind][1]
             total = int(self.table[f"is_{kind}"].sum())
-            title = f"{total} {kind}{'' if total == 1 else 's'} of {len(self.table)} points"
+            title = f"{count(total, kind)} of {len(self.table):,} points"
             panel.text(0, y, title, color=colour, weight="bold", va="top")
             rows = [HEADINGS] if places.size else []
             rows += [self._row(kind, place) for place in places]

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from softkern._colours import COLOURS
-from softkern.display._base import Array, Display, scatter_points
+from softkern._typing import Array
+from softkern.display._base import Display, scatter_points
+from softkern.fitted import fitted_step
 
 __all__ = ["AMSDisplay", "EigenspaceDisplay"]
 
@@ -75,6 +76,7 @@ class EigenspaceDisplay(Display):
         Parameters
         ----------
         estimator : fitted SoftKernelSpectralClustering or KernelSpectralClustering
+            Or a pipeline that ends in one.
         X : array of shape (n, d), default=None
             New points; without it, the points of the fit. With ``space="input"``, the points of
             the fit, which a model does not keep.
@@ -88,7 +90,7 @@ class EigenspaceDisplay(Display):
         -------
         display : EigenspaceDisplay
         """
-        check_is_fitted(estimator)
+        estimator, before = fitted_step(estimator)
         if not hasattr(estimator, "projections_"):
             raise TypeError(f"{type(estimator).__name__} has no eigenspace; spectral models have.")
         if space not in {"eigen", "input"}:
@@ -104,7 +106,7 @@ class EigenspaceDisplay(Display):
             raise ValueError(
                 "a model of one cluster has no eigenspace; use space='input', or n_clusters=2."
             )
-        new = None if space == "input" else X
+        new = None if space == "input" or X is None else before(X)
         projections = estimator.projections_ if new is None else estimator.projections(new)
         labels = estimator.labels_ if new is None else estimator.predict(new)
         is_outlier, is_overlap = estimator.detect(new)
@@ -223,23 +225,23 @@ class AMSDisplay(Display):
         self.is_maximum = is_maximum
 
     @classmethod
-    def from_result(cls, result: Any, *, ax: Any = None) -> Self:
-        """Draw the result of `softkern.selection.select_spectral`, or a model's `search_`.
+    def from_results(cls, results: Any, *, ax: Any = None) -> Self:
+        """Draw the results of `softkern.selection.select_spectral`, or a model's `search_`.
 
         Parameters
         ----------
-        result : SpectralSelection
+        results : SpectralSelection
         ax : matplotlib Axes, default=None
 
         Returns
         -------
         display : AMSDisplay
         """
-        _ = result.best  # says what to do where nothing was found
-        names = [_bandwidth_name(b, result.bandwidths) for b in result.bandwidths]
-        is_number = all(np.ndim(b) == 0 for b in result.bandwidths)
+        _ = results.best  # raises where nothing was found
+        names = [_bandwidth_name(b, results.bandwidths) for b in results.bandwidths]
+        is_number = all(np.ndim(b) == 0 for b in results.bandwidths)
         axis = "bandwidth" if is_number else "bandwidth, as a share of the widest"
-        return cls(result.strength, result.ks, names, result.is_maximum, axis).plot(ax)
+        return cls(results.strength, results.ks, names, results.is_maximum, axis).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw the surface as an image; the best pair has a star, other local maxima a ring."""

@@ -8,7 +8,8 @@ from typing import Any, Self
 import numpy as np
 
 from softkern._colours import COLOURS
-from softkern.display._base import Array, Display
+from softkern._typing import Array
+from softkern.display._base import Display
 
 
 class StabilityDisplay(Display):

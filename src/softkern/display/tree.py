@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from sklearn.utils.validation import check_is_fitted
-
 from softkern._colours import CUT
-from softkern.display._base import Display, own_level
+from softkern.alpha_tree.layout import dendrogram
+from softkern.alpha_tree.tree import AlphaTree
+from softkern.display._base import Display
+from softkern.fitted import fitted_step, level_of
+
+SPLIT, JOIN = ("C3", 2.0), ("0.4", 1.0)  # colour and width of a line
 
 
 class AlphaTreeDisplay(Display):
-    """The alpha tree: which clusters there are at every level of the cut.
+    """The alpha tree as a dendrogram: which clusters there are at every level of the cut.
 
     Parameters
     ----------
@@ -25,7 +28,7 @@ class AlphaTreeDisplay(Display):
         What was drawn into.
     """
 
-    def __init__(self, tree: Any, *, alpha: float | None = None) -> None:
+    def __init__(self, tree: AlphaTree, *, alpha: float | None = None) -> None:
         self.tree = tree
         self.alpha = alpha
 
@@ -35,29 +38,41 @@ class AlphaTreeDisplay(Display):
 
         Parameters
         ----------
-        estimator : fitted model
+        estimator : fitted model, or a pipeline that ends in one
             With `tree_`.
         ax : matplotlib Axes, default=None
         **plot_options
-            Passed on to the tree's own `plot`.
+            Passed on to `plot`.
 
         Returns
         -------
         display : AlphaTreeDisplay
         """
-        check_is_fitted(estimator)
-        if not hasattr(estimator, "tree_"):
+        model, _ = fitted_step(estimator)
+        if not hasattr(model, "tree_"):
             raise TypeError(
-                f"{type(estimator).__name__} has no alpha tree; AlphaCutClustering has one."
+                f"{type(model).__name__} has no alpha tree; AlphaCutClustering has one."
             )
-        display = cls(estimator.tree_, alpha=own_level(estimator))
-        return display.plot(ax, **plot_options)
+        return cls(model.tree_, alpha=level_of(model)).plot(ax, **plot_options)
 
-    def plot(self, ax: Any = None, **plot_options: Any) -> Self:
-        """Draw; options go to the tree's own `plot`."""
+    def plot(self, ax: Any = None, *, smallest: float = 0.01, threshold: float = 1.0) -> Self:
+        """Draw; the bars of significant joins are bold.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+        smallest : float, default=0.01
+            A branch that holds less than this share of the mass is drawn as a part of what it
+            joins.
+        threshold : float, default=1.0
+            Significance from which a join is drawn bold.
+        """
         ax = self._axes(ax)
-        self.tree.plot(ax, **plot_options)
+        for line in dendrogram(self.tree, smallest, threshold):
+            colour, width = SPLIT if line.is_split else JOIN
+            ax.plot([line.x0, line.x1], [line.y0, line.y1], color=colour, linewidth=width)
         if self.alpha is not None:
             ax.axhline(self.alpha, color=CUT, linestyle="--", label=f"α = {self.alpha:.4g}")
             ax.legend(fontsize="small", frameon=False)
+        ax.set(xticks=[], xlabel="branches", ylabel="α")
         return self

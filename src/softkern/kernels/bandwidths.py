@@ -21,6 +21,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_array
 
+from softkern.exceptions import DataError
 from softkern._typing import Array
 from softkern.rows import (
     distinct_rows,
@@ -114,13 +115,13 @@ def select_bandwidth(
     check_reach(X, 1.0)
     index, weight = distinct_rows(X, sample_weight)
     if index.size < 2:
-        raise ValueError(
+        raise DataError(
             f"bandwidth={rule!r} needs at least two different points, and the data hold "
             f"{index.size} (n_samples = {X.shape[0]}); give bandwidth=<a number>."
         )
     bandwidth = RULES[rule](_rows(X, index), weight, random_state)
     if not (np.isfinite(bandwidth).all() and np.all(np.asarray(bandwidth) > 0)):
-        raise ValueError(
+        raise DataError(
             f"bandwidth={rule!r} came out as {bandwidth}: the data's values are too near to each "
             "other, or too far apart, for their distances to be computed. Give "
             "bandwidth=<a number>, or rescale the columns."

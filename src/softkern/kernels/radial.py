@@ -59,7 +59,8 @@ class Radial(Kernel):
     def check(self, X: Any) -> None:
         """Raise a ValueError where X has other columns, or values too far for their distances."""
         self._check_columns(X)
-        check_reach(X, np.asarray(self.bandwidth))
+        # at least one: a bandwidth far below all distances is legal, every point then stands alone
+        check_reach(X, np.maximum(self.bandwidth, 1.0))
 
     def _check_columns(self, X: Any) -> None:
         if isinstance(self.bandwidth, tuple) and len(self.bandwidth) != X.shape[1]:

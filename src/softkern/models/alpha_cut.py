@@ -24,6 +24,7 @@ from softkern.alpha_tree.tree import AlphaTree, histogram_valley, number_by_mass
 from softkern.kernels import Gaussian
 from softkern.models.base import KernelModel
 from softkern.models.one_class_pcm import OneClassPCM
+from softkern.planning import plan
 from softkern.rows import check_weights
 
 __all__ = ["AlphaCutClustering"]
@@ -113,6 +114,8 @@ class AlphaCutClustering(ClusterMixin, KernelModel):  # type: ignore[misc]
     array([False])
     """
 
+    memberships_sum_to_one: ClassVar[bool] = True
+
     _auto_bandwidth: ClassVar[str] = "tree"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelModel._parameter_constraints,
@@ -122,6 +125,19 @@ class AlphaCutClustering(ClusterMixin, KernelModel):  # type: ignore[misc]
         "graph": [StrOptions({"auto", "complete", "knn"})],
         "eta_scale": [Interval(Real, 0, None, closed="neither")],
     }
+    _state: ClassVar[tuple[str, ...]] = (
+        "labels_",
+        "n_clusters_",
+        "typicality_",
+        "alpha_",
+        "eta_",
+        "tree_",
+        "node_",
+        "level_",
+        "one_class_",
+        "_noise_levels",
+        "_outlier_scores",
+    )
 
     def __init__(
         self,
@@ -174,7 +190,7 @@ class AlphaCutClustering(ClusterMixin, KernelModel):  # type: ignore[misc]
         self.sample_weight_ = weight
         nodes, mass, self.node_ = distinct_nodes(X, weight)
         self.one_class_ = self._fit_one_class(nodes, mass)
-        landscape = Landscape(self.one_class_, nodes, mass)
+        landscape = _landscape(self.one_class_, nodes, mass)
         self.tree_: AlphaTree = landscape.tree(self._graph(len(nodes)), self.segment_points)
         partition = self._cut(landscape)
         self._settle(landscape, partition)
@@ -258,7 +274,7 @@ class AlphaCutClustering(ClusterMixin, KernelModel):  # type: ignore[misc]
             random_state=self.random_state,
             verbose=self.verbose,
         ).fit(nodes, sample_weight=mass)
-        for name in ("eta_", "bandwidth_", "kernel_", "engine_", "n_iter_", "converged_"):
+        for name in ("eta_", "bandwidth_", "kernel_", "engine_", "plan_", "n_iter_", "converged_"):
             setattr(self, name, getattr(one_class, name))
         self.objective_, self.history_ = one_class.objective_, one_class.history_
         if self._is_automatic and not self.kernel_.is_shift_invariant:
@@ -281,7 +297,7 @@ class AlphaCutClustering(ClusterMixin, KernelModel):  # type: ignore[misc]
         if self._is_automatic:
             self.alpha_ = tree.separating_alpha()
             labels = tree.significant_labels()
-            self._noise_levels = noise_levels(landscape, labels)
+            self._noise_levels = noise_levels(landscape, labels, _fit_line)
             return labels
         if self.rejection is not None:
             self.alpha_ = _rejection_level(tree.heights, tree.weight, self.rejection)
@@ -289,7 +305,7 @@ class AlphaCutClustering(ClusterMixin, KernelModel):  # type: ignore[misc]
             self.alpha_ = histogram_valley(tree.heights, tree.weight)
         else:
             self.alpha_ = float(self.alpha)
-        return tree.labels_at(self.alpha_) if self.alpha_ > 0 else np.zeros(len(tree.heights), int)
+        return tree.labels_at(self.alpha_)
 
     def _settle(self, landscape: Landscape, partition: Array) -> None:
         """Turn the tree's clusters into columns of coefficients, the way new points see them.
@@ -303,7 +319,7 @@ class AlphaCutClustering(ClusterMixin, KernelModel):  # type: ignore[misc]
         self._coefficients = np.where(partition[:, None] == np.arange(count), a[:, None], 0)
         self._coefficients = self._coefficients.astype(landscape.nodes.dtype)
         _, won = self._describe(landscape.nodes)
-        order = number_by_mass(won, landscape.mass, landscape.level - landscape.level.min())
+        order = number_by_mass(won, landscape.mass, landscape.level)
         first = [int(won[np.argmax(order == c)]) for c in range(int(order.max(initial=-1)) + 1)]
         self._coefficients = np.ascontiguousarray(self._coefficients[:, first])
         if self._noise_levels is not None:
@@ -353,6 +369,26 @@ class AlphaCutClustering(ClusterMixin, KernelModel):  # type: ignore[misc]
         tags.input_tags.sparse = False
         tags.input_tags.pairwise = False
         return tags
+
+
+def _landscape(one_class: OneClassPCM, nodes: Array, mass: Array) -> Landscape:
+    """What the alpha tree needs of a model that was fitted to distinct points."""
+    return Landscape(
+        nodes,
+        mass,
+        np.asarray(one_class.dual_coef_),
+        one_class.eta_,
+        one_class.kernel_,
+        levels=one_class.score_samples,
+        typicality=one_class.memberships,
+        operator_of=lambda points, kernel: plan(points, kernel=kernel, iterations=2).build(points),
+    )
+
+
+def _fit_line(values: Array, mass: Array) -> Landscape:
+    """Of a single column (m, 1), by the rules of this model's defaults."""
+    one_class = OneClassPCM(bandwidth="tree", max_iter=1000).fit(values, sample_weight=mass)
+    return _landscape(one_class, values, mass)
 
 
 def _rejection_level(values: Array, weight: Array, share: float) -> float:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from softkern._typing import Array
+from softkern.exceptions import DataError
 from softkern.operators.base import KernelOperator
 
 __all__ = [
@@ -25,7 +26,7 @@ PROBE = 256  # rows on which an unknown kernel is tried
 def check_n_clusters(n_clusters: int, n: int) -> None:
     """Refuse more clusters than points."""
     if n_clusters > n:
-        raise ValueError(
+        raise DataError(
             f"n_clusters={n_clusters} is more than the number of points, n_samples = {n}."
         )
 
@@ -35,7 +36,7 @@ def check_distinct(n_clusters: int, operator: KernelOperator, weight: Array) -> 
     check_n_clusters(n_clusters, operator.shape[0])
     count = operator.distinct_rows(weight)[0].size if n_clusters > 1 else 1
     if count < n_clusters:
-        raise ValueError(
+        raise DataError(
             f"n_clusters={n_clusters} is more than the number of different points, {count} of the "
             f"{operator.shape[0]} rows; use n_clusters={count} or fewer."
         )
@@ -48,7 +49,7 @@ def check_apart(operator: KernelOperator, weight: Array) -> None:
         largest = float(distances[weight > 0].max())
     kernel = operator.kernel
     if not np.isfinite(largest):
-        raise ValueError(f"values of {kernel!r} overflow in {operator.dtype}; scale the data down.")
+        raise DataError(f"values of {kernel!r} overflow in {operator.dtype}; scale the data down.")
     if largest > FEWEST_DIGITS * operator.distance_error:
         return
     if operator.distinct_rows(weight)[0].size < 2:  # there is one point only
@@ -58,7 +59,7 @@ def check_apart(operator: KernelOperator, weight: Array) -> None:
         if kernel.has_bandwidth
         else "centre and scale the data, or take another kernel"
     )
-    raise ValueError(
+    raise DataError(
         f"{kernel!r} cannot tell these points apart in {operator.dtype}: their squared distances "
         f"from the mean in feature space are at most {largest:.3g}, and vanish in the rounding; "
         f"{remedy}."

@@ -11,13 +11,12 @@ from html import escape
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from softkern._colours import COLOURS, CUT, NEUTRAL
+from softkern._typing import Array
+from softkern.fitted import level_of, typicality_of
 
 __all__ = ["fitted_html"]
-
-Array = NDArray[Any]
 
 WIDTH, HEIGHT, FOOT = 320, 90, 16  # pixels: of the bars, and of the numbers beneath
 BINS = 40
@@ -33,35 +32,25 @@ def fitted_html(model: Any) -> str:
 
 
 def _plan(model: Any) -> str:
-    plan = getattr(model, "engine_", None)
+    plan = getattr(model, "plan_", None)
     if plan is None:
         return ""
-    name = escape(str(getattr(plan, "engine", plan)))
     style = "margin:.3em 0;overflow:auto;line-height:1.35"
     return (
-        f"<details><summary>Plan: engine <b>{name}</b></summary>"
+        f"<details><summary>Plan: engine <b>{escape(plan.engine)}</b></summary>"
         f'<pre style="{style}">{escape(str(plan))}</pre></details>'
     )
 
 
 def _picture(model: Any) -> str:
-    name = next((n for n in ("typicality_", "memberships_") if hasattr(model, n)), None)
-    if name is None:
-        return ""
-    values = np.asarray(getattr(model, name), dtype=np.float64)
+    name, values = typicality_of(model) or ("", np.empty(0))
     if values.size == 0:
         return ""
-    values = values if values.ndim == 1 else values.max(axis=1)
+    values = values.reshape(len(values), -1).max(axis=1).astype(np.float64)
     labels = np.asarray(getattr(model, "labels_", np.zeros(len(values))), dtype=np.int64)
     if len(labels) != len(values) or not np.isfinite(values).all():
         return ""
-    title = name.rstrip("_").removesuffix("s").capitalize()
-    return _histogram(values, labels, title, _level(model)) + _sizes(labels)
-
-
-def _level(model: Any) -> float | None:
-    alpha = getattr(model, "alpha_", None)
-    return float(alpha) if alpha else None
+    return _histogram(values, labels, name.capitalize(), level_of(model)) + _sizes(labels)
 
 
 def _histogram(values: Array, labels: Array, title: str, level: float | None) -> str:

@@ -64,6 +64,8 @@ PRODUCTS = 40  # an eigenproblem's products, for the plan
 class SpectralModel(ClusterMixin, KernelModel):  # type: ignore[misc]
     """Base of the spectral models; see the module's docstring."""
 
+    memberships_sum_to_one: ClassVar[bool] = True
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **{k: v for k, v in KernelModel._parameter_constraints.items() if k != "stopping"},
         "n_clusters": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
@@ -71,6 +73,22 @@ class SpectralModel(ClusterMixin, KernelModel):  # type: ignore[misc]
         "subset": [StrOptions({"renyi", "random"})],
         "assignment": [StrOptions({"directions", "codebook"})],
     }
+    _state: ClassVar[tuple[str, ...]] = (
+        "labels_",
+        "n_clusters_",
+        "projections_",
+        "prototypes_",
+        "codes_",
+        "eigenvalues_",
+        "bias_",
+        "support_",
+        "mean_similarity_",
+        "search_",
+        "_mass",
+        "_positive",
+        "_fitted_logs",
+        "_fitted_degree",
+    )
 
     def __init__(
         self,

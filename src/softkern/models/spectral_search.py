@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from softkern.exceptions import DataError
 from softkern.kernels import Kernel, Precomputed
 from softkern.kernels.bandwidths import select_bandwidth
 from softkern.metrics.strength import COVERED, line_fit, local_maxima, membership_strength
@@ -94,7 +95,7 @@ class Search:
     @property
     def _place(self) -> tuple[int, int]:
         if not np.isfinite(self.strength).any():
-            raise ValueError(
+            raise DataError(
                 f"none of the {len(self.bandwidths)} bandwidths tried separates "
                 f"{self.ks.min()} clusters or more; give bandwidth=<a number>."
             )
@@ -165,7 +166,7 @@ def search(
     tried: list[Any] = [None] if bandwidths is None else list(bandwidths)
     rows, mass, own = training_rows(kernel, X, weight, n_rows, "random", random_state)
     if rows.size < numbers.min():
-        raise ValueError(
+        raise DataError(
             f"{numbers.min()} clusters need at least {numbers.min()} different points, and there "
             f"are {rows.size}; use fewer clusters."
         )

@@ -157,6 +157,7 @@ class _GaussianTiles:
         self.scale = np.sqrt(np.log2(np.e) / 2) / bandwidth
         self.n, d = X.shape
         extent = (X.max(axis=0).astype(np.float64) - X.min(axis=0)) * self.scale
+        extent = np.minimum(extent, SKIPPING_WIDTH)  # more is wide enough, and squares may overflow
         self.is_wide = d <= SKIPPING_COLUMNS and bool(np.square(extent).sum() > SKIPPING_WIDTH)
         self.order = self._order(X)
         count = -(-self.n // TILE)

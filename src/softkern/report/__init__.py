@@ -1,6 +1,6 @@
 """The report: one self-contained HTML page on a fitted model and its data.
 
-`write_report` gathers what the page shows (`contents`, `tree`), draws empty figures (`figures`),
+`write_report` gathers what the page shows (`contents`, `levels`), draws empty figures (`figures`),
 and fills the template (`page`, with `page.html`, `style.css`). In the browser `tree.js` cuts the
 alpha tree and `script.js` fills the figures. The page asks the network for nothing.
 """

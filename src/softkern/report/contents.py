@@ -12,11 +12,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import is_outlier_detector
 from sklearn.decomposition import PCA
 
-from softkern.report.tree import alpha_levels, flatten, lines, steps_below
+from softkern._typing import Array
+from softkern.alpha_tree.layout import dendrogram, flatten
+from softkern.fitted import histogram_bins, level_of, typicality_of
+from softkern.report.levels import alpha_levels, steps_below
 from softkern.rows import priority_sample
 
 if TYPE_CHECKING:
@@ -24,15 +26,12 @@ if TYPE_CHECKING:
 
 __all__ = ["contents", "shorten", "shown_rows"]
 
-Array = NDArray[Any]
-
 MOST_ROWS = 4_000  # drawn without a sample; more would not let the sliders answer at once
 TOP_OUTLIERS, TOP_OVERLAPS = 500, 250  # drawn in any case
 LISTED = 40  # rows of a ranked table
 MOST_FEATURES = 24  # to choose axes from
 COMPONENTS = 3  # of a projection
 LONGEST = 60  # letters of a name from the data
-BINS = (10, 60)  # fewest and most of the histogram
 REJECTION_STEPS = 400
 TICKS = 7  # of the tree's axis
 LEAST_OVERLAP = 1e-3  # score from which a point is worth listing
@@ -54,7 +53,7 @@ def contents(
     labels = ranks["label"].to_numpy().astype(np.int64)
     axes = _axes(model, X, seen, rows, labels, features, random_state)
     names = list(X.index if ids is None else ids)
-    tree = _tree(model, labels, rows)
+    kind, typicality = typicality_of(model) or ("membership", ranks["membership"].to_numpy())
     return {
         "n": len(X),
         "isSample": is_sample,
@@ -77,14 +76,12 @@ def contents(
                 ("overlapRank", "overlap_rank", np.int32),
             )
         },
-        "typicality": packed(np.asarray(model.typicality_)[rows])
-        if hasattr(model, "typicality_")
-        else None,
+        "typicality": packed(typicality[rows]) if kind == "typicality" else None,
         **axes,
         "tables": _tables(ranks, rows),
         "rejection": _rejection(ranks),
-        "histogram": _histogram(model, ranks),
-        "tree": tree,
+        "histogram": _histogram(kind, typicality),
+        "tree": _tree(model, labels, rows),
     }
 
 
@@ -160,7 +157,7 @@ def _axes(
 
 
 def _chosen_columns(X: pd.DataFrame, labels: Array, features: tuple[str, str] | None) -> list[int]:
-    """Numbers of the columns that can be chosen; of very many, those that tell clusters apart."""
+    """Numbers of the columns that can be chosen; of very many, those that separate clusters."""
     if X.shape[1] <= MOST_FEATURES:
         return list(range(X.shape[1]))
     values = np.nan_to_num(X.to_numpy(np.float64, na_value=np.nan))
@@ -237,17 +234,11 @@ def _rejection(ranks: pd.DataFrame) -> dict[str, Any]:
     }
 
 
-def _histogram(model: Any, ranks: pd.DataFrame) -> dict[str, Any]:
-    """Of the typicality, where a model has one, because α cuts it; of memberships otherwise."""
-    is_typicality = hasattr(model, "typicality_")
-    values = np.asarray(model.typicality_ if is_typicality else ranks["membership"])
-    bins = int(np.clip(np.sqrt(len(values)), *BINS))
-    counts, edges = np.histogram(values.astype(np.float64), bins)
-    return {
-        "name": "typicality" if is_typicality else "membership",
-        "edges": edges.tolist(),
-        "counts": counts.tolist(),
-    }
+def _histogram(kind: str, values: Array) -> dict[str, Any]:
+    """Of every row's highest value."""
+    highest = values.reshape(len(values), -1).max(axis=1, initial=0.0).astype(np.float64)
+    counts, edges = np.histogram(highest, histogram_bins(len(highest)))
+    return {"name": kind, "edges": edges.tolist(), "counts": counts.tolist()}
 
 
 # The alpha tree
@@ -258,9 +249,9 @@ def _tree(model: Any, labels: Array, rows: Array) -> dict[str, Any] | None:
     tree = getattr(model, "tree_", None)
     if tree is None or not hasattr(model, "node_"):
         return None
-    own = float(model.alpha_) if 0 < model.alpha_ < 1 else None
+    own = level_of(model)
     levels = alpha_levels(tree, own)
-    order, gaps = flatten(tree)
+    order, gaps = flatten(len(tree.heights), tree.edges, tree.saddles)
     heights, rank = np.unique(tree.heights, return_inverse=True)
     counts = np.bincount(model.node_, minlength=len(order))
     label_of = np.full(len(order), -1)
@@ -292,11 +283,11 @@ def _tree(model: Any, labels: Array, rows: Array) -> dict[str, Any] | None:
                 "y1": float(np.interp(line.y1, levels, np.arange(len(levels)))),
                 "peak": line.peak,
                 "share": line.share,
-                "isSplit": bool(line.is_split),
+                "isSplit": line.is_split,
                 # the model's own cluster, where all branches above are of one
                 "label": int(label_of[line.tips[0]]) if _is_one(label_of[list(line.tips)]) else -2,
             }
-            for line in lines(tree)
+            for line in dendrogram(tree)
         ],
     }
 

@@ -16,7 +16,7 @@ __all__ = ["figures"]
 def figures(tree: dict[str, Any] | None) -> dict[str, Any]:
     """JSON of every figure, by the name of the place where it goes.
 
-    `tree` is what `contents` says of the alpha tree; None where there is none.
+    `tree` is what `contents` has of the alpha tree; None where there is none.
     """
     from bokeh.embed import json_item
 

@@ -18,12 +18,14 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from softkern._colours import COLOURS, CUT, NEUTRAL
+from softkern._typing import Array
 from softkern.files import replacing
+from softkern.fitted import fitted_step
+from softkern.ranking import rank_points
 from softkern.report.contents import contents, shorten
+from softkern.words import count
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,12 +51,12 @@ def write_report(
     model: Any,
     X: pd.DataFrame,
     *,
-    ranks: pd.DataFrame,
-    title: str,
+    ranks: pd.DataFrame | None = None,
+    title: str | None = None,
     details: Mapping[str, object] | None = None,
     ids: Sequence[Any] | None = None,
     features: tuple[str, str] | None = None,
-    X_model: NDArray[Any] | None = None,
+    X_model: Array | None = None,
     random_state: int = 0,
 ) -> None:
     """Write one self-contained HTML page on a fitted model: no other file, no network.
@@ -62,7 +64,7 @@ def write_report(
     The page draws the rows over two columns or projections that its reader chooses, lists the
     rows that rank highest as outliers and between clusters, and shows how memberships are
     distributed. A slider rejects a share of the rows. Where the model has an alpha tree, another
-    slider cuts it at any level and shows at once what `AlphaCutClustering.labels_at` says.
+    slider cuts it at any level and shows at once the labels of `AlphaCutClustering.labels_at`.
 
     Parameters
     ----------
@@ -72,9 +74,10 @@ def write_report(
         Any of softkern's, or a pipeline that ends in one.
     X : DataFrame of shape (n, d)
         The training rows with the columns to show, in their own units.
-    ranks : DataFrame of n rows
-        What `softkern.rank_points` says of them.
-    title : str
+    ranks : DataFrame of n rows, default=None
+        What `softkern.rank_points` returns for them; computed where it is not given.
+    title : str, default=None
+        By default the model's name.
     details : mapping, default=None
         What the page's last part lists: parameters, versions, the plan. A value may be text, a
         number, a list, or a mapping again.
@@ -92,14 +95,14 @@ def write_report(
     --------
     >>> import pathlib, tempfile
     >>> import pandas as pd
-    >>> from softkern import AlphaCutClustering, rank_points
+    >>> from softkern import AlphaCutClustering
     >>> from softkern.datasets import make_dense_regions
     >>> from softkern.report import write_report
     >>> X = pd.DataFrame(make_dense_regions(random_state=0)[0], columns=["width", "height"])
     >>> model = AlphaCutClustering().fit(X)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     page = pathlib.Path(folder) / "report.html"
-    ...     write_report(page, model, X, ranks=rank_points(model), title="Dense regions")
+    ...     write_report(page, model, X, title="Dense regions")
     ...     page.stat().st_size < 2_000_000
     True
     """
@@ -110,8 +113,8 @@ def write_report(
         raise ImportError(
             "the report needs bokeh, which is not installed: pip install 'softkern[report]'"
         ) from error
-    model = model[-1] if hasattr(model, "steps") else model
-    check_is_fitted(model)
+    model, _ = fitted_step(model)
+    ranks = rank_points(model) if ranks is None else ranks
     _check(X, ranks, ids, features, X_model)
     data = contents(
         model,
@@ -128,7 +131,7 @@ def write_report(
     )
     environment.filters |= {"is_mapping": lambda value: isinstance(value, Mapping), "text": _text}
     page = environment.from_string(_asset("page.html")).render(
-        title=shorten(title, LONGEST_TITLE),
+        title=shorten(title or type(model).__name__, LONGEST_TITLE),
         model=type(model).__name__,
         summary=_summary(model, X, data),
         data=data,
@@ -147,7 +150,7 @@ def _check(
     ranks: pd.DataFrame,
     ids: Sequence[Any] | None,
     features: tuple[str, str] | None,
-    X_model: NDArray[Any] | None,
+    X_model: Array | None,
 ) -> None:
     if not hasattr(X, "columns"):
         raise TypeError(f"X must be a pandas DataFrame, got {type(X).__name__}.")
@@ -182,19 +185,15 @@ def _is_number(kind: Any) -> bool:
 def _summary(model: Any, X: pd.DataFrame, data: dict[str, Any]) -> str:
     """The answer in a sentence or two."""
     n, noise = len(X), data["noise"]
-    size = f"{_count(n, 'row')} of {_count(X.shape[1], 'column')}"
+    size = f"{count(n, 'row')} of {count(X.shape[1], 'column')}"
     far = data["outliers"]
-    outliers = f"{_count(far, 'outlier')} ({far / n:.1%})" if far else "no outliers"
+    outliers = f"{count(far, 'outlier')} ({far / n:.1%})" if far else "no outliers"
     if data["isDetector"]:
         return f"{size}: {outliers}."
-    found = _count(sum(rows > 0 for rows in data["sizes"]), "cluster")
+    found = count(sum(rows > 0 for rows in data["sizes"]), "cluster")
     if noise:
-        return f"{size}: {found}, {_count(noise, 'noise row')} ({noise / n:.1%}), {outliers}."
+        return f"{size}: {found}, {count(noise, 'noise row')} ({noise / n:.1%}), {outliers}."
     return f"{size}: {found}, {outliers}."
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
 def _text(value: object) -> str:

@@ -1,5 +1,5 @@
-// The labels of every level of the alpha tree: the twin of softkern.tree.AlphaTree.labels_at.
-// How the arrays are made is told in softkern/report/tree.py.
+// The labels of every level of the alpha tree: the twin of softkern.alpha_tree.AlphaTree.labels_at.
+// How the arrays are made is described in softkern/report/levels.py.
 "use strict";
 
 class FlatTree {

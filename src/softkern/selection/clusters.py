@@ -1,7 +1,7 @@
 """How many clusters? Fits of several numbers side by side, and scorers for scikit-learn's searches.
 
 `suggest_n_clusters` fits a fuzzy model once for every number and gives a table of the indices of
-`softkern.metrics.validity`. The scorers say the same indices of any fitted model on any data, with
+`softkern.metrics.validity`. The scorers give the same indices of any fitted model on any data, with
 scikit-learn's signature ``(estimator, X, y=None)`` and higher for better, so that `GridSearchCV`
 can compare bandwidths and exponents with numbers of clusters. A pipeline that ends in a model is
 scored in the space the model sees.
@@ -64,7 +64,7 @@ def suggest_n_clusters(
     Parameters
     ----------
     model : FuzzyCMeans, OutlierFuzzyCMeans or alike
-        With the parameter `n_clusters` and memberships that sum to one. It is copied, not fitted.
+        With the parameter `n_clusters` and `memberships_sum_to_one`. It is copied, not fitted.
     X : array, CSR matrix or DataFrame of shape (n, d)
     n_clusters_range : iterable of int, default=range(2, 11)
         Numbers to compare, each at least two.
@@ -103,16 +103,16 @@ default="fuzzy_silhouette"
         raise ValueError(f"criterion={criterion!r} must be one of {list(CRITERIA)}.")
     if "n_clusters" not in model.get_params(deep=False):
         raise TypeError(f"{model!r} has no parameter n_clusters.")
+    _check_shares(model)
     rows = []
     for number in numbers:
         fitted = clone(model).set_params(n_clusters=number).fit(X, sample_weight=sample_weight)
-        _check_shares(fitted)
         row = _indices(fitted, _operator(fitted, X), fitted.memberships_, sample_weight)
         row |= {"objective": fitted.objective_, "m": _exponent(fitted)}
         rows.append(row | {"converged": fitted.converged_})
     table = pd.DataFrame(rows, index=pd.Index(numbers, name="n_clusters"))
     values = table[criterion].to_numpy() * (1 if CRITERIA[criterion] else -1)
-    # points of centres that coincide prefer none, and the silhouette of the others looks splendid
+    # points of centres that coincide prefer none, and do not count in the silhouette
     is_sound = ~np.isnan(values) & (table.xie_beni.to_numpy() < COINCIDENT)
     best = np.where(is_sound, values, -np.inf).argmax()
     table["suggested"] = is_sound.any() & (np.arange(len(numbers)) == best)
@@ -160,8 +160,8 @@ def _score(estimator: Any, X: Any, index: str) -> float:
         if len(estimator) > 1:
             X = estimator[:-1].transform(X)
         estimator = estimator[-1]
-    memberships = estimator.memberships(X)
     _check_shares(estimator)
+    memberships = estimator.memberships(X)
     needs_pairs = index in ("fuzzy_silhouette", "xie_beni")
     if needs_pairs and get_tags(estimator).input_tags.pairwise and X.shape[0] != X.shape[1]:
         raise ValueError(
@@ -187,7 +187,8 @@ def _indices(
 def _operator(estimator: Any, X: Any) -> Any:
     """Products with the fitted model's kernel between the rows of X."""
     columns = np.shape(estimator.memberships_)[1]
-    return plan(X, kernel=estimator.kernel_, columns=columns).build(X)
+    engine = estimator.engine_
+    return plan(X, kernel=estimator.kernel_, n_vectors=columns, engine=engine).build(X)
 
 
 def _exponent(estimator: Any) -> float:
@@ -196,8 +197,7 @@ def _exponent(estimator: Any) -> float:
 
 
 def _check_shares(estimator: Any) -> None:
-    sums = np.asarray(estimator.memberships_).sum(axis=-1)
-    if not np.allclose(sums, 1, atol=1e-3):
+    if not getattr(estimator, "memberships_sum_to_one", False):
         raise TypeError(
             f"{type(estimator).__name__}'s memberships do not sum to one, so these indices say "
             "nothing of them; use FuzzyCMeans or OutlierFuzzyCMeans."

@@ -165,7 +165,7 @@ class SpectralSelection(Search):
         """The strength over both as a picture, local maxima marked (`AMSDisplay`)."""
         from softkern.display.spectral import AMSDisplay
 
-        return AMSDisplay.from_result(self, ax=ax)
+        return AMSDisplay.from_results(self, ax=ax)
 
 
 def select_spectral(

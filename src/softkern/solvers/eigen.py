@@ -26,6 +26,7 @@ from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
+from softkern.exceptions import DataError
 from softkern.operators.base import KernelOperator
 
 __all__ = [
@@ -185,7 +186,7 @@ def solve(
         count = min(count, present - 1)
     if present <= count or count < 1:
         clusters = max(count, 1) + 1
-        raise ValueError(
+        raise DataError(
             f"{clusters} clusters need at least {clusters} different points that are similar to "
             f"others, and there are {present} of {int((weight > 0).sum())}; use a larger bandwidth "
             "or fewer clusters."
@@ -246,7 +247,7 @@ def _degree(operator: KernelOperator, weight: Array) -> Array:
         return np.asarray(np.maximum(degree, weight * np.asarray(operator.diag(), np.float64)))
     worst = int(np.argmin(degree))
     if degree[worst] < -max(floor, 1e-6 * np.abs(degree).max()):
-        raise ValueError(
+        raise DataError(
             f"point {worst} has a degree (its summed similarities) of {degree[worst]:.3g}; kernel "
             "spectral clustering needs similarities that are not negative: use kernel='rbf', or "
             "'cosine' on data without negative values."
@@ -364,7 +365,7 @@ def _check_count(values: Array, floor: float) -> None:
     """Refuse more clusters than there are eigenvalues that are not zero."""
     found = int((values > floor).sum())
     if found < values.size:
-        raise ValueError(
+        raise DataError(
             f"{values.size + 1} clusters need {values.size} eigenvectors, and the kernel matrix "
             f"has {found} whose eigenvalue is not zero: the points are too much alike in this "
             "kernel. Use fewer clusters or a smaller bandwidth."
@@ -391,7 +392,7 @@ def codebook(projections: Array, weight: Array, n_clusters: int) -> Array:
     signs = np.where(projections > 0, 1.0, -1.0)
     words, inverse = np.unique(signs, axis=0, return_inverse=True)
     if len(words) < n_clusters:
-        raise ValueError(
+        raise DataError(
             f"the projections have {len(words)} sign patterns, fewer than n_clusters={n_clusters}; "
             "use assignment='directions', fewer clusters or another bandwidth."
         )
@@ -417,7 +418,7 @@ def direction_centres(
     unit = directions(np.asarray(projections, dtype=np.float64))
     different = len(np.unique(unit.round(9), axis=0))
     if different < n_clusters:
-        raise ValueError(
+        raise DataError(
             f"the projections point in {different} directions, fewer than "
             f"n_clusters={n_clusters}; use fewer clusters or another bandwidth."
         )

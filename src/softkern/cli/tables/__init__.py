@@ -1,7 +1,7 @@
 """Tables from files: CSV, TSV, Parquet and NPY, compressed or not, from a path or standard input.
 
-What a file is, is told by its first bytes; its name only where these leave a doubt. A table is
-read whole or in chunks, so that a file may be larger than memory. Nothing is guessed in silence:
+A file's kind is found from its first bytes; from its name only where these leave a doubt. A table
+is read whole or in chunks, so that a file may be larger than memory. Nothing is guessed in silence:
 `Reader.notes` says what was taken for granted, and whatever cannot be read raises a `TableError`
 with the place and the remedy. Called by the command line.
 """

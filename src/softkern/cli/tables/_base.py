@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self, cast
 
+from softkern.exceptions import DataError
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -15,8 +17,8 @@ CHUNK_ROWS = 50_000
 CHUNK_CELLS = 5_000_000  # wide tables come in fewer rows at a time
 
 
-class TableError(ValueError):
-    """The data cannot be used as they are; the message says where and what to do."""
+class TableError(DataError):
+    """The table cannot be used as it is; the message says where and what to do."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,14 @@ class Reader:
         table = next(chunks)
         chunks.close()
         return cast("pd.DataFrame", table)
+
+    def check_identifier(self, column: str | None) -> None:
+        """Refuse an --id that is no column."""
+        if column is not None and column not in self.columns:
+            raise TableError(
+                f"there is no column '{quoted(column)}' for --id; the columns are "
+                f"{named(self.columns, 12)}."
+            )
 
     def rows_at_once(self) -> int:
         """Rows of a chunk that stays small in memory."""

@@ -36,21 +36,16 @@ def parquet_table(raw: BinaryIO, path: str, name: str, packed: str) -> Reader:
     def chunks(rows: int | None, *kept: tuple[str, ...]) -> Iterator[pd.DataFrame]:
         try:
             if rows == 0:
-                yield _named_frame(file.read().to_pandas(ignore_metadata=True), columns)
+                yield file.read().to_pandas(ignore_metadata=True).set_axis(columns, axis=1)
                 return
             for batch in file.iter_batches(rows or reader.rows_at_once()):
                 part = pa.Table.from_batches([batch])  # an index of pandas' is a column like others
-                yield _named_frame(part.to_pandas(ignore_metadata=True), columns)
+                yield part.to_pandas(ignore_metadata=True).set_axis(columns, axis=1)
         except pa.ArrowException as error:
             raise broken(name, error) from error
 
     reader._chunks = chunks
     return reader
-
-
-def _named_frame(frame: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
-    frame.columns = columns
-    return frame
 
 
 def npy_table(raw: BinaryIO, path: str, name: str, packed: str) -> Reader:

@@ -27,7 +27,7 @@ __all__ = [
     "unpacked",
 ]
 
-HEAD = 2**20  # bytes that tell what a file is
+HEAD = 2**20  # bytes from which a file's kind is found
 PACKINGS: tuple[tuple[bytes, str, Callable[..., Any]], ...] = (
     (b"\x1f\x8b", "gzip", gzip.open),
     (b"BZh", "bzip2", bz2.open),
@@ -76,7 +76,7 @@ class _Replayed(io.RawIOBase):
 
 
 def peek(raw: BinaryIO, name: str) -> bytes:
-    """The first bytes of a stream that `_unpacked` made."""
+    """The first bytes of a stream of `unpacked`."""
     with naming(name):
         return cast(io.BufferedReader, raw).peek(HEAD)[:HEAD]
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from softkern.cli.tables._base import Format, Reader, TableError, quoted, unique_names
 from softkern.cli.tables._bytes import HEAD, broken, naming, open_bytes, unpacked
+from softkern.words import count
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,7 +56,7 @@ def text_table(
         names = [f"x{i + 1}" for i in range(len(records[0]))]
     elif len(records) > 1 and len(records[1]) > len(names):
         raise TableError(
-            f"{name}: the header has {len(names)} field{'s' * (len(names) > 1)} and the line "
+            f"{name}: the header has {count(len(names), 'field')} and the line "
             f"after it {len(records[1])}; mend the file"
             + (", whose first line looks like a comment." * names[0].startswith("#") or ".")
         )
@@ -94,21 +95,18 @@ def _text_chunks(
 ) -> Iterator[pd.DataFrame]:
     import pandas as pd
 
-    if kept or words:  # an identifier "NA" or "007" is what it says
-        options = {
-            **options,
-            "dtype": dict.fromkeys([*kept, *words], str),
-            "keep_default_na": False,
-            "na_values": {column: marks for column in reader.columns if column not in kept},
-        }
-    else:
-        options = {**options, "na_values": marks, "keep_default_na": False}
+    options = options | {
+        "dtype": dict.fromkeys([*kept, *words], str),
+        "keep_default_na": False,
+        # an identifier "NA" or "007" is what it says
+        "na_values": {column: marks for column in reader.columns if column not in kept},
+    }
     rows = reader.rows_at_once() if rows is None else rows
     try:
-        with _said_plainly(reader, options, path):
+        with _as_table_errors(reader, options, path):
             pieces = pd.read_csv(raw, chunksize=rows, **options) if rows else None
         while True:
-            with _said_plainly(reader, options, path):
+            with _as_table_errors(reader, options, path):
                 piece = pd.read_csv(raw, **options) if pieces is None else next(pieces, None)
             if piece is None:
                 return
@@ -120,8 +118,8 @@ def _text_chunks(
 
 
 @contextmanager
-def _said_plainly(reader: Reader, options: dict[str, Any], path: str) -> Iterator[None]:
-    """What pandas raises or warns of while it reads, in our words."""
+def _as_table_errors(reader: Reader, options: dict[str, Any], path: str) -> Iterator[None]:
+    """What pandas raises or warns of while it reads, as TableError and notes."""
     import pandas as pd
 
     with warnings.catch_warnings(record=True) as caught, naming(reader.name):
@@ -140,7 +138,7 @@ def _said_plainly(reader: Reader, options: dict[str, Any], path: str) -> Iterato
             ) from error
     lines = sum(str(warning.message).count("Skipping line") for warning in caught)
     if lines:
-        reader.notes.append(f"left out {lines} line{'s' * (lines > 1)} with too many fields")
+        reader.notes.append(f"left out {count(lines, 'line')} with too many fields")
 
 
 def _encoding(head: bytes, form: Format, name: str) -> str:
@@ -186,12 +184,8 @@ def _separator(text: str, path: str, decimal: str) -> str:
     if path.endswith((".tsv", ".tab", ".tsv.gz")):
         return "\t"
     widths = {len(line.split()) for line in (first, *rest)}
-    is_blanks = len(widths) == 1 and widths != {1} and _is_numbers((rest or [first])[0])
-    return r"\s+" if is_blanks else ","
-
-
-def _is_numbers(line: str) -> bool:
-    return all(_is_number(cell) for cell in line.split())
+    is_aligned = len(widths) == 1 and widths != {1}
+    return r"\s+" if is_aligned and all(map(_is_number, (rest or [first])[0].split())) else ","
 
 
 def _is_number(cell: str, decimal: str = ".") -> bool:

@@ -1,4 +1,4 @@
-"""What the command line says: lines, notes and tables, with the data's words made harmless."""
+"""Lines, notes and tables on the terminal, with text from the data made harmless."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from rich.text import Text
 
 from softkern.cli.tables import quoted
 
-__all__ = ["Say"]
+__all__ = ["Printer"]
 
 FILE_WIDTH = 120  # columns where nobody's window sets them
 
 
-class Say:
-    """A voice on standard output, or on standard error where results go to standard output."""
+class Printer:
+    """Prints on standard output, or on standard error where results go to standard output."""
 
     def __init__(self, quiet: bool, to_stderr: bool = False) -> None:
         self.quiet = quiet

@@ -1,0 +1,201 @@
+"""Real sets by name: from a folder of CSV files, scikit-learn's own copies, or OpenML.
+
+The same rows, columns and labels come from each of them; the first that has a set is read.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.datasets import fetch_openml, load_iris, load_wine
+from sklearn.utils import Bunch
+
+__all__ = ["data_folder", "find_file", "load_dataset", "names"]
+
+FOLDER_VARIABLE = "SOFTKERN_DATA"
+
+
+@dataclass(frozen=True)
+class _Source:
+    """Where a set is found beside the folder, and what makes that copy equal to the folder's."""
+
+    columns: str  # with blanks between them
+    openml: int | None = None  # OpenML's data id
+    bundled: Callable[[], Bunch] | None = None  # scikit-learn's own copy
+    labels: dict[str, Any] | None = None  # the other copies' labels in the folder's words
+    last_columns: int | None = None  # the folder keeps these of OpenML's columns only
+
+
+_IRIS = "sepal_length sepal_width petal_length petal_width"
+_SPECIES = ("setosa", "versicolor", "virginica")
+# scikit-learn's iris is Fisher's; OpenML's is UCI's, which has two wrong rows, so the two have two
+# names. scikit-learn's breast cancer set is another one (569 × 30), so it is no source of `wbc`.
+_SOURCES: dict[str, _Source] = {
+    "iris": _Source(
+        _IRIS, bundled=load_iris, labels={str(i): name for i, name in enumerate(_SPECIES)}
+    ),
+    "iris_uci": _Source(_IRIS, openml=61, labels={f"Iris-{name}": name for name in _SPECIES}),
+    "wine": _Source(
+        "alcohol malic_acid ash alcalinity_of_ash magnesium total_phenols flavanoids "
+        "nonflavanoid_phenols proanthocyanins color_intensity hue od280_od315 proline",
+        bundled=load_wine,
+        labels={"0": 1, "1": 2, "2": 3},
+    ),
+    "wbc": _Source(
+        "clump_thickness cell_size_uniformity cell_shape_uniformity marginal_adhesion "
+        "epithelial_cell_size bare_nuclei bland_chromatin normal_nucleoli mitoses",
+        openml=15,
+    ),
+    "ionosphere": _Source(" ".join(f"a{i:02d}" for i in range(1, 35)), openml=59),
+    "pima": _Source(
+        "npreg glu bp skin insulin bmi ped age",
+        openml=37,
+        labels={"tested_negative": 0, "tested_positive": 1},
+    ),
+    "seeds": _Source(
+        "area perimeter compactness kernel_length kernel_width asymmetry groove_length",
+        openml=1499,
+        labels={"1": "Kama", "2": "Rosa", "3": "Canadian"},
+    ),
+    "biomed": _Source("m1 m2 m3 m4", openml=481, last_columns=4),
+}
+_IN_FOLDER_ONLY = ("pima_tr", "pima_te")
+_SHAPES = (
+    "a1 aggregation d31 europe flame graves_ring graves_ring_outliers hdbscan jain mopsi_finland "
+    "mopsi_joensuu r15 s1 s2 s3 s4 spiral"
+)
+_ADBENCH = (
+    "breastw cardio glass Hepatitis letter mammography Pima satellite Stamps thyroid vowels "
+    "Waveform WBC"
+)
+
+
+def names() -> list[str]:
+    """The names that `load_dataset` knows.
+
+    Examples
+    --------
+    >>> {"iris", "wbc", "shapes/r15", "adbench/cardio"} <= set(names())
+    True
+    """
+    shapes = [f"shapes/{name}" for name in _SHAPES.split()]
+    adbench = [f"adbench/{name}" for name in _ADBENCH.split()]
+    return [*_SOURCES, *_IN_FOLDER_ONLY, *shapes, *adbench]
+
+
+def data_folder() -> Path | None:
+    """The folder of CSV files that `load_dataset` reads, or None where there is none.
+
+    It is the one named by the environment variable ``SOFTKERN_DATA``, or ``../shared/data`` beside
+    a checkout of the repository.
+    """
+    named = os.environ.get(FOLDER_VARIABLE)
+    if named:
+        if not Path(named).is_dir():
+            raise NotADirectoryError(f"{FOLDER_VARIABLE} is {named!r}, which is not a folder.")
+        return Path(named)
+    checkout = Path(__file__).resolve().parents[3]
+    beside = checkout.parent / "shared" / "data"
+    return beside if (checkout / "pyproject.toml").is_file() and beside.is_dir() else None
+
+
+def find_file(name: str) -> Path | None:
+    """The file of a set in the folder of `data_folder`, or None."""
+    folder = data_folder()
+    files = [] if folder is None else [folder / f"{name}{end}" for end in (".csv", ".csv.gz")]
+    return next((file for file in files if file.is_file()), None)
+
+
+def load_dataset(name: str) -> Bunch:
+    """A real data set by name, with the same rows, columns and labels wherever it is found.
+
+    The folder of `data_folder` is looked at first, then scikit-learn's own copy, then OpenML
+    (which needs a network and keeps what it fetched in scikit-learn's data home). Rows with a
+    missing value are left out; nothing is scaled.
+
+    Parameters
+    ----------
+    name : str
+        One of `names`.
+
+    Returns
+    -------
+    data : Bunch
+        ``data`` (DataFrame of numbers), ``target`` (array of labels, or None where the set has
+        none), ``feature_names`` (list), ``name``, and ``source`` (where it was found).
+
+    Examples
+    --------
+    >>> iris = load_dataset("iris")
+    >>> iris.data.shape, sorted(set(iris.target.tolist()))
+    ((150, 4), ['setosa', 'versicolor', 'virginica'])
+    """
+    if name not in names():
+        raise ValueError(f"there is no data set {name!r}; the names are {', '.join(names())}.")
+    file = find_file(name)
+    if file is not None:
+        return _read(name, file)
+    source = _SOURCES.get(name)
+    if source is not None and source.bundled is not None:
+        copy = source.bundled()
+        return _bunch(name, copy.data, copy.target, source, "scikit-learn")
+    if source is not None and source.openml is not None:
+        return _fetch(name, source)
+    raise FileNotFoundError(f"{name!r} is not on OpenML. {_remedy(name)}")
+
+
+def _read(name: str, file: Path) -> Bunch:
+    import pandas as pd
+
+    table = pd.read_csv(file)
+    target = table.pop("label").to_numpy() if "label" in table else None
+    return Bunch(
+        name=name, data=table, target=target, feature_names=list(table.columns), source=str(file)
+    )
+
+
+def _fetch(name: str, source: _Source) -> Bunch:
+    try:
+        with warnings.catch_warnings():  # of retries; the error says it all
+            warnings.simplefilter("ignore", (UserWarning, RuntimeWarning))
+            copy = fetch_openml(data_id=source.openml, as_frame=True, parser="auto")
+    except (OSError, ValueError) as error:  # no network, a proxy's page, a set withdrawn
+        raise ConnectionError(
+            f"{name!r} could not be fetched from OpenML (data id {source.openml}): {error}. "
+            f"{_remedy(name)}"
+        ) from error
+    data = copy.data if source.last_columns is None else copy.data.iloc[:, -source.last_columns :]
+    complete = data.notna().all(axis=1).to_numpy()
+    place = f"OpenML, data id {source.openml}"
+    return _bunch(name, data[complete], np.asarray(copy.target)[complete], source, place)
+
+
+def _bunch(name: str, data: Any, target: Any, source: _Source, place: str) -> Bunch:
+    """Another copy in the folder's columns and words."""
+    import pandas as pd
+
+    columns = source.columns.split()
+    values = np.asarray(data, dtype=np.float64)
+    words = [str(label) for label in target]
+    if source.labels is not None:
+        words = [source.labels[word] for word in words]
+    return Bunch(
+        name=name,
+        data=pd.DataFrame(values, columns=pd.Index(columns)),
+        target=np.asarray(words),
+        feature_names=columns,
+        source=place,
+    )
+
+
+def _remedy(name: str) -> str:
+    return (
+        f"Put it as {name}.csv (a header, numbers, the last column 'label') into a folder and set "
+        f"the environment variable {FOLDER_VARIABLE} to that folder."
+    )

@@ -1,0 +1,49 @@
+"""Make the golden files: one small saved model of every estimator, and what it says of new rows.
+
+    python tests/golden/make.py
+
+To be run, and its files committed, when the format changes or a model's answers do.
+"""
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+import softkern
+from softkern import models
+
+FOLDER = Path(__file__).parent
+NEAR = np.array([[0, 0], [1, 0], [0, 1], [1, 1], [0.5, 0.4], [0.3, 0.8]])
+X = np.concatenate([NEAR, 9 - NEAR * [1.0, 0.9]])
+NEW = np.array([[0.2, 0.1], [8.5, 8.5], [4.5, 4.0], [20.0, -3.0]])
+# twelve rows are too few for a search or for a significant split
+OPTIONS = {
+    "AlphaCutClustering": {"alpha": 0.3},
+    "KernelSpectralClustering": {"bandwidth": 1.5},
+    "SoftKernelSpectralClustering": {"bandwidth": 1.5},
+}
+METHODS = ("predict", "memberships", "outlier_scores", "overlap_scores", "score_samples")
+
+
+def golden_file(name: str) -> Path:
+    return FOLDER / f"{name}.safetensors"
+
+
+def answers(model, new=NEW) -> dict[str, list]:
+    """What the model says of new rows, by method."""
+    return {
+        method: getattr(model, method)(new).tolist() for method in METHODS if hasattr(model, method)
+    }
+
+
+def make() -> None:
+    for name in models.__all__:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = getattr(models, name)(**OPTIONS.get(name, {})).fit(X)
+        softkern.save(model, golden_file(name), new=NEW.tolist(), answers=answers(model))
+
+
+if __name__ == "__main__":
+    make()
