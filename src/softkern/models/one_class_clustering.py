@@ -112,7 +112,7 @@ class _OneClassClustering(CentreClustering):
         """Store the machines and read the training points."""
         centres = solution.centres
         margins: Margins = centres.margins
-        self.cluster_weights_: Array = centres.shares
+        self.cluster_weights_ = np.asarray(centres.shares)
         self.offset_ = margins.offset
         self.radius_ = np.sqrt(margins.squared_radius)
         self._totals = margins.totals
@@ -130,7 +130,7 @@ class _OneClassClustering(CentreClustering):
         return Centres(self._columns, shares=self.cluster_weights_, margins=margins)
 
     def _log_memberships(self, geometry: Geometry) -> Array:
-        return self._rule().log_memberships(geometry, self._centres())
+        return np.asarray(self._rule().log_memberships(geometry, self._centres()))
 
     def reading(self, X: Any) -> Reading:
         """All that the model says of new points, from one product; see `Clustering.reading`."""
@@ -155,7 +155,7 @@ class _OneClassClustering(CentreClustering):
         if formulation.needs_lengths:
             self._check_lengths(rows)
         geometry = self._geometry(rows, needs_lengths=formulation.needs_lengths)
-        return formulation.score(geometry) - formulation.margin(margins)
+        return np.asarray(formulation.score(geometry) - formulation.margin(margins))
 
     def _geometry(self, rows: CrossOperator, needs_lengths: bool = True) -> Geometry:
         geometry = super()._geometry(rows, needs_lengths)
@@ -567,7 +567,7 @@ n_iter_, converged_, history_
 def _gaps(depth: Array) -> Array:
     """How much nearer the nearest cluster is than the next, (m,)."""
     first, second = runner_up(depth)
-    return first - second
+    return np.asarray(first - second)
 
 
 def cooling(annealing: Any) -> list[float]:

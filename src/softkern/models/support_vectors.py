@@ -181,11 +181,11 @@ class _OneClassDetector(Detector):
         return super()._geometry(rows, needs_lengths=self._formulation.needs_lengths)
 
     def _scores(self, geometry: Geometry) -> Array:
-        return self._formulation.score(geometry)[:, 0]
+        return np.asarray(self._formulation.score(geometry)[:, 0])
 
     def _typicality(self, geometry: Geometry, scores: Array) -> Array:
         decision = scores.astype(np.float64) - self.offset_
-        return expit(decision / self._decision_scale).astype(scores.dtype)
+        return np.asarray(expit(decision / self._decision_scale), dtype=scores.dtype)
 
     def memberships(self, X: Any) -> Array:
         """Typicality of new points, (m,): ½ on the margin; see `memberships_`."""

@@ -255,7 +255,8 @@ class _Problem:
         """Largest squared distance of a weighted point from the centre, (c,)."""
         norms = np.einsum("ij,ij->j", state.alpha, state.product)
         distances = self.diag[:, None] - 2 * state.product
-        return np.max(distances, axis=0, where=self.weights > 0, initial=-np.inf) + norms
+        farthest = np.max(distances, axis=0, where=self.weights > 0, initial=-np.inf)
+        return np.asarray(farthest + norms)
 
     def margin(self, state: _State) -> tuple[Array, Array]:
         """ρ and R², (c,), each the middle of its interval."""
