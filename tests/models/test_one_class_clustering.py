@@ -1,5 +1,7 @@
 """One-class clusterings, soft and hard: the contract, acceptance values, limits and laws."""
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -285,6 +287,36 @@ def test_annealing_forgets_the_start():
     assert np.ptp(reached[5, 0.5, 0.8]) < 1 < np.ptp(reached[None])
 
 
+@pytest.mark.parametrize("formulation", ["svdd", "ocsvm"])
+@pytest.mark.parametrize("name", ["iris", "wine", "blobs"])
+def test_all_starts_of_an_automatic_annealing_end_in_the_same_clusters(name, formulation):
+    if name == "blobs":  # of which two overlap: without annealing starts end in two partitions
+        X, n_clusters = make_blobs(150, 2, centers=4, cluster_std=1.5, random_state=1)[0], 4
+    else:
+        X, _, params = configured(name)
+        n_clusters = params["n_clusters"]
+    params = {"formulation": formulation, "annealing": "auto", "n_init": 1}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        models = [OneClassMixture(n_clusters, random_state=s, **params).fit(X) for s in range(10)]
+    assert min(adjusted_rand_score(models[0].labels_, m.labels_) for m in models) > 0.98
+    assert np.unique(models[0].labels_).size == n_clusters
+    scales = models[0].history_["scale"]
+    assert scales[0] == pytest.approx(0.9 * models[0].critical_scale_)
+    assert scales[-1] == models[0].scale_ == pytest.approx(0.1 * models[0].critical_scale_)
+
+
+def test_an_automatic_annealing_ends_at_the_given_scale():
+    X = make_blobs(90, centers=[[0, 0], [6, 0], [0, 6]], random_state=0)[0]
+    critical = OneClassMixture(3).fit(X).critical_scale_
+    for share in (0.3, 2.0):  # one above the schedule's start is the only one
+        model = OneClassMixture(3, annealing="auto", scale=share * critical, n_init=1)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CollapseWarning)
+            assert model.fit(X).scale_ == share * critical
+    assert set(model.history_["scale"]) == {model.scale_}
+
+
 def test_history_of_annealing():
     X, y = make_blobs(120, centers=[[0, 0], [6, 0], [0, 6]], random_state=0)
     model = OneClassMixture(3, annealing=(0.2, 0.02, 0.7)).fit(X)
@@ -459,8 +491,14 @@ def test_the_warning_names_what_stopping_measures():
 
 
 class TestOneClassKMeans(ModelContract):
+    n_clusters = 3
+
     def make(self, **params):
-        return OneClassKMeans(**{"n_clusters": 3, "n_init": 2, **params})
+        return OneClassKMeans(**{"n_clusters": self.n_clusters, "n_init": 2, **params})
+
+    def test_scikit_learn_checks(self):
+        self.n_clusters = 2  # columns of predict_proba that the check of sparse data expects
+        super().test_scikit_learn_checks()
 
 
 class TestOneClassKMeansFromPoints(TestOneClassKMeans):

@@ -44,6 +44,7 @@ DUAL_TOL = 1e-8  # of the machines at most; they are to be better known than the
 AUTO_SCALE = 0.1  # of the critical scale; benchmarks/calibrate.py compares others
 ANNEALING_START = 0.9  # of the critical scale, where annealing="auto" starts
 ANNEALING_FACTOR = 0.9  # from scale to scale
+TILT = 0.5  # range of the factors by which the masses of equal clusters are made to differ
 EQUAL_MEMBERSHIPS = 0.02  # memberships this near to the cluster weights tell nothing
 MOST_SCALES = 10_000  # of an annealing; the paper's has 77
 
@@ -215,9 +216,10 @@ class OneClassMixture(_OneClassClustering):
     annealing : None, "auto" or (start, stop, factor), default=None
         Run at σ = start, start × factor, … as long as σ is above stop, each from where the one
         before ended; the paper takes (5, 0.1, 0.95), and `scale` is then not used. ``"auto"`` goes
-        from 0.9 × `critical_scale_` down to `scale` by the factor 0.9: most starts then end in the
-        same clusters. Above `critical_scale_` clusters become equal, and may not all come apart
-        again, of which a `CollapseWarning` tells.
+        from 0.9 × `critical_scale_` down to `scale` by the factor 0.9, and splits the cluster of
+        largest variance where two have become equal: all starts then end in the same clusters, as
+        a rule [2]_. Without these splits, equal clusters may not all come apart again, of which a
+        `CollapseWarning` tells; start the schedule well below `critical_scale_`.
     init : {"k-means++", "k-means", "random", "gmm"} or array of shape (n, n_clusters), \
 default="k-means++"
         Weights of the first machines: a point each, drawn by their squared distances in feature
@@ -270,6 +272,9 @@ default="k-means++"
     ----------
     .. [1] M. Bicego, M. A. T. Figueiredo, "Soft clustering using weighted one-class support vector
        machines", Pattern Recognition 42(1), 2009. :doi:`10.1016/j.patcog.2008.07.004`
+    .. [2] K. Rose, "Deterministic annealing for clustering, compression, classification,
+       regression, and related optimization problems", Proceedings of the IEEE 86(11), 1998.
+       :doi:`10.1109/5.726788`
 
     Examples
     --------
@@ -350,6 +355,8 @@ default="k-means++"
             options: dict[str, Any] = {"cycles": True, "description": "one-class mixture"}
             if self.annealing is not None:
                 options["scales"] = scales
+            if isinstance(self.annealing, str):
+                options["between"] = lambda end: _apart(operator, machines, end, weight)
             return self._run(operator, rule, start, weight, **options)
 
         def scatter(solution: Solution) -> float:
@@ -562,6 +569,47 @@ n_iter_, converged_, history_
         Memberships are zero and one, so it is read from the depths that decide them.
         """
         return super().overlap_scores(X)
+
+
+def _apart(
+    operator: KernelOperator, machines: Machines, solution: Solution, weight: Array
+) -> Centres | None:
+    """Machines of which none coincide, to anneal on from; None where all differ already.
+
+    Clusters that are equal stay so at any scale. They count as one, and the spare ones become
+    copies of those with the largest variance, which are the first to come apart (Rose 1998).
+    Copies are tilted, each towards a point far from the centre and from the last: where the scale
+    allows it they then move apart.
+    """
+    pairs = coinciding(solution.coefficients)
+    if not pairs:
+        return None
+    mass = weight[:, None] * solution.memberships  # (n, c)
+    n_clusters = mass.shape[1]
+    group = np.arange(n_clusters)
+    for i, j in pairs:
+        group[j] = group[i]
+    firsts = np.unique(group)
+    merged = np.stack([mass[:, group == first].sum(axis=1) for first in firsts], axis=1)
+    variances = [principal_variance(operator, column) for column in merged.T]
+    order = np.argsort(variances, kind="stable")[::-1]
+    columns = []
+    for place, k in enumerate(order):
+        copies = n_clusters // firsts.size + (place < n_clusters % firsts.size)
+        distances = solution.geometry.distances[:, firsts[k]]
+        columns += _tilted(operator, merged[:, k], distances, copies)
+    return machines.centres(np.stack(columns, axis=1), weight, None)
+
+
+def _tilted(operator: KernelOperator, mass: Array, distances: Array, copies: int) -> list[Array]:
+    """Equal parts of a mass (n,), all but the last larger near a point far from the others."""
+    parts, is_inside = [], mass >= 0.5 * mass.max()
+    for _ in range(copies - 1):
+        pole = int(np.argmax(np.where(is_inside, distances, -np.inf)))
+        near = np.asarray(operator.distances_to_rows([pole])[:, 0])
+        distances = np.minimum(distances, near)
+        parts.append(mass / copies * (1 + TILT * (0.5 - near / max(float(near.max()), 1e-300))))
+    return [*parts, mass / copies]
 
 
 def _gaps(depth: Array) -> Array:
