@@ -201,7 +201,7 @@ def part_plan() -> None:
     for engine, n, d, dtype, columns, bandwidth in cases:
         X = normal(n, d, dtype)
         A = np.ones((n, columns), dtype=dtype)
-        chosen = plan(X, engine=engine, bandwidth=bandwidth, columns=columns)
+        chosen = plan(X, engine=engine, bandwidth=bandwidth, n_vectors=columns)
         start = time.perf_counter()
         operator = chosen.build(X)
         setup = time.perf_counter() - start

@@ -39,7 +39,7 @@ def work(
 
     X = np.random.default_rng(0).normal(size=(n, d)).astype(dtype)
     A = np.ones((n, columns), dtype=dtype)
-    chosen = plan(X, engine=engine, bandwidth=bandwidth, columns=columns)
+    chosen = plan(X, engine=engine, bandwidth=bandwidth, n_vectors=columns)
     with open("/proc/self/clear_refs", "w") as marks:
         marks.write("5")  # the high-water mark starts anew
     before = high_water()

@@ -74,6 +74,12 @@ for _operator in (
     register(_operator)
 
 
+def serving_engine(engine: str) -> str:
+    """The engine itself where it serves new points, else ``"auto"``."""
+    known = ENGINES.get(engine)
+    return engine if known is not None and known.serves_new_points else "auto"
+
+
 @dataclass(frozen=True)
 class Candidate:
     """One engine's offer: its cost, or the reason why it cannot be taken."""
@@ -121,7 +127,7 @@ class Plan:
     work: Workload
     candidates: tuple[Candidate, ...]
     memory_limit: int
-    options: dict[str, Any] = field(default_factory=dict)
+    options: dict[str, Any] = field(default_factory=dict, hash=False)
     approximation_error: float | None = None
     unresolved: dict[str, Any] | None = field(default=None, compare=False)
 
@@ -181,10 +187,11 @@ class Plan:
         """
         kernel = self.kernel if kernel is None else kernel
         work = _work_at(support, kernel)
-        engine = ENGINES.get(self.engine)
-        if engine is not None and engine.serves_new_points and engine.refusal(work) is None:
-            return engine.of(kernel, support, **self.options)
-        return _without_matrix(work).of(kernel, support)
+        engine, options = ENGINES.get(self.engine), self.options
+        if engine is None or not engine.serves_new_points or engine.refusal(work) is not None:
+            engine, options = _without_matrix(work), {}
+        with config_context(assume_finite=True):
+            return engine.of(kernel, support, **options)
 
     def require_memory(self) -> None:
         """Raise a MemoryError, with the alternatives named, where the plan does not fit."""
@@ -297,7 +304,7 @@ def plan(
     unresolved = None
     if isinstance(X_or_shape, tuple):
         work = _work_of_shape(X_or_shape, kernel, kernel_params, bandwidth, dtype)
-        if isinstance(bandwidth, str) and not isinstance(kernel, Kernel):
+        if isinstance(bandwidth, str) and has_open_bandwidth(kernel, kernel_params):
             unresolved = {"kernel": kernel, "kernel_params": kernel_params, "bandwidth": bandwidth}
     else:
         work = _work_of_data(
@@ -411,8 +418,7 @@ def _work_of_shape(
     if len(shape) != 2 or min(shape) < 1:
         raise ValueError(f"the shape must be (n, d) with n, d ≥ 1, got {shape!r}.")
     is_open = isinstance(bandwidth, str) and has_open_bandwidth(kernel, params)
-    known = 1.0 if is_open else bandwidth
-    chosen = resolve(kernel, bandwidth=known, kernel_params=params)
+    chosen = resolve(kernel, bandwidth=1.0 if is_open else bandwidth, kernel_params=params)
     return Workload(int(shape[0]), int(shape[1]), chosen, dtype=np.dtype(dtype or np.float64))
 
 

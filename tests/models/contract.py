@@ -83,8 +83,8 @@ class ModelContract:
     """Hooks: `make(**params)`; `engines`, and what is lost at a low rank, where defaults differ."""
 
     engines = ("dense", "tiled", "fourier", "nystroem")
-    low_rank = 40  # of 150 points
-    low_rank_agreement = 0.95  # rank correlation of outlier scores with those of dense
+    low_rank = 15  # of 150 points
+    low_rank_agreement = 0.99  # rank correlation of outlier scores with those of dense
 
     def make(self, **params):
         raise NotImplementedError
@@ -152,7 +152,7 @@ class ModelContract:
             assert model.memberships_ == pytest.approx(reference.memberships_, abs=1e-3)
             assert self.same(self.labels(model, X), self.labels(reference, X))
             agreement = self.rank_agreement(model.outlier_scores_, reference.outlier_scores_)
-            assert agreement > 1 - 1e-4
+            assert agreement > 1 - 1e-3
 
     def rank_agreement(self, one, two):
         """Spearman's correlation of scores; what rounding alone makes different ties."""

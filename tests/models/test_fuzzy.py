@@ -11,8 +11,15 @@ from sklearn.datasets import load_iris, make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
-from softkern import CollapseWarning, FuzzyCMeans, OutlierFuzzyCMeans, PossibilisticCMeans
+from softkern import (
+    CollapseWarning,
+    FuzzyCMeans,
+    OneClassPCM,
+    OutlierFuzzyCMeans,
+    PossibilisticCMeans,
+)
 from softkern.datasets import make_ring_outliers, make_two_groups_outliers
+from softkern.exceptions import ParameterWarning
 from softkern.rules.memberships import LARGEST_PART, outlier_weights
 from tests.models.contract import ModelContract
 
@@ -183,7 +190,7 @@ def test_agrees_with_the_literal_loop(kernel, m, options):
     model.set_params(kernel=kernel, bandwidth=bandwidth, init=start)
     model.set_params(tol=0.0, max_iter=20)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", (ConvergenceWarning, CollapseWarning))
+        warnings.simplefilter("ignore", (ConvergenceWarning, CollapseWarning, ParameterWarning))
         model.fit(X, sample_weight=weight)
     u, w, history = literal(K, start, m=m, weight=weight, steps=20, **options)
     assert model.memberships_ == pytest.approx(u, rel=1e-8, abs=1e-12)
@@ -227,11 +234,15 @@ def test_objective_never_rises(seed):
             "init": random_start(n, c, seed),
             "max_iter": 60,
         }
+        if words["kernel"] == "linear":
+            del words["bandwidth"]
         models = [FuzzyCMeans(**words), OutlierFuzzyCMeans(q=generator.uniform(0.1, 4), **words)]
         weight = generator.integers(1, 4, n)
         for model in models:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", (ConvergenceWarning, CollapseWarning))
+                warnings.simplefilter(
+                    "ignore", (ConvergenceWarning, CollapseWarning, ParameterWarning)
+                )
                 objective = model.fit(X, sample_weight=weight).history_["objective"]
             assert np.all(np.diff(objective) <= 1e-9 * objective[0])
 
@@ -244,7 +255,9 @@ def test_eq_11_may_rise_and_eq_21_not():
         for centres, found in rises.items():
             model = OutlierFuzzyCMeans(3, bandwidth=2.4, centres=centres, init=start)
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", (ConvergenceWarning, CollapseWarning))
+                warnings.simplefilter(
+                    "ignore", (ConvergenceWarning, CollapseWarning, ParameterWarning)
+                )
                 found.append(np.diff(model.fit(X).history_["objective"]).max())
     assert max(rises["plain"]) > 1e-6
     assert max(rises["weighted"]) <= 1e-9
@@ -367,7 +380,7 @@ def test_outlier_weights_of_few_points():
     X = generator.normal(size=(n, int(generator.integers(1, 3))))
     X = np.round(X * generator.choice([0.6, 1, 3]), int(generator.choice([0, 0, 1, 6])))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", (CollapseWarning, ConvergenceWarning))
+        warnings.simplefilter("ignore", (CollapseWarning, ConvergenceWarning, ParameterWarning))
         model = OutlierFuzzyCMeans(5, kernel="linear", q=20.0).fit(X)
     assert model.outlier_weights(X) == pytest.approx(model.outlier_weights_, rel=1e-9)
     assert model.outlier_weights_.min() >= LARGEST_PART ** (-1 / 20) * (1 - 1e-12)
@@ -430,17 +443,6 @@ def test_points_that_the_kernel_cannot_tell_apart():
         assert np.isfinite(one.memberships_).all()
 
 
-def test_the_training_points_are_told_once(monkeypatch):
-    """With landmarks, telling them is a product of all points with these."""
-    calls = []
-    told = OutlierFuzzyCMeans._training
-    monkeypatch.setattr(
-        OutlierFuzzyCMeans, "_training", lambda *args: calls.append(0) or told(*args)
-    )
-    OutlierFuzzyCMeans(2, engine="nystroem").fit(IRIS)
-    assert len(calls) == 1
-
-
 def test_a_large_q_stays_finite():
     X = make_two_groups_outliers(random_state=0)[0]
     for dtype in (np.float64, np.float32):
@@ -450,27 +452,58 @@ def test_a_large_q_stays_finite():
         assert model.outlier_weights_.sum() == pytest.approx(len(X), rel=1e-4)
 
 
-def test_collapse_is_foreseen_and_m_lowered():
+def test_collapse_is_foreseen():
     X = np.random.default_rng(0).normal(size=(100, 2))
-    with pytest.warns(CollapseWarning, match=r"m=2 would fall back .* m=1\.\d+ is used"):
-        model = FuzzyCMeans(3, bandwidth=0.3).fit(X)
+    model = FuzzyCMeans(3, bandwidth=0.3).fit(X)  # m="auto", and no warning
     assert 1 < model.m_ < 2
     assert model.collapse_ratio_ > 1.2
     assert np.abs(model.memberships_ - 1 / 3).max() > 0.1
-    assert model.m == 2.0
-    with pytest.warns(CollapseWarning) as told:
-        left = FuzzyCMeans(3, bandwidth=0.3, tol=1e-9, max_iter=2000).fit(X)
-    assert "below one" in str(told[0].message)
-    assert "centres 0 and 1" in str(told[1].message)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        left = FuzzyCMeans(3, m=2.0, bandwidth=0.3, tol=1e-9, max_iter=2000).fit(X)
+    assert [w.category for w in caught] == [ParameterWarning, CollapseWarning]
+    assert all(w.filename == __file__ for w in caught)  # the user's line
+    assert "below one" in str(caught[0].message)
+    assert "centres 0 and 1" in str(caught[1].message)
     assert left.m_ == 2
     assert left.memberships_ == pytest.approx(np.full((100, 3), 1 / 3), abs=1e-3)
 
 
-def test_possibilistic_start_is_the_same_way_through():
+def test_a_given_m_is_obeyed():
+    X = make_blobs(100, 2, centers=[[0, 0], [6, 6]], random_state=0)[0]
+    found = [FuzzyCMeans(2, m=m, kernel="linear").fit(X).m_ for m in (1.5, 2, 3)]
+    assert found == [1.5, 2.0, 3.0]
+
+
+def test_the_possibilistic_start_says_nothing_of_m():
     X = np.random.default_rng(0).normal(size=(100, 2))
-    with pytest.warns(CollapseWarning) as told:
+    with pytest.warns(CollapseWarning) as caught:
         PossibilisticCMeans(3, bandwidth=0.2).fit(X)
-    assert "is used" in str(told[0].message)
+    assert len(caught) == 1
+    assert "coincide" in str(caught[0].message)
+
+
+@pytest.mark.parametrize("cls", [FuzzyCMeans, OutlierFuzzyCMeans, PossibilisticCMeans])
+@pytest.mark.parametrize("init", ["k-means++", "k-means", "random", "gmm"])
+def test_every_start_finds_clear_clusters(cls, init):
+    X, y = make_blobs(150, 2, centers=[[0, 0], [9, 9], [0, 12]], random_state=0)
+    labels = (
+        cls(3, init=init, eta_scale=0.3).fit(X).labels_
+        if cls is PossibilisticCMeans
+        else (cls(3, init=init).fit(X).labels_)
+    )
+    assert adjusted_rand_score(y, labels) == 1
+
+
+@pytest.mark.parametrize("cls", [FuzzyCMeans, OutlierFuzzyCMeans, PossibilisticCMeans, OneClassPCM])
+def test_indefinite_kernels_are_refused(cls):
+    sigmoid = {"kernel": "sigmoid", "kernel_params": {"gamma": 0.01, "coef0": 0.1}}
+    with pytest.raises(ValueError, match="not positive semidefinite"):
+        cls(**sigmoid).fit(IRIS)
+    with pytest.raises(ValueError, match="not positive semidefinite on these data"):
+        cls(kernel=lambda X, Y: -cdist(X, Y)).fit(IRIS)
+    with pytest.raises(ValueError, match="not positive semidefinite on these data"):
+        cls(kernel="precomputed").fit(-cdist(IRIS, IRIS))
 
 
 @pytest.mark.parametrize(
@@ -481,7 +514,7 @@ def test_possibilistic_start_is_the_same_way_through():
         ({"q": 0.0}, "'q' parameter"),
         ({"q": -1.0}, "'q' parameter"),
         ({"total_weight": 0.0}, "'total_weight' parameter"),
-        ({"centres": "eq12"}, "'centres' parameter"),
+        ({"centres": "bold"}, "'centres' parameter"),
         ({"n_clusters": 0}, "'n_clusters' parameter"),
         ({"n_clusters": 151}, "n_clusters=151 is more than the number of points"),
         ({"init": np.ones((3, 2))}, r"init has shape \(3, 2\)"),
@@ -512,9 +545,9 @@ def test_other_kernels():
     direct = OutlierFuzzyCMeans(3, bandwidth=1.0, **TIGHT).fit(X)
     assert given.outlier_weights_ == pytest.approx(direct.outlier_weights_, rel=1e-4)
     assert given.outlier_weights(K[:5]) == pytest.approx(given.outlier_weights_[:5], rel=1e-9)
-    for kernel in ("poly", "laplacian", "sigmoid", "cosine"):
+    for kernel in ("poly", "laplacian", "cosine"):
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", (CollapseWarning, ConvergenceWarning))
+            warnings.simplefilter("ignore", (CollapseWarning, ConvergenceWarning, ParameterWarning))
             model = OutlierFuzzyCMeans(3, kernel=kernel).fit(X)
         assert np.isfinite(model.outlier_weights_).all()
         assert model.memberships_.sum(axis=1) == pytest.approx(np.ones(len(X)))

@@ -72,11 +72,15 @@ class Fivefold(Kernel):
 
 
 def test_errors_grow_with_the_kernel(X):
-    plain, times_five = DenseOperator(Gaussian(1.0), X), DenseOperator(Fivefold(), X)
-    assert times_five.error == pytest.approx(5 * plain.error)
+    plain = DenseOperator(Gaussian(1.0), X).error
+    assert DenseOperator(Fivefold(), X).error / plain == pytest.approx(5)
     # without a stated bound, the diagonal of a semidefinite kernel bounds it
-    without = type("Unstated", (Fivefold,), {"bound": None})()
-    assert DenseOperator(without, X).error == pytest.approx(5 * plain.error)
+    traits = {"bound": None, "is_positive_semidefinite": True}
+    semidefinite = type("Semidefinite", (Fivefold,), traits)()
+    assert DenseOperator(semidefinite, X).error / plain == pytest.approx(5)
+    # else the largest value of some rows, with a margin
+    unknown = type("Unknown", (Fivefold,), {"bound": None})()
+    assert 5 <= DenseOperator(unknown, X).error / plain <= 25
 
 
 @pytest.mark.parametrize(

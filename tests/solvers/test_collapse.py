@@ -17,6 +17,7 @@ IRIS = load_iris().data
 
 
 def operator(X, bandwidth=1.0, **options):
+    bandwidth = "auto" if options.get("kernel") == "linear" else bandwidth
     return plan(X, bandwidth=bandwidth, **options).build(X)
 
 

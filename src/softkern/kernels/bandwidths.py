@@ -21,8 +21,8 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_array
 
-from softkern.exceptions import DataError
 from softkern._typing import Array
+from softkern.exceptions import DataError
 from softkern.rows import (
     distinct_rows,
     lower_quantile,

@@ -78,7 +78,7 @@ class Kernel(ABC):
 
     @property
     def log_is_half_squared_distance(self) -> bool:
-        """Whether log k(x, y) is −½ ‖x − y‖² of `scaled` points."""
+        """Whether log k(x, y) is −‖x − y‖² / 2 in the coordinates of `scaled`."""
         return False
 
     @property

@@ -2,39 +2,54 @@
 
 `OneClassPCM` gives every place in data space a typicality; the places above a level α fall into
 separate regions, and these are the clusters (Filippone, Masulli and Rovetta 2007, 2010). The
-alpha tree (`softkern.alpha_tree.tree`) holds them for every α, and tells which are real.
+alpha tree (`softkern.alpha_tree`) holds them for every α, with the significance of each.
 """
 
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 from scipy.special import softmax
-from sklearn.base import ClusterMixin
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from softkern._typing import Array
 from softkern.alpha_tree.landscape import Landscape, distinct_nodes, noise_levels
 from softkern.alpha_tree.tree import AlphaTree, histogram_valley, number_by_mass
 from softkern.kernels import Gaussian
 from softkern.models.base import KernelModel
-from softkern.models.one_class_pcm import OneClassPCM
-from softkern.planning import plan
-from softkern.rows import check_weights
+from softkern.models.clustering import Clustering
+from softkern.models.possibilistic import OneClassPCM
+from softkern.models.reading import Reading
+from softkern.operators.base import KernelOperator
+from softkern.planning import serving_engine
+from softkern.rows import lower_quantile
+from softkern.rules.memberships import runner_up
 
 __all__ = ["AlphaCutClustering"]
 
-Array = NDArray[Any]
-
+# fitted attributes that are those of the model of all data
+OF_THE_ONE_CLASS = (
+    "eta_",
+    "bandwidth_",
+    "kernel_",
+    "engine_",
+    "plan_",
+    "approximation_error_",
+    "n_iter_",
+    "converged_",
+    "objective_",
+    "history_",
+)
 COMPLETE_LIMIT = 2000  # points up to which all pairs are looked at
 
 
-class AlphaCutClustering(ClusterMixin, KernelModel):  # type: ignore[misc]
+class AlphaCutClustering(Clustering):
     """Clusters of any shape and number, with noise, from one possibilistic cluster.
 
     All data are one cluster in feature space; their typicality u is a robust kernel density. Two
@@ -88,7 +103,10 @@ class AlphaCutClustering(ClusterMixin, KernelModel):  # type: ignore[misc]
         The α from which on `labels_at` says noise of each row.
     one_class_ : OneClassPCM
         The model of all data.
-    eta_, bandwidth_, kernel_, engine_, n_iter_, converged_, objective_, history_
+    outlier_scores_, overlap_scores_ : arrays of shape (n,)
+        Of the training points, leave-one-out; see the methods.
+    eta_, bandwidth_, kernel_, plan_, engine_, approximation_error_, n_iter_, converged_, \
+objective_, history_
         As in `OneClassPCM`.
 
     Notes
@@ -126,7 +144,6 @@ class AlphaCutClustering(ClusterMixin, KernelModel):  # type: ignore[misc]
         "eta_scale": [Interval(Real, 0, None, closed="neither")],
     }
     _state: ClassVar[tuple[str, ...]] = (
-        "labels_",
         "n_clusters_",
         "typicality_",
         "alpha_",
@@ -136,7 +153,7 @@ class AlphaCutClustering(ClusterMixin, KernelModel):  # type: ignore[misc]
         "level_",
         "one_class_",
         "_noise_levels",
-        "_outlier_scores",
+        "_cluster_coefficients",
     )
 
     def __init__(
@@ -154,7 +171,7 @@ class AlphaCutClustering(ClusterMixin, KernelModel):  # type: ignore[misc]
         engine_params: dict[str, Any] | None = None,
         tol: float = 1e-4,
         max_iter: int = 100,
-        stopping: str = "mean",
+        stopping: str = "relative",
         random_state: Any = 0,
         verbose: bool = False,
     ) -> None:
@@ -174,78 +191,103 @@ class AlphaCutClustering(ClusterMixin, KernelModel):  # type: ignore[misc]
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Find the clusters.
+    # What a fitted model says
 
-        Parameters
-        ----------
-        X : array of shape (n, d)
-        y : ignored
-        sample_weight : array of shape (n,), default=None
-            A weight of two counts a row twice.
-        """
-        self._check_parameters()
-        X = validate_data(self, X, dtype=[np.float64, np.float32])
-        weight = check_weights(sample_weight, X.shape[0])
-        self.sample_weight_ = weight
-        nodes, mass, self.node_ = distinct_nodes(X, weight)
-        self.one_class_ = self._fit_one_class(nodes, mass)
-        landscape = _landscape(self.one_class_, nodes, mass)
-        self.tree_: AlphaTree = landscape.tree(self._graph(len(nodes)), self.segment_points)
-        partition = self._cut(landscape)
-        self._settle(landscape, partition)
-        self.typicality_ = self.one_class_.memberships(X)
-        self.memberships_, self.labels_ = self._describe(X)
-        self._outlier_scores = self.one_class_.outlier_scores()[self.node_]
-        is_left_out = weight == 0
-        if is_left_out.any():  # they go with the nearest node, but vouch for nothing
-            rest = X[is_left_out]
-            self.node_[is_left_out] = cKDTree(nodes).query(rest)[1]
-            self._outlier_scores[is_left_out] = self.one_class_.outlier_scores(rest)
-        self.level_ = self.tree_.heights[self.node_]
-        own = self.typicality_[is_left_out]
-        self.level_[is_left_out] = np.minimum(self.level_[is_left_out], own)
-        return self
+    def reading(self, X: Any) -> Reading:
+        """All that the model says of new points, from one product; see `Clustering.reading`."""
+        return self._read(self._check_new(X))
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """Cluster of new points, −1 for noise, (m,)."""
-        return self._describe(self._check_new(X))[1]
+        return self.reading(X).labels
 
     def memberships(self, X: Any) -> Array:
         """Each cluster's share of the kernel mass at new points, ``(m, n_clusters_)``."""
-        return self._describe(self._check_new(X))[0]
+        return self.reading(X).memberships
 
     def typicality(self, X: Any) -> Array:
         """Typicality u of new points in the one cluster of all data, (m,)."""
         return self.one_class_.memberships(self._check_new(X))
 
+    def outlier_scores(self, X: Any) -> Array:
+        """−log density of new points, (m,): the higher, the less typical; as `OneClassPCM`'s."""
+        return self.reading(X).outlier_scores
+
     def labels_at(self, alpha: float) -> NDArray[np.int64]:
-        """The papers' labels of the training points at any level, (n,), without another fit."""
+        """The papers' labels of the training points at any level from 0, (n,), without a refit."""
         check_is_fitted(self)
         labels = self.tree_.labels_at(alpha)[self.node_]
         labels[self.level_ <= alpha] = -1
         return labels
 
-    def outlier_scores(self, X: Any = None) -> Array:
-        """−log density, (m,): the higher, the less typical. As `OneClassPCM.outlier_scores`."""
-        check_is_fitted(self)
-        if X is None:
-            return self._outlier_scores
-        return self.one_class_.outlier_scores(self._check_new(X))
+    def _served(self) -> KernelOperator:
+        return self.one_class_._served()
 
-    def overlap_scores(self, X: Any = None) -> Array:
-        """Second largest share over the largest, (m,): one where two clusters tie."""
-        check_is_fitted(self)
-        shares = self.memberships_ if X is None else self.memberships(X)
-        if shares.shape[1] < 2:
-            return np.zeros(len(shares), dtype=shares.dtype)
-        second, first = np.partition(shares, -2, axis=1)[:, -2:].T
-        return np.asarray(second / first)
+    def _read(self, X: Array) -> Reading:
+        """Of checked points. The last column of coefficients is what belongs to no cluster."""
+        rows = self._served().cross(X)
+        product = rows @ self._cluster_coefficients  # (m, c + 1)
+        whole = self.one_class_._read_product(rows, product.sum(axis=1))
+        shares = self._shares(X, product[:, :-1])
+        return Reading(
+            memberships=lambda: shares,
+            labels=lambda: self._labels(shares, whole),
+            outlier_scores=lambda: whole.outlier_scores,
+            overlap_scores=lambda: _ratio(shares),
+        )
+
+    def _labels(self, shares: Array, whole: Reading) -> NDArray[np.int64]:
+        if shares.shape[1] == 0:
+            return np.full(len(shares), -1, dtype=np.int64)
+        labels = np.argmax(shares, axis=1).astype(np.int64)
+        if self._noise_levels is not None:
+            is_noise = whole.scores < self._noise_levels[labels]
+        else:
+            # α may be the membership of a point, which another batch gives with another rounding
+            is_noise = whole.memberships <= self.alpha_ * (1 + 64 * np.finfo(shares.dtype).eps)
+        labels[is_noise] = -1
+        return labels
+
+    def _shares(self, X: Array, mass: Array) -> Array:
+        """Each cluster's share of the kernel mass at points, (m, c)."""
+        if mass.shape[1] < 2:
+            return np.ones_like(mass)
+        if not self.kernel_.vanishes:
+            top = mass.max(axis=1, keepdims=True)
+            mass = np.where(mass == top, np.abs(mass), np.maximum(mass, 0))
+            tiny = np.finfo(mass.dtype).tiny
+            return mass / np.maximum(mass.sum(axis=1, keepdims=True), tiny)
+        A, operator = self._cluster_coefficients[:, :-1], self._served()
+        mass = np.maximum(mass, 0)
+        total = mass.sum(axis=1, keepdims=True)
+        shares = mass / np.where(total > 0, total, 1)
+        vanishing = 10 * operator.error * float(A.sum(axis=0).max())
+        far = np.flatnonzero(mass.max(axis=1) <= vanishing)
+        if far.size:  # shares of what the product cannot resolve, from logarithms
+            shares[far] = softmax(operator.cross(X[far]).log_product(A, mass[far]), axis=1)
+        return shares
 
     # How a fit goes
 
+    def _fit(self, X: Array, weight: Array) -> None:
+        nodes, mass, self.node_ = distinct_nodes(X, weight)
+        self.one_class_ = self._fit_one_class(nodes, mass)
+        landscape = _landscape(self.one_class_, nodes, mass)
+        self.tree_: AlphaTree = landscape.tree(self._graph(len(nodes)), self.segment_points)
+        self._settle(landscape, self._cut(landscape))
+        reading = self._read(X)
+        self._keep_reading(reading)
+        self.typicality_ = self.one_class_.memberships(X)
+        self.outlier_scores_ = self.one_class_.outlier_scores_[self.node_]
+        is_left_out = weight == 0
+        if is_left_out.any():  # they go with the nearest node, as new points do
+            self.node_[is_left_out] = cKDTree(nodes).query(X[is_left_out])[1]
+            self.outlier_scores_[is_left_out] = reading.outlier_scores[is_left_out]
+        self.level_ = self.tree_.heights[self.node_]
+        own = self.typicality_[is_left_out]
+        self.level_[is_left_out] = np.minimum(self.level_[is_left_out], own)
+
     def _check_parameters(self) -> None:
-        self._validate_params()
         if self.rejection is not None and not isinstance(self.alpha, str):
             raise ValueError(
                 f"give alpha={self.alpha!r} or rejection={self.rejection!r}, not both."
@@ -274,10 +316,10 @@ class AlphaCutClustering(ClusterMixin, KernelModel):  # type: ignore[misc]
             random_state=self.random_state,
             verbose=self.verbose,
         ).fit(nodes, sample_weight=mass)
-        for name in ("eta_", "bandwidth_", "kernel_", "engine_", "plan_", "n_iter_", "converged_"):
+        for name in OF_THE_ONE_CLASS:
             setattr(self, name, getattr(one_class, name))
-        self.objective_, self.history_ = one_class.objective_, one_class.history_
-        if self._is_automatic and not self.kernel_.is_shift_invariant:
+        is_density = self.kernel_.vanishes and self.kernel_.squared() is not None
+        if self._is_automatic and not is_density:
             raise ValueError(
                 f"alpha='auto' needs a kernel density, and kernel={self.kernel!r} is none; give "
                 "alpha=<a number>, rejection=<a share>, or kernel='rbf'."
@@ -297,7 +339,7 @@ class AlphaCutClustering(ClusterMixin, KernelModel):  # type: ignore[misc]
         if self._is_automatic:
             self.alpha_ = tree.separating_alpha()
             labels = tree.significant_labels()
-            self._noise_levels = noise_levels(landscape, labels, _fit_line)
+            self._noise_levels = noise_levels(landscape, labels, self._fit_line)
             return labels
         if self.rejection is not None:
             self.alpha_ = _rejection_level(tree.heights, tree.weight, self.rejection)
@@ -313,56 +355,26 @@ class AlphaCutClustering(ClusterMixin, KernelModel):  # type: ignore[misc]
         A cluster that is nowhere the largest is dropped; the others are put in order of the mass
         that they win.
         """
-        a = np.asarray(self.one_class_.dual_coef_)
+        a, support = self.one_class_.dual_coef_, self.one_class_.support_
         count = int(partition.max(initial=-1)) + 1
-        self._support = landscape.nodes
-        self._coefficients = np.where(partition[:, None] == np.arange(count), a[:, None], 0)
-        self._coefficients = self._coefficients.astype(landscape.nodes.dtype)
-        _, won = self._describe(landscape.nodes)
+        numbers = np.append(np.arange(count), -1)  # the nodes of no cluster have the last column
+        of_clusters = np.where(partition[support, None] == numbers, a[:, None], 0)
+        self._cluster_coefficients = of_clusters.astype(landscape.nodes.dtype)
+        won = self._read(landscape.nodes).labels
         order = number_by_mass(won, landscape.mass, landscape.level)
         first = [int(won[np.argmax(order == c)]) for c in range(int(order.max(initial=-1)) + 1)]
-        self._coefficients = np.ascontiguousarray(self._coefficients[:, first])
+        lost = a - of_clusters[:, first].sum(axis=1)
+        kept = np.column_stack([of_clusters[:, first], lost])
+        self._cluster_coefficients = np.ascontiguousarray(kept, dtype=landscape.nodes.dtype)
         if self._noise_levels is not None:
             self._noise_levels = self._noise_levels[first]
         self.n_clusters_ = len(first)
 
-    def _describe(self, X: Array) -> tuple[Array, NDArray[np.int64]]:
-        """Shares (m, c) and labels (m,) of checked points: the one path."""
-        shares = self._shares(X)
-        if shares.shape[1] == 0:
-            return shares, np.full(len(X), -1, dtype=np.int64)
-        labels = np.argmax(shares, axis=1).astype(np.int64)
-        if self._noise_levels is None:
-            # α may be the membership of a point, which another batch gives with another rounding
-            rounding = 1 + 64 * np.finfo(X.dtype).eps
-            is_noise = self.one_class_.memberships(X) <= self.alpha_ * rounding
-        elif np.isfinite(self._noise_levels).any():
-            is_noise = self.one_class_.score_samples(X) < self._noise_levels[labels]
-        else:
-            is_noise = np.zeros(len(X), dtype=bool)
-        labels[is_noise] = -1
-        return shares, labels
-
-    def _shares(self, X: Array) -> Array:
-        """Each cluster's share of the kernel mass at checked points, (m, c)."""
-        A = self._coefficients
-        if A.shape[1] < 2:
-            return np.ones((len(X), A.shape[1]), dtype=A.dtype)
-        cross = self._cross(X)
-        mass = cross @ A
-        if self.kernel_.is_shift_invariant:
-            mass = np.maximum(mass, 0)
-            vanishing = 10 * cross.support.error * float(A.sum(axis=0).max())
-            far = np.flatnonzero(mass.max(axis=1) <= vanishing)
-            near = mass.sum(axis=1, keepdims=True)
-            shares = mass / np.where(near > 0, near, 1)
-            if far.size:
-                shares[far] = softmax(self._cross(X[far]).log_product(A), axis=1)
-            return np.asarray(shares)
-        mass = np.where(mass == mass.max(axis=1, keepdims=True), np.abs(mass), np.maximum(mass, 0))
-        return np.asarray(
-            mass / np.maximum(mass.sum(axis=1, keepdims=True), np.finfo(A.dtype).tiny)
-        )
+    def _fit_line(self, values: Array, mass: Array) -> Landscape:
+        """The landscape of a single column (m, 1), by the rules of this model's defaults."""
+        engine = serving_engine(self.engine)
+        one_class = OneClassPCM(bandwidth="tree", max_iter=1000, engine=engine)
+        return _landscape(one_class.fit(values, sample_weight=mass), values, mass)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -373,22 +385,26 @@ class AlphaCutClustering(ClusterMixin, KernelModel):  # type: ignore[misc]
 
 def _landscape(one_class: OneClassPCM, nodes: Array, mass: Array) -> Landscape:
     """What the alpha tree needs of a model that was fitted to distinct points."""
+    coefficients = np.zeros(len(nodes), dtype=one_class.dual_coef_.dtype)
+    coefficients[one_class.support_] = one_class.dual_coef_
     return Landscape(
         nodes,
         mass,
-        np.asarray(one_class.dual_coef_),
+        coefficients,
         one_class.eta_,
         one_class.kernel_,
         levels=one_class.score_samples,
         typicality=one_class.memberships,
-        operator_of=lambda points, kernel: plan(points, kernel=kernel, iterations=2).build(points),
+        operator_of=one_class.plan_.over,
     )
 
 
-def _fit_line(values: Array, mass: Array) -> Landscape:
-    """Of a single column (m, 1), by the rules of this model's defaults."""
-    one_class = OneClassPCM(bandwidth="tree", max_iter=1000).fit(values, sample_weight=mass)
-    return _landscape(one_class, values, mass)
+def _ratio(shares: Array) -> Array:
+    """The second largest share over the largest, (m,)."""
+    if shares.shape[1] < 2:
+        return np.zeros(len(shares), dtype=shares.dtype)
+    first, second = runner_up(shares)
+    return second / first
 
 
 def _rejection_level(values: Array, weight: Array, share: float) -> float:
@@ -396,12 +412,10 @@ def _rejection_level(values: Array, weight: Array, share: float) -> float:
 
     Whole weights are counts, and their share is rounded to one.
     """
-    order = np.argsort(values, kind="stable")
-    reached = np.cumsum(weight[order])
-    target = share * float(reached[-1])
+    total = float(weight.sum())
+    target = share * total
     if (weight == np.round(weight)).all():
         target = float(np.round(target))
     if target <= 0:
         return float(values.min()) / 2  # nothing is rejected
-    last = np.searchsorted(reached, target * (1 - 1e-12))
-    return float(values[order[min(int(last), len(order) - 1)]])
+    return lower_quantile(values, weight, target / total)

@@ -138,7 +138,7 @@ class CentreClustering(Clustering):
         else:  # the stored centres are not the loop's own
             rows = self._served().cross(operator.X)
             geometry = self._geometry(rows)
-            reading = self._read(geometry, lambda: self._log_products(rows, geometry))
+            reading = self._read(geometry, lambda: self._others(operator, solution, weight, rows))
         self._keep_reading(reading)
         return geometry
 
@@ -163,12 +163,26 @@ class CentreClustering(Clustering):
         operator, coefficients = self._served_density()
         return operator.cross(rows.X).log_product(coefficients)
 
-    def _others(self, operator: KernelOperator, solution: Solution, weight: Array) -> Array | None:
-        """The same of training points, each without one copy of itself."""
+    def _others(
+        self,
+        operator: KernelOperator,
+        solution: Solution,
+        weight: Array,
+        rows: CrossOperator | None = None,
+    ) -> Array | None:
+        """The same of training points, each without one copy of itself.
+
+        `rows` are the training points as new ones, where the stored centres are not the loop's.
+        """
         if not self.kernel_.vanishes:
             return None
-        product = solution.geometry.product
-        return self._log_sums_of_others(operator, solution.coefficients, product, weight)
+        coefficients = solution.coefficients
+        if rows is None:
+            product = solution.geometry.product
+            return self._log_sums_of_others(operator, coefficients, product, weight)
+        logs = self._log_products(rows, self._geometry(rows))
+        assert logs is not None
+        return self._without_own(logs, operator, coefficients, weight)
 
     def _isolation(self, geometry: Geometry, logs: Array | None) -> Array:
         """`outlier_scores` from the geometry, or from the logarithms of similarities."""

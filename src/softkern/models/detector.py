@@ -67,7 +67,10 @@ class Detector(OutlierMixin, KernelModel):  # type: ignore[misc]
             if self.kernel_.vanishes:
                 logs = rows.log_product(self._columns, geometry.product)[:, 0]
             reading = self._read(geometry, logs)
-            return geometry, reading, reading.outlier_scores
+            if logs is None:
+                return geometry, reading, reading.outlier_scores
+            others = self._without_own(logs[:, None], operator, coefficients, weight)
+            return geometry, reading, -others[:, 0]
         if not self.kernel_.vanishes:
             reading = self._read(geometry, None)
             return geometry, reading, reading.outlier_scores

@@ -27,8 +27,9 @@ from softkern.models.checks import (
 )
 from softkern.models.clustering import CentreClustering
 from softkern.models.detector import Detector
+from softkern.models.reading import Reading
 from softkern.models.starts import INITS, draw_of
-from softkern.operators.base import Geometry, KernelOperator
+from softkern.operators.base import CrossOperator, Geometry, KernelOperator
 from softkern.planning import plan
 from softkern.rows import lower_quantile
 from softkern.rules.base import Rule
@@ -192,6 +193,14 @@ class OneClassPCM(Detector):
     def _typicality(self, geometry: Geometry, scores: Array) -> Array:
         return np.exp(geometry.distances[:, 0] / -self.eta_)
 
+    def _read_product(self, rows: CrossOperator, product: Array) -> Reading:
+        """Of new points whose product with the centre, (m,), is known."""
+        geometry = rows.geometry(self._columns, self._norms, product[:, None])
+        logs = None
+        if self.kernel_.vanishes:
+            logs = rows.log_product(self._columns, geometry.product)[:, 0]
+        return self._read(geometry, logs)
+
     def score_samples(self, X: Any) -> Array:
         """Typicality on a scale that does not saturate: log density, or −D²/η; (m,)."""
         return super().score_samples(X)
@@ -241,7 +250,7 @@ class OneClassPCM(Detector):
 
     def _factor(self, seed: Any = 0, **options: Any) -> Any:
         """A partial Cholesky factor of the kernel matrix between support points."""
-        options = {"tolerance": 0.0, **options}
+        options = {"trace_tolerance": 0.0, **options}
         chosen = plan(self._support, kernel=self.kernel_, engine="nystroem", engine_params=options)
         return chosen.build(self._support, sample_weight=self.dual_coef_, random_state=seed)
 

@@ -11,20 +11,16 @@ can choose without knowing any operator's inside.
 from __future__ import annotations
 
 import inspect
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
-import joblib
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator
 from sklearn import get_config
 from sklearn.utils import check_array
-from threadpoolctl import ThreadpoolController
 
 from softkern import rows
 from softkern._arrays import namespace
@@ -37,6 +33,7 @@ from softkern.operators.geometry import (
     squared_distances,
 )
 from softkern.operators.logs import FarSums
+from softkern.operators.work import Cost, Workload, available_threads, machine_speed
 
 __all__ = [
     "Cost",
@@ -55,60 +52,6 @@ SMALLEST_SUM = 1e6  # smallest normal numbers below which a sum has lost terms t
 ROUNDING = 16  # units in the last place that a product may be off, as a share of Σ |A|
 SAMPLED_ROWS = 64  # whose largest value, four times, bounds a kernel without a stated bound
 BLOCK_BYTES = 32 * 2**20  # kernel values held at once by operators that work in blocks
-PROBE_REFERENCE = 2.11e-4  # seconds of `_probe` on the reference machine
-
-
-@dataclass(frozen=True)
-class Workload:
-    """What a product will be asked to do; all that `plan` and an operator's cost model know."""
-
-    n: int
-    d: int
-    kernel: Kernel
-    n_vectors: int = 1  # columns of A
-    products: int = 1
-    dtype: Any = np.float64
-    extent: tuple[float, ...] | None = None  # of the data in bandwidths, per column, where known
-    sample: Array | None = field(default=None, compare=False)  # of the data in bandwidths, (m, d)
-    nonzeros: int | None = None  # of sparse data
-    threads: int = 1
-
-    @classmethod
-    def of(cls, X: Any, kernel: Kernel) -> Workload:
-        """One product with the data at hand."""
-        n, d = X.shape
-        nonzeros = int(X.nnz) if sp.issparse(X) else None
-        return cls(n, d, kernel, dtype=X.dtype, nonzeros=nonzeros)
-
-    @property
-    def is_sparse(self) -> bool:
-        """Whether the data are a sparse matrix."""
-        return self.nonzeros is not None
-
-    @property
-    def values(self) -> int:
-        """Numbers that the data hold."""
-        return self.n * self.d if self.nonzeros is None else 2 * self.nonzeros
-
-    @property
-    def itemsize(self) -> int:
-        """Bytes of one number."""
-        return int(np.dtype(self.dtype).itemsize)
-
-    @property
-    def vectors(self) -> int:
-        """Bytes of one array of the shape of A."""
-        return self.n * self.n_vectors * self.itemsize
-
-
-@dataclass(frozen=True)
-class Cost:
-    """What an operator promises: peak memory beyond the data, and time on the reference machine."""
-
-    memory: int  # bytes on the host
-    setup: float  # seconds, once
-    product: float  # seconds, every K @ A
-    device: int = 0  # bytes on the operator's own device
 
 
 def row_blocks(n: int, m: int, itemsize: int) -> Iterator[slice]:
@@ -138,6 +81,17 @@ class KernelOperator(ABC):
     kernel : softkern.kernels.Kernel
     X : array of shape (n, d), or CSR matrix where the operator takes it
         float32 and float64 are kept, anything else becomes float64.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from softkern.kernels import Linear
+    >>> from softkern.operators import FeatureOperator
+    >>> operator = FeatureOperator(Linear(), np.array([[0.0], [1.0], [5.0]]))
+    >>> operator.squared_distances(np.full(3, 1 / 3))  # to the mean of the points, 2
+    array([4., 1., 9.])
+    >>> operator.cross(np.array([[3.0]])).squared_distances(np.full(3, 1 / 3))
+    array([1.])
     """
 
     engine: ClassVar[str]
@@ -525,11 +479,14 @@ class CrossOperator:
         distances = self.geometry(columns, norms).distances
         return distances[:, 0] if is_vector else distances
 
-    def geometry(self, A: Any, norms: Array) -> Geometry:
-        """Similarities and distances of the new points to centres A (n, c) of known norms."""
+    def geometry(self, A: Any, norms: Array, product: Array | None = None) -> Geometry:
+        """Similarities and distances of the new points to centres A (n, c) of known norms.
+
+        The product K @ A is computed where it is not given.
+        """
         support = self.support
         columns, _ = support._check_columns(A)
-        product = support._cross_product(self.X, columns)
+        product = support._cross_product(self.X, columns) if product is None else product
         known = support.features
         if known is None:
             is_semidefinite = support.kernel.is_positive_semidefinite
@@ -546,34 +503,3 @@ class CrossOperator:
             product = self.support._cross_product(self.X, columns)
         logs = self.support._log_product(self.X, product.reshape(-1, columns.shape[1]), columns)
         return logs[:, 0] if is_vector else logs
-
-
-def available_threads() -> int:
-    """Threads this process may use: its cores, container limits heeded, or OpenMP's limit.
-
-    The limit is read anew at every call: that of OMP_NUM_THREADS, of `threadpool_limits` and of
-    joblib's workers counts.
-    """
-    limits = [int(library.num_threads) for library in _openmp().lib_controllers]
-    return max(1, min([int(joblib.cpu_count()), *limits]))
-
-
-@cache
-def _openmp() -> ThreadpoolController:
-    return ThreadpoolController().select(user_api="openmp")
-
-
-@cache
-def machine_speed() -> float:
-    """How many times longer this machine takes than the reference machine, measured once."""
-    return float(np.clip(min(_probe() for _ in range(8)) / PROBE_REFERENCE, 0.1, 10.0))
-
-
-def _probe() -> float:
-    """Seconds of what operators do most: exponentials."""
-    values = np.linspace(-1, 0, 2**14)
-    out = np.empty_like(values)
-    start = time.perf_counter()
-    for _ in range(16):
-        np.exp(values, out=out)
-    return time.perf_counter() - start
