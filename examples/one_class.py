@@ -83,7 +83,9 @@ def main(folder: Path) -> None:
         jitter = np.linspace(-0.15, 0.15, STARTS)
         bottom_right.plot(place + jitter, np.sort(values), "o", color="#0072B2", alpha=0.7)
     bottom_right.set_xticks(range(len(spread)), list(spread))
-    bottom_right.set(ylabel="accuracy", ylim=(0.4, 1.02), title=f"iris, {STARTS} starts from random weights")
+    bottom_right.set(
+        ylabel="accuracy", ylim=(0.4, 1.02), title=f"iris, {STARTS} starts from random weights"
+    )
     folder.mkdir(parents=True, exist_ok=True)
     figure.savefig(folder / "one_class.png", dpi=120)
 
