@@ -24,12 +24,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import softkern
-from softkern import kernels, models
+from softkern import kernels
 from softkern.files import DOCUMENT, FORMAT, ModelFileError, _digest, inspect, replacing
-from softkern.models.state import declared, from_state, to_state
+from softkern.models.state import MODELS, declared, from_state, to_state
 from tests.golden.make import METHODS, answers, golden_file
 
-ESTIMATORS = models.__all__
+ESTIMATORS = list(MODELS)
 SAID = (*METHODS, "decision_function", "predict_proba", "typicality", "outlier_weights")
 
 

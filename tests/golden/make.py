@@ -12,6 +12,7 @@ import numpy as np
 
 import softkern
 from softkern import models
+from softkern.models.state import MODELS
 
 FOLDER = Path(__file__).parent
 NEAR = np.array([[0, 0], [1, 0], [0, 1], [1, 1], [0.5, 0.4], [0.3, 0.8]])
@@ -38,7 +39,7 @@ def answers(model, new=NEW) -> dict[str, list]:
 
 
 def make() -> None:
-    for name in models.__all__:
+    for name in MODELS:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model = getattr(models, name)(**OPTIONS.get(name, {})).fit(X)

@@ -5,6 +5,7 @@ from softkern.models.fuzzy import FuzzyCMeans, OutlierFuzzyCMeans
 from softkern.models.one_class_clustering import OneClassKMeans, OneClassMixture
 from softkern.models.possibilistic import OneClassPCM, PossibilisticCMeans
 from softkern.models.spectral import KernelSpectralClustering, SoftKernelSpectralClustering
+from softkern.models.spectral_search import SpectralSearch
 from softkern.models.support_vectors import WeightedOneClassSVM, WeightedSVDD
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "OutlierFuzzyCMeans",
     "PossibilisticCMeans",
     "SoftKernelSpectralClustering",
+    "SpectralSearch",
     "WeightedOneClassSVM",
     "WeightedSVDD",
 ]

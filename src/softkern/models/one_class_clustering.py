@@ -484,7 +484,7 @@ n_iter_, converged_, history_
     """
 
     _state: ClassVar[tuple[str, ...]] = ("_tie_error", "_mean_gap")
-    _products: ClassVar[int] = 40
+    _products: ClassVar[int] = 10
 
     def __init__(
         self,

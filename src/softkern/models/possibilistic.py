@@ -118,7 +118,7 @@ class OneClassPCM(Detector):
         "contamination": [Interval(Real, 0, 0.5, closed="right")],
     }
     _state: ClassVar[tuple[str, ...]] = ("eta_", "reduction_error_")
-    _products: ClassVar[int] = 6
+    _products: ClassVar[int] = 5
     _scores_density: ClassVar[bool] = True
 
     def __init__(

@@ -33,7 +33,11 @@ from softkern.planning import Candidate, Plan
 
 __all__ = ["declared", "from_state", "to_state"]
 
-MODELS: dict[str, type] = {name: getattr(models, name) for name in models.__all__}
+MODELS: dict[str, type] = {
+    name: kind
+    for name in models.__all__
+    if issubclass(kind := getattr(models, name), BaseEstimator)
+}
 OBJECTS: dict[str, type] = {
     kind.__name__: kind
     for kind in (

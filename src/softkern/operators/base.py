@@ -33,7 +33,13 @@ from softkern.operators.geometry import (
     squared_distances,
 )
 from softkern.operators.logs import FarSums
-from softkern.operators.work import Cost, Workload, available_threads, machine_speed
+from softkern.operators.work import (
+    Cost,
+    Workload,
+    available_threads,
+    machine_speed,
+    one_blas_thread,
+)
 
 __all__ = [
     "Cost",
@@ -44,6 +50,7 @@ __all__ = [
     "available_threads",
     "blocked_product",
     "machine_speed",
+    "one_blas_thread",
     "row_blocks",
 ]
 

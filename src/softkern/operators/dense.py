@@ -11,7 +11,13 @@ from sklearn import config_context
 
 from softkern._typing import Array
 from softkern.operators._gram import GramOperator, product_seconds
-from softkern.operators.base import Cost, Workload, available_threads, blocked_product
+from softkern.operators.base import (
+    Cost,
+    Workload,
+    available_threads,
+    blocked_product,
+    one_blas_thread,
+)
 from softkern.rows import row_slices
 
 __all__ = ["DenseOperator"]
@@ -20,8 +26,8 @@ SQUARE = 512  # rows and columns computed at once
 ARRAYS_A_TASK = 4  # squares of float64 that a thread holds while it computes one
 
 # Of the reference machine (benchmarks/calibrate.py)
-VALUE_SECONDS = 1e-8  # of one thread, for an entry of the matrix
-COLUMN_SECONDS = 4e-11  # and for every column of the data
+VALUE_SECONDS = 8e-9  # of one thread, for an entry of the matrix
+COLUMN_SECONDS = 1.8e-10  # and for every column of the data
 
 
 class DenseOperator(GramOperator):
@@ -65,7 +71,7 @@ class DenseOperator(GramOperator):
             gram[columns, rows] = block.T
 
         squares = [(rows, columns) for i, rows in enumerate(slices) for columns in slices[i:]]
-        with ThreadPoolExecutor(available_threads()) as pool:
+        with one_blas_thread(), ThreadPoolExecutor(available_threads()) as pool:
             list(pool.map(fill, squares))
         np.fill_diagonal(gram, self.diag())
         return gram

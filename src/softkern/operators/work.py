@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -18,7 +19,7 @@ from threadpoolctl import ThreadpoolController
 from softkern._typing import Array
 from softkern.kernels import Kernel
 
-__all__ = ["Cost", "Workload", "available_threads", "machine_speed"]
+__all__ = ["Cost", "Workload", "available_threads", "machine_speed", "one_blas_thread"]
 
 PROBE_REFERENCE = 2.11e-4  # seconds of `_probe` on the reference machine
 
@@ -92,8 +93,20 @@ def _cores() -> int:
 
 
 @cache
+def _libraries() -> ThreadpoolController:
+    """The libraries with threads of their own, looked for once."""
+    return ThreadpoolController()
+
+
+@cache
 def _openmp() -> ThreadpoolController:
-    return ThreadpoolController().select(user_api="openmp")
+    return _libraries().select(user_api="openmp")
+
+
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """While threads of ours run, BLAS starts none of its own within each of them."""
+    limited: AbstractContextManager[Any] = _libraries().limit(limits=1, user_api="blas")
+    return limited
 
 
 @cache

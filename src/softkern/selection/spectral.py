@@ -19,7 +19,7 @@ from softkern._typing import Array
 from softkern.kernels import resolve
 from softkern.kernels.resolve import has_open_bandwidth
 from softkern.metrics.strength import COVERED, line_fit, membership_strength
-from softkern.models.spectral import SpectralSearch
+from softkern.models import SpectralSearch
 from softkern.rows import check_weights
 
 __all__ = [

@@ -9,14 +9,12 @@ the processor's cache. Coefficients are made once, at the end.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 from typing import Any
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
 from softkern._typing import Array
-from softkern.operators.base import KernelOperator, available_threads
+from softkern.operators.base import KernelOperator, available_threads, one_blas_thread
 from softkern.rules.base import Centres, Rule
 from softkern.rules.centres import Mean
 from softkern.rules.fuzzy import Fuzzy, fuzzy_rows
@@ -60,7 +58,7 @@ class Sweeps:
         norms = np.einsum("ij,ij->j", self.centres, self.centres)[:, None]
         twice = np.ascontiguousarray(-2 * self.centres.T)
         # one thread a block: BLAS would start its own within each of them
-        with _libraries().limit(limits=1, user_api="blas"):
+        with one_blas_thread():
             blocks = self.pool.map(lambda i: self._block(slice(i, i + rows), twice, norms), starts)
             parts = list(blocks)
         sums, total, change, top, objective = zip(*parts, strict=True)
@@ -113,9 +111,3 @@ class Sweeps:
         )
         last.step()
         return last.advance()
-
-
-@cache
-def _libraries() -> ThreadpoolController:
-    """The libraries with threads of their own, looked for once."""
-    return ThreadpoolController()
