@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Generic, Protocol, TypeVar
 
-from softkern._arrays import column_changes
+from softkern._arrays import column_changes, namespace
 from softkern._typing import AnyArray
 
 __all__ = ["CycleWatch"]
@@ -62,4 +62,5 @@ class CycleWatch(Generic[S]):
 
     def _gap(self, here: S, there: AnyArray | None) -> float:
         assert there is not None
-        return float(column_changes(here.memberships, there, self.weight).sum())
+        changes = column_changes(here.memberships, there, self.weight)
+        return float(namespace(changes).sum(changes))
