@@ -20,12 +20,13 @@ from pathlib import Path
 
 import numpy as np
 from peak import high_water
+from scipy.spatial.distance import cdist
+from scipy.stats import kendalltau
 from sklearn.cluster import SpectralClustering
 from sklearn.metrics import adjusted_rand_score
 
 from softkern import SoftKernelSpectralClustering, datasets
 from softkern.kernels import select_bandwidth
-from softkern.metrics.strength import distance_rank, rank_correlation, similarity_rank
 from softkern.selection import select_spectral
 
 # Table 1: clusters, overlap points, outlier points ('-' is 0)
@@ -224,19 +225,23 @@ def scores() -> None:
         sigma = float(select_bandwidth(X, "median")) * (2**2.25 if "mopsi" in name else 2**-3.75)
         model = SoftKernelSpectralClustering(k, bandwidth=sigma).fit(X)
         is_outlier, is_overlap = model.detect()
-        isolation = model.outlier_scores()
-        printed, corrected = (model.outlier_scores(score=s) for s in ("paper", "corrected"))
+        isolation = model.outlier_scores_
+        printed, corrected = (
+            model.outlier_scores(X, variant=v) for v in ("2015", "2015-corrected")
+        )
         line = [f"{name}, σ = {sigma:.3g}: {is_overlap.sum()}/{is_outlier.sum()} points"]
         if is_outlier.sum() > 2:
             line.append(
-                f"τ of eq. 5 with isolation, outliers: printed {rank_correlation(printed[is_outlier], isolation[is_outlier]):.2f}, corrected {rank_correlation(corrected[is_outlier], isolation[is_outlier]):.2f}"
+                f"τ of eq. 5 with isolation, outliers: printed {kendalltau(printed[is_outlier], isolation[is_outlier]).statistic:.2f}, corrected {kendalltau(corrected[is_outlier], isolation[is_outlier]).statistic:.2f}"
             )
         if is_overlap.sum() > 2:
-            eq4 = model.overlap_scores(X[is_overlap], score="paper")
-            d_rank = distance_rank(model.projections_[is_overlap], model.projections_)
-            ir_rank = similarity_rank(model.mean_similarity_[is_overlap])
+            eq4 = model.overlap_scores(X[is_overlap], variant="2015")
+            # the paper names both comparators without a formula: summed distance to all
+            # projections, and summed similarity, as information retrieval ranks
+            distance = cdist(model.projections_[is_overlap], model.projections_).sum(axis=1)
+            similarity = model.mean_similarity_[is_overlap]
             line.append(
-                f"τ of eq. 4 with D-Rank {rank_correlation(eq4, d_rank):.2f}, IR-Rank {rank_correlation(eq4, ir_rank):.2f}"
+                f"τ of eq. 4 with D-Rank {kendalltau(eq4, distance).statistic:.2f}, IR-Rank {kendalltau(eq4, -similarity).statistic:.2f}"
             )
         print("; ".join(line))
 
@@ -306,9 +311,9 @@ def documents() -> None:
     is_outlier, is_overlap = model.detect()
     print(f"  {is_overlap.sum()} overlap, {is_outlier.sum()} outlier documents (paper: 188, 0)")
     chosen = (
-        np.flatnonzero(is_overlap) if is_overlap.sum() else np.argsort(-model.overlap_scores())[:50]
+        np.flatnonzero(is_overlap) if is_overlap.sum() else np.argsort(-model.overlap_scores_)[:50]
     )
-    influence = model.overlap_scores(weighted[chosen], score="paper")
+    influence = model.overlap_scores(weighted[chosen], variant="2015")
     for rank, place_ in enumerate(np.argsort(influence)[:8], 1):
         row = int(chosen[place_])
         words = terms[np.argsort(-weighted[row].toarray().ravel())[:8]]

@@ -44,10 +44,10 @@ def main(folder: Path) -> None:
     is_outlier, is_overlap = model.detect()
     print(f"{model.n_clusters_} clusters, strength {average_membership_strength(model):.3f}")
     print(f"{is_overlap.sum()} overlap points, {is_outlier.sum()} outliers")
-    influence = model.overlap_scores(X[is_overlap], score="paper")
+    influence = model.overlap_scores(X[is_overlap], variant="2015")
     first = X[is_overlap][np.argmin(influence)]
     print(f"most influential overlap point (eq. 4): ({first[0]:.2f}, {first[1]:.2f})")
-    last = X[np.argmax(model.outlier_scores())]
+    last = X[np.argmax(model.outlier_scores_)]
     print(f"least influential point: ({last[0]:.2f}, {last[1]:.2f})")
     print(f"wrote {folder / 'spectral.png'}")
 

@@ -91,8 +91,7 @@ def test_bad_requests(model, X):
 
 def test_strength_surface(X):
     result = select_spectral(X, range(2, 6), [0.5, 1.0, 2.0, 4.0])
-    display = result.plot()
-    assert isinstance(display, AMSDisplay)
+    display = AMSDisplay.from_results(result)
     assert np.array_equal(display.strength, result.strength, equal_nan=True)
     assert [t.get_text() for t in display.ax_.get_yticklabels()] == ["2", "3", "4", "5"]
     assert [t.get_text() for t in display.ax_.get_xticklabels()] == ["0.5", "1", "2", "4"]

@@ -13,7 +13,7 @@ from softkern.metrics.validity import (
     partition_entropy,
     xie_beni,
 )
-from softkern.operators import DenseOperator, TiledOperator
+from softkern.operators import DenseOperator, FeatureOperator
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def test_xie_beni_in_data_space(X, U):
     centres = (U**m).T @ X / (U**m).sum(axis=0)[:, None]
     spread = (U**m * cdist(X, centres, "sqeuclidean")).sum()
     gap = min(((centres[i] - centres[j]) ** 2).sum() for i in range(3) for j in range(i))
-    value = xie_beni(TiledOperator(Linear(), X), U, m)
+    value = xie_beni(FeatureOperator(Linear(), X), U, m)
     assert value == pytest.approx(spread / (60 * gap), rel=1e-10)
 
 
@@ -59,7 +59,7 @@ def test_silhouettes_are_scikit_learns_with_squared_distances(X, U):
     top = np.sort(U, axis=1)
     sureness = (top[:, -1] - top[:, -2]) ** 2
     expected = sureness @ silhouette_samples(X, labels, metric="sqeuclidean") / sureness.sum()
-    value = fuzzy_silhouette(TiledOperator(Linear(), X), U, alpha=2.0)
+    value = fuzzy_silhouette(FeatureOperator(Linear(), X), U, alpha=2.0)
     assert value == pytest.approx(expected, rel=1e-10)
 
 
@@ -100,7 +100,7 @@ def test_light_points_leave_out_what_they_are(X, U):
 
 
 def test_indices_do_not_depend_on_the_origin(X, U):
-    here, far = TiledOperator(Linear(), X), TiledOperator(Linear(), X + 1e7)
+    here, far = FeatureOperator(Linear(), X), FeatureOperator(Linear(), X + 1e7)
     assert xie_beni(far, U) == pytest.approx(xie_beni(here, U), rel=1e-6)
     assert fuzzy_silhouette(far, U) == pytest.approx(fuzzy_silhouette(here, U), rel=1e-6)
 
@@ -112,13 +112,13 @@ def test_names_and_order_do_not_matter(X, U):
 
 def test_a_cluster_of_one_point(X):
     labels = np.r_[0, np.ones(59, int)]
-    value = fuzzy_silhouette(TiledOperator(Linear(), X), np.eye(2)[labels])
+    value = fuzzy_silhouette(FeatureOperator(Linear(), X), np.eye(2)[labels])
     expected = silhouette_samples(X, labels, metric="sqeuclidean").mean()
     assert value == pytest.approx(expected, rel=1e-10)
 
 
 def test_what_has_no_answer(X):
-    operator = TiledOperator(Linear(), X)
+    operator = FeatureOperator(Linear(), X)
     one, equal = np.ones((60, 1)), np.full((60, 3), 1 / 3)
     assert np.isnan(xie_beni(operator, one))
     assert np.isnan(fuzzy_silhouette(operator, one))
@@ -134,10 +134,10 @@ def test_what_has_no_answer(X):
         (lambda U: (U[:, 0], None), "must be \\(n, c\\)"),
         (lambda U: (U[:5], None), "5 rows, but the operator 60"),
         (lambda U: (U, -np.ones(60)), "not negative"),
-        (lambda U: (U, np.zeros(60)), "all zero"),
-        (lambda U: (U, np.ones(3)), "60 finite numbers"),
+        (lambda U: (U, np.zeros(60)), "zero for every row"),
+        (lambda U: (U, np.ones(3)), "X has 60 rows"),
     ],
 )
 def test_bad_input(change, message, X, U):
     with pytest.raises(ValueError, match=message):
-        xie_beni(TiledOperator(Linear(), X), change(U)[0], sample_weight=change(U)[1])
+        xie_beni(FeatureOperator(Linear(), X), change(U)[0], sample_weight=change(U)[1])

@@ -6,19 +6,19 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.spatial.distance import cdist
+from scipy.stats import spearmanr
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_blobs, make_circles
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import adjusted_rand_score
 
-from softkern import (
-    CollapseWarning,
-    KernelSpectralClustering,
-    SoftKernelSpectralClustering,
-    datasets,
-)
+from softkern import KernelSpectralClustering, SoftKernelSpectralClustering, datasets
+from softkern.exceptions import ApproximationWarning, SpectrumWarning
+from softkern.kernels import Gaussian
 from softkern.metrics.strength import membership_strength
-from tests.models.contract import ModelContract
+from softkern.models.spectral_points import overlap_score
+from softkern.models.subset import renyi_rows, training_rows
+from tests.models.contract import ModelContract, recorded_products
 
 IRIS = load_iris().data
 BOTH = [KernelSpectralClustering, SoftKernelSpectralClustering]
@@ -31,20 +31,23 @@ def real(name):
         pytest.skip(f"needs {name}; set SOFTKERN_DATA to the folder that holds it")
 
 
-class TestKernelSpectralClustering(ModelContract):
+class SpectralContract(ModelContract):
+    low_rank_agreement = 0.97  # the kernel is narrow, and the search may choose another bandwidth
+
+    def test_scikit_learn_checks(self):
+        # the check of sparse input wants predict_proba to have two columns, or four
+        three, self.make = self.make, lambda: three(n_clusters=2)
+        super().test_scikit_learn_checks()
+
+
+class TestKernelSpectralClustering(SpectralContract):
     def make(self, **params):
         return KernelSpectralClustering(**{"n_clusters": 3, **params})
 
 
-class TestSoftKernelSpectralClustering(ModelContract):
-    n_clusters = 3
-
+class TestSoftKernelSpectralClustering(SpectralContract):
     def make(self, **params):
-        return SoftKernelSpectralClustering(**{"n_clusters": self.n_clusters, **params})
-
-    def test_scikit_learn_checks(self):
-        self.n_clusters = 2  # columns of predict_proba that the check of sparse data expects
-        super().test_scikit_learn_checks()
+        return SoftKernelSpectralClustering(**{"n_clusters": 3, **params})
 
 
 def literal(X, sigma, k, assign):
@@ -103,7 +106,7 @@ def test_agrees_with_the_literal_papers(sigma):
     assert np.abs(model.bias_) == pytest.approx(np.abs(b), abs=1e-9)
     others = (K.sum(axis=1) - 1) / len(X)
     assert model.mean_similarity_ == pytest.approx(others, rel=1e-9)
-    assert model.outlier_scores() == pytest.approx(-np.log(others), rel=1e-9)
+    assert model.outlier_scores_ == pytest.approx(-np.log(others), rel=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -139,7 +142,7 @@ def test_permutations_and_seeds_do_not_change_directions(name):
         assert np.array_equal(model.memberships_, first.memberships_[order])
 
 
-def test_rings_are_told_apart_and_new_points_too():
+def test_rings_are_separated_and_new_points_too():
     X, y = make_circles(500, factor=0.3, noise=0.04, random_state=0)
     for Model in BOTH:
         model = Model(2, bandwidth=0.1).fit(X)
@@ -149,10 +152,10 @@ def test_rings_are_told_apart_and_new_points_too():
 
 
 def test_rows_sum_to_one_and_hard_is_one_hot():
-    soft = SoftKernelSpectralClustering(3).fit(IRIS)
-    assert soft.memberships_.sum(axis=1) == pytest.approx(np.ones(150))
-    assert np.array_equal(soft.predict_proba(IRIS[:5]), soft.memberships(IRIS[:5]))
-    hard = KernelSpectralClustering(3).fit(IRIS)
+    soft, hard = (Model(3, bandwidth=1.0).fit(IRIS) for Model in BOTH[::-1])
+    for model in (soft, hard):
+        assert model.memberships_.sum(axis=1) == pytest.approx(np.ones(150))
+        assert np.array_equal(model.predict_proba(IRIS[:5]), model.memberships(IRIS[:5]))
     assert set(np.unique(hard.memberships_)) == {0.0, 1.0}
     assert np.array_equal(hard.memberships_.argmax(axis=1), hard.labels_)
 
@@ -194,9 +197,6 @@ def test_weights_are_repeated_rows_in_a_subset_too():
 
 
 def test_renyi_covers_more_than_chance():
-    from softkern.kernels import Gaussian
-    from softkern.models.subset import renyi_rows, training_rows
-
     X = np.random.default_rng(0).standard_t(3, size=(1500, 2))
     kernel = Gaussian(0.5)
     rows, mass, own = training_rows(kernel, X, np.ones(1500), 100, "renyi", 0)
@@ -207,23 +207,66 @@ def test_renyi_covers_more_than_chance():
     assert entropy[0] > entropy[1] + 0.5
     assert mass.sum() == pytest.approx(1500, rel=0.2)
     assert weights.sum() == pytest.approx(1500, rel=0.2)
-    # sums kept by swaps agree with a literal count: no single swap with what is offered last gains
-    pool = np.arange(300)
-    place = renyi_rows(kernel, X, pool, 40)
-    assert len(set(place.tolist())) == 40
+
+
+@pytest.mark.parametrize("kept", [0, 2**23])  # similarities of swapped rows computed again, or kept
+def test_renyi_swaps_are_a_literal_count(kept, monkeypatch):
+    monkeypatch.setattr("softkern.models.subset.KEPT", kept)
+    monkeypatch.setattr("softkern.models.subset.BATCH", 70)
+    X = np.random.default_rng(0).standard_t(3, size=(300, 2))
+    K = Gaussian(0.5).block(X, X)
+    chosen = list(range(40))
+    for offered in range(40, 300):
+        sums = K[np.ix_(chosen, chosen)].sum(axis=1) - 1
+        worst = int(np.argmax(sums))
+        swapped = [*chosen[:worst], offered, *chosen[worst + 1 :]]
+        if K[np.ix_(swapped, swapped)].sum() < K[np.ix_(chosen, chosen)].sum():
+            chosen = swapped
+    place = renyi_rows(Gaussian(0.5), X, np.arange(300), 40)
+    assert place.tolist() == sorted(chosen)
+    assert chosen != list(range(40))
 
 
 def test_n_train_auto():
     X = make_blobs(4500, centers=[[0, 0], [9, 9]], random_state=0)[0]
-    model = SoftKernelSpectralClustering(2, subset="random", bandwidth=1.0).fit(X)
-    assert model.n_train == "auto"
-    assert model.support_.size == 2000
-    assert SoftKernelSpectralClustering(2, bandwidth=1.0).fit(X[:300]).support_.size == 300
+    for given, used in ((4500, 2000), (300, 300)):
+        model = SoftKernelSpectralClustering(2, subset="random", bandwidth=1.0).fit(X[:given])
+        assert np.unique(model.support_).size == model.support_.size == used
     # a row of weight two and two equal rows are counted alike
     many = KernelSpectralClustering(2, bandwidth=1.0).fit(np.repeat(X[:2500], 2, axis=0))
     assert many.support_.size == 2500
     whole = KernelSpectralClustering(2, n_train=None, bandwidth=1.0, max_iter=60).fit(X)
     assert whole.support_.size == 4500
+
+
+@pytest.mark.parametrize("Model", BOTH)
+def test_a_low_rank_keeps_labels_and_most_of_the_ranks(Model):
+    X = make_blobs(400, centers=[[0, 0], [6, 0], [0, 6]], random_state=0)[0]
+    exact = Model(3, bandwidth=1.0, engine="dense").fit(X)
+    for rank, of_outliers, of_overlap in ((120, 0.999, 0.999), (30, 0.99, 0.85)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ApproximationWarning)
+            low = Model(3, bandwidth=1.0, engine="nystroem", engine_params={"rank": rank}).fit(X)
+        assert low.support_.size <= rank
+        assert np.array_equal(low.predict(X), low.labels_)
+        assert adjusted_rand_score(low.labels_, exact.labels_) > 0.97
+        agreement = spearmanr(low.outlier_scores_, exact.outlier_scores_).statistic
+        assert agreement > of_outliers
+        assert spearmanr(low.overlap_scores_, exact.overlap_scores_).statistic > of_overlap
+
+
+def test_gaussian_is_rbf():
+    X, y = make_blobs(150, centers=[[0, 0], [9, 0], [0, 9]], random_state=0)
+    one, two = (SoftKernelSpectralClustering(3, kernel=k).fit(X) for k in ("rbf", "gaussian"))
+    assert np.array_equal(one.memberships_, two.memberships_)
+    assert same_partition(two.labels_, y)
+
+
+def test_the_search_runs_on_the_fitted_engine():
+    (fitting, _), elsewhere = recorded_products(KernelSpectralClustering(3), BLOBS)
+    (given, _), _ = recorded_products(KernelSpectralClustering(3, bandwidth=1.0), BLOBS)
+    assert elsewhere == []
+    assert fitting >= given + 11  # an eigenproblem a bandwidth
 
 
 def test_ranks_follow_distance_however_far():
@@ -237,13 +280,13 @@ def test_ranks_follow_distance_however_far():
     X[:4] = far
     model = SoftKernelSpectralClustering(3, bandwidth=1.0).fit(X)  # none is a cluster
     assert np.bincount(model.labels_).min() > 90
-    assert np.array_equal(np.argsort(-model.outlier_scores())[:4], [3, 2, 1, 0])
+    assert np.array_equal(np.argsort(-model.outlier_scores_)[:4], [3, 2, 1, 0])
     # as printed eq. 5 says the opposite of isolation among the outliers; corrected it agrees
     edge = np.array([[4.0 + t, 4.0 + t] for t in np.linspace(0.5, 4, 12)])
     isolation = model.outlier_scores(edge)
-    printed = model.outlier_scores(edge, score="paper")
+    printed = model.outlier_scores(edge, variant="2015")
     assert np.corrcoef(np.argsort(np.argsort(printed)), np.argsort(np.argsort(isolation)))[0, 1] < 0
-    assert model.outlier_scores(edge, score="corrected") == pytest.approx(2 - printed)
+    assert model.outlier_scores(edge, variant="2015-corrected") == pytest.approx(2 - printed)
 
 
 def test_self_similarity_does_not_hide_outliers_of_small_sets():
@@ -281,7 +324,7 @@ def test_far_outliers_change_nothing_in_a_sample_either():
         assert same_partition(model.labels_[:3000], y)
         assert model.detect()[0][3000:].all()
         # what is said of an outlier does not depend on whether it was sampled
-        assert model.outlier_scores()[3000:].min() > model.outlier_scores()[:3000].max()
+        assert model.outlier_scores_[3000:].min() > model.outlier_scores_[:3000].max()
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -289,7 +332,7 @@ def test_heavy_tails_are_fitted(seed):
     rng = np.random.default_rng(seed)
     for X in (rng.standard_cauchy((200, 2)), rng.lognormal(0, 2, (200, 2))):
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", CollapseWarning)  # tails may hold a cluster
+            warnings.simplefilter("ignore", SpectrumWarning)  # tails may hold a cluster
             model = KernelSpectralClustering(2).fit(X)
         assert np.bincount(model.labels_).size == 2
 
@@ -297,7 +340,7 @@ def test_heavy_tails_are_fitted(seed):
 def test_outliers_that_lie_together_are_said():
     pairs = np.array([[200.0, 0], [200.3, 0], [-200, 0], [-200.3, 0]])
     X = np.vstack([BLOBS, pairs])
-    with pytest.warns(CollapseWarning, match="cluster 1, 2 .*lie close together .4 points"):
+    with pytest.warns(SpectrumWarning, match="cluster 1, 2 .*lie close together .4 points"):
         SoftKernelSpectralClustering(3, bandwidth=1.0).fit(X)
     # one pair loses the search: its cluster is not covered, wider bandwidths have none such
     assert same_partition(SoftKernelSpectralClustering(3).fit(X[:302]).labels_[:300], GROUPS)
@@ -305,16 +348,19 @@ def test_outliers_that_lie_together_are_said():
 
 def test_a_regular_grid_is_cut_somewhere():
     X = np.array([[i, j] for i in range(12) for j in range(12)], dtype=float)
-    with pytest.warns(CollapseWarning, match="as even in one direction as in another"):
+    with pytest.warns(SpectrumWarning, match="as even in one direction as in another"):
         model = SoftKernelSpectralClustering(2).fit(X)
     assert np.bincount(model.labels_).tolist() == [72, 72]
 
 
 def test_printed_overlap_score_counts_the_point_itself():
     model = SoftKernelSpectralClustering(3, bandwidth=1.0).fit(IRIS)
-    assert model.overlap_scores(score="paper") == pytest.approx(
-        model.overlap_scores(IRIS, score="paper"), rel=1e-6
-    )
+    U, e, s = model.memberships_, model.projections_, model.prototypes_
+    degree = model.mean_similarity(IRIS) * 150
+    expected = overlap_score(e, U, s, degree, e, model.labels_)
+    assert model.overlap_scores(IRIS, variant="2015") == pytest.approx(expected, rel=1e-9)
+    # copies apart, the fitted similarity is without the point itself
+    assert degree.min() > model.mean_similarity_.min() * 150 + 0.999
 
 
 def test_printed_overlap_score_of_weights_and_of_isolated_points():
@@ -324,16 +370,14 @@ def test_printed_overlap_score_of_weights_and_of_isolated_points():
     model = SoftKernelSpectralClustering(3, bandwidth=1.2)
     weighted = clone(model).fit(X, sample_weight=counts)
     repeated = clone(model).fit(np.repeat(X, counts, axis=0))
-    scores = weighted.overlap_scores(score="paper")
+    scores = weighted.overlap_scores(X, variant="2015")
     assert np.isfinite(scores).all()
-    assert np.repeat(scores, counts) == pytest.approx(
-        repeated.overlap_scores(score="paper"), rel=1e-6
-    )
-    new = weighted.overlap_scores([[1e3, 0], [1e160, 0]], score="paper")
+    assert scores == pytest.approx(repeated.overlap_scores(X, variant="2015"), rel=1e-6)
+    new = weighted.overlap_scores([[1e3, 0], [1e160, 0]], variant="2015")
     assert np.isfinite(new).all()
 
 
-def test_points_beyond_all_numbers_are_told_something():
+def test_points_beyond_all_numbers():
     model = SoftKernelSpectralClustering(3, bandwidth=1.0).fit(BLOBS)
     far = np.array([[1e3, 0], [1e100, 0], [1e155, 0], [1e200, 1e200]])
     scores = model.outlier_scores(far)
@@ -350,18 +394,18 @@ def test_overlap_scores():
     scores = model.overlap_scores(new)
     assert scores[1] > 0.5 > 0.2 > max(scores[0], scores[2])
     second, first = np.sort(model.memberships_, axis=1)[:, -2:].T
-    assert model.overlap_scores() == pytest.approx(second / first, rel=1e-9)
-    assert model.overlap_scores(new, score="paper").shape == (3,)
+    assert model.overlap_scores_ == pytest.approx(second / first, rel=1e-9)
+    assert model.overlap_scores(new, variant="2015").shape == (3,)
     assert KernelSpectralClustering(3, bandwidth=1.2).fit(X).overlap_scores(new) == pytest.approx(
         scores
     )
-    for method, score in ((model.overlap_scores, "eq4"), (model.outlier_scores, "eq5")):
-        with pytest.raises(ValueError, match=f"score='{score}' is unknown"):
-            method(score=score)
+    for method, variant in ((model.overlap_scores, "eq4"), (model.outlier_scores, "eq5")):
+        with pytest.raises(ValueError, match=f"variant='{variant}' is unknown; give one of"):
+            method(new, variant=variant)
 
 
 def test_auto_finds_groups(monkeypatch):
-    monkeypatch.setattr("softkern.models.spectral_base.MAX_CLUSTERS", 6)
+    monkeypatch.setattr("softkern.models.spectral.MAX_CLUSTERS", 6)
     X = make_blobs(400, centers=[[0, 0], [9, 0], [0, 9], [9, 9]], random_state=0)[0]
     model = SoftKernelSpectralClustering("auto").fit(X)
     assert model.n_clusters_ == 4
@@ -383,7 +427,7 @@ def test_precomputed_kernel():
     given = SoftKernelSpectralClustering(3, kernel="precomputed").fit(K)
     assert given.memberships_ == pytest.approx(direct.memberships_, abs=1e-8)
     assert given.memberships(K[:7]) == pytest.approx(direct.memberships_[:7], abs=1e-8)
-    assert given.outlier_scores() == pytest.approx(direct.outlier_scores(), rel=1e-6)
+    assert given.outlier_scores_ == pytest.approx(direct.outlier_scores_, rel=1e-6)
     part = SoftKernelSpectralClustering(3, kernel="precomputed", n_train=40).fit(K)
     assert same_partition(part.labels_, direct.labels_)
     found = SoftKernelSpectralClustering("auto", kernel="precomputed").fit(K)
@@ -407,8 +451,8 @@ def test_sparse_documents_with_the_cosine():
     kept = np.arange(90) != 5
     assert adjusted_rand_score(np.repeat([0, 1, 2], 30)[kept], model.labels_[kept]) > 0.9
     assert model.detect()[0][5]
-    assert model.outlier_scores().argmax() == 5
-    assert np.isfinite(model.outlier_scores()).all()
+    assert model.outlier_scores_.argmax() == 5
+    assert np.isfinite(model.outlier_scores_).all()
     dense = SoftKernelSpectralClustering(3, kernel="cosine").fit(words)
     assert dense.memberships_ == pytest.approx(model.memberships_, abs=1e-8)
     assert SoftKernelSpectralClustering("auto", kernel="cosine").fit(table).n_clusters_ == 3
@@ -439,14 +483,16 @@ def test_bad_input(Model):
         with pytest.raises(ValueError, match=message):
             Model(**params).fit(data)
     with pytest.raises(NotFittedError):
-        Model().outlier_scores()
+        Model().outlier_scores(X)
+    with pytest.raises(NotFittedError):
+        Model().detect()
 
 
 def test_tiny_bandwidth_is_said():
     X = np.random.default_rng(0).normal(size=(60, 2))
     with pytest.raises(ValueError, match="there are 0 of 60; use a larger bandwidth"):
         SoftKernelSpectralClustering(3, bandwidth=1e-6).fit(X)
-    with pytest.warns(CollapseWarning, match="unconnected parts.*larger bandwidth"):
+    with pytest.warns(SpectrumWarning, match="unconnected parts.*larger bandwidth"):
         SoftKernelSpectralClustering(3, bandwidth=0.03).fit(X)  # a few pairs see each other
 
 
@@ -455,24 +501,24 @@ def test_repeated_points_and_disconnected_ones():
     model = SoftKernelSpectralClustering(3, bandwidth=1.0).fit(X)
     assert same_partition(model.labels_, np.repeat([0, 0, 1, 1, 2], 4))
     assert np.isfinite(model.memberships_).all()
-    assert not model.detect()[0].any()  # four equal points vouch for each other
+    assert not model.detect()[0].any()  # four equal points are similar to each other
 
 
 def test_one_cluster_is_everything():
     model = SoftKernelSpectralClustering(1).fit(IRIS)
     assert np.array_equal(model.memberships_, np.ones((150, 1)))
     assert model.projections_.shape == (150, 0)
-    assert np.array_equal(model.overlap_scores(), np.zeros(150))
+    assert np.array_equal(model.overlap_scores_, np.zeros(150))
 
 
 def test_no_convergence_is_said():
     X = np.random.default_rng(0).normal(size=(900, 2))
-    with pytest.warns(ConvergenceWarning, match="max_iter=1 .*raise one of them"):
+    with pytest.warns(ConvergenceWarning, match="eigenvectors.*max_iter=1.*raise one of them"):
         SoftKernelSpectralClustering(4, bandwidth=0.5, max_iter=1).fit(X)
 
 
 def test_warns_of_nothing_on_ordinary_data(monkeypatch):
-    monkeypatch.setattr("softkern.models.spectral_base.MAX_CLUSTERS", 6)
+    monkeypatch.setattr("softkern.models.spectral.MAX_CLUSTERS", 6)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         SoftKernelSpectralClustering("auto").fit(IRIS)

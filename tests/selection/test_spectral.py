@@ -7,19 +7,21 @@ from scipy.spatial.distance import cdist
 from sklearn.datasets import load_iris, make_blobs
 
 from softkern import (
-    CollapseWarning,
     KernelSpectralClustering,
     OneClassPCM,
     SoftKernelSpectralClustering,
 )
+from softkern.display import AMSDisplay
+from softkern.exceptions import SpectrumWarning
 from softkern.kernels import select_bandwidth
 from softkern.models import spectral_search
+from softkern.rules import projections
 from softkern.selection import (
+    SpectralSearch,
     average_membership_strength,
     balanced_line_fit,
     select_spectral,
 )
-from softkern.solvers import eigen
 
 IRIS = load_iris().data
 
@@ -37,7 +39,7 @@ def test_acceptance_iris():
 
 
 def test_plain_strength_rises_as_the_bandwidth_falls_and_covered_does_not(X):
-    with pytest.warns(CollapseWarning):
+    with pytest.warns(SpectrumWarning):
         narrow = SoftKernelSpectralClustering(3, bandwidth=0.1).fit(X)
     wide = SoftKernelSpectralClustering(3, bandwidth=1.0).fit(X)
     assert average_membership_strength(narrow, covered=False) > 0.9
@@ -109,7 +111,7 @@ def test_models_that_cannot_be_judged(X):
 
 
 def test_the_search_is_the_fit_of_every_pair(X, monkeypatch):
-    monkeypatch.setattr(spectral_search, "STARTS", eigen.KMEANS_STARTS)
+    monkeypatch.setattr(spectral_search, "STARTS", projections.KMEANS_STARTS)
     result = select_spectral(X, [2, 3, 4], [0.8, 1.2, 2.0])
     assert result.strength.shape == (3, 3)
     for i, k in enumerate([2, 3, 4]):
@@ -119,6 +121,8 @@ def test_the_search_is_the_fit_of_every_pair(X, monkeypatch):
             assert found[0] == pytest.approx(average_membership_strength(model), abs=1e-6)
             plain = average_membership_strength(model, covered=False)
             assert found[1] == pytest.approx(plain, abs=1e-6)
+            hard = KernelSpectralClustering(k, bandwidth=bandwidth).fit(X)
+            assert found[2] == pytest.approx(balanced_line_fit(hard), abs=1e-6)
     assert result.best[0] == 3
     assert result.strength[1].max() == result.table.strength[0]
 
@@ -135,13 +139,22 @@ def test_all_local_maxima_are_there():
 
 
 def test_the_estimator_searches_the_same(X, monkeypatch):
-    monkeypatch.setattr("softkern.models.spectral_base.MAX_CLUSTERS", 6)
+    monkeypatch.setattr("softkern.models.spectral.MAX_CLUSTERS", 6)
     model = SoftKernelSpectralClustering("auto").fit(X)
     result = select_spectral(X, range(2, 7))
     k, bandwidth = result.best
+    assert isinstance(model.search_, SpectralSearch)
     assert model.n_clusters_ == k
     assert model.bandwidth_ == pytest.approx(bandwidth)
     assert model.search_.strength == pytest.approx(result.strength, nan_ok=True)
+
+
+def test_engines_find_the_same(X):
+    dense = select_spectral(X, [2, 3], [0.8, 2.0])
+    tiled = select_spectral(X, [2, 3], [0.8, 2.0], engine="tiled", engine_params={"threads": 1})
+    assert tiled.strength == pytest.approx(dense.strength, abs=1e-6)
+    with pytest.raises(ValueError, match="rank"):
+        select_spectral(X, [2, 3], engine="tiled", engine_params={"rank": 9})
 
 
 def test_order_and_units_do_not_matter(X):
@@ -177,11 +190,11 @@ def test_other_kernels(X):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"ks": []}, "at least 2"),
-        ({"ks": [1, 2]}, "at least 2"),
-        ({"ks": [2.5]}, "at least 2"),
-        ({"ks": [300]}, "more than the 180 rows"),
-        ({"ks": [20], "n_train": 10}, "more than the 10 rows"),
+        ({"n_clusters_range": []}, "at least 2"),
+        ({"n_clusters_range": [1, 2]}, "at least 2"),
+        ({"n_clusters_range": [2.5]}, "at least 2"),
+        ({"n_clusters_range": [300]}, "more than the 180 rows"),
+        ({"n_clusters_range": [20], "n_train": 10}, "more than the 10 rows"),
         ({"bandwidths": []}, "bandwidths is empty"),
         ({"bandwidths": [-1.0]}, "bandwidth must be positive"),
         ({"assignment": "other"}, "assignment='other' is unknown"),
@@ -194,6 +207,6 @@ def test_bad_arguments(X, arguments, message):
 
 def test_nothing_found_is_said(X):
     result = select_spectral(X, [3], [1e-7])
-    for asked in (lambda: result.best, result.plot):
+    for asked in (lambda: result.best, lambda: AMSDisplay.from_results(result)):
         with pytest.raises(ValueError, match="none of the 1 bandwidths tried"):
             asked()

@@ -8,8 +8,15 @@ from scipy.optimize import minimize
 from sklearn.svm import OneClassSVM
 
 from softkern.kernels import Gaussian, Laplacian, Linear, Polynomial, Precomputed
-from softkern.operators import DenseOperator, FourierOperator, NystroemOperator, TiledOperator
-from softkern.solvers.dual import attainable_error, margin, solve_dual
+from softkern.operators import (
+    BlockedOperator,
+    DenseOperator,
+    FourierOperator,
+    NystroemOperator,
+    PrecomputedOperator,
+    TiledOperator,
+)
+from softkern.solvers.dual import margin, solve_dual
 
 KERNELS = (Gaussian(0.5), Gaussian(3.0), Laplacian(2.0), Linear(), Polynomial(2, 1.0, 0.5))
 
@@ -51,7 +58,7 @@ def test_optimality(n, d, seed, nu, kernel, formulation, repeats, zeros):
     assert solution.product == pytest.approx(operator.gram @ alpha, abs=1e-10 * scale)
     for k in range(2):
         gap = literal_gap(operator.gram, alpha[:, k], weight[:, k], formulation)
-        assert gap <= 1e-9 * solution.spread[k] + 1e-13 * scale
+        assert gap <= 1e-9 * solution.unit[k] + 1e-13 * scale
 
 
 @pytest.mark.parametrize("formulation", ["ocsvm", "svdd"])
@@ -181,6 +188,8 @@ def test_operators_agree(make, dtype):
     assert solution.converged.all()
     assert solution.coefficients.dtype == solution.product.dtype == dtype
     error = 1e-4 if make is NystroemOperator or dtype == np.float32 else 1e-7
+    if make is NystroemOperator and dtype == np.float32:
+        error = 5e-4  # its gap ends at twice its attainable error, 6e-5
     assert solution.product / total == pytest.approx(reference.product / total, abs=error)
     assert solution.rho / total == pytest.approx(reference.rho / total, abs=error)
 
@@ -191,7 +200,7 @@ def test_float32_reaches_its_error():
     solution = solve_dual(operator, weight, 0.2, tol=1e-12)
     exact = DenseOperator(Gaussian(1.0), X.astype(np.float32).astype(float))
     alpha = solution.coefficients.astype(float)
-    bound = 8 * attainable_error(operator)
+    bound = 8 * operator.attainable_error
     for k in range(3):
         field = exact @ alpha[:, k] / alpha[:, k].sum()
         high = field[alpha[:, k] > 0].max()
@@ -216,7 +225,7 @@ def test_partial_products_and_entries():
 def test_a_precomputed_gram():
     X, weight = problem(200)
     K = Gaussian(1.0).block(X, X)
-    given_matrix = solve_dual(DenseOperator(Precomputed(), K), weight, 0.2, tol=1e-9)
+    given_matrix = solve_dual(PrecomputedOperator(Precomputed(), K), weight, 0.2, tol=1e-9)
     points = solve_dual(DenseOperator(Gaussian(1.0), X), weight, 0.2, tol=1e-9)
     assert given_matrix.rho == pytest.approx(points.rho)
 
@@ -233,8 +242,12 @@ def test_equal_points_and_one_point():
 
 def test_objective_never_rises():
     X, weight = problem(3000, d=5)
-    for kernel in (Gaussian(0.3), Gaussian(2.0), Linear()):
-        solution = solve_dual(TiledOperator(kernel, X), weight, 0.1, formulation="svdd", tol=1e-9)
+    for operator in (
+        TiledOperator(Gaussian(0.3), X),
+        TiledOperator(Gaussian(2.0), X),
+        BlockedOperator(Linear(), X),
+    ):
+        solution = solve_dual(operator, weight, 0.1, formulation="svdd", tol=1e-9)
         assert np.all(np.diff(solution.history["objective"]) <= 1e-12)
         assert len(solution.history["gap"]) == solution.n_iter
 
@@ -283,8 +296,8 @@ def test_bad_input(change, message):
 
 
 @pytest.mark.parametrize("make", [TiledOperator, DenseOperator])
-def test_many_points_on_the_margin_take_few_blocks(make):
-    # 1300 of them; blocks that do not grow with them are 86, and these 13
+def test_many_points_on_the_margin_take_few_working_sets(make):
+    # 1300 of them; working sets that do not grow with them are 86, and these 13
     X = np.random.default_rng(0).normal(size=(2000, 3))
     operator = make(Gaussian(0.25), X)
     solution = solve_dual(operator, np.ones(2000), 0.1, tol=1e-6)

@@ -197,7 +197,7 @@ class AMSDisplay(Display):
     Parameters
     ----------
     strength : array of shape (K, S)
-    ks : array of shape (K,)
+    n_clusters_range : array of shape (K,)
     names : list of S str
         Of the bandwidths.
     is_maximum : bool array of shape (K, S)
@@ -213,14 +213,14 @@ class AMSDisplay(Display):
     def __init__(
         self,
         strength: Array,
-        ks: Array,
+        n_clusters_range: Array,
         names: list[str],
         is_maximum: Array,
         axis: str = "bandwidth",
     ) -> None:
         self.axis = axis
         self.strength = strength
-        self.ks = ks
+        self.n_clusters_range = n_clusters_range
         self.names = names
         self.is_maximum = is_maximum
 
@@ -230,7 +230,7 @@ class AMSDisplay(Display):
 
         Parameters
         ----------
-        results : SpectralSelection
+        results : SpectralSearch
         ax : matplotlib Axes, default=None
 
         Returns
@@ -241,7 +241,8 @@ class AMSDisplay(Display):
         names = [_bandwidth_name(b, results.bandwidths) for b in results.bandwidths]
         is_number = all(np.ndim(b) == 0 for b in results.bandwidths)
         axis = "bandwidth" if is_number else "bandwidth, as a share of the widest"
-        return cls(results.strength, results.ks, names, results.is_maximum, axis).plot(ax)
+        numbers = results.n_clusters_range
+        return cls(results.strength, numbers, names, results.is_maximum, axis).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw the surface as an image; the best pair has a star, other local maxima a ring."""
@@ -250,7 +251,8 @@ class AMSDisplay(Display):
         image = ax.imshow(shown, origin="lower", aspect="auto", cmap="viridis", vmin=0, vmax=1)
         ax.figure.colorbar(image, ax=ax, label="average membership strength")
         ax.set_xticks(range(len(self.names)), self.names, rotation=45, ha="right")
-        ax.set_yticks(range(len(self.ks)), [str(k) for k in self.ks])
+        numbers = self.n_clusters_range
+        ax.set_yticks(range(len(numbers)), [str(k) for k in numbers])
         best = np.unravel_index(int(np.nanargmax(self.strength)), self.strength.shape)
         for i, j in np.argwhere(self.is_maximum):
             if (i, j) != best:

@@ -10,13 +10,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from softkern._typing import Array
 from softkern.operators.base import KernelOperator
+from softkern.rows import check_weights
+from softkern.rules.memberships import runner_up
 
 __all__ = ["fuzzy_silhouette", "partition_coefficient", "partition_entropy", "xie_beni"]
-
-Array = NDArray[Any]
 
 
 def partition_coefficient(memberships: Any, sample_weight: Any = None) -> float:
@@ -95,10 +95,10 @@ def xie_beni(
     --------
     >>> import numpy as np
     >>> from softkern.kernels import Linear
-    >>> from softkern.operators import TiledOperator
+    >>> from softkern.operators import FeatureOperator
     >>> X = np.array([[0.0], [1.0], [10.0], [11.0]])
     >>> U = np.array([[1.0, 0.0], [1, 0], [0, 1], [0, 1]])
-    >>> xie_beni(TiledOperator(Linear(), X), U)
+    >>> xie_beni(FeatureOperator(Linear(), X), U)
     0.0025
     """
     memberships, weight = _checked(memberships, sample_weight, operator)
@@ -143,17 +143,17 @@ def fuzzy_silhouette(
     --------
     >>> import numpy as np
     >>> from softkern.kernels import Linear
-    >>> from softkern.operators import TiledOperator
+    >>> from softkern.operators import FeatureOperator
     >>> X = np.array([[0.0], [1.0], [10.0], [11.0]])
     >>> U = np.array([[1.0, 0.0], [1, 0], [0, 1], [0, 1]])
-    >>> round(fuzzy_silhouette(TiledOperator(Linear(), X), U), 3)
+    >>> round(fuzzy_silhouette(FeatureOperator(Linear(), X), U), 3)
     0.99
     """
     memberships, weight = _checked(memberships, sample_weight, operator)
     if memberships.shape[1] < 2:
         return float("nan")
     labels = memberships.argmax(axis=1)
-    second, first = np.partition(memberships, -2, axis=1)[:, -2:].T
+    first, second = runner_up(memberships)
     sureness = weight * (first - second) ** alpha
     silhouettes = _silhouettes(operator, labels, memberships.shape[1], weight)
     if silhouettes is None or not sureness.any():
@@ -194,7 +194,4 @@ def _checked(
     n = memberships.shape[0]
     if operator is not None and operator.shape[0] != n:
         raise ValueError(f"memberships have {n} rows, but the operator {operator.shape[0]} points.")
-    weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    if weight.shape != (n,) or not (np.isfinite(weight).all() and weight.min() >= 0 < weight.sum()):
-        raise ValueError(f"sample_weight must be {n} finite numbers, not negative nor all zero.")
-    return memberships, weight
+    return memberships, check_weights(sample_weight, n)

@@ -218,17 +218,19 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
 
     def _served(self) -> KernelOperator:
         """The operator over the stored support, of the fitted engine; built when first needed."""
-        if "support" not in self._operators:
-            self._operators["support"] = self.plan_.over(self._support, self.kernel_)
-        return self._operators["support"]
+        return self._kept("support", self._support)
+
+    def _kept(self, name: str, points: Any) -> KernelOperator:
+        operators: dict[str, KernelOperator] = self.__dict__.setdefault("_operators", {})
+        if name not in operators:
+            operators[name] = self.plan_.over(points, self.kernel_)
+        return operators[name]
 
     def _served_density(self) -> tuple[KernelOperator, Array]:
         """The same for the nonnegative coefficients that log densities are taken from."""
         if self._density is None:
             return self._served(), self._columns
-        if "density" not in self._operators:
-            self._operators["density"] = self.plan_.over(self._density[0], self.kernel_)
-        return self._operators["density"], self._density[1]
+        return self._kept("density", self._density[0]), self._density[1]
 
     @property
     def _columns(self) -> Array:
@@ -299,10 +301,6 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         state: dict[str, Any] = {**super().__getstate__()}
         state.pop("_operators", None)
         return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        self._operators = {}
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

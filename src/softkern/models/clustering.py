@@ -54,7 +54,7 @@ class Clustering(ClusterMixin, KernelModel):  # type: ignore[misc]
         """Memberships of new points, (m, n_clusters)."""
         return self.reading(X).memberships
 
-    @available_if(lambda self: self.memberships_sum_to_one)
+    @available_if(lambda self: self.memberships_sum_to_one)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Array:
         """Memberships of new points, (m, n_clusters); rows sum to one."""
         return self.memberships(X)

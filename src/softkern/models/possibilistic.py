@@ -404,7 +404,8 @@ default="k-means++"
         solution = self._run(
             operator, rule, start, weight, geometry=first, description="possibilistic c-means"
         )
-        self.eta_ = solution.rule.memberships.eta
+        end: Any = solution.rule.memberships
+        self.eta_ = end.eta
         self._finish(operator, solution, weight)
         merged = coinciding(solution.coefficients)
         if merged:

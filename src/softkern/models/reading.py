@@ -41,7 +41,8 @@ class Reading:
         self._parts = parts
 
     def _take(self, name: str, derive: Callable[[], Any]) -> Any:
-        return self._parts.get(name, derive)()
+        part: Callable[[], Any] = self._parts.get(name, derive)
+        return part()
 
     @cached_property
     def scores(self) -> Array:

@@ -9,21 +9,452 @@ take part in the eigenproblem; all others are projected by a product with the ke
 
 from __future__ import annotations
 
-from typing import Any
+from abc import abstractmethod
+from collections.abc import Callable
+from functools import cached_property
+from numbers import Integral
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import ClassifierTags, Tags
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
-from softkern.models.spectral_base import SpectralModel
-from softkern.solvers.eigen import codebook_labels, direction_labels
+from softkern._typing import Array
+from softkern.exceptions import SpectrumWarning, warn
+from softkern.kernels import Kernel, resolve
+from softkern.kernels.resolve import has_open_bandwidth
+from softkern.metrics.strength import COVERED
+from softkern.models.base import KernelModel
+from softkern.models.checks import check_n_clusters
+from softkern.models.clustering import Clustering
+from softkern.models.reading import Reading
+from softkern.models.spectral_points import detect, outlier_score, overlap_score
+from softkern.models.spectral_search import SEARCH_ROWS, SpectralSearch
+from softkern.models.subset import TrainingRows, training_rows, which_training_row
+from softkern.operators.base import CrossOperator, KernelOperator
+from softkern.rows import distinct_rows, largest_first
+from softkern.rules.memberships import fuzzy, log_fuzzy
+from softkern.rules.projections import (
+    ASSIGNMENTS,
+    codes_of,
+    labels_by,
+    prototype_distances,
+    prototypes,
+)
+from softkern.solvers.eigen import Spectrum, solve
+from softkern.solvers.stopping import progress_bar
 
-__all__ = ["KernelSpectralClustering", "SoftKernelSpectralClustering"]
+__all__ = ["KernelSpectralClustering", "SoftKernelSpectralClustering", "SpectralSearch"]
 
-Array = NDArray[Any]
+AUTO_TRAIN = 2000  # rows that n_train="auto" trains on
+AUTO_ALL = 4000  # distinct rows up to which it trains on all of them
+ROWS_A_CLUSTER = 20  # of training rows, and of the sample that bandwidths are tried on, at least
+MAX_CLUSTERS = 20  # that n_clusters="auto" looks at
+UNCONNECTED = 1e-6  # eigenvalues this near to one are those of parts without any similarity
 
 
-class KernelSpectralClustering(SpectralModel):
+class SpectralReading(Reading):
+    """A reading that also says where the points lie in the eigenspace."""
+
+    @cached_property
+    def projections(self) -> Array:
+        """e = K(X, support) α + b, (m, n_clusters − 1)."""
+        return self._parts["projections"]()
+
+    @cached_property
+    def log_similarity(self) -> Array:
+        """Logarithm of the mean kernel value with the training points, (m,)."""
+        return self._parts["log_similarity"]()
+
+
+class _SpectralClustering(Clustering):
+    """What the hard and the soft model share: all but the step to memberships.
+
+    A fit chooses kernel and number of clusters (by search where they are "auto"), chooses training
+    rows, solves the eigenproblem over them, finds the clusters' codes and prototypes, and then
+    reads every row as a new point: its projection and its mean similarity to the training points,
+    from one product.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **{k: v for k, v in KernelModel._parameter_constraints.items() if k != "stopping"},
+        "n_clusters": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+        "n_train": [None, StrOptions({"auto"}), Interval(Integral, 2, None, closed="left")],
+        "subset": [StrOptions({"renyi", "random"})],
+        "assignment": [StrOptions(set(ASSIGNMENTS))],
+    }
+    _state: ClassVar[tuple[str, ...]] = (
+        "n_clusters_",
+        "projections_",
+        "prototypes_",
+        "codes_",
+        "eigenvalues_",
+        "bias_",
+        "mean_similarity_",
+        "search_",
+        "_degree_coef",
+        "_total_weight",
+    )
+    _products: ClassVar[int] = 40
+
+    def __init__(
+        self,
+        n_clusters: int | str = 2,
+        *,
+        n_train: int | str | None = "auto",
+        subset: str = "renyi",
+        assignment: str = "directions",
+        kernel: Any = "rbf",
+        kernel_params: dict[str, Any] | None = None,
+        bandwidth: Any = "auto",
+        engine: str = "auto",
+        engine_params: dict[str, Any] | None = None,
+        tol: float = 1e-8,
+        max_iter: int = 500,
+        random_state: Any = 0,
+        verbose: bool = False,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.n_train = n_train
+        self.subset = subset
+        self.assignment = assignment
+        self.kernel = kernel
+        self.kernel_params = kernel_params
+        self.bandwidth = bandwidth
+        self.engine = engine
+        self.engine_params = engine_params
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @abstractmethod
+    def _memberships(self, read: SpectralReading) -> Array:
+        """Memberships from the projections, or from the soft `log_memberships`, (m, k)."""
+
+    # The steps of a fit
+
+    def _fit(self, X: Any, weight: Array) -> None:
+        weight = weight.astype(np.float64)
+        size = self._training_size(X, weight)
+        kernel = self._choose(X, weight)
+        chosen = training_rows(kernel, X, weight, size, self.subset, self.random_state)
+        points = kernel.restrict(X, chosen.rows)
+        operator = self._planned(points, chosen.mass, self.n_clusters_, kernel)
+        spectrum = self._solve(operator, chosen)
+        self._find_clusters(spectrum, chosen.mass)
+        self._keep(operator, spectrum, chosen)
+        self._read_training(X, weight, operator, spectrum, chosen)
+        self._warn_of_far_clusters(weight)
+
+    def _training_size(self, X: Any, weight: Array) -> int | None:
+        """How many rows to train on, None for all; refuses what cannot be, before long work."""
+        least = 2 if isinstance(self.n_clusters, str) else int(self.n_clusters)
+        check_n_clusters(least, X.shape[0])
+        if self.n_train is None or (self.n_train == "auto" and X.shape[0] <= AUTO_ALL):
+            return None
+        present = int((weight > 0).sum())
+        if self.n_train == "auto":
+            count = present if self._is_precomputed else distinct_rows(X, weight)[0].size
+            return None if count <= AUTO_ALL else max(AUTO_TRAIN, ROWS_A_CLUSTER * least)
+        size = int(self.n_train)
+        if size > present:
+            raise ValueError(
+                f"n_train={size} is more than the number of points, n_samples = {present}; use "
+                "n_train=None to train on all of them."
+            )
+        if size < least:
+            raise ValueError(f"n_clusters={least} is more than n_train={size}; raise n_train.")
+        return size
+
+    def _choose(self, X: Any, weight: Array) -> Kernel:
+        """The kernel and the number of clusters, by search where either is "auto"."""
+        is_auto = isinstance(self.bandwidth, str) and self.bandwidth == "auto"
+        is_open = is_auto and has_open_bandwidth(self.kernel, self.kernel_params)
+        kernel = resolve(
+            self.kernel,
+            X,
+            bandwidth="global" if is_open else self.bandwidth,
+            kernel_params=self.kernel_params,
+            sample_weight=weight,
+            random_state=self.random_state,
+        )
+        kernel.check(X)
+        if hasattr(self, "search_"):  # of an earlier fit
+            del self.search_
+        if self.n_clusters == 1 or not (is_open or self.n_clusters == "auto"):
+            self.n_clusters_ = int(self.n_clusters)
+            return kernel
+        if self.n_clusters == "auto":
+            most = min(MAX_CLUSTERS, distinct_rows(X, weight)[0].size - 1)
+            numbers = range(2, max(most, 2) + 1)
+        else:
+            numbers = range(int(self.n_clusters), int(self.n_clusters) + 1)
+        self.search_: SpectralSearch = SpectralSearch.of(
+            X,
+            weight,
+            kernel,
+            numbers,
+            "auto" if is_open else None,
+            assignment=self.assignment,
+            n_rows=max(SEARCH_ROWS, ROWS_A_CLUSTER * max(numbers)),
+            engine=self.engine,
+            engine_params=self.engine_params,
+            random_state=self.random_state,
+        )
+        self.n_clusters_, bandwidth = self.search_.best
+        return kernel if bandwidth is None else kernel.with_bandwidth(bandwidth)
+
+    def _solve(self, operator: KernelOperator, chosen: TrainingRows) -> Spectrum:
+        with progress_bar(bool(self.verbose), "eigenvectors", self.tol, self.max_iter) as report:
+            spectrum = solve(
+                operator,
+                self.n_clusters_ - 1,
+                chosen.mass,
+                own=chosen.own,
+                tol=self.tol,
+                max_iter=self.max_iter,
+                report=report,
+            )
+        self._record(spectrum, "eigenvectors")
+        if not spectrum.is_unique:
+            reason = (
+                f"in this kernel the data fall apart into more than n_clusters={self.n_clusters_} "
+                "unconnected parts, and which of them are separated is chance. Use a larger "
+                "bandwidth or more clusters."
+                if spectrum.next_eigenvalue > 1 - UNCONNECTED
+                else "the data are as even in one direction as in another, and which is cut is "
+                "chance. Use another number of clusters."
+            )
+            warn(
+                f"eigenvalue {self.n_clusters_} equals the one before it, "
+                f"{spectrum.next_eigenvalue:.6g}: {reason}",
+                SpectrumWarning,
+            )
+        return spectrum
+
+    def _find_clusters(self, spectrum: Spectrum, mass: Array) -> None:
+        """Codes and prototypes of the clusters, the largest cluster first.
+
+        Isolated rows, which all lie at the bias, have labels but no influence on the codes.
+        """
+        k, part = self.n_clusters_, spectrum.takes_part
+        codes = codes_of(spectrum.projections[part], mass[part], k, self.assignment)
+        labels = labels_by(spectrum.projections, codes, self.assignment)
+        size = np.bincount(labels, weights=mass, minlength=k)
+        density = np.bincount(labels, weights=mass * spectrum.degree, minlength=k)
+        order = largest_first(size, density)
+        self.codes_ = codes[order]
+        self.prototypes_ = prototypes(spectrum.projections, labels, mass * part, k)[order]
+        self.eigenvalues_ = spectrum.eigenvalues
+        self.bias_ = spectrum.bias
+
+    def _keep(self, operator: KernelOperator, spectrum: Spectrum, chosen: TrainingRows) -> None:
+        """What new points need: coefficients of their projections and of their degree."""
+        columns = np.column_stack([spectrum.coefficients, chosen.mass])
+        places, columns = operator.compressed(columns)
+        self.support_ = chosen.rows[places]
+        self.dual_coef_, self._degree_coef = columns[:, :-1], columns[:, -1]
+        self._support = self.kernel_.restrict(operator.X, places)
+        self._total_weight = float(chosen.mass.sum())
+        self._density = None
+        if self.kernel_.vanishes and not operator.keeps_centres:
+            # coefficients of both signs give projections best, but have no logarithm
+            places, density = operator.compressed(chosen.mass, nonnegative=True)
+            self._density = self.kernel_.restrict(operator.X, places), density
+
+    def _read_training(
+        self,
+        X: Any,
+        weight: Array,
+        operator: KernelOperator,
+        spectrum: Spectrum,
+        chosen: TrainingRows,
+    ) -> None:
+        """Read the rows of X as new points; only similarities leave a row itself out."""
+        read = self._read(self._served().cross(self.kernel_.restrict_new(X, self.support_)))
+        logs = read.log_similarity.copy()
+        by_number = not self.kernel_.takes_points
+        copies = which_training_row(X, weight, chosen.rows, by_number)
+        is_copy = copies >= 0
+        logs[is_copy] = self._log_similarity_of_others(operator, spectrum, chosen)[copies[is_copy]]
+        self.projections_ = read.projections
+        self.mean_similarity_ = np.exp(logs)
+        self._keep_reading(self._reading(lambda: read.projections, lambda: logs))
+
+    def _log_similarity_of_others(
+        self, operator: KernelOperator, spectrum: Spectrum, chosen: TrainingRows
+    ) -> Array:
+        """Logarithm of the training rows' mean similarity to the other rows, (n_train,)."""
+        if not self.kernel_.vanishes:
+            return self._log_share(spectrum.degree - chosen.own * operator.diag())
+        degree = spectrum.degree.astype(operator.dtype)
+        logs = operator.log_product_of_others(chosen.mass, chosen.own, degree)
+        return np.asarray(logs - np.log(self._total_weight), dtype=np.float64)
+
+    def _warn_of_far_clusters(self, weight: Array) -> None:
+        """Outliers that lie close together are a part of their own and take a cluster."""
+        size, covered = (
+            np.bincount(self.labels_, weights=mass, minlength=self.n_clusters_)
+            for mass in (weight, weight * (self.mean_similarity_ >= COVERED))
+        )
+        is_far = (size > 0) & (covered == 0)
+        if is_far.any() and covered.any():  # nothing is covered where clusters are many
+            far = ", ".join(map(str, np.flatnonzero(is_far)))
+            warn(
+                f"no point of cluster {far} has a mean similarity of {COVERED} to the training "
+                f"points: outliers that lie close together ({size[is_far].sum():g} points). Leave "
+                "them out, or use more clusters or a larger bandwidth.",
+                SpectrumWarning,
+            )
+
+    # Points
+
+    def reading(self, X: Any) -> SpectralReading:
+        """All that the model says of new points, from one product; see `Clustering.reading`.
+
+        Two more attributes, `projections` and `log_similarity`, say where they lie.
+        """
+        return self._read(self._rows(X))
+
+    def _read(self, rows: CrossOperator) -> SpectralReading:
+        product = rows @ np.column_stack([self.dual_coef_, self._degree_coef])  # (m, k)
+        return self._reading(
+            lambda: np.asarray(product[:, :-1], dtype=np.float64) + self.bias_,
+            lambda: self._log_similarity(rows, product[:, -1:]),
+        )
+
+    def _reading(
+        self, projections: Callable[[], Array], log_similarity: Callable[[], Array]
+    ) -> SpectralReading:
+        """What follows from projections and similarities, each taken when it is asked for."""
+        dtype = self.sample_weight_.dtype
+        read = SpectralReading(
+            projections=projections,
+            log_similarity=log_similarity,
+            memberships=lambda: self._memberships(read).astype(dtype),
+            labels=lambda: np.argmax(read.memberships, axis=1),
+            outlier_scores=lambda: -read.log_similarity,
+            # soft in both models: overlap scores are their ratio
+            log_memberships=lambda: log_fuzzy(self._distances(read.projections), m=2),
+        )
+        return read
+
+    def _log_similarity(self, rows: CrossOperator, degree: Array) -> Array:
+        """Logarithm of the mean kernel value with the training points, (m,)."""
+        if not self.kernel_.vanishes:
+            return self._log_share(degree[:, 0])
+        if self._density is None:
+            logs = rows.log_product(self._degree_coef, degree)
+        else:
+            operator, density = self._served_density()
+            logs = operator.cross(rows.X).log_product(density)[:, 0]
+        return np.asarray(logs.astype(np.float64) - np.log(self._total_weight))
+
+    def _log_share(self, degree: Array) -> Array:
+        """Logarithm of degrees, (m,), as shares of the weight; those of nothing have the lowest."""
+        share = np.asarray(degree, dtype=np.float64) / self._total_weight
+        return np.asarray(np.log(np.maximum(share, np.finfo(np.float64).tiny)))
+
+    def _distances(self, projections: Array) -> Array:
+        return prototype_distances(projections, self.prototypes_)
+
+    def _soft(self, projections: Array) -> Array:
+        return np.asarray(fuzzy(self._distances(projections), m=2))
+
+    def projections(self, X: Any) -> Array:
+        """Where new points lie in the eigenspace, e = K(X, support) α + b, (m, n_clusters − 1)."""
+        return self.reading(X).projections
+
+    def mean_similarity(self, X: Any) -> Array:
+        """Mean kernel value between new points and the training points, (m,)."""
+        return np.exp(self.reading(X).log_similarity)
+
+    def outlier_scores(self, X: Any, *, variant: str = "degree") -> Array:
+        """How far from all training points new points are, (m,): the higher, the further.
+
+        The fitted `outlier_scores_` are those of the points of the fit by ``"degree"``,
+        leave-one-out. The other variants leave nothing out: give the points of the fit as X.
+
+        Parameters
+        ----------
+        X : array of shape (m, d)
+        variant : {"degree", "2015", "2015-corrected"}, default="degree"
+            ``"degree"`` is −log of the mean similarity to the training points, which does not
+            saturate however far a point is. ``"2015"`` is eq. 5 of the 2015 paper as printed,
+            which gives points nearer to the clusters the higher scores; ``"2015-corrected"`` is
+            eq. 5 with the sign that its text means.
+        """
+        _check_variant(variant, "degree", "2015", "2015-corrected")
+        read = self.reading(X)
+        if variant == "degree":
+            return read.outlier_scores
+        return outlier_score(
+            read.projections,
+            self._soft(read.projections),
+            self.prototypes_,
+            self.bias_,
+            corrected=variant == "2015-corrected",
+        )
+
+    def overlap_scores(self, X: Any, *, variant: str = "ratio") -> Array:
+        """How far between clusters new points are, (m,).
+
+        The fitted `overlap_scores_` are those of the points of the fit by ``"ratio"``.
+
+        Parameters
+        ----------
+        X : array of shape (m, d)
+        variant : {"ratio", "2015"}, default="ratio"
+            ``"ratio"`` is the second largest soft membership over the largest, one where two
+            clusters tie. ``"2015"`` is eq. 4 of the 2015 paper, in which the *lowest* is the most
+            influential overlap point; it is meant for points of `detect` and compares each with
+            every point of the fit, itself included. A point that nothing is similar to has the
+            largest number there is.
+        """
+        _check_variant(variant, "ratio", "2015")
+        read = self.reading(X)
+        if variant == "ratio":
+            return read.overlap_scores
+        return overlap_score(
+            read.projections,
+            self._soft(read.projections),
+            self.prototypes_,
+            np.exp(read.log_similarity) * self._total_weight,
+            self.projections_,
+            self.labels_,
+            self.sample_weight_,
+        )
+
+    def detect(
+        self, X: Any = None, *, outliers_first: bool = True
+    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Which points are outliers and which lie in an overlap, two masks (m,).
+
+        An outlier's mean similarity to the training points is below 0.01; an overlap point is one
+        of the others without a soft membership of 0.5. This is the rule of the 2015 paper. Its
+        thresholds are absolute, so that the counts follow the bandwidth: half the bandwidth makes
+        many more outliers. `softkern.rank_points` flags points by how far their scores lie in the
+        tail of those of the fit, and need not agree.
+
+        Parameters
+        ----------
+        X : array of shape (m, d), default=None
+            Without it, the points of the fit.
+        outliers_first : bool, default=True
+            False is the 2015 paper's order, in which far points can be overlap points.
+        """
+        check_is_fitted(self)
+        if X is None:
+            projections, similarity = self.projections_, self.mean_similarity_
+        else:
+            read = self.reading(X)
+            projections, similarity = read.projections, np.exp(read.log_similarity)
+        return detect(self._soft(projections), similarity, outliers_first=outliers_first)
+
+
+class KernelSpectralClustering(_SpectralClustering):
     """Kernel spectral clustering (KSC) [1]_: hard clusters of any shape, and new points.
 
     Parameters
@@ -66,16 +497,19 @@ class KernelSpectralClustering(SpectralModel):
     codes_ : array of shape (n_clusters, n_clusters − 1)
         Sign patterns, or the centres of directions.
     eigenvalues_, bias_ : arrays of shape (n_clusters − 1,)
-    support_ : array of shape (n_train,)
+    support_ : array of shape (n_support,)
         Rows of X that took part in the eigenproblem.
-    dual_coef_ : array of shape (n_train, n_clusters − 1)
+        (With an engine that approximates by landmarks, these.)
+    dual_coef_ : array of shape (n_support, n_clusters − 1)
         Their coefficients, weight times α, with Σ weight α² = 1. Zero for rows that no other is
         similar to: they take no part, since each would be a cluster of its own.
+    outlier_scores_, overlap_scores_ : arrays of shape (n,)
+        Of the points of the fit, leave-one-out; see the methods.
     mean_similarity_ : array of shape (n,)
         Mean kernel value to the training points other than the point itself.
-    search_ : object
+    search_ : SpectralSearch
         What ``"auto"`` looked at, with `table` and `maxima`; only where it searched.
-    bandwidth_, kernel_, engine_, n_iter_, converged_, objective_, history_
+    bandwidth_, kernel_, plan_, engine_, n_iter_, converged_, objective_, history_
         As in `OneClassPCM`, of the eigensolver: the objective is minus the sum of eigenvalues, the
         change the largest residual.
 
@@ -96,12 +530,12 @@ class KernelSpectralClustering(SpectralModel):
     True
     """
 
-    def _memberships(self, projections: Array) -> Array:
-        told = codebook_labels if self.assignment == "codebook" else direction_labels
-        return np.eye(self.n_clusters_)[told(projections, self.codes_)]
+    def _memberships(self, read: SpectralReading) -> Array:
+        labels = labels_by(read.projections, self.codes_, self.assignment)
+        return np.asarray(np.eye(self.n_clusters_)[labels])
 
 
-class SoftKernelSpectralClustering(SpectralModel):
+class SoftKernelSpectralClustering(_SpectralClustering):
     """Soft kernel spectral clustering (SKSC) [1]_, with overlap and outlier points [2]_.
 
     A point's membership of a cluster falls with the cosine distance between its projection and the
@@ -120,7 +554,8 @@ engine_params, tol, max_iter, random_state, verbose
     labels_ : array of shape (n,)
         The cluster of the largest membership.
     n_clusters_, projections_, prototypes_, codes_, eigenvalues_, bias_, support_, dual_coef_, \
-mean_similarity_, search_, bandwidth_, kernel_, engine_, n_iter_, converged_, objective_, history_
+outlier_scores_, overlap_scores_, mean_similarity_, search_, bandwidth_, kernel_, plan_, engine_, \
+n_iter_, converged_, objective_, history_
         As in `KernelSpectralClustering`.
 
     References
@@ -145,15 +580,10 @@ mean_similarity_, search_, bandwidth_, kernel_, engine_, n_iter_, converged_, ob
     [False, True]
     """
 
-    def _memberships(self, projections: Array) -> Array:
-        return self._soft(projections)
+    def _memberships(self, read: SpectralReading) -> Array:
+        return np.exp(read.log_memberships)
 
-    def predict_proba(self, X: Any) -> Array:
-        """Memberships of new points, (m, n_clusters); rows sum to one."""
-        return self.memberships(X)
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        # scikit-learn's check of sparse input reads them of whatever has predict_proba
-        tags.classifier_tags = ClassifierTags(multi_class=self.n_clusters != 2)
-        return tags
+def _check_variant(variant: str, *known: str) -> None:
+    if variant not in known:
+        raise ValueError(f"variant={variant!r} is unknown; give one of {', '.join(known)}.")

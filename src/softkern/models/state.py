@@ -27,7 +27,7 @@ from softkern import kernels, models
 from softkern.alpha_tree.tree import AlphaTree
 from softkern.exceptions import ModelFileError
 from softkern.kernels import Kernel
-from softkern.models.spectral_search import Search
+from softkern.models.spectral_search import SpectralSearch
 from softkern.operators.base import Cost, Workload
 from softkern.planning import Candidate, Plan
 
@@ -38,7 +38,7 @@ OBJECTS: dict[str, type] = {
     kind.__name__: kind
     for kind in (
         *(getattr(kernels, name) for name in kernels.__all__),
-        *(AlphaTree, Candidate, Cost, Plan, Search, Workload),
+        *(AlphaTree, Candidate, Cost, Plan, SpectralSearch, Workload),
     )
     if isinstance(kind, type)
 }

@@ -5,7 +5,7 @@ Rényi entropy prefers: −log of the mean similarity within the sample is large
 covers the data instead of repeating their dense parts. A row of a Rényi sample takes over the
 weight of the rows that are nearest to it, so that degrees stay those of the data. Beside the
 weight of a training row goes the part of it that is the row itself: an isolated point of a sample
-weighs as many as were left out, none of which is a neighbour that would vouch for it.
+weighs as many as were left out, none of which is a neighbour of it.
 """
 
 from __future__ import annotations
@@ -16,24 +16,19 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from softkern.kernels import Kernel, Precomputed
+from softkern._typing import Array
+from softkern.exceptions import DataError
+from softkern.kernels import Kernel
 from softkern.operators.base import row_blocks
-from softkern.rows import canonical_rows, priority_sample, row_uniforms
+from softkern.rows import canonical_rows, priority_sample, row_slices, row_uniforms
 
-__all__ = [
-    "TrainingRows",
-    "check_gram",
-    "renyi_rows",
-    "rows_of",
-    "training_rows",
-    "which_training_row",
-]
+__all__ = ["TrainingRows", "renyi_rows", "training_rows", "which_training_row"]
 
-Array = NDArray[Any]
 Index = NDArray[np.intp]
 
 POOL = 10  # rows looked at for every row of a Rényi sample
 BATCH = 256  # candidates whose similarities are computed at once
+KEPT = 2**23  # similarities within a sample that are kept, not computed again
 
 
 class TrainingRows(NamedTuple):
@@ -48,12 +43,16 @@ def training_rows(
     kernel: Kernel, X: Any, weight: Array, size: int | None, subset: str, random_state: Any
 ) -> TrainingRows:
     """The rows to train on, at most `size` of them."""
-    is_gram = isinstance(kernel, Precomputed)
-    rows, weights = _gram_rows(X, weight) if is_gram else canonical_rows(X, weight)
+    if kernel.takes_points:
+        rows, weights = canonical_rows(X, weight)
+    else:
+        _check_gram(X)
+        rows, weights = _gram_rows(X, weight)
     own = np.minimum(weights, 1.0)
     if size is None or rows.size <= size:
         return TrainingRows(rows, weights, own)
-    names = np.arange(rows.size, dtype=np.float64)[:, None] if is_gram else X[rows]
+    # a row of a Gram matrix is known by its place in the order that its values decide
+    names = X[rows] if kernel.takes_points else np.arange(rows.size, dtype=np.float64)[:, None]
     wanted = size if subset == "random" else POOL * size
     place, mass = priority_sample(names, wanted, weights, random_state)
     order = np.argsort(place)
@@ -65,12 +64,12 @@ def training_rows(
     return TrainingRows(pool[chosen], _taken_over(kernel, X, pool, mass, chosen), own[chosen])
 
 
-def check_gram(X: Any) -> None:
+def _check_gram(X: Any) -> None:
     """Refuse what is no matrix of kernel values between all rows."""
     if X.shape[0] != X.shape[1]:
-        raise ValueError(f"a precomputed kernel must be square, got shape {X.shape}.")
+        raise DataError(f"a precomputed kernel must be square, got shape {X.shape}.")
     if sp.issparse(X):
-        raise ValueError(
+        raise DataError(
             "a precomputed kernel must be a dense array, got a sparse matrix; use X.toarray()."
         )
 
@@ -101,30 +100,35 @@ def renyi_rows(kernel: Kernel, X: Any, pool: Index, size: int) -> Index:
     """
     place = np.arange(size)
     sums = np.zeros(size)  # similarity of every chosen row to the others
+    within = np.empty((size, size)) if size**2 <= KEPT else None
     for rows in row_blocks(size, size, 8):
-        block = rows_of(kernel, X, pool[place[rows]], pool[place])
+        block = _similarities(kernel, X, pool[place[rows]], pool[place])
         sums[rows] = block.sum(axis=1) - block[np.arange(len(block)), np.arange(size)[rows]]
-    for start in range(size, pool.size, BATCH):
-        batch = np.arange(start, min(start + BATCH, pool.size))
-        to_chosen = rows_of(kernel, X, pool[batch], pool[place])
-        among = rows_of(kernel, X, pool[batch], pool[batch])
+        if within is not None:
+            within[rows] = block
+    for part in row_slices(pool.size - size, BATCH):
+        batch = size + np.arange(part.start, part.stop)
+        to_chosen = _similarities(kernel, X, pool[batch], pool[place])
+        among = _similarities(kernel, X, pool[batch], pool[batch])
         for i in range(batch.size):
             worst = int(np.argmax(sums))
             offered = to_chosen[i].sum() - to_chosen[i, worst]
-            if offered < sums[worst]:
-                left = rows_of(kernel, X, pool[place[worst : worst + 1]], pool[place])[0]
+            if offered >= sums[worst]:
+                continue
+            if within is None:
+                left = _similarities(kernel, X, pool[place[worst : worst + 1]], pool[place])[0]
                 sums += to_chosen[i] - left
-                sums[worst] = offered
-                place[worst] = batch[i]
-                to_chosen[:, worst] = among[:, i]
+            else:
+                sums += to_chosen[i] - within[worst]
+                within[worst] = within[:, worst] = to_chosen[i]
+            sums[worst] = offered
+            place[worst] = batch[i]
+            to_chosen[:, worst] = among[:, i]
     return np.sort(place)
 
 
-def rows_of(kernel: Kernel, X: Any, rows: Index, others: Index) -> Array:
-    """Kernel values between rows of the data, (len(rows), len(others)), in float64."""
-    if isinstance(kernel, Precomputed):
-        return np.asarray(X[np.ix_(rows, others)], dtype=np.float64)
-    return np.asarray(kernel.block(X[rows], X[others]), dtype=np.float64)
+def _similarities(kernel: Kernel, X: Any, rows: Index, others: Index) -> Array:
+    return np.asarray(kernel.between(X, rows, others), dtype=np.float64)
 
 
 def _taken_over(
@@ -133,10 +137,10 @@ def _taken_over(
     """Weights of the chosen rows, (m,): every row of the pool gives its own to the most similar."""
     out = np.zeros(chosen.size)
     for rows in row_blocks(pool.size, chosen.size, 8):
-        if kernel.is_shift_invariant:  # far from all chosen rows, similarities underflow alike
+        if kernel.vanishes:  # far from all chosen rows, similarities underflow alike
             similarity = kernel.log_block(X[pool[rows]], X[pool[chosen]])
         else:
-            similarity = rows_of(kernel, X, pool[rows], pool[chosen])
+            similarity = _similarities(kernel, X, pool[rows], pool[chosen])
         nearest = np.argmax(similarity, axis=1)
         out += np.bincount(nearest, weights=mass[rows], minlength=chosen.size)
     return out

@@ -1,78 +1,56 @@
 """Weighted one-class support vector machines as detectors: SVDD and OC-SVM.
 
-Both find the few points that bound the data in feature space, `solvers.dual` does the work,
-and what they say of new points goes through these points alone.
+Both find the few points that bound the data in feature space (`softkern.solvers.dual`); what they
+say of new points goes through these points alone.
 """
 
 from __future__ import annotations
 
-import warnings
 from numbers import Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
-from sklearn.base import OutlierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
-from softkern.kernels import Precomputed
+from softkern._typing import Array
+from softkern.exceptions import warn
 from softkern.models.base import KernelModel
-from softkern.operators.base import Geometry, KernelOperator
-from softkern.operators.tiled import TiledOperator
-from softkern.rows import share_among_copies
-from softkern.solvers.alternate import progress_bar
-from softkern.solvers.dual import (
-    DualSolution,
-    attainable_error,
-    margin,
-    margin_interval,
-    solve_dual,
-)
+from softkern.models.checks import check_semidefinite
+from softkern.models.detector import Detector
+from softkern.operators.base import CrossOperator, Geometry, KernelOperator
+from softkern.rows import lower_quantile, share_among_copies
+from softkern.rules.one_class import OCSVM, SVDD, Formulation
+from softkern.solvers.dual import DualSolution, margin, margin_interval, solve_dual
+from softkern.solvers.stopping import progress_bar
 
-__all__ = [
-    "UNKNOWN_LENGTHS",
-    "WeightedOneClassSVM",
-    "WeightedSVDD",
-    "check_semidefinite",
-    "lengths_are_known",
-]
+__all__ = ["UNKNOWN_LENGTHS", "WeightedOneClassSVM", "WeightedSVDD"]
 
-Array = NDArray[Any]
-
-PROBE = 256  # rows on which an unknown kernel is tried
-CROSSED = 0.005  # of the scores' range: what α says of the margin no longer fits the scores
+CROSSED = 0.005  # of the scores' range: the margin that α gives no longer fits the scores
+LEAST_SCALE = 0.01  # of R²: the mean decision where nearly all points lie on the margin is rounding
+MARGIN_ERRORS = 8  # errors of a product by which a point on the margin may seem outside
 UNKNOWN_LENGTHS = (
     "distances of new points need their kernel values with themselves, which kernel='precomputed' "
-    "does not tell where those of the training points differ. Give the kernel by name or as a "
+    "does not give where those of the training points differ. Give the kernel by name or as a "
     "function, or a matrix with a constant diagonal, K_ij / √(K_ii K_jj)."
 )
 
 
-class _OneClassDetector(OutlierMixin, KernelModel):  # type: ignore[misc]
-    """What both detectors share; a subclass says which formulation, and its score."""
+class _OneClassDetector(Detector):
+    """What both detectors share; they differ in the formulation."""
 
-    _formulation: ClassVar[str]
-    _title: ClassVar[str]
+    _formulation: ClassVar[Formulation]
     # Only a wide kernel rejects about ν of fresh points; a narrow one up to half of them at ν = .1,
     # the middle of the data among them.
     _auto_bandwidth: ClassVar[str] = "global"
-
+    _products: ClassVar[int] = 8  # 2 to 7 working sets for n = 300 to 5000, and the start's
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelModel._parameter_constraints,
         "nu": [Interval(Real, 0, 1, closed="right")],
-        "nu_mode": [StrOptions({"relative", "printed"})],
+        "nu_mode": [StrOptions({"relative", "absolute"})],
     }
-    _state: ClassVar[tuple[str, ...]] = (
-        "gap_",
-        "support_",
-        "offset_",
-        "radius_",
-        "_scale",
-        "_others",
-    )
+    _state: ClassVar[tuple[str, ...]] = ("radius_", "gap_", "_decision_scale")
 
     def __init__(
         self,
@@ -106,19 +84,11 @@ class _OneClassDetector(OutlierMixin, KernelModel):  # type: ignore[misc]
         """Whether most points lie within the margin, where all score alike."""
         return self.nu < 0.5
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Find the support vectors and the margin.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n, d), or a Gram matrix for kernel="precomputed"
-        y : ignored
-        sample_weight : array of shape (n,), default=None
-            The paper's weights: how much of a point counts. A weight of two counts a row twice.
-        """
-        operator, weight = self._prepare(X, sample_weight, columns=1)
+    def _fit(self, X: Any, weight: Array) -> None:
+        operator = self._planned(X, weight)
         check_semidefinite(operator)
-        with progress_bar(bool(self.verbose), self._title, self.tol, self.max_iter) as report:
+        title, goal = f"weighted {self._formulation.name}", self.tol
+        with progress_bar(bool(self.verbose), title, goal, self.max_iter, "gap") as report:
             solution = solve_dual(
                 operator,
                 weight,
@@ -129,29 +99,22 @@ class _OneClassDetector(OutlierMixin, KernelModel):  # type: ignore[misc]
                 report=report,
             )
         self._record_dual(solution)
-        alpha = solution.coefficients / solution.coefficients.sum(axis=0)
-        alpha = share_among_copies(operator.X, alpha, weight)
-        geometry = operator.geometry(alpha, solution.product / solution.coefficients.sum(axis=0))
+        total = solution.coefficients.sum(axis=0)
+        alpha = share_among_copies(X, solution.coefficients / total, weight)
+        geometry = operator.geometry(alpha, solution.product / total)
+        # support vectors are few already, so that no approximation takes their place
         self.support_ = np.flatnonzero(alpha[:, 0])
         self.dual_coef_ = alpha[self.support_, 0]
-        self._store_support(operator, alpha, geometry.norms)
-        rows, geometry = self._training(operator, geometry)
-        self._set_margin(operator, geometry, solution, weight)
-        _, self._others = (
-            self._training_log_sums(rows, geometry, alpha[:, 0], weight)
-            if self._is_density
-            else (None, self._score(geometry))
+        self._support = operator.kernel.restrict(X, self.support_)
+        self._density = None
+        self._norms = geometry.norms
+        if not operator.keeps_centres:
+            self._norms = self._served().squared_norms(self._columns)
+        geometry, reading, self.outlier_scores_ = self._training_reading(
+            operator, alpha, geometry, weight
         )
-        return self
-
-    def _store_support(self, operator: KernelOperator, alpha: Array, norms: Array) -> None:
-        """Support vectors and their α: few already, so no approximation takes their place."""
-        if operator.engine != "nystroem":
-            self._store(operator, alpha, norms)
-            return
-        self._support, self._coefficients = operator.X[self.support_], alpha[self.support_]
-        support = TiledOperator(self.kernel_, self._support)
-        self._norms = support.squared_norms(self._coefficients)
+        self._set_margin(operator, reading.scores, geometry.distances[:, 0], solution, weight)
+        self.memberships_ = reading.memberships
 
     def _share(self, weight: Array) -> float:
         """ν as a share of the weights' sum."""
@@ -160,39 +123,42 @@ class _OneClassDetector(OutlierMixin, KernelModel):  # type: ignore[misc]
         needed, total = self.nu * weight.size, float(weight.sum(dtype=np.float64))
         if needed > total * (1 + 1e-12):
             raise ValueError(
-                f"nu_mode='printed' needs weights whose sum is at least nu × n = {needed:.6g}, and "
-                f"theirs is {total:.6g}: no α with α ≤ w / (nu n) sums to one (eq. 11). Lower nu "
-                f"to {total / weight.size:.6g}, raise the weights, or use nu_mode='relative'."
+                f"nu_mode='absolute' needs weights whose sum is at least nu × n = {needed:.6g}, "
+                f"and theirs is {total:.6g}: no α with α ≤ w / (nu n) sums to one (eq. 11). Lower "
+                f"nu to {total / weight.size:.6g}, raise the weights, or use nu_mode='relative'."
             )
         return min(1.0, needed / total)
 
     def _record_dual(self, solution: DualSolution) -> None:
         self.n_iter_ = solution.n_iter
         self.converged_ = bool(solution.converged.all())
-        self.objective_ = solution.history["objective"][-1]
         self.gap_ = float(solution.gap[0])
-        self.history_ = {
-            "objective": solution.history["objective"],
-            "change": solution.history["gap"],
-        }
+        history = solution.history
+        self.history_ = {"objective": history["objective"], "change": history["gap"]}
+        self.objective_ = history["objective"][-1]
         if not self.converged_:
-            warnings.warn(
-                f"the optimality gap was {self.gap_:.2g} after {self.n_iter_} iterations, above "
-                f"tol={self.tol}; raise one of tol and max_iter={self.max_iter}"
-                f"{'' if self.n_iter_ == self.max_iter else ', the former as it fell no further'}.",
+            remedy = "raise one of tol and max_iter"
+            if self.n_iter_ < self.max_iter:
+                remedy = "it fell no further; raise tol"
+            warn(
+                f"the KKT gap was {self.gap_:.2g} after {self.n_iter_} iterations "
+                f"(max_iter={self.max_iter}), above tol={self.tol}; {remedy}.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
 
     def _set_margin(
-        self, operator: KernelOperator, geometry: Geometry, solution: DualSolution, weight: Array
+        self,
+        operator: KernelOperator,
+        scores: Array,
+        distances: Array,
+        solution: DualSolution,
+        weight: Array,
     ) -> None:
-        """Threshold, radius, and the typicality of the training points."""
+        """Threshold, radius and the unit of decisions, from the training points, (n,) each."""
         alpha = solution.coefficients[:, 0]
-        scores = self._score(geometry).astype(np.float64)
-        distances = geometry.distances[:, 0].astype(np.float64)
+        scores, distances = scores.astype(np.float64), distances.astype(np.float64)
         high, low = margin_interval(scores, alpha, weight)
-        if operator.engine == "nystroem" and high - low > CROSSED * float(np.ptp(scores)):
+        if not operator.keeps_centres and high - low > CROSSED * float(np.ptp(scores)):
             share = self._share(weight)
             threshold = lower_quantile(scores, weight, share)
             radius = -lower_quantile(-distances, weight, share)
@@ -200,56 +166,42 @@ class _OneClassDetector(OutlierMixin, KernelModel):  # type: ignore[misc]
             # points on the margin are inside it, whatever rounding and the tolerance say
             threshold = min(margin(scores, alpha, weight), low)
             radius = -margin(-distances, alpha, weight)
-        self.offset_ = threshold - 8 * attainable_error(operator)
+        error = self._served().error
+        if operator.keeps_centres:  # it gave the scores of the training points
+            error = max(error, operator.error)
+        self.offset_ = threshold - MARGIN_ERRORS * error
         self.radius_ = float(np.sqrt(max(radius, 0.0)))
-        decision = scores - self.offset_
-        mean = float(weight @ np.abs(decision) / weight.sum(dtype=np.float64))
-        # where nearly all points lie on the margin, their mean is rounding
-        self._scale = max(mean, 0.01 * self.radius_**2, float(np.finfo(np.float64).tiny))
-        self.memberships_ = self._typicality(decision).astype(operator.dtype)
+        mean = float(weight @ np.abs(scores - self.offset_) / weight.sum(dtype=np.float64))
+        least = max(LEAST_SCALE * self.radius_**2, float(np.finfo(np.float64).tiny))
+        self._decision_scale = max(mean, least)
 
-    def _typicality(self, decision: Array) -> Array:
-        return np.asarray(expit(decision / self._scale))
+    def _geometry(self, rows: CrossOperator, needs_lengths: bool = True) -> Geometry:
+        if self._formulation.needs_lengths and not rows.lengths_are_known:
+            raise ValueError(f"{UNKNOWN_LENGTHS} WeightedOneClassSVM does without.")
+        return super()._geometry(rows, needs_lengths=self._formulation.needs_lengths)
 
-    def _score(self, geometry: Geometry) -> Array:
-        """`score_samples` of the training points, (n,)."""
-        raise NotImplementedError
+    def _scores(self, geometry: Geometry) -> Array:
+        return np.asarray(self._formulation.score(geometry)[:, 0])
 
-    def _new_scores(self, X: Any) -> Array:
-        """`score_samples` of checked new points, (m,)."""
-        raise NotImplementedError
-
-    def decision_function(self, X: Any) -> Array:
-        """`score_samples` less `offset_`, (m,): negative outside the margin."""
-        return np.asarray(self.score_samples(X) - self.offset_)
-
-    def predict(self, X: Any) -> NDArray[np.int_]:
-        """−1 outside the margin, 1 on it and inside, (m,)."""
-        return np.where(self.decision_function(X) < 0, -1, 1)
+    def _typicality(self, geometry: Geometry, scores: Array) -> Array:
+        decision = scores.astype(np.float64) - self.offset_
+        return np.asarray(expit(decision / self._decision_scale), dtype=scores.dtype)
 
     def memberships(self, X: Any) -> Array:
         """Typicality of new points, (m,): ½ on the margin; see `memberships_`."""
-        X = self._check_new(X)
-        scores = self._new_scores(X)
-        return self._typicality(scores - self.offset_).astype(scores.dtype)
+        return super().memberships(X)
 
-    def outlier_scores(self, X: Any = None) -> Array:
+    def outlier_scores(self, X: Any) -> Array:
         """The higher, the less typical, (m,).
 
         For kernels that vanish far away (rbf, laplacian), −log Σ α K(x, ·): in the order of
         `decision_function` but never saturated, so that ranks follow distance however far a point
-        is, and of the training points none vouches for itself. For others, minus `score_samples`:
-        the squared distance from the centre for the SVDD; for the OC-SVM minus a similarity, which
+        is; the fitted `outlier_scores_` are leave-one-out. For others, minus `score_samples`: the
+        squared distance from the centre for the SVDD; for the OC-SVM minus a similarity, which
         with the linear or polynomial kernel is low for a point far out on the data's own side of
-        the origin. Without X, the training points.
+        the origin.
         """
-        check_is_fitted(self)
-        if X is None:
-            return np.asarray(-self._others)
-        X = self._check_new(X)
-        if self._is_density:
-            return np.asarray(-self._cross(X).log_product(self._coefficients)[:, 0])
-        return -self._new_scores(X)
+        return super().outlier_scores(X)
 
 
 class WeightedSVDD(_OneClassDetector):
@@ -263,27 +215,27 @@ class WeightedSVDD(_OneClassDetector):
     nu : float in (0, 1], default=0.1
         At most this share of the weight lies outside the margin, at least this share on it or
         outside. At 1 the centre is the weighted mean.
-    nu_mode : {"relative", "printed"}, default="relative"
-        ``"relative"``: ν is a share of Σ w, 0 ≤ α_i ≤ w_i / (ν Σ w). ``"printed"``: of the number
-        of rows n, α_i ≤ w_i / (ν n), as eq. 11 has it; it needs Σ w ≥ ν n.
+    nu_mode : {"relative", "absolute"}, default="relative"
+        ``"relative"``: ν is a share of Σ w, 0 ≤ α_i ≤ w_i / (ν Σ w). ``"absolute"``: of the number
+        of rows n, α_i ≤ w_i / (ν n), as eq. 11 of the 2009 paper has it; it needs Σ w ≥ ν n.
     kernel : str, callable or softkern.kernels.Kernel, default="rbf"
         Positive semidefinite.
     kernel_params : dict, default=None
     bandwidth : str, float or array of shape (d,), default="auto"
         See `softkern.kernels.select_bandwidth`; "auto" is "global", as wide as the data, and
         rejects about the share ν. A narrow one such as "scott" with nu=0.5 ranks outliers better.
-    engine : {"auto", "dense", "tiled", "fourier", "nystroem"}, default="auto"
+    engine : str, default="auto"
         How products with the kernel matrix are computed; see `softkern.plan`.
     engine_params : dict, default=None
         Options of the operator, such as ``{"rank": 100}`` for ``engine="nystroem"``. Its α are
         approximate and scores exact; where they contradict each other, the threshold is the
         weighted ν-quantile of the training scores, so that ν keeps its meaning at a low rank.
     tol : float, default=1e-10
-        Largest breach of the optimality conditions, with Σ α = 1 and relative to the largest
-        squared distance of a point from the centre; `DualSolution` says how it
-        compares with LIBSVM's.
+        Largest KKT gap, with Σ α = 1 and relative to the largest squared distance of a point from
+        the centre; for `WeightedOneClassSVM` relative to ρ, where it is smaller. The error of the
+        engine's products is the least that is asked for.
     max_iter : int, default=1000
-        Blocks of points, each followed by one product.
+        Working sets of the solver, each followed by one product.
     random_state : int, RandomState or None, default=0
     verbose : bool, default=False
         Print the plan and show a progress bar.
@@ -305,8 +257,10 @@ class WeightedSVDD(_OneClassDetector):
         Distance of the margin from the centre Σ α Φ(x), in feature space.
     gap_ : float
         Where the solver stopped; see `tol`.
-    bandwidth_, kernel_, engine_
-        What was chosen.
+    outlier_scores_ : array of shape (n,)
+        `outlier_scores` of the training points, leave-one-out with kernels that vanish.
+    bandwidth_, kernel_, plan_, engine_
+        As in `OneClassPCM`.
     n_iter_, converged_, objective_, history_
         How the solver went; ``history_["change"]`` is the gap.
 
@@ -330,20 +284,11 @@ class WeightedSVDD(_OneClassDetector):
     True
     """
 
-    _formulation: ClassVar[str] = "svdd"
-    _title: ClassVar[str] = "weighted SVDD"
-
-    def _score(self, geometry: Geometry) -> Array:
-        return np.asarray(-geometry.distances[:, 0])
-
-    def _new_scores(self, X: Any) -> Array:
-        if not lengths_are_known(self):
-            raise ValueError(f"{UNKNOWN_LENGTHS} WeightedOneClassSVM does without.")
-        return -self._cross(X).squared_distances(self._coefficients, self._norms)[:, 0]
+    _formulation: ClassVar[Formulation] = SVDD()
 
     def score_samples(self, X: Any) -> Array:
         """Minus the squared distance from the centre in feature space, (m,)."""
-        return self._new_scores(self._check_new(X))
+        return super().score_samples(X)
 
 
 class WeightedOneClassSVM(_OneClassDetector):
@@ -364,9 +309,9 @@ class WeightedOneClassSVM(_OneClassDetector):
     offset_ : float
         ρ, less the solver's tolerance, so that points on the margin are inside.
         `decision_function` is `score_samples` less this: Σ α K(x, ·) − ρ with Σ α = 1.
-    memberships_, support_, dual_coef_, radius_, gap_
+    memberships_, support_, dual_coef_, radius_, gap_, outlier_scores_
         As in `WeightedSVDD`.
-    bandwidth_, kernel_, engine_, n_iter_, converged_, objective_, history_
+    bandwidth_, kernel_, plan_, engine_, n_iter_, converged_, objective_, history_
         As in `WeightedSVDD`.
 
     References
@@ -389,61 +334,8 @@ class WeightedOneClassSVM(_OneClassDetector):
     array([ 1, -1])
     """
 
-    _formulation: ClassVar[str] = "ocsvm"
-    _title: ClassVar[str] = "weighted OC-SVM"
-
-    def _score(self, geometry: Geometry) -> Array:
-        return np.asarray(geometry.product[:, 0])
-
-    def _new_scores(self, X: Any) -> Array:
-        return np.asarray((self._cross(X) @ self._coefficients)[:, 0])
+    _formulation: ClassVar[Formulation] = OCSVM()
 
     def score_samples(self, X: Any) -> Array:
         """Similarity Σ α K(x, ·) to the support vectors, with Σ α = 1, (m,)."""
-        return self._new_scores(self._check_new(X))
-
-
-def lower_quantile(values: Array, weight: Array, share: float) -> float:
-    """The value below which at most the share of the weight lies, and at least it up to the value.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> lower_quantile(np.array([3.0, 1.0, 2.0, 4.0]), np.ones(4), 0.5)
-    2.0
-    """
-    order = np.argsort(values, kind="stable")
-    reached = np.cumsum(weight[order], dtype=np.float64)
-    place = np.searchsorted(reached, share * reached[-1] * (1 - 1e-12))
-    return float(values[order[min(int(place), order.size - 1)]])
-
-
-def lengths_are_known(model: KernelModel) -> bool:
-    """Whether K(x, x) of new points follows from what a fitted model knows."""
-    if not isinstance(model.kernel_, Precomputed):
-        return True
-    diag = np.asarray(model._support).diagonal()
-    return bool(np.allclose(diag, diag[0], rtol=1e-6))
-
-
-def check_semidefinite(operator: KernelOperator) -> None:
-    """Raise a ValueError where the dual is not convex: the kernel is not positive semidefinite.
-
-    Where nobody knows of the kernel, the values between some rows are looked at.
-    """
-    known = operator.kernel.is_positive_semidefinite
-    if known is False:
-        raise ValueError(
-            f"{operator.kernel!r} is not positive semidefinite, and the one-class dual needs a "
-            "kernel that is; use 'rbf', 'laplacian', 'linear' or 'poly' with coef0 ≥ 0."
-        )
-    if known is None:
-        rows = np.unique(np.linspace(0, operator.shape[0] - 1, PROBE).astype(np.intp))
-        values = operator.entries(rows, rows).astype(np.float64)
-        spectrum = np.linalg.eigvalsh((values + values.T) / 2)
-        if spectrum[0] < -100 * np.finfo(operator.dtype).eps * rows.size * np.abs(spectrum).max():
-            raise ValueError(
-                "the kernel is not positive semidefinite on these data: the matrix of "
-                f"{rows.size} rows has the eigenvalue {spectrum[0]:.3g}. The one-class dual needs "
-                "a kernel that is."
-            )
+        return super().score_samples(X)

@@ -6,6 +6,7 @@ threads. Tiles that are too far from a block of rows to matter are passed over.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar
@@ -154,7 +155,7 @@ class _GaussianTiles:
         self.dtype = X.dtype
         self.offset = np.median(X, axis=0).astype(np.float64)
         bandwidth = np.broadcast_to(np.asarray(kernel.bandwidth), (X.shape[1],))
-        self.scale = np.sqrt(np.log2(np.e) / 2) / bandwidth
+        self.scale = np.sqrt(math.log2(math.e) / 2) / bandwidth
         self.n, d = X.shape
         extent = (X.max(axis=0).astype(np.float64) - X.min(axis=0)) * self.scale
         extent = np.minimum(extent, SKIPPING_WIDTH)  # more is wide enough, and squares may overflow

@@ -1,8 +1,8 @@
 """Memberships in one-class machines, soft and hard, and machines as centres.
 
 A cluster is a weighted one-class SVM, trained on all points with their masses as weights
-(Bicego and Figueiredo 2009). The formulation says how deep a point lies in a machine; memberships
-compare depths. The stored centres have coefficients that sum to one; the paper's decision values
+(Bicego and Figueiredo 2009). The formulation says how near a point is to a machine; memberships
+compare that. The stored centres have coefficients that sum to one; the paper's decision values
 are left in LIBSVM's scale, where they sum to ν Σ z_k, and that factor is carried by
 `Margins.totals`.
 """
@@ -63,24 +63,36 @@ class Margins:
 
 
 class Formulation(Protocol):
-    """SVDD or OC-SVM: what they differ in."""
+    """SVDD or OC-SVM: all that they differ in."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """As users write it."""
 
-    def closeness(self, geometry: Geometry, margins: Margins) -> AnyArray:
-        """How near to each cluster, (n, c)."""
+    @property
+    def needs_lengths(self) -> bool:
+        """Whether scores depend on K(x, x)."""
 
-    def depth(self, geometry: Geometry, margins: Margins | None) -> AnyArray:
-        """What clusters compete by, (n, c); K(x, x) need not be known."""
+    def score(self, geometry: Geometry) -> AnyArray:
+        """How typical points are of each machine, (n, c)."""
 
-    def unit(self, margins: Margins) -> Any:
-        """By what the paper's softness σ is divided for coefficients that sum to one."""
+    def margin(self, margins: Margins) -> AnyArray:
+        """The score on the margin, (c,)."""
 
-    def depth_unit(self, margins: Margins | None) -> Any:
-        """By what an error of K @ A is multiplied in a depth."""
+    def closeness(self, geometry: Geometry, margins: Margins | None) -> AnyArray:
+        """What clusters compete by, (n, c), up to a number for every point."""
+
+    def unit(self, margins: Margins | None) -> Any:
+        """By what closeness is multiplied to be in the unit of the paper's softness σ."""
 
     def field(self, product: Array, diag: Array) -> Array:
         """Half the gradient of the dual, from K α and diag(K)."""
+
+    def gap_unit(self, spread: Array, rho: Array) -> Array:
+        """The scale of the scores, of which a tolerance of the dual is a share.
+
+        `spread` is the largest squared distance of a point from the centre.
+        """
 
 
 @dataclass(frozen=True)
@@ -88,26 +100,31 @@ class SVDD:
     """The distance to the centre of the smallest sphere, eq. 12."""
 
     name: str = "svdd"
+    needs_lengths: bool = True
 
-    def closeness(self, geometry: Geometry, margins: Margins) -> AnyArray:
+    def score(self, geometry: Geometry) -> AnyArray:
         """−D²."""
         return -geometry.distances
 
-    def depth(self, geometry: Geometry, margins: Margins | None) -> AnyArray:
-        """2 G − ‖c‖²: −D² less K(x, x), which is the same for all clusters."""
-        return 2 * geometry.product - geometry.norms
+    def margin(self, margins: Margins) -> AnyArray:
+        """−R²."""
+        return -margins.squared_radius
 
-    def unit(self, margins: Margins) -> float:
+    def closeness(self, geometry: Geometry, margins: Margins | None) -> AnyArray:
+        """−D²."""
+        return -geometry.distances
+
+    def unit(self, margins: Margins | None) -> float:
         """One: σ is a squared distance."""
         return 1.0
-
-    def depth_unit(self, margins: Margins | None) -> float:
-        """Two."""
-        return 2.0
 
     def field(self, product: Array, diag: Array) -> Array:
         """K α − ½ diag(K)."""
         return product - 0.5 * diag
+
+    def gap_unit(self, spread: Array, rho: Array) -> Array:
+        """The largest squared distance."""
+        return spread
 
 
 @dataclass(frozen=True)
@@ -115,28 +132,33 @@ class OCSVM:
     """The signed distance to the margin, eq. 13."""
 
     name: str = "ocsvm"
+    needs_lengths: bool = False
 
-    def closeness(self, geometry: Geometry, margins: Margins) -> AnyArray:
+    def score(self, geometry: Geometry) -> AnyArray:
+        """G, the similarity to the centre."""
+        return geometry.product
+
+    def margin(self, margins: Margins) -> AnyArray:
+        """ρ."""
+        return margins.offset
+
+    def closeness(self, geometry: Geometry, margins: Margins | None) -> AnyArray:
         """G − ρ."""
+        assert margins is not None
         return geometry.product - margins.offset
 
-    def depth(self, geometry: Geometry, margins: Margins | None) -> AnyArray:
-        """G − ρ in LIBSVM's scale."""
-        assert margins is not None
-        return (geometry.product - margins.offset) * margins.totals
-
-    def unit(self, margins: Margins) -> Any:
+    def unit(self, margins: Margins | None) -> Any:
         """The sums of LIBSVM's coefficients."""
-        return margins.totals
-
-    def depth_unit(self, margins: Margins | None) -> Any:
-        """The same."""
         assert margins is not None
         return margins.totals
 
     def field(self, product: Array, diag: Array) -> Array:
         """K α."""
         return product
+
+    def gap_unit(self, spread: Array, rho: Array) -> Array:
+        """ρ, the size of the scores, which may be far below squared distances; or these."""
+        return np.minimum(spread, np.abs(rho))
 
 
 FORMULATIONS: dict[str, Formulation] = {f.name: f for f in (SVDD(), OCSVM())}
@@ -151,9 +173,7 @@ class Mixture:
 
     def evaluate(self, geometry: Geometry, centres: Centres, weight: AnyArray) -> Evaluation:
         """Z, masses and −f_LL, eq. 16."""
-        margins = centres.margins
-        near = self.formulation.closeness(geometry, margins)
-        joint = log_joint(near, centres.shares, self.scale / self.formulation.unit(margins))
+        joint = self._joint(geometry, centres)
         total = log_total(joint)
         memberships = namespace(joint).exp(joint - total[:, None])
         objective = -weighted_sum(total, weight)
@@ -161,9 +181,13 @@ class Mixture:
 
     def log_memberships(self, geometry: Geometry, centres: Centres) -> AnyArray:
         """log z, (m, c)."""
-        # depths are in the unit of σ, closeness in that of coefficients that sum to one
-        depth = self.formulation.depth(geometry, centres.margins)
-        return log_mixture(log_joint(depth, centres.shares, self.scale))
+        return log_mixture(self._joint(geometry, centres))
+
+    def _joint(self, geometry: Geometry, centres: Centres) -> AnyArray:
+        """log γ_k S(x, k), (n, c)."""
+        near = self.formulation.closeness(geometry, centres.margins)
+        scale = self.scale / self.formulation.unit(centres.margins)
+        return log_joint(near, centres.shares, scale)
 
 
 @dataclass(frozen=True)
@@ -174,7 +198,7 @@ class Hard:
     ----------
     formulation : Formulation
     error : float
-        Of a product K @ A, as a share of Σ |A|: depths that differ by less tie.
+        Of closeness: clusters that differ by less tie, and the first of them is taken.
     copies : callable
         ``copies(row)`` gives the rows that are the same point, a mask of shape (n,).
     nothing : float
@@ -185,7 +209,7 @@ class Hard:
 
     formulation: Formulation
     error: float
-    copies: Callable[[int], Array] = field(repr=False)
+    copies: Callable[[int], Array] | None = field(default=None, repr=False)
     nothing: float = 0.0
     reseeded: int = 0
 
@@ -206,17 +230,21 @@ class Hard:
         with np.errstate(divide="ignore"):
             return namespace(memberships).log(memberships)
 
+    def depth(self, geometry: Geometry, centres: Centres) -> AnyArray:
+        """What points are assigned by, (m, c)."""
+        closeness = self.formulation.closeness(geometry, centres.margins)
+        return closeness * self.formulation.unit(centres.margins)
+
     def _nearest(self, geometry: Geometry, centres: Centres) -> AnyArray:
-        """The first of the clusters whose depths differ by less than the error.
+        """The first of the clusters whose depths differ by less than their errors.
 
         Which of them rounding puts first is not the same for a training point and the same point
         as a new one.
         """
-        depth = self.formulation.depth(geometry, centres.margins)
-        xp = namespace(depth)
-        error = xp.zeros_like(depth) + self.formulation.depth_unit(centres.margins) * self.error
+        depth = self.depth(geometry, centres)
+        error = self.error * self.formulation.unit(centres.margins)
         surely = row_max(depth - error)
-        return hard(xp.astype(depth + error >= surely, depth.dtype))
+        return hard(namespace(depth).astype(depth + error >= surely, depth.dtype))
 
     def _reseed(self, distances: Array, memberships: Array, weight: Array, empty: Array) -> Array:
         """Give each empty cluster the point furthest from its own centre, with all its copies.
@@ -224,6 +252,7 @@ class Hard:
         No cluster gives its last point away: where all points are some cluster's last, or lie on
         their centres, the empty cluster shares one.
         """
+        assert self.copies is not None
         memberships = memberships.copy()
         own = np.where(weight > 0, row_sums(distances, memberships), -np.inf)
         for k in empty:
@@ -264,7 +293,7 @@ class Machines:
         sums = mass.sum(axis=0, dtype=np.float64)
         shares = sums / weight.sum(dtype=np.float64)
         lost = shares <= DEAD
-        if lost.any() and last is not None:
+        if lost.any() and last is not None and last.weights is not None:
             mass = np.where(lost, last.weights, mass)
             sums = mass.sum(axis=0, dtype=np.float64)
         # α then sum to one, however small ν and the sums are
@@ -273,13 +302,13 @@ class Machines:
         margins = Margins(
             dual.rho.astype(dtype),
             np.maximum(dual.squared_radius, 0).astype(dtype),
-            self.nu * sums,
+            (self.nu * sums).astype(dtype),
             mass,
             dual,
         )
         return Centres(
-            dual.coefficients.astype(dtype),
-            dual.product.astype(dtype),
+            dual.coefficients.astype(dtype, copy=False),
+            dual.product.astype(dtype, copy=False),
             np.where(lost, 0, shares).astype(dtype),
             margins,
         )

@@ -8,7 +8,7 @@ from softkern.selection.clusters import (
     xie_beni_scorer,
 )
 from softkern.selection.spectral import (
-    SpectralSelection,
+    SpectralSearch,
     average_membership_strength,
     balanced_line_fit,
     select_spectral,
@@ -16,7 +16,7 @@ from softkern.selection.spectral import (
 from softkern.selection.stability import StabilityResult, stability_score
 
 __all__ = [
-    "SpectralSelection",
+    "SpectralSearch",
     "StabilityResult",
     "average_membership_strength",
     "balanced_line_fit",

@@ -8,35 +8,26 @@ all of them: several local maxima are the rule (groups of groups), and each is w
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from softkern.kernels import Precomputed, resolve, select_bandwidth
+from softkern._typing import Array
+from softkern.kernels import resolve
+from softkern.kernels.resolve import has_open_bandwidth
 from softkern.metrics.strength import COVERED, line_fit, membership_strength
-from softkern.models.spectral_search import (
-    ROWS,
-    Search,
-    bandwidth_grid,
-    has_open_bandwidth,
-    search,
-)
-from softkern.models.subset import check_gram
+from softkern.models.spectral import SpectralSearch
 from softkern.rows import check_weights
 
 __all__ = [
-    "SpectralSelection",
+    "SpectralSearch",
     "average_membership_strength",
     "balanced_line_fit",
     "select_spectral",
 ]
-
-Array = NDArray[Any]
 
 
 def average_membership_strength(
@@ -139,58 +130,31 @@ def _similarity(model: Any, X: Any) -> Array:
     return np.asarray(model.mean_similarity_ if X is None else model.mean_similarity(X))
 
 
-@dataclass(frozen=True)
-class SpectralSelection(Search):
-    """What `select_spectral` found.
-
-    Attributes
-    ----------
-    ks : array of shape (K,)
-    bandwidths : list of S floats or arrays, or [None] where the kernel has none
-    strength, plain, fit : arrays of shape (K, S)
-        Average membership strength with points not covered counted as zero; with all points;
-        balanced line fit. nan where there are fewer eigenvectors than asked for, or they are not
-        unique (equal eigenvalues), unless they are unique nowhere.
-    best : tuple of int and bandwidth
-        The pair of the highest strength.
-    is_at_edge : bool
-        Whether the best bandwidth is the narrowest or the widest tried: one beyond may be better.
-    table : DataFrame
-        One row a pair, the best first.
-    maxima : DataFrame
-        Local maxima of the strength over both, the best first.
-    """
-
-    def plot(self, ax: Any = None) -> Any:
-        """The strength over both as a picture, local maxima marked (`AMSDisplay`)."""
-        from softkern.display.spectral import AMSDisplay
-
-        return AMSDisplay.from_results(self, ax=ax)
-
-
 def select_spectral(
     X: Any,
-    ks: Sequence[int] = range(2, 16),
+    n_clusters_range: Sequence[int] = range(2, 16),
     bandwidths: Sequence[Any] | None = None,
     *,
     kernel: Any = "rbf",
     kernel_params: dict[str, Any] | None = None,
     assignment: str = "directions",
-    n_train: int = ROWS,
+    n_train: int = 800,
+    engine: str = "auto",
+    engine_params: dict[str, Any] | None = None,
     sample_weight: Any = None,
     random_state: Any = 0,
-) -> SpectralSelection:
+) -> SpectralSearch:
     """Judge every number of clusters and every bandwidth of a spectral model.
 
     Parameters
     ----------
     X : array or CSR matrix of shape (n, d), or a Gram matrix for kernel="precomputed"
-    ks : sequence of int, default=range(2, 16)
+    n_clusters_range : sequence of int, default=range(2, 16)
     bandwidths : sequence of floats, arrays of shape (d,) or names of rules, default=None
         Names are those of `softkern.kernels.select_bandwidth`. None takes multiples from 1/23 to
         1.4 of the rule ``"global"``, which is as wide as the data, one number per column. Kernels
         that have no bandwidth take no part in this.
-    kernel, kernel_params
+    kernel, kernel_params, engine, engine_params
         As in `SoftKernelSpectralClustering`.
     assignment : {"directions", "codebook"}, default="directions"
     n_train : int, default=800
@@ -200,8 +164,8 @@ def select_spectral(
 
     Returns
     -------
-    result : SpectralSelection
-        With ``best``, ``table``, ``maxima`` and ``plot``.
+    result : SpectralSearch
+        With ``best``, ``table`` and ``maxima``; `display.AMSDisplay.from_results` draws it.
 
     References
     ----------
@@ -217,54 +181,46 @@ def select_spectral(
     """
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
     weight = check_weights(sample_weight, X.shape[0])
-    _check(ks, bandwidths, assignment, n_train, int((weight > 0).sum()))
+    _check(n_clusters_range, bandwidths, assignment, n_train, int((weight > 0).sum()))
     is_open = has_open_bandwidth(kernel, kernel_params)
     if bandwidths is not None and not is_open:
         raise ValueError(
             f"bandwidths are given, but kernel={kernel!r} with kernel_params={kernel_params!r} has "
             "none to choose."
         )
-    if bandwidths is not None:
-        bandwidths = [
-            select_bandwidth(X, b, sample_weight=weight, random_state=random_state)
-            if isinstance(b, str)
-            else b
-            for b in bandwidths
-        ]
-    elif is_open:
-        bandwidths = bandwidth_grid(X, weight, random_state)
     chosen = resolve(
         kernel,
         X,
-        bandwidth="auto" if bandwidths is None else bandwidths[0],
+        bandwidth="global" if is_open else "auto",
         kernel_params=kernel_params,
         sample_weight=weight,
         random_state=random_state,
     )
-    if isinstance(chosen, Precomputed):
-        check_gram(X)
-    found = search(
+    return SpectralSearch.of(
         X,
         weight,
         chosen,
-        [int(k) for k in ks],
-        bandwidths,
+        [int(k) for k in n_clusters_range],
+        "auto" if bandwidths is None and is_open else bandwidths,
         assignment=assignment,
         n_rows=n_train,
+        engine=engine,
+        engine_params=engine_params,
         random_state=random_state,
     )
-    return SpectralSelection(found.ks, found.bandwidths, found.strength, found.plain, found.fit)
 
 
-def _check(ks: Any, bandwidths: Any, assignment: str, n_train: int, n: int) -> None:
-    if not len(ks) or not all(isinstance(k, Integral) and int(k) >= 2 for k in ks):
-        raise ValueError(f"ks must be whole numbers of at least 2, got {list(ks)!r}.")
+def _check(numbers: Any, bandwidths: Any, assignment: str, n_train: int, n: int) -> None:
+    if not len(numbers) or not all(isinstance(k, Integral) and int(k) >= 2 for k in numbers):
+        raise ValueError(
+            f"n_clusters_range must be whole numbers of at least 2, got {list(numbers)!r}."
+        )
     if bandwidths is not None and not len(bandwidths):
         raise ValueError("bandwidths is empty; give None for a grid read from the data.")
     if assignment not in {"directions", "codebook"}:
         raise ValueError(f"assignment={assignment!r} is unknown; give 'directions' or 'codebook'.")
-    if max(ks) > min(n_train, n):
+    if max(numbers) > min(n_train, n):
         raise ValueError(
-            f"ks go up to {max(ks)}, more than the {min(n_train, n)} rows the search is made on; "
-            "use fewer clusters, or a larger n_train."
+            f"n_clusters_range goes up to {max(numbers)}, more than the {min(n_train, n)} rows the "
+            "search is made on; use fewer clusters, or a larger n_train."
         )

@@ -1,8 +1,8 @@
 """The compiled loop of the one-class dual: weight moves between two points at a time.
 
-`move_pairs` is sequential minimal optimisation on a block of points whose kernel values are all at
-hand, with the second-order choice of the pair. Called by `solvers.dual` and nobody else; this
-file holds compiled code only and is imported when a dual is first solved.
+`move_pairs` is sequential minimal optimisation on a working set whose kernel values are all at
+hand, with the second-order choice of the pair. This file holds compiled code only and is imported
+by `solvers.dual` when a dual is first solved.
 
 R.-E. Fan, P.-H. Chen, C.-J. Lin, "Working set selection using second order information for
 training support vector machines", JMLR 6, 2005.

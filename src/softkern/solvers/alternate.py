@@ -93,11 +93,14 @@ def anneal(
     scales: Sequence[float],
     *,
     geometry: Geometry | None = None,
+    between: Callable[[Solution], Centres | None] = lambda end: None,
     verbose: bool = False,
     description: str = "fit",
     **options: Any,
 ) -> Solution:
     """Run the loop at every scale of the membership rule in turn, each from where the last ended.
+
+    `between` may give other centres to go on from, None where those of the end will do.
 
     The history is that of all scales, one after the other, with the scale of every iteration;
     convergence is that of the last. `options` are those of `alternate`, for every scale.
@@ -113,6 +116,9 @@ def anneal(
                 history[name] += values
             history["scale"] += [scale] * end.n_iter
             rule, centres, geometry = end.rule, end.centres, end.geometry
+            changed = None if stage == len(scales) else between(end)
+            if changed is not None:
+                centres, geometry = changed, None
     return replace(end, n_iter=len(history["scale"]), history=history)
 
 

@@ -8,7 +8,9 @@ c-means. Near it the iteration is linear, and its largest multiplier is
 where a are the coefficients of the common centre, H = I − 1 aᵀ centres at it, and D holds the
 squared distances to it. Below one, small differences die out: the fit collapses whatever the start.
 The matrix is similar to S (H K Hᵀ) S with S = √(a / D), which is symmetric and has trace one, so
-that a few products with K give its largest eigenvalue. Called by the starts of the fuzzy models.
+that a few products with K give its largest eigenvalue. Equal memberships of the one-class mixture
+are stable above a scale that follows from the largest variance in feature space, the eigenvalue of
+the same matrix with S = √a (`principal_variance`).
 """
 
 from __future__ import annotations
@@ -23,7 +25,14 @@ from softkern._typing import AnyArray, Array
 from softkern.operators.base import KernelOperator
 from softkern.rows import check_weights, row_slices
 
-__all__ = ["SAFE_RATIO", "coinciding", "collapse_ratio", "largest_m", "ratio_at"]
+__all__ = [
+    "SAFE_RATIO",
+    "coinciding",
+    "collapse_ratio",
+    "largest_m",
+    "principal_variance",
+    "ratio_at",
+]
 
 SAFE_RATIO = 1.2  # above it memberships move away from 1/c at a useful pace
 SMALLEST_M = 1e-6  # above one: hard memberships, to any digit that is shown
@@ -31,7 +40,9 @@ CENTRE_STEPS = 100  # of the common centre with outlier weights
 CENTRE_TOL = 1e-6  # change of its squared distances, as a share of the largest
 ON_POINT = 1e-6  # squared distance of a point that the centre lies on, as a share of the mean
 RESIDUAL_TOL = 1e-4  # of the eigenvector; the eigenvalue's error is of the order of its square
+VARIANCE_TOL = 1e-6  # the same, for a scale of which memberships are exponentials
 SAME_POINTS = 0.99  # cosine of two centres' coefficients from which they are one centre
+ALL_ONE = 16  # roundings of a squared distance: a mean below it is that of equal points
 BLOCK_ROWS = 4096  # of features taken at once
 BASIS = 12  # vectors that the eigenvalue iteration keeps
 
@@ -124,6 +135,14 @@ def ratio_at(other: float, ratio: float, m: float, plain: bool = False) -> float
     return 2 * _power(other, plain) / (other - 1) * _eigenvalue(ratio, m, plain)
 
 
+def principal_variance(operator: KernelOperator, weight: Array, random_state: int = 0) -> float:
+    """The largest variance of the weighted data in feature space, λ₁(HKH) / Σ w."""
+    share = weight.astype(np.float64) / weight.sum(dtype=np.float64)
+    if float(share @ _distances(operator, share)) <= ALL_ONE * operator.distance_error:
+        return 0.0
+    return max(_top_eigenvalue(operator, share, np.sqrt(share), VARIANCE_TOL, random_state), 0.0)
+
+
 def coinciding(coefficients: AnyArray) -> list[tuple[int, int]]:
     """Pairs of centres made of the same points, by the cosine of their coefficients (n, c).
 
@@ -188,33 +207,34 @@ def _distances(operator: KernelOperator, a: Array) -> Array:
 def _largest_eigenvalue(
     operator: KernelOperator, a: Array, distances: Array, random_state: int
 ) -> float:
-    """λ_max of S (H K Hᵀ) S, between 0 and 1."""
-    n = operator.shape[0]
+    """λ_max of S (H K Hᵀ) S with S = √(a / D), between 0 and 1."""
     # a point on the common centre stays there, and has no part in what moves away
     is_off = distances > 1e-10 * distances.max(initial=0)
     scale = np.sqrt(np.where(is_off, a / np.where(is_off, distances, 1), 0))
+    if np.count_nonzero(scale) < 3:  # the trace says it all
+        return float(np.count_nonzero(scale) > 0)
+    return _top_eigenvalue(operator, a, scale, RESIDUAL_TOL, random_state)
+
+
+def _top_eigenvalue(
+    operator: KernelOperator, a: Array, scale: Array, tol: float, random_state: int
+) -> float:
+    """λ_max of S (H K Hᵀ) S for S = diag(scale)."""
+    n = operator.shape[0]
 
     def product(v: Array) -> Array:
-        x = scale * v.ravel()
-        y = np.asarray(operator @ (x - a * x.sum()), dtype=np.float64)
-        return np.asarray(scale * (y - a @ y))
+        x = scale[:, None] * v.reshape(n, -1)
+        y = np.asarray(operator @ (x - np.outer(a, x.sum(axis=0))), dtype=np.float64)
+        return scale[:, None] * (y - a @ y)
 
-    if np.count_nonzero(scale) < 3:  # too small for the iteration, and the trace says it all
-        return float(np.count_nonzero(scale) > 0)
     if operator.features is not None and operator.features.points.shape[1] < n:
         return _largest_of_features(operator.features.points, a, scale)
+    if n <= BASIS:  # too small for the iteration
+        return float(np.linalg.eigvalsh(product(np.eye(n)))[-1])
     start = scale * np.random.default_rng(random_state).normal(size=n)
-    matrix = LinearOperator((n, n), matvec=product, dtype=np.float64)
-    found = eigsh(
-        matrix,
-        k=1,
-        which="LA",
-        v0=start,
-        ncv=min(n, BASIS),
-        tol=RESIDUAL_TOL,
-        return_eigenvectors=False,
-    )
-    return float(found[0])
+    matrix = LinearOperator((n, n), matvec=product, matmat=product, dtype=np.float64)
+    options = {"which": "LA", "v0": start, "ncv": BASIS, "tol": tol}
+    return float(eigsh(matrix, 1, return_eigenvectors=False, **options)[0])
 
 
 def _largest_of_features(points: Array, a: Array, scale: Array) -> float:

@@ -5,11 +5,11 @@ minimise αᵀKα (OC-SVM), or αᵀKα − (Σ α) Σ α_i K_ii (SVDD: eq. 10 o
 "min" is a maximum, in this scale). At the optimum weight lies where the field, half the gradient,
 is low: α_i = w_i below a threshold, α_i = 0 above it, and between them on it, the margin.
 
-All that is asked of the operator is products. Points that break this order most form a block, with
-those between the bounds, which a narrow kernel has many of: the block grows with them, up to a
-bound. Pairwise moves (`_pairs`) solve the block, and one product for all columns brings
+All that is asked of the operator is products. The points that violate these conditions most form
+the working set, with those between the bounds, which a narrow kernel has many of: the set grows
+with them, up to a bound. Pairwise moves (`_pairs`) solve it, and one product for all columns brings
 the field of every point up to date. The start comes from a solved sample or from the solution
-before, so that few blocks are needed; memory is that of one block. Called by the one-class models.
+before, so that few working sets are needed; memory is that of one.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from softkern._typing import Array
 from softkern.operators.base import KernelOperator
+from softkern.rules.one_class import FORMULATIONS, Formulation
 
-__all__ = ["DualSolution", "attainable_error", "margin", "margin_interval", "solve_dual"]
+__all__ = ["DualSolution", "margin", "margin_interval", "solve_dual"]
 
-Array = NDArray[Any]
-
-BLOCK = 1000  # points in the sample that gives the start, and in a block while few are free
-SMALL_BLOCK = 200  # points in a block at least, where there are as many
-LARGEST_BLOCK = 5792  # and at most, whatever is free: 256 MiB of kernel values
-MOVES = 200_000  # pairwise moves in a block of 1000 before the field is computed anew
-PATIENCE = 25  # blocks in which the gap must halve: rounding may keep it from falling any further
-ROUGH = 1e-3  # of the field's range: what the sample is solved to
+SAMPLE = 1000  # points that give the start, and in a working set while few are free
+SMALLEST_SET = 200  # points in a working set at least, where there are as many
+LARGEST_SET = 5792  # and at most, however many are free: 256 MiB of kernel values
+MOVES = 200_000  # pairwise moves in a set of 1000 before the field is computed anew
+PATIENCE = 25  # iterations in which the gap must halve: rounding may keep it from falling further
+SAMPLE_TOL = 1e-3  # of the field's range: what the sample is solved to
 FULL = 1 - 1e-12  # of its room, and a point counts as filled
 
 
@@ -53,14 +53,15 @@ class DualSolution:
     squared_radius : array of shape (c,)
         Squared distance of the margin from the centre Σ α Φ(x) / Σ α, by the same interval.
     gap : array of shape (c,)
-        By how much the interval above is crossed, the largest breach of the optimality conditions:
-        relative to Σ α (the unit scale) and to the largest squared distance of a point from the
-        start's centre (`spread`). LIBSVM's measure is ``gap * spread * Σ α``.
+        The KKT gap, by how much the interval above is crossed: relative to Σ α (the unit scale)
+        and to `unit`. LIBSVM's measure is ``gap * unit * Σ α``.
     n_iter : int
-        Blocks, each followed by one product; at least one.
+        Working sets, each followed by one product; at least one.
     converged : array of bool of shape (c,)
         Whether the gap is within the tolerance, or within the operator's own error.
-    spread : array of shape (c,)
+    unit : array of shape (c,)
+        The scale of the scores: the largest squared distance of a point from the start's centre;
+        for the OC-SVM ρ, where it is smaller, as scores have its size.
     weights : array of shape (n, c)
         w.
     history : dict
@@ -75,7 +76,7 @@ class DualSolution:
     gap: Array
     n_iter: int
     converged: Array
-    spread: Array
+    unit: Array
     weights: Array
     history: dict[str, list[float]] = field(default_factory=dict)
 
@@ -85,7 +86,7 @@ def solve_dual(
     weights: ArrayLike,
     nu: float,
     *,
-    formulation: str = "ocsvm",
+    formulation: Formulation | str = "ocsvm",
     start: DualSolution | None = None,
     tol: float = 1e-6,
     max_iter: int = 1000,
@@ -102,8 +103,8 @@ def solve_dual(
         Not negative; every column with a positive sum.
     nu : float in (0, 1]
         Share of a column's weight that α takes up; at 1, α = w.
-    formulation : {"ocsvm", "svdd"}, default="ocsvm"
-        They differ only where the kernel's diagonal is not constant.
+    formulation : {"ocsvm", "svdd"} or Formulation, default="ocsvm"
+        Coefficients differ only where the kernel's diagonal is not constant.
     start : DualSolution, default=None
         Of like weights: the same margin is tried first.
     tol : float, default=1e-6
@@ -124,23 +125,25 @@ def solve_dual(
     >>> from softkern.operators import DenseOperator
     >>> X = np.array([[0.0], [0.1], [0.2], [5.0]])
     >>> solution = solve_dual(DenseOperator(Gaussian(1.0), X), np.ones(4), nu=0.5)
-    >>> solution.coefficients[:, 0].round(1)  # the stranger, and the edge of the others
+    >>> solution.coefficients[:, 0].round(1)  # the outlier, and the edge of the others
     array([0.5, 0. , 0.5, 1. ])
     """
     problem = _Problem.of(operator, weights, nu, formulation)
     alpha = problem.weights.copy() if nu == 1 else problem.start(start)
     state = _State(alpha, problem.product(alpha))
-    spread = problem.spread(state)
-    limit = np.maximum(tol * spread, 2 * attainable_error(operator))
+    spread, error = problem.spread(state), 2 * operator.attainable_error
     history: dict[str, list[float]] = {"objective": [], "gap": []}
+    largest: list[float] = []
     for iteration in range(1, max_iter + 1):
-        gaps = problem.gaps(state)
-        history["gap"].append(float((gaps / spread).max()))
+        gaps, unit = problem.gaps(state, spread)
+        limit = np.maximum(tol * unit, error)
+        largest.append(float(gaps.max()))
+        history["gap"].append(float((gaps / unit).max()))
         history["objective"].append(problem.objective(state))
         if report is not None:
             report(iteration, history["gap"][-1])
         active = np.flatnonzero(gaps > limit)
-        if active.size == 0 or iteration == max_iter or _stalled(history["gap"]):
+        if active.size == 0 or iteration == max_iter or _stalled(largest):
             break
         if not problem.improve(state, active, limit):
             break
@@ -150,10 +153,10 @@ def solve_dual(
         product=(state.product * problem.total).astype(operator.dtype),
         rho=rho * problem.total,
         squared_radius=squared_radius,
-        gap=gaps / spread,
+        gap=gaps / unit,
         n_iter=iteration,
         converged=gaps <= limit,
-        spread=spread,
+        unit=unit,
         weights=problem.given,
         history=history,
     )
@@ -179,11 +182,15 @@ class _Problem:
     total: Array  # ν Σ w, (c,)
     weights: Array  # w / ν Σ w, (n, c)
     diag: Array  # (n,)
-    is_svdd: bool
+    formulation: Formulation
 
     @classmethod
     def of(
-        cls, operator: KernelOperator, weights: ArrayLike, nu: float, formulation: str
+        cls,
+        operator: KernelOperator,
+        weights: ArrayLike,
+        nu: float,
+        formulation: Formulation | str,
     ) -> _Problem:
         w = np.asarray(weights, dtype=np.float64)
         n = operator.shape[0]
@@ -197,13 +204,15 @@ class _Problem:
             raise ValueError(f"the weights of column {empty[0]} are all zero.")
         if not 0 < nu <= 1:
             raise ValueError(f"nu must lie in (0, 1], got {nu!r}.")
-        if formulation not in ("ocsvm", "svdd"):
-            raise ValueError(f"formulation must be 'ocsvm' or 'svdd', got {formulation!r}.")
+        if isinstance(formulation, str):
+            if formulation not in FORMULATIONS:
+                raise ValueError(f"formulation must be 'ocsvm' or 'svdd', got {formulation!r}.")
+            formulation = FORMULATIONS[formulation]
         diag = operator.diag().astype(np.float64)
         largest = w.max(axis=0)
         unit = w / largest
         unit /= nu * unit.sum(axis=0)
-        return cls(operator, w, nu * w.sum(axis=0), unit, diag, formulation == "svdd")
+        return cls(operator, w, nu * w.sum(axis=0), unit, diag, formulation)
 
     def given_scale(self, alpha: Array) -> Array:
         """α with Σ α = ν Σ w; what is full is full to the last digit."""
@@ -213,40 +222,41 @@ class _Problem:
     # The field, and what the optimality conditions say of it
 
     def field_of(self, product: Array, rows: Any = slice(None)) -> Array:
-        """K α, less ½ diag(K) for the SVDD, of a column and some rows, (n,)."""
-        return product - 0.5 * self.diag[rows] if self.is_svdd else product
+        """Half the gradient, of a column of K α and some rows, (n,)."""
+        return self.formulation.field(product, self.diag[rows])
 
     def product(self, alpha: Array) -> Array:
         """K @ alpha in float64, (n, c)."""
         used = np.flatnonzero(alpha.any(axis=1))
         return np.asarray(self.operator.partial_product(used, alpha[used]), dtype=np.float64)
 
-    def gaps(self, state: _State) -> Array:
-        """How far weight lies above room for it, in the scale of the field, (c,)."""
-        gaps = np.empty(self.total.size)
+    def gaps(self, state: _State, spread: Array) -> tuple[Array, Array]:
+        """KKT gaps, in the scale of the field, and the scale of the scores, (c,) each."""
+        gaps, level = np.empty_like(self.total), np.empty_like(self.total)
         for k in range(gaps.size):
-            high, low = self.interval(state, k, self.field_of(state.product[:, k]))
-            gaps[k] = max(high - low, 0.0)
-        return gaps
-
-    def interval(self, state: _State, k: int, values: Array) -> tuple[float, float]:
-        """Bounds that the optimality conditions set to the margin's value, for column k."""
-        return margin_interval(values, state.alpha[:, k], self.weights[:, k])
+            values = self.field_of(state.product[:, k])
+            level[k], low = margin_interval(values, state.alpha[:, k], self.weights[:, k])
+            gaps[k] = max(level[k] - low, 0.0)
+        unit = self.formulation.gap_unit(spread, level)
+        # of equal points, for which any coefficients will do, there is no scale
+        return gaps, np.maximum(unit, 1e-14 * max(self.largest, np.finfo(np.float64).tiny))
 
     def objective(self, state: _State) -> float:
         """αᵀKα, less Σ α_i K_ii for the SVDD, summed over columns."""
-        norms = np.einsum("ij,ij->j", state.alpha, state.product)
-        linear = self.diag @ state.alpha if self.is_svdd else 0.0
-        return float((norms - linear).sum())
+        values = self.formulation.field(state.product, self.diag[:, None])
+        return float(np.einsum("ij,ij->", state.alpha, 2 * values - state.product))
+
+    @property
+    def largest(self) -> float:
+        """The largest kernel value of a point with itself."""
+        return float(np.abs(self.diag).max())
 
     def spread(self, state: _State) -> Array:
         """Largest squared distance of a weighted point from the centre, (c,)."""
         norms = np.einsum("ij,ij->j", state.alpha, state.product)
         distances = self.diag[:, None] - 2 * state.product
-        farthest = np.max(distances, axis=0, where=self.weights > 0, initial=-np.inf) + norms
-        # equal points have none, and then any coefficients will do
-        smallest = 1e-14 * np.maximum(np.abs(self.diag).max(), np.finfo(np.float64).tiny)
-        return np.asarray(np.maximum(farthest, smallest))
+        farthest = np.max(distances, axis=0, where=self.weights > 0, initial=-np.inf)
+        return np.asarray(farthest + norms)
 
     def margin(self, state: _State) -> tuple[Array, Array]:
         """ρ and R², (c,), each the middle of its interval."""
@@ -254,9 +264,8 @@ class _Problem:
         rho, radius = np.empty_like(norms), np.empty_like(norms)
         for k in range(norms.size):
             product, alpha, weights = state.product[:, k], state.alpha[:, k], self.weights[:, k]
-            nearness = 2 * product - self.diag
             rho[k] = margin(product, alpha, weights)
-            radius[k] = norms[k] - margin(nearness, alpha, weights)
+            radius[k] = norms[k] - margin(2 * product - self.diag, alpha, weights)
         return rho, np.maximum(radius, 0.0)
 
     # The start
@@ -277,8 +286,8 @@ class _Problem:
     def _order(self) -> Array:
         """About what K α will be, (n, c): from every so many points, where these are enough."""
         n = self.weights.shape[0]
-        rows = np.arange(0, n, max(1, -(-n // BLOCK)))
-        if n <= 2 * BLOCK or ((self.weights[rows] > 0).sum(axis=0) < SMALL_BLOCK // 2).any():
+        rows = np.arange(0, n, max(1, -(-n // SAMPLE)))
+        if n <= 2 * SAMPLE or ((self.weights[rows] > 0).sum(axis=0) < SMALLEST_SET // 2).any():
             return np.asarray(self.product(self.weights / self.weights.sum(axis=0)))
         K = np.ascontiguousarray(self.operator.entries(rows, rows), dtype=np.float64)
         # the sample stands for all: it takes up their weight
@@ -288,17 +297,17 @@ class _Problem:
             order = self.field_of(K @ alpha[:, k], rows)
             alpha[:, k] = _filled(np.zeros(rows.size), weights[:, k], order)
             values = self.field_of(K @ alpha[:, k], rows)
-            _solve_block(K, values, alpha[:, k], weights[:, k], ROUGH * float(np.ptp(values)))
+            _solve_set(K, values, alpha[:, k], weights[:, k], SAMPLE_TOL * float(np.ptp(values)))
         used = np.flatnonzero(alpha.any(axis=1))
         return np.asarray(self.operator.partial_product(rows[used], alpha[used]), dtype=np.float64)
 
     # A step
 
     def improve(self, state: _State, active: Array, limit: Array) -> bool:
-        """Solve one block of every active column; False where nothing can be moved any more."""
+        """Solve a working set of every active column; False where nothing can move any more."""
         moved = np.zeros_like(state.alpha)
         for k in active:
-            index, alpha = self._solved_block(state, int(k), float(limit[k]))
+            index, alpha = self._solved_set(state, int(k), float(limit[k]))
             moved[index, k] = alpha - state.alpha[index, k]
             state.alpha[index, k] = alpha
         rows = np.flatnonzero(moved.any(axis=1))
@@ -306,34 +315,34 @@ class _Problem:
             state.product[:, active] += self.operator.partial_product(rows, moved[rows][:, active])
         return bool(rows.size)
 
-    def _solved_block(self, state: _State, k: int, limit: float) -> tuple[Array, Array]:
-        """The points that most want to move, and their α when they have moved among themselves."""
+    def _solved_set(self, state: _State, k: int, limit: float) -> tuple[Array, Array]:
+        """The working set of a column, and its α at the set's own optimum."""
         values = self.field_of(state.product[:, k])
         alpha, weights = state.alpha[:, k], self.weights[:, k]
-        high, low = self.interval(state, k, values)
+        high, low = margin_interval(values, alpha, weights)
         middle = (high + low) / 2
         free = np.flatnonzero((alpha > 0) & (alpha < weights))
-        most = int(np.clip(2 * free.size, BLOCK, LARGEST_BLOCK))
+        most = int(np.clip(2 * free.size, SAMPLE, LARGEST_SET))
         rising = _largest(middle - values, alpha < weights, limit, most // 2)
         falling = _largest(values - middle, alpha > 0, limit, most // 2)
         index = np.union1d(rising, falling)
         if free.size <= most - index.size:
-            # what one of them gains another loses: apart they would go on for ever
+            # what one of them gains another loses: in separate sets they would never settle
             index = np.union1d(index, free)
         K = np.ascontiguousarray(self.operator.entries(index, index), dtype=np.float64)
         new = alpha[index]
         # where many are free a move is dear, and the points outside will ask for it again
-        share = 0.1 if most > BLOCK else 0.01
+        share = 0.1 if most > SAMPLE else 0.01
         tolerance = max(0.5 * limit, share * (high - low))
-        _solve_block(K, values[index], new, weights[index], tolerance)
+        _solve_set(K, values[index], new, weights[index], tolerance)
         return index, new
 
 
-def _solve_block(K: Array, values: Array, alpha: Array, weights: Array, tolerance: float) -> None:
+def _solve_set(K: Array, values: Array, alpha: Array, weights: Array, tolerance: float) -> None:
     from softkern.solvers._pairs import move_pairs
 
     moves = np.ascontiguousarray(alpha)
-    most = MOVES * BLOCK // max(BLOCK, alpha.size)
+    most = MOVES * SAMPLE // max(SAMPLE, alpha.size)
     move_pairs(K, values.copy(), moves, np.ascontiguousarray(weights), tolerance, most)
     alpha[:] = moves
 
@@ -359,7 +368,7 @@ def _filled(alpha: Array, weights: Array, order: Array) -> Array:
     edge = weights[ranks] if rising else np.zeros_like(room)
     moved = alpha[ranks] + (taken if rising else -taken)
     filled = np.empty_like(alpha)
-    # rounding must leave no crumb of room behind
+    # rounding must leave no room behind where a point is full, nor weight where it is empty
     filled[ranks] = np.where(taken >= FULL * room, np.where(room > 0, edge, alpha[ranks]), moved)
     return np.clip(filled, 0.0, weights)
 
@@ -368,7 +377,7 @@ def _largest(excess: Array, allowed: Array, limit: float, most: int) -> Array:
     """The points of largest excess among those allowed: twice as many as have some, in bounds."""
     index = np.flatnonzero(allowed)
     excess = excess[index]
-    size = max(SMALL_BLOCK, 2 * int((excess > limit / 4).sum())) // 2
+    size = max(SMALLEST_SET, 2 * int((excess > limit / 4).sum())) // 2
     size = min(most, size, index.size)
     return np.asarray(index[np.argpartition(-excess, size - 1)[:size]])
 
@@ -397,13 +406,3 @@ def margin(values: Array, alpha: Array, weights: Array) -> float:
     """
     high, low = margin_interval(values, alpha, weights)
     return (high + low) / 2 if np.isfinite(low) else high
-
-
-def attainable_error(operator: KernelOperator) -> float:
-    """Error of a product with the matrix whose entries the operator tells, as a share of Σ α.
-
-    No gap below it means anything.
-    """
-    if operator.engine == "nystroem":  # entries and products are of the same approximation
-        return 100 * float(np.finfo(operator.dtype).eps) * float(operator.diag().max())
-    return operator.error

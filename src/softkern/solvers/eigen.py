@@ -1,4 +1,4 @@
-"""Kernel spectral clustering: the weighted eigenproblem, projections and assignments.
+"""Kernel spectral clustering: the weighted eigenproblem.
 
 The dual of Alzate and Suykens (2010), D⁻¹ M_D Ω α = λ α with M_D = I − 1 1ᵀD⁻¹/(1ᵀD⁻¹1), asks
 for the k − 1 leading vectors; a point then lies at e = Ω α + b. With weights w (a row of weight
@@ -10,49 +10,33 @@ symmetric,
 which needs nothing but products K @ A. A point that no other is similar to would be an
 eigenvector of its own, with the eigenvalue one; such points take no part and lie at b. The scale
 of an eigenvector is free, and the scores of the 2015 paper depend on it: here Σ w α² = 1. Called
-by the spectral models; `spectral_scores` has what follows from projections and memberships.
+by the spectral models; `softkern.rules.projections` makes clusters of the projections.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr
-from scipy.spatial.distance import cdist
-from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
+from softkern._typing import Array
 from softkern.exceptions import DataError
 from softkern.operators.base import KernelOperator
+from softkern.solvers.stopping import Report
 
-__all__ = [
-    "Spectrum",
-    "codebook",
-    "codebook_labels",
-    "direction_centres",
-    "direction_labels",
-    "directions",
-    "prototype_distances",
-    "prototypes",
-    "soft_memberships",
-    "solve",
-]
-
-Array = NDArray[Any]
+__all__ = ["Spectrum", "solve"]
 
 DENSE_ROWS = 800  # up to these all eigenvectors are found at once, repeated eigenvalues included
 GUARD = 4  # vectors beyond those asked for, which let the last of them converge
-SPACE = 200  # columns of the eigensolver's space, where these are
-SPACE_SIZE = 2**25  # numbers at most
+SPACE_COLUMNS = 200  # of the eigensolver's space at most, ...
+SPACE_SIZE = 2**25  # ... and the numbers that it holds
 INDEPENDENT = 1e-8  # part of a unit residual that must be new to the space
-SEED = 0  # of the start and of k-means: rows come in an order that their values decide
-KMEANS_STARTS = 20
-FEW_ROWS = 4096  # on which threads would wait for each other longer than they work
-ISOLATED = 1e-3  # summed similarity to others, as a share of that to itself, that connects no one
+SEED = 0  # of the start: rows come in an order that their values decide
+ISOLATED = 1e-3  # similarity to all others, as a share of that to itself, of an isolated point
 UNIQUE = 1e-7  # eigenvalues nearer than this share are one, their vectors any basis of a plane
 
 
@@ -92,6 +76,16 @@ class Spectrum:
     converged: bool
 
     @property
+    def n_iter(self) -> int:
+        """Iterations of the eigensolver."""
+        return len(self.history["change"])
+
+    @property
+    def objective(self) -> float:
+        """Minus the sum of the eigenvalues."""
+        return self.history["objective"][-1]
+
+    @property
     def is_unique(self) -> bool:
         """Whether the last eigenvalue kept stands apart from the first one left out."""
         if not self.eigenvalues.size:
@@ -125,7 +119,7 @@ def solve(
     tol: float = 1e-8,
     max_iter: int = 500,
     strict: bool = True,
-    report: Callable[[int, float], None] | None = None,
+    report: Report | None = None,
 ) -> Spectrum:
     """The `count` leading solutions of the weighted dual, through products K @ A only.
 
@@ -154,7 +148,7 @@ def solve(
     strict : bool, default=True
         Whether fewer solutions than asked for are an error; else as many as there are come back.
     report : callable, default=None
-        Told the number of every iteration and the residual.
+        Called with the number of every iteration and the residual.
 
     References
     ----------
@@ -243,8 +237,6 @@ def _degree(operator: KernelOperator, weight: Array) -> Array:
     """K w, (n,); what rounding alone makes different from zero is zero."""
     degree = np.asarray(operator @ weight, dtype=np.float64)
     floor = _floor(operator, weight, degree)
-    if operator.kernel.is_shift_invariant:  # a point is as similar to itself as can be
-        return np.asarray(np.maximum(degree, weight * np.asarray(operator.diag(), np.float64)))
     worst = int(np.argmin(degree))
     if degree[worst] < -max(floor, 1e-6 * np.abs(degree).max()):
         raise DataError(
@@ -307,7 +299,7 @@ def _by_blocks(
     wanted: int,
     tol: float,
     max_iter: int,
-    report: Callable[[int, float], None] | None,
+    report: Report | None,
 ) -> tuple[Array, Array, dict[str, list[float]]]:
     """Leading eigenvectors in a growing space of residuals, thinned out when it is full.
 
@@ -318,7 +310,7 @@ def _by_blocks(
     vectors asked for finds them all.
     """
     width = min(wanted + GUARD, n)
-    most = max(4 * width, min(SPACE, SPACE_SIZE // n))
+    most = max(4 * width, min(SPACE_COLUMNS, SPACE_SIZE // n))
     basis = np.linalg.qr(centred(np.random.default_rng(SEED).normal(size=(n, width))))[0]
     image = centred(basis)
     history: dict[str, list[float]] = {"objective": [], "change": []}
@@ -357,8 +349,7 @@ def _new_directions(basis: Array, residuals: Array) -> Array:
 
 def _attainable(operator: KernelOperator) -> float:
     """The residual below which the operator's own errors decide."""
-    rounding = 100 * float(np.finfo(operator.dtype).eps)
-    return max(rounding, float(getattr(operator, "tolerance", 0.0)))
+    return max(100 * float(np.finfo(operator.dtype).eps), operator.attainable_error)
 
 
 def _check_count(values: Array, floor: float) -> None:
@@ -375,109 +366,3 @@ def _check_count(values: Array, floor: float) -> None:
 def _signs(alpha: Array, weight: Array) -> Array:
     """Signs that make the result a function of the data: the longer tail is the positive one."""
     return np.where(weight @ alpha**3 < 0, -1.0, 1.0)
-
-
-# From projections to clusters
-
-
-def directions(projections: Array) -> Array:
-    """e / ‖e‖, (m, q); a projection of no length keeps none."""
-    norms = np.linalg.norm(projections, axis=1, keepdims=True)
-    unit = np.divide(projections, norms, out=np.zeros_like(projections), where=norms > 0)
-    return np.asarray(unit)
-
-
-def codebook(projections: Array, weight: Array, n_clusters: int) -> Array:
-    """The k most frequent sign patterns of the projections, (k, q), entries −1 and 1."""
-    signs = np.where(projections > 0, 1.0, -1.0)
-    words, inverse = np.unique(signs, axis=0, return_inverse=True)
-    if len(words) < n_clusters:
-        raise DataError(
-            f"the projections have {len(words)} sign patterns, fewer than n_clusters={n_clusters}; "
-            "use assignment='directions', fewer clusters or another bandwidth."
-        )
-    mass = np.bincount(inverse.ravel(), weights=weight)
-    return np.asarray(words[np.argsort(-mass, kind="stable")[:n_clusters]])
-
-
-def codebook_labels(projections: Array, words: Array) -> NDArray[np.intp]:
-    """The word that differs in the fewest signs, (m,)."""
-    signs = np.where(projections > 0, 1.0, -1.0)
-    return np.asarray(np.argmax(signs @ words.T, axis=1))
-
-
-def direction_centres(
-    projections: Array, weight: Array, n_clusters: int, n_starts: int | None = None
-) -> Array:
-    """Centres of k-means on the directions e / ‖e‖ of the projections, (k, q).
-
-    The starts have a fixed seed, so the result is a function of the rows in their order.
-    """
-    if n_clusters == 1:
-        return np.empty((1, 0))
-    unit = directions(np.asarray(projections, dtype=np.float64))
-    different = len(np.unique(unit.round(9), axis=0))
-    if different < n_clusters:
-        raise DataError(
-            f"the projections point in {different} directions, fewer than "
-            f"n_clusters={n_clusters}; use fewer clusters or another bandwidth."
-        )
-    means = KMeans(n_clusters, n_init=n_starts or KMEANS_STARTS, random_state=SEED)
-    with threadpool_limits(1 if len(unit) <= FEW_ROWS else None):
-        means.fit(unit, sample_weight=weight)
-    return np.asarray(means.cluster_centers_)
-
-
-def direction_labels(projections: Array, centres: Array) -> NDArray[np.intp]:
-    """The nearest of the centres of directions, (m,)."""
-    if len(centres) == 1:
-        return np.zeros(len(projections), dtype=np.intp)
-    return np.asarray(np.argmin(cdist(directions(projections), centres, "sqeuclidean"), axis=1))
-
-
-def prototypes(projections: Array, labels: Array, weight: Array, n_clusters: int) -> Array:
-    """Mean projection of every cluster, (k, q); zero for one without points."""
-    members = (labels[:, None] == np.arange(n_clusters)) * weight[:, None]  # (n, k)
-    mass = members.sum(axis=0)
-    return np.asarray(members.T @ projections / np.where(mass > 0, mass, 1.0)[:, None])
-
-
-def prototype_distances(projections: Array, centres: Array) -> Array:
-    """Cosine distances 1 − cos(e, s_p) of projections to prototypes, (m, k).
-
-    Two clusters have projections on a line, where the cosine is 1 or −1 and tells nothing of
-    overlap; there it is |e − s_p|. A projection of no length is as far from all.
-    """
-    if len(centres) == 1:
-        return np.zeros((len(projections), 1))
-    if projections.shape[1] == 1:
-        return np.asarray(np.abs(projections - centres.T))
-    norms = np.linalg.norm(projections, axis=1)
-    nothing = norms <= 8 * np.finfo(np.float64).eps * np.linalg.norm(centres, axis=1).max()
-    # by differences of unit vectors: one minus a cosine has no digits left near a prototype
-    distances = cdist(directions(projections), directions(centres), "sqeuclidean") / 2
-    distances[nothing] = 1.0
-    return np.asarray(distances)
-
-
-def soft_memberships(distances: Array) -> Array:
-    """Memberships of eq. 3, (1/d_p) / Σ_l (1/d_l), (m, k); rows sum to one.
-
-    A point at a prototype, d_p = 0, belongs to it alone (or to all that are there).
-
-    References
-    ----------
-    R. Langone, R. Mall, J. A. K. Suykens, "Soft kernel spectral clustering", IJCNN 2013.
-    :doi:`10.1109/IJCNN.2013.6706850`
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> soft_memberships(np.array([[0.1, 0.3], [0.0, 1.0]]))
-    array([[0.75, 0.25],
-           [1.  , 0.  ]])
-    """
-    nearest = distances.min(axis=1, keepdims=True)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        closeness = np.where(distances > 0, nearest / distances, 1.0)
-    return np.asarray(closeness / closeness.sum(axis=1, keepdims=True))

@@ -19,7 +19,7 @@ from softkern.rows import largest_first
 from softkern.rules.base import Centres, MembershipRule, Rule
 from softkern.rules.centres import Mean
 from softkern.rules.fuzzy import Fuzzy
-from softkern.rules.one_class import SVDD, Hard
+from softkern.rules.one_class import FORMULATIONS, Formulation, Hard
 from softkern.solvers.alternate import alternate, best_of
 from softkern.solvers.collapse import SAFE_RATIO, collapse_ratio, largest_m, ratio_at
 from softkern.solvers.steps import Solution
@@ -38,7 +38,8 @@ START_TOL = 1e-4  # of the starts among which the best is chosen
 K_MEANS_STEPS = 100
 SAME_SCATTER = 1e-4  # starts whose scatter differs by less have found the same clusters
 SAME_SIZE = 1e-3  # shares of the weight that tie: ten times what the loop's tolerance leaves
-SAME_POINT = 64  # times the rounding of the largest kernel value: a squared distance of nothing
+SAME_DISTANCE = 4  # times the rounding of a squared distance: by less than it two are equal
+SAME_POINT = 16  # times the same: a squared distance of nothing
 
 
 def seeds(
@@ -95,17 +96,17 @@ STARTS: dict[str, Callable[..., Array]] = {
 }
 
 
-def hard_rule(operator: KernelOperator, formulation: Any = SVDD()) -> Hard:  # noqa: B008
+def hard_rule(operator: KernelOperator, formulation: Formulation = FORMULATIONS["svdd"]) -> Hard:
     """Memberships of the nearest centre, with what they must know of the operator's rounding."""
-    diag = operator.diag()
-    eps = float(np.finfo(diag.dtype).eps)
+    error = operator.attainable_error
+    if formulation.needs_lengths:  # a squared distance holds the product twice, or is of features
+        error = 2 * error if operator.features is None else SAME_DISTANCE * operator.distance_error
+    nothing = SAME_POINT * operator.distance_error
 
     def copies(row: int) -> Array:
-        similar = (diag + diag[row]) / 2 * (1 - 8 * eps)
-        return np.asarray(operator.columns([row])[:, 0] >= similar)
+        return np.asarray(operator.distances_to_rows([row])[:, 0] <= nothing)
 
-    nothing = SAME_POINT * eps * float(np.abs(diag).max())
-    return Hard(formulation, operator.attainable_error, copies, nothing)
+    return Hard(formulation, error, copies, nothing)
 
 
 def k_means(
@@ -118,7 +119,7 @@ def k_means(
 ) -> Solution:
     """Kernel k-means, the best of a few k-means++ starts."""
     rule = Rule(hard_rule(operator), Mean())
-    options = {"tol": START_TOL, "max_iter": K_MEANS_STEPS, "stopping": "mean"} | options
+    options = {"tol": START_TOL, "max_iter": K_MEANS_STEPS, "stopping": "mean", **options}
 
     def run() -> Solution:
         start = Mean().centres(seed_mass(operator, weight, n_clusters, generator), weight, None)
@@ -161,7 +162,7 @@ def best_fuzzy(
         geometry = operator.geometry(first.coefficients)
         return Mean().centres(Fuzzy(m).evaluate(geometry, first, weight).mass, weight, None)
 
-    options = {"sample_weight": weight, "tol": START_TOL, "max_iter": max_iter}
+    options: dict[str, Any] = {"sample_weight": weight, "tol": START_TOL, "max_iter": max_iter}
     best = best_of(alternate(operator, rule, start(), **options) for _ in range(n_init))
     return by_size(best, weight @ best.memberships)
 

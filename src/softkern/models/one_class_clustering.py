@@ -1,0 +1,651 @@
+"""Clusters that are weighted one-class SVMs, soft (Bicego and Figueiredo 2009) or hard (2005).
+
+An EM-like loop: machines weighted with the memberships, memberships from how deep points lie in
+the machines; the rules are in `softkern.rules.one_class`. The hard form is k-means whose centres
+are those of spheres. Neither is bound to bring its objective down, so that the loop looks for
+cycles.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from softkern._typing import Array
+from softkern.exceptions import CollapseWarning, ReseedWarning, warn
+from softkern.models.base import KernelModel
+from softkern.models.checks import check_n_clusters, check_semidefinite, check_start
+from softkern.models.clustering import CentreClustering
+from softkern.models.reading import Reading
+from softkern.models.starts import INITS, draw_of
+from softkern.models.support_vectors import UNKNOWN_LENGTHS
+from softkern.operators.base import CrossOperator, Geometry, KernelOperator
+from softkern.rows import share_among_copies
+from softkern.rules.base import Centres, Rule
+from softkern.rules.memberships import runner_up
+from softkern.rules.one_class import FORMULATIONS, Formulation, Hard, Machines, Margins, Mixture
+from softkern.solvers.alternate import anneal, best_of
+from softkern.solvers.collapse import coinciding, principal_variance
+from softkern.solvers.dual import solve_dual
+from softkern.solvers.starts import SAME_SCATTER, by_size, hard_rule, k_means
+from softkern.solvers.steps import Solution
+
+__all__ = ["OneClassKMeans", "OneClassMixture"]
+
+LEAST_WIDTH = 1e-6  # of a cluster, squared, as a share of the points' mean squared distance
+DUAL_TOL = 1e-8  # of the machines at most; they are to be better known than the loop's changes
+AUTO_SCALE = 0.1  # of the critical scale; benchmarks/calibrate.py compares others
+ANNEALING_START = 0.9  # of the critical scale, where annealing="auto" starts
+ANNEALING_FACTOR = 0.9  # from scale to scale
+TILT = 0.5  # range of the factors by which the masses of equal clusters are made to differ
+EQUAL_MEMBERSHIPS = 0.02  # memberships this near to the cluster weights tell nothing
+MOST_SCALES = 10_000  # of an annealing; the paper's has 77
+
+
+class _OneClassClustering(CentreClustering):
+    """What the soft and the hard clustering share: machines, starts, and what is stored."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **KernelModel._parameter_constraints,
+        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "formulation": [StrOptions(set(FORMULATIONS))],
+        "nu": [Interval(Real, 0, 1, closed="right")],
+        "init": [StrOptions(INITS), "array-like"],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+    }
+    _state: ClassVar[tuple[str, ...]] = (
+        "cluster_weights_",
+        "offset_",
+        "radius_",
+        "_totals",
+        "_least_width",
+    )
+    n_clusters: int
+    formulation: str
+    nu: float
+    init: Any
+    n_init: int
+
+    @abstractmethod
+    def _rule(self) -> Mixture | Hard:
+        """The membership rule of the fitted model."""
+
+    @property
+    def _formulation(self) -> Formulation:
+        return FORMULATIONS[self.formulation]
+
+    def _machines(self, operator: KernelOperator) -> Machines:
+        """The centre rule."""
+        options: dict[str, Any] = {
+            "formulation": self._formulation,
+            "tol": min(DUAL_TOL, 1e-2 * self.tol),
+        }
+
+        def train(weights: Array, start: Any) -> Any:
+            return solve_dual(operator, weights, self.nu, start=start, **options)
+
+        return Machines(train, self.nu)
+
+    def _masses(self, operator: KernelOperator, weight: Array) -> Iterator[Array]:
+        """Masses of the starts, (n, c) each."""
+        generator = check_random_state(self.random_state)
+        if not isinstance(self.init, str):
+            yield weight[:, None] * check_start(self.init, self.n_clusters, weight)
+        elif self.init == "k-means":
+            means = k_means(operator, weight, self.n_clusters, generator, self.n_init)
+            # a cluster that ended without points gets some
+            yield means.rule.memberships.evaluate(means.geometry, means.centres, weight).mass
+        else:
+            draw = draw_of(self.init, operator)
+            # all are drawn before the first is used: a start does not depend on how the last went
+            yield from [
+                draw(operator, weight, self.n_clusters, generator) for _ in range(self.n_init)
+            ]
+
+    def _keep(self, operator: KernelOperator, solution: Solution, weight: Array) -> None:
+        """Store the machines and read the training points."""
+        centres = solution.centres
+        margins: Margins = centres.margins
+        self.cluster_weights_ = np.asarray(centres.shares)
+        self.offset_ = margins.offset
+        self.radius_ = np.sqrt(margins.squared_radius)
+        self._totals = margins.totals
+        mean = float(weight @ solution.geometry.distances.min(axis=1) / weight.sum())
+        rounding = np.finfo(weight.dtype).eps * float(np.abs(operator.diag()).max())
+        self._least_width = max(LEAST_WIDTH * mean, rounding, float(np.finfo(weight.dtype).tiny))
+        shared = share_among_copies(operator.X, solution.coefficients, weight)
+        self._finish(
+            operator, replace(solution, centres=replace(centres, coefficients=shared)), weight
+        )
+
+    def _centres(self) -> Centres:
+        """What the membership rule asks of the stored centres."""
+        margins = Margins(self.offset_, self.radius_**2, self._totals)
+        return Centres(self._columns, shares=self.cluster_weights_, margins=margins)
+
+    def _log_memberships(self, geometry: Geometry) -> Array:
+        return np.asarray(self._rule().log_memberships(geometry, self._centres()))
+
+    def reading(self, X: Any) -> Reading:
+        """All that the model says of new points, from one product; see `Clustering.reading`."""
+        rows = self._rows(X)
+        geometry = self._geometry(rows, needs_lengths=False)
+
+        def log_products() -> Array | None:  # which outlier scores alone ask for
+            self._check_lengths(rows)
+            return self._log_products(rows, geometry)
+
+        return self._read(geometry, log_products)
+
+    def decision_function(self, X: Any) -> Array:
+        """How deep inside every cluster's boundary, (m, n_clusters); negative outside.
+
+        R² − D² for ``formulation="svdd"``, G − ρ for ``"ocsvm"``, of centres whose coefficients
+        sum to one. The boundary is the margin of the one-class machine: the share ν of a
+        cluster's weight lies on it or outside, so that at the default ν it encloses a small core.
+        """
+        rows = self._rows(X)
+        formulation, margins = self._formulation, self._centres().margins
+        if formulation.needs_lengths:
+            self._check_lengths(rows)
+        geometry = self._geometry(rows, needs_lengths=formulation.needs_lengths)
+        return np.asarray(formulation.score(geometry) - formulation.margin(margins))
+
+    def _geometry(self, rows: CrossOperator, needs_lengths: bool = True) -> Geometry:
+        geometry = super()._geometry(rows, needs_lengths)
+        if rows.lengths_are_known:
+            return geometry
+        # clusters compete by differences of distances, which do without K(x, x)
+        return replace(geometry, distances=geometry.norms - 2 * geometry.product)
+
+    @staticmethod
+    def _check_lengths(rows: CrossOperator) -> None:
+        if not rows.lengths_are_known:
+            raise ValueError(f"{UNKNOWN_LENGTHS} predict and memberships do without.")
+
+    @property
+    def _widths(self) -> Any:
+        # a cluster of one point has none of its own
+        return np.maximum(self.radius_**2, self._least_width).astype(self.radius_.dtype)
+
+    def _warn_of_collapse(self, solution: Solution, remedy: str) -> None:
+        """Say where there are fewer clusters than asked for."""
+        empty = np.flatnonzero(self.sample_weight_ @ self.memberships_ == 0)
+        if empty.size:
+            said = f"cluster {', '.join(map(str, empty))} has lost all its points"
+            warn(f"{said}; use fewer clusters or another start.", CollapseWarning)
+            return
+        pairs = coinciding(solution.coefficients)
+        if pairs:
+            said = f"centres {', '.join(f'{i} and {j}' for i, j in pairs[:5])} coincide"
+            warn(f"{said}; {remedy}.", CollapseWarning)
+
+
+class OneClassMixture(_OneClassClustering):
+    """Soft clusters, each a weighted one-class SVM: WOC-SVM soft clustering.
+
+    An EM-like loop [1]_. Every cluster is a one-class machine, trained on all points with their
+    memberships as weights; a point's membership follows from how deep it lies in each machine.
+    With ν below one a cluster is shaped by its margin more than by its core. f_LL, which the paper
+    watches, is no objective and need not rise: the loop may end in a cycle, of which a
+    `ConvergenceWarning` says the length.
+
+    Parameters
+    ----------
+    n_clusters : int, default=2
+    formulation : {"svdd", "ocsvm"}, default="svdd"
+        Similarity to a cluster: ``exp(−D²/σ)`` with the distance to the centre of the smallest
+        sphere (eq. 12), or ``exp((G − ρ)/σ)`` with the distance to the margin (eq. 13), which the
+        paper's tables use.
+    nu : float in (0, 1], default=0.95
+        Share of a cluster's weight that shapes it, ν of the one-class machines, relative to the
+        sum of the memberships. At one, centres are weighted means. Where it is so small that a
+        few points can carry it, memberships no longer bind, and clusters become equal.
+    scale : "auto" or float, default="auto"
+        The paper's σ, the softness of the memberships. For ``"ocsvm"`` it is in the paper's units,
+        where the coefficients of a machine sum to ν Σ z and so σ grows with the number of points;
+        for ``"svdd"`` it is a squared distance in feature space. ``"auto"`` is a tenth of
+        `critical_scale_`.
+    annealing : None, "auto" or (start, stop, factor), default=None
+        Run at σ = start, start × factor, … as long as σ is above stop, each from where the one
+        before ended; the paper takes (5, 0.1, 0.95), and `scale` is then not used. ``"auto"`` goes
+        from 0.9 × `critical_scale_` down to `scale` by the factor 0.9, and splits the cluster of
+        largest variance where two have become equal: all starts then end in the same clusters, as
+        a rule [2]_. Without these splits, equal clusters may not all come apart again, of which a
+        `CollapseWarning` tells; start the schedule well below `critical_scale_`.
+    init : {"k-means++", "k-means", "random", "gmm"} or array of shape (n, n_clusters), \
+default="k-means++"
+        Weights of the first machines: a point each, drawn by their squared distances in feature
+        space; the clusters of kernel k-means, the best of `n_init`; a random number for every
+        point and cluster; memberships of a Gaussian mixture; or given.
+    n_init : int, default=5
+        Random starts; kept is the one of the least scatter, Σ z D², since f_LL is high where a
+        cluster is about to die.
+    bandwidth : str, float or array of shape (d,), default="auto"
+        ``"auto"`` is the rule ``"global"``; the paper's τ is 1/(2 bandwidth²).
+    tol : float, default=1e-4
+    max_iter : int, default=300
+        At every scale, where σ is annealed.
+    stopping : {"relative", "mean", "sum", "objective"}, default="mean"
+        What `tol` bounds: the weighted mean of the absolute change of memberships, as a share of
+        the cluster's largest or not, its sum, or the change of f_LL as a share of it.
+    kernel, kernel_params, engine, engine_params, random_state, verbose
+        As in `OneClassPCM`; the kernel must be positive semidefinite.
+
+    Attributes
+    ----------
+    labels_ : array of shape (n,)
+    memberships_ : array of shape (n, n_clusters)
+        Rows sum to one.
+    cluster_weights_ : array of shape (n_clusters,)
+        γ, the mean memberships.
+    scale_ : float
+        σ of the end.
+    critical_scale_ : float
+        σ above which equal memberships are stable and clusters become one: twice the largest
+        variance in feature space for ``"svdd"``, λ₁(HKH) / n_clusters for ``"ocsvm"``.
+    support_, dual_coef_ : arrays of shape (n_support,) and (n_support, n_clusters)
+        Rows of the training data, and coefficients of the centres on them; columns sum to one.
+    offset_ : array of shape (n_clusters,)
+        ρ, for coefficients that sum to one.
+    radius_ : array of shape (n_clusters,)
+        R of every machine's sphere.
+    objective_ : float
+        −f_LL of eq. 16; the lower, the better.
+    history_ : dict
+        ``"objective"`` and ``"change"`` of every iteration; ``"scale"`` with annealing.
+    converged_ : bool
+        False also where the loop ended in a cycle, of which the state of lowest objective is kept.
+    outlier_scores_, overlap_scores_
+        As in `PossibilisticCMeans`.
+    bandwidth_, kernel_, plan_, engine_, n_iter_
+        As in `OneClassPCM`.
+
+    References
+    ----------
+    .. [1] M. Bicego, M. A. T. Figueiredo, "Soft clustering using weighted one-class support vector
+       machines", Pattern Recognition 42(1), 2009. :doi:`10.1016/j.patcog.2008.07.004`
+    .. [2] K. Rose, "Deterministic annealing for clustering, compression, classification,
+       regression, and related optimization problems", Proceedings of the IEEE 86(11), 1998.
+       :doi:`10.1109/5.726788`
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from softkern import OneClassMixture
+    >>> X, y = make_blobs(90, centers=[[0, 0], [5, 0], [0, 5]], random_state=0)
+    >>> model = OneClassMixture(n_clusters=3).fit(X)
+    >>> model.cluster_weights_.round(2)
+    array([0.33, 0.33, 0.33])
+    >>> model.predict_proba([[0.0, 5.0]]).max().round(2)
+    np.float64(1.0)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **_OneClassClustering._parameter_constraints,
+        "scale": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
+        "annealing": [StrOptions({"auto"}), None, "array-like"],
+    }
+    _state: ClassVar[tuple[str, ...]] = ("scale_", "critical_scale_")
+    _products: ClassVar[int] = 40
+
+    def __init__(
+        self,
+        n_clusters: int = 2,
+        *,
+        formulation: str = "svdd",
+        nu: float = 0.95,
+        scale: Any = "auto",
+        annealing: Any = None,
+        init: Any = "k-means++",
+        n_init: int = 5,
+        kernel: Any = "rbf",
+        kernel_params: dict[str, Any] | None = None,
+        bandwidth: Any = "auto",
+        engine: str = "auto",
+        engine_params: dict[str, Any] | None = None,
+        tol: float = 1e-4,
+        max_iter: int = 300,
+        stopping: str = "mean",
+        random_state: Any = 0,
+        verbose: bool = False,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.formulation = formulation
+        self.nu = nu
+        self.scale = scale
+        self.annealing = annealing
+        self.init = init
+        self.n_init = n_init
+        self.kernel = kernel
+        self.kernel_params = kernel_params
+        self.bandwidth = bandwidth
+        self.engine = engine
+        self.engine_params = engine_params
+        self.tol = tol
+        self.max_iter = max_iter
+        self.stopping = stopping
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _check_parameters(self) -> None:
+        if self.annealing is not None and not isinstance(self.annealing, str):
+            cooling(self.annealing)
+
+    def _fit(self, X: Any, weight: Array) -> None:
+        operator = self._planned(X, weight, self.n_clusters)
+        check_n_clusters(self.n_clusters, int((weight > 0).sum()))
+        check_semidefinite(operator)
+        variance = principal_variance(operator, weight)
+        mass = float(weight.sum()) / self.n_clusters
+        self.critical_scale_ = variance * (2.0 if self._formulation.needs_lengths else mass)
+        scales, machines = self._scales(), self._machines(operator)
+        rule = Rule(Mixture(self._formulation, scales[0]), machines)
+        equal = np.full(self.n_clusters, 1 / self.n_clusters, dtype=weight.dtype)
+
+        def run(mass: Array) -> Solution:
+            start = replace(machines.centres(mass, weight, None), shares=equal)
+            options: dict[str, Any] = {"cycles": True, "description": "one-class mixture"}
+            if self.annealing is not None:
+                options["scales"] = scales
+            if isinstance(self.annealing, str):
+                options["between"] = lambda end: _apart(operator, machines, end, weight)
+            return self._run(operator, rule, start, weight, **options)
+
+        def scatter(solution: Solution) -> float:
+            """Σ w z D²: f_LL is high where a cluster is about to die."""
+            return float(weight @ (solution.memberships * solution.geometry.distances).sum(axis=1))
+
+        solution = best_of(map(run, self._masses(operator, weight)), scatter, SAME_SCATTER)
+        if isinstance(self.init, str):
+            solution = by_size(solution, weight @ solution.memberships)
+        self.scale_ = scales[-1]
+        self._keep(operator, solution, weight)
+        if self.n_clusters > 1:
+            self._warn_of_equal_clusters(solution, variance)
+
+    def _run(
+        self, operator: KernelOperator, rule: Any, start: Any, weight: Array, **options: Any
+    ) -> Solution:
+        if "scales" not in options:
+            return super()._run(operator, rule, start, weight, **options)
+        return anneal(
+            operator,
+            rule,
+            start,
+            sample_weight=weight,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            stopping=self.stopping,
+            verbose=bool(self.verbose),
+            **options,
+        )
+
+    def _scales(self) -> list[float]:
+        """σ of the loop, or of one loop after the other."""
+        if self.annealing is not None and not isinstance(self.annealing, str):
+            return cooling(self.annealing)
+        last = self.scale
+        if isinstance(last, str):  # all points are one where the critical scale is zero
+            last = AUTO_SCALE * self.critical_scale_ or 1.0
+        first = ANNEALING_START * self.critical_scale_
+        if self.annealing is None or first <= last:
+            return [float(last)]
+        return [*cooling((first, last, ANNEALING_FACTOR)), float(last)]
+
+    def _warn_of_equal_clusters(self, solution: Solution, variance: float) -> None:
+        uneven = float(np.abs(self.memberships_ - self.cluster_weights_).max())
+        if variance == 0:
+            warn(
+                "all points are one in feature space; use one cluster, or a narrower bandwidth "
+                "where the points differ.",
+                CollapseWarning,
+            )
+        elif uneven < EQUAL_MEMBERSHIPS and (self.cluster_weights_ > 0).all():
+            warn(
+                f"every point has the same memberships within {uneven:.2g}; scale_="
+                f"{self.scale_:.3g} is too soft, clusters become equal above about "
+                f"critical_scale_={self.critical_scale_:.3g}; lower the scale, or raise a small "
+                "nu.",
+                CollapseWarning,
+            )
+        else:
+            remedy = "use fewer clusters, a smaller scale, or an annealing that starts lower"
+            self._warn_of_collapse(solution, remedy)
+
+    def _rule(self) -> Mixture:
+        return Mixture(self._formulation, self.scale_)
+
+
+class OneClassKMeans(_OneClassClustering):
+    """Hard clusters, each a one-class SVM: Camastra and Verri's kernel method.
+
+    As k-means, with the centre of the smallest sphere around a cluster's points in place of their
+    mean: every point goes to the nearest centre, then every cluster's machine is trained on its
+    own points [1]_. The 2009 paper compares its soft form with this one [2]_. With ν = 1 it is
+    kernel k-means; below, the loop may end in a cycle, of which a `ConvergenceWarning` says the
+    length.
+
+    Parameters
+    ----------
+    n_clusters : int, default=2
+    formulation : {"svdd", "ocsvm"}, default="svdd"
+        Nearest by the distance to the sphere's centre, or by the depth inside the margin in
+        LIBSVM's scale, as in the tables of the 2009 paper; there large clusters starve small ones.
+    nu : float in (0, 1], default=0.95
+        Share of a cluster's points that shapes it. At one, centres are means.
+    init : {"k-means++", "k-means", "random", "gmm"} or array of shape (n, n_clusters), \
+default="k-means"
+        The first clusters; see `OneClassMixture`.
+    n_init : int, default=5
+        Random starts; kept is the one of the least scatter.
+    bandwidth : str, float or array of shape (d,), default="auto"
+        ``"auto"`` is the rule ``"global"``.
+    kernel, kernel_params, engine, engine_params, tol, max_iter, stopping, random_state, verbose
+        As in `OneClassMixture`.
+
+    Attributes
+    ----------
+    labels_ : array of shape (n,)
+    memberships_ : array of shape (n, n_clusters)
+        One for a point's own cluster, zero for the others.
+    cluster_weights_ : array of shape (n_clusters,)
+        Share of the weight in every cluster.
+    objective_ : float
+        Σ w D² to the own centres.
+    overlap_scores_ : array of shape (n,)
+        `overlap_scores` of the training points.
+    support_, dual_coef_, offset_, radius_, outlier_scores_, bandwidth_, kernel_, plan_, engine_, \
+n_iter_, converged_, history_
+        As in `OneClassMixture`.
+
+    References
+    ----------
+    .. [1] F. Camastra, A. Verri, "A novel kernel method for clustering", IEEE Trans. Pattern
+       Analysis and Machine Intelligence 27(5), 2005. :doi:`10.1109/TPAMI.2005.88`
+    .. [2] M. Bicego, M. A. T. Figueiredo, "Soft clustering using weighted one-class support vector
+       machines", Pattern Recognition 42(1), 2009. :doi:`10.1016/j.patcog.2008.07.004`
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from softkern import OneClassKMeans
+    >>> X, y = make_blobs(90, centers=[[0, 0], [9, 0], [0, 9]], random_state=0)
+    >>> model = OneClassKMeans(n_clusters=3).fit(X)
+    >>> model.cluster_weights_.round(2)
+    array([0.33, 0.33, 0.33])
+    """
+
+    _state: ClassVar[tuple[str, ...]] = ("_tie_error", "_mean_gap")
+    _products: ClassVar[int] = 40
+
+    def __init__(
+        self,
+        n_clusters: int = 2,
+        *,
+        formulation: str = "svdd",
+        nu: float = 0.95,
+        init: Any = "k-means",
+        n_init: int = 5,
+        kernel: Any = "rbf",
+        kernel_params: dict[str, Any] | None = None,
+        bandwidth: Any = "auto",
+        engine: str = "auto",
+        engine_params: dict[str, Any] | None = None,
+        tol: float = 1e-4,
+        max_iter: int = 300,
+        stopping: str = "mean",
+        random_state: Any = 0,
+        verbose: bool = False,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.formulation = formulation
+        self.nu = nu
+        self.init = init
+        self.n_init = n_init
+        self.kernel = kernel
+        self.kernel_params = kernel_params
+        self.bandwidth = bandwidth
+        self.engine = engine
+        self.engine_params = engine_params
+        self.tol = tol
+        self.max_iter = max_iter
+        self.stopping = stopping
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _fit(self, X: Any, weight: Array) -> None:
+        operator = self._planned(X, weight, self.n_clusters)
+        check_n_clusters(self.n_clusters, int((weight > 0).sum()))
+        check_semidefinite(operator)
+        machines, hard = self._machines(operator), hard_rule(operator, self._formulation)
+        rule = Rule(hard, machines)
+
+        def run(mass: Array) -> Solution:
+            start = machines.centres(mass, weight, None)
+            options = {"cycles": True, "description": "one-class k-means"}
+            return self._run(operator, rule, start, weight, **options)
+
+        solution = best_of(map(run, self._masses(operator, weight)), margin=SAME_SCATTER)
+        if isinstance(self.init, str):
+            solution = by_size(solution, weight @ solution.memberships)
+        self._tie_error = hard.error
+        gap = float(weight @ _gaps(hard.depth(solution.geometry, solution.centres)) / weight.sum())
+        self._mean_gap = gap if 0 < gap < np.inf else 1.0
+        self._keep(operator, solution, weight)
+        self._warn_of_collapse(solution, "use fewer clusters or another start")
+        reseeded = getattr(solution.rule.memberships, "reseeded", 0)
+        if reseeded:
+            warn(
+                f"{reseeded} times a cluster had lost all its points and was seeded again with the "
+                "point furthest from its own centre; use fewer clusters, init='k-means', or "
+                "formulation='svdd'.",
+                ReseedWarning,
+            )
+
+    def _rule(self) -> Hard:
+        return Hard(self._formulation, self._tie_error)
+
+    def _read(self, geometry: Geometry, log_products: Callable[[], Array | None]) -> Reading:
+        def overlap() -> Array:
+            return np.exp(-_gaps(self._rule().depth(geometry, self._centres())) / self._mean_gap)
+
+        return Reading(
+            log_memberships=lambda: self._log_memberships(geometry),
+            outlier_scores=lambda: self._isolation(geometry, log_products()),
+            overlap_scores=overlap,
+        )
+
+    def overlap_scores(self, X: Any) -> Array:
+        """How near the second cluster is, (m,): one where two tie, 1/e at the mean difference.
+
+        Memberships are zero and one, so it is read from the depths that decide them.
+        """
+        return super().overlap_scores(X)
+
+
+def _apart(
+    operator: KernelOperator, machines: Machines, solution: Solution, weight: Array
+) -> Centres | None:
+    """Machines of which none coincide, to anneal on from; None where all differ already.
+
+    Clusters that are equal stay so at any scale. They count as one, and the spare ones become
+    copies of those with the largest variance, which are the first to come apart (Rose 1998).
+    Copies are tilted, each towards a point far from the centre and from the last: where the scale
+    allows it they then move apart.
+    """
+    pairs = coinciding(solution.coefficients)
+    if not pairs:
+        return None
+    mass = weight[:, None] * solution.memberships  # (n, c)
+    n_clusters = mass.shape[1]
+    group = np.arange(n_clusters)
+    for i, j in pairs:
+        group[j] = group[i]
+    firsts = np.unique(group)
+    merged = np.stack([mass[:, group == first].sum(axis=1) for first in firsts], axis=1)
+    variances = [principal_variance(operator, column) for column in merged.T]
+    order = np.argsort(variances, kind="stable")[::-1]
+    columns = []
+    for place, k in enumerate(order):
+        copies = n_clusters // firsts.size + (place < n_clusters % firsts.size)
+        distances = solution.geometry.distances[:, firsts[k]]
+        columns += _tilted(operator, merged[:, k], distances, copies)
+    return machines.centres(np.stack(columns, axis=1), weight, None)
+
+
+def _tilted(operator: KernelOperator, mass: Array, distances: Array, copies: int) -> list[Array]:
+    """Equal parts of a mass (n,), all but the last larger near a point far from the others."""
+    parts, is_inside = [], mass >= 0.5 * mass.max()
+    for _ in range(copies - 1):
+        pole = int(np.argmax(np.where(is_inside, distances, -np.inf)))
+        near = np.asarray(operator.distances_to_rows([pole])[:, 0])
+        distances = np.minimum(distances, near)
+        parts.append(mass / copies * (1 + TILT * (0.5 - near / max(float(near.max()), 1e-300))))
+    return [*parts, mass / copies]
+
+
+def _gaps(depth: Array) -> Array:
+    """How much nearer the nearest cluster is than the next, (m,)."""
+    first, second = runner_up(depth)
+    return np.asarray(first - second)
+
+
+def cooling(annealing: Any) -> list[float]:
+    """Scales of a schedule (start, stop, factor), from start down to above stop.
+
+    Examples
+    --------
+    >>> cooling((4.0, 1.0, 0.5))
+    [4.0, 2.0]
+    """
+    try:
+        given = np.asarray(annealing, dtype=np.float64)
+    except (TypeError, ValueError):
+        given = np.empty(0)
+    if given.shape != (3,) or not np.isfinite(given).all():
+        raise ValueError(f"annealing={annealing!r} must be three numbers: (start, stop, factor).")
+    start, stop, factor = given.tolist()
+    if not start > stop > 0:
+        raise ValueError(
+            f"annealing={annealing!r} has no step: start={start:g} must be above stop={stop:g}, "
+            "which must be positive; the scale goes down."
+        )
+    if not 0 < factor < 1:
+        raise ValueError(
+            f"annealing={annealing!r} does not cool: factor={factor:g} must lie between 0 and 1."
+        )
+    steps = int(np.ceil((np.log(stop) - np.log(start)) / np.log(factor) - 1e-9))
+    if steps > MOST_SCALES:
+        raise ValueError(
+            f"annealing={annealing!r} has {steps:,} steps, each a run of the loop; lower the "
+            f"factor or raise stop, so that there are at most {MOST_SCALES:,}."
+        )
+    return [start * factor**step for step in range(steps)]

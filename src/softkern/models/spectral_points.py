@@ -1,0 +1,121 @@
+"""Overlap and outlier points of the 2015 paper: detection (section 3.1) and scores (eqs. 4 and 5).
+
+Pure functions of projections, soft memberships and similarities; called by the spectral models.
+
+References
+----------
+R. Mall, R. Langone, J. A. K. Suykens, "Ranking overlap and outlier points in data using soft
+kernel spectral clustering", ESANN 2015.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+
+from softkern._typing import Array
+from softkern.metrics.strength import COVERED
+from softkern.rows import row_slices
+
+__all__ = ["detect", "outlier_score", "overlap_score"]
+
+Mask = NDArray[np.bool_]
+
+BLOCK = 2**22  # distances held at once
+
+
+def detect(
+    memberships: Array, similarity: Array, *, outliers_first: bool = True
+) -> tuple[Mask, Mask]:
+    """Outlier and overlap points of section 3.1 of the 2015 paper: two masks of shape (n,).
+
+    Parameters
+    ----------
+    memberships : array of shape (n, k)
+    similarity : array of shape (n,)
+        Mean similarity to the training points, Σ_l Ω_il / N_tr.
+    outliers_first : bool, default=True
+        A point whose mean similarity is below 0.01 is an outlier, whatever its memberships, and an
+        overlap point is one of the others with no membership above 0.5. False is the paper's text,
+        in which an outlier must have a membership above 0.5 as well: a far point, whose projection
+        is the bias, is then called an overlap point where the bias lies between clusters.
+    """
+    top = memberships.max(axis=1)
+    outlier = similarity < COVERED
+    overlap = top < 0.5
+    if outliers_first:
+        return outlier, overlap & ~outlier
+    return outlier & (top > 0.5), overlap
+
+
+def overlap_score(
+    projections: Array,
+    memberships: Array,
+    prototypes: Array,
+    similarity: Array,
+    all_projections: Array,
+    all_labels: Array,
+    weight: Array | None = None,
+) -> Array:
+    """Eq. 4: Δ_k Δ_ω / S of m points; the lower, the more influential an overlap point, (m,).
+
+    Δ_k = Σ_p ‖e − s_p‖ m_p is the distance to the prototypes; Δ_ω = Σ_p m_p Δ(p) that to all
+    points of every cluster p, the n_p distances sorted and weighted by n_p, ..., 1 over
+    n_p (n_p + 1)/2; S the summed similarity to all points.
+
+    Parameters
+    ----------
+    projections : array of shape (m, q)
+        Of the points to be scored.
+    memberships : array of shape (m, k)
+    prototypes : array of shape (k, q)
+    similarity : array of shape (m,)
+        S, the degree, that of a point of the fit with itself. Where it is zero the score is the
+        largest number there is.
+    all_projections : array of shape (n, q)
+    all_labels : array of shape (n,)
+    weight : array of shape (n,), default=None
+        How often each of all points counts.
+    """
+    weight = np.ones(len(all_labels)) if weight is None else np.asarray(weight, np.float64)
+    to_prototypes = (cdist(projections, prototypes) * memberships).sum(axis=1)
+    to_points = np.zeros(len(projections))
+    for p in range(len(prototypes)):
+        is_member = (all_labels == p) & (weight > 0)
+        members, mass = all_projections[is_member], weight[is_member]
+        if not len(members):
+            continue
+        total = mass.sum()
+        for part in row_slices(len(projections), max(1, BLOCK // len(members))):
+            distances = cdist(projections[part], members)
+            order = np.argsort(distances, axis=1)
+            counted = mass[order]
+            # w equal rows after C others have the weights total − C, ..., total − C − w + 1
+            counted *= total + 0.5 - np.cumsum(counted, axis=1) + counted / 2
+            ordered = np.take_along_axis(distances, order, axis=1)
+            value = (ordered * counted).sum(axis=1) / (total * (total + 1) / 2)
+            to_points[part] += memberships[part, p] * value
+    largest = np.finfo(np.float64).max
+    with np.errstate(over="ignore"):
+        score = to_prototypes * to_points / np.maximum(similarity, np.finfo(np.float64).tiny)
+    return np.asarray(np.minimum(score, largest))
+
+
+def outlier_score(
+    projections: Array,
+    memberships: Array,
+    prototypes: Array,
+    bias: Array,
+    *,
+    corrected: bool = True,
+) -> Array:
+    """Eq. 5: 1 − Σ_p (‖e − s_p‖ − ‖b − s_p‖) m_p of m points, (m,).
+
+    As printed the sign is wrong: a point of no similarity to any other, e = b, scores 1, and one
+    that is nearer to the clusters scores more. Corrected, 1 + Σ_p (...) m_p, it scores less.
+    Either way it saturates at 1 far away; the models rank by the logarithm of the degree.
+    """
+    gaps = cdist(projections, prototypes) - cdist(bias[None], prototypes)
+    distance = (gaps * memberships).sum(axis=1)
+    return np.asarray(1 + distance if corrected else 1 - distance)

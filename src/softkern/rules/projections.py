@@ -1,0 +1,130 @@
+"""Clusters from projections in an eigenspace: codes, assignments, prototypes, cosine distances.
+
+Where clusters are well apart their projections are lines from the origin, one direction a cluster
+(Alzate and Suykens 2010). Codes name the directions: the centres of k-means on e/‖e‖, or the most
+frequent sign patterns. Prototypes are the clusters' mean projections; of the distances to them the
+fuzzy rule with m = 2 makes the soft memberships of Langone, Mall and Suykens 2013 (eq. 3).
+Pure functions of arrays; called by the spectral models.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+from sklearn.cluster import KMeans
+from threadpoolctl import threadpool_limits
+
+from softkern._typing import Array
+from softkern.exceptions import DataError
+
+__all__ = [
+    "ASSIGNMENTS",
+    "codebook",
+    "codes_of",
+    "direction_centres",
+    "directions",
+    "labels_by",
+    "prototype_distances",
+    "prototypes",
+]
+
+ASSIGNMENTS = ("directions", "codebook")
+SEED = 0  # of k-means: rows come in an order that their values decide
+KMEANS_STARTS = 20
+FEW_ROWS = 4096  # on which threads would wait for each other longer than they work
+
+
+def directions(projections: Array) -> Array:
+    """e / ‖e‖, (m, q); a projection of no length keeps none."""
+    norms = np.linalg.norm(projections, axis=1, keepdims=True)
+    unit = np.divide(projections, norms, out=np.zeros_like(projections), where=norms > 0)
+    return np.asarray(unit)
+
+
+def codes_of(
+    projections: Array, weight: Array, n_clusters: int, assignment: str, n_starts: int | None = None
+) -> Array:
+    """Codes of the clusters, (k, q), by either assignment."""
+    if assignment == "codebook":
+        return codebook(projections, weight, n_clusters)
+    return direction_centres(projections, weight, n_clusters, n_starts)
+
+
+def labels_by(projections: Array, codes: Array, assignment: str) -> NDArray[np.intp]:
+    """The sign pattern that differs in the fewest signs, or the nearest direction, (m,)."""
+    if assignment == "codebook":
+        return np.argmax(_signs(projections) @ codes.T, axis=1)
+    if len(codes) == 1:
+        return np.zeros(len(projections), dtype=np.intp)
+    return np.argmin(cdist(directions(projections), codes, "sqeuclidean"), axis=1)
+
+
+def codebook(projections: Array, weight: Array, n_clusters: int) -> Array:
+    """The k most frequent sign patterns of the projections, (k, q), entries −1 and 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> codebook(np.array([[0.2, 1.0], [0.1, 3.0], [-1.0, 0.5]]), np.ones(3), 1)
+    array([[1., 1.]])
+    """
+    words, inverse = np.unique(_signs(projections), axis=0, return_inverse=True)
+    if len(words) < n_clusters:
+        raise DataError(
+            f"the projections have {len(words)} sign patterns, fewer than n_clusters={n_clusters}; "
+            "use assignment='directions', fewer clusters or another bandwidth."
+        )
+    mass = np.bincount(inverse.ravel(), weights=weight)
+    return np.asarray(words[np.argsort(-mass, kind="stable")[:n_clusters]])
+
+
+def direction_centres(
+    projections: Array, weight: Array, n_clusters: int, n_starts: int | None = None
+) -> Array:
+    """Centres of k-means on the directions e / ‖e‖ of the projections, (k, q).
+
+    The starts have a fixed seed, so the result is a function of the rows in their order.
+    """
+    if n_clusters == 1:
+        return np.empty((1, 0))
+    unit = directions(np.asarray(projections, dtype=np.float64))
+    different = len(np.unique(unit.round(9), axis=0))
+    if different < n_clusters:
+        raise DataError(
+            f"the projections point in {different} directions, fewer than "
+            f"n_clusters={n_clusters}; use fewer clusters or another bandwidth."
+        )
+    means = KMeans(n_clusters, n_init=n_starts or KMEANS_STARTS, random_state=SEED)
+    with threadpool_limits(1 if len(unit) <= FEW_ROWS else None):
+        means.fit(unit, sample_weight=weight)
+    return np.asarray(means.cluster_centers_)
+
+
+def prototypes(projections: Array, labels: Array, weight: Array, n_clusters: int) -> Array:
+    """Mean projection of every cluster, (k, q); zero for one without points."""
+    members = (labels[:, None] == np.arange(n_clusters)) * weight[:, None]  # (n, k)
+    mass = members.sum(axis=0)
+    return np.asarray(members.T @ projections / np.where(mass > 0, mass, 1.0)[:, None])
+
+
+def prototype_distances(projections: Array, centres: Array) -> Array:
+    """Cosine distances 1 − cos(e, s_p) of projections to prototypes, (m, k).
+
+    Two clusters have projections on a line, where the cosine is 1 or −1 and says nothing of
+    overlap; there it is |e − s_p|. A projection of no length is as far from all.
+    """
+    if len(centres) == 1:
+        return np.zeros((len(projections), 1))
+    if projections.shape[1] == 1:
+        return np.asarray(np.abs(projections - centres.T))
+    norms = np.linalg.norm(projections, axis=1)
+    nothing = norms <= 8 * np.finfo(np.float64).eps * np.linalg.norm(centres, axis=1).max()
+    # by differences of unit vectors: one minus a cosine has no digits left near a prototype
+    distances = cdist(directions(projections), directions(centres), "sqeuclidean") / 2
+    distances[nothing] = 1.0
+    return np.asarray(distances)
+
+
+def _signs(projections: Array) -> Array:
+    return np.where(projections > 0, 1.0, -1.0)

@@ -1,0 +1,54 @@
+"""Membership strength, line fit and local maxima against literal counts."""
+
+import numpy as np
+import pytest
+
+from softkern.metrics import strength
+
+
+def test_membership_strength_is_the_mean_of_means():
+    rng = np.random.default_rng(0)
+    U = rng.dirichlet(np.ones(4), 50)
+    labels = U.argmax(axis=1)
+    covered = rng.random(50) < 0.7
+    means = [U[labels == p, p].mean() for p in range(4)]
+    assert strength.membership_strength(U) == pytest.approx(np.mean(means))
+    means = [(U[labels == p, p] * covered[labels == p]).mean() for p in range(4)]
+    assert strength.membership_strength(U, covered=covered) == pytest.approx(np.mean(means))
+    counts = rng.integers(0, 3, 50)
+    repeated = strength.membership_strength(np.repeat(U, counts, axis=0))
+    assert strength.membership_strength(U, counts) == pytest.approx(repeated)
+    # a cluster without members has no strength
+    assert strength.membership_strength(np.array([[1.0, 0.0]])) == 0.5
+
+
+def test_line_fit_of_lines_and_clouds():
+    t = np.linspace(0.1, 1, 30)[:, None]
+    lines = np.vstack([t * [1, 0, 0], t * [0, 1, 0], t * [0, 0, 1], t * [-1, -1, -1]])
+    labels = np.repeat(np.arange(4), 30)
+    assert strength.line_fit(lines, labels, 4) == pytest.approx(1)
+    cloud = np.random.default_rng(0).normal(size=(40_000, 3))
+    parts = np.random.default_rng(1).integers(0, 4, 40_000)
+    assert strength.line_fit(cloud, parts, 4, balance=0) == pytest.approx(0, abs=0.02)
+    assert strength.line_fit(lines[:90], labels[:90], 4, balance=1) == 0
+    fit = strength.line_fit(lines[10:], labels[10:], 4, balance=1)
+    assert fit == pytest.approx(20 / 30)
+    with pytest.raises(ValueError, match="give similarity as well"):
+        strength.line_fit(cloud[:, :1], parts % 2, 2)
+    two = np.r_[t, -t]
+    value = strength.line_fit(two, np.repeat([0, 1], 30), 2, np.abs(two[:, 0]))
+    assert value == pytest.approx(1)
+    with pytest.raises(ValueError, match="one cluster has no projections"):
+        strength.line_fit(np.empty((9, 0)), np.zeros(9), 1)
+    with pytest.raises(ValueError, match="balance must be a share"):
+        strength.line_fit(cloud, parts, 4, balance=2)
+
+
+def test_local_maxima():
+    surface = np.array([[1, 0, 3, 0], [0, 0, 0, np.nan], [5, 0, 2, 1.0]])
+    assert np.argwhere(strength.local_maxima(surface)).tolist() == [
+        [0, 0],
+        [0, 2],
+        [2, 0],
+        [2, 2],
+    ]
