@@ -158,7 +158,7 @@ start = time.perf_counter()
 model = WeightedOneClassSVM(nu=0.1, bandwidth=5**0.5).fit(X)
 peak = next(int(l.split()[1]) for l in open("/proc/self/status") if l.startswith("VmHWM")) / 2**20
 print(f"one fit, n = 100,000, d = 10, ν = .1: {time.perf_counter() - start:.1f} s "
-      f"({model.engine_.engine}), gap {model.gap_:.1e} (relative), {len(model.support_)} support "
+      f"({model.engine_}), gap {model.gap_:.1e} (relative), {len(model.support_)} support "
       f"vectors, peak {peak:.2f} GiB in all (wanted 2 GiB)")
 """
 

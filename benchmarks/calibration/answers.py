@@ -24,7 +24,7 @@ from softkern import AlphaCutClustering, FuzzyCMeans, OneClassMixture, OneClassP
 from softkern import ranking as ranks
 from softkern.alpha_tree import landscape, tree
 from softkern.kernels import bandwidths
-from softkern.models import alpha_cut, base, one_class_mixture
+from softkern.models import alpha_cut, base, one_class_clustering
 from softkern.solvers import collapse, eigen
 
 Draw = tuple[str, np.ndarray, np.ndarray]
@@ -32,10 +32,12 @@ CURVES = ("d = 1", "ring", "segment")  # structureless sets that fill one dimens
 SCALES = (0.6, 0.8, 1.0, 1.25, 1.6)
 
 
-def draws(families: dict[str, Any], full: bool, seed: int = 1) -> Iterator[Draw]:
-    """Name, points and labels of every family, at two sizes."""
+def draws(
+    families: dict[str, Any], full: bool, seed: int = 1, sizes: tuple[int, ...] = (200, 500)
+) -> Iterator[Draw]:
+    """Name, points and labels of every family, at a few sizes."""
     for number, (name, draw) in enumerate(families.items()):
-        for n in (200, 500, 1000) if full else (200, 500):
+        for n in (*sizes, 1000) if full else sizes:
             for k in range(4 if full else 1):
                 drawn = draw(np.random.default_rng([seed, number, n, k]), n)
                 X, y = drawn if isinstance(drawn, tuple) else (drawn, np.zeros(n, dtype=int))
@@ -102,7 +104,7 @@ def significance(full: bool) -> list[Row]:
 def continuity(full: bool) -> list[Row]:
     """Observations taken off a branch for each cell: a whole one in the plane, half beyond."""
     rows = []
-    cases = [*draws(clusters.FAMILIES, full), *draws(clusters.STRUCTURELESS, full)]
+    cases = list(draws({**clusters.FAMILIES, **clusters.STRUCTURELESS}, full))
     for in_plane, columns, current in ((True, "up to 2", 1.0), (False, "more than 2", 0.5)):
         chosen = [(X, y) for _, X, y in cases if (X.shape[1] <= landscape.PLANE) == in_plane]
         scores = []
@@ -152,8 +154,8 @@ def noise(full: bool) -> list[Row]:
         for name in ("blobs in noise", "2007 dense regions", "2010 six clusters")
     }
     clean = {k: v for k, v in clusters.FAMILIES.items() if k not in noisy}
-    with_noise = [d for seed in range(3) for d in draws(noisy, full, seed)]
-    without = [*draws(clean, full), *draws(clusters.STRUCTURELESS, full)]
+    with_noise = [d for seed in range(3) for d in draws(noisy, full, seed, (500,))]
+    without = list(draws({**clean, **clusters.STRUCTURELESS}, full, sizes=(300,)))
     evidence = f"{len(with_noise)} draws with noise, {len(without)} without"
     scores, rows = {}, []
     for name, variant in variants.items():
@@ -309,7 +311,8 @@ def outlier_bandwidth(full: bool) -> list[Row]:
 
 def tree_bandwidth(full: bool) -> list[Row]:
     """The bandwidth of the alpha tree: numbers of clusters right on draws with and without any."""
-    cases = [*draws(clusters.FAMILIES, full), *draws(clusters.STRUCTURELESS, full)]
+    families = {**clusters.FAMILIES, **clusters.STRUCTURELESS}
+    cases = list(draws(families, full, sizes=(300,)))
 
     def right() -> float:
         return float(
@@ -365,7 +368,7 @@ def mixture_scale(full: bool) -> list[Row]:
 
         what = f"{formulation}, mean over {len(sets)} sets, {len(seeds)} seeds"
         shares = (0.02, 0.05, 0.2, 0.5)
-        rows += scanned(one_class_mixture, "AUTO_SCALE", shares, agreement, what, "ARI", 0.02)
+        rows += scanned(one_class_clustering, "AUTO_SCALE", shares, agreement, what, "ARI", 0.02)
     return rows
 
 
@@ -453,19 +456,13 @@ def isolated(full: bool) -> list[Row]:
 # Approximations
 
 
-def models() -> Iterator[tuple[str, Any]]:
-    """All models but the one whose answer depends on its start alone."""
-    for name, model in ranking_study.models(3):
-        yield name, model
-
-
 @cache
 def low_ranks(full: bool) -> list[tuple[str, float, float, float]]:
     """Model, approximation error, ARI with the exact labels and rank correlation of scores."""
     found_rows = []
     for seed in range(3 if full else 1):
         X = make_blobs(200, 2, centers=[[0, 0], [6, 6], [0, 8]], random_state=seed)[0]
-        for name, model in models():
+        for name, model in ranking_study.models(3):
             exact = model.set_params(engine="dense").fit(X)
             labels, scores = exact.predict(X), exact.outlier_scores_
             for rank in (5, 10, 15, 20, 30, 40, 60, 100, 150):
