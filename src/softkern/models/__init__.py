@@ -1,1 +1,22 @@
 """The estimators: thin classes over kernels, operators, rules and the one loop."""
+
+from softkern.models.alpha_cut import AlphaCutClustering
+from softkern.models.fuzzy import FuzzyCMeans, OutlierFuzzyCMeans
+from softkern.models.one_class_clustering import OneClassKMeans, OneClassMixture
+from softkern.models.possibilistic import OneClassPCM, PossibilisticCMeans
+from softkern.models.spectral import KernelSpectralClustering, SoftKernelSpectralClustering
+from softkern.models.support_vectors import WeightedOneClassSVM, WeightedSVDD
+
+__all__ = [
+    "AlphaCutClustering",
+    "FuzzyCMeans",
+    "KernelSpectralClustering",
+    "OneClassKMeans",
+    "OneClassMixture",
+    "OneClassPCM",
+    "OutlierFuzzyCMeans",
+    "PossibilisticCMeans",
+    "SoftKernelSpectralClustering",
+    "WeightedOneClassSVM",
+    "WeightedSVDD",
+]
