@@ -36,7 +36,7 @@ def show_costs(rows: list[CostRow]) -> None:
     for row in rows:
         expected = usual if row.power else 1.0
         is_far = not expected / FAR <= row.ratio <= expected * FAR
-        note = "  ✗ lost in the noise" if row.measured <= 0 else "  ✗" if is_far else ""
+        note = "  ✗ not above zero" if row.measured <= 0 else "  ✗" if is_far else ""
         figures = f"{row.value:>10.3g}{row.measured:>11.3g}{row.ratio:>8.2f}"
         print(f"  {row.constant:<28}{figures}  {row.unit}{note}")
 
@@ -53,7 +53,7 @@ def show_answers(rows: list[Row]) -> None:
         if (constant, evidence) != before:
             print(f"  {constant}: {evidence}")
         before = (constant, evidence)
-        print(f"    {value:<24}{measured}" + (f"  ✗ {verdict}" if verdict else ""))
+        print(f"    {value:<32}{measured}" + (f"  ✗ {verdict}" if verdict else ""))
 
 
 def main() -> None:
@@ -64,7 +64,9 @@ def main() -> None:
     options = parser.parse_args()
     parts = {**COSTS, **ANSWERS}
     if options.list:
-        print("\n".join(f"{name:<14}{part.__doc__.splitlines()[0]}" for name, part in parts.items()))
+        print(
+            "\n".join(f"{name:<14}{part.__doc__.splitlines()[0]}" for name, part in parts.items())
+        )
         return
     groups = {"costs": list(COSTS), "answers": list(ANSWERS)}
     wanted = [name for asked in options.parts or groups for name in groups.get(asked, [asked])]

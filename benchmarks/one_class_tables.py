@@ -122,7 +122,12 @@ def main(runs: int) -> None:
         lambda name, init: soft(name, init, runs, scale=1.0, tol=1e-9),
         STARTS,
     )
-    table("Table 2, hard", TABLE_2, lambda name, init: hard(name, init, runs), ("k-means++", "k-means"))
+    table(
+        "Table 2, hard",
+        TABLE_2,
+        lambda name, init: hard(name, init, runs),
+        ("k-means++", "k-means"),
+    )
     cooled = table(
         "Table 4, soft, annealed 5 → 0.1 by 0.95",
         TABLE_4,

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from calibration.rows import CostRow, Row, best, patched
 
+from calibration.rows import CostRow, Row, best, patched
 from softkern.kernels import Gaussian, Laplacian, Linear, Polynomial, select_bandwidth
 from softkern.operators import (
     BlockedOperator,
@@ -91,9 +91,8 @@ def gram_products(full: bool) -> Rows:
     many = {}
     for dtype in ("float64", "float32"):
         K = rng.uniform(size=(2000, 2000)).astype(dtype)
-        one, several = (
-            best(lambda K=K, A=np.ones((2000, c), dtype): K @ A, 5) for c in (1, 32)
-        )
+        A = np.ones((2000, 32), dtype)
+        one, several = (best(lambda K=K, B=B: K @ B, 5) for B in (A[:, :1].copy(), A))
         many[dtype] = 2000**2 * 32 / max(several - one, 1e-9)
     numbers = break_point([n * n * 8 for n in sizes], rates)
     return [
@@ -122,12 +121,12 @@ def dense_setup(full: bool) -> Rows:
 
 def tiled_products(full: bool) -> Rows:
     """Tiles: all pairs, several columns and vectors, and what is passed over."""
-    n, threads, rows = 12_000, available_threads(), []
+    n, threads, rows = 4096, available_threads(), []
     for dtype, size in (("float32", 4), ("float64", 8)):
 
         def pair(d: int, c: int, dtype: str = dtype) -> float:
             operator = TiledOperator(wide(d), normal(n, d, dtype))
-            return product_time(operator, c, 2) * threads * 1e9 / n**2
+            return product_time(operator, c) * threads * 1e9 / n**2
 
         rise, start = slope((2, 32), (pair(2, 1), pair(32, 1)))
         one, few, many = (pair(2, c) for c in (1, 8, 40))
@@ -152,9 +151,9 @@ def _tiled_setup() -> Rows:
     ordered = best(lambda: TiledOperator(narrow, X))
     reached = Workload(n, d, narrow, sample=narrow.scaled(X[:1000], X.min(axis=0)))
     # the share of pairs whose time a product took, and the reach that predicts it
-    share = product_time(TiledOperator(narrow, X), 1, 1) - tiled.START_SECONDS
-    all_pairs = product_time(TiledOperator(Gaussian(10.0), X[:12_000]), 1, 2)
-    share /= all_pairs * (n / 12_000) ** 2
+    share = product_time(TiledOperator(narrow, X), 1, 2) - tiled.START_SECONDS
+    all_pairs = product_time(TiledOperator(Gaussian(10.0), X[:4096]), 1)
+    share /= all_pairs * (n / 4096) ** 2
     low, high = 0.0, 20.0
     for _ in range(30):
         middle = (low + high) / 2
@@ -174,7 +173,7 @@ def fourier_transforms(full: bool) -> Rows:
 
     def transform(points: np.ndarray, bandwidth: float, tolerance: float | None = None) -> float:
         operator = FourierOperator(Gaussian(bandwidth), points, tolerance)
-        return product_time(operator, 1, 2 if len(points) > 1000 else 5) / 2
+        return product_time(operator, 1, 3) / 2
 
     def fine(points: np.ndarray, bandwidth: float) -> int:
         return math.prod(FourierOperator(Gaussian(bandwidth), points).modes) * 4
@@ -185,7 +184,7 @@ def fourier_transforms(full: bool) -> Rows:
     times = (transform(X, 5.0, 1e-3), transform(X, 5.0, 1e-9))
     rise, point = slope(tuple(w**2 for w in widths), tuple((t - start) / n for t in times))
     steps = {}
-    for bandwidth in (0.05, 0.008) if full else (0.05, 0.013):
+    for bandwidth in (0.025, 0.005) if full else (0.025, 0.009):
         size = fine(few, bandwidth)
         steps[size] = (transform(few, bandwidth) - start) * threads / (size * math.log2(size))
     (small, small_step), (large, large_step) = sorted(steps.items())
@@ -207,7 +206,13 @@ def fourier_transforms(full: bool) -> Rows:
         points = normal(20_000, d)
         width = np.ptp(points, axis=0) / np.asarray(select_bandwidth(points))
         rows.append(
-            row(fourier, "NORMAL_WIDTH", float(width.mean()) / 20_000 ** (0.5 / d), f"n^(1/2d) bandwidths, d = {d}", 0)
+            row(
+                fourier,
+                "NORMAL_WIDTH",
+                float(width.mean()) / 20_000 ** (0.5 / d),
+                f"n^(1/2d) bandwidths, d = {d}",
+                0,
+            )
         )
     return rows
 
@@ -322,4 +327,3 @@ COSTS: dict[str, Callable[[bool], Any]] = {
     "blocked": blocked_products,
     "memory": memory,
 }
-
