@@ -47,6 +47,12 @@ def gap(operator: Any, alpha: np.ndarray, weight: np.ndarray) -> float:
     return float(field[alpha > 0].max() - field[alpha < weight].min(initial=np.inf))
 
 
+def tolerance(operator: Any, weights: np.ndarray, nu: float, share: float) -> float:
+    """The solver's `tol`, relative to its unit, at which LIBSVM's gap is this share of TOL."""
+    unit = solve_dual(operator, weights, nu, tol=1e-2).unit
+    return share * TOL / float((nu * weights.sum(axis=0) * unit).max())
+
+
 def coefficients(machine: OneClassSVM, n: int) -> np.ndarray:
     alpha = np.zeros(n)
     alpha[machine.support_] = machine.dual_coef_[0]
@@ -62,7 +68,7 @@ def single() -> None:
     operator, ones = TiledOperator(Gaussian(bandwidth), X), np.ones(n)
     their_gap = gap(operator, coefficients(peer, n), ones)
     print(f"one fit, n = {n:,}, d = 10, ν = {nu}; OneClassSVM: {theirs:.2f} s, gap {their_gap:.1e}")
-    for tol in (0.3 * TOL / (nu * n), 1e-10):  # as tight as theirs, and our default
+    for tol in (tolerance(operator, ones, nu, 0.3), 1e-10):  # as tight as theirs, and our default
         model = WeightedOneClassSVM(nu=nu, bandwidth=bandwidth, tol=tol)
         ours, _ = timed(lambda model=model: model.fit(X), RUNS)
         alpha = np.zeros(n)
@@ -85,8 +91,7 @@ def narrow() -> None:
         print(f"  OneClassSVM: {theirs:.2f} s, gap {their_gap:.1e}")
         for make in (TiledOperator, DenseOperator):
             own = make(Gaussian(bandwidth), X)
-            solve_dual(own, ones, nu, max_iter=1)  # loads and compiles
-            tol = 0.9 * TOL / (nu * n)  # the spread is at most one here
+            tol = tolerance(own, ones, nu, 0.9)  # loads and compiles
             ours, solution = timed(
                 lambda own=own, ones=ones, tol=tol: solve_dual(own, ones, nu, tol=tol), RUNS
             )
@@ -116,8 +121,9 @@ def em() -> None:
         solution, seconds, gaps, states = None, [], [], []
         for _ in range(iterations):
             states.append(Z)
+            tol = tolerance(operator, Z, nu, 0.3)
             start = time.perf_counter()
-            solution = solve_dual(operator, Z, nu, start=solution, tol=0.3 * TOL / (nu * n / K))
+            solution = solve_dual(operator, Z, nu, start=solution, tol=tol)
             Z = memberships(solution.product, solution.rho, Z.mean(axis=0))
             seconds.append(time.perf_counter() - start)
             alpha, w = solution.coefficients, states[-1]
