@@ -4,6 +4,7 @@
     python benchmarks/calibrate.py costs           # the cost constants of the engines
     python benchmarks/calibrate.py answers         # the tuned constants of the default answers
     python benchmarks/calibrate.py tiled ranking   # some parts; --list names them
+    python benchmarks/calibrate.py unmeasured      # the constants that nothing here measures
     python benchmarks/calibrate.py --full          # more draws and larger sets
 
 Costs: what is measured is this machine's; a ratio of two is twice the reference machine's time, and
@@ -53,7 +54,7 @@ def show_answers(rows: list[Row]) -> None:
         if (constant, evidence) != before:
             print(f"  {constant}: {evidence}")
         before = (constant, evidence)
-        print(f"    {value:<32}{measured}" + (f"  ✗ {verdict}" if verdict else ""))
+        print(f"    {value:<32} {measured}" + (f"  ✗ {verdict}" if verdict else ""))
 
 
 def main() -> None:
@@ -68,7 +69,7 @@ def main() -> None:
             "\n".join(f"{name:<14}{part.__doc__.splitlines()[0]}" for name, part in parts.items())
         )
         return
-    groups = {"costs": list(COSTS), "answers": list(ANSWERS)}
+    groups = {"costs": list(COSTS), "answers": [name for name in ANSWERS if name != "unmeasured"]}
     wanted = [name for asked in options.parts or groups for name in groups.get(asked, [asked])]
     unknown = [name for name in wanted if name not in parts]
     if unknown:

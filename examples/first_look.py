@@ -52,7 +52,7 @@ def main(folder: Path) -> None:
     )
     axes.set_aspect("equal")
     axes.set_title(f"Kernel density by one product, engine “{chosen.engine}”", loc="left")
-    axes.legend(loc="upper right", frameon=False)
+    figure.legend(loc="outside lower center", ncols=2, frameon=False)
     figure.savefig(folder / "first_look.png", dpi=120)
 
     rows = [f"{'rank':>4}  {'row':>5}  {'x':>7}  {'y':>7}  neighbours"]

@@ -36,8 +36,8 @@ def main(folder: Path) -> None:
     figure, axes = plt.subplots(2, 2, figsize=(13, 11), layout="constrained")
     for row, (name, (X, y)) in zip(axes, sets.items(), strict=True):
         n_outliers = int((y == -1).sum())
-        for ax, (title, words) in zip(row, models.items(), strict=True):
-            model = OutlierFuzzyCMeans(2, **words).fit(X)
+        for ax, (title, options) in zip(row, models.items(), strict=True):
+            model = OutlierFuzzyCMeans(2, **options).fit(X)
             heaviest = np.argsort(-model.outlier_weights_)[: n_outliers + 1]
             threshold = float(model.outlier_weights_[heaviest[-2:]].mean())
             OutlierWeightDisplay.from_estimator(model, X, threshold=threshold, ax=ax).ax_.set_title(

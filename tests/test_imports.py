@@ -115,7 +115,7 @@ def test_import_is_light():
         "import softkern; [getattr(softkern, name) for name in softkern.__all__]; "
         "added = {name.split('.')[0] for name in set(sys.modules) - before}; "
         "print(sorted(added & {'numba', 'finufft', 'matplotlib', 'pandas', 'torch', 'dask', "
-        "'rich', 'typer', 'skops'}))"
+        "'rich', 'typer', 'safetensors'}))"
     )
     loaded = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True

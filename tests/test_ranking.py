@@ -16,7 +16,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import softkern
-from softkern import CollapseWarning, rank_points
+from softkern import rank_points
+from softkern.exceptions import CollapseWarning, ReseedWarning, SpectrumWarning
 from softkern.ranking import Calibration
 
 COLUMNS = [
@@ -46,6 +47,8 @@ MODELS = {
 }
 OUTLIERS = np.array([[4.0, 25.0], [30.0, -10.0], [-22.0, -1.0]])
 
+QUIET = (ConvergenceWarning, CollapseWarning, ReseedWarning, SpectrumWarning)
+
 
 @pytest.fixture(scope="module")
 def X():
@@ -58,7 +61,7 @@ def X():
 
 def fitted(name, X, weight=None, **params):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", (ConvergenceWarning, CollapseWarning))
+        warnings.simplefilter("ignore", QUIET)
         return getattr(softkern, name)(**{**MODELS[name], **params}).fit(X, sample_weight=weight)
 
 

@@ -8,8 +8,10 @@ with it, and on how much. A verdict names what contradicts the value in the code
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import clusters
@@ -31,6 +33,9 @@ from softkern.solvers import collapse, eigen
 Draw = tuple[str, np.ndarray, np.ndarray]
 CURVES = ("d = 1", "ring", "segment")  # structureless sets that fill one dimension only
 SCALES = (0.6, 0.8, 1.0, 1.25, 1.6)
+CONSTANT = re.compile(
+    r"(?P<name>[A-Z][A-Z_]+) = (?P<value>[-\d][^#]*?|\([\d.]+[^#]*?)\s*(?:#\s*(?P<comment>.*))?"
+)
 AGREEMENT = 0.95  # of labels and of ranks, from which an approximation has not changed the answer
 
 
@@ -90,7 +95,7 @@ def significance(full: bool) -> list[Row]:
                 f"▸ {value}",
                 f"largest z {highest:.2f} ({name}), 95 % below {np.quantile(z, 0.95):.2f}",
                 f"{what} without structure, {len(z)} draws",
-                f"{over} draws exceed it" if over else "",
+                f"{over} of {len(z)} exceed it" if over else "",
             )
         )
     trees = fitted_trees(full)
@@ -573,6 +578,24 @@ def least_left(full: bool) -> list[Row]:
     return scanned(base, "LEAST_LEFT", values, agreement, what, "correlation", 0.01)
 
 
+# What is left
+
+
+def unmeasured(full: bool) -> list[Row]:
+    """Constants of the models' answers that nothing here measures, with what the code says of them."""
+    source, rows = Path(softkern.__file__).parent, []
+    measured = Path(__file__).read_text()
+    for folder in ("alpha_tree", "kernels", "metrics", "models", "rules", "solvers", "selection"):
+        for path in sorted((source / folder).glob("*.py")):
+            for line in path.read_text().splitlines():
+                found_line = CONSTANT.fullmatch(line)
+                if found_line and found_line["name"] not in measured:
+                    title = f"{folder}.{path.stem}"
+                    value = f"{found_line['name']} = {found_line['value']}"
+                    rows.append(Row(title, value, found_line["comment"] or "", "not measured here"))
+    return rows
+
+
 ANSWERS: dict[str, Callable[[bool], list[Row]]] = {
     "significance": significance,
     "continuity": continuity,
@@ -586,4 +609,5 @@ ANSWERS: dict[str, Callable[[bool], list[Row]]] = {
     "isolated": isolated,
     "approximation": approximation,
     "least-left": least_left,
+    "unmeasured": unmeasured,
 }

@@ -1,7 +1,8 @@
 """The cost constants of every engine, measured by short runs.
 
 Constants are those of the reference machine; what is printed beside them is this machine's. Where
-a constant is one of several terms, the others are taken off by runs of different sizes. Every function returns the rows of one module.
+a constant is one of several terms, the others are taken off by runs of different sizes. Every
+function returns the rows of one module.
 """
 
 from __future__ import annotations

@@ -50,11 +50,10 @@ def column_sums(values: Any, weight: Any) -> Any:
 
 
 def weighted_sum(values: Any, weight: Any) -> float:
-    """Σ_i weight[i] values[i], or over all entries of a matrix, as a number."""
+    """Σ_i weight[i] values[i] of an array (n,), as a number."""
     if is_numpy_array(values):
-        return float(np.einsum("i,i...->", weight, values))
-    xp = namespace(values)
-    return float(xp.sum((weight if values.ndim == 1 else weight[:, None]) * values))
+        return float(np.einsum("i,i->", weight, values))
+    return float(namespace(values).sum(weight * values))
 
 
 def row_min(values: Any) -> Any:

@@ -210,7 +210,7 @@ def test_a_chunk_is_one_reading_of_the_model(options, data, monkeypatch):
 
     read = softkern.ranking._read_new
     monkeypatch.setattr("softkern.ranking._read_new", counted)
-    command = ["score", "out/model.skops", "data.csv", "-o", "s.csv", "-q", "--chunk", "40"]
+    command = ["score", "out/model.safetensors", "data.csv", "-o", "s.csv", "-q", "--chunk", "40"]
     assert run([*command, *options]) == 0
     assert sizes == [40, 40, 10]
     assert "membership_1" in pd.read_csv("s.csv")

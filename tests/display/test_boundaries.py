@@ -53,7 +53,7 @@ def test_every_cluster_has_its_boundary(model, formulation, X):
         path = drawn[to_hex(COLOURS[k])]
         depth = model.decision_function(path)[:, k]
         assert np.abs(depth).max() < 0.05 * np.abs(display.decision[:, :, k]).max()
-        centre = model.dual_coef_[:, k] @ X
+        centre = model.dual_coef_[:, k] @ X[model.support_]
         assert np.all(path.min(axis=0) < centre)
         assert np.all(centre < path.max(axis=0))
 

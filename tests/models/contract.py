@@ -38,6 +38,10 @@ class RecordingOperator(BlockedOperator):
         type(self).count += 1
         return super()._product(A)
 
+    def partial_product(self, index, A):
+        type(self).count += 1
+        return super().partial_product(index, A)
+
     def _cross_product(self, X_new, A):
         type(self).count += 1
         return super()._cross_product(X_new, A)

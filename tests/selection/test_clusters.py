@@ -99,7 +99,7 @@ def test_ring_and_group_are_two():
 
 def test_collapsed_fits_are_not_suggested():
     X = np.random.default_rng(0).normal(size=(60, 2))
-    model = FuzzyCMeans(bandwidth=0.1, lower_m=False, tol=1e-12, max_iter=50)
+    model = FuzzyCMeans(m=2.0, bandwidth=0.1, tol=1e-12, max_iter=50)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         table = suggest_n_clusters(model, X, [2, 3])

@@ -81,11 +81,6 @@ class Kernel(ABC):
         """Whether log k(x, y) is −‖x − y‖² / 2 in the coordinates of `scaled`."""
         return False
 
-    @property
-    def is_shift_invariant(self) -> bool:
-        """The former name of two properties together; goes with its last caller."""
-        return self.vanishes and self.constant_diagonal
-
     @abstractmethod
     def block(self, X: Any, Y: Any) -> Array:
         """Kernel values (n, m) between the rows of X (n, d) and of Y (m, d), in X's dtype."""

@@ -201,7 +201,7 @@ def _common_centre(operator: KernelOperator, weight: Array, q: float) -> tuple[A
 
 
 def _distances(operator: KernelOperator, a: Array) -> Array:
-    return np.maximum(operator.squared_distances(a).astype(np.float64), 0)
+    return np.asarray(np.maximum(operator.squared_distances(a).astype(np.float64), 0))
 
 
 def _largest_eigenvalue(
