@@ -42,6 +42,8 @@ bench: $(STAMP)  ## ratios against named peers, measured in one run
 	$(BIN)/python benchmarks/ranking.py
 	$(BIN)/python benchmarks/report.py
 	$(BIN)/python benchmarks/main_job.py
+	$(BIN)/python benchmarks/architecture.py
+	$(BIN)/python benchmarks/calibrate.py
 
 docs: $(STAMP)  ## the reference pages, from the docstrings, into site/
 	$(BIN)/python -m pip install --quiet --editable '.[dev,docs]'

@@ -13,11 +13,9 @@ third the published two-dimensional sets; the fourth seconds.
 from __future__ import annotations
 
 import argparse
-import os
 import time
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -25,9 +23,8 @@ from sklearn.cluster import HDBSCAN
 from sklearn.datasets import make_moons
 from sklearn.metrics import adjusted_rand_score
 
-from softkern import AlphaCutClustering
+from softkern import AlphaCutClustering, datasets
 
-DATA = Path(os.environ.get("SOFTKERN_DATA", Path(__file__).parents[2] / "shared" / "data"))
 SHAPES = ["hdbscan", "aggregation", "r15", "d31", "jain", "flame", "spiral", "graves_ring"]
 SHAPES += ["s1", "s2", "s3", "s4", "a1"]
 
@@ -227,12 +224,9 @@ def table(results: pd.DataFrame) -> str:
 def shapes() -> str:
     rows = []
     for name in SHAPES:
-        path = DATA / "shapes" / f"{name}.csv"
-        if not path.exists():
-            return f"{path} is not there; set SOFTKERN_DATA."
-        values = pd.read_csv(path).to_numpy()
-        y = values[:, -1].astype(int)
-        rows.append({"set": name, "n": len(y), **score(values[:, :-1], np.where(y == 0, -1, y))})
+        bunch = datasets.load_dataset(f"shapes/{name}")
+        y = np.where(bunch.target == 0, -1, bunch.target).astype(int)  # 0 is noise
+        rows.append({"set": name, "n": len(y), **score(bunch.data.to_numpy(float), y)})
     return pd.DataFrame(rows).set_index("set").round(3).to_string()
 
 

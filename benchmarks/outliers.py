@@ -35,11 +35,11 @@ IS_RANDOM = {"IForest", "INNE", "MCD"}
 
 
 def one_class_pcm(X: Any, seed: int) -> Any:
-    return OneClassPCM().fit(X).outlier_scores()
+    return OneClassPCM().fit(X).outlier_scores_
 
 
 def one_class_pcm_with_itself(X: Any, seed: int) -> Any:
-    """The same scores as if the training points were new, each vouching for itself too."""
+    """The same scores as if the training points were new: each is its own neighbour too."""
     return -OneClassPCM().fit(X).score_samples(X)
 
 

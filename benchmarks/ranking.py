@@ -55,7 +55,7 @@ SLOW = ("AlphaCutClustering", "OneClassMixture", *SPECTRAL)  # left out at 5000 
 
 
 class Peer(BaseEstimator):
-    """A detector of scikit-learn, with the two attributes that ranking reads."""
+    """A detector of scikit-learn, with the fitted attributes that ranking reads."""
 
     def __init__(self, detector: Any) -> None:
         self.detector = detector
@@ -67,14 +67,14 @@ class Peer(BaseEstimator):
         inlierness = (
             self.detector.negative_outlier_factor_ if is_local else self.detector.score_samples(X)
         )
-        self.scores_ = -inlierness
-        self.memberships_ = np.exp(-self.scores_)
+        self.outlier_scores_ = -inlierness
+        self.memberships_ = np.exp(-self.outlier_scores_)
         self.labels_ = np.zeros(len(X), int)
         return self
 
-    def outlier_scores(self, X: Any = None) -> Any:
-        """Of the training points."""
-        return self.scores_
+    def outlier_scores(self, X: Any) -> Any:
+        """Of new points, which this study does not ask for."""
+        raise NotImplementedError
 
     def __sklearn_is_fitted__(self) -> bool:
         return True
@@ -83,15 +83,13 @@ class Peer(BaseEstimator):
 def models(n_clusters: int) -> Iterator[tuple[str, Any]]:
     """All models that there are, ready to be fitted."""
     for name in DETECTORS:
-        if hasattr(softkern, name):
-            yield name, getattr(softkern, name)()
+        yield name, getattr(softkern, name)()
     yield "AlphaCutClustering", softkern.AlphaCutClustering()
     for name in CLUSTERERS:
-        if hasattr(softkern, name):
-            is_spectral = name in SPECTRAL
-            options = {"bandwidth": "global"} if is_spectral else {}  # not theirs: a search
-            count = max(n_clusters, 2) if is_spectral else n_clusters
-            yield name, getattr(softkern, name)(count, **options)
+        is_spectral = name in SPECTRAL
+        options = {"bandwidth": "global"} if is_spectral else {}  # not theirs: a search
+        count = max(n_clusters, 2) if is_spectral else n_clusters
+        yield name, getattr(softkern, name)(count, **options)
 
 
 def peers() -> Iterator[tuple[str, Any]]:

@@ -13,9 +13,12 @@ import sys
 import numpy as np
 
 
-def measure(engine, n, d, bandwidth, n_vectors, dtype, options=None):
-    """MiB that `plan` promised, and MiB taken, to build an operator and take one step with it."""
-    case = json.dumps([engine, n, d, bandwidth, n_vectors, dtype, options or {}])
+def measure(engine, n, d, bandwidth, n_vectors, dtype, options=None, rows=0):
+    """MiB that `plan` promised, and MiB taken, to build an operator and take one step with it.
+
+    With `rows`, the product is taken for that many rows only, as if they were new.
+    """
+    case = json.dumps([engine, n, d, bandwidth, n_vectors, dtype, options or {}, rows])
     output = subprocess.run(
         [sys.executable, __file__, case], capture_output=True, text=True, check=True
     ).stdout
@@ -28,7 +31,7 @@ def high_water():
         return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM"))
 
 
-def work(engine, n, d, bandwidth, n_vectors, dtype, options):
+def work(engine, n, d, bandwidth, n_vectors, dtype, options, rows):
     from softkern import plan
 
     X = np.random.default_rng(0).normal(size=(n, d)).astype(dtype)
@@ -38,6 +41,9 @@ def work(engine, n, d, bandwidth, n_vectors, dtype, options):
     before = high_water()
     operator = chosen.build(X)
     A = np.full((n, n_vectors), 1 / n, dtype=dtype)
+    if rows:
+        operator.cross(X[:rows]) @ A
+        return chosen.memory / 2**20, high_water() - before
     geometry = operator.geometry(A)
     memberships = np.exp(-geometry.distances)
     again = operator.geometry(memberships / memberships.sum(axis=0))
