@@ -23,6 +23,7 @@ from softkern.exceptions import (
     ReseedWarning,
     SpectrumWarning,
 )
+from softkern.models.base import LARGE_ERROR
 from softkern.operators import BlockedOperator
 
 QUIET = (ConvergenceWarning, CollapseWarning, ReseedWarning, SpectrumWarning)
@@ -180,7 +181,7 @@ class ModelContract:
         assert 0 < model.approximation_error_ < 1
         assert f"error {model.approximation_error_:.2g}" in repr(model)
         assert "of the trace" in str(model.plan_)
-        if model.approximation_error_ > 0.05:
+        if model.approximation_error_ > LARGE_ERROR:
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 self.make(**options).fit(X)

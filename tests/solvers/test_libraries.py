@@ -69,7 +69,9 @@ def test_measures_of_change(stopping, library):
     to_array, _ = library
     changes, tops = np.array([0.2, 0.4]), np.array([0.5, 0.0])
     objectives = [3.0, 2.0]
-    found = measured_change(Step(2.0, to_array(changes), to_array(tops)), objectives, 10.0, stopping)
+    found = measured_change(
+        Step(2.0, to_array(changes), to_array(tops)), objectives, 10.0, stopping
+    )
     tiny = np.finfo(float).tiny
     literal = {
         "relative": (changes / np.maximum(tops, tiny)).mean() / 10,

@@ -34,7 +34,7 @@ __all__ = ["KernelModel"]
 
 # Part of the kernel matrix that an approximation leaves out from which it may change the answer:
 # below it labels and ranks of every model agree with the exact ones (benchmarks/calibrate.py).
-LARGE_ERROR = 0.05
+LARGE_ERROR = 0.01
 LEAST_LEFT = 1e-3  # of a sum without its largest part, where the sum is an approximation
 
 

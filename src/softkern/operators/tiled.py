@@ -37,8 +37,8 @@ EXPONENTIAL_NS = {4: 0.14, 8: 0.5}
 COLUMN_NS = {4: 0.034, 8: 0.066}  # of the data, padded
 VECTOR_NS = {4: 0.022, 8: 0.05}  # of A, beyond the first
 EXTRA_VECTORS = 3  # that several vectors cost beyond their number
-START_SECONDS = 1e-3  # of the threads, every product
-SCALING_SECONDS = 1.5e-8  # a number of the data, once
+START_SECONDS = 2e-4  # of the threads, every product
+SCALING_SECONDS = 1.2e-7  # a number of the data, once
 ORDERING_SECONDS = 4e-7  # a row that is put beside its neighbours, once
 TILE_REACH = 1.5  # distances to a tile's share of neighbours that a tile extends
 
