@@ -302,6 +302,7 @@ def test_precomputed_and_sparse():
     assert sparse.memberships_ == pytest.approx(direct.memberships_, rel=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore::softkern.exceptions.ApproximationWarning")
 def test_engine_options():
     X = np.random.default_rng(0).normal(size=(200, 5))
     model = OneClassPCM(bandwidth=3.0, engine="nystroem", engine_params={"rank": 20}).fit(X)
