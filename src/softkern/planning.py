@@ -480,7 +480,7 @@ def _physical() -> int:
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):
-        return 4 * 2**30  # a system that does not tell: what a small laptop has
+        return 4 * 2**30  # unknown to the system: what a small laptop has
 
 
 def _bytes(count: float) -> str:

@@ -110,7 +110,7 @@ class Line:
     peak: int  # the branch's highest point
     share: float  # of the mass
     tips: tuple[int, ...]  # highest points of all branches above
-    is_split: bool  # the bar of a join of two clusters that are real
+    is_split: bool  # the bar, or a stem, of a join of two significant clusters
 
 
 def dendrogram(tree: AlphaTree, smallest: float = 0.01, threshold: float = 1.0) -> list[Line]:
@@ -142,27 +142,32 @@ def dendrogram(tree: AlphaTree, smallest: float = 0.01, threshold: float = 1.0) 
     def level(node: int) -> float:
         return float(tree.saddles[join[node] - n]) if join[node] in sides else heights[peak[node]]
 
+    def is_split(node: int) -> bool:
+        return join[node] in sides and bool(tree.significance[join[node] - n] > threshold)
+
     floor = float(min(tree.saddles.min(initial=np.inf), tree.heights.min()))
     roots = sorted(set(range(n + len(merged))).difference(*merged), key=lambda node: mass[node])
-    stack = [(node, floor) for node in roots if mass[node] >= smallest * total]
-    stems = []  # branches and where their stems begin, each before those that it carries
+    stack = [(node, floor, False) for node in roots if mass[node] >= smallest * total]
+    # branches, where their stems begin and whether at a split, each before those that it carries
+    stems = []
     while stack:
-        node, bottom = stack.pop()
-        stems.append((node, bottom))
-        stack += [(side, level(node)) for side in reversed(sides.get(join[node], []))]
+        node, bottom, from_split = stack.pop()
+        stems.append((node, bottom, from_split))
+        upper = reversed(sides.get(join[node], []))
+        stack += [(side, level(node), is_split(node)) for side in upper]
     drawn: list[Line] = []
     x: dict[int, float] = {}
     tips: dict[int, tuple[int, ...]] = {}
-    next_x = sum(join[node] not in sides for node, _ in stems)
-    for node, bottom in reversed(stems):
+    next_x = sum(join[node] not in sides for node, *_ in stems)
+    for node, bottom, from_split in reversed(stems):
         share, y = mass[node] / total, level(node)
         if join[node] in sides:
             left, right = sides[join[node]]
             x[node], tips[node] = (x[left] + x[right]) / 2, tips[left] + tips[right]
-            is_split = bool(tree.significance[join[node] - n] > threshold)
-            drawn.append(Line(x[left], y, x[right], y, peak[node], share, tips[node], is_split))
+            bar = (x[left], y, x[right], y, peak[node], share, tips[node], is_split(node))
+            drawn.append(Line(*bar))
         else:
             next_x -= 1
             x[node], tips[node] = float(next_x), (peak[node],)
-        drawn.append(Line(x[node], bottom, x[node], y, peak[node], share, tips[node], False))
+        drawn.append(Line(x[node], bottom, x[node], y, peak[node], share, tips[node], from_split))
     return drawn

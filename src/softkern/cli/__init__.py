@@ -371,7 +371,7 @@ def run(arguments: Sequence[str]) -> int:
         if sys.stdout is not None:  # whoever started the program may have closed it
             sys.stdout.flush()
     except SystemExit as stop:
-        if stop.code == 1:  # how rich ends a program whose output nobody reads
+        if stop.code == 1:  # how rich ends a program whose output has no reader
             return NO_READER
         raise
     except (Exception, KeyboardInterrupt) as error:
@@ -395,7 +395,7 @@ def main() -> NoReturn:
     if closed is not None and signal.getsignal(closed) is signal.SIG_DFL:
         signal.signal(closed, _terminate)
     code = run(sys.argv[1:])
-    if code == NO_READER:  # nobody reads standard output; Python would complain when it closes it
+    if code == NO_READER:  # standard output has no reader; Python would complain when it closes it
         sys.stdout = None
     sys.exit(code)
 

@@ -14,7 +14,7 @@ from softkern.cli.tables import quoted
 
 __all__ = ["Printer"]
 
-FILE_WIDTH = 120  # columns where nobody's window sets them
+FILE_WIDTH = 120  # columns where no window sets them
 
 
 class Printer:

@@ -56,7 +56,7 @@ class AlphaTreeDisplay(Display):
         return cls(model.tree_, alpha=level_of(model)).plot(ax, **plot_options)
 
     def plot(self, ax: Any = None, *, smallest: float = 0.01, threshold: float = 1.0) -> Self:
-        """Draw; the bars of significant joins are bold.
+        """Draw; significant joins and the branches that they join are bold.
 
         Parameters
         ----------

@@ -45,7 +45,7 @@ AUTO_SCALE = 0.1  # of the critical scale; benchmarks/calibrate.py compares othe
 ANNEALING_START = 0.9  # of the critical scale, where annealing="auto" starts
 ANNEALING_FACTOR = 0.9  # from scale to scale
 TILT = 0.5  # range of the factors by which the masses of equal clusters are made to differ
-EQUAL_MEMBERSHIPS = 0.02  # memberships this near to the cluster weights tell nothing
+EQUAL_MEMBERSHIPS = 0.02  # memberships this near to the cluster weights hold no information
 MOST_SCALES = 10_000  # of an annealing; the paper's has 77
 
 
@@ -219,7 +219,7 @@ class OneClassMixture(_OneClassClustering):
         from 0.9 × `critical_scale_` down to `scale` by the factor 0.9, and splits the cluster of
         largest variance where two have become equal: all starts then end in the same clusters, as
         a rule [2]_. Without these splits, equal clusters may not all come apart again, of which a
-        `CollapseWarning` tells; start the schedule well below `critical_scale_`.
+        `CollapseWarning` warns; start the schedule well below `critical_scale_`.
     init : {"k-means++", "k-means", "random", "gmm"} or array of shape (n, n_clusters), \
 default="k-means++"
         Weights of the first machines: a point each, drawn by their squared distances in feature

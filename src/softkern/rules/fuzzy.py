@@ -88,7 +88,7 @@ class OutlierFuzzy:
 def _may_underflow(m: float, values: AnyArray) -> bool:
     """Whether u^m may underflow in all points of a cluster.
 
-    Two distances are told apart by a factor of eps at the least, so u^m is at least
+    Two distances are known to differ by a factor of eps at the least, so u^m is at least
     eps^(m/(m−1)), which has to stay clear of the smallest number.
     """
     limits = namespace(values).finfo(values.dtype)

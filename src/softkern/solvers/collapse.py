@@ -1,4 +1,4 @@
-"""Will fuzzy memberships tell clusters apart, or will all of them end at 1/c?
+"""Will fuzzy memberships separate clusters, or will all of them end at 1/c?
 
 Equal memberships, u = 1/c with every centre on the common one, are always a fixed point of fuzzy
 c-means. Near it the iteration is linear, and its largest multiplier is
