@@ -18,7 +18,7 @@ __all__ = [
     "warn",
 ]
 
-INSIDE = (str(Path(__file__).parent), f"{os.sep}sklearn{os.sep}")
+INSIDE = (f"{Path(__file__).parent}{os.sep}", f"{os.sep}sklearn{os.sep}")
 
 
 class CollapseWarning(UserWarning):

@@ -30,6 +30,7 @@ from softkern.operators.nystroem import NystroemOperator
 from softkern.operators.precomputed import PrecomputedOperator
 from softkern.operators.tiled import TiledOperator
 from softkern.rows import priority_sample
+from softkern.words import count
 
 __all__ = ["ENGINES", "Candidate", "Plan", "available_memory", "plan", "register"]
 
@@ -211,9 +212,9 @@ class Plan:
     def __str__(self) -> str:
         work = self.work
         head = (
-            f"K @ A for n = {work.n:,}, d = {work.d}, {_count(work.n_vectors, 'vector')}, "
+            f"K @ A for n = {work.n:,}, d = {work.d}, {count(work.n_vectors, 'vector')}, "
             f"{np.dtype(work.dtype)}, {type(self.kernel).__name__} kernel, "
-            f"{_count(work.products, 'product')}, {_count(work.threads, 'thread')}, up to "
+            f"{count(work.products, 'product')}, {count(work.threads, 'thread')}, up to "
             f"{_bytes(self.memory_limit)}"
         )
         if self.approximation_error:
@@ -497,7 +498,3 @@ def _seconds(seconds: float) -> str:
     if seconds < 120:
         return f"{seconds:.2g} s" if seconds < 9.95 else f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.3g} h"
-
-
-def _count(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -244,6 +244,9 @@ def _row_keys(X: Any) -> NDArray[np.uint64]:
     """A 64-bit key of every row's exact values, the same for a dense and a sparse table."""
     if sp.issparse(X):
         X = X.tocsr()
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
         total = np.concatenate([[np.uint64(0)], np.cumsum(_terms(X.data, X.indices))])
         return _mix(total[X.indptr[1:]] - total[X.indptr[:-1]])
     keys = np.zeros(X.shape[0], dtype=np.uint64)

@@ -12,7 +12,6 @@ from softkern.rules.memberships import (
     log_possibilistic,
     log_total,
     outlier_weights,
-    possibilistic,
     runner_up,
 )
 
@@ -23,7 +22,6 @@ D[4] = [0.0, 0.0, 2.0]  # on two
 W = RNG.uniform(0.5, 2, size=40)
 ETA, SHARES = np.array([0.5, 1.0, 2.0]), np.array([0.2, 0.5, 0.3])
 FUNCTIONS = {
-    "possibilistic": (lambda a: possibilistic(a(D), a(ETA))),
     "log_possibilistic": (lambda a: log_possibilistic(a(D), a(ETA))),
     "fuzzy, m = 2": (lambda a: fuzzy(a(D), 2.0)),
     "fuzzy, m = 1.5": (lambda a: fuzzy(a(D), 1.5)),

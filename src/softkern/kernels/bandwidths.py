@@ -313,8 +313,9 @@ def _divided(X: Any, spread: Array) -> Any:
 
 def _largest(X: Any) -> NDArray[np.float64]:
     """Largest absolute value of every column, (d,)."""
-    largest = abs(X).max(axis=0).toarray() if sp.issparse(X) else np.abs(X).max(axis=0)
-    return np.asarray(largest, dtype=np.float64).ravel()
+    if sp.issparse(X):
+        return abs(X).max(axis=0).toarray().astype(np.float64).ravel()
+    return np.maximum(X.max(axis=0), -X.min(axis=0)).astype(np.float64)
 
 
 def _rows(X: Any, index: NDArray[np.intp]) -> Any:

@@ -104,7 +104,7 @@ class AlphaCutClustering(Clustering):
     one_class_ : OneClassPCM
         The model of all data.
     outlier_scores_, overlap_scores_ : arrays of shape (n,)
-        Of the training points, leave-one-out; see the methods.
+        Of the training points; outlier scores leave-one-out.
     eta_, bandwidth_, kernel_, plan_, engine_, approximation_error_, n_iter_, converged_, \
 objective_, history_
         As in `OneClassPCM`.
@@ -232,6 +232,7 @@ objective_, history_
         return Reading(
             memberships=lambda: shares,
             labels=lambda: self._labels(shares, whole),
+            scores=lambda: whole.memberships,
             outlier_scores=lambda: whole.outlier_scores,
             overlap_scores=lambda: _ratio(shares),
         )
@@ -253,10 +254,10 @@ objective_, history_
         if mass.shape[1] < 2:
             return np.ones_like(mass)
         if not self.kernel_.vanishes:
-            top = mass.max(axis=1, keepdims=True)
-            mass = np.where(mass == top, np.abs(mass), np.maximum(mass, 0))
-            tiny = np.finfo(mass.dtype).tiny
-            return mass / np.maximum(mass.sum(axis=1, keepdims=True), tiny)
+            largest = np.maximum(np.abs(mass), np.finfo(mass.dtype).tiny)
+            is_top = mass == mass.max(axis=1, keepdims=True)
+            mass = np.where(is_top, largest, np.maximum(mass, 0))
+            return mass / mass.sum(axis=1, keepdims=True)
         A, operator = self._cluster_coefficients[:, :-1], self._served()
         mass = np.maximum(mass, 0)
         total = mass.sum(axis=1, keepdims=True)
@@ -277,7 +278,7 @@ objective_, history_
         self._settle(landscape, self._cut(landscape))
         reading = self._read(X)
         self._keep_reading(reading)
-        self.typicality_ = self.one_class_.memberships(X)
+        self.typicality_ = reading.scores
         self.outlier_scores_ = self.one_class_.outlier_scores_[self.node_]
         is_left_out = weight == 0
         if is_left_out.any():  # they go with the nearest node, as new points do

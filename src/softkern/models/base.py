@@ -8,6 +8,7 @@ of it, the training points' as the new ones'.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -30,15 +31,20 @@ from softkern.planning import Plan, plan
 from softkern.rows import check_weights
 from softkern.solvers.stopping import STOPPING
 
-__all__ = ["KernelModel"]
+__all__ = ["UNKNOWN_LENGTHS", "KernelModel"]
 
 # Part of the kernel matrix that an approximation leaves out from which it may change the answer:
 # below it labels and ranks of every model agree with the exact ones (benchmarks/calibrate.py).
 LARGE_ERROR = 0.01
+UNKNOWN_LENGTHS = (
+    "distances of new points need their kernel values with themselves, which kernel='precomputed' "
+    "does not give where those of the training points differ. Give the kernel by name or as a "
+    "function, or a matrix with a constant diagonal, K_ij / √(K_ii K_jj)."
+)
 LEAST_LEFT = 1e-3  # of a sum without its largest part, where the sum is an approximation
 
 
-class KernelModel(BaseEstimator):  # type: ignore[misc]
+class KernelModel(BaseEstimator, ABC):  # type: ignore[misc]
     """Base of all estimators; see the module's docstring.
 
     Subclasses have the parameters `kernel`, `kernel_params`, `bandwidth`, `engine`,
@@ -109,9 +115,9 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
     def _check_parameters(self) -> None:
         """Refuse parameters that contradict each other, before any work."""
 
+    @abstractmethod
     def _fit(self, X: Any, weight: Array) -> None:
         """Fit checked data."""
-        raise NotImplementedError
 
     def _planned(
         self, X: Any, weight: Array, n_vectors: int = 1, kernel: Kernel | None = None
@@ -161,10 +167,24 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         starts = getattr(self, "n_init", 1) if isinstance(getattr(self, "init", None), str) else 1
         return int(self._products * starts)
 
-    def _bandwidth_rule(self) -> Any:
+    @property
+    def _loop_options(self) -> dict[str, Any]:
+        """When the loop is to stop, and whether it shows how far it is."""
+        return {
+            "tol": self.tol,
+            "max_iter": self.max_iter,
+            "stopping": self.stopping,
+            "verbose": bool(self.verbose),
+        }
+
+    @property
+    def _is_bandwidth_open(self) -> bool:
+        """Whether the kernel has a bandwidth and "auto" is to choose it."""
         is_auto = isinstance(self.bandwidth, str) and self.bandwidth == "auto"
-        is_open = is_auto and has_open_bandwidth(self.kernel, self.kernel_params)
-        return self._auto_bandwidth if is_open else self.bandwidth
+        return is_auto and has_open_bandwidth(self.kernel, self.kernel_params)
+
+    def _bandwidth_rule(self) -> Any:
+        return self._auto_bandwidth if self._is_bandwidth_open else self.bandwidth
 
     def _store(
         self, operator: KernelOperator, coefficients: Array, norms: Array, *, positive: bool = False
@@ -248,7 +268,9 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         Without `needs_lengths`, distances may be missing (NaN) where a precomputed kernel does not
         give the new points' values with themselves.
         """
-        if needs_lengths or rows.lengths_are_known:
+        if needs_lengths and not rows.lengths_are_known:
+            raise ValueError(UNKNOWN_LENGTHS)
+        if rows.lengths_are_known:
             return rows.geometry(self._columns, self._norms)
         product = rows @ self._columns
         return Geometry(product, self._norms, np.full_like(product, np.nan))
@@ -260,7 +282,7 @@ class KernelModel(BaseEstimator):  # type: ignore[misc]
         operator: KernelOperator, coefficients: Array, product: Array, weight: Array
     ) -> Array:
         """log K @ A of the training points, each without one copy of itself, (n, c)."""
-        if operator.shape[0] == 1:
+        if np.count_nonzero(weight) == 1 and weight.max() <= 1:  # there are no others
             return operator.log_product(coefficients, product)
         columns = [
             operator.log_product_of_others(a, a / np.maximum(weight, 1), g)

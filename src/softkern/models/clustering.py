@@ -19,10 +19,12 @@ from sklearn.utils import ClassifierTags, Tags
 from sklearn.utils.metaestimators import available_if
 
 from softkern._typing import Array
+from softkern.exceptions import CollapseWarning, warn
 from softkern.models.base import KernelModel
 from softkern.models.reading import Reading
 from softkern.operators.base import CrossOperator, Geometry, KernelOperator
 from softkern.solvers.alternate import alternate
+from softkern.solvers.collapse import coinciding
 from softkern.solvers.steps import Solution
 
 __all__ = ["CentreClustering", "Clustering"]
@@ -113,17 +115,8 @@ class CentreClustering(Clustering):
         self, operator: KernelOperator, rule: Any, start: Any, weight: Array, **options: Any
     ) -> Solution:
         """The loop, with this model's stopping."""
-        return alternate(
-            operator,
-            rule,
-            start,
-            sample_weight=weight,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            stopping=self.stopping,
-            verbose=bool(self.verbose),
-            **options,
-        )
+        options |= self._loop_options
+        return alternate(operator, rule, start, sample_weight=weight, **options)
 
     def _finish(self, operator: KernelOperator, solution: Solution, weight: Array) -> Geometry:
         """Store what new points need, and read the training points as new ones are read.
@@ -132,14 +125,21 @@ class CentreClustering(Clustering):
         """
         self._record(solution)
         self._store(operator, solution.coefficients, solution.geometry.norms)
+        A = solution.coefficients
         if operator.keeps_centres:
             geometry = solution.geometry
-            reading = self._read(geometry, lambda: self._others(operator, solution, weight))
+
+            def others() -> Array:
+                return self._log_sums_of_others(operator, A, geometry.product, weight)
         else:  # the stored centres are not the loop's own
             rows = self._served().cross(operator.X)
             geometry = self._geometry(rows)
-            reading = self._read(geometry, lambda: self._others(operator, solution, weight, rows))
-        self._keep_reading(reading)
+
+            def others() -> Array:
+                logs = self._log_products(rows, geometry)
+                return self._without_own(logs, operator, A, weight)
+
+        self._keep_reading(self._read(geometry, others))
         return geometry
 
     def reading(self, X: Any) -> Reading:
@@ -148,46 +148,31 @@ class CentreClustering(Clustering):
         geometry = self._geometry(rows)
         return self._read(geometry, lambda: self._log_products(rows, geometry))
 
-    def _read(self, geometry: Geometry, log_products: Callable[[], Array | None]) -> Reading:
-        return Reading(
-            log_memberships=lambda: self._log_memberships(geometry),
-            outlier_scores=lambda: self._isolation(geometry, log_products()),
-        )
+    def _read(self, geometry: Geometry, log_products: Callable[[], Array], **parts: Any) -> Reading:
+        usual = {
+            "log_memberships": lambda: self._log_memberships(geometry),
+            "outlier_scores": lambda: self._isolation(geometry, log_products),
+        }
+        return Reading(**usual | parts)
 
-    def _log_products(self, rows: CrossOperator, geometry: Geometry) -> Array | None:
-        """log K @ A of new points, (m, c); None where the kernel is no density."""
-        if not self.kernel_.vanishes:
-            return None
+    def _log_products(self, rows: CrossOperator, geometry: Geometry) -> Array:
+        """log K @ A of new points, (m, c), of a kernel that vanishes."""
         if self._density is None:
             return rows.log_product(self.dual_coef_, geometry.product)
         operator, coefficients = self._served_density()
         return operator.cross(rows.X).log_product(coefficients)
 
-    def _others(
-        self,
-        operator: KernelOperator,
-        solution: Solution,
-        weight: Array,
-        rows: CrossOperator | None = None,
-    ) -> Array | None:
-        """The same of training points, each without one copy of itself.
-
-        `rows` are the training points as new ones, where the stored centres are not the loop's.
-        """
-        if not self.kernel_.vanishes:
-            return None
-        coefficients = solution.coefficients
-        if rows is None:
-            product = solution.geometry.product
-            return self._log_sums_of_others(operator, coefficients, product, weight)
-        logs = self._log_products(rows, self._geometry(rows))
-        assert logs is not None
-        return self._without_own(logs, operator, coefficients, weight)
-
-    def _isolation(self, geometry: Geometry, logs: Array | None) -> Array:
-        """`outlier_scores` from the geometry, or from the logarithms of similarities."""
-        if logs is not None:
-            return -(logs - np.log(geometry.norms)).max(axis=1)
+    def _isolation(self, geometry: Geometry, log_products: Callable[[], Array]) -> Array:
+        """`outlier_scores` from the logarithms of similarities, or from distances."""
+        if self.kernel_.vanishes:
+            return -(log_products() - np.log(geometry.norms)).max(axis=1)
         if np.ndim(self._widths) == 0:  # no array of all distances for one unit
             return geometry.distances.min(axis=1) / self._widths
         return (geometry.distances / self._widths).min(axis=1)
+
+    def _warn_of_coinciding(self, coefficients: Array, remedy: str) -> None:
+        """Warn where there are fewer clusters than asked for."""
+        pairs = coinciding(coefficients)
+        if pairs:
+            named = ", ".join(f"{i} and {j}" for i, j in pairs[:5])
+            warn(f"centres {named} coincide; {remedy}.", CollapseWarning)

@@ -12,7 +12,7 @@ from sklearn.base import OutlierMixin
 from softkern._typing import Array
 from softkern.models.base import KernelModel
 from softkern.models.reading import Reading
-from softkern.operators.base import Geometry, KernelOperator
+from softkern.operators.base import CrossOperator, Geometry, KernelOperator
 
 __all__ = ["Detector"]
 
@@ -40,19 +40,21 @@ class Detector(OutlierMixin, KernelModel):  # type: ignore[misc]
         """
         rows = self._rows(X)
         geometry = self._geometry(rows)
-        logs = None
-        if self.kernel_.vanishes:
-            logs = rows.log_product(self._columns, geometry.product)[:, 0]
-        return self._read(geometry, logs)
+        return self._read(geometry, self._logs(rows, geometry.product))
+
+    def _logs(self, rows: CrossOperator, product: Array) -> Array | None:
+        """log K @ a of new points, (m, 1); None where the kernel is no density."""
+        return rows.log_product(self._columns, product) if self.kernel_.vanishes else None
 
     def _read(self, geometry: Geometry, logs: Array | None) -> Reading:
-        uses_logs = logs is not None and self._scores_density
-        scores = logs if logs is not None and uses_logs else self._scores(geometry)
+        density = None if logs is None else logs[:, 0]
+        scores = density if self._scores_density else None
+        scores = self._scores(geometry) if scores is None else scores
         return Reading(
             scores=lambda: scores,
             labels=lambda: np.where(scores < self.offset_, -1, 1),
             memberships=lambda: self._typicality(geometry, scores),
-            outlier_scores=lambda: -(scores if logs is None else logs),
+            outlier_scores=lambda: -(scores if density is None else density),
             overlap_scores=lambda: np.zeros(len(scores), dtype=scores.dtype),
         )
 
@@ -60,24 +62,18 @@ class Detector(OutlierMixin, KernelModel):  # type: ignore[misc]
         self, operator: KernelOperator, coefficients: Array, geometry: Geometry, weight: Array
     ) -> tuple[Geometry, Reading, Array]:
         """How training points lie, their reading, and leave-one-out outlier scores."""
+        logs = others = None
         if not operator.keeps_centres:  # the stored centre is not the loop's own
             rows = self._served().cross(operator.X)
             geometry = self._geometry(rows)
-            logs = None
-            if self.kernel_.vanishes:
-                logs = rows.log_product(self._columns, geometry.product)[:, 0]
-            reading = self._read(geometry, logs)
-            if logs is None:
-                return geometry, reading, reading.outlier_scores
-            others = self._without_own(logs[:, None], operator, coefficients, weight)
-            return geometry, reading, -others[:, 0]
-        if not self.kernel_.vanishes:
-            reading = self._read(geometry, None)
-            return geometry, reading, reading.outlier_scores
-        product = geometry.product
-        reading = self._read(geometry, operator.log_product(coefficients, product)[:, 0])
-        others = self._log_sums_of_others(operator, coefficients, product, weight)
-        return geometry, reading, -others[:, 0]
+            logs = self._logs(rows, geometry.product)
+            if logs is not None:
+                others = self._without_own(logs, operator, coefficients, weight)
+        elif self.kernel_.vanishes:
+            logs = operator.log_product(coefficients, geometry.product)
+            others = self._log_sums_of_others(operator, coefficients, geometry.product, weight)
+        reading = self._read(geometry, logs)
+        return geometry, reading, reading.outlier_scores if others is None else -others[:, 0]
 
     def score_samples(self, X: Any) -> Array:
         """How typical new points are, (m,): the higher, the more."""
@@ -98,6 +94,7 @@ class Detector(OutlierMixin, KernelModel):  # type: ignore[misc]
     def outlier_scores(self, X: Any) -> Array:
         """The higher, the less typical, (m,); ranks follow distance however far a point is.
 
-        The fitted `outlier_scores_` of the training points are leave-one-out.
+        The fitted `outlier_scores_` of the training points are leave-one-out where the kernel
+        vanishes.
         """
         return self.reading(X).outlier_scores

@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from softkern._typing import Array
-from softkern.exceptions import CollapseWarning, ParameterWarning, warn
+from softkern.exceptions import ParameterWarning, warn
 from softkern.models.base import KernelModel
 from softkern.models.checks import check_apart, check_distinct, check_semidefinite, check_start
 from softkern.models.clustering import CentreClustering
@@ -26,7 +26,6 @@ from softkern.rules.base import Centres, Rule
 from softkern.rules.centres import Mean
 from softkern.rules.fuzzy import Fuzzy, OutlierFuzzy
 from softkern.rules.memberships import log_fuzzy, outlier_weights
-from softkern.solvers.collapse import coinciding
 from softkern.solvers.starts import best_fuzzy, usable_m
 from softkern.solvers.steps import Solution
 
@@ -75,14 +74,9 @@ class _FuzzyClustering(CentreClustering):
             description="fuzzy c-means",
         )
         self._finish(operator, solution, weight)
-        merged = coinciding(solution.coefficients)
-        if merged:
-            warn(
-                f"centres {', '.join(f'{i} and {j}' for i, j in merged[:5])} coincide: there are "
-                f"fewer clusters than n_clusters={self.n_clusters}. Use fewer clusters, a smaller "
-                "m or a wider kernel.",
-                CollapseWarning,
-            )
+        self._warn_of_coinciding(
+            solution.coefficients, "use fewer clusters, a smaller m or a wider kernel"
+        )
 
     def _choose_m(self, operator: KernelOperator, weight: Array) -> None:
         self.m_, self.collapse_ratio_ = 2.0 if isinstance(self.m, str) else float(self.m), np.inf

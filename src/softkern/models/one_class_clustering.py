@@ -20,12 +20,11 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from softkern._typing import Array
 from softkern.exceptions import CollapseWarning, ReseedWarning, warn
-from softkern.models.base import KernelModel
+from softkern.models.base import UNKNOWN_LENGTHS, KernelModel
 from softkern.models.checks import check_n_clusters, check_semidefinite, check_start
 from softkern.models.clustering import CentreClustering
 from softkern.models.reading import Reading
 from softkern.models.starts import INITS, draw_of
-from softkern.models.support_vectors import UNKNOWN_LENGTHS
 from softkern.operators.base import CrossOperator, Geometry, KernelOperator
 from softkern.rows import share_among_copies
 from softkern.rules.base import Centres, Rule
@@ -34,7 +33,7 @@ from softkern.rules.one_class import FORMULATIONS, Formulation, Hard, Machines, 
 from softkern.solvers.alternate import anneal, best_of
 from softkern.solvers.collapse import coinciding, principal_variance
 from softkern.solvers.dual import solve_dual
-from softkern.solvers.starts import SAME_SCATTER, by_size, hard_rule, k_means
+from softkern.solvers.starts import SAME_SCATTER, by_size, hard_rule, k_means_mass
 from softkern.solvers.steps import Solution
 
 __all__ = ["OneClassKMeans", "OneClassMixture"]
@@ -99,9 +98,7 @@ class _OneClassClustering(CentreClustering):
         if not isinstance(self.init, str):
             yield weight[:, None] * check_start(self.init, self.n_clusters, weight)
         elif self.init == "k-means":
-            means = k_means(operator, weight, self.n_clusters, generator, self.n_init)
-            # a cluster that ended without points gets some
-            yield means.rule.memberships.evaluate(means.geometry, means.centres, weight).mass
+            yield k_means_mass(operator, weight, self.n_clusters, generator, self.n_init)
         else:
             draw = draw_of(self.init, operator)
             # all are drawn before the first is used: a start does not depend on how the last went
@@ -109,8 +106,8 @@ class _OneClassClustering(CentreClustering):
                 draw(operator, weight, self.n_clusters, generator) for _ in range(self.n_init)
             ]
 
-    def _keep(self, operator: KernelOperator, solution: Solution, weight: Array) -> None:
-        """Store the machines and read the training points."""
+    def _keep(self, operator: KernelOperator, solution: Solution, weight: Array) -> Solution:
+        """Store the machines and read the training points; copies of a row share alike."""
         centres = solution.centres
         margins: Margins = centres.margins
         self.cluster_weights_ = np.asarray(centres.shares)
@@ -121,9 +118,9 @@ class _OneClassClustering(CentreClustering):
         rounding = np.finfo(weight.dtype).eps * float(np.abs(operator.diag()).max())
         self._least_width = max(LEAST_WIDTH * mean, rounding, float(np.finfo(weight.dtype).tiny))
         shared = share_among_copies(operator.X, solution.coefficients, weight)
-        self._finish(
-            operator, replace(solution, centres=replace(centres, coefficients=shared)), weight
-        )
+        solution = replace(solution, centres=replace(centres, coefficients=shared))
+        self._finish(operator, solution, weight)
+        return solution
 
     def _centres(self) -> Centres:
         """What the membership rule asks of the stored centres."""
@@ -138,11 +135,13 @@ class _OneClassClustering(CentreClustering):
         rows = self._rows(X)
         geometry = self._geometry(rows, needs_lengths=False)
 
-        def log_products() -> Array | None:  # which outlier scores alone ask for
-            self._check_lengths(rows)
-            return self._log_products(rows, geometry)
+        if rows.lengths_are_known:
+            return self._read(geometry, lambda: self._log_products(rows, geometry))
 
-        return self._read(geometry, log_products)
+        def unknown() -> Array:
+            raise ValueError(f"{UNKNOWN_LENGTHS} predict and memberships do without.")
+
+        return self._read(geometry, unknown, outlier_scores=unknown)
 
     def decision_function(self, X: Any) -> Array:
         """How deep inside every cluster's boundary, (m, n_clusters); negative outside.
@@ -182,10 +181,7 @@ class _OneClassClustering(CentreClustering):
             said = f"cluster {', '.join(map(str, empty))} has lost all its points"
             warn(f"{said}; use fewer clusters or another start.", CollapseWarning)
             return
-        pairs = coinciding(solution.coefficients)
-        if pairs:
-            said = f"centres {', '.join(f'{i} and {j}' for i, j in pairs[:5])} coincide"
-            warn(f"{said}; {remedy}.", CollapseWarning)
+        self._warn_of_coinciding(solution.coefficients, remedy)
 
 
 class OneClassMixture(_OneClassClustering):
@@ -353,11 +349,12 @@ default="k-means++"
         def run(mass: Array) -> Solution:
             start = replace(machines.centres(mass, weight, None), shares=equal)
             options: dict[str, Any] = {"cycles": True, "description": "one-class mixture"}
-            if self.annealing is not None:
-                options["scales"] = scales
+            if self.annealing is None:
+                return self._run(operator, rule, start, weight, **options)
             if isinstance(self.annealing, str):
-                options["between"] = lambda end: _apart(operator, machines, end, weight)
-            return self._run(operator, rule, start, weight, **options)
+                options["between"] = lambda end: _separated(operator, machines, end, weight)
+            options |= self._loop_options
+            return anneal(operator, rule, start, scales, sample_weight=weight, **options)
 
         def scatter(solution: Solution) -> float:
             """Σ w z D²: f_LL is high where a cluster is about to die."""
@@ -367,26 +364,9 @@ default="k-means++"
         if isinstance(self.init, str):
             solution = by_size(solution, weight @ solution.memberships)
         self.scale_ = scales[-1]
-        self._keep(operator, solution, weight)
+        solution = self._keep(operator, solution, weight)
         if self.n_clusters > 1:
             self._warn_of_equal_clusters(solution, variance)
-
-    def _run(
-        self, operator: KernelOperator, rule: Any, start: Any, weight: Array, **options: Any
-    ) -> Solution:
-        if "scales" not in options:
-            return super()._run(operator, rule, start, weight, **options)
-        return anneal(
-            operator,
-            rule,
-            start,
-            sample_weight=weight,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            stopping=self.stopping,
-            verbose=bool(self.verbose),
-            **options,
-        )
 
     def _scales(self) -> list[float]:
         """σ of the loop, or of one loop after the other."""
@@ -537,9 +517,10 @@ n_iter_, converged_, history_
         if isinstance(self.init, str):
             solution = by_size(solution, weight @ solution.memberships)
         self._tie_error = hard.error
-        gap = float(weight @ _gaps(hard.depth(solution.geometry, solution.centres)) / weight.sum())
+        gaps = _gaps(hard.depth(solution.geometry, solution.centres))[weight > 0]
+        gap = float(weight[weight > 0] @ gaps / weight.sum())
         self._mean_gap = gap if 0 < gap < np.inf else 1.0
-        self._keep(operator, solution, weight)
+        solution = self._keep(operator, solution, weight)
         self._warn_of_collapse(solution, "use fewer clusters or another start")
         reseeded = getattr(solution.rule.memberships, "reseeded", 0)
         if reseeded:
@@ -553,15 +534,11 @@ n_iter_, converged_, history_
     def _rule(self) -> Hard:
         return Hard(self._formulation, self._tie_error)
 
-    def _read(self, geometry: Geometry, log_products: Callable[[], Array | None]) -> Reading:
+    def _read(self, geometry: Geometry, log_products: Callable[[], Array], **parts: Any) -> Reading:
         def overlap() -> Array:
             return np.exp(-_gaps(self._rule().depth(geometry, self._centres())) / self._mean_gap)
 
-        return Reading(
-            log_memberships=lambda: self._log_memberships(geometry),
-            outlier_scores=lambda: self._isolation(geometry, log_products()),
-            overlap_scores=overlap,
-        )
+        return super()._read(geometry, log_products, overlap_scores=overlap)
 
     def overlap_scores(self, X: Any) -> Array:
         """How near the second cluster is, (m,): one where two tie, 1/e at the mean difference.
@@ -571,7 +548,7 @@ n_iter_, converged_, history_
         return super().overlap_scores(X)
 
 
-def _apart(
+def _separated(
     operator: KernelOperator, machines: Machines, solution: Solution, weight: Array
 ) -> Centres | None:
     """Machines of which none coincide, to anneal on from; None where all differ already.
@@ -581,15 +558,16 @@ def _apart(
     Copies are tilted, each towards a point far from the centre and from the last: where the scale
     allows it they then move apart.
     """
-    pairs = coinciding(solution.coefficients)
-    if not pairs:
-        return None
+    shared = share_among_copies(operator.X, solution.coefficients, weight)
     mass = weight[:, None] * solution.memberships  # (n, c)
+    pairs, alive = coinciding(shared), mass.sum(axis=0) > 0
+    if not pairs and alive.all():
+        return None
     n_clusters = mass.shape[1]
     group = np.arange(n_clusters)
     for i, j in pairs:
         group[j] = group[i]
-    firsts = np.unique(group)
+    firsts = np.unique(group[alive])
     merged = np.stack([mass[:, group == first].sum(axis=1) for first in firsts], axis=1)
     variances = [principal_variance(operator, column) for column in merged.T]
     order = np.argsort(variances, kind="stable")[::-1]

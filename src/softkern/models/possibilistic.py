@@ -16,7 +16,6 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from softkern._typing import Array
-from softkern.exceptions import CollapseWarning, warn
 from softkern.models.base import KernelModel
 from softkern.models.checks import (
     FEWEST_DIGITS,
@@ -37,7 +36,6 @@ from softkern.rules.centres import Mean
 from softkern.rules.fuzzy import Fuzzy
 from softkern.rules.possibilistic import Possibilistic, estimate_eta
 from softkern.solvers.alternate import alternate
-from softkern.solvers.collapse import coinciding
 from softkern.solvers.starts import best_fuzzy, usable_m
 
 __all__ = ["OneClassPCM", "PossibilisticCMeans"]
@@ -60,7 +58,7 @@ class OneClassPCM(Detector):
     kernel_params : dict, default=None
     bandwidth : str, float or array of shape (d,), default="auto"
         See `softkern.kernels.select_bandwidth`.
-    engine : {"auto", "dense", "tiled", "fourier", "nystroem"}, default="auto"
+    engine : str, default="auto"
         How products with the kernel matrix are computed; see `softkern.plan`.
     engine_params : dict, default=None
         Options of the operator, such as ``{"rank": 100}`` for ``engine="nystroem"``.
@@ -92,6 +90,8 @@ class OneClassPCM(Detector):
         What was chosen; `engine_` is the plan's name for how products are computed.
     approximation_error_ : float
         Part of the kernel matrix that the engine leaves out; zero for exact ones.
+    reduction_error_ : float
+        The bound of `reduce`; zero for a model that was not reduced.
     n_iter_, converged_, objective_, history_
         How the loop went.
 
@@ -155,21 +155,18 @@ class OneClassPCM(Detector):
         check_semidefinite(operator)
         start = Mean().centres(weight[:, None], weight, None)
         first = operator.geometry(start.coefficients)
-        eta = estimate_eta(first.distances, np.ones_like(first.distances), weight, self.eta_scale)
-        if first.distances.max() <= 64 * np.finfo(eta.dtype).eps:
-            eta = np.ones_like(eta)  # all points are the centre, whatever the width
+        ones = np.ones_like(first.distances)
+        eta = _first_eta(operator, first.distances, ones, weight, self.eta_scale)
         solution = alternate(
             operator,
             Rule(Possibilistic(eta), Mean()),
             start,
             sample_weight=weight,
-            tol=self.tol,
-            max_iter=self.max_iter,
             geometry=first,
-            stopping=self.stopping,
-            verbose=bool(self.verbose),
             description="one-cluster PCM",
+            **self._loop_options,
         )
+        self.reduction_error_ = 0.0
         self._record(solution)
         self.eta_ = float(eta[0])
         coefficients = solution.coefficients
@@ -196,10 +193,7 @@ class OneClassPCM(Detector):
     def _read_product(self, rows: CrossOperator, product: Array) -> Reading:
         """Of new points whose product with the centre, (m,), is known."""
         geometry = rows.geometry(self._columns, self._norms, product[:, None])
-        logs = None
-        if self.kernel_.vanishes:
-            logs = rows.log_product(self._columns, geometry.product)[:, 0]
-        return self._read(geometry, logs)
+        return self._read(geometry, self._logs(rows, geometry.product))
 
     def score_samples(self, X: Any) -> Array:
         """Typicality on a scale that does not saturate: log density, or −D²/η; (m,)."""
@@ -228,12 +222,11 @@ class OneClassPCM(Detector):
         check_is_fitted(self)
         if not tolerance > 0:
             raise ValueError(f"tolerance must be positive, got {tolerance!r}.")
-        if self.kernel_.is_positive_semidefinite is not True or self._support.shape[0] < 2:
+        if self.kernel_.is_positive_semidefinite is not True:
             raise ValueError(f"reduce needs a positive semidefinite kernel, not {self.kernel_!r}.")
         seed = self.random_state if random_state is None else random_state
         reduced = copy.copy(self)
         reduced._operators = {}
-        reduced.reduction_error_ = 0.0
         for landmarks in self._candidates(tolerance, seed):
             rows, weights, error = self._project(landmarks)
             if error <= tolerance:
@@ -321,7 +314,7 @@ default="k-means++"
     dual_coef_ : array of shape (n_support, n_clusters)
         Their weights in every centre.
     outlier_scores_, overlap_scores_ : arrays of shape (n,)
-        Of the training points, leave-one-out; see the methods.
+        Of the training points; outlier scores leave-one-out with kernels that vanish.
     bandwidth_, kernel_, plan_, engine_, n_iter_, converged_, objective_, history_
         As in `OneClassPCM`.
 
@@ -407,14 +400,11 @@ default="k-means++"
         end: Any = solution.rule.memberships
         self.eta_ = end.eta
         self._finish(operator, solution, weight)
-        merged = coinciding(solution.coefficients)
-        if merged:
-            warn(
-                f"centres {', '.join(f'{i} and {j}' for i, j in merged[:5])} coincide: "
-                "possibilistic clusters do not compete, and these have found the same place. Use "
-                "fewer clusters, a smaller eta_scale, or AlphaCutClustering.",
-                CollapseWarning,
-            )
+        self._warn_of_coinciding(
+            solution.coefficients,
+            "possibilistic clusters do not compete, and these have found the same place. Use fewer "
+            "clusters, a smaller eta_scale, or AlphaCutClustering",
+        )
 
     def _start(self, operator: KernelOperator, weight: Array) -> Array:
         """Memberships of the start, (n, c): those of kernel fuzzy c-means."""
@@ -441,9 +431,7 @@ default="k-means++"
         self, operator: KernelOperator, distances: Array, start: Array, weight: Array
     ) -> Array:
         if isinstance(self.eta, str):
-            eta = estimate_eta(distances, start, weight, self.eta_scale)
-            floor = FEWEST_DIGITS * operator.distance_error
-            return np.where(eta > floor, eta, max(float(eta.max()), 1.0))
+            return _first_eta(operator, distances, start, weight, self.eta_scale)
         eta = np.asarray(self.eta, dtype=distances.dtype)
         if eta.ndim > 1 or eta.size not in (1, self.n_clusters) or not (eta > 0).all():
             raise ValueError(
@@ -458,6 +446,15 @@ default="k-means++"
     @property
     def _widths(self) -> Any:
         return self.eta_
+
+
+def _first_eta(
+    operator: KernelOperator, distances: Array, memberships: Array, weight: Array, scale: float
+) -> Array:
+    """η of the start, (c,); of a cluster whose points coincide, the largest of all, or one."""
+    eta = estimate_eta(distances, memberships, weight, scale)
+    floor, largest = FEWEST_DIGITS * operator.distance_error, float(eta.max())
+    return np.where(eta > floor, eta, largest if largest > floor else 1.0).astype(eta.dtype)
 
 
 def _threshold(scores: Array, weight: Array, share: float) -> float:

@@ -23,7 +23,6 @@ from sklearn.utils.validation import check_is_fitted
 from softkern._typing import Array
 from softkern.exceptions import SpectrumWarning, warn
 from softkern.kernels import Kernel, resolve
-from softkern.kernels.resolve import has_open_bandwidth
 from softkern.metrics.strength import COVERED
 from softkern.models.base import KernelModel
 from softkern.models.checks import check_n_clusters
@@ -170,8 +169,7 @@ class _SpectralClustering(Clustering):
 
     def _choose(self, X: Any, weight: Array) -> Kernel:
         """The kernel and the number of clusters, by search where either is "auto"."""
-        is_auto = isinstance(self.bandwidth, str) and self.bandwidth == "auto"
-        is_open = is_auto and has_open_bandwidth(self.kernel, self.kernel_params)
+        is_open = self._is_bandwidth_open
         kernel = resolve(
             self.kernel,
             X,

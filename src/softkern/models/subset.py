@@ -57,11 +57,12 @@ def training_rows(
     place, mass = priority_sample(names, wanted, weights, random_state)
     order = np.argsort(place)
     place, mass = place[order], mass[order]
-    pool, own = rows[place], mass * own[place] / weights[place]
+    pool, own = rows[place], mass * (own[place] / weights[place])
     if subset == "random":
         return TrainingRows(pool, mass, own)
     chosen = renyi_rows(kernel, X, pool, size)
-    return TrainingRows(pool[chosen], _taken_over(kernel, X, pool, mass, chosen), own[chosen])
+    taken = _taken_over(kernel, X, pool, mass, chosen)
+    return TrainingRows(pool[chosen], taken, np.minimum(own[chosen], taken))
 
 
 def _check_gram(X: Any) -> None:

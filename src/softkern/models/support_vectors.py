@@ -25,16 +25,11 @@ from softkern.rules.one_class import OCSVM, SVDD, Formulation
 from softkern.solvers.dual import DualSolution, margin, margin_interval, solve_dual
 from softkern.solvers.stopping import progress_bar
 
-__all__ = ["UNKNOWN_LENGTHS", "WeightedOneClassSVM", "WeightedSVDD"]
+__all__ = ["WeightedOneClassSVM", "WeightedSVDD"]
 
 CROSSED = 0.005  # of the scores' range: the margin that α gives no longer fits the scores
 LEAST_SCALE = 0.01  # of R²: the mean decision where nearly all points lie on the margin is rounding
 MARGIN_ERRORS = 8  # errors of a product by which a point on the margin may seem outside
-UNKNOWN_LENGTHS = (
-    "distances of new points need their kernel values with themselves, which kernel='precomputed' "
-    "does not give where those of the training points differ. Give the kernel by name or as a "
-    "function, or a matrix with a constant diagonal, K_ij / √(K_ii K_jj)."
-)
 
 
 class _OneClassDetector(Detector):
@@ -102,13 +97,13 @@ class _OneClassDetector(Detector):
         total = solution.coefficients.sum(axis=0)
         alpha = share_among_copies(X, solution.coefficients / total, weight)
         geometry = operator.geometry(alpha, solution.product / total)
-        # support vectors are few already, so that no approximation takes their place
-        self.support_ = np.flatnonzero(alpha[:, 0])
-        self.dual_coef_ = alpha[self.support_, 0]
-        self._support = operator.kernel.restrict(X, self.support_)
-        self._density = None
-        self._norms = geometry.norms
-        if not operator.keeps_centres:
+        if operator.keeps_centres:
+            self._store(operator, alpha, geometry.norms)
+            self.dual_coef_ = self.dual_coef_[:, 0]
+        else:  # support vectors are few already, so that no approximation takes their place
+            self.support_ = np.flatnonzero(alpha[:, 0])
+            self.dual_coef_ = alpha[self.support_, 0]
+            self._support, self._density = X[self.support_], None
             self._norms = self._served().squared_norms(self._columns)
         geometry, reading, self.outlier_scores_ = self._training_reading(
             operator, alpha, geometry, weight
@@ -176,8 +171,6 @@ class _OneClassDetector(Detector):
         self._decision_scale = max(mean, least)
 
     def _geometry(self, rows: CrossOperator, needs_lengths: bool = True) -> Geometry:
-        if self._formulation.needs_lengths and not rows.lengths_are_known:
-            raise ValueError(f"{UNKNOWN_LENGTHS} WeightedOneClassSVM does without.")
         return super()._geometry(rows, needs_lengths=self._formulation.needs_lengths)
 
     def _scores(self, geometry: Geometry) -> Array:

@@ -44,7 +44,7 @@ class GramOperator(KernelOperator):
         if 4 * len(index) > self.shape[0]:
             return super().partial_product(index, A)
         # K is symmetric, and its rows lie together
-        return np.asarray((np.ascontiguousarray(A.T) @ self.gram[index]).T)
+        return np.asarray((np.ascontiguousarray(A.T, self.dtype) @ self.gram[index]).T)
 
     @property
     def error(self) -> float:

@@ -191,7 +191,7 @@ class KernelOperator(ABC):
             return float(self.kernel.bound)
         if self.kernel.is_positive_semidefinite:
             return float(np.abs(self.diag()).max())
-        some = np.arange(min(SAMPLED_ROWS, self.shape[0]))
+        some = np.unique(np.linspace(0, self.shape[0] - 1, SAMPLED_ROWS).astype(np.intp))
         return 4 * float(np.abs(self.columns(some)).max())
 
     @property

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import os
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -30,6 +31,7 @@ from softkern.operators.base import (
 __all__ = ["FourierOperator"]
 
 MODES_LIMIT = 2**27  # a larger grid takes more memory and time than it saves
+PEAK_ROWS = 256  # of the support that its largest entry is read from
 RELATIVE = 1e-4  # accuracy that log_product asks of an entry before it takes it
 WIDEST = 1e12  # bandwidths; beyond, the number of modes is over any limit
 KEPT_BYTES = 2**26  # modes of the last coefficients are kept for new points up to this size
@@ -95,26 +97,37 @@ class FourierOperator(KernelOperator):
 
     def _forget(self) -> None:
         """Transforms hold pointers, and modes are many: both are made anew when needed."""
-        self._process = os.getpid()
+        self._process = self._lock_process = os.getpid()
         self._plans: dict[int, tuple[Any, int]] = {}  # to modes (1) and back to the support (2)
         self._kept: tuple[Array, list[_Modes]] | None = None
+        self._peak: tuple[Array, Array] | None = None
+        self._lock = threading.RLock()  # a transform has one workspace
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "_plans": {}, "_kept": None}
+        state = super().__getstate__()
+        for name in ("_plans", "_kept", "_peak", "_lock"):
+            del state[name]
+        return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._forget()
 
     def _scaled(self, X: Array) -> Array:
-        assert isinstance(self.kernel, Gaussian)
-        return np.asarray(self.kernel.scaled(X, self._origin))
+        return self.kernel.scaled(X, self._origin)
 
     def _product(self, A: Array) -> Array:
         out = np.zeros((self.shape[0], A.shape[1]), dtype=self.dtype)
-        for modes in self._modes(A):
-            modes.write_to(out, self._support_plan(2))
+        with self._locked():
+            for modes in self._modes(A):
+                modes.write_to(out, self._support_plan(2))
         return out
+
+    def _locked(self) -> Any:
+        if os.getpid() != self._process and self._lock_process != os.getpid():
+            self._lock = threading.RLock()  # a fork may have copied one that is held for good
+            self._lock_process = os.getpid()
+        return self._lock
 
     def _cross_product(self, X_new: Array, A: Array) -> Array:
         out = np.zeros((X_new.shape[0], A.shape[1]), dtype=self.dtype)
@@ -128,8 +141,9 @@ class FourierOperator(KernelOperator):
             out[inside] = blocked_product(self.kernel, X_new[inside], self.X, A)
             return out
         values, to_points = np.zeros((inside.size, A.shape[1])), self._plan(2, X_new[inside])
-        for modes in self._known_modes(A):
-            modes.write_to(values, to_points)
+        with self._locked():
+            for modes in self._known_modes(A):
+                modes.write_to(values, to_points)
         out[inside] = values
         return out
 
@@ -199,7 +213,18 @@ class FourierOperator(KernelOperator):
         return self.tolerance + super().error
 
     def _doubtful(self, product: Array, A: Array) -> Array:
-        return np.asarray(product <= self.tolerance / RELATIVE * product.max(axis=0, initial=0))
+        # the error is a share of the largest entry over the support, which queries need not reach
+        peak = product.max(axis=0, initial=0)
+        if product.shape[0] != self.shape[0]:
+            peak = np.maximum(peak, self._support_peak(A))
+        return product <= self.tolerance / RELATIVE * peak
+
+    def _support_peak(self, A: Array) -> Array:
+        """About the largest entries of K @ A over the support, (c,), from some of its rows."""
+        if self._peak is None or not np.array_equal(self._peak[0], A):
+            rows = self.X[:: max(1, self.shape[0] // PEAK_ROWS)]
+            self._peak = A.copy(), self._cross_product(rows, A).max(axis=0, initial=0)
+        return self._peak[1]
 
     @classmethod
     def refusal(cls, work: Workload) -> str | None:

@@ -55,6 +55,8 @@ class FarSums:
         of their own weights.
         """
         used = np.flatnonzero(a > 0)
+        if used.size == 0:
+            return np.full(queries.shape[0], -np.inf)
         with np.errstate(divide="ignore"):
             log_a = np.log(a[used].astype(np.float64))
             log_left = None if left is None else np.log(left.astype(np.float64))

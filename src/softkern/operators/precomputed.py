@@ -10,7 +10,7 @@ import numpy as np
 from softkern._typing import Array
 from softkern.kernels import Kernel
 from softkern.operators._gram import GramOperator, product_seconds
-from softkern.operators.base import Cost, CrossOperator, Workload, row_blocks
+from softkern.operators.base import BLOCK_BYTES, Cost, CrossOperator, Workload, row_blocks
 from softkern.operators.logs import FarSums
 
 __all__ = ["PrecomputedOperator"]
@@ -71,10 +71,10 @@ class PrecomputedOperator(GramOperator):
     @cached_property
     def _has_equal_diagonal(self) -> bool:
         diag = self.diag()
-        return bool(np.allclose(diag, diag[0], rtol=1e-6))
+        return bool(np.allclose(diag, diag[0], rtol=1e-6, atol=0))
 
     def _largest_value(self) -> float:
-        return float(np.abs(self.gram).max())
+        return _largest(self.gram)
 
     @cached_property
     def _far_sums(self) -> FarSums:
@@ -94,7 +94,8 @@ class PrecomputedOperator(GramOperator):
     @classmethod
     def cost(cls, work: Workload, **options: Any) -> Cost:
         """The matrix is there already."""
-        return Cost(2 * work.vectors + 2**20, 0.0, product_seconds(work))
+        checking = 3 * min(BLOCK_BYTES, work.n**2 * work.itemsize)
+        return Cost(2 * work.vectors + checking + 2**20, 0.0, product_seconds(work))
 
 
 class _GivenSums(FarSums):
@@ -137,7 +138,7 @@ class _GivenValues(CrossOperator):
 
 def _check_symmetric(gram: Array) -> None:
     """Refuse a matrix that is not symmetric, a block of rows at a time."""
-    allowed = ASYMMETRY * np.finfo(gram.dtype).eps * float(np.abs(gram).max())
+    allowed = ASYMMETRY * np.finfo(gram.dtype).eps * _largest(gram)
     for block in row_blocks(len(gram), len(gram), gram.itemsize):
         gap = float(np.abs(gram[block] - gram[:, block].T).max())
         if gap > allowed:
@@ -145,3 +146,8 @@ def _check_symmetric(gram: Array) -> None:
                 f"the precomputed kernel is not symmetric: entries differ from their mirror by up "
                 f"to {gap:.3g}. Give (K + K.T) / 2."
             )
+
+
+def _largest(gram: Array) -> float:
+    """The largest absolute value, without a second matrix."""
+    return max(float(gram.max()), -float(gram.min()))

@@ -85,8 +85,12 @@ class TiledOperator(KernelOperator):
         """K @ A, (n, c), for an A that is zero but in the rows `index`, A (len(index), c)."""
         if 2 * len(index) > self.shape[0]:
             return super().partial_product(index, A)
-        part = TiledOperator(self.kernel, self.X[index], self.threads)
-        return part._cross_product(self.X, np.ascontiguousarray(A, self.dtype))
+        if not len(index):
+            return np.zeros((self.shape[0], A.shape[1]), dtype=self.dtype)
+        assert isinstance(self.kernel, Gaussian)
+        points, threads = self.X[index], self.threads or available_threads()
+        weights = np.ascontiguousarray(A, self.dtype)
+        return _GaussianTiles(self.kernel, points).product(self.X, weights, threads, points)
 
     def _doubtful(self, product: Array, A: Array) -> Array:
         # smaller kernel values were left out

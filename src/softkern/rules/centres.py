@@ -47,5 +47,6 @@ def mass_of_logs(logs: AnyArray, weight: AnyArray) -> AnyArray:
            [3.]])
     """
     xp = namespace(logs)
+    logs = xp.where(weight[:, None] > 0, logs, -xp.inf)  # what does not count has no say in it
     with np.errstate(invalid="ignore"):
         return xp.exp(logs - xp.max(logs, axis=0)) * weight[:, None]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from array_api_compat import device
 
 from softkern._arrays import is_surely_all, namespace, row_max, row_min, row_sums
 from softkern._typing import AnyArray
@@ -22,20 +23,14 @@ __all__ = [
     "log_possibilistic",
     "log_total",
     "outlier_weights",
-    "possibilistic",
     "runner_up",
 ]
 
 LARGEST_PART = 1e6  # of a point in a centre, 1 / w^q, where that of the mean weight is one
 
 
-def possibilistic(distances: AnyArray, eta: Any) -> AnyArray:
-    """u = exp(−D²/η), eq. 16 of Filippone et al. 2010: typicality, each cluster for itself."""
-    return namespace(distances).exp(log_possibilistic(distances, eta))
-
-
 def log_possibilistic(distances: AnyArray, eta: Any) -> AnyArray:
-    """Logarithm of `possibilistic`, −D²/η, which does not underflow."""
+    """log u = −D²/η, eq. 16 of Filippone et al. 2010: typicality, each cluster for itself."""
     return distances / -eta
 
 
@@ -47,11 +42,12 @@ def fuzzy(distances: AnyArray, m: float) -> AnyArray:
     Examples
     --------
     >>> import numpy as np
+    from array_api_compat import device
     >>> fuzzy(np.array([[1.0, 3.0], [0.0, 2.0]]), m=2.0)
     array([[0.75, 0.25],
            [1.  , 0.  ]])
     """
-    nearest, apart = _apart(distances)
+    nearest, apart = _safe_divisors(distances)
     share = nearest / apart  # relative to the nearest, so that no power overflows
     if m != 2:
         share = share ** (1.0 / (m - 1.0))
@@ -68,11 +64,12 @@ def log_fuzzy(distances: AnyArray, m: float) -> AnyArray:
     Examples
     --------
     >>> import numpy as np
+    from array_api_compat import device
     >>> log_fuzzy(np.array([[1.0, 10.0]]), m=1.001).round(1)
     array([[    0. , -2302.6]])
     """
     xp = namespace(distances)
-    nearest, apart = _apart(distances)
+    nearest, apart = _safe_divisors(distances)
     if apart is distances:
         logs = (xp.log(nearest) - xp.log(apart)) / (m - 1.0)
     else:
@@ -83,7 +80,7 @@ def log_fuzzy(distances: AnyArray, m: float) -> AnyArray:
     return logs - xp.log(row_sums(xp.exp(logs)))[:, None]
 
 
-def _apart(distances: AnyArray) -> tuple[AnyArray, AnyArray]:
+def _safe_divisors(distances: AnyArray) -> tuple[AnyArray, AnyArray]:
     """The nearest distance of every row, (n, 1), and distances to divide by: one for zero.
 
     The distances themselves where surely no point lies on a centre.
@@ -112,6 +109,7 @@ def outlier_weights(
     Examples
     --------
     >>> import numpy as np
+    from array_api_compat import device
     >>> outlier_weights(np.array([1.0, 9.0]), q=1.0, total=2.0, sample_weight=np.ones(2))[0]
     array([0.5, 1.5])
     """
@@ -121,7 +119,8 @@ def outlier_weights(
     weighted = float(xp.sum(sample_weight * root))
     if weighted <= 0:  # every point lies on a centre
         return xp.full_like(root, mean), 0.0, mean
-    least = mean * LARGEST_PART ** (-1.0 / q)
+    smallest = float(xp.finfo(spread.dtype).smallest_normal) ** 0.5
+    least = mean * max(LARGEST_PART ** (-1.0 / q), smallest)
     unit, held = total / weighted, -1
     while held < (held := int(xp.count_nonzero(unit * root < least))):
         # what is raised to the least is taken from the others, of which some may fall below it
@@ -153,6 +152,7 @@ def log_mixture(joint: AnyArray) -> AnyArray:
     Examples
     --------
     >>> import numpy as np
+    from array_api_compat import device
     >>> joint = log_joint(np.array([[-1e4, -2e4]]), np.array([0.5, 0.5]), 1.0)
     >>> log_mixture(joint)
     array([[     0., -10000.]])
@@ -166,13 +166,14 @@ def hard(closeness: AnyArray) -> AnyArray:
     Examples
     --------
     >>> import numpy as np
+    from array_api_compat import device
     >>> hard(np.array([[-1.0, -3.0], [-2.0, -0.5]]))
     array([[1., 0.],
            [0., 1.]])
     """
     xp = namespace(closeness)
     nearest = xp.argmax(closeness, axis=1)
-    number = xp.arange(closeness.shape[1], dtype=nearest.dtype, device=_device(closeness))
+    number = xp.arange(closeness.shape[1], dtype=nearest.dtype, device=device(closeness))
     return xp.astype(number[None, :] == nearest[:, None], closeness.dtype)
 
 
@@ -182,6 +183,7 @@ def runner_up(values: AnyArray) -> tuple[AnyArray, AnyArray]:
     Examples
     --------
     >>> import numpy as np
+    from array_api_compat import device
     >>> runner_up(np.array([[3.0, 1.0, 2.0]]))
     (array([3.]), array([2.]))
     """
@@ -194,9 +196,3 @@ def runner_up(values: AnyArray) -> tuple[AnyArray, AnyArray]:
         return first, second
     ordered = xp.sort(values, axis=1)
     return ordered[:, -1], ordered[:, -2]
-
-
-def _device(array: Any) -> Any:
-    from array_api_compat import device
-
-    return device(array)

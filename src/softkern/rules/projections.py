@@ -123,6 +123,7 @@ def prototype_distances(projections: Array, centres: Array) -> Array:
     # by differences of unit vectors: one minus a cosine has no digits left near a prototype
     distances = cdist(directions(projections), directions(centres), "sqeuclidean") / 2
     distances[nothing] = 1.0
+    distances[:, ~centres.any(axis=1)] = 1.0  # of a cluster without connected points
     return np.asarray(distances)
 
 

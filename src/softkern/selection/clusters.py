@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
-from sklearn.utils import get_tags
+from sklearn.utils import check_array, get_tags
 
 from softkern.metrics.validity import (
     fuzzy_silhouette,
@@ -24,7 +24,6 @@ from softkern.metrics.validity import (
     partition_entropy,
     xie_beni,
 )
-from softkern.planning import plan
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -185,10 +184,9 @@ def _indices(
 
 
 def _operator(estimator: Any, X: Any) -> Any:
-    """Products with the fitted model's kernel between the rows of X."""
-    columns = np.shape(estimator.memberships_)[1]
-    engine = estimator.engine_
-    return plan(X, kernel=estimator.kernel_, n_vectors=columns, engine=engine).build(X)
+    """Products with the fitted model's kernel between the rows of X, on its engine."""
+    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+    return estimator.plan_.over(X, estimator.kernel_)
 
 
 def _exponent(estimator: Any) -> float:

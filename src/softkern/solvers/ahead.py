@@ -58,7 +58,7 @@ class Sweeps:
         norms = np.einsum("ij,ij->j", self.centres, self.centres)[:, None]
         twice = np.ascontiguousarray(-2 * self.centres.T)
         # one thread a block: BLAS would start its own within each of them
-        with one_blas_thread():
+        with one_blas_thread:
             blocks = self.pool.map(lambda i: self._block(slice(i, i + rows), twice, norms), starts)
             parts = list(blocks)
         sums, total, change, top, objective = zip(*parts, strict=True)
@@ -66,7 +66,8 @@ class Sweeps:
         self.total = np.sum(total, axis=0, dtype=np.float64)
         changes = None if self.is_first else np.sum(change, axis=0, dtype=np.float64)
         self.is_first = False
-        return Step(float(np.sum(objective)), changes, np.max(top, axis=0))
+        self.objective = float(np.sum(objective))
+        return Step(self.objective, changes, np.max(top, axis=0))
 
     def _block(self, part: slice, twice: Array, norms: Array) -> tuple[Any, ...]:
         points, mass = self.features.points[part], self.weight[part]
@@ -85,7 +86,7 @@ class Sweeps:
     def advance(self) -> Driver:
         """The means as vectors; where a cluster has lost all mass, the logarithms of `Steps`."""
         if not (self.total > np.sqrt(np.finfo(self.memberships.dtype).tiny)).all():
-            steps = self._steps()
+            steps = Steps(self.operator, self.rule, self._coefficients(), self.weight)
             steps.step()
             return steps.advance()
         self.before = self.centres
@@ -94,20 +95,14 @@ class Sweeps:
 
     def solution(self) -> Solution:
         """The present state, with coefficients."""
-        steps = self._steps()
-        steps.step()
-        return steps.solution()
+        centres = self._coefficients()
+        geometry = self.operator.geometry(centres.coefficients)
+        return Solution(self.rule, centres, geometry, self.memberships.T, self.objective)
 
-    def _steps(self) -> Steps:
-        """The driver of single steps at the present centres, whose masses the last step gives."""
+    def _coefficients(self) -> Centres:
+        """Of the present centres, from the masses that the step before gave."""
         if self.before is None:
-            return Steps(self.operator, self.rule, self.start, self.weight)
-        last = Steps(
-            self.operator,
-            self.rule,
-            self.start,
-            self.weight,
-            self.operator.centre_geometry(self.before),
-        )
-        last.step()
-        return last.advance()
+            return self.start
+        geometry = self.operator.centre_geometry(self.before)
+        mass = self.rule.memberships.evaluate(geometry, self.start, self.weight).mass
+        return self.rule.centres.centres(mass, self.weight, None)

@@ -76,7 +76,7 @@ def alternate(
             change = measured_change(step, history["objective"], total, stopping)
             history["change"].append(change)
             report(iteration, change)
-            converged = change < tol
+            converged = change <= tol
             if watch is not None and not converged:
                 cycle = watch.period(driver.solution())
             if converged or cycle or iteration == max_iter:

@@ -55,7 +55,7 @@ def seeds(
         row = int(index[min(int(np.searchsorted(reached, draw, side="right")), index.size - 1)])
         distances = np.asarray(operator.distances_to_rows([row]))[:, 0]
         nearest = distances if not chosen else np.minimum(nearest, distances)
-        if not nearest.any():  # fewer distinct points than clusters
+        if not nearest[index].any():  # fewer distinct points than clusters
             nearest = np.ones(operator.shape[0])
         chosen.append(row)
     return chosen
@@ -83,10 +83,15 @@ def random_mass(
 
 
 def k_means_mass(
-    operator: KernelOperator, weight: Array, n_clusters: int, generator: np.random.RandomState
+    operator: KernelOperator,
+    weight: Array,
+    n_clusters: int,
+    generator: np.random.RandomState,
+    n_init: int = 1,
 ) -> Array:
-    """The clusters of kernel k-means from one k-means++ start, (n, c)."""
-    return weight[:, None] * k_means(operator, weight, n_clusters, generator).memberships
+    """The clusters of kernel k-means, (n, c); one that ended without points gets some."""
+    end = k_means(operator, weight, n_clusters, generator, n_init)
+    return end.rule.memberships.evaluate(end.geometry, end.centres, weight).mass
 
 
 STARTS: dict[str, Callable[..., Array]] = {
