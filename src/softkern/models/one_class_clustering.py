@@ -538,7 +538,7 @@ n_iter_, converged_, history_
         def overlap() -> Array:
             return np.exp(-_gaps(self._rule().depth(geometry, self._centres())) / self._mean_gap)
 
-        return super()._read(geometry, log_products, overlap_scores=overlap)
+        return super()._read(geometry, log_products, **{"overlap_scores": overlap, **parts})
 
     def overlap_scores(self, X: Any) -> Array:
         """How near the second cluster is, (m,): one where two tie, 1/e at the mean difference.

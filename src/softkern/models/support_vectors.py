@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from softkern._typing import Array
 from softkern.exceptions import warn
-from softkern.models.base import KernelModel
+from softkern.models.base import UNKNOWN_LENGTHS, KernelModel
 from softkern.models.checks import check_semidefinite
 from softkern.models.detector import Detector
 from softkern.operators.base import CrossOperator, Geometry, KernelOperator
@@ -171,6 +171,8 @@ class _OneClassDetector(Detector):
         self._decision_scale = max(mean, least)
 
     def _geometry(self, rows: CrossOperator, needs_lengths: bool = True) -> Geometry:
+        if self._formulation.needs_lengths and not rows.lengths_are_known:
+            raise ValueError(f"{UNKNOWN_LENGTHS} WeightedOneClassSVM does without.")
         return super()._geometry(rows, needs_lengths=self._formulation.needs_lengths)
 
     def _scores(self, geometry: Geometry) -> Array:

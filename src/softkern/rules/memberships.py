@@ -42,7 +42,6 @@ def fuzzy(distances: AnyArray, m: float) -> AnyArray:
     Examples
     --------
     >>> import numpy as np
-    from array_api_compat import device
     >>> fuzzy(np.array([[1.0, 3.0], [0.0, 2.0]]), m=2.0)
     array([[0.75, 0.25],
            [1.  , 0.  ]])
@@ -64,7 +63,6 @@ def log_fuzzy(distances: AnyArray, m: float) -> AnyArray:
     Examples
     --------
     >>> import numpy as np
-    from array_api_compat import device
     >>> log_fuzzy(np.array([[1.0, 10.0]]), m=1.001).round(1)
     array([[    0. , -2302.6]])
     """
@@ -109,7 +107,6 @@ def outlier_weights(
     Examples
     --------
     >>> import numpy as np
-    from array_api_compat import device
     >>> outlier_weights(np.array([1.0, 9.0]), q=1.0, total=2.0, sample_weight=np.ones(2))[0]
     array([0.5, 1.5])
     """
@@ -152,7 +149,6 @@ def log_mixture(joint: AnyArray) -> AnyArray:
     Examples
     --------
     >>> import numpy as np
-    from array_api_compat import device
     >>> joint = log_joint(np.array([[-1e4, -2e4]]), np.array([0.5, 0.5]), 1.0)
     >>> log_mixture(joint)
     array([[     0., -10000.]])
@@ -166,7 +162,6 @@ def hard(closeness: AnyArray) -> AnyArray:
     Examples
     --------
     >>> import numpy as np
-    from array_api_compat import device
     >>> hard(np.array([[-1.0, -3.0], [-2.0, -0.5]]))
     array([[1., 0.],
            [0., 1.]])
@@ -183,7 +178,6 @@ def runner_up(values: AnyArray) -> tuple[AnyArray, AnyArray]:
     Examples
     --------
     >>> import numpy as np
-    from array_api_compat import device
     >>> runner_up(np.array([[3.0, 1.0, 2.0]]))
     (array([3.]), array([2.]))
     """
