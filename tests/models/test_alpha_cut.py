@@ -420,3 +420,12 @@ def test_nan_and_weights(blobs):
     X[3, 1] = np.nan
     with pytest.raises(ValueError, match="NaN"):
         AlphaCutClustering().fit(X)
+
+
+def test_a_point_without_any_mass_still_has_shares():
+    X = np.concatenate([np.arange(1.0, 9)[:, None], -np.arange(1.0, 9)[:, None]])
+    model = AlphaCutClustering(kernel="linear", alpha=0.2).fit(X)
+    shares = model.memberships([[0.0], [3.0]])
+    if model.n_clusters_:
+        assert shares.sum(axis=1) == pytest.approx(np.ones(2))
+    assert np.isfinite(model.overlap_scores([[0.0], [3.0]])).all()

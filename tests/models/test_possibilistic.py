@@ -319,3 +319,22 @@ def test_the_seed_reaches_the_landmarks():
 
     assert np.array_equal(support(0), support(0))
     assert not np.array_equal(support(0), support(1))
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])
+def test_the_width_follows_the_unit(unit):
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    model = OneClassPCM(kernel="linear").fit(X * unit)
+    assert model.memberships_ == pytest.approx(OneClassPCM(kernel="linear").fit(X).memberships_)
+    rest = OneClassPCM(kernel="linear").fit(
+        np.vstack([np.ones((5, 2)), [[9.0, 9.0]]]), sample_weight=[1, 1, 1, 1, 1, 0]
+    )
+    assert np.isfinite(rest.memberships_).all()
+
+
+def test_a_loop_that_stands_still_has_converged():
+    X = np.array([[0.0], [1.0], [5.0], [6.0]])
+    model = OneClassPCM(kernel="linear", tol=0.0, max_iter=2000).fit(X)
+    assert model.converged_
+    one = OneClassPCM(bandwidth=1.0).fit([[1.0, 2.0]])
+    assert one.reduce().reduction_error_ == 0

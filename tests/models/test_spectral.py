@@ -522,3 +522,11 @@ def test_warns_of_nothing_on_ordinary_data(monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         SoftKernelSpectralClustering("auto").fit(IRIS)
+
+
+def test_fractional_weights_and_a_sample():
+    X = make_blobs(300, 2, centers=[[0, 0], [8, 8]], random_state=0)[0]
+    weight = np.random.default_rng(0).uniform(0.01, 0.9, 300)
+    for subset in ("random", "renyi"):
+        model = SoftKernelSpectralClustering(2, bandwidth=1.0, n_train=60, subset=subset)
+        assert np.isfinite(model.fit(X, sample_weight=weight).outlier_scores_).all()

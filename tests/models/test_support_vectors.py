@@ -282,3 +282,11 @@ def test_a_ball_says_what_it_needs_of_new_points(X):
     model = WeightedSVDD(kernel="precomputed").fit(X @ X.T)
     with pytest.raises(ValueError, match="constant diagonal.*WeightedOneClassSVM does without"):
         model.predict(X[:3] @ X.T)
+
+
+def test_a_gram_matrix_of_unequal_lengths_is_not_taken_for_one_of_equal():
+    X = np.random.default_rng(0).normal(size=(40, 2)) + np.array([3.0, 0.0])
+    K = X @ X.T
+    model = WeightedSVDD(nu=0.05, kernel="precomputed").fit(K)
+    with pytest.raises(ValueError, match="kernel values with themselves"):
+        model.score_samples(K[:3])

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.special import logsumexp
 
 from softkern.kernels import Gaussian, Linear
 from softkern.operators import FourierOperator, TiledOperator
@@ -135,3 +136,17 @@ def test_few_new_points_are_exact():
     operator = FourierOperator(Gaussian(0.02), X, 1e-3)  # a large grid, a coarse tolerance
     exact = Gaussian(0.02).block(X[:1], X).sum(axis=1)
     assert operator.cross(X[:1]) @ a == pytest.approx(exact, rel=1e-12)
+
+
+def test_scores_of_far_points_do_not_depend_on_the_batch():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(5000, 2))
+    far = np.column_stack([rng.uniform(8.5, 9.5, 400), rng.uniform(-1, 1, 400)])
+    operator = FourierOperator(Gaussian(0.5), X)
+    A = np.full((5000, 1), 1 / 5000)
+    alone = operator.cross(far).log_product(A)
+    beside = operator.cross(np.vstack([X[:2000], far])).log_product(A)[2000:]
+    np.testing.assert_allclose(alone, beside, rtol=1e-6)
+    np.testing.assert_allclose(
+        alone[:, 0], logsumexp(Gaussian(0.5).log_block(far, X), axis=1, b=1 / 5000), rtol=1e-5
+    )

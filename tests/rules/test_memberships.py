@@ -79,3 +79,11 @@ def test_runner_up(columns):
     first, second = runner_up(values)
     np.testing.assert_array_equal(first, ordered[:, -1])
     np.testing.assert_array_equal(second, ordered[:, -2])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_outlier_weights_of_a_small_q_stay_finite(dtype):
+    spread = np.array([0.0, 1.0, 2.0], dtype=dtype)
+    w, _, least = outlier_weights(spread, 0.01, 3.0, np.ones(3, dtype=dtype))
+    assert least > 0
+    assert np.isfinite(spread / w**0.01).all()

@@ -71,7 +71,7 @@ class DenseOperator(GramOperator):
             gram[columns, rows] = block.T
 
         squares = [(rows, columns) for i, rows in enumerate(slices) for columns in slices[i:]]
-        with one_blas_thread, ThreadPoolExecutor(available_threads()) as pool:
+        with one_blas_thread(), ThreadPoolExecutor(available_threads()) as pool:
             list(pool.map(fill, squares))
         np.fill_diagonal(gram, self.diag())
         return gram

@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-import threading
 import time
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -103,28 +103,9 @@ def _openmp() -> ThreadpoolController:
     return _libraries().select(user_api="openmp")
 
 
-class _OneBlasThread:
-    """The limit of the process, set by the first that asks and taken back by the last."""
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.users = 0
-
-    def __enter__(self) -> None:
-        with self.lock:
-            self.users += 1
-            if self.users == 1:
-                self.limit = _libraries().limit(limits=1, user_api="blas")
-
-    def __exit__(self, *problem: object) -> None:
-        with self.lock:
-            self.users -= 1
-            if self.users == 0:
-                self.limit.restore_original_limits()
-
-
-# while threads of ours run, BLAS starts none of its own within each of them
-one_blas_thread = _OneBlasThread()
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """While threads of ours run, BLAS starts none of its own within each of them."""
+    return _libraries().limit(limits=1, user_api="blas")
 
 
 @cache

@@ -58,7 +58,7 @@ class Sweeps:
         norms = np.einsum("ij,ij->j", self.centres, self.centres)[:, None]
         twice = np.ascontiguousarray(-2 * self.centres.T)
         # one thread a block: BLAS would start its own within each of them
-        with one_blas_thread:
+        with one_blas_thread():
             blocks = self.pool.map(lambda i: self._block(slice(i, i + rows), twice, norms), starts)
             parts = list(blocks)
         sums, total, change, top, objective = zip(*parts, strict=True)
