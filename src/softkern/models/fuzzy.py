@@ -73,6 +73,7 @@ class _FuzzyClustering(CentreClustering):
             geometry=first,
             description="fuzzy c-means",
         )
+        del start, first  # they make room
         self._finish(operator, solution, weight)
         self._warn_of_coinciding(
             solution.coefficients, "use fewer clusters, a smaller m or a wider kernel"

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from array_api_compat import device
 
-from softkern._arrays import is_surely_all, namespace, row_max, row_min, row_sums
+from softkern._arrays import BLOCK_ROWS, is_surely_all, namespace, row_max, row_min, row_sums
 from softkern._typing import AnyArray
 
 __all__ = [
@@ -64,18 +64,19 @@ def log_fuzzy(distances: AnyArray, m: float) -> AnyArray:
     --------
     >>> import numpy as np
     >>> log_fuzzy(np.array([[1.0, 10.0]]), m=1.001).round(1)
-    array([[    0. , -2302.6]])
+    array([[   -0. , -2302.6]])
     """
     xp = namespace(distances)
     nearest, apart = _safe_divisors(distances)
-    if apart is distances:
-        logs = (xp.log(nearest) - xp.log(apart)) / (m - 1.0)
-    else:
-        is_off = nearest > 0
-        logs = (xp.log(xp.where(is_off, nearest, 1.0)) - xp.log(apart)) / (m - 1.0)
+    is_off = None if apart is distances else nearest > 0
+    logs = xp.log(apart)
+    logs -= xp.log(nearest if is_off is None else xp.where(is_off, nearest, 1.0))
+    logs /= 1.0 - m
+    if is_off is not None:
         on_centre = xp.where(distances <= 0, xp.zeros_like(logs), -xp.inf)
         logs = xp.where(is_off, logs, on_centre)
-    return logs - xp.log(row_sums(xp.exp(logs)))[:, None]
+    logs -= xp.log(row_sums(xp.exp(logs)))[:, None]
+    return logs
 
 
 def _safe_divisors(distances: AnyArray) -> tuple[AnyArray, AnyArray]:
@@ -186,7 +187,10 @@ def runner_up(values: AnyArray) -> tuple[AnyArray, AnyArray]:
         first = values[:, 0] if values.shape[1] else xp.full(values.shape[0], -xp.inf)
         return first, xp.full_like(first, -xp.inf)
     if isinstance(values, np.ndarray):
-        second, first = np.partition(values, -2, axis=1)[:, -2:].T
-        return first, second
+        two = np.empty((len(values), 2), dtype=values.dtype)
+        for start in range(0, len(values), BLOCK_ROWS):  # no second array of all values
+            rows = slice(start, start + BLOCK_ROWS)
+            two[rows] = np.partition(values[rows], -2, axis=1)[:, -2:]
+        return two[:, 1], two[:, 0]
     ordered = xp.sort(values, axis=1)
     return ordered[:, -1], ordered[:, -2]
