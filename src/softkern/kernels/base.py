@@ -48,7 +48,7 @@ class Kernel(ABC):
 
     @property
     def bound(self) -> float | None:
-        """A number that no |k(x, y)| exceeds; None where there is none or it is not known."""
+        """A number that no ``|k(x, y)|`` exceeds; None where there is none or it is not known."""
         return None
 
     @property
