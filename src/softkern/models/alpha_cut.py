@@ -21,7 +21,8 @@ from sklearn.utils.validation import check_is_fitted
 from softkern._typing import Array
 from softkern.alpha_tree.landscape import Landscape, distinct_nodes, noise_levels
 from softkern.alpha_tree.tree import AlphaTree, histogram_valley, number_by_mass
-from softkern.kernels import Gaussian
+from softkern.kernels import Gaussian, resolve
+from softkern.kernels.resolve import RADIAL
 from softkern.models.base import KernelModel
 from softkern.models.clustering import Clustering
 from softkern.models.possibilistic import OneClassPCM
@@ -298,6 +299,14 @@ objective_, history_
                 "AlphaCutClustering needs points of a vector space, since it looks between them; "
                 "kernel='precomputed' has none. Give the data and a kernel."
             )
+        if not self._is_automatic or (isinstance(self.kernel, str) and self.kernel in RADIAL):
+            return
+        kernel = resolve(self.kernel, kernel_params=self.kernel_params)
+        if not kernel.vanishes or kernel.squared() is None:
+            raise ValueError(
+                f"alpha='auto' needs a kernel density, and kernel={self.kernel!r} is none; give "
+                "alpha=<a number>, rejection=<a share>, or kernel='rbf'."
+            )
 
     @property
     def _is_automatic(self) -> bool:
@@ -319,12 +328,6 @@ objective_, history_
         ).fit(nodes, sample_weight=mass)
         for name in OF_THE_ONE_CLASS:
             setattr(self, name, getattr(one_class, name))
-        is_density = self.kernel_.vanishes and self.kernel_.squared() is not None
-        if self._is_automatic and not is_density:
-            raise ValueError(
-                f"alpha='auto' needs a kernel density, and kernel={self.kernel!r} is none; give "
-                "alpha=<a number>, rejection=<a share>, or kernel='rbf'."
-            )
         return one_class
 
     def _graph(self, n: int) -> str:

@@ -385,6 +385,15 @@ default="k-means++"
         self.random_state = random_state
         self.verbose = verbose
 
+    def _check_parameters(self) -> None:
+        if isinstance(self.eta, str):
+            return
+        eta = np.asarray(self.eta, dtype=np.float64)
+        if eta.ndim > 1 or eta.size not in (1, self.n_clusters) or not (eta > 0).all():
+            raise ValueError(
+                f"eta={self.eta!r} must be one positive number, or {self.n_clusters} of them."
+            )
+
     def _fit(self, X: Any, weight: Array) -> None:
         operator = self._planned(X, weight, self.n_clusters)
         check_n_clusters(self.n_clusters, operator.shape[0])
@@ -433,10 +442,6 @@ default="k-means++"
         if isinstance(self.eta, str):
             return _first_eta(operator, distances, start, weight, self.eta_scale)
         eta = np.asarray(self.eta, dtype=distances.dtype)
-        if eta.ndim > 1 or eta.size not in (1, self.n_clusters) or not (eta > 0).all():
-            raise ValueError(
-                f"eta={self.eta!r} must be one positive number, or {self.n_clusters} of them."
-            )
         return np.broadcast_to(eta, (self.n_clusters,)).copy()
 
     def _log_memberships(self, geometry: Geometry) -> Array:
