@@ -208,7 +208,7 @@ objective_, history_
 
     def typicality(self, X: Any) -> Array:
         """Typicality u of new points in the one cluster of all data, (m,)."""
-        return self.one_class_.memberships(self._check_new(X))
+        return self.reading(X).typicality
 
     def outlier_scores(self, X: Any) -> Array:
         """−log density of new points, (m,): the higher, the less typical; as `OneClassPCM`'s."""
@@ -233,7 +233,7 @@ objective_, history_
         return Reading(
             memberships=lambda: shares,
             labels=lambda: self._labels(shares, whole),
-            scores=lambda: whole.memberships,
+            typicality=lambda: whole.memberships,
             outlier_scores=lambda: whole.outlier_scores,
             overlap_scores=lambda: _ratio(shares),
         )
@@ -243,6 +243,8 @@ objective_, history_
             return np.full(len(shares), -1, dtype=np.int64)
         labels = np.argmax(shares, axis=1).astype(np.int64)
         if self._noise_levels is not None:
+            if not np.isfinite(self._noise_levels).any():
+                return labels
             is_noise = whole.scores < self._noise_levels[labels]
         else:
             # α may be the membership of a point, which another batch gives with another rounding
@@ -279,7 +281,7 @@ objective_, history_
         self._settle(landscape, self._cut(landscape))
         reading = self._read(X)
         self._keep_reading(reading)
-        self.typicality_ = reading.scores
+        self.typicality_ = reading.typicality
         self.outlier_scores_ = self.one_class_.outlier_scores_[self.node_]
         is_left_out = weight == 0
         if is_left_out.any():  # they go with the nearest node, as new points do

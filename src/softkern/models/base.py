@@ -247,9 +247,8 @@ class KernelModel(BaseEstimator, ABC):  # type: ignore[misc]
         return operators[name]
 
     def _served_density(self) -> tuple[KernelOperator, Array]:
-        """The same for the nonnegative coefficients that log densities are taken from."""
-        if self._density is None:
-            return self._served(), self._columns
+        """The same for nonnegative coefficients, where log densities need their own."""
+        assert self._density is not None
         return self._kept("density", self._density[0]), self._density[1]
 
     @property
@@ -268,10 +267,10 @@ class KernelModel(BaseEstimator, ABC):  # type: ignore[misc]
         Without `needs_lengths`, distances may be missing (NaN) where a precomputed kernel does not
         give the new points' values with themselves.
         """
-        if needs_lengths and not rows.lengths_are_known:
-            raise ValueError(UNKNOWN_LENGTHS)
         if rows.lengths_are_known:
             return rows.geometry(self._columns, self._norms)
+        if needs_lengths:
+            raise ValueError(UNKNOWN_LENGTHS)
         product = rows @ self._columns
         return Geometry(product, self._norms, np.full_like(product, np.nan))
 

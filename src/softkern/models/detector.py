@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
+from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,7 +14,7 @@ from sklearn.base import OutlierMixin
 from softkern._typing import Array
 from softkern.models.base import KernelModel
 from softkern.models.reading import Reading
-from softkern.operators.base import CrossOperator, Geometry, KernelOperator
+from softkern.operators.base import Geometry, KernelOperator
 
 __all__ = ["Detector"]
 
@@ -29,8 +31,8 @@ class Detector(OutlierMixin, KernelModel):  # type: ignore[misc]
         """`score_samples` from the geometry, (m,)."""
 
     @abstractmethod
-    def _typicality(self, geometry: Geometry, scores: Array) -> Array:
-        """Memberships, (m,)."""
+    def _typicality(self, geometry: Geometry, reading: Reading) -> Array:
+        """Memberships, (m,), from the geometry or from the scores of the reading."""
 
     def reading(self, X: Any) -> Reading:
         """All that the model says of new points, from one product.
@@ -40,40 +42,44 @@ class Detector(OutlierMixin, KernelModel):  # type: ignore[misc]
         """
         rows = self._rows(X)
         geometry = self._geometry(rows)
-        return self._read(geometry, self._logs(rows, geometry.product))
+        return self._read(geometry, lambda: rows.log_product(self._columns, geometry.product))
 
-    def _logs(self, rows: CrossOperator, product: Array) -> Array | None:
-        """log K @ a of new points, (m, 1); None where the kernel is no density."""
-        return rows.log_product(self._columns, product) if self.kernel_.vanishes else None
-
-    def _read(self, geometry: Geometry, logs: Array | None) -> Reading:
-        density = None if logs is None else logs[:, 0]
-        scores = density if self._scores_density else None
-        scores = self._scores(geometry) if scores is None else scores
-        return Reading(
-            scores=lambda: scores,
-            labels=lambda: np.where(scores < self.offset_, -1, 1),
-            memberships=lambda: self._typicality(geometry, scores),
-            outlier_scores=lambda: -(scores if density is None else density),
-            overlap_scores=lambda: np.zeros(len(scores), dtype=scores.dtype),
+    def _read(self, geometry: Geometry, log_product: Callable[[], Array]) -> Reading:
+        """Of points whose log K @ a, (m, 1), is asked for only where the kernel is a density."""
+        is_density = self.kernel_.vanishes
+        is_score = is_density and self._scores_density
+        density = cache(lambda: log_product()[:, 0])
+        reading = Reading(
+            scores=lambda: density() if is_score else self._scores(geometry),
+            labels=lambda: np.where(reading.scores < self.offset_, -1, 1),
+            memberships=lambda: self._typicality(geometry, reading),
+            outlier_scores=lambda: -(density() if is_density else reading.scores),
+            overlap_scores=lambda: np.zeros_like(geometry.product[:, 0]),
         )
+        return reading
 
     def _training_reading(
         self, operator: KernelOperator, coefficients: Array, geometry: Geometry, weight: Array
     ) -> tuple[Geometry, Reading, Array]:
         """How training points lie, their reading, and leave-one-out outlier scores."""
-        logs = others = None
-        if not operator.keeps_centres:  # the stored centre is not the loop's own
+        if operator.keeps_centres:
+            reading = self._read(
+                geometry, lambda: operator.log_product(coefficients, geometry.product)
+            )
+        else:  # the stored centre is not the loop's own
             rows = self._served().cross(operator.X)
             geometry = self._geometry(rows)
-            logs = self._logs(rows, geometry.product)
-            if logs is not None:
-                others = self._without_own(logs, operator, coefficients, weight)
-        elif self.kernel_.vanishes:
-            logs = operator.log_product(coefficients, geometry.product)
+            reading = self._read(
+                geometry, lambda: rows.log_product(self._columns, geometry.product)
+            )
+        if not self.kernel_.vanishes:
+            return geometry, reading, reading.outlier_scores
+        if operator.keeps_centres:
             others = self._log_sums_of_others(operator, coefficients, geometry.product, weight)
-        reading = self._read(geometry, logs)
-        return geometry, reading, reading.outlier_scores if others is None else -others[:, 0]
+        else:
+            logs = -reading.outlier_scores[:, None]
+            others = self._without_own(logs, operator, coefficients, weight)
+        return geometry, reading, -others[:, 0]
 
     def score_samples(self, X: Any) -> Array:
         """How typical new points are, (m,): the higher, the more."""

@@ -187,13 +187,13 @@ class OneClassPCM(Detector):
         """−D²/η, for kernels that do not vanish."""
         return geometry.distances[:, 0] / -self.eta_
 
-    def _typicality(self, geometry: Geometry, scores: Array) -> Array:
+    def _typicality(self, geometry: Geometry, reading: Reading) -> Array:
         return np.exp(geometry.distances[:, 0] / -self.eta_)
 
     def _read_product(self, rows: CrossOperator, product: Array) -> Reading:
         """Of new points whose product with the centre, (m,), is known."""
         geometry = rows.geometry(self._columns, self._norms, product[:, None])
-        return self._read(geometry, self._logs(rows, geometry.product))
+        return self._read(geometry, lambda: rows.log_product(self._columns, geometry.product))
 
     def score_samples(self, X: Any) -> Array:
         """Typicality on a scale that does not saturate: log density, or −D²/η; (m,)."""

@@ -50,6 +50,11 @@ class Reading:
         return self._parts["scores"]()
 
     @cached_property
+    def typicality(self) -> Array:
+        """In the one cluster of all data, (m,), of a model that has one beside its clusters."""
+        return self._parts["typicality"]()
+
+    @cached_property
     def log_memberships(self) -> Array:
         """Logarithms of memberships, (m, c)."""
         return self._parts["log_memberships"]()

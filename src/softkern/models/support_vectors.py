@@ -19,6 +19,7 @@ from softkern.exceptions import warn
 from softkern.models.base import UNKNOWN_LENGTHS, KernelModel
 from softkern.models.checks import check_semidefinite
 from softkern.models.detector import Detector
+from softkern.models.reading import Reading
 from softkern.operators.base import CrossOperator, Geometry, KernelOperator
 from softkern.rows import lower_quantile, share_among_copies
 from softkern.rules.one_class import OCSVM, SVDD, Formulation
@@ -178,9 +179,9 @@ class _OneClassDetector(Detector):
     def _scores(self, geometry: Geometry) -> Array:
         return np.asarray(self._formulation.score(geometry)[:, 0])
 
-    def _typicality(self, geometry: Geometry, scores: Array) -> Array:
-        decision = scores.astype(np.float64) - self.offset_
-        return np.asarray(expit(decision / self._decision_scale), dtype=scores.dtype)
+    def _typicality(self, geometry: Geometry, reading: Reading) -> Array:
+        decision = reading.scores.astype(np.float64) - self.offset_
+        return expit(decision / self._decision_scale).astype(reading.scores.dtype)
 
     def memberships(self, X: Any) -> Array:
         """Typicality of new points, (m,): ½ on the margin; see `memberships_`."""
