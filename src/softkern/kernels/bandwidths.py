@@ -51,7 +51,7 @@ NORMAL_RANGE = 2.5631031310892007  # 10 to 90 % quantile range of the standard n
 # for most rows; the range says nothing of the others.
 SMALL_RANGE = 0.1
 TIED = 0.25  # distinct values per row of the sample, below which a column is recorded in steps
-FEWEST_STEPS = 5  # distinct values of such a column; fewer are categories
+FEWEST_STEPS = 5  # distinct values of such a column; fewer are categories, such as yes and no
 NOISE = 1e-12  # a spread this small beside a column's values is rounding
 FARTHEST = 1e150  # whose square, summed over columns, is still a number
 LOO_TOLERANCE = 1e-4  # of the logarithm of the bandwidth that the rule "loo" finds
@@ -137,15 +137,31 @@ def robust_spread(
     The 10 to 90 % quantile range. Where that range is a small part of the standard deviation
     (a column that is mostly one value) the standard deviation takes its place; it is taken
     between the 1 and 99 % quantiles first, so that one far value cannot pose as such a column.
-    A constant column has spread one: it takes no part in any distance.
+    A column of two to four values that other columns tell apart further has at least the step
+    from one to the next: a yes/no column is no gap in the data. A constant column has spread one:
+    it takes no part in any distance.
     """
     index, weight = priority_sample(X, SPREAD_SAMPLE, weight, random_state)
     sample = _rows(X, index)
     spread = np.empty(X.shape[1])
     for strip in row_slices(X.shape[1], STRIP):
         columns = sample[:, strip].toarray() if sp.issparse(sample) else sample[:, strip]
-        spread[strip] = _column_spread(np.asarray(columns, dtype=np.float64), weight)
+        columns = np.asarray(columns, dtype=np.float64)
+        spread[strip] = np.maximum(_column_spread(columns, weight), _category_steps(columns))
     return spread
+
+
+def _category_steps(columns: Array) -> NDArray[np.float64]:
+    """The step between the few values of every column of categories, (d,); zero for others.
+
+    The rows are distinct: two values of a column alone are two points, not categories.
+    """
+    steps = np.zeros(columns.shape[1])
+    for j, column in enumerate(columns.T):
+        values = np.unique(column)
+        if 2 <= values.size < min(FEWEST_STEPS, column.size):
+            steps[j] = np.median(np.diff(values))
+    return steps
 
 
 def _column_spread(columns: Array, weight: Array) -> NDArray[np.float64]:
@@ -169,6 +185,7 @@ def _column_steps(X: Any, random_state: Any) -> NDArray[np.float64]:
     if sp.issparse(X):  # mostly zeros, which are no steps
         return steps
     index, _ = priority_sample(X, SPREAD_SAMPLE, None, random_state)
+    steps = _category_steps(X[index])
     for j, column in enumerate(X[index].T):
         values = np.unique(column)
         if FEWEST_STEPS <= values.size <= TIED * index.size:

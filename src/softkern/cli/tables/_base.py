@@ -103,18 +103,6 @@ class Reader:
         return max(1, min(CHUNK_ROWS, CHUNK_CELLS // max(1, len(self.columns))))
 
 
-def quoted(text: Any, most: int = 60) -> str:
-    """A name or value from the data, safe to show: printable, on one line, not too long."""
-    shown = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in str(text))
-    return shown if len(shown) <= most else shown[: most - 1] + "…"
-
-
-def named(columns: Sequence[Any], most: int = 5) -> str:
-    """A few column names for a message."""
-    more = f" and {len(columns) - most} more" if len(columns) > most else ""
-    return ", ".join(f"'{quoted(column)}'" for column in columns[:most]) + more
-
-
 def unique_names(names: Sequence[str], notes: list[str]) -> list[str]:
     taken: set[str] = set()
     result = []
