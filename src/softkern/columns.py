@@ -12,7 +12,7 @@ column that counts upwards is taken for an identifier. Called by the command lin
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -21,7 +21,7 @@ from scipy.special import kolmogorov
 
 from softkern._typing import Array
 from softkern.kernels.bandwidths import FEWEST_STEPS, robust_spread
-from softkern.rows import distinct_rows, priority_sample
+from softkern.rows import distinct_rows, priority_sample, row_slices
 from softkern.words import count, named
 
 __all__ = ["Bend", "Column", "Kind", "Neighbours", "Scaling", "describe", "recognise", "repeats"]
@@ -59,6 +59,7 @@ DONOR_ROWS = 1000  # rows that missing cells are filled in from
 DONOR_CELLS = 100_000  # the same, for wide tables: a model's file stays small
 DONOR_DIGITS = 6  # after the point, in spreads
 NEIGHBOURS = 5
+FILLED_AT_ONCE = 4096  # rows, whose distances to all donors are in memory
 PLURAL = {"has": "have", "holds": "hold", "is": "are", "numbers": "number"}
 
 
@@ -84,10 +85,12 @@ class Bend:
     unit: float
 
     def forward(self, x: Array) -> Array:
+        """From the column's unit."""
         z = (self.sign * x - self.origin) / self.unit
         return np.asarray(self.sign * np.where(z > 0, np.arcsinh(np.maximum(z, 0)), z))
 
     def backward(self, y: Array) -> Array:
+        """To the column's unit."""
         z = self.sign * y
         z = np.where(z > 0, np.sinh(np.maximum(z, 0)), z)
         return np.asarray(self.sign * (self.origin + self.unit * z))
@@ -121,10 +124,13 @@ class Column:
 
     @property
     def is_feature(self) -> bool:
+        """Whether it measures something."""
         return self.kind not in NO_FEATURES
 
 
-def recognise(X: Any, names: Sequence[str] | None = None) -> list[Column]:
+def recognise(
+    X: Any, names: Sequence[str] | None = None, *, features: Collection[str] = ()
+) -> list[Column]:
     """What every column of a table is.
 
     Parameters
@@ -133,6 +139,8 @@ def recognise(X: Any, names: Sequence[str] | None = None) -> list[Column]:
         Numbers; NaN where a cell is missing.
     names : sequence of str, default=None
         Those of the columns. A name such as "customer_id" is a hint, never needed.
+    features : collection of str, default=()
+        Names of columns that are features whatever they look like.
 
     Returns
     -------
@@ -164,22 +172,19 @@ def recognise(X: Any, names: Sequence[str] | None = None) -> list[Column]:
         return [Column(name, "empty", "has no value") for name in names]
     index, _ = distinct_rows(X)
     rows = X[np.sort(index)]  # the first of every copy, in the order of the table
-    return [_column(rows[:, j], str(name)) for j, name in enumerate(names)]
+    return [_column(rows[:, j], name, name in features) for j, name in enumerate(names)]
 
 
-def _column(x: Array, name: str) -> Column:
+def _column(x: Array, name: str, is_feature: bool) -> Column:
     present = x[~np.isnan(x)]
     if present.size == 0:
         return Column(name, "empty", "has no value")
     values, counts = np.unique(present, return_counts=True)
     if values.size == 1:
         return Column(name, "constant", "has one value")
-    if why := _numbering(values, present.size, x.size, name):
-        return Column(name, "row number", why)
-    if why := _dates(values):
-        return Column(name, "date", why)
-    if why := _identifier(present, values, x.size, name):
-        return Column(name, "identifier", why)
+    found = None if is_feature else _no_feature(x, present, values, name)
+    if found is not None:
+        return found
     if values.size < FEWEST_STEPS and values.size < x.size:
         if values.size == 2:
             return Column(name, "two values", "has two values")
@@ -191,9 +196,22 @@ def _column(x: Array, name: str) -> Column:
 # Row numbers, identifiers, dates
 
 
+def _no_feature(x: Array, present: Array, values: Array, name: str) -> Column | None:
+    """A column of numbers that measure nothing; None for one that may."""
+    if not _are_whole(values):
+        return None
+    if why := _numbering(values, present.size, x.size, name):
+        return Column(name, "row number", why)
+    if why := _dates(values):
+        return Column(name, "date", why)
+    if why := _identifier(present, values, x.size, name):
+        return Column(name, "identifier", why)
+    return None
+
+
 def _numbering(values: Array, n_present: int, n: int, name: str) -> str:
     """Why the values number the rows; empty where they do not."""
-    if not n == n_present == values.size or not _are_whole(values):
+    if not n == n_present == values.size:
         return ""
     if values[-1] - values[0] != n - 1:
         return ""
@@ -204,7 +222,7 @@ def _numbering(values: Array, n_present: int, n: int, name: str) -> str:
 
 def _identifier(x: Array, values: Array, n: int, name: str) -> str:
     """Why the values name the rows; empty where they do not."""
-    if n < FEWEST_NUMBERED or not _are_whole(values):
+    if n < FEWEST_NUMBERED:
         return ""
     if _is_identifier_name(name) and values.size >= FEWEST_NUMBERED:
         return "holds whole numbers and is named as an identifier"
@@ -267,13 +285,12 @@ def _fills_its_digits(values: Array) -> bool:
 
 def _dates(values: Array) -> str:
     """Why the values are dates written as numbers, such as 20240131; empty where they are none."""
-    if values.size < FEWEST_NUMBERED or not _are_whole(values):
+    if values.size < FEWEST_NUMBERED:
         return ""
     year, month, day = values // 10_000, values // 100 % 100, values % 100
-    are_dates = (
-        (1800 <= year) & (year < 2200) & (1 <= month) & (month <= 12) & (1 <= day) & (day <= 31)
-    )
-    return "holds dates written as numbers" if are_dates.all() else ""
+    parts = ((year, 1800, 2199), (month, 1, 12), (day, 1, 31))
+    are_dates = all(low <= part.min() and part.max() <= high for part, low, high in parts)
+    return "holds dates written as numbers" if are_dates else ""
 
 
 # Shapes
@@ -484,9 +501,11 @@ class Neighbours:
             return X
         donors = np.array(self.donors, dtype=np.float64)
         imputer = KNNImputer(n_neighbors=NEIGHBOURS, keep_empty_features=True).fit(donors)
-        scaled = imputer.transform(self.scaling.forward(X[rows]))
         filled = X.copy()
-        filled[rows] = np.where(is_missing[rows], self.scaling.backward(scaled), X[rows])
+        for block in row_slices(rows.size, FILLED_AT_ONCE):
+            some = rows[block]
+            scaled = imputer.transform(self.scaling.forward(X[some]))
+            filled[some] = np.where(is_missing[some], self.scaling.backward(scaled), X[some])
         return filled
 
 
@@ -538,4 +557,5 @@ def repeats(X: Array) -> str:
     copies = len(X) - len(distinct_rows(X)[0])
     if copies == 0:
         return ""
-    return f"{copies:,} of {count(len(X), 'row')} {'repeats' if copies == 1 else 'repeat'} another one"
+    verb = "repeats" if copies == 1 else "repeat"
+    return f"{copies:,} of {count(len(X), 'row')} {verb} another one"

@@ -13,7 +13,8 @@ import pandas as pd
 import pytest
 
 from softkern.cli.preparation import Preparation
-from softkern.cli.tables import Format, TableError, named, open_table, quoted
+from softkern.cli.tables import Format, TableError, open_table
+from softkern.words import named, quoted
 
 TEXT = "a,b\n1,2\n3,4\n5.5,-6\n"
 VALUES = [[1, 2], [3, 4], [5.5, -6]]

@@ -1,4 +1,4 @@
-"""What all kinds of tables share: the open table, its format, its errors, words for messages."""
+"""What all kinds of tables share: the open table, its format, its errors."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from softkern.exceptions import DataError
+from softkern.words import named, quoted
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["CHUNK_ROWS", "Format", "Reader", "TableError", "named", "quoted", "unique_names"]
+__all__ = ["CHUNK_ROWS", "Format", "Reader", "TableError", "unique_names"]
 
 CHUNK_ROWS = 50_000
 CHUNK_CELLS = 5_000_000  # wide tables come in fewer rows at a time
