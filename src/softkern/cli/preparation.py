@@ -386,13 +386,15 @@ def _features(
     columns = recognise(numbers, names, features=asked)
     if not any(column.is_feature for column in columns):  # better an identifier than nothing
         columns = recognise(numbers, names, features=names)
-    if scale != "auto":
-        columns = [replace(column, bend=None) for column in columns]
-    told = [column for column in columns if scale == "auto" or not column.is_feature]
-    notes.extend(describe(told))
+    if scale != "auto":  # what is said of scales does not hold
+        columns = [replace(c, kind="number", bend=None) if c.is_feature else c for c in columns]
+    notes.extend(describe(columns))
     left_out = [column for column in columns if not column.is_feature]
     if any(column.kind not in ("empty", "constant") for column in left_out):
         notes.append("--columns uses what it names, whatever it looks like")
+    stand_ins = sorted({column.stand_in for column in columns if column.stand_in})
+    if stand_ins:
+        notes.append(f"--na {stand_ins[0]} takes it for a missing value")
     return [column for column in columns if column.is_feature]
 
 

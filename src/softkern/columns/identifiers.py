@@ -20,7 +20,8 @@ FEWEST_NUMBERED = 20  # rows from which whole numbers without a gap are no coinc
 FEWEST_COUNTED = 3  # the same, where the name says that they count
 REPEATS_BY_CHANCE = 10.0  # expected, from which their absence is no chance (e^−10)
 NEIGHBOURS_APART = 10  # values whose reach gives the density of whole numbers
-EVEN = 0.05  # level of the test of numbers that are spread evenly
+EVEN = 0.01  # level of the test of numbers that are spread evenly
+FEWEST_EVEN = 50  # of them, from which that test sees something
 FEWEST_DIGITS = 5  # of identifiers that are spread over all numbers of their length
 IDENTIFIERS = {"id", "uid", "uuid", "guid"}  # first or last word of an identifier's name
 COUNTERS = {"index", "idx", "key", "no", "nr", "number", "row", "rowid"}  # the whole of it
@@ -72,7 +73,7 @@ def _identifier(x: Array, values: Array, name: str) -> str:
         return ""
     if _repeats_by_chance(values) > REPEATS_BY_CHANCE:
         return "holds whole numbers, another one in every row"
-    if not _is_even(values):
+    if values.size < FEWEST_EVEN or not _is_even(values):
         return ""
     step = np.diff(x)
     if (step > 0).all() or (step < 0).all():

@@ -5,6 +5,7 @@ Called by the command line and by whoever is given a table as it is.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -25,6 +26,7 @@ Kind = Literal[
     "number",
 ]  # fmt: skip
 NO_FEATURES = {"empty", "constant", "row number", "identifier", "date"}
+NINES = re.compile(r"-?99+")
 PLURAL = {"has": "have", "holds": "hold", "is": "are", "numbers": "number"}
 
 
@@ -42,12 +44,16 @@ class Column:
         Why, in words that follow the column's name.
     bend : Bend or None
         The logarithm by which a skewed column is taken.
+    stand_in : str
+        A value such as -999, further from all others than these are from each other, that may
+        stand for a missing one; empty where there is none. It is used as it is.
     """
 
     name: str
     kind: Kind
     reason: str = ""
     bend: Bend | None = None
+    stand_in: str = ""
 
     @property
     def is_feature(self) -> bool:
@@ -79,7 +85,7 @@ def recognise(
     chance, where they are spread evenly over all numbers of so many digits or rise evenly through
     the table, or where the name says so. A table that is repeated as a whole is looked at once.
 
-    A column is skewed where its tail is more than three times as long as its other side, and where
+    A column is skewed where its tail is more than 2.5 times as long as its other side, and where
     up to five normal groups describe it better in logarithms than as it is: two groups far apart,
     or a few far values, are not.
 
@@ -122,8 +128,19 @@ def _column(x: Array, name: str, is_feature: bool) -> Column:
         if values.size == 2:
             return Column(name, "two values", "has two values")
         return Column(name, "codes", f"has {values.size} values")
-    bend = bend_of(values, counts)
-    return Column(name, "number") if bend is None else Column(name, "skewed", "is skewed", bend)
+    bend, stand_in = bend_of(values, counts), _stand_in(values)
+    if bend is None:
+        return Column(name, "number", stand_in=stand_in)
+    return Column(name, "skewed", "is skewed", bend, stand_in)
+
+
+def _stand_in(values: Array) -> str:
+    """The first or last of several values where it is of nines, and far from the others."""
+    for end, others in ((values[0], values[1:]), (values[-1], values[:-1])):
+        distance = np.abs(others - end).min()
+        if NINES.fullmatch(f"{end:.15g}") and distance > others[-1] - others[0]:
+            return f"{end:.15g}"
+    return ""
 
 
 def describe(columns: Sequence[Column]) -> list[str]:
@@ -142,7 +159,13 @@ def describe(columns: Sequence[Column]) -> list[str]:
     for column in columns:
         if column.kind != "number":
             alike.setdefault((column.kind, column.reason), []).append(column.name)
-    return [_line(kind, reason, names) for (kind, reason), names in alike.items()]
+    lines = [_line(kind, reason, names) for (kind, reason), names in alike.items()]
+    return lines + [
+        f"{named([column.name])} holds {column.stand_in}, far from all its other values; it is "
+        "used as a number"
+        for column in columns
+        if column.stand_in
+    ]
 
 
 def _line(kind: Kind, reason: str, names: Sequence[str]) -> str:

@@ -17,8 +17,7 @@ from softkern.rows import priority_sample, row_slices
 __all__ = ["Neighbours"]
 
 DONOR_ROWS = 1000  # rows that missing cells are filled in from
-DONOR_CELLS = 100_000  # the same, for wide tables: a model's file stays small
-DONOR_DIGITS = 6  # after the point, in spreads
+DONOR_CELLS = 50_000  # the same, for wide tables: a model's file stays small
 NEIGHBOURS = 5
 FILLED_AT_ONCE = 4096  # rows, whose distances to all donors are in memory
 
@@ -52,7 +51,7 @@ class Neighbours:
         whole = rows[~np.isnan(rows).any(axis=1)]
         if len(whole) >= most:  # the more of its cells a row has, the more it can give
             rows = whole
-        scaled = scaling.forward(rows).round(DONOR_DIGITS)
+        scaled = scaling.forward(rows)
         # the sample looks at numbers only: a missing cell is its column's median there
         index, _ = priority_sample(np.where(np.isnan(scaled), 0.0, scaled), most)
         donors = scaled[index].astype(object)

@@ -15,6 +15,7 @@ from softkern._typing import Array
 from softkern.columns.kinds import Column
 from softkern.columns.shapes import Bend
 from softkern.kernels.bandwidths import robust_spread
+from softkern.rows import row_uniforms
 
 __all__ = ["Scaling"]
 
@@ -90,11 +91,14 @@ def _bent(X: Array, bends: Sequence[Bend | None]) -> Array:
 
 
 def _spreads(X: Array) -> Array:
-    """`robust_spread` of the cells that are there, (d,)."""
+    """`robust_spread` of the cells that are there, (d,); rows differ by all their columns."""
     has_holes = np.isnan(X).any(axis=0)
     spread = np.ones(X.shape[1])
     if not has_holes.all():
         spread[~has_holes] = robust_spread(X[:, ~has_holes])
+    if has_holes.any():
+        others = row_uniforms(np.where(np.isnan(X), np.nanmedian(X, axis=0), X))
     for j in np.flatnonzero(has_holes).tolist():
-        spread[j] = robust_spread(X[~np.isnan(X[:, j]), j : j + 1])[0]
+        there = ~np.isnan(X[:, j])
+        spread[j] = robust_spread(np.column_stack([X[there, j], others[there]]))[0]
     return spread

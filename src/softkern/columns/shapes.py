@@ -1,7 +1,7 @@
 """Columns with a long tail, and the logarithm by which they are taken.
 
-A logarithm brings far values near, so it must be earned: the tail is long in the middle nine tenths
-of the column, and a few normal groups, each a stretch of the sorted values, describe the column
+A logarithm brings far values near, so it must be earned: the tail is long without the furthest
+values, and a few normal groups, each a stretch of the sorted values, describe the column
 better in logarithms than as it is. Two groups far apart, and few far values, are such groups as
 they are. Called by `softkern.columns.kinds`.
 """
@@ -19,13 +19,16 @@ __all__ = ["Bend", "bend_of"]
 SHAPE_POINTS = 64  # quantiles that stand for a column's shape
 TRIMMED = 0.01  # share at each end that the shape does not look at: far values are no shape
 FEWEST_SHAPED = 20  # distinct values from which a shape can be seen
-LONG_TAIL = 3.0  # from the median to the 95 % quantile, in lengths of the other side
+TAIL = 0.08  # quantile that says how long a side is: fewer far values are no tail, and more of
+# them are LEAST_GROUP quantiles at least, so that they can be a group
+LONG_TAIL = 2.5  # from the median to that quantile, in lengths of the other side
 LEAST_GROUP = 4  # of the quantiles, that make a group of their own
 GROUPS = 5  # normal groups that a column may hold
 GROUP_COST = 3.0  # log-likelihood of these points that another group must gain
 BEND_GAIN = 11.0  # the same, that a logarithm must gain; 12 to 14 for exponential amounts
 ENOUGH = 0.5  # of what the best bend gains; the slightest with as much is taken
 UNITS = 4.0 ** np.arange(1, -7, -1)  # in which the logarithm sets in, in spreads of the column
+ROUNDING = 1e-12  # of a group's squares
 FENCE = 5.0  # lengths from the median to the 10 % quantile, below which values are no origin
 
 
@@ -92,6 +95,7 @@ def _quantiles(values: Array, counts: Array, shares: Array) -> Array:
     """
     gaps = np.diff(values)
     half = 0.5 * np.minimum(np.append(gaps, gaps[-1]), np.insert(gaps, 0, gaps[0]))
+    half = np.minimum(half, np.median(gaps))  # copies of a far value stay together
     reached = np.cumsum(counts) / counts.sum()
     place = np.minimum(np.searchsorted(reached, shares), values.size - 1)
     within = 1 - (reached[place] - shares) * counts.sum() / counts[place]  # 0 to 1 of its copies
@@ -101,7 +105,7 @@ def _quantiles(values: Array, counts: Array, shares: Array) -> Array:
 def _long_side(values: Array, counts: Array) -> tuple[float, float, float]:
     """The side of the long tail (0: none), the value where the other side ends, and a spread."""
     low, ten, middle, ninety, high = _quantiles(
-        values, counts, np.array([0.05, 0.1, 0.5, 0.9, 0.95])
+        values, counts, np.array([TAIL, 0.1, 0.5, 0.9, 1 - TAIL])
     )
     # a value that is far below all others, such as -999, is not where the column begins
     first = values[np.searchsorted(values, middle - FENCE * (middle - ten))]
@@ -121,18 +125,17 @@ def _likelihood(points: Array) -> float:
     group costs as much as its parameters could gain by chance.
     """
     n = points.size
-    points = points - points.mean()
-    sums, squares = (np.concatenate([[0.0], np.cumsum(p)]) for p in (points, points**2))
-    size = np.arange(n + 1)[None, :] - np.arange(n + 1)[:, None]  # of the group from i to j
-    with np.errstate(all="ignore"):
-        mean = (sums[None, :] - sums[:, None]) / size
-        variance = (squares[None, :] - squares[:, None]) / size - mean**2
-        rounding = 1e-14 * squares[-1] / n
-        group = size * (np.log(size / n) - 0.5 * np.log(np.maximum(variance, rounding)))
-    group[size < LEAST_GROUP] = -np.inf
-    best = reached = group[0]  # of the points up to j, in one group
-    total = best[-1]
+    # the group from i to j, by distances from its first point: a far group costs no digits
+    distance = np.triu(points[None, :] - points[:, None])
+    size = np.maximum(np.arange(n)[None, :] - np.arange(n)[:, None] + 1, 1)
+    mean = distance.cumsum(axis=1) / size
+    square = (distance**2).cumsum(axis=1) / size
+    variance = np.maximum(square - mean**2, ROUNDING * square + np.finfo(float).tiny)
+    group = size * (np.log(size / n) - 0.5 * np.log(variance))
+    group[np.tri(n, k=LEAST_GROUP - 2, dtype=bool)] = -np.inf  # too few points, or none
+    reached = group[0]  # of the points up to j, in one group
+    total = reached[-1]
     for further in range(1, GROUPS):
-        reached = (reached[:, None] + group).max(axis=0)
+        reached = (reached[:-1, None] + group[1:]).max(axis=0)
         total = max(total, reached[-1] - further * GROUP_COST)
     return float(total)
