@@ -116,6 +116,12 @@ def test_values_that_may_stand_for_missing_ones_are_told_of():
     assert np.abs(prepared.values[:7, 0]).min() > 50  # and they stay as far out as they are
 
 
+def test_identifiers_are_used_where_there_is_nothing_else():
+    preparation, prepared = Preparation.fit(pd.DataFrame({"id": range(40), "key": range(7, 47)}))
+    assert preparation.columns == ["id", "key"]
+    assert "look like identifiers; they are used" in prepared.notes[0]
+
+
 @pytest.mark.parametrize(
     "table",
     [

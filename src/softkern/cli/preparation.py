@@ -308,12 +308,18 @@ def _numeric_columns(
     if texts and were_asked:
         verb = "is" if len(texts) == 1 else "are"
         raise TableError(f"{named(texts)} {verb} text; give --one-hot for few categories.")
+    alike: dict[str, list[str]] = {}
     for column in texts:
-        kind = "dates" if table[column].dtype.kind in "mM" else "text"
-        few = kind == "text" and table[column].astype(str).nunique() <= MOST_CATEGORIES
-        hint = " (--one-hot makes columns of it)" if few else ""
-        notes.append(f"left out '{quoted(column)}': {kind}{hint}")
+        alike.setdefault(_text_kind(table[column]), []).append(column)
+    notes.extend(f"left out {named(columns)}: {kind}" for kind, columns in alike.items())
     return numeric
+
+
+def _text_kind(values: pd.Series[Any]) -> str:
+    if values.dtype.kind in "mM":
+        return "dates"
+    few = values.astype(str).nunique() <= MOST_CATEGORIES
+    return "text (--one-hot makes columns of it)" if few else "text"
 
 
 def _kinds(table: pd.DataFrame) -> dict[str, Any]:
@@ -386,6 +392,8 @@ def _features(
     columns = recognise(numbers, names, features=asked)
     if not any(column.is_feature for column in columns):  # better an identifier than nothing
         columns = recognise(numbers, names, features=names)
+        if any(column.is_feature for column in columns):
+            notes.append("all columns look like identifiers; they are used, for there is no other")
     if scale != "auto":  # what is said of scales does not hold
         columns = [replace(c, kind="number", bend=None) if c.is_feature else c for c in columns]
     notes.extend(describe(columns))

@@ -156,16 +156,17 @@ def describe(columns: Sequence[Column]) -> list[str]:
     'member' has two values, which count as one spread apart
     """
     alike: dict[tuple[Kind, str], list[str]] = {}
+    far: dict[str, list[str]] = {}
     for column in columns:
         if column.kind != "number":
             alike.setdefault((column.kind, column.reason), []).append(column.name)
+        if column.stand_in:
+            far.setdefault(column.stand_in, []).append(column.name)
     lines = [_line(kind, reason, names) for (kind, reason), names in alike.items()]
-    return lines + [
-        f"{named([column.name])} holds {column.stand_in}, far from all its other values; it is "
-        "used as a number"
-        for column in columns
-        if column.stand_in
-    ]
+    for value, names in far.items():
+        verb = "holds" if len(names) == 1 else "hold"
+        lines.append(f"{named(names)} {verb} {value}, far from all other values; it is a number")
+    return lines
 
 
 def _line(kind: Kind, reason: str, names: Sequence[str]) -> str:
