@@ -79,9 +79,8 @@ def bend_of(values: Array, counts: Array) -> Bend | None:
     if sign == 0:
         return None
     bends = [Bend(sign, origin, unit) for unit in (spread * UNITS).tolist()]
-    plain = _likelihood(shape)
-    gain = np.array([_likelihood(b.forward(shape)) + b.log_slope(shape).sum() for b in bends])
-    gain -= plain
+    likelihood = _likelihood(np.stack([shape, *(bend.forward(shape) for bend in bends)]))
+    gain = likelihood[1:] + [bend.log_slope(shape).sum() for bend in bends] - likelihood[0]
     if not gain.max() > BEND_GAIN:
         return None
     # no more than is needed: what a logarithm brings near can no longer be far out
@@ -118,24 +117,24 @@ def _long_side(values: Array, counts: Array) -> tuple[float, float, float]:
     return 0.0, 0.0, 0.0
 
 
-def _likelihood(points: Array) -> float:
-    """Log-likelihood of sorted points under one to five normal groups, each a stretch of them.
+def _likelihood(points: Array) -> Array:
+    """Log-likelihood of points, (m, n), under one to five normal groups, each a stretch of them.
 
-    Σ over groups of m (log(m/n) − log s), without constants, at the best cuts; every further
-    group costs as much as its parameters could gain by chance.
+    Σ over groups of k (log(k/n) − log s), without constants, at the best cuts of each row of sorted
+    points, (m,); every further group costs as much as its parameters could gain by chance.
     """
-    n = points.size
+    n = points.shape[1]
     # the group from i to j, by distances from its first point: a far group costs no digits
-    distance = np.triu(points[None, :] - points[:, None])
+    distance = np.triu(points[:, None, :] - points[:, :, None])
     size = np.maximum(np.arange(n)[None, :] - np.arange(n)[:, None] + 1, 1)
-    mean = distance.cumsum(axis=1) / size
-    square = (distance**2).cumsum(axis=1) / size
+    mean = distance.cumsum(axis=2) / size
+    square = (distance**2).cumsum(axis=2) / size
     variance = np.maximum(square - mean**2, ROUNDING * square + np.finfo(float).tiny)
     group = size * (np.log(size / n) - 0.5 * np.log(variance))
-    group[np.tri(n, k=LEAST_GROUP - 2, dtype=bool)] = -np.inf  # too few points, or none
-    reached = group[0]  # of the points up to j, in one group
-    total = reached[-1]
+    group[:, np.tri(n, k=LEAST_GROUP - 2, dtype=bool)] = -np.inf  # too few points, or none
+    reached = group[:, 0]  # of the points up to j, in one group
+    total = reached[:, -1]
     for further in range(1, GROUPS):
-        reached = (reached[:-1, None] + group[1:]).max(axis=0)
-        total = max(total, reached[-1] - further * GROUP_COST)
-    return float(total)
+        reached = (reached[:, :-1, None] + group[:, 1:]).max(axis=1)
+        total = np.maximum(total, reached[:, -1] - further * GROUP_COST)
+    return np.asarray(total)
