@@ -200,6 +200,7 @@ def test_missing_cells_do_not_matter():
     X = table()
     X[5:50, 1:] = np.nan
     assert [c.kind for c in recognise(X)][1:] == ["number", "skewed", "two values", "number"]
+    assert recognise(np.where(np.isnan(X), np.inf, X)) == recognise(X)
     assert recognise(np.empty((0, 1)))[0].kind == "empty"
 
 

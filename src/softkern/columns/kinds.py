@@ -69,7 +69,7 @@ def recognise(
     Parameters
     ----------
     X : array of shape (n, d)
-        Numbers; NaN where a cell is missing.
+        Numbers; NaN where a cell is missing, as which infinite ones count.
     names : sequence of str, default=None
         Those of the columns. A name such as "customer_id" is a hint, never needed.
     features : collection of str, default=()
@@ -100,6 +100,7 @@ def recognise(
     ['row number', 'number', 'skewed', 'two values']
     """
     X = np.asarray(X, dtype=np.float64)
+    X = np.where(np.isfinite(X), X, np.nan)
     names = [f"column {j}" for j in range(X.shape[1])] if names is None else list(names)
     if len(X) == 0:
         return [Column(name, "empty", "has no value") for name in names]
