@@ -34,6 +34,7 @@ from softkern.operators.base import KernelOperator
 __all__ = ["Landscape", "distinct_nodes", "noise_levels"]
 
 PLANE = 2
+NOISE_CRITICAL = 1.3  # significance from which low levels are a population of their own
 FEWEST_LEVELS = 20  # different densities from which on their distribution is looked at
 MOST_LEVELS = 2000  # more are taken together in groups of equal mass
 
@@ -196,6 +197,8 @@ def noise_levels(
         return found
     lowest = found[np.isfinite(found)].min()
     found[peaks < lowest] = np.inf
+    if (peaks >= lowest).sum() < 2:  # what is left is one cluster, and its tail is its own
+        return np.full(count, -np.inf)
     if np.isfinite(found[peaks >= lowest]).mean() >= 0.5:
         found = np.maximum(found, lowest)
     return found
@@ -214,7 +217,7 @@ def _noise_level(level: Array, mass: Array, fit_line: Callable[[Array, Array], L
     if len(values) > MOST_LEVELS:
         values, mass = _binned(values, mass, MOST_LEVELS)
     tree = fit_line(values, mass).tree()
-    splits = tree.edges[tree.is_split()]
+    splits = tree.edges[tree.is_split(NOISE_CRITICAL)]
     return float(values[splits].mean(axis=(1, 2)).min(initial=np.inf)) if len(splits) else -np.inf
 
 

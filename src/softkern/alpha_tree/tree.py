@@ -162,6 +162,21 @@ class AlphaTree:
         component = self._components(~self.is_split(threshold))
         return number_by_mass(component, self.weight, self.heights)
 
+    def labels_of(self, count: int) -> tuple[NDArray[np.int64], float]:
+        """The tree cut into so many clusters, (n,), and the significance of the last split.
+
+        The most significant joins are cut; without evidence those of the highest lower peak.
+        Fewer clusters than asked for come where the tree has fewer points.
+        """
+        values = self.significance
+        if np.isnan(values).any():
+            values = self.peaks.min(axis=1) - self.saddles
+        order = np.argsort(-values, kind="stable")[: count - 1]
+        kept = np.ones(len(values), dtype=bool)
+        kept[order] = False
+        last = float(values[order[-1]]) if len(order) else np.inf
+        return number_by_mass(self._components(kept), self.weight, self.heights), last
+
     def separating_alpha(self, threshold: float = 1.0) -> float:
         """The smallest level at which all significant clusters are apart; 0 for one cluster."""
         return float(self.saddles[self.is_split(threshold)].max(initial=0.0))

@@ -14,22 +14,23 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 from scipy.special import softmax
-from sklearn.utils import Tags
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from softkern._typing import Array
 from softkern.alpha_tree.landscape import Landscape, distinct_nodes, noise_levels
 from softkern.alpha_tree.tree import AlphaTree, histogram_valley, number_by_mass
-from softkern.kernels import Gaussian, resolve
+from softkern.kernels import Gaussian, resolve, select_bandwidth
 from softkern.kernels.resolve import RADIAL
+from softkern.models.alpha_scales import Scales, search_scales
 from softkern.models.base import KernelModel
 from softkern.models.clustering import Clustering
 from softkern.models.possibilistic import OneClassPCM
 from softkern.models.reading import Reading
 from softkern.operators.base import KernelOperator
 from softkern.planning import serving_engine
-from softkern.rows import lower_quantile
+from softkern.rows import lower_quantile, without_common_factor
 from softkern.rules.memberships import runner_up
 
 __all__ = ["AlphaCutClustering"]
@@ -47,6 +48,7 @@ OF_THE_ONE_CLASS = (
     "objective_",
     "history_",
 )
+SMALL_SHARE = 0.01  # of the rows, below which a group is outliers and no cluster
 COMPLETE_LIMIT = 2000  # points up to which all pairs are looked at
 
 
@@ -69,6 +71,9 @@ class AlphaCutClustering(Clustering):
         - a number: that level.
     rejection : float in (0, 1), default=None
         Share of the points to reject; α is then the quantile of the memberships.
+    n_clusters : int, default=None
+        Cut the tree into so many clusters, at its most significant joins; None finds the number.
+        Not together with a level.
     segment_points : int, default=20
         Inner points at which a segment is looked at on the complete graph, at least; more where
         they would be over half a bandwidth apart. On the neighbour graph that spacing alone
@@ -140,6 +145,7 @@ objective_, history_
         **KernelModel._parameter_constraints,
         "alpha": [StrOptions({"auto", "valley"}), Interval(Real, 0, 1, closed="neither")],
         "rejection": [None, Interval(Real, 0, 1, closed="neither")],
+        "n_clusters": [None, Interval(Integral, 1, None, closed="left")],
         "segment_points": [Interval(Integral, 1, None, closed="left")],
         "graph": [StrOptions({"auto", "complete", "knn"})],
         "eta_scale": [Interval(Real, 0, None, closed="neither")],
@@ -162,6 +168,7 @@ objective_, history_
         *,
         alpha: Any = "auto",
         rejection: float | None = None,
+        n_clusters: int | None = None,
         segment_points: int = 20,
         graph: str = "auto",
         eta_scale: float = 1.0,
@@ -178,6 +185,7 @@ objective_, history_
     ) -> None:
         self.alpha = alpha
         self.rejection = rejection
+        self.n_clusters = n_clusters
         self.segment_points = segment_points
         self.graph = graph
         self.eta_scale = eta_scale
@@ -232,20 +240,20 @@ objective_, history_
         shares = self._shares(X, product[:, :-1])
         return Reading(
             memberships=lambda: shares,
-            labels=lambda: self._labels(shares, whole),
+            labels=lambda: self._labels(shares, whole, product),
             typicality=lambda: whole.memberships,
             outlier_scores=lambda: whole.outlier_scores,
             overlap_scores=lambda: _ratio(shares),
         )
 
-    def _labels(self, shares: Array, whole: Reading) -> NDArray[np.int64]:
+    def _labels(self, shares: Array, whole: Reading, product: Array) -> NDArray[np.int64]:
         if shares.shape[1] == 0:
             return np.full(len(shares), -1, dtype=np.int64)
         labels = np.argmax(shares, axis=1).astype(np.int64)
         if self._noise_levels is not None:
-            if not np.isfinite(self._noise_levels).any():
-                return labels
-            is_noise = whole.scores < self._noise_levels[labels]
+            is_noise = product[:, -1] > product[:, :-1].max(axis=1)  # near what is no cluster
+            if np.isfinite(self._noise_levels).any():
+                is_noise |= whole.scores < self._noise_levels[labels]
         else:
             # α may be the membership of a point, which another batch gives with another rounding
             is_noise = whole.memberships <= self.alpha_ * (1 + 64 * np.finfo(shares.dtype).eps)
@@ -274,11 +282,15 @@ objective_, history_
     # How a fit goes
 
     def _fit(self, X: Array, weight: Array) -> None:
-        nodes, mass, self.node_ = distinct_nodes(X, weight)
-        self.one_class_ = self._fit_one_class(nodes, mass)
+        nodes, mass, self.node_ = distinct_nodes(X, without_common_factor(weight))
+        scales = self._search_scales(nodes, mass)
+        bandwidth = self._bandwidth_rule()
+        if scales is not None and scales.finest < 1:
+            bandwidth = scales.finest * np.asarray(select_bandwidth(nodes, bandwidth, sample_weight=mass))
+        self.one_class_ = self._fit_one_class(nodes, mass, bandwidth)
         landscape = _landscape(self.one_class_, nodes, mass)
         self.tree_: AlphaTree = landscape.tree(self._graph(len(nodes)), self.segment_points)
-        self._settle(landscape, self._cut(landscape))
+        self._settle(landscape, self._cut(landscape, scales))
         reading = self._read(X)
         self._keep_reading(reading)
         self.typicality_ = reading.typicality
@@ -295,6 +307,11 @@ objective_, history_
         if self.rejection is not None and not isinstance(self.alpha, str):
             raise ValueError(
                 f"give alpha={self.alpha!r} or rejection={self.rejection!r}, not both."
+            )
+        is_level_given = self.rejection is not None or self.alpha != "auto"
+        if self.n_clusters is not None and is_level_given:
+            raise ValueError(
+                f"n_clusters={self.n_clusters!r} and a level (alpha, rejection) exclude each other."
             )
         if self._is_precomputed:
             raise ValueError(
@@ -314,19 +331,35 @@ objective_, history_
     def _is_automatic(self) -> bool:
         return self.rejection is None and isinstance(self.alpha, str) and self.alpha == "auto"
 
-    def _fit_one_class(self, nodes: Array, mass: Array) -> OneClassPCM:
-        one_class = OneClassPCM(
-            eta_scale=self.eta_scale,
-            kernel=self.kernel,
-            kernel_params=self.kernel_params,
-            bandwidth=self._bandwidth_rule(),
-            engine=self.engine,
-            engine_params=self.engine_params,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            stopping=self.stopping,
-            random_state=self.random_state,
-            verbose=self.verbose,
+    def _search_scales(self, nodes: Array, mass: Array) -> Scales | None:
+        """Clusters at several scales, where both the level and the bandwidth are to be found."""
+        is_asked = self._is_automatic or self.n_clusters is not None
+        if not is_asked or not self._is_bandwidth_open:
+            return None
+
+        def fit(points: Array, weight: Array, factor: float) -> Landscape:
+            bandwidth = factor * np.asarray(select_bandwidth(points, "tree", sample_weight=weight))
+            one_class = self._one_class(bandwidth, engine=serving_engine(self.engine))
+            return _landscape(one_class.fit(points, sample_weight=weight), points, weight)
+
+        seed = int(check_random_state(self.random_state).randint(2**31))
+        return search_scales(nodes, mass, fit, self.n_clusters, seed)
+
+    def _one_class(self, bandwidth: Any, **options: Any) -> OneClassPCM:
+        shared = {
+            "eta_scale": self.eta_scale,
+            "kernel": self.kernel,
+            "kernel_params": self.kernel_params,
+            "tol": self.tol,
+            "max_iter": self.max_iter,
+            "stopping": self.stopping,
+            "random_state": self.random_state,
+        }
+        return OneClassPCM(bandwidth=bandwidth, **shared, **options)
+
+    def _fit_one_class(self, nodes: Array, mass: Array, bandwidth: Any) -> OneClassPCM:
+        one_class = self._one_class(
+            bandwidth, engine=self.engine, engine_params=self.engine_params, verbose=self.verbose
         ).fit(nodes, sample_weight=mass)
         for name in OF_THE_ONE_CLASS:
             setattr(self, name, getattr(one_class, name))
@@ -338,13 +371,19 @@ objective_, history_
         is_paper = not self._is_automatic and isinstance(self.kernel_, Gaussian)
         return "complete" if is_paper and n <= COMPLETE_LIMIT else "knn"
 
-    def _cut(self, landscape: Landscape) -> NDArray[np.int64]:
+    def _cut(self, landscape: Landscape, scales: Scales | None) -> NDArray[np.int64]:
         """Choose the level; the cluster of every node, (n,), −1 for none."""
         tree = self.tree_
         self._noise_levels: Array | None = None
+        if self.n_clusters is not None:
+            labels = tree.labels_of(self.n_clusters)[0] if scales is None else scales.labels
+            self.alpha_ = 0.0
+            self._noise_levels = np.full(int(labels.max()) + 1, -np.inf)
+            return labels
         if self._is_automatic:
-            self.alpha_ = tree.separating_alpha()
-            labels = tree.significant_labels()
+            labels = tree.significant_labels() if scales is None else scales.labels
+            labels = _without_small(labels, landscape.mass)
+            self.alpha_ = tree.separating_alpha() if labels.max() > 0 else 0.0
             self._noise_levels = noise_levels(landscape, labels, self._fit_line)
             return labels
         if self.rejection is not None:
@@ -403,6 +442,21 @@ def _landscape(one_class: OneClassPCM, nodes: Array, mass: Array) -> Landscape:
         typicality=one_class.memberships,
         operator_of=one_class.plan_.over,
     )
+
+
+def _without_small(labels: Array, mass: Array) -> NDArray[np.int64]:
+    """Groups of fewer than one row in a hundred are outliers, −1, where two clusters are left.
+
+    Beside a single cluster they stay with it: with one cluster there is no noise.
+    """
+    counts = np.bincount(labels, weights=mass)
+    is_small = counts < SMALL_SHARE * mass.sum()
+    if not is_small.any():
+        return labels
+    if (~is_small).sum() < 2:
+        return np.zeros_like(labels)
+    numbers = np.where(is_small, -1, np.cumsum(~is_small) - 1)
+    return np.asarray(numbers[labels], dtype=np.int64)
 
 
 def _ratio(shares: Array) -> Array:

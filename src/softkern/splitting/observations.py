@@ -8,15 +8,29 @@ long tail has no valley but hides those of other columns. Called by the models t
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtri
 from sklearn.preprocessing import PowerTransformer
 
 from softkern._typing import Array
+from softkern.rows import priority_sample
 
-__all__ = ["continuous"]
+__all__ = ["continuous", "repeated"]
 
 FEW_VALUES = 20
 LARGE_PILE = 0.1  # of the rows at one value
+
+
+def repeated(X: Array, weight: Array, most: int, seed: int = 0) -> NDArray[np.intp]:
+    """Rows of X as observations, at most about `most`: a row of weight two stands there twice.
+
+    The order is one that the rows' values decide.
+    """
+    index, mass = priority_sample(X, most, weight, seed)
+    total = float(mass.sum())
+    counts = mass if total <= most else mass * (most / total)
+    whole = np.maximum(np.round(counts), counts > 0).astype(np.intp)
+    return np.repeat(index, whole)
 
 
 def continuous(X: Array, seed: int = 0) -> Array:

@@ -21,9 +21,9 @@ from sklearn.exceptions import ConvergenceWarning
 from softkern._typing import Array
 from softkern.splitting.valleys import FEWEST, excess_mass
 
-__all__ = ["starts"]
+__all__ = ["pair_starts", "starts"]
 
-COUNTS = (8, 4, 3, 2)  # groups that k-means is asked for
+COUNTS = (8, 4, 3)  # groups that k-means is asked for, besides two
 ROWS_A_GROUP = 15  # at least, to ask for so many
 DIRECTIONS = 4  # that are cut in two
 PRINCIPAL, INDEPENDENT = 10, 8  # directions of each kind that are looked at
@@ -34,8 +34,14 @@ LOOKED_AT = 600  # points whose excess mass is taken on every direction
 def starts(X: Array, seed: int) -> Iterator[NDArray[np.intp]]:
     """Labels of the points, (n,), one start after the other."""
     for count in COUNTS:
-        if count == min(COUNTS) or len(X) >= ROWS_A_GROUP * count:
+        if len(X) >= ROWS_A_GROUP * count:
             yield _k_means(X, count, seed)
+    yield from pair_starts(X, seed)
+
+
+def pair_starts(X: Array, seed: int) -> Iterator[NDArray[np.intp]]:
+    """The same for two groups only."""
+    yield _k_means(X, 2, seed)
     places = _directions(X, seed)  # (n, k)
     looked_at = places[np.linspace(0, len(X) - 1, min(len(X), LOOKED_AT)).astype(np.intp)]
     found = np.array([excess_mass(column) for column in looked_at.T])

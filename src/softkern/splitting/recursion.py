@@ -2,8 +2,9 @@
 
 Mixtures from several starts propose groups; two groups stay apart only where there is a valley
 between them on the line that separates them best. That line is found without the rows that are
-then looked at (five folds), so that it does not follow their noise, and no number of columns
-makes a valley by chance. Where groups are not apart they are merged. Each group is then treated
+then looked at (five folds), and where the valley is not deep so are the two groups themselves: so
+neither follows their noise, and no number of columns makes a valley by chance. Where groups are
+not apart they are merged. Each group is then treated
 as a table of its own. Called by the models that choose a number of clusters by themselves.
 """
 
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from softkern._typing import Array
 from softkern.splitting.mixtures import Mixture, fit_mixture
-from softkern.splitting.proposals import starts
+from softkern.splitting.proposals import pair_starts, starts
 from softkern.splitting.valleys import FEWEST, depth
 
 __all__ = ["CRITICAL", "separations", "split"]
@@ -27,6 +28,7 @@ __all__ = ["CRITICAL", "separations", "split"]
 # (benchmarks/calibrate.py).
 CRITICAL = 0.62
 CRITICAL_OF_MANY = 0.72
+SURE = 1.6  # times the critical depth, from which on groups need not be found again
 FOLDS = 5
 FOLD_STEPS = 8  # of a mixture that is fitted again without a fold, from where it was
 FEWEST_ROWS = 24  # of a table that is looked at
@@ -101,6 +103,7 @@ def _merged(Z: Array, mixture: Mixture | None, seed: int, least: int) -> Proposa
     """The mixture's groups, merged until all are apart; None where one is left."""
     while mixture is not None and mixture.count > 1:
         depths = _depths(Z, mixture, seed, least)
+        _confirm(Z, mixture, depths, seed)
         proposal = Proposal(mixture.labels, float(depths.min()))
         if proposal.is_apart:
             return proposal
@@ -140,6 +143,40 @@ def _depths(Z: Array, mixture: Mixture, seed: int, least: int) -> Array:
                 value = 0.0
         depths[i, j] = depths[j, i] = value
     return depths
+
+
+def _confirm(Z: Array, mixture: Mixture, depths: Array, seed: int) -> None:
+    """Look again, in place, at valleys that are not deep, as long as all groups seem apart."""
+    critical = CRITICAL if mixture.count == 2 else CRITICAL_OF_MANY
+    order = np.argsort(depths, axis=None)[::2]  # every pair stands there twice
+    for i, j in zip(*np.unravel_index(order, depths.shape), strict=True):
+        if not critical < depths[i, j] < SURE * critical or depths.min() <= critical:
+            return
+        both = (mixture.labels == i) | (mixture.labels == j)
+        again = _found_again(Z[both], mixture.labels[both] == i, seed)
+        depths[i, j] = depths[j, i] = min(depths[i, j], again)
+
+
+def _found_again(Z: Array, is_above: Array, seed: int) -> float:
+    """The depth of the valley between two groups that are found without the rows looked at."""
+    places, above = np.empty(len(Z)), np.zeros(len(Z), dtype=bool)
+    fold = np.random.default_rng(seed).permutation(len(Z)) % FOLDS
+    for k in range(FOLDS):
+        inside, outside = fold == k, fold != k
+        best, agreement = None, -1.0
+        for labels in pair_starts(Z[outside], seed):
+            mixture = fit_mixture(Z[outside], labels)
+            if mixture is None or mixture.count < 2:
+                continue
+            same = float((mixture.labels.astype(bool) == is_above[outside]).mean())
+            if max(same, 1 - same) > agreement:
+                best, agreement, first = mixture, max(same, 1 - same), int(same > 0.5)
+        if best is None:
+            return 0.0
+        mapped = best.mapped(Z[inside])
+        places[inside] = best.between(mapped, first, 1 - first)
+        above[inside] = best.assign(mapped) == first
+    return depth(places, above)
 
 
 def _is_bent(places: Array, Z: Array, is_above: Array) -> bool:
