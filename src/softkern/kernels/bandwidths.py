@@ -43,7 +43,7 @@ KNN_NEIGHBOUR = (
     10  # whose distance is the rule "knn"; in a sample, the rank kept for far neighbours
 )
 LEAST_NEIGHBOUR = 5  # of "auto" and "tree" on few points, where a nearer one is chance
-AUTO_FACTOR = 0.5  # of the mean distance to the √n-th neighbour
+AUTO_FACTOR = 0.3  # of the mean distance to the √n-th neighbour
 AUTO_CLIP = 0.9  # quantile at which distances are cut off: far points must not widen the view
 TREE_FACTOR = 1 / 4  # of n^(4/(d+4)), the neighbours of a density estimate's rate
 NORMAL_RANGE = 2.5631031310892007  # 10 to 90 % quantile range of the standard normal

@@ -106,8 +106,11 @@ class _OneClassDetector(Detector):
             self.dual_coef_ = alpha[self.support_, 0]
             self._support, self._density = X[self.support_], None
             self._norms = self._served().squared_norms(self._columns)
-        geometry, reading, self.outlier_scores_ = self._training_reading(
-            operator, alpha, geometry, weight
+        geometry, reading = self._training_reading(operator, alpha, geometry)
+        self.outlier_scores_ = (
+            self._training_scores(operator, alpha, geometry, weight)
+            if self.kernel_.vanishes
+            else reading.outlier_scores
         )
         self._set_margin(operator, reading.scores, geometry.distances[:, 0], solution, weight)
         self.memberships_ = reading.memberships
