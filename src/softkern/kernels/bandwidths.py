@@ -43,7 +43,9 @@ KNN_NEIGHBOUR = (
     10  # whose distance is the rule "knn"; in a sample, the rank kept for far neighbours
 )
 LEAST_NEIGHBOUR = 5  # of "auto" and "tree" on few points, where a nearer one is chance
-AUTO_FACTOR = 0.3  # of the mean distance to the √n-th neighbour
+# of the mean distance to the √n-th neighbour, 1/√(d+2) between these: in few columns a narrower
+# kernel leaves the points of a tail alone, in many columns a wider one sees no gaps
+AUTO_FACTORS = (0.3, 0.5)
 AUTO_CLIP = 0.9  # quantile at which distances are cut off: far points must not widen the view
 TREE_FACTOR = 1 / 4  # of n^(4/(d+4)), the neighbours of a density estimate's rate
 NORMAL_RANGE = 2.5631031310892007  # 10 to 90 % quantile range of the standard normal
@@ -73,9 +75,10 @@ def select_bandwidth(
     ----------
     X : array or CSR matrix of shape (n, d)
     rule : {"auto", "global", "knn", "loo", "median", "scott", "tree"}, default="auto"
-        - ``"auto"``: each column's robust spread times one common factor, half the mean distance
-          to the √n-th distinct neighbour in the columns so scaled, distances cut off at their
-          90 % quantile. No column's unit and no heavy tail decides the result, and the number of
+        - ``"auto"``: each column's robust spread times one common factor, a part of the mean
+          distance to the √n-th distinct neighbour in the columns so scaled, distances cut off at
+          their 90 % quantile: half of it in one and two columns, 1/√(d+2) of it in more, no less
+          than 0.3 (from ten columns on). No column's unit and no heavy tail decides the result, and the number of
           points that a point sees grows with n, as a density estimate needs. At least the step
           in which a column is recorded, where its values are rounded. One number per column.
         - ``"global"``: each column's robust spread times the median distance between distinct
@@ -183,7 +186,8 @@ def _auto(X: Any, weight: Array, random_state: Any) -> Bandwidth:
     distance, query_weight = _neighbour_distances(scaled, weight, neighbour, random_state)
     high = lower_quantile(distance, query_weight, AUTO_CLIP)
     mean = np.average(np.minimum(distance, high), weights=query_weight)
-    bandwidth = AUTO_FACTOR * float(mean) * spread
+    factor = np.clip(1 / np.sqrt(X.shape[1] + 2), *AUTO_FACTORS)
+    bandwidth = factor * float(mean) * spread
     return np.asarray(np.maximum(bandwidth, _column_steps(X, random_state)))
 
 

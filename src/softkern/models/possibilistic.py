@@ -136,7 +136,7 @@ class OneClassPCM(Detector):
         "_company",
         "_standards",
     )
-    _products: ClassVar[int] = 8
+    _products: ClassVar[int] = 5
     _scores_density: ClassVar[bool] = True
 
     def __init__(

@@ -28,7 +28,7 @@ __all__ = ["combined", "log_surroundings", "suspects", "usual", "usual_distance"
 # −log k of the median pair of points: 0.4 and 1 of its distance are the bandwidths of a Gaussian.
 WIDE = 3.125
 WIDEST = 0.5
-PAIR_SAMPLE = 1000  # rows whose pairs are all looked at
+PAIR_SAMPLE = 300  # rows whose pairs are all looked at
 LEAST_LEFT = 1e-6  # of a density less the company: the rest is rounding
 USUAL_SHARES = (0.1, 0.5, 0.9)  # of the training points; the outer ones are one unit apart
 LEAST_UNIT = 0.01  # in log density: less is no difference
