@@ -190,8 +190,8 @@ def company_of_rows(
     keys = _row_keys(X[there] if there.size < n else X)
     _, one, group = np.unique(keys, return_index=True, return_inverse=True)
     group = group.ravel()
-    share = np.bincount(group, weights=weight[there] / weight.max())
-    share /= share.sum()
+    mass = np.bincount(group, weights=weight[there] / weight.max())
+    share = mass / mass.sum()
     company = max(COMPANY, lower_quantile(share, np.ones(share.size), 0.5))
     first, left_out = np.arange(n), np.ones(n)
     first[there] = there[one][group]

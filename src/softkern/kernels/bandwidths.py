@@ -48,6 +48,7 @@ LEAST_NEIGHBOUR = 5  # of "auto" and "tree" on few points, where a nearer one is
 AUTO_FACTORS = (0.3, 0.5)
 AUTO_CLIP = 0.9  # quantile at which distances are cut off: far points must not widen the view
 TREE_FACTOR = 1 / 4  # of n^(4/(d+4)), the neighbours of a density estimate's rate
+BOUNDARY_FACTOR = 0.5  # of "global"
 NORMAL_RANGE = 2.5631031310892007  # 10 to 90 % quantile range of the standard normal
 # A column whose quantile range is below this share of its standard deviation holds one value
 # for most rows; the range says nothing of the others.
@@ -74,13 +75,15 @@ def select_bandwidth(
     Parameters
     ----------
     X : array or CSR matrix of shape (n, d)
-    rule : {"auto", "global", "knn", "loo", "median", "scott", "tree"}, default="auto"
+    rule : {"auto", "boundary", "global", "knn", "loo", "median", "scott", "tree"}, default="auto"
         - ``"auto"``: each column's robust spread times one common factor, a part of the mean
           distance to the √n-th distinct neighbour in the columns so scaled, distances cut off at
           their 90 % quantile: half of it in one and two columns, 1/√(d+2) of it in more, no less
           than 0.3 (from ten columns on). No column's unit and no heavy tail decides the result, and the number of
           points that a point sees grows with n, as a density estimate needs. At least the step
           in which a column is recorded, where its values are rounded. One number per column.
+        - ``"boundary"``: half of "global", for machines that bound the data: narrow enough to leave
+          out what lies between groups, wide enough for few support vectors.
         - ``"global"``: each column's robust spread times the median distance between distinct
           points in the columns so scaled: as wide as the data, for models of a few centres. One
           number per column.
@@ -254,6 +257,10 @@ def _global(X: Any, weight: Array, random_state: Any) -> Bandwidth:
     return np.asarray(_median(scaled, weight, random_state) * spread)
 
 
+def _boundary(X: Any, weight: Array, random_state: Any) -> Bandwidth:
+    return np.asarray(BOUNDARY_FACTOR * np.asarray(_global(X, weight, random_state)))
+
+
 def _scott(X: Any, weight: Array, random_state: Any) -> Bandwidth:
     n, d = X.shape
     index, weight = priority_sample(X, SPREAD_SAMPLE, weight, random_state)
@@ -290,6 +297,7 @@ def _loo(X: Any, weight: Array, random_state: Any) -> Bandwidth:
 
 RULES: dict[str, Callable[[Any, Array, Any], Bandwidth]] = {
     "auto": _auto,
+    "boundary": _boundary,
     "global": _global,
     "knn": _knn,
     "loo": _loo,

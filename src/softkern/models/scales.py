@@ -1,4 +1,4 @@
-"""Outlyingness at two scales: how empty a point's neighbourhood is, and how far it is from the data.
+"""Outlyingness at two scales: how empty the neighbourhood is, and how far the data are.
 
 A narrow kernel finds the point that is alone among clusters, and takes two outliers that lie close
 together for a small cluster; a wide one finds whatever is far from the data, and no gap within
@@ -25,9 +25,9 @@ from softkern.rows import COMPANY, lower_quantile, lower_quantiles, priority_sam
 
 __all__ = ["combined", "log_surroundings", "suspects", "usual", "usual_distance", "widened"]
 
-# −log k of the median pair of points: 0.4 and 1 of its distance are the bandwidths of a Gaussian.
+# −log k of the median pair of points: bandwidths of 0.4 and 0.7 of its distance for a Gaussian.
 WIDE = 3.125
-WIDEST = 0.5
+WIDEST = 1.0
 PAIR_SAMPLE = 300  # rows whose pairs are all looked at
 LEAST_LEFT = 1e-6  # of a density less the company: the rest is rounding
 USUAL_SHARES = (0.1, 0.5, 0.9)  # of the training points; the outer ones are one unit apart
