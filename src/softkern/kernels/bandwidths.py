@@ -79,9 +79,10 @@ def select_bandwidth(
         - ``"auto"``: each column's robust spread times one common factor, a part of the mean
           distance to the √n-th distinct neighbour in the columns so scaled, distances cut off at
           their 90 % quantile: half of it in one and two columns, 1/√(d+2) of it in more, no less
-          than 0.3 (from ten columns on). No column's unit and no heavy tail decides the result, and the number of
-          points that a point sees grows with n, as a density estimate needs. At least the step
-          in which a column is recorded, where its values are rounded. One number per column.
+          than 0.3 (from ten columns on). No column's unit and no heavy tail decides the result,
+          and the number of points that a point sees grows with n, as a density estimate needs. At
+          least the step in which a column is recorded, where its values are rounded. One number
+          per column.
         - ``"boundary"``: half of "global", for machines that bound the data: narrow enough to leave
           out what lies between groups, wide enough for few support vectors.
         - ``"global"``: each column's robust spread times the median distance between distinct
@@ -189,7 +190,7 @@ def _auto(X: Any, weight: Array, random_state: Any) -> Bandwidth:
     distance, query_weight = _neighbour_distances(scaled, weight, neighbour, random_state)
     high = lower_quantile(distance, query_weight, AUTO_CLIP)
     mean = np.average(np.minimum(distance, high), weights=query_weight)
-    factor = np.clip(1 / np.sqrt(X.shape[1] + 2), *AUTO_FACTORS)
+    factor = np.clip(1 / np.sqrt(_varying_columns(X) + 2), *AUTO_FACTORS)
     bandwidth = factor * float(mean) * spread
     return np.asarray(np.maximum(bandwidth, _column_steps(X, random_state)))
 
@@ -331,6 +332,14 @@ def _largest(X: Any) -> NDArray[np.float64]:
     if sp.issparse(X):
         return abs(X).max(axis=0).toarray().astype(np.float64).ravel()
     return np.maximum(X.max(axis=0), -X.min(axis=0)).astype(np.float64)
+
+
+def _varying_columns(X: Any) -> int:
+    """Number of columns that are not constant."""
+    low, high = (X.min(axis=0), X.max(axis=0))
+    if sp.issparse(X):
+        low, high = low.toarray().ravel(), high.toarray().ravel()
+    return int(np.count_nonzero(high > low))
 
 
 def _rows(X: Any, index: NDArray[np.intp]) -> Any:

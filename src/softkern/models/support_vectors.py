@@ -10,6 +10,7 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -21,7 +22,7 @@ from softkern.models.checks import check_semidefinite
 from softkern.models.detector import Detector
 from softkern.models.reading import Reading
 from softkern.operators.base import CrossOperator, Geometry, KernelOperator
-from softkern.rows import canonical_rows, lower_quantile, share_among_copies
+from softkern.rows import distinct_rows, lower_quantile, share_among_copies
 from softkern.rules.one_class import OCSVM, SVDD, Formulation
 from softkern.solvers.dual import DualSolution, margin, margin_interval, solve_dual
 from softkern.solvers.stopping import progress_bar
@@ -34,6 +35,7 @@ PARTS = 5  # into which rows are split to be scored by machines of the others
 ALL_PARTS_ROWS = 5000  # distinct rows; of more, one part is enough
 FEWEST_ROWS = 20  # distinct rows; of fewer, parts say nothing
 PART_TOL = 1e-6  # of these machines' duals
+GOLDEN = (np.sqrt(5) - 1) / 2  # whose multiples, less whole numbers, are all different
 LEAST_SIMILARITY = 0.01  # of the margin's: what is further is beyond any threshold
 MARGIN_ERRORS = 8  # errors of a product by which a point on the margin may seem outside
 
@@ -217,11 +219,12 @@ class _OneClassDetector(Detector):
         Rows are left out in parts, and a machine of the others scores them. A training point holds
         the margin where it is, the more the narrower the kernel, and a fresh one does not.
         """
-        index, mass = canonical_rows(X, weight)
-        part = np.arange(index.size) % PARTS
-        tried = range(PARTS if index.size <= ALL_PARTS_ROWS else 1)
+        index, mass = distinct_rows(X, weight)
         if index.size < FEWEST_ROWS:
             return 1.0
+        part = np.empty(index.size, dtype=np.intp)
+        part[_along_a_line(self.kernel_.scaled(X[index]))] = np.arange(index.size) % PARTS
+        tried = range(PARTS if index.size <= ALL_PARTS_ROWS else 1)
         share, values = self._share(weight), []
         for number in tried:
             is_left_out = part == number
@@ -265,6 +268,15 @@ class _OneClassDetector(Detector):
         data's own side of the origin.
         """
         return super().outlier_scores(X)
+
+
+def _along_a_line(scaled: Any) -> NDArray[np.intp]:
+    """The order of rows along one direction, of parts that lie alike and that rounding leaves so.
+
+    The direction has another number for every column, so that values on a grid do not tie.
+    """
+    direction = 1 + np.arange(scaled.shape[1]) * GOLDEN % 1
+    return np.argsort(scaled @ direction, kind="stable")
 
 
 class WeightedSVDD(_OneClassDetector):
