@@ -57,7 +57,8 @@ class OneClassPCM(Detector):
 
     All data are one cluster around one centre in feature space; memberships fall with the
     distance from it. In data space that is a kernel density whose weights leave out what is not
-    typical. Outliers are the points of lowest density.
+    typical. Outliers are the points of lowest density, at the kernel's own scale or at that of all
+    data: a few points that lie close together and far from the rest are outliers too.
 
     Parameters
     ----------
@@ -92,7 +93,7 @@ class OneClassPCM(Detector):
     offset_ : float
         `decision_function` is `score_samples` less this.
     outlier_scores_ : array of shape (n,)
-        Of the training points, leave-one-out; see `outlier_scores`.
+        Of the training points, each without its copies; see `outlier_scores`.
     support_ : array of shape (n_support,)
         Rows that the centre is made of.
     dual_coef_ : array of shape (n_support,)
@@ -138,6 +139,7 @@ class OneClassPCM(Detector):
     )
     _products: ClassVar[int] = 5
     _scores_density: ClassVar[bool] = True
+    _wide: Kernel | None = None  # model files of before have one scale
 
     def __init__(
         self,
@@ -205,7 +207,7 @@ class OneClassPCM(Detector):
 
     def _choose_scales(self, operator: KernelOperator, weight: Array) -> None:
         """The wide kernel, the company, and the coefficients of what is evidence for others."""
-        self._wide: Kernel | None = None
+        self._wide = None
         self._standards = np.array([[0.0, 1.0], [0.0, 1.0]])
         self._evidence, self._company = self.dual_coef_, COMPANY
         kernel = self.kernel_
@@ -282,6 +284,24 @@ class OneClassPCM(Detector):
     def memberships(self, X: Any) -> Array:
         """Typicality u = exp(−D²/η) of new points, (m,)."""
         return super().memberships(X)
+
+    def outlier_scores(self, X: Any) -> Array:
+        """The higher, the less typical, (m,); ranks follow distance however far a point is.
+
+        With kernels of a bandwidth the larger of two: −log density at that bandwidth, which finds
+        gaps among the data, and at a wide one, which finds what is far from them; the latter
+        without what a point's nearest neighbours hold, up to 1 % of the weight, so that outliers
+        do not hide each other. Both are counted from the median training point, in units of the
+        range of the inner four fifths; more than one unit of the former counts by its logarithm,
+        since in a tail of few points gaps are chance. With a kernel as wide as the data −log
+        density, with others that vanish likewise, else D²/η.
+
+        The fitted `outlier_scores_` are those of the training points, scored by the others: rows
+        equal to one are not others as long as they hold no more than 1 % of the weight. Scores do
+        not change when every row is repeated. A training row that is asked for again is a new
+        point, which finds itself among its neighbours.
+        """
+        return super().outlier_scores(X)
 
     def reduce(self, tolerance: float = 1e-3, random_state: Any = None) -> Self:
         """A copy of this model on fewer support points, for prediction at their cost.
