@@ -294,7 +294,7 @@ def test_a_gram_matrix_of_unequal_lengths_is_not_taken_for_one_of_equal():
         model.score_samples(K[:3])
 
 
-def fresh_share(model, columns, seeds=4, n=300):
+def fresh_share(model, columns, seeds=12, n=300):
     """Share of new points that a model of like ones rejects."""
     shares = []
     for seed in range(seeds):
