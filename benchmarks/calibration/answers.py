@@ -27,7 +27,7 @@ from softkern import AlphaCutClustering, FuzzyCMeans, OneClassMixture, OneClassP
 from softkern import ranking as ranks
 from softkern.alpha_tree import landscape, tree
 from softkern.kernels import bandwidths
-from softkern.models import alpha_cut, base, one_class_clustering
+from softkern.models import alpha_cut, base, one_class_clustering, possibilistic
 from softkern.solvers import collapse, eigen
 
 Draw = tuple[str, np.ndarray, np.ndarray]
@@ -331,9 +331,17 @@ def outlier_bandwidth(full: bool) -> list[Row]:
     what = f"mean over {len(sets)} sets with labelled outliers"
     return [
         *scanned(
-            bandwidths, "AUTO_FACTOR", (0.25, 0.35, 0.7, 1.0, 1.4), auroc, what, "AUROC", 0.005
+            bandwidths,
+            "AUTO_FACTORS",
+            ((0.2, 0.5), (0.4, 0.5), (0.5, 0.5), (0.3, 0.3), (0.3, 0.7)),
+            auroc,
+            what,
+            "AUROC",
+            0.005,
         ),
         *scanned(bandwidths, "AUTO_CLIP", (0.5, 0.75, 1.0), auroc, what, "AUROC", 0.005),
+        *scanned(possibilistic, "WIDE", (1.4, 2.0, 5.0), auroc, what, "AUROC", 0.005),
+        *scanned(possibilistic, "WIDEST", (0.5, 1.4, 2.0), auroc, what, "AUROC", 0.005),
     ]
 
 

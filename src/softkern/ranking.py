@@ -58,15 +58,15 @@ def rank_points(
     model : fitted soft model, or a pipeline that ends in one
         Anything with `outlier_scores`: all models of this package.
     X : array, DataFrame or CSR matrix of shape (m, d), default=None
-        The points to rank. None ranks the training points, leave-one-out; given as X, they are
-        new points, which find themselves among the training points.
+        The points to rank. None ranks the training points, each by the others; given as X, they
+        are new points, which find themselves among the training points.
     contamination : float in (0, 0.5], default=None
         Flag the points as far out as the furthest training points that hold at most this share of
         the weight.
     false_alarms : float, default=0.05
         Without `contamination`: flag points so far out that fewer than this many typical points
-        are expected there, among as many as were trained on. The `contamination` of the model
-        itself plays no part.
+        are expected there, among as many as were trained on; where most rows are repeated, the
+        repeats do not count. The `contamination` of the model itself plays no part.
 
     Returns
     -------
@@ -166,6 +166,7 @@ class Ranker:
         _check_model(model)
         self._training = training = _read_training(model)
         weight = _training_weight(model, len(training.outlier_scores))
+        weight = weight / _repeats(training.outlier_scores, weight)
         is_flat = getattr(model, "scores_are_flat_within_margin", False)
         self._calibration = Calibration(
             training.outlier_scores, weight, most=0.0 if is_flat else MOST_OUTLIERS
@@ -382,6 +383,16 @@ def _ranks(scores: Array) -> NDArray[np.int64]:
     return ranks
 
 
+def _repeats(scores: Array, weight: Array) -> float:
+    """How often the usual score is there, at least one.
+
+    A table in which every row is written three times is no larger than one in which it is once:
+    it is the same evidence of what is usual, with the same points to be flagged.
+    """
+    _, mass = _distinct(scores[weight > 0], weight[weight > 0])
+    return max(1.0, lower_quantile(mass, np.ones(mass.size), 0.5))
+
+
 def _cut(scores: Array, weight: Array, share: float) -> float:
     """A value below the highest scores that hold at most this share of the weight."""
     values, mass = _distinct(scores[weight > 0], weight[weight > 0])
@@ -397,7 +408,7 @@ def _cut(scores: Array, weight: Array, share: float) -> float:
 
 
 def _read_training(model: Any) -> PointScores:
-    """The fitted attributes, which are leave-one-out."""
+    """The fitted attributes, in which every point is scored by the others."""
     return _points(
         model,
         getattr(model, "labels_", None),

@@ -17,12 +17,12 @@ def X():
 
 
 def literal_auto(X):
-    """Half the mean √n-th neighbour distance in scaled columns, cut off at 90 %, in all columns."""
+    """The mean √n-th neighbour distance in scaled columns, cut off at 90 %, over √(d + 2)."""
     low, high = np.quantile(X, [0.1, 0.9], axis=0, method="inverted_cdf")
     spread = (high - low) / 2.5631031310892007
     distances = np.sort(squareform(pdist(X / spread)), axis=1)[:, round(np.sqrt(len(X)))]
     cut = np.quantile(distances, 0.9, method="inverted_cdf")
-    return 0.5 * np.minimum(distances, cut).mean() * spread
+    return np.minimum(distances, cut).mean() / np.sqrt(X.shape[1] + 2) * spread
 
 
 def test_auto_is_its_formula(X):

@@ -27,7 +27,8 @@ PAPER = {"stopping": "sum", "tol": 0.01}
 
 
 class TestAlphaCutClustering(ModelContract):
-    low_rank_agreement = 0.6  # its kernel is narrower still: three quarters are left out
+    low_rank = 30
+    low_rank_agreement = 0.6  # its kernel is narrower still: more than half is left out
 
     def make(self, **params):
         return AlphaCutClustering(**params)

@@ -12,7 +12,7 @@ from sklearn.datasets import load_iris, make_blobs
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import adjusted_rand_score
 
-from softkern import CollapseWarning, OneClassPCM, PossibilisticCMeans
+from softkern import CollapseWarning, OneClassPCM, PossibilisticCMeans, rank_points
 from softkern.datasets import make_dense_regions, make_gaussian_outliers, make_six_clusters
 from tests.models.contract import ModelContract
 
@@ -27,7 +27,8 @@ def real(name):
 
 
 class TestOneClassPCM(ModelContract):
-    low_rank_agreement = 0.8  # its kernel is narrow: most of the matrix is left out
+    low_rank = 30  # its kernel is narrow: with 15 landmarks most of the matrix is left out
+    low_rank_agreement = 0.8
 
     def make(self, **params):
         return OneClassPCM(**params)
@@ -169,6 +170,74 @@ def test_score_is_the_logarithm_of_a_density():
     assert model.score_samples(new) == pytest.approx(np.log(K @ model.dual_coef_), rel=1e-10)
     others = np.exp(-cdist(X, X, "sqeuclidean") / (2 * 0.7**2)) - np.eye(100)
     assert model.outlier_scores_ == pytest.approx(-np.log(others @ model.dual_coef_), rel=1e-8)
+
+
+def flags(X, weight=None, **params):
+    return rank_points(OneClassPCM(**params).fit(X, sample_weight=weight))["is_outlier"].to_numpy()
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 10])
+@pytest.mark.parametrize("bandwidth", ["auto", "tree"])
+def test_equal_outliers_do_not_hide_each_other(count, bandwidth):
+    X = np.random.default_rng(count).normal(size=(1000, 4))
+    X[:count] = -999
+    assert np.array_equal(np.flatnonzero(flags(X, bandwidth=bandwidth)), np.arange(count))
+
+
+@pytest.mark.parametrize("columns", [1, 2, 4, 10])
+@pytest.mark.parametrize("spread", [0.1, 1.0])
+def test_outliers_that_lie_close_together_are_found(columns, spread):
+    generator = np.random.default_rng(columns)
+    X = generator.normal(size=(1000, columns))
+    for count in (2, 6, 10):
+        group = X.copy()
+        group[:count] *= spread
+        group[:count, 0] += 30
+        assert np.array_equal(np.flatnonzero(flags(group)), np.arange(count))
+
+
+def test_repeated_rows_change_nothing():
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    X[:4] = [[9, 9, 9], [9, 9, 8.9], [-20, 0, 0], [-20, 0, 0]]
+    once = OneClassPCM().fit(X)
+    expected = flags(X)
+    assert np.array_equal(np.flatnonzero(expected), np.arange(4))
+    for times in (2, 3):
+        repeated = OneClassPCM().fit(np.repeat(X, times, axis=0))
+        assert repeated.outlier_scores_[::times] == pytest.approx(once.outlier_scores_, abs=1e-6)
+        assert np.array_equal(flags(np.repeat(X, times, axis=0))[::times], expected)
+        assert np.array_equal(flags(X, np.full(len(X), float(times))), expected)
+
+
+def test_a_value_of_many_rows_is_typical():
+    X = np.random.default_rng(0).normal(size=(1000, 3))
+    X[:300] = [4.0, 0, 0]  # alone, it would be far out
+    scores = OneClassPCM().fit(X).outlier_scores_
+    assert scores[0] < np.quantile(scores[300:], 0.5)
+    X[1:300] = X[300:599]
+    assert OneClassPCM().fit(X).outlier_scores_[0] > np.quantile(scores[300:], 0.95)
+
+
+@pytest.mark.parametrize("kind", ["normal", "uniform"])
+def test_few_false_alarms_in_any_number_of_columns(kind):
+    alarms, rows = 0, 0
+    for seed, (n, columns) in enumerate([(100, 1), (100, 4), (1000, 1), (1000, 2), (1000, 10)] * 3):
+        X = getattr(np.random.default_rng(seed), kind)(size=(n, columns))
+        alarms, rows = alarms + flags(X).sum(), rows + n
+    assert alarms <= rows / 1000
+
+
+def test_both_scales_count():
+    """A point in the gap of a ring is alone at the narrow scale only, one far out at the wide."""
+    angle = np.random.default_rng(0).uniform(0, 2 * np.pi, 500)
+    ring = 10 * np.c_[np.cos(angle), np.sin(angle)]
+    X = np.vstack([ring + np.random.default_rng(1).normal(scale=0.3, size=ring.shape), [[0, 0]]])
+    model = OneClassPCM().fit(X)
+    assert model.outlier_scores_.argmax() == 500
+    far = model.outlier_scores([[0.0, 0.0], [30, 0], [31, 0], [1e3, 0], [1e5, 0]])
+    assert np.all(np.diff(far) > 0)
+    reduced = model.reduce(1e-2)
+    assert reduced.outlier_scores(X[:50]) == pytest.approx(model.outlier_scores(X[:50]), abs=0.2)
 
 
 @pytest.mark.parametrize("tolerance", [1e-1, 1e-3])

@@ -9,6 +9,7 @@ import pytest
 from scipy.spatial.distance import cdist
 from sklearn.datasets import load_iris, make_blobs
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import roc_auc_score
 from sklearn.svm import OneClassSVM
 
 from softkern import WeightedOneClassSVM, WeightedSVDD
@@ -96,7 +97,8 @@ def test_what_the_scores_are(X):
         assert model.score_samples(new) == pytest.approx(scores, abs=1e-12)
         assert model.decision_function(new) == pytest.approx(scores - model.offset_, abs=1e-12)
         assert model.outlier_scores(new) == pytest.approx(-np.log(cross @ alpha), rel=1e-9)
-        others = np.log(K @ alpha - alpha / np.maximum(weight, 1))
+        left_out = np.minimum(1, 0.01 / (weight / weight.sum()))  # 1 % of the weight at most
+        others = np.log(K @ alpha - alpha * left_out)
         assert model.outlier_scores_ == pytest.approx(-others, rel=1e-8)
         inside = model.memberships(new) >= 0.5
         assert np.array_equal(inside, model.predict(new) == 1)
@@ -258,7 +260,7 @@ def test_indefinite_matrix():
 def test_nu_is_kept_at_a_low_rank(kind, rank):
     X = np.random.default_rng(0).normal(size=(800, 4))
     weight = np.random.default_rng(1).uniform(0.5, 1, 800)
-    params = {"engine": "nystroem", "engine_params": {"rank": rank}}
+    params = {"engine": "nystroem", "engine_params": {"rank": rank}, "threshold": "margin"}
     model = kind(nu=0.1, **params).fit(X, sample_weight=weight)
     outside = weight @ (model.predict(X) == -1) / weight.sum()
     assert 0.08 < outside <= 0.1
@@ -290,3 +292,51 @@ def test_a_gram_matrix_of_unequal_lengths_is_not_taken_for_one_of_equal():
     model = WeightedSVDD(nu=0.05, kernel="precomputed").fit(K)
     with pytest.raises(ValueError, match="kernel values with themselves"):
         model.score_samples(K[:3])
+
+
+def fresh_share(model, columns, seeds=12, n=300):
+    """Share of new points that a model of like ones rejects."""
+    shares = []
+    for seed in range(seeds):
+        X = np.random.default_rng(seed).normal(size=(n + 2000, columns))
+        shares.append(np.mean(model.fit(X[:n]).predict(X[n:]) == -1))
+    return float(np.mean(shares))
+
+
+@pytest.mark.parametrize("kind", BOTH)
+@pytest.mark.parametrize("columns", [1, 2, 12, 30])
+@pytest.mark.parametrize("nu", [0.05, 0.2])
+def test_about_nu_of_fresh_points_are_rejected(kind, columns, nu):
+    assert fresh_share(kind(nu=nu), columns) == pytest.approx(nu, abs=0.03)
+
+
+def test_the_margin_rejects_more_in_many_columns():
+    assert fresh_share(WeightedSVDD(nu=0.05, threshold="margin"), 12) > 0.1
+
+
+@pytest.mark.parametrize("kind", BOTH)
+def test_the_threshold_is_moved_out_only(kind, X):
+    fresh, margin = kind(nu=0.2).fit(X), kind(nu=0.2, threshold="margin").fit(X)
+    assert fresh.offset_ <= margin.offset_
+    assert fresh.radius_ >= margin.radius_
+    assert fresh.score_samples(X) == pytest.approx(margin.score_samples(X))
+    given = kind(nu=0.2, bandwidth=fresh.bandwidth_).fit(X)
+    assert given.offset_ == margin.offset_  # where a bandwidth is given, the papers' margin
+    again = kind(nu=0.2, bandwidth=fresh.bandwidth_, threshold="fresh").fit(X)
+    assert again.offset_ == pytest.approx(fresh.offset_)
+
+
+def test_a_fresh_threshold_needs_a_kernel_that_vanishes(X):
+    with pytest.raises(ValueError, match="threshold='fresh' needs .* use threshold='margin'"):
+        WeightedSVDD(kernel="linear", threshold="fresh").fit(X)
+
+
+@pytest.mark.parametrize("kind", BOTH)
+def test_outliers_among_blobs_are_ranked_first(kind):
+    values = []
+    for seed in range(4):
+        X, _ = make_blobs(500, 2, centers=5, random_state=seed)
+        noise = np.random.default_rng(seed).uniform(X.min(axis=0) - 2, X.max(axis=0) + 2, (25, 2))
+        scores = kind().fit(np.vstack([X, noise])).outlier_scores_
+        values.append(roc_auc_score(np.arange(525) >= 500, scores))
+    assert np.mean(values) > 0.9

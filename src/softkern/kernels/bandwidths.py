@@ -43,9 +43,12 @@ KNN_NEIGHBOUR = (
     10  # whose distance is the rule "knn"; in a sample, the rank kept for far neighbours
 )
 LEAST_NEIGHBOUR = 5  # of "auto" and "tree" on few points, where a nearer one is chance
-AUTO_FACTOR = 0.5  # of the mean distance to the √n-th neighbour
+# of the mean distance to the √n-th neighbour, 1/√(d+2) between these: in few columns a narrower
+# kernel leaves the points of a tail alone, in many columns a wider one sees no gaps
+AUTO_FACTORS = (0.3, 0.5)
 AUTO_CLIP = 0.9  # quantile at which distances are cut off: far points must not widen the view
 TREE_FACTOR = 1 / 4  # of n^(4/(d+4)), the neighbours of a density estimate's rate
+BOUNDARY_FACTOR = 0.5  # of "global"
 NORMAL_RANGE = 2.5631031310892007  # 10 to 90 % quantile range of the standard normal
 # Where a column holds one value for most rows, and its quantile range is below this share of its
 # standard deviation, the range says nothing of the other rows.
@@ -72,12 +75,16 @@ def select_bandwidth(
     Parameters
     ----------
     X : array or CSR matrix of shape (n, d)
-    rule : {"auto", "global", "knn", "loo", "median", "scott", "tree"}, default="auto"
-        - ``"auto"``: each column's robust spread times one common factor, half the mean distance
-          to the √n-th distinct neighbour in the columns so scaled, distances cut off at their
-          90 % quantile. No column's unit and no heavy tail decides the result, and the number of
-          points that a point sees grows with n, as a density estimate needs. At least the step
-          in which a column is recorded, where its values are rounded. One number per column.
+    rule : {"auto", "boundary", "global", "knn", "loo", "median", "scott", "tree"}, default="auto"
+        - ``"auto"``: each column's robust spread times one common factor, a part of the mean
+          distance to the √n-th distinct neighbour in the columns so scaled, distances cut off at
+          their 90 % quantile: half of it in one and two columns, 1/√(d+2) of it in more, no less
+          than 0.3 (from ten columns on). No column's unit and no heavy tail decides the result,
+          and the number of points that a point sees grows with n, as a density estimate needs. At
+          least the step in which a column is recorded, where its values are rounded. One number
+          per column.
+        - ``"boundary"``: half of "global", for machines that bound the data: narrow enough to leave
+          out what lies between groups, wide enough for few support vectors.
         - ``"global"``: each column's robust spread times the median distance between distinct
           points in the columns so scaled: as wide as the data, for models of a few centres. One
           number per column.
@@ -204,7 +211,8 @@ def _auto(X: Any, weight: Array, random_state: Any) -> Bandwidth:
     distance, query_weight = _neighbour_distances(scaled, weight, neighbour, random_state)
     high = lower_quantile(distance, query_weight, AUTO_CLIP)
     mean = np.average(np.minimum(distance, high), weights=query_weight)
-    bandwidth = AUTO_FACTOR * float(mean) * spread
+    factor = np.clip(1 / np.sqrt(_varying_columns(X) + 2), *AUTO_FACTORS)
+    bandwidth = factor * float(mean) * spread
     return np.asarray(np.maximum(bandwidth, _column_steps(X, random_state)))
 
 
@@ -271,6 +279,10 @@ def _global(X: Any, weight: Array, random_state: Any) -> Bandwidth:
     return np.asarray(_median(scaled, weight, random_state) * spread)
 
 
+def _boundary(X: Any, weight: Array, random_state: Any) -> Bandwidth:
+    return np.asarray(BOUNDARY_FACTOR * np.asarray(_global(X, weight, random_state)))
+
+
 def _scott(X: Any, weight: Array, random_state: Any) -> Bandwidth:
     n, d = X.shape
     index, weight = priority_sample(X, SPREAD_SAMPLE, weight, random_state)
@@ -307,6 +319,7 @@ def _loo(X: Any, weight: Array, random_state: Any) -> Bandwidth:
 
 RULES: dict[str, Callable[[Any, Array, Any], Bandwidth]] = {
     "auto": _auto,
+    "boundary": _boundary,
     "global": _global,
     "knn": _knn,
     "loo": _loo,
@@ -340,6 +353,14 @@ def _largest(X: Any) -> NDArray[np.float64]:
     if sp.issparse(X):
         return abs(X).max(axis=0).toarray().astype(np.float64).ravel()
     return np.maximum(X.max(axis=0), -X.min(axis=0)).astype(np.float64)
+
+
+def _varying_columns(X: Any) -> int:
+    """Number of columns that are not constant."""
+    low, high = (X.min(axis=0), X.max(axis=0))
+    if sp.issparse(X):
+        low, high = low.toarray().ravel(), high.toarray().ravel()
+    return int(np.count_nonzero(high > low))
 
 
 def _rows(X: Any, index: NDArray[np.intp]) -> Any:

@@ -104,9 +104,13 @@ class Kernel(ABC):
         """F (n, r) with F Fᵀ = K and r of the order of d, or None where there is no such map."""
         return None
 
+    def powered(self, power: float) -> Kernel | None:
+        """The kernel whose values are a power of this one's; None: not known."""
+        return None
+
     def squared(self) -> Kernel | None:
         """The kernel whose values are the squares of this one's; None: not known."""
-        return None
+        return self.powered(2.0)
 
     def check(self, X: Any) -> None:  # noqa: B027 (most kernels take any X)
         """Raise a ValueError where this kernel cannot be used on X."""

@@ -116,9 +116,9 @@ class Gaussian(Radial):
     halving: ClassVar[float] = 0.5
     log_is_half_squared_distance: ClassVar[bool] = True
 
-    def squared(self) -> Gaussian:
-        """The Gaussian of bandwidth σ / √2."""
-        return Gaussian(np.asarray(self.bandwidth) / np.sqrt(2))
+    def powered(self, power: float) -> Gaussian:
+        """The Gaussian of bandwidth σ / √power."""
+        return Gaussian(np.asarray(self.bandwidth) / np.sqrt(power))
 
     def _logarithm(self, X: Any, Y: Any) -> Array:
         self._check_columns(X)
@@ -156,9 +156,9 @@ class Laplacian(Radial):
 
     halving: ClassVar[float] = 1.0
 
-    def squared(self) -> Laplacian:
-        """The Laplacian of bandwidth b / 2."""
-        return Laplacian(np.asarray(self.bandwidth) / 2)
+    def powered(self, power: float) -> Laplacian:
+        """The Laplacian of bandwidth b / power."""
+        return Laplacian(np.asarray(self.bandwidth) / power)
 
     def _logarithm(self, X: Any, Y: Any) -> Array:
         self._check_columns(X)

@@ -28,7 +28,7 @@ from softkern.kernels.resolve import has_open_bandwidth
 from softkern.models.html import fitted_html
 from softkern.operators.base import CrossOperator, Geometry, KernelOperator
 from softkern.planning import Plan, plan
-from softkern.rows import check_weights
+from softkern.rows import check_weights, company_of_rows
 from softkern.solvers.stopping import STOPPING
 
 __all__ = ["UNKNOWN_LENGTHS", "KernelModel"]
@@ -240,10 +240,10 @@ class KernelModel(BaseEstimator, ABC):  # type: ignore[misc]
         """The operator over the stored support, of the fitted engine; built when first needed."""
         return self._kept("support", self._support)
 
-    def _kept(self, name: str, points: Any) -> KernelOperator:
+    def _kept(self, name: str, points: Any, kernel: Kernel | None = None) -> KernelOperator:
         operators: dict[str, KernelOperator] = self.__dict__.setdefault("_operators", {})
         if name not in operators:
-            operators[name] = self.plan_.over(points, self.kernel_)
+            operators[name] = self.plan_.over(points, self.kernel_ if kernel is None else kernel)
         return operators[name]
 
     def _served_density(self) -> tuple[KernelOperator, Array]:
@@ -274,20 +274,25 @@ class KernelModel(BaseEstimator, ABC):  # type: ignore[misc]
         product = rows @ self._columns
         return Geometry(product, self._norms, np.full_like(product, np.nan))
 
-    # Leave-one-out
+    # Leave-the-copies-out
 
     @staticmethod
     def _log_sums_of_others(
         operator: KernelOperator, coefficients: Array, product: Array, weight: Array
     ) -> Array:
-        """log K @ A of the training points, each without one copy of itself, (n, c)."""
-        if np.count_nonzero(weight) == 1 and weight.max() <= 1:  # there are no others
+        """log K @ A of the training points, each without itself and its copies, (n, c).
+
+        How much of the copies is left out, `softkern.rows.company_of_rows` says.
+        """
+        first, left_out, _ = company_of_rows(operator.X, weight)
+        if np.unique(first[weight > 0]).size == 1:  # there are no others
             return operator.log_product(coefficients, product)
+        together = _summed_at(first, coefficients)
         columns = [
-            operator.log_product_of_others(a, a / np.maximum(weight, 1), g)
-            for a, g in zip(coefficients.T, product.T, strict=True)
+            operator.log_product_of_others(a, a * left_out.astype(a.dtype), g)
+            for a, g in zip(together.T, product.T, strict=True)
         ]
-        return np.stack(columns, axis=1)
+        return np.stack(columns, axis=1)[first]
 
     @staticmethod
     def _without_own(
@@ -297,8 +302,9 @@ class KernelModel(BaseEstimator, ABC):  # type: ignore[misc]
 
         What is left of a point that is its own neighbour only is lost in the approximation.
         """
-        own = coefficients / np.maximum(weight, 1)[:, None] * operator.diag()[:, None]
-        return logs + np.log(np.maximum(1 - own * np.exp(-logs), LEAST_LEFT))
+        first, left_out, _ = company_of_rows(operator.X, weight)
+        own = _summed_at(first, coefficients)[first] * left_out[:, None] * operator.diag()[:, None]
+        return logs + np.log(np.maximum(1 - own * np.exp(-logs), LEAST_LEFT)).astype(logs.dtype)
 
     # Notebooks ask for one or the other; both show scikit-learn's diagram first.
 
@@ -335,3 +341,10 @@ class KernelModel(BaseEstimator, ABC):  # type: ignore[misc]
         if isinstance(self.kernel, Kernel):
             return not self.kernel.takes_points
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+
+def _summed_at(first: Array, coefficients: Array) -> Array:
+    """Coefficients (n, c) with those of copies summed in the row that stands for them."""
+    together = np.zeros_like(coefficients)
+    np.add.at(together, first, coefficients)
+    return together

@@ -107,7 +107,7 @@ class CentreClustering(Clustering):
         feature space, in units of the cluster's width where the model has one: with the linear and
         polynomial kernels it grows without bound as well, with bounded ones (cosine, chi2) it does
         not, and a point far away may have the score of a near one. The fitted `outlier_scores_` of
-        the training points are leave-one-out with the former kernels.
+        the training points are without a row's copies with the former kernels.
         """
         return super().outlier_scores(X)
 

@@ -14,7 +14,7 @@ from sklearn.base import OutlierMixin
 from softkern._typing import Array
 from softkern.models.base import KernelModel
 from softkern.models.reading import Reading
-from softkern.operators.base import Geometry, KernelOperator
+from softkern.operators.base import CrossOperator, Geometry, KernelOperator
 
 __all__ = ["Detector"]
 
@@ -41,45 +41,57 @@ class Detector(OutlierMixin, KernelModel):  # type: ignore[misc]
         `outlier_scores` and `overlap_scores`.
         """
         rows = self._rows(X)
-        geometry = self._geometry(rows)
+        return self._read_rows(rows, self._geometry(rows))
+
+    def _read_rows(self, rows: CrossOperator, geometry: Geometry) -> Reading:
+        """Of new points whose geometry is known."""
         return self._read(geometry, lambda: rows.log_product(self._columns, geometry.product))
 
-    def _read(self, geometry: Geometry, log_product: Callable[[], Array]) -> Reading:
-        """Of points whose log K @ a, (m, 1), is asked for only where the kernel is a density."""
+    def _read(
+        self,
+        geometry: Geometry,
+        log_product: Callable[[], Array],
+        **parts: Callable[[], Array],
+    ) -> Reading:
+        """Of points whose log K @ a, (m, 1), is asked for only where the kernel is a density.
+
+        `parts` take the place of what is usual.
+        """
         is_density = self.kernel_.vanishes
         is_score = is_density and self._scores_density
         density = cache(lambda: log_product()[:, 0])
-        reading = Reading(
-            scores=lambda: density() if is_score else self._scores(geometry),
-            labels=lambda: np.where(reading.scores < self.offset_, -1, 1),
-            memberships=lambda: self._typicality(geometry, reading),
-            outlier_scores=lambda: -(density() if is_density else reading.scores),
-            overlap_scores=lambda: np.zeros_like(geometry.product[:, 0]),
-        )
+        usual: dict[str, Callable[[], Array]] = {
+            "scores": lambda: density() if is_score else self._scores(geometry),
+            "labels": lambda: np.where(reading.scores < self.offset_, -1, 1),
+            "memberships": lambda: self._typicality(geometry, reading),
+            "outlier_scores": lambda: -(density() if is_density else reading.scores),
+            "overlap_scores": lambda: np.zeros_like(geometry.product[:, 0]),
+        }
+        reading = Reading(**usual | parts)
         return reading
 
     def _training_reading(
-        self, operator: KernelOperator, coefficients: Array, geometry: Geometry, weight: Array
-    ) -> tuple[Geometry, Reading, Array]:
-        """How training points lie, their reading, and leave-one-out outlier scores."""
+        self, operator: KernelOperator, coefficients: Array, geometry: Geometry
+    ) -> tuple[Geometry, Reading]:
+        """How training points lie to the stored centre, and their reading as new points."""
         if operator.keeps_centres:
-            reading = self._read(
+            return geometry, self._read(
                 geometry, lambda: operator.log_product(coefficients, geometry.product)
             )
-        else:  # the stored centre is not the loop's own
-            rows = self._served().cross(operator.X)
-            geometry = self._geometry(rows)
-            reading = self._read(
-                geometry, lambda: rows.log_product(self._columns, geometry.product)
-            )
-        if not self.kernel_.vanishes:
-            return geometry, reading, reading.outlier_scores
+        rows = self._served().cross(operator.X)  # the stored centre is not the loop's own
+        geometry = self._geometry(rows)
+        return geometry, self._read_rows(rows, geometry)
+
+    def _training_scores(
+        self, operator: KernelOperator, coefficients: Array, geometry: Geometry, weight: Array
+    ) -> Array:
+        """−log K @ a of the training points without their copies, of a kernel that vanishes."""
         if operator.keeps_centres:
             others = self._log_sums_of_others(operator, coefficients, geometry.product, weight)
         else:
-            logs = -reading.outlier_scores[:, None]
+            logs = self._served().cross(operator.X).log_product(self._columns, geometry.product)
             others = self._without_own(logs, operator, coefficients, weight)
-        return geometry, reading, -others[:, 0]
+        return -others[:, 0]
 
     def score_samples(self, X: Any) -> Array:
         """How typical new points are, (m,): the higher, the more."""
@@ -100,7 +112,9 @@ class Detector(OutlierMixin, KernelModel):  # type: ignore[misc]
     def outlier_scores(self, X: Any) -> Array:
         """The higher, the less typical, (m,); ranks follow distance however far a point is.
 
-        The fitted `outlier_scores_` of the training points are leave-one-out where the kernel
-        vanishes.
+        The fitted `outlier_scores_` of the training points are leave-the-copies-out where the
+        kernel vanishes: a row is scored by the others, and rows equal to it are not others as long
+        as they hold no more than 1 % of the weight. A training row that is asked for again is a
+        new point, which finds itself among the training points.
         """
         return self.reading(X).outlier_scores

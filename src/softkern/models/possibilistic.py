@@ -16,6 +16,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from softkern._typing import Array
+from softkern.kernels import Kernel
 from softkern.models.base import KernelModel
 from softkern.models.checks import (
     FEWEST_DIGITS,
@@ -27,10 +28,20 @@ from softkern.models.checks import (
 from softkern.models.clustering import CentreClustering
 from softkern.models.detector import Detector
 from softkern.models.reading import Reading
+from softkern.models.scales import (
+    WIDE,
+    WIDEST,
+    combined,
+    log_surroundings,
+    suspects,
+    usual,
+    usual_distance,
+    widened,
+)
 from softkern.models.starts import INITS, draw_of
 from softkern.operators.base import CrossOperator, Geometry, KernelOperator
 from softkern.planning import plan
-from softkern.rows import lower_quantile
+from softkern.rows import COMPANY, company_of_rows, lower_quantile
 from softkern.rules.base import Rule
 from softkern.rules.centres import Mean
 from softkern.rules.fuzzy import Fuzzy
@@ -46,7 +57,8 @@ class OneClassPCM(Detector):
 
     All data are one cluster around one centre in feature space; memberships fall with the
     distance from it. In data space that is a kernel density whose weights leave out what is not
-    typical. Outliers are the points of lowest density.
+    typical. Outliers are the points of lowest density, at the kernel's own scale or at that of all
+    data: a few points that lie close together and far from the rest are outliers too.
 
     Parameters
     ----------
@@ -81,7 +93,7 @@ class OneClassPCM(Detector):
     offset_ : float
         `decision_function` is `score_samples` less this.
     outlier_scores_ : array of shape (n,)
-        Of the training points, leave-one-out; see `outlier_scores`.
+        Of the training points, each without its copies; see `outlier_scores`.
     support_ : array of shape (n_support,)
         Rows that the centre is made of.
     dual_coef_ : array of shape (n_support,)
@@ -117,9 +129,17 @@ class OneClassPCM(Detector):
         "eta_scale": [Interval(Real, 0, None, closed="neither")],
         "contamination": [Interval(Real, 0, 0.5, closed="right")],
     }
-    _state: ClassVar[tuple[str, ...]] = ("eta_", "reduction_error_")
+    _state: ClassVar[tuple[str, ...]] = (
+        "eta_",
+        "reduction_error_",
+        "_wide",
+        "_evidence",
+        "_company",
+        "_standards",
+    )
     _products: ClassVar[int] = 5
     _scores_density: ClassVar[bool] = True
+    _wide: Kernel | None = None  # model files of before have one scale
 
     def __init__(
         self,
@@ -173,11 +193,65 @@ class OneClassPCM(Detector):
         positive = self.kernel_.vanishes
         self._store(operator, coefficients, solution.geometry.norms, positive=positive)
         self.offset_ = 0.0
-        _, reading, self.outlier_scores_ = self._training_reading(
-            operator, coefficients, solution.geometry, weight
+        self._choose_scales(operator, weight)
+        geometry, reading = self._training_reading(operator, coefficients, solution.geometry)
+        self.outlier_scores_ = (
+            self._training_scores(operator, coefficients, geometry, weight)
+            if self.kernel_.vanishes
+            else reading.outlier_scores
         )
         self.memberships_ = reading.memberships
         self.offset_ = _threshold(reading.scores, weight, self.contamination)
+
+    # Outlyingness at two scales
+
+    def _choose_scales(self, operator: KernelOperator, weight: Array) -> None:
+        """The wide kernel, the company, and the coefficients of what is evidence for others."""
+        self._wide = None
+        self._standards = np.array([[0.0, 1.0], [0.0, 1.0]])
+        self._evidence, self._company = self.dual_coef_, COMPANY
+        kernel = self.kernel_
+        if not (kernel.vanishes and kernel.takes_points):
+            return
+        distance = usual_distance(kernel, operator.X, weight, self.random_state)
+        widest = widened(kernel, distance, WIDEST)
+        if distance <= WIDE or widest is None:  # the kernel itself is as wide as the data
+            return
+        self._wide = widened(kernel, distance, WIDE)
+        first, left_out, self._company = company_of_rows(self._support, self.dual_coef_)
+        mass = self.plan_.over(self._support, widest) @ self.dual_coef_
+        own = np.bincount(first, weights=self.dual_coef_, minlength=first.size)[first] * left_out
+        self._evidence = np.where(suspects(mass, own), 0, self.dual_coef_)
+
+    def _log_scales(self, rows: CrossOperator, geometry: Geometry) -> tuple[Array, Array]:
+        """Logarithms of the narrow and the wide density of points, (m,) each."""
+        assert self._wide is not None
+        is_all = np.array_equal(self._evidence, self.dual_coef_)
+        narrow = rows.log_product(self._evidence, geometry.product if is_all else None)
+        wide = self._kept("wide", self._support, self._wide).cross(rows.X)
+        return narrow, wide.log_product(self._evidence)
+
+    def _isolation(self, rows: CrossOperator, geometry: Geometry) -> Array:
+        """`outlier_scores` of new points, (m,), where there are two scales."""
+        narrow, wide = self._log_scales(rows, geometry)
+        surroundings = log_surroundings(wide, narrow, self._company)
+        return combined(-narrow, -surroundings, self._standards)
+
+    def _training_scores(
+        self, operator: KernelOperator, coefficients: Array, geometry: Geometry, weight: Array
+    ) -> Array:
+        if self._wide is None:
+            return super()._training_scores(operator, coefficients, geometry, weight)
+        narrow, wide = self._log_scales(self._served().cross(operator.X), geometry)
+        if operator.keeps_centres:
+            evidence = np.zeros_like(coefficients)
+            evidence[self.support_, 0] = self._evidence
+            others = self._log_sums_of_others(operator, evidence, np.exp(narrow)[:, None], weight)
+        else:
+            others = self._without_own(narrow[:, None], operator, coefficients, weight)
+        pair = -others[:, 0], -log_surroundings(wide, narrow, self._company)
+        self._standards = np.array([usual(surprisals, weight) for surprisals in pair])
+        return combined(*pair, self._standards)
 
     def _store(self, *arguments: Any, **options: Any) -> None:
         super()._store(*arguments, **options)
@@ -192,8 +266,16 @@ class OneClassPCM(Detector):
 
     def _read_product(self, rows: CrossOperator, product: Array) -> Reading:
         """Of new points whose product with the centre, (m,), is known."""
-        geometry = rows.geometry(self._columns, self._norms, product[:, None])
-        return self._read(geometry, lambda: rows.log_product(self._columns, geometry.product))
+        return self._read_rows(rows, rows.geometry(self._columns, self._norms, product[:, None]))
+
+    def _read_rows(self, rows: CrossOperator, geometry: Geometry) -> Reading:
+        if self._wide is None:
+            return super()._read_rows(rows, geometry)
+        return self._read(
+            geometry,
+            lambda: rows.log_product(self._columns, geometry.product),
+            outlier_scores=lambda: self._isolation(rows, geometry),
+        )
 
     def score_samples(self, X: Any) -> Array:
         """Typicality on a scale that does not saturate: log density, or −D²/η; (m,)."""
@@ -202,6 +284,24 @@ class OneClassPCM(Detector):
     def memberships(self, X: Any) -> Array:
         """Typicality u = exp(−D²/η) of new points, (m,)."""
         return super().memberships(X)
+
+    def outlier_scores(self, X: Any) -> Array:
+        """The higher, the less typical, (m,); ranks follow distance however far a point is.
+
+        With kernels of a bandwidth the larger of two: −log density at that bandwidth, which finds
+        gaps among the data, and at a wide one, which finds what is far from them; the latter
+        without what a point's nearest neighbours hold, up to 1 % of the weight, so that outliers
+        do not hide each other. Both are counted from the median training point, in units of the
+        range of the inner four fifths; more than one unit of the former counts by its logarithm,
+        since in a tail of few points gaps are chance. With a kernel as wide as the data −log
+        density, with others that vanish likewise, else D²/η.
+
+        The fitted `outlier_scores_` are those of the training points, scored by the others: rows
+        equal to one are not others as long as they hold no more than 1 % of the weight. Scores do
+        not change when every row is repeated. A training row that is asked for again is a new
+        point, which finds itself among its neighbours.
+        """
+        return super().outlier_scores(X)
 
     def reduce(self, tolerance: float = 1e-3, random_state: Any = None) -> Self:
         """A copy of this model on fewer support points, for prediction at their cost.
@@ -232,6 +332,7 @@ class OneClassPCM(Detector):
             if error <= tolerance:
                 reduced.support_, reduced.dual_coef_ = self.support_[rows], weights
                 reduced._support = self._support[rows]
+                reduced._evidence = np.where(self._evidence[rows] > 0, weights, 0)
                 reduced.reduction_error_ = error
                 break
         return reduced

@@ -10,6 +10,7 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -21,7 +22,7 @@ from softkern.models.checks import check_semidefinite
 from softkern.models.detector import Detector
 from softkern.models.reading import Reading
 from softkern.operators.base import CrossOperator, Geometry, KernelOperator
-from softkern.rows import lower_quantile, share_among_copies
+from softkern.rows import distinct_rows, lower_quantile, share_among_copies
 from softkern.rules.one_class import OCSVM, SVDD, Formulation
 from softkern.solvers.dual import DualSolution, margin, margin_interval, solve_dual
 from softkern.solvers.stopping import progress_bar
@@ -30,6 +31,12 @@ __all__ = ["WeightedOneClassSVM", "WeightedSVDD"]
 
 CROSSED = 0.005  # of the scores' range: the margin that α gives no longer fits the scores
 LEAST_SCALE = 0.01  # of R²: the mean decision where nearly all points lie on the margin is rounding
+PARTS = 5  # into which rows are split to be scored by machines of the others
+ALL_PARTS_ROWS = 5000  # distinct rows; of more, one part is enough
+FEWEST_ROWS = 20  # distinct rows; of fewer, parts say nothing
+PART_TOL = 1e-6  # of these machines' duals
+GOLDEN = (np.sqrt(5) - 1) / 2  # whose multiples, less whole numbers, are all different
+LEAST_SIMILARITY = 0.01  # of the margin's: what is further is beyond any threshold
 MARGIN_ERRORS = 8  # errors of a product by which a point on the margin may seem outside
 
 
@@ -37,14 +44,13 @@ class _OneClassDetector(Detector):
     """What both detectors share; they differ in the formulation."""
 
     _formulation: ClassVar[Formulation]
-    # Only a wide kernel rejects about ν of fresh points; a narrow one up to half of them at ν = .1,
-    # the middle of the data among them.
-    _auto_bandwidth: ClassVar[str] = "global"
+    _auto_bandwidth: ClassVar[str] = "boundary"
     _products: ClassVar[int] = 8  # 2 to 7 working sets for n = 300 to 5000, and the start's
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelModel._parameter_constraints,
         "nu": [Interval(Real, 0, 1, closed="right")],
         "nu_mode": [StrOptions({"relative", "absolute"})],
+        "threshold": [StrOptions({"auto", "margin", "fresh"})],
     }
     _state: ClassVar[tuple[str, ...]] = ("radius_", "gap_", "_decision_scale")
 
@@ -53,6 +59,7 @@ class _OneClassDetector(Detector):
         *,
         nu: float = 0.1,
         nu_mode: str = "relative",
+        threshold: str = "auto",
         kernel: Any = "rbf",
         kernel_params: dict[str, Any] | None = None,
         bandwidth: Any = "auto",
@@ -65,6 +72,7 @@ class _OneClassDetector(Detector):
     ) -> None:
         self.nu = nu
         self.nu_mode = nu_mode
+        self.threshold = threshold
         self.kernel = kernel
         self.kernel_params = kernel_params
         self.bandwidth = bandwidth
@@ -106,10 +114,16 @@ class _OneClassDetector(Detector):
             self.dual_coef_ = alpha[self.support_, 0]
             self._support, self._density = X[self.support_], None
             self._norms = self._served().squared_norms(self._columns)
-        geometry, reading, self.outlier_scores_ = self._training_reading(
-            operator, alpha, geometry, weight
+        geometry, reading = self._training_reading(operator, alpha, geometry)
+        self.outlier_scores_ = (
+            self._training_scores(operator, alpha, geometry, weight)
+            if self.kernel_.vanishes
+            else reading.outlier_scores
         )
         self._set_margin(operator, reading.scores, geometry.distances[:, 0], solution, weight)
+        if self._is_fresh():
+            self._lower_threshold(X, weight)
+        self._set_decision_scale(reading.scores, weight)
         self.memberships_ = reading.memberships
 
     def _share(self, weight: Array) -> float:
@@ -167,9 +181,65 @@ class _OneClassDetector(Detector):
             error = max(error, operator.error)
         self.offset_ = threshold - MARGIN_ERRORS * error
         self.radius_ = float(np.sqrt(max(radius, 0.0)))
+
+    def _set_decision_scale(self, scores: Array, weight: Array) -> None:
         mean = float(weight @ np.abs(scores - self.offset_) / weight.sum(dtype=np.float64))
         least = max(LEAST_SCALE * self.radius_**2, float(np.finfo(np.float64).tiny))
         self._decision_scale = max(mean, least)
+
+    # A threshold for points that were not trained on
+
+    def _is_fresh(self) -> bool:
+        """Whether the threshold is calibrated on points that were left out."""
+        if self.threshold == "auto":
+            return self._is_bandwidth_open
+        return self.threshold == "fresh"
+
+    def _lower_threshold(self, X: Any, weight: Array) -> None:
+        """Move the threshold out, so that about the share ν of fresh points is beyond it.
+
+        Similarity to the centre is K @ α for both formulations, and a squared distance falls by
+        twice as much.
+        """
+        kernel = self.kernel_
+        if not (kernel.vanishes and kernel.constant_diagonal and kernel.takes_points):
+            raise ValueError(
+                f"threshold='fresh' needs a kernel of points that vanishes far away, such as 'rbf',"
+                f" and kernel={self.kernel!r} is none; use threshold='margin'."
+            )
+        diagonal = float(kernel.diag(X[:1])[0])
+        on_margin = (diagonal + float(self._norms[0]) - self.radius_**2) / 2
+        lowered = on_margin * (1 - self._fresh_quantile(X, weight))
+        self.radius_ = float(np.sqrt(self.radius_**2 + 2 * lowered))
+        self.offset_ -= lowered * (2 if self._formulation.needs_lengths else 1)
+
+    def _fresh_quantile(self, X: Any, weight: Array) -> float:
+        """The ν quantile of similarities of left-out rows, in units of the margin; at most one.
+
+        Rows are left out in parts, and a machine of the others scores them. A training point holds
+        the margin where it is, the more the narrower the kernel, and a fresh one does not.
+        """
+        index, mass = distinct_rows(X, weight)
+        if index.size < FEWEST_ROWS:
+            return 1.0
+        part = np.empty(index.size, dtype=np.intp)
+        part[_along_a_line(self.kernel_.scaled(X[index]))] = np.arange(index.size) % PARTS
+        tried = range(PARTS if index.size <= ALL_PARTS_ROWS else 1)
+        share, values = self._share(weight), []
+        for number in tried:
+            is_left_out = part == number
+            operator = self.plan_.over(X[index[~is_left_out]], self.kernel_)
+            solution = solve_dual(
+                operator,
+                mass[~is_left_out].astype(weight.dtype),
+                share,
+                tol=max(self.tol, PART_TOL),
+                max_iter=self.max_iter,
+            )
+            similarity = operator.cross(X[index[is_left_out]]) @ solution.coefficients
+            values.append((similarity[:, 0] / solution.rho[0], mass[is_left_out]))
+        ratios, masses = (np.concatenate(parts) for parts in zip(*values, strict=True))
+        return float(np.clip(lower_quantile(ratios, masses, share), LEAST_SIMILARITY, 1.0))
 
     def _geometry(self, rows: CrossOperator, needs_lengths: bool = True) -> Geometry:
         if self._formulation.needs_lengths and not rows.lengths_are_known:
@@ -192,12 +262,21 @@ class _OneClassDetector(Detector):
 
         For kernels that vanish far away (rbf, laplacian), −log Σ α K(x, ·): in the order of
         `decision_function` but never saturated, so that ranks follow distance however far a point
-        is; the fitted `outlier_scores_` are leave-one-out. For others, minus `score_samples`: the
-        squared distance from the centre for the SVDD; for the OC-SVM minus a similarity, which
-        with the linear or polynomial kernel is low for a point far out on the data's own side of
-        the origin.
+        is; the fitted `outlier_scores_` are without a row's copies. For others, minus
+        `score_samples`: the squared distance from the centre for the SVDD; for the OC-SVM minus a
+        similarity, which with the linear or polynomial kernel is low for a point far out on the
+        data's own side of the origin.
         """
         return super().outlier_scores(X)
+
+
+def _along_a_line(scaled: Any) -> NDArray[np.intp]:
+    """The order of rows along one direction, of parts that lie alike and that rounding leaves so.
+
+    The direction has another number for every column, so that values on a grid do not tie.
+    """
+    direction = 1 + np.arange(scaled.shape[1]) * GOLDEN % 1
+    return np.argsort(scaled @ direction, kind="stable")
 
 
 class WeightedSVDD(_OneClassDetector):
@@ -210,16 +289,23 @@ class WeightedSVDD(_OneClassDetector):
     ----------
     nu : float in (0, 1], default=0.1
         At most this share of the weight lies outside the margin, at least this share on it or
-        outside. At 1 the centre is the weighted mean.
+        outside; about this share of fresh points, by default. At 1 the centre is the weighted mean.
     nu_mode : {"relative", "absolute"}, default="relative"
         ``"relative"``: ν is a share of Σ w, 0 ≤ α_i ≤ w_i / (ν Σ w). ``"absolute"``: of the number
         of rows n, α_i ≤ w_i / (ν n), as eq. 11 of the 2009 paper has it; it needs Σ w ≥ ν n.
+    threshold : {"auto", "margin", "fresh"}, default="auto"
+        Where `predict` draws the line. ``"margin"``: on the margin of the dual, as the papers do.
+        A narrow kernel holds every training point inside it, and rejects many more than the share
+        ν of other points, up to half of them. ``"fresh"``: the margin moved out until about the
+        share ν of fresh points is beyond it, which rows left out in five parts tell (in one, above
+        5000 distinct rows). ``"auto"`` is "fresh" with ``bandwidth="auto"``, "margin" where a
+        bandwidth is given or the kernel has none.
     kernel : str, callable or softkern.kernels.Kernel, default="rbf"
         Positive semidefinite.
     kernel_params : dict, default=None
     bandwidth : str, float or array of shape (d,), default="auto"
-        See `softkern.kernels.select_bandwidth`; "auto" is "global", as wide as the data, and
-        rejects about the share ν. A narrow one such as "scott" with nu=0.5 ranks outliers better.
+        See `softkern.kernels.select_bandwidth`; "auto" is "boundary", half as wide as the data. A
+        narrow one such as "scott" with nu=0.5 ranks outliers better still.
     engine : str, default="auto"
         How products with the kernel matrix are computed; see `softkern.plan`.
     engine_params : dict, default=None
@@ -246,15 +332,15 @@ class WeightedSVDD(_OneClassDetector):
     dual_coef_ : array of shape (n_support,)
         α of these; they sum to one.
     offset_ : float
-        −R², R the radius, less the solver's tolerance, so that points on the margin are inside.
+        −R², R the radius, less the solver's tolerance, so that points on it are inside.
         `decision_function` is `score_samples` less this: R² − D², D² the squared distance from
         the centre.
     radius_ : float
-        Distance of the margin from the centre Σ α Φ(x), in feature space.
+        Distance of the threshold from the centre Σ α Φ(x), in feature space.
     gap_ : float
         Where the solver stopped; see `tol`.
     outlier_scores_ : array of shape (n,)
-        `outlier_scores` of the training points, leave-one-out with kernels that vanish.
+        `outlier_scores` of the training points, each without its copies with kernels that vanish.
     bandwidth_, kernel_, plan_, engine_
         As in `OneClassPCM`.
     n_iter_, converged_, objective_, history_
@@ -295,7 +381,7 @@ class WeightedOneClassSVM(_OneClassDetector):
 
     Parameters
     ----------
-    nu, nu_mode, kernel, kernel_params, bandwidth, engine, engine_params
+    nu, nu_mode, threshold, kernel, kernel_params, bandwidth, engine, engine_params
         As in `WeightedSVDD`.
     tol, max_iter, random_state, verbose
         As in `WeightedSVDD`.
@@ -303,7 +389,8 @@ class WeightedOneClassSVM(_OneClassDetector):
     Attributes
     ----------
     offset_ : float
-        ρ, less the solver's tolerance, so that points on the margin are inside.
+        ρ, or what `threshold` makes of it, less the solver's tolerance, so that points on it are
+        inside.
         `decision_function` is `score_samples` less this: Σ α K(x, ·) − ρ with Σ α = 1.
     memberships_, support_, dual_coef_, radius_, gap_, outlier_scores_
         As in `WeightedSVDD`.
