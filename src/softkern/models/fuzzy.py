@@ -247,7 +247,10 @@ class OutlierFuzzyCMeans(_FuzzyClustering):
         ``"weighted"`` takes means by u^m / w^q, with which the objective falls in every step.
         ``"plain"`` takes means by u, as the paper's eq. 11 has it: w then has no influence on the
         clusters, and the objective may rise.
-    init, n_init, bandwidth, tol, max_iter
+    bandwidth : str, float or array of shape (d,), default="auto"
+        ``"auto"`` is the rule ``"within"``: as wide as clusters are, with columns in units of the
+        spread within clusters, in which outliers lie outside in every direction.
+    init, n_init, tol, max_iter
         As in `FuzzyCMeans`.
     kernel, kernel_params, engine, engine_params, stopping, random_state, verbose
         As in `OneClassPCM`.
@@ -290,6 +293,7 @@ kernel_, plan_, engine_, n_iter_, converged_, history_
         "total_weight": [Interval(Real, 0, None, closed="neither"), None],
         "centres": [StrOptions({"weighted", "plain"})],
     }
+    _auto_bandwidth: ClassVar[str] = "within"
     _state: ClassVar[tuple[str, ...]] = ("outlier_weights_", "_weight_unit", "_least_weight")
 
     def __init__(
