@@ -118,6 +118,9 @@ class _FuzzyClustering(CentreClustering):
     def _log_memberships(self, geometry: Geometry) -> Array:
         return log_fuzzy(geometry.distances, self.m_)
 
+    def _energies(self, geometry: Geometry) -> Array:
+        return geometry.distances  # log u, a logarithm of them, has no bound at a centre
+
 
 class FuzzyCMeans(_FuzzyClustering):
     """Fuzzy c-means in feature space; with the linear kernel, classic fuzzy c-means.
@@ -141,7 +144,8 @@ default="k-means++"
     n_init : int, default=5
         Starts, of which the one of lowest objective is taken; a given `init` is the only one.
     bandwidth : str, float or array of shape (d,), default="auto"
-        ``"auto"`` is the rule ``"global"``: a few centres need a kernel as wide as clusters are.
+        ``"auto"`` is the rule ``"within"``: as wide as the data, columns in units of their spread
+        within clusters.
     tol : float, default=1e-5
     max_iter : int, default=300
     kernel, kernel_params, engine, engine_params, stopping, random_state, verbose
@@ -247,10 +251,7 @@ class OutlierFuzzyCMeans(_FuzzyClustering):
         ``"weighted"`` takes means by u^m / w^q, with which the objective falls in every step.
         ``"plain"`` takes means by u, as the paper's eq. 11 has it: w then has no influence on the
         clusters, and the objective may rise.
-    bandwidth : str, float or array of shape (d,), default="auto"
-        ``"auto"`` is the rule ``"within"``: as wide as clusters are, with columns in units of the
-        spread within clusters, in which outliers lie outside in every direction.
-    init, n_init, tol, max_iter
+    init, n_init, bandwidth, tol, max_iter
         As in `FuzzyCMeans`.
     kernel, kernel_params, engine, engine_params, stopping, random_state, verbose
         As in `OneClassPCM`.
@@ -293,7 +294,6 @@ kernel_, plan_, engine_, n_iter_, converged_, history_
         "total_weight": [Interval(Real, 0, None, closed="neither"), None],
         "centres": [StrOptions({"weighted", "plain"})],
     }
-    _auto_bandwidth: ClassVar[str] = "within"
     _state: ClassVar[tuple[str, ...]] = ("outlier_weights_", "_weight_unit", "_least_weight")
 
     def __init__(

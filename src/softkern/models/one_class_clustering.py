@@ -9,7 +9,7 @@ cycles.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -28,7 +28,6 @@ from softkern.models.starts import INITS, draw_of
 from softkern.operators.base import CrossOperator, Geometry, KernelOperator
 from softkern.rows import share_among_copies
 from softkern.rules.base import Centres, Rule
-from softkern.rules.memberships import runner_up
 from softkern.rules.one_class import FORMULATIONS, Formulation, Hard, Machines, Margins, Mixture
 from softkern.solvers.alternate import anneal, best_of
 from softkern.solvers.collapse import coinciding, principal_variance
@@ -225,7 +224,7 @@ default="k-means++"
         Random starts; kept is the one of the least scatter, Σ z D², since f_LL is high where a
         cluster is about to die.
     bandwidth : str, float or array of shape (d,), default="auto"
-        ``"auto"`` is the rule ``"global"``; the paper's τ is 1/(2 bandwidth²).
+        ``"auto"`` is the rule ``"within"``; the paper's τ is 1/(2 bandwidth²).
     tol : float, default=1e-4
     max_iter : int, default=300
         At every scale, where σ is annealed.
@@ -427,7 +426,7 @@ default="k-means"
     n_init : int, default=5
         Random starts; kept is the one of the least scatter.
     bandwidth : str, float or array of shape (d,), default="auto"
-        ``"auto"`` is the rule ``"global"``.
+        ``"auto"`` is the rule ``"within"``.
     kernel, kernel_params, engine, engine_params, tol, max_iter, stopping, random_state, verbose
         As in `OneClassMixture`.
 
@@ -440,10 +439,8 @@ default="k-means"
         Share of the weight in every cluster.
     objective_ : float
         Σ w D² to the own centres.
-    overlap_scores_ : array of shape (n,)
-        `overlap_scores` of the training points.
-    support_, dual_coef_, offset_, radius_, outlier_scores_, bandwidth_, kernel_, plan_, engine_, \
-n_iter_, converged_, history_
+    support_, dual_coef_, offset_, radius_, outlier_scores_, overlap_scores_, bandwidth_, \
+kernel_, plan_, engine_, n_iter_, converged_, history_
         As in `OneClassMixture`.
 
     References
@@ -463,7 +460,7 @@ n_iter_, converged_, history_
     array([0.33, 0.33, 0.33])
     """
 
-    _state: ClassVar[tuple[str, ...]] = ("_tie_error", "_mean_gap")
+    _state: ClassVar[tuple[str, ...]] = ("_tie_error",)
     _products: ClassVar[int] = 10
 
     def __init__(
@@ -517,9 +514,6 @@ n_iter_, converged_, history_
         if isinstance(self.init, str):
             solution = by_size(solution, weight @ solution.memberships)
         self._tie_error = hard.error
-        gaps = _gaps(hard.depth(solution.geometry, solution.centres))[weight > 0]
-        gap = float(weight[weight > 0] @ gaps / weight.sum())
-        self._mean_gap = gap if 0 < gap < np.inf else 1.0
         solution = self._keep(operator, solution, weight)
         self._warn_of_collapse(solution, "use fewer clusters or another start")
         reseeded = getattr(solution.rule.memberships, "reseeded", 0)
@@ -534,18 +528,8 @@ n_iter_, converged_, history_
     def _rule(self) -> Hard:
         return Hard(self._formulation, self._tie_error)
 
-    def _read(self, geometry: Geometry, log_products: Callable[[], Array], **parts: Any) -> Reading:
-        def overlap() -> Array:
-            return np.exp(-_gaps(self._rule().depth(geometry, self._centres())) / self._mean_gap)
-
-        return super()._read(geometry, log_products, **{"overlap_scores": overlap, **parts})
-
-    def overlap_scores(self, X: Any) -> Array:
-        """How near the second cluster is, (m,): one where two tie, 1/e at the mean difference.
-
-        Memberships are zero and one, so it is read from the depths that decide them.
-        """
-        return super().overlap_scores(X)
+    def _energies(self, geometry: Geometry) -> Array:
+        return -self._rule().depth(geometry, self._centres())  # memberships are zero and one
 
 
 def _separated(
@@ -588,12 +572,6 @@ def _tilted(operator: KernelOperator, mass: Array, distances: Array, copies: int
         distances = np.minimum(distances, near)
         parts.append(mass / copies * (1 + TILT * (0.5 - near / max(float(near.max()), 1e-300))))
     return [*parts, mass / copies]
-
-
-def _gaps(depth: Array) -> Array:
-    """How much nearer the nearest cluster is than the next, (m,)."""
-    first, second = runner_up(depth)
-    return np.asarray(first - second)
 
 
 def cooling(annealing: Any) -> list[float]:
