@@ -27,9 +27,8 @@ __all__ = [
     "runner_up",
 ]
 
-OVERLAP_DECAY = (
-    4.0  # of the logarithm of overlaps, from half way between clusters to the own centre
-)
+OVERLAP_DECAY = 4.0  # −log of the overlap at the own centre; it is zero half way between clusters
+ROUNDING = 1e3  # in units of eps, of energies that were summed in another order
 LARGEST_PART = 1e6  # of a point in a centre, 1 / w^q, where that of the mean weight is one
 
 
