@@ -52,6 +52,7 @@ ALLOWED = {
     "datasets*": {"datasets*"},
     "selection*": {"kernels*", "metrics*", "models", "planning", "rows", "selection*"},
     "ranking": {"rows"},
+    "columns*": {"columns*", "kernels*", "rows"},
     "files": {"models.state", "planning"},
     "display*": {"_colours", "alpha_tree*", "fitted", "ranking", "display*"},
     "report*": {"_colours", "alpha_tree*", "files", "fitted", "ranking", "report*", "rows"},

@@ -14,9 +14,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import clusters
 import numpy as np
 import ranking as ranking_study
+from families import FAMILIES, STRUCTURELESS
 from scipy.stats import spearmanr
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score, roc_auc_score
@@ -68,7 +68,7 @@ def worse(rows: list[tuple[Any, float]], current: Any, margin: float) -> str:
 @cache
 def fitted_trees(full: bool) -> dict[str, list[tuple[str, Any, np.ndarray]]]:
     """Trees of draws with and without clusters."""
-    families = {"clusters": clusters.FAMILIES, "none": clusters.STRUCTURELESS}
+    families = {"clusters": FAMILIES, "none": STRUCTURELESS}
     return {
         kind: [(name, AlphaCutClustering().fit(X), y) for name, X, y in draws(chosen, full)]
         for kind, chosen in families.items()
@@ -81,7 +81,7 @@ def significance(full: bool) -> list[Row]:
     largest: dict[bool, list[tuple[float, str]]] = {True: [], False: []}
     with patched(tree, CRITICAL_ERRORS=(1.0, 1.0)):  # significance in standard errors
         for seed in (1, 2):
-            for name, X, _ in draws(clusters.STRUCTURELESS, full, seed):
+            for name, X, _ in draws(STRUCTURELESS, full, seed):
                 z = AlphaCutClustering().fit(X).tree_.significance.max(initial=-np.inf)
                 largest[any(word in name for word in CURVES)].append((float(z), name))
     for is_curve, value in zip((True, False), tree.CRITICAL_ERRORS, strict=True):
@@ -113,7 +113,7 @@ def significance(full: bool) -> list[Row]:
 def continuity(full: bool) -> list[Row]:
     """Observations taken off a branch for each cell: a whole one in the plane, half beyond."""
     rows = []
-    cases = list(draws({**clusters.FAMILIES, **clusters.STRUCTURELESS}, full))
+    cases = list(draws({**FAMILIES, **STRUCTURELESS}, full))
     for in_plane, columns, current in ((True, "up to 2", 1.0), (False, "more than 2", 0.5)):
         chosen = [(X, y) for _, X, y in cases if (X.shape[1] <= landscape.PLANE) == in_plane]
         scores = []
@@ -159,12 +159,12 @@ def noise(full: bool) -> list[Row]:
         "also one cluster, column": each_alone,
     }
     noisy = {
-        name: clusters.FAMILIES[name]
+        name: FAMILIES[name]
         for name in ("blobs in noise", "2007 dense regions", "2010 six clusters")
     }
-    clean = {k: v for k, v in clusters.FAMILIES.items() if k not in noisy}
+    clean = {k: v for k, v in FAMILIES.items() if k not in noisy}
     with_noise = [d for seed in range(3) for d in draws(noisy, full, seed, (500,))]
-    without = list(draws({**clean, **clusters.STRUCTURELESS}, full, sizes=(300,)))
+    without = list(draws({**clean, **STRUCTURELESS}, full, sizes=(300,)))
     evidence = f"{len(with_noise)} draws with noise, {len(without)} without"
     scores, rows = {}, []
     for name, variant in variants.items():
@@ -339,7 +339,7 @@ def outlier_bandwidth(full: bool) -> list[Row]:
 
 def tree_bandwidth(full: bool) -> list[Row]:
     """The bandwidth of the alpha tree: numbers of clusters right on draws with and without any."""
-    families = {**clusters.FAMILIES, **clusters.STRUCTURELESS}
+    families = {**FAMILIES, **STRUCTURELESS}
     cases = list(draws(families, full, sizes=(300,)))
 
     def right() -> float:

@@ -28,8 +28,10 @@ __all__ = [
     "row_slices",
     "row_uniforms",
     "share_among_copies",
+    "without_common_factor",
 ]
 
+LARGEST_COUNT = 2.0**53  # up to which whole numbers are exact
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -54,6 +56,28 @@ def check_weights(sample_weight: Any, n: int) -> NDArray[np.float64]:
     if not weight.any():
         raise ValueError("sample_weight is zero for every row; at least one must be positive.")
     return weight
+
+
+def without_common_factor(weight: Any) -> NDArray[np.float64]:
+    """Weights divided by the largest number from one that all are whole multiples of, (n,).
+
+    A table in which every row stands twice says the same as the table itself: what is learned of
+    it should not be more certain.
+
+    Examples
+    --------
+    >>> without_common_factor([2.0, 4.0, 0.0, 6.0])
+    array([1., 2., 0., 3.])
+    """
+    weight = np.asarray(weight, dtype=np.float64)
+    positive = weight[weight > 0]
+    if positive.size == 0 or positive.min() <= 1:
+        return weight
+    if (positive == np.round(positive)).all() and positive.max() < LARGEST_COUNT:
+        return weight / float(np.gcd.reduce(positive.astype(np.int64)))
+    ratio = positive / positive.min()
+    is_multiple = np.abs(ratio - np.round(ratio)) <= 1e-6 * ratio
+    return weight / positive.min() if is_multiple.all() else weight
 
 
 def row_slices(n: int, rows: int) -> Iterator[slice]:

@@ -232,7 +232,8 @@ def test_missing_values_in_new_rows(data, capsys):
     assert analyze() == 0
     write("x,y\n1,2\n,2\n3,4\n", "new.csv")
     command = ["score", "out/model.safetensors", "new.csv", "-o", "s.csv"]
-    assert refused(capsys, run(command), "--missing drop", "row 2") == 3
+    refusing = [*command, "--missing", "refuse"]
+    assert refused(capsys, run(refusing), "--missing drop", "row 2") == 3
     assert run([*command, "--missing", "drop", "--chunk", "1"]) == 0
     assert "1 row with missing values: left blank" in capsys.readouterr().out
     table = pd.read_csv("s.csv")
@@ -277,7 +278,7 @@ def test_refused_model_files(data, capsys):
         ("x,y\n", "0 rows"),
         ("x,y\n1,2\n", "1 row"),
         ("x,y\na,b\nc,d\n", "no column to work with"),
-        ("x,y\n1,2\n,4\n5,7\n", "1 missing value in 1 of 3 rows"),
+        ("x,y\n1,2\n,\n,\n", "no column to work with"),
         ("x,y\n1,2\n3,?\n5,6\n", "--na '?'"),
         ("x,y\n1,1\n1,1\n", "no column to work with"),
         ("x,y\n1,2\n3,4,5\n", "line 3"),
@@ -298,7 +299,7 @@ def test_what_is_left_out_is_told(folder, capsys):
     write(f",x,y,one,kind\n{rows}\n")
     assert run(["analyze", "data.csv", "-o", "out", "--no-report"]) == 0
     said = capsys.readouterr().out
-    assert "first column: it has no name and numbers the rows" in said
+    assert "left out 'column 1': it numbers the rows" in said
     assert "'one': it has one value" in said
     assert "'kind': text (--one-hot" in said
     assert analyze("--one-hot", "kind", "--force") == 0

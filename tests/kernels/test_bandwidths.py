@@ -231,8 +231,25 @@ def test_not_narrower_than_the_steps_of_a_column(rule):
     steps = select_bandwidth(rounded, rule)
     assert steps[1] >= 3
     assert steps[0] < 1
-    categories = np.column_stack([X[:, 0], X[:, 1] > 0])  # two values are no steps
-    assert select_bandwidth(categories, rule)[1] < 1
+    categories = np.column_stack([X[:, 0], 3 * (X[:, 1] > 0)])  # yes and no are no gap in the data
+    assert select_bandwidth(categories, rule)[1] >= 3
+    assert select_bandwidth(categories, rule)[0] < 1
+
+
+@pytest.mark.parametrize("share", [0.5, 0.1, 0.003])
+def test_few_values_are_a_spread_apart_where_other_columns_tell_rows_apart(share):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=2000), 5.0 * (rng.uniform(size=2000) < share)])
+    assert robust_spread(X)[1] == 5
+    assert robust_spread(np.column_stack([X[:, 0], rng.integers(3, size=2000)]))[1] >= 1
+
+
+@pytest.mark.parametrize("share", [0.005, 0.02, 0.08])
+def test_far_values_do_not_widen_the_others(share):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=2000)
+    x[: int(share * 2000)] = -999
+    assert robust_spread(x[:, None])[0] == pytest.approx(1, rel=0.35)
 
 
 def test_within_measures_columns_by_the_spread_inside_clusters():

@@ -45,6 +45,7 @@ app = typer.Typer(
 class Scale(StrEnum):
     """How columns are scaled."""
 
+    auto = "auto"
     none = "none"
     standard = "standard"
     robust = "robust"
@@ -53,6 +54,7 @@ class Scale(StrEnum):
 class MissingValues(StrEnum):
     """What is done about missing values."""
 
+    neighbours = "neighbours"
     refuse = "refuse"
     drop = "drop"
     impute = "impute"
@@ -158,11 +160,12 @@ def analyze(
     ] = None,
     scale: Annotated[
         Scale,
-        typer.Option(help="none: the bandwidth follows every column's own spread already."),
-    ] = Scale.none,
+        typer.Option(help="auto: skewed columns by their logarithm, all in robust spreads."),
+    ] = Scale.auto,
     missing: Annotated[
-        MissingValues, typer.Option(help="What to do about missing values.")
-    ] = MissingValues.refuse,
+        MissingValues,
+        typer.Option(help="neighbours: filled in from the rows nearest in the other columns."),
+    ] = MissingValues.neighbours,
     one_hot: Annotated[
         list[str] | None,
         typer.Option(metavar="A,B,…", help="Text columns of few values to make indicators of."),

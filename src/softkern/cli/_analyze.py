@@ -23,10 +23,10 @@ from softkern.cli._models import MODELS, ModelName, check_columns, make, search_
 from softkern.cli._points import has_all_columns, points_table, write_chunks
 from softkern.cli._printer import Printer
 from softkern.cli.preparation import Missing, Preparation, Prepared, Scale
-from softkern.cli.tables import Format, Reader, TableError, named, open_table, quoted
+from softkern.cli.tables import Format, Reader, TableError, open_table
 from softkern.files import save
 from softkern.ranking import rank_points
-from softkern.words import count
+from softkern.words import count, named, quoted
 
 __all__ = ["Job", "analyze"]
 
@@ -48,8 +48,8 @@ class Job:
     model: ModelName = ModelName.alpha_cut
     clusters: int | None = None  # None is "auto"
     contamination: float | None = None
-    scale: Scale = "none"
-    missing: Missing = "refuse"
+    scale: Scale = "auto"
+    missing: Missing = "neighbours"
     one_hot: list[str] = field(default_factory=list)
     show: str | None = None
     points: str = "csv"
@@ -192,25 +192,7 @@ def _left_out(job: Job, table: pd.DataFrame, notes: list[str]) -> list[str]:
     for name in used.columns:
         if str(name).lower() in CLASS_NAMES and used[name].dtype.kind in "iufb":
             notes.append(f"'{quoted(name)}' is used as a feature; --exclude leaves it out")
-    return excluded + _row_counters(used, notes)
-
-
-def _row_counters(table: pd.DataFrame, notes: list[str]) -> list[str]:
-    """A first column that numbers the rows: left out where it has no name, else only noted."""
-    if table.shape[1] < 2 or len(table) < 3:
-        return []
-    name, first = table.columns[0], table.iloc[:, 0]
-    if first.dtype.kind not in "iu" or first.iloc[0] not in (0, 1):
-        return []
-    if not (np.diff(first.to_numpy()) == 1).all():
-        return []
-    if name == "column 1":
-        notes.append("left out the first column: it has no name and numbers the rows")
-        return [name]
-    notes.append(
-        f"'{quoted(name)}' numbers the rows, and is a feature; --id or --exclude leaves it out"
-    )
-    return []
+    return excluded
 
 
 def _repeated(ids: pd.Series[Any], column: str) -> list[str]:

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from softkern.cli.tables import quoted
+from softkern.words import quoted
 
 __all__ = ["Printer"]
 

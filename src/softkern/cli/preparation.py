@@ -1,32 +1,32 @@
 """From the columns of a table to the numbers that a model sees, the same way tomorrow.
 
-`Preparation.fit` chooses columns, turns categories into indicators, deals with missing values,
-leaves out what cannot matter, scales where asked, and notes all of it. What it learned is plain
-data: it travels in the model's file, and `apply` does the same to new rows, matched by name.
-Called by the command line.
+`Preparation.fit` chooses columns, turns categories into indicators, leaves out what is no feature,
+fills in missing values, brings columns to one scale, and notes all of it; what columns are is found
+by `softkern.columns`. What it learned is plain data: it travels in the model's file, and `apply`
+does the same to new rows, matched by name. Called by the command line.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
 from softkern._typing import Array
-from softkern.cli.tables import TableError, named, quoted
-from softkern.kernels.bandwidths import robust_spread
-from softkern.words import count
+from softkern.cli.tables import TableError
+from softkern.columns import Column, Neighbours, Scaling, describe, recognise, repeats
+from softkern.words import count, named, quoted
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["Preparation", "Prepared"]
 
-Missing = Literal["refuse", "drop", "impute"]
-Scale = Literal["none", "standard", "robust"]
+Missing = Literal["neighbours", "refuse", "drop", "impute"]
+Scale = Literal["auto", "none", "standard", "robust"]
 
 MOST_CATEGORIES = 20
 HUGE = 1e100  # beyond it, squares of squares overflow
@@ -72,18 +72,21 @@ class Preparation:
         Columns of numbers.
     categories : dict
         Columns of text and their values, each of which is a column of zeros and ones.
-    fill : dict
-        What stands for a missing value: a column's median, or its most frequent value.
-    missing : {"refuse", "drop", "impute"}
-    scale : {"none", "standard", "robust"}
-    centre, spread : lists of float
-        Features are (x − centre) / spread; empty where they are left as they are.
+    fill : list of float
+        What stands for a missing value of every feature with "impute": a column's median, or the
+        indicators of its most frequent value.
+    missing : {"neighbours", "refuse", "drop", "impute"}
+    scale : {"auto", "none", "standard", "robust"}
+    scaling : Scaling or None
+        From the data's units to what the model sees; None where they are the same.
+    neighbours : Neighbours or None
+        What missing cells are filled in from; None in a model that was not made by `fit`.
 
     Examples
     --------
     >>> import pandas as pd
     >>> table = pd.DataFrame({"x": [1.0, 2.0, 4.0], "one": 1, "who": ["a", "b", "a"]})
-    >>> preparation, prepared = Preparation.fit(table)
+    >>> preparation, prepared = Preparation.fit(table, scale="none")
     >>> preparation.columns
     ['x']
     >>> prepared.notes
@@ -93,12 +96,12 @@ class Preparation:
     """
 
     columns: list[str]
-    categories: dict[str, list[str]]
-    fill: dict[str, Any]
+    categories: dict[str, list[str]] = field(default_factory=dict)
+    fill: list[float] = field(default_factory=list)
     missing: Missing = "refuse"
     scale: Scale = "none"
-    centre: list[float] = field(default_factory=list)
-    spread: list[float] = field(default_factory=list)
+    scaling: Scaling | None = None
+    neighbours: Neighbours | None = None
 
     @classmethod
     def fit(
@@ -107,8 +110,8 @@ class Preparation:
         *,
         columns: Sequence[str] | None = None,
         one_hot: Sequence[str] = (),
-        scale: Scale = "none",
-        missing: Missing = "refuse",
+        scale: Scale = "auto",
+        missing: Missing = "neighbours",
         left_out: Sequence[str] = (),
     ) -> tuple[Preparation, Prepared]:
         """Learn from a table, and prepare it.
@@ -117,7 +120,7 @@ class Preparation:
         ----------
         table : DataFrame
         columns : sequence of str, default=None
-            Columns to use; by default all that hold numbers.
+            Columns to use; by default all that hold numbers, less row numbers and identifiers.
         one_hot : sequence of str, default=()
             Columns of text that become indicators of their values, up to 20.
         scale, missing : str
@@ -131,28 +134,35 @@ class Preparation:
         asked = None if columns is None else set(columns) | set(one_hot)
         wanted = [c for c in table.columns if c not in left_out and (asked is None or c in asked)]
         numeric = _numeric_columns(table, wanted, one_hot, columns is not None, notes)
-        numbers = _numbers(table, numeric)
-        varying = _varying(numbers)
-        _note_left_out(numeric, numbers, varying, notes)
-        numeric = [c for c, kept in zip(numeric, varying, strict=True) if kept]
+        found = _features(_numbers(table, numeric), numeric, columns or (), scale, notes)
         categories = {c: _categories(table[c], c) for c in wanted if c in one_hot}
-        if not numeric and not categories:
+        if not found and not categories:
             raise TableError(f"no column to work with: {'; '.join(notes) or 'there is none'}.")
-        fill = dict(zip(numeric, np.nanmedian(numbers[:, varying], axis=0).tolist(), strict=True))
-        for c in categories:
-            fill[c] = str(_words(table[c].dropna()).mode().iloc[0])
-        self = cls(numeric, categories, fill, missing, scale)
+        self = cls([column.name for column in found], categories, missing=missing, scale=scale)
+        raw = self._raw(table, 1, [])
+        indicators = [Column(name, "two values") for name in self.features[len(found) :]]
+        self._learn(raw, [*found, *indicators])
         prepared = self.apply(table)
         if len(prepared.values) < 2:
             raise TableError(
                 f"{prepared.missing_note}; {count(len(prepared.values), 'row')} would be left. "
-                "Give --missing impute, or choose --columns."
+                "Give --missing neighbours, or choose --columns."
             )
         if scale == "none":
             _refuse_tiny(prepared.features)
-        self._learn_scale(prepared)
-        prepared.notes = notes + prepared.notes
+        repeated = repeats(prepared.features.to_numpy())
+        prepared.notes = [*notes, *prepared.notes, *([repeated] if repeated else [])]
         return self, prepared
+
+    @classmethod
+    def from_dict(cls, saved: dict[str, Any]) -> Self:
+        """From what `dataclasses.asdict` made of it; a TypeError or KeyError where it is none."""
+        self = cls(**saved)
+        if saved["scaling"] is not None:
+            self.scaling = Scaling.from_dict(saved["scaling"])
+        if saved["neighbours"] is not None:
+            self.neighbours = Neighbours.from_dict(saved["neighbours"])
+        return self
 
     @property
     def names(self) -> list[str]:
@@ -172,64 +182,88 @@ class Preparation:
         import pandas as pd
 
         _require(table, self.names)
-        how = missing or self.missing
         notes: list[str] = []
-        numbers = _numbers(table, self.columns, first_row)
-        texts = {c: table[c].astype(object).where(table[c].notna(), None) for c in self.categories}
-        is_missing = np.asarray(np.isnan(numbers).any(axis=1))
-        for text in texts.values():
-            is_missing |= text.isna().to_numpy()
+        raw = self._raw(table, first_row, notes)
+        is_missing = np.asarray(np.isnan(raw).any(axis=1))
         kept, missing_note = np.ones(len(table), dtype=bool), ""
         if is_missing.any():
-            missing_note = self._note_missing(table, numbers, is_missing, how, first_row)
+            how = missing or self.missing
             if how == "drop":
                 kept = ~is_missing
-            else:
-                np.copyto(numbers, [self.fill[c] for c in self.columns], where=np.isnan(numbers))
-        blocks = [numbers[kept]]
-        for c, values in self.categories.items():
-            blocks.append(_indicators(texts[c][kept].fillna(self.fill[c]), c, values, notes))
-        raw = np.concatenate(blocks, axis=1)
+            elif how == "neighbours":
+                kept = np.asarray(~np.isnan(raw).all(axis=1))
+            missing_note = self._note_missing(raw, kept, how, first_row)
+            raw = self._filled(raw[kept], how)
         _refuse_huge(raw, self.features, np.flatnonzero(kept) + first_row)
         features = pd.DataFrame(raw, columns=pd.Index(self.features))
-        scaled = (raw - self.centre) / self.spread if self.spread else raw
-        return Prepared(features, scaled, kept, int(is_missing.sum()), missing_note, notes)
+        values = raw if self.scaling is None else self.scaling.forward(raw)
+        return Prepared(features, values, kept, int(is_missing.sum()), missing_note, notes)
 
-    def _note_missing(
-        self, table: pd.DataFrame, numbers: Array, is_missing: Array, how: Missing, first_row: int
-    ) -> str:
+    def _raw(self, table: pd.DataFrame, first_row: int, notes: list[str]) -> Array:
+        """Numbers and indicators, (n, d); NaN where a value is missing."""
+        blocks = [_numbers(table, self.columns, first_row)]
+        for c, values in self.categories.items():
+            blocks.append(_indicators(table[c], c, values, notes))
+        return np.concatenate(blocks, axis=1)
+
+    def _learn(self, raw: Array, columns: Sequence[Column]) -> None:
+        """Scales, and what stands for missing values, from the rows of the table."""
+        self.fill = np.nanmedian(raw, axis=0).tolist()
+        start = len(self.columns)
+        for values in self.categories.values():
+            stop = start + len(values)
+            most = int(np.argmax(np.nansum(raw[:, start:stop], axis=0)))
+            self.fill[start:stop] = np.eye(len(values))[most].tolist()
+            start = stop
+        robust = Scaling.fit(raw, columns)
+        if self.scale == "standard":
+            self.scaling = Scaling.fit(raw, columns, "standard")
+        elif self.scale != "none":
+            self.scaling = robust
+        self.neighbours = Neighbours.fit(raw, robust)
+
+    def _filled(self, raw: Array, how: Missing) -> Array:
+        if how == "impute":
+            return np.where(np.isnan(raw), self.fill, raw)
+        if how == "neighbours" and self.neighbours is not None:
+            return self.neighbours.fill(raw)
+        return raw
+
+    def _note_missing(self, raw: Array, kept: Array, how: Missing, first_row: int) -> str:
         """Which values are missing and what is done about it; an error where they are refused."""
+        holes = np.isnan(raw).sum(axis=0).tolist()
+        counts = dict(zip(self.columns, holes, strict=False))
+        start = len(self.columns)
+        for c, values in self.categories.items():
+            counts[c] = holes[start]
+            start += len(values)
+        is_missing = np.isnan(raw).any(axis=1)
         rows = int(is_missing.sum())
-        holes = dict(zip(self.columns, np.isnan(numbers).sum(axis=0).tolist(), strict=True))
-        holes |= {c: int(table[c].isna().sum()) for c in self.categories}
-        where = [f"'{quoted(c)}' ({number:,})" for c, number in holes.items() if number]
+        where = [f"'{quoted(c)}' ({number:,})" for c, number in counts.items() if number]
         more = f" and {len(where) - 5} columns more" if len(where) > 5 else ""
         found = (
-            f"{count(sum(holes.values()), 'missing value')} in {rows:,} of {len(table):,} rows, "
+            f"{count(sum(counts.values()), 'missing value')} in {rows:,} of {len(raw):,} rows, "
             f"in {', '.join(where[:5])}{more}"
         )
-        if how == "refuse":
+        if how == "refuse" or (how != "drop" and not self._can_fill(how)):
             first = int(np.flatnonzero(is_missing)[0]) + first_row
+            fills = ", --missing neighbours to fill them in from the nearest rows, or --missing "
+            fills += "impute to fill in each column's median"
             raise TableError(
-                f"{found} (first: row {first:,}). Give --missing drop to leave these rows out, or "
-                "--missing impute to fill in each column's median."
+                f"{found} (first: row {first:,}). Give --missing drop to leave these rows out"
+                f"{fills if self._can_fill('neighbours') else ''}."
             )
-        return f"left out {count(rows, 'row')}: {found}" if how == "drop" else f"filled in {found}"
+        if how == "drop":
+            return f"left out {count(rows, 'row')}: {found}"
+        if how == "impute":
+            return f"filled in {found}, by the column's median"
+        empty = int((~kept).sum())
+        blank = f"; left out {count(empty, 'row')} without any value" if empty else ""
+        return f"filled in {found}, from the nearest rows by the columns that they have{blank}"
 
-    def _learn_scale(self, prepared: Prepared) -> None:
-        values = prepared.values
-        if self.scale == "none":
-            return
-        unit = np.abs(values).max(axis=0)
-        unit[unit == 0] = 1.0
-        scaled = values / unit  # squares of large values would overflow
-        if self.scale == "standard":
-            centre, spread = scaled.mean(axis=0), scaled.std(axis=0)
-        else:
-            centre, spread = np.median(scaled, axis=0), robust_spread(scaled)
-        spread[spread == 0] = 1.0
-        self.centre, self.spread = (centre * unit).tolist(), (spread * unit).tolist()
-        prepared.values = (values - self.centre) / self.spread
+    def _can_fill(self, how: Missing) -> bool:
+        """Whether this has learned from a table; a model that was saved from Python has not."""
+        return bool(self.fill) if how == "impute" else self.neighbours is not None
 
 
 def _require(table: pd.DataFrame, names: Sequence[str]) -> None:
@@ -274,12 +308,18 @@ def _numeric_columns(
     if texts and were_asked:
         verb = "is" if len(texts) == 1 else "are"
         raise TableError(f"{named(texts)} {verb} text; give --one-hot for few categories.")
+    alike: dict[str, list[str]] = {}
     for column in texts:
-        kind = "dates" if table[column].dtype.kind in "mM" else "text"
-        few = kind == "text" and table[column].astype(str).nunique() <= MOST_CATEGORIES
-        hint = " (--one-hot makes columns of it)" if few else ""
-        notes.append(f"left out '{quoted(column)}': {kind}{hint}")
+        alike.setdefault(_text_kind(table[column]), []).append(column)
+    notes.extend(f"left out {named(columns)}: {kind}" for kind, columns in alike.items())
     return numeric
+
+
+def _text_kind(values: pd.Series[Any]) -> str:
+    if values.dtype.kind in "mM":
+        return "dates"
+    few = values.astype(str).nunique() <= MOST_CATEGORIES
+    return "text (--one-hot makes columns of it)" if few else "text"
 
 
 def _kinds(table: pd.DataFrame) -> dict[str, Any]:
@@ -345,23 +385,25 @@ def _numbers(table: pd.DataFrame, columns: Sequence[str], first_row: int = 1) ->
     return numbers
 
 
-def _varying(numbers: Array) -> Array:
-    """Which columns have two different values, (d,)."""
-    lowest = np.where(np.isnan(numbers), np.inf, numbers).min(axis=0)
-    highest = np.where(np.isnan(numbers), -np.inf, numbers).max(axis=0)
-    return np.asarray(lowest < highest)
-
-
-def _note_left_out(
-    columns: Sequence[str], numbers: Array, varying: Array, notes: list[str]
-) -> None:
-    is_empty = np.asarray(np.isnan(numbers).all(axis=0))
-    for chosen, why in ((is_empty, "no value"), (~is_empty & ~varying, "one value")):
-        found = [c for c, is_so in zip(columns, chosen, strict=True) if is_so]
-        if found:
-            notes.append(
-                f"left out {named(found)}: {'it has' if len(found) == 1 else 'they have'} {why}"
-            )
+def _features(
+    numbers: Array, names: Sequence[str], asked: Sequence[str], scale: Scale, notes: list[str]
+) -> list[Column]:
+    """The columns that are features; those that were asked for are, whatever they look like."""
+    columns = recognise(numbers, names, features=asked)
+    if not any(column.is_feature for column in columns):  # better an identifier than nothing
+        columns = recognise(numbers, names, features=names)
+        if any(column.is_feature for column in columns):
+            notes.append("all columns look like identifiers; they are used, for there is no other")
+    if scale != "auto":  # what is said of scales does not hold
+        columns = [replace(c, kind="number", bend=None) if c.is_feature else c for c in columns]
+    notes.extend(describe(columns))
+    left_out = [column for column in columns if not column.is_feature]
+    if any(column.kind not in ("empty", "constant") for column in left_out):
+        notes.append("--columns uses what it names, whatever it looks like")
+    stand_ins = sorted({column.stand_in for column in columns if column.stand_in})
+    if stand_ins:
+        notes.append(f"--na {stand_ins[0]} takes it for a missing value")
+    return [column for column in columns if column.is_feature]
 
 
 def _words(values: pd.Series[Any]) -> pd.Series[Any]:
@@ -384,9 +426,14 @@ def _categories(values: pd.Series[Any], column: str) -> list[str]:
 def _indicators(
     text: pd.Series[Any], column: str, values: Sequence[str], notes: list[str]
 ) -> Array:
-    """A column of zeros and ones for each value, (m, len(values)); all zero for a new value."""
+    """A column of zeros and ones for each value, (n, len(values)); all zero for a new value.
+
+    NaN where the value is missing.
+    """
+    is_missing = text.isna().to_numpy()
     words = _words(text).to_numpy(dtype=object)
     block: Array = (words[:, None] == np.array(values, dtype=object)).astype(np.float64)
+    block[is_missing] = np.nan
     unknown = words[block.sum(axis=1) == 0]
     if unknown.size:
         notes.append(

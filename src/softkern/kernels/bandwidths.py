@@ -47,11 +47,11 @@ AUTO_FACTOR = 0.5  # of the mean distance to the √n-th neighbour
 AUTO_CLIP = 0.9  # quantile at which distances are cut off: far points must not widen the view
 TREE_FACTOR = 1 / 4  # of n^(4/(d+4)), the neighbours of a density estimate's rate
 NORMAL_RANGE = 2.5631031310892007  # 10 to 90 % quantile range of the standard normal
-# A column whose quantile range is below this share of its standard deviation holds one value
-# for most rows; the range says nothing of the others.
+# Where a column holds one value for most rows, and its quantile range is below this share of its
+# standard deviation, the range says nothing of the other rows.
 SMALL_RANGE = 0.1
 TIED = 0.25  # distinct values per row of the sample, below which a column is recorded in steps
-FEWEST_STEPS = 5  # distinct values of such a column; fewer are categories
+FEWEST_STEPS = 5  # distinct values of such a column; fewer are categories, such as yes and no
 NOISE = 1e-12  # a spread this small beside a column's values is rounding
 FARTHEST = 1e150  # whose square, summed over columns, is still a number
 WITHIN_SAMPLE = 500  # rows whose near pairs show the spread within clusters
@@ -145,26 +145,46 @@ def robust_spread(
 ) -> NDArray[np.float64]:
     """Spread of every column, (d,), on the scale of a normal's standard deviation.
 
-    The 10 to 90 % quantile range. Where that range is a small part of the standard deviation
-    (a column that is mostly one value) the standard deviation takes its place; it is taken
-    between the 1 and 99 % quantiles first, so that one far value cannot pose as such a column.
-    A constant column has spread one: it takes no part in any distance.
+    The 10 to 90 % quantile range. Where more than half of a column is one value, and that range is
+    a small part of the standard deviation, the standard deviation takes its place, between the
+    1 and 99 % quantiles first. Far values, such as -999 in some rows, do not widen the others.
+    A column of two to four values that other columns tell apart further has at least the step
+    from one to the next: a yes/no column is no gap in the data. A constant column has spread one:
+    it takes no part in any distance.
     """
     index, weight = priority_sample(X, SPREAD_SAMPLE, weight, random_state)
     sample = _rows(X, index)
     spread = np.empty(X.shape[1])
     for strip in row_slices(X.shape[1], STRIP):
         columns = sample[:, strip].toarray() if sp.issparse(sample) else sample[:, strip]
-        spread[strip] = _column_spread(np.asarray(columns, dtype=np.float64), weight)
+        columns = np.asarray(columns, dtype=np.float64)
+        spread[strip] = np.maximum(_column_spread(columns, weight), _category_steps(columns))
     return spread
 
 
+def _category_steps(columns: Array) -> NDArray[np.float64]:
+    """The step between the few values of every column of categories, (d,); zero for others.
+
+    The rows are distinct: two values of a column alone are two points, not categories.
+    """
+    steps = np.zeros(columns.shape[1])
+    for j, column in enumerate(columns.T):
+        values = np.unique(column)
+        if 2 <= values.size < min(FEWEST_STEPS, column.size):
+            steps[j] = np.median(np.diff(values))
+    return steps
+
+
 def _column_spread(columns: Array, weight: Array) -> NDArray[np.float64]:
-    shares = (0.01, 0.1, 0.9, 0.99)
-    low, q10, q90, high = np.transpose([lower_quantiles(x, weight, shares) for x in columns.T])
+    shares = (0.01, 0.1, 0.5, 0.9, 0.99)
+    low, q10, middle, q90, high = np.transpose(
+        [lower_quantiles(x, weight, shares) for x in columns.T]
+    )
     quantile_range = (q90 - q10) / NORMAL_RANGE
     inner = _standard_deviation(np.clip(columns, low, high), weight)
-    spread = np.where(quantile_range >= SMALL_RANGE * inner, quantile_range, inner)
+    is_mostly_one = np.average(columns == middle, axis=0, weights=weight) > 0.5
+    is_small = is_mostly_one & (quantile_range < SMALL_RANGE * inner)
+    spread = np.where(is_small, inner, quantile_range)
     is_rounding = spread <= NOISE * np.maximum(np.abs(low), np.abs(high))
     whole = _standard_deviation(columns, weight)
     is_constant = whole <= NOISE * np.abs(columns).max(axis=0)
@@ -180,6 +200,7 @@ def _column_steps(X: Any, random_state: Any) -> NDArray[np.float64]:
     if sp.issparse(X):  # mostly zeros, which are no steps
         return steps
     index, _ = priority_sample(X, SPREAD_SAMPLE, None, random_state)
+    steps = _category_steps(X[index])
     for j, column in enumerate(X[index].T):
         values = np.unique(column)
         if FEWEST_STEPS <= values.size <= TIED * index.size:

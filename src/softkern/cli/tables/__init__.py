@@ -8,12 +8,13 @@ with the place and the remedy. Called by the command line.
 
 from __future__ import annotations
 
-from softkern.cli.tables._base import CHUNK_ROWS, Format, Reader, TableError, named, quoted
+from softkern.cli.tables._base import CHUNK_ROWS, Format, Reader, TableError
 from softkern.cli.tables._binary import npy_table, parquet_table
 from softkern.cli.tables._bytes import open_bytes, peek, unpacked
 from softkern.cli.tables._text import text_table
+from softkern.words import quoted
 
-__all__ = ["CHUNK_ROWS", "Format", "Reader", "TableError", "named", "open_table", "quoted"]
+__all__ = ["CHUNK_ROWS", "Format", "Reader", "TableError", "open_table"]
 
 
 def open_table(path: str, form: Format | None = None) -> Reader:

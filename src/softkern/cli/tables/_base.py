@@ -1,4 +1,4 @@
-"""What all kinds of tables share: the open table, its format, its errors, words for messages."""
+"""What all kinds of tables share: the open table, its format, its errors."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from softkern.exceptions import DataError
+from softkern.words import named, quoted
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["CHUNK_ROWS", "Format", "Reader", "TableError", "named", "quoted", "unique_names"]
+__all__ = ["CHUNK_ROWS", "Format", "Reader", "TableError", "unique_names"]
 
 CHUNK_ROWS = 50_000
 CHUNK_CELLS = 5_000_000  # wide tables come in fewer rows at a time
@@ -101,18 +102,6 @@ class Reader:
     def rows_at_once(self) -> int:
         """Rows of a chunk that stays small in memory."""
         return max(1, min(CHUNK_ROWS, CHUNK_CELLS // max(1, len(self.columns))))
-
-
-def quoted(text: Any, most: int = 60) -> str:
-    """A name or value from the data, safe to show: printable, on one line, not too long."""
-    shown = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in str(text))
-    return shown if len(shown) <= most else shown[: most - 1] + "…"
-
-
-def named(columns: Sequence[Any], most: int = 5) -> str:
-    """A few column names for a message."""
-    more = f" and {len(columns) - most} more" if len(columns) > most else ""
-    return ", ".join(f"'{quoted(column)}'" for column in columns[:most]) + more
 
 
 def unique_names(names: Sequence[str], notes: list[str]) -> list[str]:

@@ -14,7 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from softkern.cli.tables._base import TableError, quoted
+from softkern.cli.tables._base import TableError
+from softkern.words import quoted
 
 __all__ = [
     "HEAD",

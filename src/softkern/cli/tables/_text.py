@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from softkern.cli.tables._base import Format, Reader, TableError, quoted, unique_names
+from softkern.cli.tables._base import Format, Reader, TableError, unique_names
 from softkern.cli.tables._bytes import HEAD, broken, naming, open_bytes, unpacked
-from softkern.words import count
+from softkern.words import count, quoted
 
 if TYPE_CHECKING:
     import pandas as pd

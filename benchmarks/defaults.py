@@ -1,0 +1,99 @@
+"""Do the defaults answer? Clusters, outliers and rows between, with nothing given, beside the peers.
+
+    python benchmarks/defaults.py                          # all sections, at most about an hour
+    python benchmarks/defaults.py structureless power      # some; --list names them
+    python benchmarks/defaults.py --quick                  # fewer draws, fewer and smaller sets
+    python benchmarks/defaults.py --out DIR                # every measurement as CSV, too
+    python benchmarks/defaults.py --minutes 120            # more draws, as many as there is time for
+
+Measured are `softkern.cluster(X)`, and beside it `AlphaCutClustering()` and `OneClassPCM()`, in one
+process with the peers of `benchmarks/peers.py`. Every draw has a seed of its own, made of section,
+family, rows, columns and number: it is the same whatever else is run. Sections that draw go round
+all their cells again and again, in a fixed order, until the draws are made or the section's time is
+spent, so that a slow machine makes fewer draws and not other ones. Noise is a class of its own in
+the adjusted Rand index and never counted as a cluster.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pandas as pd
+from families import LOOKED_AT
+from studies.clusters import families, power, real_tables, shapes, structureless, times
+from studies.common import Result, Run, failures, markdown, tell
+from studies.outliers import between, flags, outliers
+from studies.tried import tried
+
+
+class Section(NamedTuple):
+    """A section, and its part of the time where it draws."""
+
+    measure: Callable[[Run], Result]
+    share: float
+
+
+SECTIONS: dict[str, Section] = {
+    "table": Section(tried, 0.1),
+    "structureless": Section(structureless, 0.25),
+    "power": Section(power, 0.2),
+    "families": Section(families, 0.12),
+    "shapes": Section(shapes, 0.05),
+    "real": Section(real_tables, 0.05),
+    "outliers": Section(outliers, 0.08),
+    "flags": Section(flags, 0.08),
+    "between": Section(between, 0.03),
+    "time": Section(times, 0.04),
+}
+
+
+def show(name: str, section: Section, run: Run, out: Path | None) -> None:
+    """Measure a section, print its tables, keep its records."""
+    tell(f"{name}:")
+    result = section.measure(run)
+    print(f"\n## {name}: {(section.measure.__doc__ or '').splitlines()[0]}")
+    for title, table in result.tables:
+        print(f"\n{title}\n\n{markdown(table)}")
+    for remark in (*result.remarks, *failures(result.records)):
+        print(f"\n{remark}")
+    print(f"\n({time.perf_counter() - run.started:.0f} s)", flush=True)
+    if out is not None:
+        pd.DataFrame(result.records).to_csv(out / f"{name}.csv", index=False)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("sections", nargs="*", help="some of the sections; all if none is named")
+    parser.add_argument("--quick", action="store_true", help="fewer draws, fewer and smaller sets")
+    parser.add_argument(
+        "--minutes",
+        type=float,
+        default=55.0,
+        help="for all sections together; each has its part, alone too",
+    )
+    parser.add_argument("--out", type=Path, help="folder for the measurements, as CSV")
+    parser.add_argument("--list", action="store_true", help="names of the sections")
+    options = parser.parse_args()
+    if options.list:
+        for name, section in SECTIONS.items():
+            print(f"{name:<15}{(section.measure.__doc__ or '').splitlines()[0]}")
+        return
+    unknown = [name for name in options.sections if name not in SECTIONS]
+    if unknown:
+        parser.error(f"there is no section {', '.join(unknown)}; see --list")
+    if options.out is not None:
+        options.out.mkdir(parents=True, exist_ok=True)
+    warnings.simplefilter("ignore")  # models that collapse or do not converge on odd data
+    print(LOOKED_AT)
+    for name in options.sections or SECTIONS:
+        section = SECTIONS[name]
+        show(name, section, Run(options.quick, section.share * options.minutes), options.out)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,139 @@
+"""The peers of the defaults: clusterers that choose a number of clusters, and outlier detectors.
+
+Each is used as its users do who set nothing: k-means with the number of the highest silhouette,
+Gaussian mixtures with that of the lowest BIC, HDBSCAN and all detectors at their own defaults.
+Those that need columns of one scale get standardised ones. PyOD's detectors are left out, with a
+message, where PyOD is not installed.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.cluster import HDBSCAN, KMeans
+from sklearn.ensemble import IsolationForest
+from sklearn.metrics import silhouette_score
+from sklearn.mixture import GaussianMixture
+from sklearn.neighbors import KernelDensity, LocalOutlierFactor, NearestNeighbors
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import OneClassSVM
+
+# Each takes a table, and gives labels (n,), −1 for noise.
+Clusterer = Callable[[np.ndarray], np.ndarray]
+# Each takes a table and a seed, and gives a score (n,), high for outliers.
+Detector = Callable[[np.ndarray, int], np.ndarray]
+
+MOST_CLUSTERS = 10  # that are tried in any case
+FURTHER = 40  # tried as long as the best is among the last PATIENCE
+PATIENCE = 5
+SILHOUETTE_ROWS = 2000  # of a larger table, a sample
+PYOD = ("ECOD", "COPOD", "INNE", "MCD")
+IS_RANDOM = {"IForest", "INNE", "MCD"}
+
+
+def standardised(X: np.ndarray) -> np.ndarray:
+    return StandardScaler().fit_transform(X)
+
+
+def best_number(
+    partition: Callable[[int], tuple[float, np.ndarray]], first: int, rows: int
+) -> np.ndarray:
+    """The labels of the highest score; `partition` gives both for a number of clusters."""
+    best, (highest, labels) = first, partition(first)
+    k = first + 1
+    while k <= min(FURTHER, rows - 1) and (k <= MOST_CLUSTERS or k - best <= PATIENCE):
+        score, other = partition(k)
+        if score > highest:
+            best, highest, labels = k, score, other
+        k += 1
+    return labels
+
+
+def k_means_silhouette(X: np.ndarray) -> np.ndarray:
+    """k-means with the number of clusters, two or more, of the highest silhouette."""
+    Z = standardised(X)
+
+    def partition(k: int) -> tuple[float, np.ndarray]:
+        labels = KMeans(k, n_init=10, random_state=0).fit_predict(Z)
+        if len(np.unique(labels)) < 2:  # fewer distinct rows than clusters
+            return -np.inf, labels
+        sample = min(len(Z), SILHOUETTE_ROWS)
+        return silhouette_score(Z, labels, sample_size=sample, random_state=0), labels
+
+    return best_number(partition, 2, len(np.unique(Z, axis=0)))
+
+
+def mixture_bic(X: np.ndarray) -> np.ndarray:
+    """A mixture of Gaussians of any shape with the number, one or more, of the lowest BIC."""
+    Z = standardised(X)
+
+    def partition(k: int) -> tuple[float, np.ndarray]:
+        model = GaussianMixture(k, random_state=0).fit(Z)
+        return -model.bic(Z), model.predict(Z)
+
+    return best_number(partition, 1, len(np.unique(Z, axis=0)))
+
+
+def hdbscan(X: np.ndarray) -> np.ndarray:
+    return HDBSCAN(copy=True).fit_predict(X)
+
+
+CLUSTERERS: dict[str, Clusterer] = {
+    "HDBSCAN": hdbscan,
+    "k-means": k_means_silhouette,
+    "GMM": mixture_bic,
+}
+
+
+def isolation_forest(X: np.ndarray, seed: int) -> np.ndarray:
+    return -IsolationForest(random_state=seed).fit(X).score_samples(X)
+
+
+def tenth_neighbour(X: np.ndarray, seed: int) -> np.ndarray:
+    return NearestNeighbors(n_neighbors=10).fit(X).kneighbors()[0][:, -1]
+
+
+def local_outlier_factor(X: np.ndarray, seed: int) -> np.ndarray:
+    return -LocalOutlierFactor().fit(X).negative_outlier_factor_
+
+
+def one_class_svm(X: np.ndarray, seed: int) -> np.ndarray:
+    return -OneClassSVM().fit(X).decision_function(X)
+
+
+def kernel_density(X: np.ndarray, seed: int) -> np.ndarray:
+    return -KernelDensity().fit(X).score_samples(X)
+
+
+def pyod(name: str) -> Detector:
+    """PyOD's detector of that name."""
+
+    def scores(X: np.ndarray, seed: int) -> np.ndarray:
+        detector: Any = getattr(importlib.import_module(f"pyod.models.{name.lower()}"), name)
+        options = {"random_state": seed} if name in IS_RANDOM else {}
+        return detector(**options).fit(X).decision_scores_
+
+    return scores
+
+
+DETECTORS: dict[str, Detector] = {
+    "IForest": isolation_forest,
+    "kNN": tenth_neighbour,
+    "LOF": local_outlier_factor,
+    "OCSVM": one_class_svm,
+    "KDE": kernel_density,
+    **{name: pyod(name) for name in PYOD},
+}
+
+
+def detectors() -> dict[str, Detector]:
+    """Those that are installed."""
+    if importlib.util.find_spec("pyod") is not None:
+        return DETECTORS
+    print(f"PyOD is not installed (pip install pyod): without {', '.join(PYOD)}.", file=sys.stderr)
+    return {name: peer for name, peer in DETECTORS.items() if name not in PYOD}

@@ -1,0 +1,1 @@
+"""Whether the defaults answer; run by benchmarks/defaults.py."""

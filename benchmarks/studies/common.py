@@ -1,0 +1,191 @@
+"""What the studies of the defaults share: how much to draw, what is measured, how it is printed."""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+import zlib
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+import pandas as pd
+from peers import Clusterer
+from sklearn.metrics import adjusted_rand_score
+
+import softkern
+from softkern import AlphaCutClustering, rank_points
+
+DEFAULT = "softkern.cluster"
+TREE = "AlphaCutClustering"
+DETECTOR = "OneClassPCM"
+
+Table = tuple[str, pd.DataFrame]
+Records = list[dict[str, Any]]
+Cell = TypeVar("Cell", bound=Hashable)
+
+
+class Result(NamedTuple):
+    """What a section found."""
+
+    records: Records  # one for each measurement
+    tables: list[Table]
+    remarks: list[str]
+
+
+@dataclass(frozen=True)
+class Run:
+    """How much to measure."""
+
+    quick: bool
+    minutes: float  # of this section, where it draws
+    started: float = field(default_factory=time.perf_counter)
+
+    def either(self, few: Any, many: Any) -> Any:
+        """The first where little is asked for."""
+        return few if self.quick else many
+
+    def rounds(self, cells: list[Cell], draws: Callable[[Cell], int]) -> Iterator[tuple[Cell, int]]:
+        """Every cell once, then those that want another draw again, while there is time.
+
+        The order is mixed, so that where time ends within a round, no kind of cell is missing.
+        """
+        order = np.random.default_rng(0).permutation(len(cells))
+        for draw in range(max(map(draws, cells))):
+            for i in order:
+                if draw < draws(cells[i]):
+                    if time.perf_counter() - self.started > 60 * self.minutes:
+                        tell(f"time is spent, in round {draw + 1}")
+                        return
+                    yield cells[i], draw
+            tell(f"round {draw + 1} done")
+
+
+def tell(message: str) -> None:
+    print(f"  {message}", file=sys.stderr, flush=True)
+
+
+def generator(section: str, family: str, n: int, d: int, draw: int) -> np.random.Generator:
+    """Of this draw alone, whatever else is measured."""
+    return np.random.default_rng([zlib.crc32(f"{section}/{family}".encode()), n, d, draw])
+
+
+# What is measured
+
+
+def default_labels(X: np.ndarray) -> np.ndarray:
+    return softkern.cluster(X).labels_
+
+
+def tree_labels(X: np.ndarray) -> np.ndarray:
+    return AlphaCutClustering().fit(X).labels_
+
+
+OURS: dict[str, Clusterer] = {DEFAULT: default_labels, TREE: tree_labels}
+
+
+def count(labels: np.ndarray) -> int:
+    """Clusters; noise is none."""
+    return len(set(labels.tolist()) - {-1})
+
+
+def timed(function: Callable[..., Any], *arguments: Any) -> tuple[Any, dict[str, Any]]:
+    """A result with its time, or None with the error: one failure does not end the run."""
+    start = time.perf_counter()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            result, error = function(*arguments), ""
+    except Exception as problem:
+        result, error = None, f"{type(problem).__name__}: {problem}"
+        tell(error)
+    return result, {"seconds": time.perf_counter() - start, "error": error}
+
+
+def clustered(methods: dict[str, Clusterer], X: np.ndarray, y: np.ndarray, **what: Any) -> Records:
+    """One record for each method: the number that it found, and how its labels agree with y."""
+    records = []
+    for name, method in methods.items():
+        labels, record = timed(method, X)
+        if labels is not None:
+            record |= {
+                "found": count(labels),
+                "right": count(labels) == count(y),
+                "ARI": adjusted_rand_score(y, labels),
+                "noise": np.mean(labels == -1),
+            }
+        records.append({**what, "clusters": count(y), "method": name, **record})
+    return records
+
+
+def failures(records: Records) -> list[str]:
+    """How often each method raised an error, and the last one."""
+    failed: dict[str, list[str]] = {}
+    for record in records:
+        if record.get("error"):
+            failed.setdefault(record["method"], []).append(record["error"])
+    return [f"{name} failed {len(errors)} times: {errors[-1]}" for name, errors in failed.items()]
+
+
+def flags_of(model: Any) -> np.ndarray:
+    return rank_points(model)["is_outlier"].to_numpy()
+
+
+def direction(r: np.random.Generator, d: int) -> np.ndarray:
+    """A random one of length one."""
+    v = r.normal(size=d)
+    return v / np.linalg.norm(v)
+
+
+# Printing
+
+
+def shares(values: pd.Series) -> str:
+    """How many of how many, as text."""
+    return f"{int(values.sum())}/{len(values)}"
+
+
+def arranged(records: Records, measured: str, **orders: Any) -> pd.DataFrame:
+    """The records that have the measured value, each key's values in the order that is given.
+
+    Cells are drawn in a mixed order; tables show them, and below them the methods, as declared.
+    """
+    places = {key: {value: i for i, value in enumerate(order)} for key, order in orders.items()}
+    done = [record for record in records if measured in record]
+    done.sort(key=lambda record: [place[record[key]] for key, place in places.items()])
+    return pd.DataFrame(done)
+
+
+def by_method(frame: pd.DataFrame, keys: list[str], values: list[str]) -> pd.DataFrame:
+    """Means, a column for each value and method, and a last row of all."""
+    means = frame.pivot_table(values, keys, "method", sort=False)
+    means.loc["mean" if len(keys) == 1 else ("mean", *[""] * (len(keys) - 1))] = means.mean()
+    order = [(value, name) for value in values for name in frame["method"].unique()]
+    means = means[[pair for pair in order if pair in means]]
+    means.columns = [f"{name}, {value}" for value, name in means]
+    return means
+
+
+def draws_made(frame: pd.DataFrame) -> list[str]:
+    made = frame.groupby("method", sort=False).size()
+    return [f"{int(made.max())} draws were made."]
+
+
+def as_text(value: Any) -> str:
+    if isinstance(value, float | np.floating):
+        return "–" if np.isnan(value) else f"{value:.3f}"
+    return "–" if value is None else str(value).replace("|", "/")
+
+
+def markdown(table: pd.DataFrame) -> str:
+    """A Markdown table, its index in the first columns."""
+    names = [name or "" for name in table.index.names]
+    rows = [
+        [*(key if isinstance(key, tuple) else (key,)), *values]
+        for key, values in zip(table.index, table.to_numpy(dtype=object), strict=True)
+    ]
+    titles = [f"{name:g}" if isinstance(name, float) else name for name in table.columns]
+    lines = [[*names, *titles], ["---"] * (len(names) + table.shape[1]), *rows]
+    return "\n".join(f"| {' | '.join(map(as_text, line))} |" for line in lines)

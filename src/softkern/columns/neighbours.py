@@ -1,0 +1,81 @@
+"""Missing cells, from the rows that are nearest in what both rows have.
+
+Called by the command line.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from softkern._typing import Array
+from softkern.columns.scaling import Scaling
+from softkern.rows import priority_sample, row_slices
+
+__all__ = ["Neighbours"]
+
+DONOR_ROWS = 1000  # rows that missing cells are filled in from
+DONOR_CELLS = 50_000  # the same, for wide tables: a model's file stays small
+NEIGHBOURS = 5
+FILLED_AT_ONCE = 4096  # rows, whose distances to all donors are in memory
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """Missing cells from the rows that are nearest in the columns that both rows have.
+
+    The mean of the five nearest of up to 1,000 rows of the table, on the scale of `scaling`. Where
+    no such row has a column in common, the column's mean over them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from softkern.columns import recognise
+    >>> X = np.repeat([[0.0, 1.0], [9.0, 5.0]], 20, axis=0) + np.arange(40)[:, None] / 1000
+    >>> neighbours = Neighbours.fit(X, Scaling.fit(X, recognise(X)))
+    >>> neighbours.fill(np.array([[0.0, np.nan], [np.nan, 5.0]])).round()
+    array([[0., 1.],
+           [9., 5.]])
+    """
+
+    scaling: Scaling
+    donors: tuple[tuple[float | None, ...], ...]  # scaled; None where missing, as JSON has it
+
+    @classmethod
+    def fit(cls, X: Array, scaling: Scaling) -> Neighbours:
+        """Keep a bounded sample of a table's rows, which does not depend on their order."""
+        rows = X[~np.isnan(X).all(axis=1)]
+        most = max(NEIGHBOURS, min(DONOR_ROWS, DONOR_CELLS // X.shape[1]))
+        whole = rows[~np.isnan(rows).any(axis=1)]
+        if len(whole) >= most:  # the more of its cells a row has, the more it can give
+            rows = whole
+        scaled = scaling.forward(rows)
+        # the sample looks at numbers only: a missing cell is its column's median there
+        index, _ = priority_sample(np.where(np.isnan(scaled), 0.0, scaled), most)
+        donors = scaled[index].astype(object)
+        donors[np.isnan(scaled[index])] = None
+        return cls(scaling, tuple(map(tuple, donors.tolist())))
+
+    @classmethod
+    def from_dict(cls, saved: dict[str, Any]) -> Neighbours:
+        """From what `dataclasses.asdict` made of it."""
+        return cls(Scaling.from_dict(saved["scaling"]), tuple(map(tuple, saved["donors"])))
+
+    def fill(self, X: Array) -> Array:
+        """The table in its own units, (n, d), with its missing cells filled in."""
+        from sklearn.impute import KNNImputer
+
+        is_missing = np.isnan(X)
+        rows = np.flatnonzero(is_missing.any(axis=1))
+        if rows.size == 0:
+            return X
+        donors = np.array(self.donors, dtype=np.float64)
+        imputer = KNNImputer(n_neighbors=NEIGHBOURS, keep_empty_features=True).fit(donors)
+        filled = X.copy()
+        for block in row_slices(rows.size, FILLED_AT_ONCE):
+            some = rows[block]
+            scaled = imputer.transform(self.scaling.forward(X[some]))
+            filled[some] = np.where(is_missing[some], self.scaling.backward(scaled), X[some])
+        return filled

@@ -1,0 +1,203 @@
+"""Groups of a table, split where a valley lies between the parts, until nothing splits.
+
+Mixtures from several starts propose groups; two groups stay apart only where there is a valley
+between them on the line that separates them best. That line is found without the rows that are
+then looked at (five folds), so that it does not follow their noise, and no number of columns
+makes a valley by chance. Where groups are not apart they are merged. Each group is then treated
+as a table of its own. Called by the models that choose a number of clusters by themselves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softkern._typing import Array
+from softkern.splitting.mixtures import Mixture, fit_mixture
+from softkern.splitting.proposals import starts
+from softkern.splitting.valleys import FEWEST, depth
+
+__all__ = ["CRITICAL", "separations", "split"]
+
+# Depth of a valley, √n times the dip, from which on it is no chance: of the best of all starts,
+# and of the shallowest between several groups, where more may be chosen from
+# (benchmarks/calibrate.py).
+CRITICAL = 0.62
+CRITICAL_OF_MANY = 0.72
+FOLDS = 5
+FOLD_STEPS = 8  # of a mixture that is fitted again without a fold, from where it was
+FEWEST_ROWS = 24  # of a table that is looked at
+ALIKE = 0.95  # of the rows in the same groups: the same proposal again
+BENT = -0.5  # correlation from which two groups are the arms of a bend
+FAR = 2.0  # times the median length, beyond which rows are drawn in
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """Groups and the depth of the shallowest valley between two of them."""
+
+    labels: NDArray[np.intp]
+    depth: float
+
+    @property
+    def count(self) -> int:
+        return int(self.labels.max()) + 1
+
+    @property
+    def is_apart(self) -> bool:
+        return self.depth > (CRITICAL if self.count == 2 else CRITICAL_OF_MANY)
+
+
+def split(X: Array, seed: int = 0, least: int = FEWEST) -> NDArray[np.intp]:
+    """The group of every row, (n,), numbered from 0; all 0 where nothing splits.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        Every row one observation, see `observations`.
+    seed : int, default=0
+        Of the starts and folds.
+    least : int
+        Rows of a group, at least.
+    """
+    labels = np.zeros(len(X), dtype=np.intp)
+    found = _best(X, seed, least)
+    if found is None:
+        return labels
+    count = 0
+    for group in range(found.count):
+        inside = found.labels == group
+        parts = split(X[inside], seed, least)
+        labels[inside] = parts + count
+        count += int(parts.max()) + 1
+    return labels
+
+
+def _best(X: Array, seed: int, least: int) -> Proposal | None:
+    """Of all proposals whose groups are apart the one of most groups, then of deepest valleys."""
+    if len(X) < max(FEWEST_ROWS, 2 * least):
+        return None
+    Z = _centred(X)
+    if Z.shape[1] == 0:
+        return None
+    best, seen = None, list[Array]()
+    for labels in starts(Z, seed):
+        mixture = fit_mixture(Z, labels) if labels.max() > 0 else None
+        if mixture is None or any(_alike(mixture.labels, other) for other in seen):
+            continue
+        seen.append(mixture.labels)
+        found = _merged(Z, mixture, seed, least)
+        if found is None:
+            continue
+        if best is None or (found.count, found.depth) > (best.count, best.depth):
+            best = found
+    return best
+
+
+def _merged(Z: Array, mixture: Mixture | None, seed: int, least: int) -> Proposal | None:
+    """The mixture's groups, merged until all are apart; None where one is left."""
+    while mixture is not None and mixture.count > 1:
+        depths = _depths(Z, mixture, seed, least)
+        proposal = Proposal(mixture.labels, float(depths.min()))
+        if proposal.is_apart:
+            return proposal
+        if mixture.count == 2:
+            return None
+        # of groups that are not apart, the nearest; the others may come apart without it
+        gaps = np.where(depths <= CRITICAL_OF_MANY, mixture.gaps, np.inf)
+        i, j = np.unravel_index(np.argmin(gaps), gaps.shape)
+        labels = np.where(mixture.labels == j, i, mixture.labels)
+        mixture = fit_mixture(Z, np.unique(labels, return_inverse=True)[1])
+    return None
+
+
+def _depths(Z: Array, mixture: Mixture, seed: int, least: int) -> Array:
+    """Depths of the valleys between all pairs of groups, (c, c); ∞ of a group with itself."""
+    count = mixture.count
+    pairs = list(combinations(range(count), 2))
+    labels = np.empty(len(Z), dtype=np.intp)
+    places = np.empty((len(Z), len(pairs)))
+    fold = np.random.default_rng(seed).permutation(len(Z)) % FOLDS
+    for k in range(FOLDS):
+        inside, outside = fold == k, fold != k
+        found = fit_mixture(Z[outside], mixture.labels[outside], FOLD_STEPS)
+        if found is None or found.count < count:
+            return np.where(np.eye(count, dtype=bool), np.inf, 0.0)
+        mapped = found.mapped(Z[inside])
+        labels[inside] = found.assign(mapped)
+        places[inside] = np.stack([found.between(mapped, i, j) for i, j in pairs], axis=1)
+    depths = np.full((count, count), np.inf)
+    is_large = np.bincount(labels, minlength=count) >= least
+    for (i, j), column in zip(pairs, places.T, strict=True):
+        both = (labels == i) | (labels == j)
+        is_above, value = labels[both] == i, 0.0
+        if is_large[i] and is_large[j]:
+            value = depth(column[both], is_above)
+            if value > CRITICAL and _is_bent(column[both], Z[both], is_above):
+                value = 0.0
+        depths[i, j] = depths[j, i] = value
+    return depths
+
+
+def _is_bent(places: Array, Z: Array, is_above: Array) -> bool:
+    """Whether two groups are the arms of a bend, a ring's halves for one.
+
+    A bend crosses the cut off the line, on one side of it or on both, and comes back to the line
+    at its ends: in both arms, points near the cut are those furthest off the line, in a column.
+    """
+    sides = Z - Z.mean(axis=0)
+    off = np.column_stack([np.square(sides), sides, -sides])  # (n, 3 d)
+    arms = [_correlations(np.abs(places[arm]), off[arm]) for arm in (is_above, ~is_above)]
+    return bool((np.maximum(*arms) < BENT).any())
+
+
+def _correlations(place: Array, values: Array) -> Array:
+    """Of one place with every column, (k,)."""
+    place, values = place - place.mean(), values - values.mean(axis=0)
+    norms = np.linalg.norm(place) * np.linalg.norm(values, axis=0)
+    return np.asarray(place @ values / np.maximum(norms, 1e-300))
+
+
+def separations(X: Array, labels: Array, seed: int = 0) -> Array:
+    """How far apart any groups are, (c, c): depths of valleys in critical values, ∞ on itself.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        Every row one observation.
+    labels : array of shape (n,)
+        Whole numbers from 0.
+    """
+    Z = _centred(X)
+    mixture = fit_mixture(Z, labels, 1)
+    count = int(labels.max()) + 1
+    if mixture is None or mixture.count < count:
+        return np.where(np.eye(count, dtype=bool), np.inf, 0.0)
+    return _depths(Z, mixture, seed, FEWEST) / CRITICAL
+
+
+def _centred(X: Array) -> Array:
+    """Columns by their own middle and spread; rows far from all others are drawn in.
+
+    A column without spread is left out.
+    """
+    low, middle, high = np.quantile(X, [0.16, 0.5, 0.84], axis=0)
+    deviation = X.std(axis=0)
+    spread = np.where(high - low > 0.4 * deviation, (high - low) / 2, deviation)
+    kept = spread > 0
+    Z = (X[:, kept] - middle[kept]) / spread[kept]
+    length = np.linalg.norm(Z, axis=1)
+    most = FAR * np.median(length)
+    return np.asarray(Z * np.minimum(1, most / np.maximum(length, 1e-300))[:, None])
+
+
+def _alike(labels: Array, other: Array) -> bool:
+    """Whether two partitions are the same but for a few rows."""
+    if labels.max() != other.max():
+        return False
+    count = int(labels.max()) + 1
+    table = np.bincount(labels * count + other, minlength=count**2).reshape(count, count)
+    return bool(table.max(axis=1).sum() >= ALIKE * len(labels))
