@@ -21,6 +21,7 @@ from sklearn.utils.metaestimators import available_if
 from softkern._typing import Array
 from softkern.exceptions import CollapseWarning, warn
 from softkern.models.base import KernelModel
+from softkern.models.numbers import number_of_groups
 from softkern.models.reading import Reading
 from softkern.operators.base import CrossOperator, Geometry, KernelOperator
 from softkern.rules.memberships import overlap
@@ -89,7 +90,8 @@ class CentreClustering(Clustering):
     """Base of the models with several centres; see the module's docstring."""
 
     _auto_bandwidth: ClassVar[str] = "within"
-    _state: ClassVar[tuple[str, ...]] = ("_inner",)
+    _state: ClassVar[tuple[str, ...]] = ("n_clusters_", "_inner")
+    n_clusters: Any
 
     @abstractmethod
     def _log_memberships(self, geometry: Geometry) -> Array:
@@ -126,6 +128,18 @@ class CentreClustering(Clustering):
         memberships themselves become more and more equal.
         """
         return super().overlap_scores(X)
+
+    def _choose_number(self, X: Any, weight: Array) -> None:
+        """`n_clusters_`: the number given, or that of the groups in the data."""
+        if not isinstance(self.n_clusters, str):
+            self.n_clusters_ = int(self.n_clusters)
+            return
+        if self._is_precomputed:
+            raise ValueError(
+                "n_clusters='auto' looks for groups among points, and kernel='precomputed' gives "
+                "none; give a number."
+            )
+        self.n_clusters_ = number_of_groups(X, weight, self.random_state)
 
     def _run(
         self, operator: KernelOperator, rule: Any, start: Any, weight: Array, **options: Any

@@ -52,7 +52,7 @@ class _OneClassClustering(CentreClustering):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelModel._parameter_constraints,
-        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "n_clusters": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
         "formulation": [StrOptions(set(FORMULATIONS))],
         "nu": [Interval(Real, 0, 1, closed="right")],
         "init": [StrOptions(INITS), "array-like"],
@@ -65,7 +65,6 @@ class _OneClassClustering(CentreClustering):
         "_totals",
         "_least_width",
     )
-    n_clusters: int
     formulation: str
     nu: float
     init: Any
@@ -95,14 +94,14 @@ class _OneClassClustering(CentreClustering):
         """Masses of the starts, (n, c) each."""
         generator = check_random_state(self.random_state)
         if not isinstance(self.init, str):
-            yield weight[:, None] * check_start(self.init, self.n_clusters, weight)
+            yield weight[:, None] * check_start(self.init, self.n_clusters_, weight)
         elif self.init == "k-means":
-            yield k_means_mass(operator, weight, self.n_clusters, generator, self.n_init)
+            yield k_means_mass(operator, weight, self.n_clusters_, generator, self.n_init)
         else:
             draw = draw_of(self.init, operator)
             # all are drawn before the first is used: a start does not depend on how the last went
             yield from [
-                draw(operator, weight, self.n_clusters, generator) for _ in range(self.n_init)
+                draw(operator, weight, self.n_clusters_, generator) for _ in range(self.n_init)
             ]
 
     def _keep(self, operator: KernelOperator, solution: Solution, weight: Array) -> Solution:
@@ -194,7 +193,9 @@ class OneClassMixture(_OneClassClustering):
 
     Parameters
     ----------
-    n_clusters : int, default=2
+    n_clusters : int or "auto", default=2
+        ``"auto"`` takes the number of groups with a valley between any two, one where there are
+        none; `n_clusters_` says how many.
     formulation : {"svdd", "ocsvm"}, default="svdd"
         Similarity to a cluster: ``exp(−D²/σ)`` with the distance to the centre of the smallest
         sphere (eq. 12), or ``exp((G − ρ)/σ)`` with the distance to the margin (eq. 13), which the
@@ -237,6 +238,7 @@ default="k-means++"
     Attributes
     ----------
     labels_ : array of shape (n,)
+    n_clusters_ : int
     memberships_ : array of shape (n, n_clusters)
         Rows sum to one.
     cluster_weights_ : array of shape (n_clusters,)
@@ -293,7 +295,7 @@ default="k-means++"
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int | str = 2,
         *,
         formulation: str = "svdd",
         nu: float = 0.95,
@@ -335,15 +337,16 @@ default="k-means++"
             cooling(self.annealing)
 
     def _fit(self, X: Any, weight: Array) -> None:
-        operator = self._planned(X, weight, self.n_clusters)
-        check_n_clusters(self.n_clusters, int((weight > 0).sum()))
+        self._choose_number(X, weight)
+        operator = self._planned(X, weight, self.n_clusters_)
+        check_n_clusters(self.n_clusters_, int((weight > 0).sum()))
         check_semidefinite(operator)
         variance = principal_variance(operator, weight)
-        mass = float(weight.sum()) / self.n_clusters
+        mass = float(weight.sum()) / self.n_clusters_
         self.critical_scale_ = variance * (2.0 if self._formulation.needs_lengths else mass)
         scales, machines = self._scales(), self._machines(operator)
         rule = Rule(Mixture(self._formulation, scales[0]), machines)
-        equal = np.full(self.n_clusters, 1 / self.n_clusters, dtype=weight.dtype)
+        equal = np.full(self.n_clusters_, 1 / self.n_clusters_, dtype=weight.dtype)
 
         def run(mass: Array) -> Solution:
             start = replace(machines.centres(mass, weight, None), shares=equal)
@@ -364,7 +367,7 @@ default="k-means++"
             solution = by_size(solution, weight @ solution.memberships)
         self.scale_ = scales[-1]
         solution = self._keep(operator, solution, weight)
-        if self.n_clusters > 1:
+        if self.n_clusters_ > 1:
             self._warn_of_equal_clusters(solution, variance)
 
     def _scales(self) -> list[float]:
@@ -414,7 +417,9 @@ class OneClassKMeans(_OneClassClustering):
 
     Parameters
     ----------
-    n_clusters : int, default=2
+    n_clusters : int or "auto", default=2
+        ``"auto"`` takes the number of groups with a valley between any two, one where there are
+        none; `n_clusters_` says how many.
     formulation : {"svdd", "ocsvm"}, default="svdd"
         Nearest by the distance to the sphere's centre, or by the depth inside the margin in
         LIBSVM's scale, as in the tables of the 2009 paper; there large clusters starve small ones.
@@ -433,6 +438,7 @@ default="k-means"
     Attributes
     ----------
     labels_ : array of shape (n,)
+    n_clusters_ : int
     memberships_ : array of shape (n, n_clusters)
         One for a point's own cluster, zero for the others.
     cluster_weights_ : array of shape (n_clusters,)
@@ -465,7 +471,7 @@ kernel_, plan_, engine_, n_iter_, converged_, history_
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int | str = 2,
         *,
         formulation: str = "svdd",
         nu: float = 0.95,
@@ -499,8 +505,9 @@ kernel_, plan_, engine_, n_iter_, converged_, history_
         self.verbose = verbose
 
     def _fit(self, X: Any, weight: Array) -> None:
-        operator = self._planned(X, weight, self.n_clusters)
-        check_n_clusters(self.n_clusters, int((weight > 0).sum()))
+        self._choose_number(X, weight)
+        operator = self._planned(X, weight, self.n_clusters_)
+        check_n_clusters(self.n_clusters_, int((weight > 0).sum()))
         check_semidefinite(operator)
         machines, hard = self._machines(operator), hard_rule(operator, self._formulation)
         rule = Rule(hard, machines)

@@ -360,7 +360,7 @@ default="k-means++"
         "init": [StrOptions(INITS), "array-like"],
         "n_init": [Interval(Integral, 1, None, closed="left")],
     }
-    _state: ClassVar[tuple[str, ...]] = ("eta_", "eta_scale_", "n_clusters_")
+    _state: ClassVar[tuple[str, ...]] = ("eta_", "eta_scale_")
     _products: ClassVar[int] = 40
 
     def __init__(
