@@ -88,7 +88,7 @@ class ModelContract:
     """Hooks: `make(**params)`; `engines`, and what is lost at a low rank, where defaults differ."""
 
     engines = ("dense", "tiled", "fourier", "nystroem")
-    low_rank = 20  # of 150 points
+    low_rank = 15  # of 150 points
     low_rank_agreement = 0.99  # rank correlation of outlier scores with those of dense
 
     def make(self, **params):
