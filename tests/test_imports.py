@@ -25,6 +25,7 @@ BELOW_MODELS = {
     "solvers*",
     "alpha_tree*",
     "metrics*",
+    "splitting*",
 }
 ALLOWED = {
     **{name: set() for name in (*EVERYWHERE, "_colours", "fitted", "rows")},
@@ -46,6 +47,7 @@ ALLOWED = {
     "rules*": {"rules*"},
     "solvers*": {"operators.base", "rules*", "rows", "solvers*"},
     "metrics*": {"operators.base", "rows", "rules*", "metrics*"},
+    "splitting*": {"splitting*"},
     "alpha_tree*": {"kernels*", "operators.base", "planning", "rows", "alpha_tree*"},
     "models*": {"_colours", "fitted", "models*", *BELOW_MODELS},
     # what is built on fitted models knows their public names and fitted attributes only

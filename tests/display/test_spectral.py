@@ -103,9 +103,10 @@ def test_strength_surface(X):
 
 
 def test_a_search_without_bandwidths_is_drawn(X):
-    display = AMSDisplay.from_results(select_spectral(np.abs(X), range(2, 5), kernel="cosine"))
+    result = select_spectral(np.abs(X), range(2, 5), kernel="cosine")
+    display = AMSDisplay.from_results(result)
     assert [t.get_text() for t in display.ax_.get_xticklabels()] == ["–"]
     assert display.strength.shape == (3, 1)
     star = display.ax_.lines[-1]
     assert star.get_marker() == "*"
-    assert star.get_ydata()[0] == np.nanargmax(display.strength)
+    assert display.n_clusters_range[star.get_ydata()[0]] == result.best[0]

@@ -250,3 +250,27 @@ def test_far_values_do_not_widen_the_others(share):
     x = rng.normal(size=2000)
     x[: int(share * 2000)] = -999
     assert robust_spread(x[:, None])[0] == pytest.approx(1, rel=0.35)
+
+
+def test_within_measures_columns_by_the_spread_inside_clusters():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2))
+    X[100:200, 0] += 12
+    X[200:, 0] += 24
+    whole, within = (select_bandwidth(X, rule) for rule in ("global", "within"))
+    assert whole[0] > 5 * whole[1]
+    assert within[0] == pytest.approx(within[1], rel=0.4)
+
+
+def test_within_of_one_cluster_is_near_to_global():
+    X = np.random.default_rng(0).normal(size=(400, 5)) * [1, 10, 100, 1000, 1]
+    ratio = select_bandwidth(X, "within") / select_bandwidth(X, "global")
+    assert (np.abs(np.log(ratio)) < np.log(1.3)).all()
+
+
+def test_within_leaves_columns_of_few_values_as_wide_as_they_are():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=(300, 2)), rng.integers(0, 2, 300)])
+    X[150:, 0] += 10
+    share = select_bandwidth(X, "within") / robust_spread(X)
+    assert share[2] == pytest.approx(share.max())

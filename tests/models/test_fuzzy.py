@@ -17,6 +17,7 @@ from softkern import (
     OneClassPCM,
     OutlierFuzzyCMeans,
     PossibilisticCMeans,
+    rank_points,
 )
 from softkern.datasets import make_ring_outliers, make_two_groups_outliers
 from softkern.exceptions import ParameterWarning
@@ -40,6 +41,8 @@ class TestFuzzyCMeans(FuzzyContract):
 
 
 class TestOutlierFuzzyCMeans(FuzzyContract):
+    low_rank = 20  # 15 landmarks leave out the rows that lie furthest out
+
     def make(self, **params):
         return OutlierFuzzyCMeans(**{"n_clusters": 3, **params})
 
@@ -161,6 +164,15 @@ def test_two_groups_and_their_outliers():
         model = OutlierFuzzyCMeans(2, **params).fit(X)
         assert errors(y, model.labels_) == 0
         assert set(np.argsort(-model.outlier_weights_)[:4]) == set(np.flatnonzero(y == -1))
+
+
+def test_outliers_beyond_the_groups_are_seen_from_any_side():
+    # the groups lie apart in one column, whose spread must not hide who is beyond them
+    for seed in range(10):
+        X, y = make_two_groups_outliers(random_state=seed)
+        table = rank_points(OutlierFuzzyCMeans(2).fit(X))
+        assert set(table.outlier_rank[y == -1]) == {1, 2, 3, 4}
+        assert table.is_outlier[y == -1].all()
 
 
 # Agreement

@@ -35,6 +35,8 @@ class TestOneClassPCM(ModelContract):
 
 
 class TestPossibilisticCMeans(ModelContract):
+    low_rank = 20  # 15 landmarks leave out the rows that lie furthest out
+
     def make(self, **params):
         return PossibilisticCMeans(**{"n_clusters": 3, "eta_scale": 0.25, **params})
 
@@ -289,12 +291,16 @@ def test_ranks_of_several_clusters():
     new = [[0.0, 0.0], [4.0, 0.0], [4.0, 50.0], [4.0, 5000.0]]
     outlyingness, overlap = model.outlier_scores(new), model.overlap_scores(new)
     assert np.all(np.diff(outlyingness) > 0)
-    assert overlap[1] > 0.3 > 0.01 > overlap[0]
+    assert overlap[1] > 0.5 > 0.05 > overlap[0]
     top = model.memberships_.max(axis=1)
     assert model.outlier_scores_ == pytest.approx(-np.log(top), rel=1e-9)
-    assert model.overlap_scores_ == pytest.approx(
-        model.memberships_.min(axis=1) / top, rel=1e-9, abs=1e-300
-    )
+    logs = np.log(model.memberships_)
+    centres = model.dual_coef_.T @ X
+    between = ((centres[0] - centres[1]) ** 2).sum() / model.eta_[
+        ::-1
+    ]  # −log u at the other centre
+    place = np.abs(logs[:, 0] - logs[:, 1]) / between[model.labels_]
+    assert model.overlap_scores_ == pytest.approx(np.exp(-4 * place), rel=1e-6)
 
 
 def test_collapse_is_said():
@@ -305,9 +311,49 @@ def test_collapse_is_said():
         PossibilisticCMeans(3, bandwidth=0.05).fit(X)
 
 
+@pytest.mark.parametrize("d", [2, 5, 10, 30])
+def test_two_groups_are_found_in_any_number_of_columns(d):
+    rng = np.random.default_rng(d)
+    X = rng.normal(size=(200, d))
+    X[100:] += 8 / np.sqrt(d)
+    model = PossibilisticCMeans(2).fit(X)
+    assert model.n_clusters_ == 2
+    assert adjusted_rand_score(np.arange(200) < 100, model.labels_) > 0.95
+
+
+def test_coinciding_clusters_are_one():
+    X, y = make_blobs(300, 2, centers=[[0, 0], [9, 0]], random_state=1)
+    with pytest.warns(CollapseWarning, match="of the 5 clusters asked for 2 are left"):
+        model = PossibilisticCMeans(5, eta_scale=1.0).fit(X)
+    assert model.n_clusters_ == len(model.eta_) == model.dual_coef_.shape[1] == 2
+    assert model.memberships_.shape == (300, 2)
+    assert set(model.labels_) == {0, 1}
+    assert adjusted_rand_score(y, model.labels_) > 0.95
+    assert (model.overlap_scores_ >= 0.5).mean() < 0.02
+    assert np.array_equal(model.predict(X), model.labels_)
+    with pytest.warns(CollapseWarning, match="of the 3 clusters asked for 1 is left"):
+        one = PossibilisticCMeans(3, eta_scale=1.0).fit(
+            np.random.default_rng(0).normal(size=(99, 5))
+        )
+    assert set(one.labels_) == {0}
+    assert not one.overlap_scores_.any()
+
+
+def test_a_given_eta_scale_is_obeyed():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 30))
+    X[100:] += 8 / np.sqrt(30)
+    assert PossibilisticCMeans(2).fit(X).eta_scale_ < 1
+    with pytest.warns(CollapseWarning, match="1 is left"):
+        assert PossibilisticCMeans(2, eta_scale=1.0).fit(X).eta_scale_ == 1
+
+
 def test_given_start_and_eta():
     X = np.random.default_rng(0).normal(size=(50, 2))
+    X[25:] += 6
     start = np.random.default_rng(1).uniform(size=(50, 2))
+    start[:25, 0] += 1
+    start[25:, 1] += 1
     model = PossibilisticCMeans(2, init=start, eta=[0.2, 0.3]).fit(X)
     assert model.eta_.tolist() == [0.2, 0.3]
     for init, message in ((start[:3], "init has shape"), (-start, "not negative")):

@@ -410,7 +410,7 @@ def test_auto_finds_groups(monkeypatch):
     model = SoftKernelSpectralClustering("auto").fit(X)
     assert model.n_clusters_ == 4
     assert model.n_clusters == "auto"
-    assert {"n_clusters", "bandwidth", "strength"} <= set(model.search_.table.columns)
+    assert {"n_clusters", "bandwidth", "contrast", "strength"} <= set(model.search_.table.columns)
     assert model.search_.maxima.n_clusters[0] == 4
     hard = KernelSpectralClustering("auto", bandwidth=1.5).fit(X)
     assert hard.n_clusters_ == 4

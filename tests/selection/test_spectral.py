@@ -124,7 +124,38 @@ def test_the_search_is_the_fit_of_every_pair(X, monkeypatch):
             hard = KernelSpectralClustering(k, bandwidth=bandwidth).fit(X)
             assert found[2] == pytest.approx(balanced_line_fit(hard), abs=1e-6)
     assert result.best[0] == 3
-    assert result.strength[1].max() == result.table.strength[0]
+    assert result.contrast.max() == result.table.contrast[0]
+
+
+def blobs(n_clusters, d, seed, distance=8.0):
+    """Unit normal groups of 60 rows, no two centres nearer than the distance."""
+    rng = np.random.default_rng(seed)
+    centres = []
+    while len(centres) < n_clusters:
+        centre = rng.normal(size=d) * distance / np.sqrt(d) * 1.2
+        if all(np.linalg.norm(centre - other) > distance for other in centres):
+            centres.append(centre)
+    return np.concatenate([rng.normal(size=(60, d)) + centre for centre in centres])
+
+
+@pytest.mark.parametrize("d", [2, 5, 10, 30])
+def test_the_number_of_plain_blobs_is_found_in_any_number_of_columns(d):
+    for n_clusters in (2, 5):
+        assert select_spectral(blobs(n_clusters, d, d), range(2, 9)).best[0] == n_clusters
+
+
+def test_one_group_has_no_contrast():
+    rng = np.random.default_rng(0)
+    for d in (2, 8):
+        result = select_spectral(rng.normal(size=(250, d)), range(2, 7))
+        assert np.nanmax(result.contrast) < 0.4
+
+
+def test_the_number_follows_the_contrasts():
+    place = spectral_search._number_place
+    assert place(np.array([0.95, 0.99, 1.0, 0.96, 0.7])) == 3  # all apart: the finest
+    assert place(np.array([0.2, 0.8, 0.78])) == 1  # the highest
+    assert place(np.array([0.1, 0.25, 0.1, 0.3])) == 1  # nothing apart: the fewest
 
 
 def test_all_local_maxima_are_there():
@@ -134,7 +165,8 @@ def test_all_local_maxima_are_there():
     X = make_blobs(450, centers=centres, cluster_std=0.5, random_state=0)[0]
     result = select_spectral(X, range(2, 12), np.geomspace(0.5, 20, 8))
     assert {3, 9} <= set(result.maxima.n_clusters)
-    assert result.maxima.strength.is_monotonic_decreasing
+    assert result.maxima.contrast.is_monotonic_decreasing
+    assert result.best[0] == 9  # the finest of numbers whose clusters are apart
     assert set(result.maxima.columns) == set(result.table.columns) - {"is_maximum"}
 
 
@@ -173,7 +205,7 @@ def test_numbers_of_the_paper(name, k):
     except (FileNotFoundError, ConnectionError):
         pytest.skip(f"needs {name}; set SOFTKERN_DATA to the folder that holds it")
     widths = select_bandwidth(X, "median") * 2.0 ** np.arange(-3.5, 0.6, 0.25)
-    assert select_spectral(X, range(2, 7), widths).best[0] == k
+    assert select_spectral(X, range(2, 7), widths).strongest[0] == k
 
 
 def test_other_kernels(X):

@@ -201,6 +201,8 @@ class AMSDisplay(Display):
     names : list of S str
         Of the bandwidths.
     is_maximum : bool array of shape (K, S)
+    best : pair of int
+        Place of the pair that was taken.
     axis : str, default="bandwidth"
         What the names are.
 
@@ -216,6 +218,7 @@ class AMSDisplay(Display):
         n_clusters_range: Array,
         names: list[str],
         is_maximum: Array,
+        best: tuple[int, int],
         axis: str = "bandwidth",
     ) -> None:
         self.axis = axis
@@ -223,6 +226,7 @@ class AMSDisplay(Display):
         self.n_clusters_range = n_clusters_range
         self.names = names
         self.is_maximum = is_maximum
+        self.best = best
 
     @classmethod
     def from_results(cls, results: Any, *, ax: Any = None) -> Self:
@@ -237,15 +241,15 @@ class AMSDisplay(Display):
         -------
         display : AMSDisplay
         """
-        _ = results.best  # raises where nothing was found
+        place = results.best_place  # raises where nothing was found
         names = [_bandwidth_name(b, results.bandwidths) for b in results.bandwidths]
         is_number = all(np.ndim(b) == 0 for b in results.bandwidths)
         axis = "bandwidth" if is_number else "bandwidth, as a share of the widest"
         numbers = results.n_clusters_range
-        return cls(results.strength, numbers, names, results.is_maximum, axis).plot(ax)
+        return cls(results.strength, numbers, names, results.is_maximum, place, axis).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw the surface as an image; the best pair has a star, other local maxima a ring."""
+        """Draw the surface as an image; the pair taken has a star, other maxima a ring."""
         ax = self._axes(ax)
         shown = np.ma.masked_invalid(self.strength)
         image = ax.imshow(shown, origin="lower", aspect="auto", cmap="viridis", vmin=0, vmax=1)
@@ -253,7 +257,7 @@ class AMSDisplay(Display):
         ax.set_xticks(range(len(self.names)), self.names, rotation=45, ha="right")
         numbers = self.n_clusters_range
         ax.set_yticks(range(len(numbers)), [str(k) for k in numbers])
-        best = np.unravel_index(int(np.nanargmax(self.strength)), self.strength.shape)
+        best = self.best
         for i, j in np.argwhere(self.is_maximum):
             if (i, j) != best:
                 ax.plot(j, i, "o", markerfacecolor="none", markeredgecolor="white")

@@ -57,6 +57,12 @@ TIED = 0.25  # distinct values per row of the sample, below which a column is re
 FEWEST_STEPS = 5  # distinct values of such a column; fewer are categories, such as yes and no
 NOISE = 1e-12  # a spread this small beside a column's values is rounding
 FARTHEST = 1e150  # whose square, summed over columns, is still a number
+WITHIN_SAMPLE = 500  # rows whose near pairs show the spread within clusters
+WITHIN_SHARE = 0.2  # of them that are near to one: less than a cluster, where there are a few
+WITHIN_STEPS = 10  # of scaling columns and looking for the near pairs again
+WITHIN_TOLERANCE = 0.02  # change of every column's share, at which it has arrived
+LEAST_WITHIN = 0.1  # of a column's spread: a narrower one would be all that counts
+WITHIN_CLIP = 0.02  # of the values at either end, which are cut off
 LOO_TOLERANCE = 1e-4  # of the logarithm of the bandwidth that the rule "loo" finds
 LOO_NARROWEST = 0.1  # of the smallest distance, from which that rule searches
 
@@ -75,7 +81,8 @@ def select_bandwidth(
     Parameters
     ----------
     X : array or CSR matrix of shape (n, d)
-    rule : {"auto", "boundary", "global", "knn", "loo", "median", "scott", "tree"}, default="auto"
+    rule : {"auto", "boundary", "global", "knn", "loo", "median", "scott", "tree", "within"}, \
+default="auto"
         - ``"auto"``: each column's robust spread times one common factor, a part of the mean
           distance to the √n-th distinct neighbour in the columns so scaled, distances cut off at
           their 90 % quantile: half of it in one and two columns, 1/√(d+2) of it in more, no less
@@ -99,6 +106,11 @@ def select_bandwidth(
           over √(d+2), at which a Gaussian spreads as a ball of that radius does; at least a
           column's step, as in "auto". Narrower than that: it shows peaks, for
           `AlphaCutClustering`. One number per column.
+        - ``"within"``: as "global", but each column's spread is that within clusters: its robust
+          spread times the mean difference between near points over that between any two. A column
+          in which clusters lie far apart is wide only by their distance, and would hide in it who
+          is far from them. Columns of fewer than five values keep their spread. One number per
+          column.
     sample_weight : array of shape (n,), default=None
         A weight of two counts a row twice.
     random_state : int, RandomState or None, default=0
@@ -283,6 +295,52 @@ def _boundary(X: Any, weight: Array, random_state: Any) -> Bandwidth:
     return np.asarray(BOUNDARY_FACTOR * np.asarray(_global(X, weight, random_state)))
 
 
+def _within(X: Any, weight: Array, random_state: Any) -> Bandwidth:
+    spread = robust_spread(X, weight, random_state)
+    spread = spread * _share_within(_divided(X, spread), weight, random_state)
+    return np.asarray(_median(_divided(X, spread), weight, random_state) * spread)
+
+
+def _share_within(X: Any, weight: Array, random_state: Any) -> NDArray[np.float64]:
+    """Spread within clusters as a share of that of the whole, (d,), the largest share being one.
+
+    Near pairs are those of one cluster, whatever the clusters are. Which pairs are near depends on
+    the shares in turn, so that they are found by turns (Art, Gnanadesikan and Kettenring 1982).
+    Means are compared with means, so that columns that hold one value for most rows, whose near
+    pairs are mostly equal, are not taken for narrow ones.
+    """
+    share = np.ones(X.shape[1])
+    if share.size > WITHIN_SAMPLE:  # no column of so many hides what the others show
+        return share
+    index, weight = priority_sample(X, WITHIN_SAMPLE, weight, random_state)
+    sample = _centred(X[index].toarray() if sp.issparse(X) else X[index])
+    ends = (WITHIN_CLIP, 1 - WITHIN_CLIP)
+    low, high = np.transpose([lower_quantiles(x, weight, ends) for x in sample.T])
+    columns = np.where(low < high, np.clip(sample, low, high), sample)
+    is_category = np.array([np.unique(x).size < FEWEST_STEPS for x in sample.T])
+    everyone = np.broadcast_to(np.arange(index.size), (index.size, index.size))
+    overall = _mean_difference(columns, everyone, weight)
+    neighbours = min(max(LEAST_NEIGHBOUR, round(WITHIN_SHARE * index.size)), index.size - 1)
+    for _ in range(WITHIN_STEPS):
+        before = share
+        _, near = _nearest(sample / before, sample / before, neighbours + 1)
+        differences = _mean_difference(columns, near[:, 1:], weight)
+        share = np.divide(differences, overall, out=np.zeros_like(share), where=overall > 0)
+        share = np.where(is_category | (share == 0), share.max(), share)
+        share = np.maximum(share / (share.max() or 1.0), LEAST_WITHIN)
+        if np.abs(share - before).max() <= WITHIN_TOLERANCE:
+            break
+    return np.asarray(share)
+
+
+def _mean_difference(columns: Array, others: NDArray[np.intp], weight: Array) -> Array:
+    """Mean |x_i − x_j| of every column of (m, d), over all i and the j in their rows of others."""
+    parts = weight[others]
+    parts = parts * (weight / parts.sum(axis=1))[:, None]
+    sums = [np.sum(parts * np.abs(x[others] - x[:, None])) for x in columns.T]
+    return np.array(sums) / weight.sum()
+
+
 def _scott(X: Any, weight: Array, random_state: Any) -> Bandwidth:
     n, d = X.shape
     index, weight = priority_sample(X, SPREAD_SAMPLE, weight, random_state)
@@ -326,6 +384,7 @@ RULES: dict[str, Callable[[Any, Array, Any], Bandwidth]] = {
     "median": _median,
     "scott": _scott,
     "tree": _tree,
+    "within": _within,
 }
 
 

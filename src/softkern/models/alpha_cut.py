@@ -286,7 +286,9 @@ objective_, history_
         scales = self._search_scales(nodes, mass)
         bandwidth = self._bandwidth_rule()
         if scales is not None and scales.finest < 1:
-            bandwidth = scales.finest * np.asarray(select_bandwidth(nodes, bandwidth, sample_weight=mass))
+            bandwidth = scales.finest * np.asarray(
+                select_bandwidth(nodes, bandwidth, sample_weight=mass)
+            )
         self.one_class_ = self._fit_one_class(nodes, mass, bandwidth)
         landscape = _landscape(self.one_class_, nodes, mass)
         self.tree_: AlphaTree = landscape.tree(self._graph(len(nodes)), self.segment_points)

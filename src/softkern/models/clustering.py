@@ -21,8 +21,10 @@ from sklearn.utils.metaestimators import available_if
 from softkern._typing import Array
 from softkern.exceptions import CollapseWarning, warn
 from softkern.models.base import KernelModel
+from softkern.models.numbers import number_of_groups
 from softkern.models.reading import Reading
 from softkern.operators.base import CrossOperator, Geometry, KernelOperator
+from softkern.rules.memberships import overlap
 from softkern.solvers.alternate import alternate
 from softkern.solvers.collapse import coinciding
 from softkern.solvers.steps import Solution
@@ -66,7 +68,7 @@ class Clustering(ClusterMixin, KernelModel):  # type: ignore[misc]
         return self.reading(X).outlier_scores
 
     def overlap_scores(self, X: Any) -> Array:
-        """Second largest membership of new points over the largest, (m,): one where they tie."""
+        """How far between clusters new points are, (m,): one where two clusters tie."""
         return self.reading(X).overlap_scores
 
     def _keep_reading(self, reading: Reading) -> None:
@@ -87,11 +89,17 @@ class Clustering(ClusterMixin, KernelModel):  # type: ignore[misc]
 class CentreClustering(Clustering):
     """Base of the models with several centres; see the module's docstring."""
 
-    _auto_bandwidth: ClassVar[str] = "global"
+    _auto_bandwidth: ClassVar[str] = "within"
+    _state: ClassVar[tuple[str, ...]] = ("n_clusters_", "_inner")
+    n_clusters: Any
 
     @abstractmethod
     def _log_memberships(self, geometry: Geometry) -> Array:
         """Logarithms of memberships, (m, c); the largest of a row names its cluster."""
+
+    def _energies(self, geometry: Geometry) -> Array:
+        """What falls as memberships rise, (m, c), of which overlap scores compare differences."""
+        return -self._log_memberships(geometry)
 
     @property
     def _widths(self) -> Any:
@@ -111,6 +119,28 @@ class CentreClustering(Clustering):
         """
         return super().outlier_scores(X)
 
+    def overlap_scores(self, X: Any) -> Array:
+        """How far between clusters new points are, (m,): one half way, e⁻⁴ at the own centre.
+
+        Read from the place of a point on the way from half between two clusters, where their
+        memberships tie, to its own centre: exp(−4 t) at the place t. How far off that way the
+        point is has no part in it, so that scores mean the same in any number of columns, in which
+        memberships themselves become more and more equal.
+        """
+        return super().overlap_scores(X)
+
+    def _choose_number(self, X: Any, weight: Array) -> None:
+        """`n_clusters_`: the number given, or that of the groups in the data."""
+        if not isinstance(self.n_clusters, str):
+            self.n_clusters_ = int(self.n_clusters)
+            return
+        if self._is_precomputed:
+            raise ValueError(
+                "n_clusters='auto' looks for groups among points, and kernel='precomputed' gives "
+                "none; give a number."
+            )
+        self.n_clusters_ = number_of_groups(X, weight, self.random_state)
+
     def _run(
         self, operator: KernelOperator, rule: Any, start: Any, weight: Array, **options: Any
     ) -> Solution:
@@ -128,12 +158,14 @@ class CentreClustering(Clustering):
         A = solution.coefficients
         if operator.keeps_centres:
             geometry = solution.geometry
+            self._inner = np.asarray(A.T @ geometry.product)
 
             def others() -> Array:
                 return self._log_sums_of_others(operator, A, geometry.product, weight)
         else:  # the stored centres are not the loop's own
             rows = self._served().cross(operator.X)
             geometry = self._geometry(rows)
+            self._inner = np.asarray(self._columns.T @ (self._served() @ self._columns))
 
             def others() -> Array:
                 logs = self._log_products(rows, geometry)
@@ -149,11 +181,21 @@ class CentreClustering(Clustering):
         return self._read(geometry, lambda: self._log_products(rows, geometry))
 
     def _read(self, geometry: Geometry, log_products: Callable[[], Array], **parts: Any) -> Reading:
-        usual = {
+        usual: dict[str, Callable[[], Array]] = {
             "log_memberships": lambda: self._log_memberships(geometry),
             "outlier_scores": lambda: self._isolation(geometry, log_products),
+            "overlap_scores": lambda: overlap(
+                self._energies(geometry), read.labels, self._energies(self._centre_geometry())
+            ),
         }
-        return Reading(**usual | parts)
+        read: Reading = Reading(**usual | parts)
+        return read
+
+    def _centre_geometry(self) -> Geometry:
+        """How the centres lie to each other, as points do to them."""
+        norms = np.diagonal(self._inner)
+        distances = np.maximum(norms[:, None] + norms - 2 * self._inner, 0)
+        return Geometry(self._inner, self._norms, distances)
 
     def _log_products(self, rows: CrossOperator, geometry: Geometry) -> Array:
         """log K @ A of new points, (m, c), of a kernel that vanishes."""

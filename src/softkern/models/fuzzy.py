@@ -37,14 +37,13 @@ class _FuzzyClustering(CentreClustering):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelModel._parameter_constraints,
-        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "n_clusters": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
         "m": [StrOptions({"auto"}), Interval(Real, 1, None, closed="neither")],
         "init": [StrOptions(INITS), "array-like"],
         "n_init": [Interval(Integral, 1, None, closed="left")],
     }
     _state: ClassVar[tuple[str, ...]] = ("m_", "collapse_ratio_")
     _products: ClassVar[int] = 40
-    n_clusters: int
     m: Any
     init: Any
     n_init: int
@@ -59,8 +58,9 @@ class _FuzzyClustering(CentreClustering):
         return {}
 
     def _fit(self, X: Any, weight: Array) -> None:
-        operator = self._planned(X, weight, self.n_clusters)
-        check_distinct(self.n_clusters, operator, weight)
+        self._choose_number(X, weight)
+        operator = self._planned(X, weight, self.n_clusters_)
+        check_distinct(self.n_clusters_, operator, weight)
         check_semidefinite(operator)
         self._choose_m(operator, weight)
         rule = self._memberships(weight)
@@ -81,7 +81,7 @@ class _FuzzyClustering(CentreClustering):
 
     def _choose_m(self, operator: KernelOperator, weight: Array) -> None:
         self.m_, self.collapse_ratio_ = 2.0 if isinstance(self.m, str) else float(self.m), np.inf
-        if self.n_clusters == 1:
+        if self.n_clusters_ == 1:
             return
         check_apart(operator, weight)
         self.m_, self.collapse_ratio_ = usable_m(operator, self.m, weight, **self._collapse_options)
@@ -98,7 +98,7 @@ class _FuzzyClustering(CentreClustering):
     ) -> tuple[Centres, Geometry | None]:
         """Centres of the start, and their geometry where it is known."""
         if not isinstance(self.init, str):
-            memberships = check_start(self.init, self.n_clusters, weight)
+            memberships = check_start(self.init, self.n_clusters_, weight)
             power = 1.0 if getattr(rule, "plain", False) else self.m_
             mass = weight[:, None] * memberships**power
             return Mean().centres(mass, weight, None), None
@@ -107,9 +107,9 @@ class _FuzzyClustering(CentreClustering):
             rule,
             self.m_,
             weight,
-            self.n_clusters,
+            self.n_clusters_,
             draw=draw_of(self.init, operator),
-            n_init=self.n_init if self.n_clusters > 1 else 1,
+            n_init=self.n_init if self.n_clusters_ > 1 else 1,
             max_iter=self.max_iter,
             random_state=self.random_state,
         )
@@ -117,6 +117,9 @@ class _FuzzyClustering(CentreClustering):
 
     def _log_memberships(self, geometry: Geometry) -> Array:
         return log_fuzzy(geometry.distances, self.m_)
+
+    def _energies(self, geometry: Geometry) -> Array:
+        return geometry.distances  # log u, a logarithm of them, has no bound at a centre
 
 
 class FuzzyCMeans(_FuzzyClustering):
@@ -128,7 +131,9 @@ class FuzzyCMeans(_FuzzyClustering):
 
     Parameters
     ----------
-    n_clusters : int, default=2
+    n_clusters : int or "auto", default=2
+        ``"auto"`` takes the number of groups with a valley between any two, one where there are
+        none; `n_clusters_` says how many.
     m : "auto" or float, default="auto"
         How soft the shares are, above one. ``"auto"`` is 2, or the largest below with which
         memberships do not become equal (a collapse ratio above 1.2). A number is used as given;
@@ -141,7 +146,8 @@ default="k-means++"
     n_init : int, default=5
         Starts, of which the one of lowest objective is taken; a given `init` is the only one.
     bandwidth : str, float or array of shape (d,), default="auto"
-        ``"auto"`` is the rule ``"global"``: a few centres need a kernel as wide as clusters are.
+        ``"auto"`` is the rule ``"within"``: as wide as the data, columns in units of their spread
+        within clusters.
     tol : float, default=1e-5
     max_iter : int, default=300
     kernel, kernel_params, engine, engine_params, stopping, random_state, verbose
@@ -150,6 +156,7 @@ default="k-means++"
     Attributes
     ----------
     labels_ : array of shape (n,)
+    n_clusters_ : int
     memberships_ : array of shape (n, n_clusters)
         Rows sum to one.
     m_ : float
@@ -189,7 +196,7 @@ default="k-means++"
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int | str = 2,
         *,
         m: Any = "auto",
         init: Any = "k-means++",
@@ -233,7 +240,9 @@ class OutlierFuzzyCMeans(_FuzzyClustering):
 
     Parameters
     ----------
-    n_clusters : int, default=2
+    n_clusters : int or "auto", default=2
+        ``"auto"`` takes the number of groups with a valley between any two, one where there are
+        none; `n_clusters_` says how many.
     m : "auto" or float, default="auto"
         How soft the shares are; see `FuzzyCMeans`.
     q : float, default=1.0
@@ -255,6 +264,7 @@ class OutlierFuzzyCMeans(_FuzzyClustering):
     Attributes
     ----------
     labels_ : array of shape (n,)
+    n_clusters_ : int
     memberships_ : array of shape (n, n_clusters)
         Rows sum to one.
     outlier_weights_ : array of shape (n,)
@@ -294,7 +304,7 @@ kernel_, plan_, engine_, n_iter_, converged_, history_
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int | str = 2,
         *,
         m: Any = "auto",
         q: float = 1.0,

@@ -9,7 +9,7 @@ cycles.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -28,7 +28,6 @@ from softkern.models.starts import INITS, draw_of
 from softkern.operators.base import CrossOperator, Geometry, KernelOperator
 from softkern.rows import share_among_copies
 from softkern.rules.base import Centres, Rule
-from softkern.rules.memberships import runner_up
 from softkern.rules.one_class import FORMULATIONS, Formulation, Hard, Machines, Margins, Mixture
 from softkern.solvers.alternate import anneal, best_of
 from softkern.solvers.collapse import coinciding, principal_variance
@@ -53,7 +52,7 @@ class _OneClassClustering(CentreClustering):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelModel._parameter_constraints,
-        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "n_clusters": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
         "formulation": [StrOptions(set(FORMULATIONS))],
         "nu": [Interval(Real, 0, 1, closed="right")],
         "init": [StrOptions(INITS), "array-like"],
@@ -66,7 +65,6 @@ class _OneClassClustering(CentreClustering):
         "_totals",
         "_least_width",
     )
-    n_clusters: int
     formulation: str
     nu: float
     init: Any
@@ -96,14 +94,14 @@ class _OneClassClustering(CentreClustering):
         """Masses of the starts, (n, c) each."""
         generator = check_random_state(self.random_state)
         if not isinstance(self.init, str):
-            yield weight[:, None] * check_start(self.init, self.n_clusters, weight)
+            yield weight[:, None] * check_start(self.init, self.n_clusters_, weight)
         elif self.init == "k-means":
-            yield k_means_mass(operator, weight, self.n_clusters, generator, self.n_init)
+            yield k_means_mass(operator, weight, self.n_clusters_, generator, self.n_init)
         else:
             draw = draw_of(self.init, operator)
             # all are drawn before the first is used: a start does not depend on how the last went
             yield from [
-                draw(operator, weight, self.n_clusters, generator) for _ in range(self.n_init)
+                draw(operator, weight, self.n_clusters_, generator) for _ in range(self.n_init)
             ]
 
     def _keep(self, operator: KernelOperator, solution: Solution, weight: Array) -> Solution:
@@ -195,7 +193,9 @@ class OneClassMixture(_OneClassClustering):
 
     Parameters
     ----------
-    n_clusters : int, default=2
+    n_clusters : int or "auto", default=2
+        ``"auto"`` takes the number of groups with a valley between any two, one where there are
+        none; `n_clusters_` says how many.
     formulation : {"svdd", "ocsvm"}, default="svdd"
         Similarity to a cluster: ``exp(−D²/σ)`` with the distance to the centre of the smallest
         sphere (eq. 12), or ``exp((G − ρ)/σ)`` with the distance to the margin (eq. 13), which the
@@ -225,7 +225,7 @@ default="k-means++"
         Random starts; kept is the one of the least scatter, Σ z D², since f_LL is high where a
         cluster is about to die.
     bandwidth : str, float or array of shape (d,), default="auto"
-        ``"auto"`` is the rule ``"global"``; the paper's τ is 1/(2 bandwidth²).
+        ``"auto"`` is the rule ``"within"``; the paper's τ is 1/(2 bandwidth²).
     tol : float, default=1e-4
     max_iter : int, default=300
         At every scale, where σ is annealed.
@@ -238,6 +238,7 @@ default="k-means++"
     Attributes
     ----------
     labels_ : array of shape (n,)
+    n_clusters_ : int
     memberships_ : array of shape (n, n_clusters)
         Rows sum to one.
     cluster_weights_ : array of shape (n_clusters,)
@@ -294,7 +295,7 @@ default="k-means++"
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int | str = 2,
         *,
         formulation: str = "svdd",
         nu: float = 0.95,
@@ -336,15 +337,16 @@ default="k-means++"
             cooling(self.annealing)
 
     def _fit(self, X: Any, weight: Array) -> None:
-        operator = self._planned(X, weight, self.n_clusters)
-        check_n_clusters(self.n_clusters, int((weight > 0).sum()))
+        self._choose_number(X, weight)
+        operator = self._planned(X, weight, self.n_clusters_)
+        check_n_clusters(self.n_clusters_, int((weight > 0).sum()))
         check_semidefinite(operator)
         variance = principal_variance(operator, weight)
-        mass = float(weight.sum()) / self.n_clusters
+        mass = float(weight.sum()) / self.n_clusters_
         self.critical_scale_ = variance * (2.0 if self._formulation.needs_lengths else mass)
         scales, machines = self._scales(), self._machines(operator)
         rule = Rule(Mixture(self._formulation, scales[0]), machines)
-        equal = np.full(self.n_clusters, 1 / self.n_clusters, dtype=weight.dtype)
+        equal = np.full(self.n_clusters_, 1 / self.n_clusters_, dtype=weight.dtype)
 
         def run(mass: Array) -> Solution:
             start = replace(machines.centres(mass, weight, None), shares=equal)
@@ -365,7 +367,7 @@ default="k-means++"
             solution = by_size(solution, weight @ solution.memberships)
         self.scale_ = scales[-1]
         solution = self._keep(operator, solution, weight)
-        if self.n_clusters > 1:
+        if self.n_clusters_ > 1:
             self._warn_of_equal_clusters(solution, variance)
 
     def _scales(self) -> list[float]:
@@ -415,7 +417,9 @@ class OneClassKMeans(_OneClassClustering):
 
     Parameters
     ----------
-    n_clusters : int, default=2
+    n_clusters : int or "auto", default=2
+        ``"auto"`` takes the number of groups with a valley between any two, one where there are
+        none; `n_clusters_` says how many.
     formulation : {"svdd", "ocsvm"}, default="svdd"
         Nearest by the distance to the sphere's centre, or by the depth inside the margin in
         LIBSVM's scale, as in the tables of the 2009 paper; there large clusters starve small ones.
@@ -427,23 +431,22 @@ default="k-means"
     n_init : int, default=5
         Random starts; kept is the one of the least scatter.
     bandwidth : str, float or array of shape (d,), default="auto"
-        ``"auto"`` is the rule ``"global"``.
+        ``"auto"`` is the rule ``"within"``.
     kernel, kernel_params, engine, engine_params, tol, max_iter, stopping, random_state, verbose
         As in `OneClassMixture`.
 
     Attributes
     ----------
     labels_ : array of shape (n,)
+    n_clusters_ : int
     memberships_ : array of shape (n, n_clusters)
         One for a point's own cluster, zero for the others.
     cluster_weights_ : array of shape (n_clusters,)
         Share of the weight in every cluster.
     objective_ : float
         Σ w D² to the own centres.
-    overlap_scores_ : array of shape (n,)
-        `overlap_scores` of the training points.
-    support_, dual_coef_, offset_, radius_, outlier_scores_, bandwidth_, kernel_, plan_, engine_, \
-n_iter_, converged_, history_
+    support_, dual_coef_, offset_, radius_, outlier_scores_, overlap_scores_, bandwidth_, \
+kernel_, plan_, engine_, n_iter_, converged_, history_
         As in `OneClassMixture`.
 
     References
@@ -463,12 +466,12 @@ n_iter_, converged_, history_
     array([0.33, 0.33, 0.33])
     """
 
-    _state: ClassVar[tuple[str, ...]] = ("_tie_error", "_mean_gap")
+    _state: ClassVar[tuple[str, ...]] = ("_tie_error",)
     _products: ClassVar[int] = 10
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int | str = 2,
         *,
         formulation: str = "svdd",
         nu: float = 0.95,
@@ -502,8 +505,9 @@ n_iter_, converged_, history_
         self.verbose = verbose
 
     def _fit(self, X: Any, weight: Array) -> None:
-        operator = self._planned(X, weight, self.n_clusters)
-        check_n_clusters(self.n_clusters, int((weight > 0).sum()))
+        self._choose_number(X, weight)
+        operator = self._planned(X, weight, self.n_clusters_)
+        check_n_clusters(self.n_clusters_, int((weight > 0).sum()))
         check_semidefinite(operator)
         machines, hard = self._machines(operator), hard_rule(operator, self._formulation)
         rule = Rule(hard, machines)
@@ -517,9 +521,6 @@ n_iter_, converged_, history_
         if isinstance(self.init, str):
             solution = by_size(solution, weight @ solution.memberships)
         self._tie_error = hard.error
-        gaps = _gaps(hard.depth(solution.geometry, solution.centres))[weight > 0]
-        gap = float(weight[weight > 0] @ gaps / weight.sum())
-        self._mean_gap = gap if 0 < gap < np.inf else 1.0
         solution = self._keep(operator, solution, weight)
         self._warn_of_collapse(solution, "use fewer clusters or another start")
         reseeded = getattr(solution.rule.memberships, "reseeded", 0)
@@ -534,18 +535,8 @@ n_iter_, converged_, history_
     def _rule(self) -> Hard:
         return Hard(self._formulation, self._tie_error)
 
-    def _read(self, geometry: Geometry, log_products: Callable[[], Array], **parts: Any) -> Reading:
-        def overlap() -> Array:
-            return np.exp(-_gaps(self._rule().depth(geometry, self._centres())) / self._mean_gap)
-
-        return super()._read(geometry, log_products, **{"overlap_scores": overlap, **parts})
-
-    def overlap_scores(self, X: Any) -> Array:
-        """How near the second cluster is, (m,): one where two tie, 1/e at the mean difference.
-
-        Memberships are zero and one, so it is read from the depths that decide them.
-        """
-        return super().overlap_scores(X)
+    def _energies(self, geometry: Geometry) -> Array:
+        return -self._rule().depth(geometry, self._centres())  # memberships are zero and one
 
 
 def _separated(
@@ -588,12 +579,6 @@ def _tilted(operator: KernelOperator, mass: Array, distances: Array, copies: int
         distances = np.minimum(distances, near)
         parts.append(mass / copies * (1 + TILT * (0.5 - near / max(float(near.max()), 1e-300))))
     return [*parts, mass / copies]
-
-
-def _gaps(depth: Array) -> Array:
-    """How much nearer the nearest cluster is than the next, (m,)."""
-    first, second = runner_up(depth)
-    return np.asarray(first - second)
 
 
 def cooling(annealing: Any) -> list[float]:

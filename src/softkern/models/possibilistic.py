@@ -7,7 +7,8 @@ them (Filippone, Masulli and Rovetta 2007, 2010). With one cluster that is a rob
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -16,6 +17,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from softkern._typing import Array
+from softkern.exceptions import CollapseWarning, warn
 from softkern.kernels import Kernel
 from softkern.models.base import KernelModel
 from softkern.models.checks import (
@@ -48,8 +50,15 @@ from softkern.rules.fuzzy import Fuzzy
 from softkern.rules.possibilistic import Possibilistic, estimate_eta
 from softkern.solvers.alternate import alternate
 from softkern.solvers.starts import best_fuzzy, usable_m
+from softkern.solvers.steps import Solution
 
 __all__ = ["OneClassPCM", "PossibilisticCMeans"]
+
+# Squared distance of two centres, in units of the wider cluster's η, below which they are one
+# cluster: each is as typical of it as its own centre (u > .95). Centres on the way to each other
+# slow down and stop at 1e-6 to 1e-2 of it; those that stay apart are at .2 and above.
+SAME_PLACE = 0.05
+SCALES = (1.0, 0.5, 0.25)  # that eta_scale="auto" tries; with less, one group can hold two centres
 
 
 class OneClassPCM(Detector):
@@ -381,15 +390,16 @@ class PossibilisticCMeans(CentreClustering):
 
     Each cluster has memberships of its own that do not compete, so that outliers have low
     memberships in all of them. The price, which the papers name: several centres can end on one
-    place. A `CollapseWarning` says so.
+    place. They are then one cluster, and a `CollapseWarning` says how many are left.
 
     Parameters
     ----------
     n_clusters : int, default=2
     eta : "auto", float or array of shape (n_clusters,), default="auto"
         Squared width of the clusters in feature space; ``"auto"`` takes it from the start.
-    eta_scale : float, default=1.0
-        The papers' γ, with ``eta="auto"``.
+    eta_scale : "auto" or float, default="auto"
+        The papers' γ, with ``eta="auto"``. ``"auto"`` is 1, or 1/2 or 1/4 where more clusters are
+        left with it. With ``update_eta`` it is 1.
     update_eta : bool, default=False
         Estimate η again in every step, as the papers allow; clusters may then shrink to points,
         which raises an error.
@@ -400,19 +410,24 @@ default="k-means++"
     n_init : int, default=5
         Starts of the fuzzy c-means; the best is taken.
     bandwidth : str, float or array of shape (d,), default="auto"
-        ``"auto"`` is the rule ``"global"``: a few centres need a kernel as wide as clusters are.
+        ``"auto"`` is the rule ``"within"``: as wide as the data, columns in units of their spread
+        within clusters.
     kernel, kernel_params, engine, engine_params, tol, max_iter, stopping, random_state, verbose
         As in `OneClassPCM`.
 
     Attributes
     ----------
     labels_ : array of shape (n,)
-    memberships_ : array of shape (n, n_clusters)
+    n_clusters_ : int
+        Clusters that are left when coinciding ones are one; the arrays below have so many columns.
+    memberships_ : array of shape (n, n_clusters_)
         u = exp(−D²/η); rows do not sum to one.
-    eta_ : array of shape (n_clusters,)
+    eta_ : array of shape (n_clusters_,)
+    eta_scale_ : float
+        The γ used.
     support_ : array of shape (n_support,)
         Rows that the centres are made of.
-    dual_coef_ : array of shape (n_support, n_clusters)
+    dual_coef_ : array of shape (n_support, n_clusters_)
         Their weights in every centre.
     outlier_scores_, overlap_scores_ : arrays of shape (n,)
         Of the training points; outlier scores leave-one-out with kernels that vanish.
@@ -441,12 +456,12 @@ default="k-means++"
         **KernelModel._parameter_constraints,
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
         "eta": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither"), "array-like"],
-        "eta_scale": [Interval(Real, 0, None, closed="neither")],
+        "eta_scale": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
         "update_eta": ["boolean"],
         "init": [StrOptions(INITS), "array-like"],
         "n_init": [Interval(Integral, 1, None, closed="left")],
     }
-    _state: ClassVar[tuple[str, ...]] = ("eta_",)
+    _state: ClassVar[tuple[str, ...]] = ("eta_", "eta_scale_")
     _products: ClassVar[int] = 40
 
     def __init__(
@@ -454,7 +469,7 @@ default="k-means++"
         n_clusters: int = 2,
         *,
         eta: Any = "auto",
-        eta_scale: float = 1.0,
+        eta_scale: Any = "auto",
         update_eta: bool = False,
         init: Any = "k-means++",
         n_init: int = 5,
@@ -502,19 +517,40 @@ default="k-means++"
         memberships = self._start(operator, weight)
         start = Mean().centres(weight[:, None] * memberships, weight, None)
         first = operator.geometry(start.coefficients)
-        eta = self._start_eta(operator, first.distances, memberships, weight)
-        rule = Rule(Possibilistic(eta, self.eta_scale, self.update_eta), Mean())
-        solution = self._run(
-            operator, rule, start, weight, geometry=first, description="possibilistic c-means"
-        )
+
+        def run(scale: float) -> Solution:
+            eta = self._start_eta(operator, first.distances, memberships, weight, scale)
+            rule = Rule(Possibilistic(eta, scale, self.update_eta), Mean())
+            options: dict[str, Any] = {"geometry": first, "description": "possibilistic c-means"}
+            return _without_copies(self._run(operator, rule, start, weight, **options))
+
+        solution = self._most_clusters(run)
         end: Any = solution.rule.memberships
         self.eta_ = end.eta
+        self.eta_scale_ = float(end.eta_scale)
+        self.n_clusters_ = len(end.eta)
         self._finish(operator, solution, weight)
-        self._warn_of_coinciding(
-            solution.coefficients,
-            "possibilistic clusters do not compete, and these have found the same place. Use fewer "
-            "clusters, a smaller eta_scale, or AlphaCutClustering",
-        )
+        if self.n_clusters_ < self.n_clusters:
+            warn(
+                f"of the {self.n_clusters} clusters asked for {self.n_clusters_} "
+                f"{'is' if self.n_clusters_ == 1 else 'are'} left, for centres coincide: "
+                "possibilistic clusters do not compete, and several have found the same place. Use "
+                "fewer clusters, a smaller eta_scale, or AlphaCutClustering.",
+                CollapseWarning,
+            )
+
+    def _most_clusters(self, run: Callable[[float], Solution]) -> Solution:
+        """The solution of the given γ, or of the largest with which the most clusters are left."""
+        if not isinstance(self.eta_scale, str):
+            return run(float(self.eta_scale))
+        is_open = isinstance(self.eta, str) and not self.update_eta
+        best = run(SCALES[0])
+        for scale in SCALES[1:] if is_open else ():
+            if len(best.geometry.norms) == self.n_clusters:
+                break
+            other = run(scale)
+            best = other if len(other.geometry.norms) > len(best.geometry.norms) else best
+        return best
 
     def _start(self, operator: KernelOperator, weight: Array) -> Array:
         """Memberships of the start, (n, c): those of kernel fuzzy c-means."""
@@ -538,10 +574,10 @@ default="k-means++"
         return best.memberships
 
     def _start_eta(
-        self, operator: KernelOperator, distances: Array, start: Array, weight: Array
+        self, operator: KernelOperator, distances: Array, start: Array, weight: Array, scale: float
     ) -> Array:
         if isinstance(self.eta, str):
-            return _first_eta(operator, distances, start, weight, self.eta_scale)
+            return _first_eta(operator, distances, start, weight, scale)
         eta = np.asarray(self.eta, dtype=distances.dtype)
         return np.broadcast_to(eta, (self.n_clusters,)).copy()
 
@@ -552,6 +588,25 @@ default="k-means++"
     @property
     def _widths(self) -> Any:
         return self.eta_
+
+
+def _without_copies(solution: Solution) -> Solution:
+    """The clusters of which no two centres coincide: the first of those that do."""
+    rule: Any = solution.rule.memberships
+    inner = np.asarray(solution.coefficients.T @ solution.geometry.product)
+    norms = np.diagonal(inner)
+    distances = norms[:, None] + norms - 2 * inner
+    is_same = distances < SAME_PLACE * np.maximum(rule.eta[:, None], rule.eta)
+    kept: list[int] = []
+    for k in range(len(norms)):
+        if not is_same[k, kept].any():
+            kept.append(k)
+    if len(kept) == len(norms):
+        return solution
+    smallest = None if rule.smallest is None else rule.smallest[kept]
+    rule = replace(rule, eta=rule.eta[kept], smallest=smallest)
+    solution = solution.take(np.array(kept))
+    return replace(solution, rule=replace(solution.rule, memberships=rule))
 
 
 def _first_eta(

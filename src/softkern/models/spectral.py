@@ -458,8 +458,9 @@ class KernelSpectralClustering(_SpectralClustering):
     Parameters
     ----------
     n_clusters : int or "auto", default=2
-        ``"auto"`` takes the number from 2 to 20 whose soft memberships are the strongest; see
-        `softkern.selection.select_spectral`, which shows the other candidates too.
+        ``"auto"`` takes the number from 2 to 20 whose soft memberships stand out most from those
+        of one group; see `softkern.selection.select_spectral`, which shows the other candidates
+        too, as `search_` does.
     n_train : int, "auto" or None, default="auto"
         Rows that take part in the eigenproblem; all others are projected. ``"auto"`` takes all up
         to 4000 distinct rows, else 2000 of them, or 20 a cluster where that is more. None takes

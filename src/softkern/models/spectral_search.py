@@ -2,8 +2,11 @@
 
 Every bandwidth costs one eigenproblem, on a sample of the data; the solutions for fewer clusters
 are its first columns. Every pair is judged by the average membership strength, in which points
-that no training point covers count as zero. `softkern.selection.select_spectral` is the same
-search for a user to look at.
+that no training point covers count as zero. Strengths of different numbers do not compare: data
+without any groups reach .8 with two or three clusters, less with more, and how much less depends on
+the number of columns. So the number is chosen by its contrast, the strength beyond that of one
+group of the same covariance, on which the same search is made. `softkern.selection.select_spectral`
+is this search for a user to look at.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
 from softkern._typing import Array
@@ -31,6 +35,15 @@ __all__ = ["SEARCH_ROWS", "SpectralSearch"]
 
 SEARCH_ROWS = 800  # of the sample on which the search is made
 STARTS = 4  # of k-means, in the search
+REFERENCE_ROWS = 200  # of the one group that strengths are compared with
+REFERENCE_ROWS_A_CLUSTER = 10  # at least
+# What one group reaches where it cannot be drawn (a Gram matrix, kernels of x · y): strengths of
+# normal and uniform draws in two columns, by number of clusters, from 2 to 6; the last for more.
+ONE_GROUP = (0.92, 0.88, 0.82, 0.77, 0.75)
+APART = 0.9  # contrast of clusters that are apart, where the finest of such numbers is taken ...
+AS_FAR_APART = 0.05  # ... of those as near to the best as this
+VAGUE = 0.4  # contrast below which nothing is apart, and the fewest clusters are taken ...
+AS_VAGUE = 0.1  # ... of those as near to the best as this, which is within the chance of a draw
 MULTIPLES = 2.0 ** np.arange(-4.5, 1.0, 0.5)  # of the rule "global", which is as wide as the data
 
 
@@ -49,6 +62,11 @@ class SpectralSearch:
         Average membership strength with points that are not covered counted as zero; nan where
         there are fewer eigenvectors than asked for, or they are not unique (equal eigenvalues),
         unless they are unique nowhere.
+    contrast : array of shape (K, S)
+        The strength beyond that of one group, as a share of what is left up to one: about zero
+        where there are no groups, one where clusters are apart. It decides the number. (With two
+        clusters, of memberships by squared distances on their line, as cosine distances are
+        squared ones.)
     plain : array of shape (K, S)
         The same with all points.
     fit : array of shape (K, S)
@@ -58,6 +76,7 @@ class SpectralSearch:
     n_clusters_range: Array
     bandwidths: list[Any]
     strength: Array = field(repr=False)
+    contrast: Array = field(repr=False)
     plain: Array = field(repr=False)
     fit: Array = field(repr=False)
 
@@ -91,30 +110,36 @@ class SpectralSearch:
             )
         points = kernel.restrict(X, rows)
         options = None if engine == "auto" else engine_params  # those of the engine of the fit
-        chance = {"sample_weight": mass, "random_state": random_state}
-        surfaces = np.full((4, numbers.size, len(tried)), np.nan)
-        with threadpool_limits(1):  # many small problems, on which threads wait for each other
-            for j, bandwidth in enumerate(tried):
-                chosen = kernel if bandwidth is None else kernel.with_bandwidth(bandwidth)
-                planned = plan(
-                    points,
-                    kernel=chosen,
-                    n_vectors=int(numbers.max()),
-                    engine=engine,
-                    engine_params=options,
-                    **chance,
-                )
-                operator = planned.build(points, **chance)
-                surfaces[:, :, j] = _judge_all(operator, mass, own, numbers, assignment)
-        is_unique = surfaces[3] == 1
+        engines = {"engine": engine, "engine_params": options}
+        chosen = [kernel if b is None else kernel.with_bandwidth(b) for b in tried]
+        surfaces = _surfaces(points, mass, own, chosen, numbers, assignment, random_state, engines)
+        is_unique = surfaces[-1] == 1
         if is_unique.any():  # a regular grid has equal eigenvalues at any bandwidth
-            surfaces[:3, ~is_unique] = np.nan
-        return cls(numbers, tried, *surfaces[:3])
+            surfaces[:-1, ~is_unique] = np.nan
+        strength, comparable, plain, fit, _ = surfaces
+        one_group = np.zeros(numbers.size)
+        if numbers.size > 1:
+            auto = isinstance(bandwidths, str)
+            one_group = _of_one_group(points, mass, chosen, auto, numbers, assignment, random_state)
+        contrast = (comparable - one_group[:, None]) / (1 - one_group[:, None])
+        return cls(numbers, tried, strength, contrast, plain, fit)
 
     @property
     def best(self) -> tuple[int, Any]:
-        """The number of clusters and the bandwidth of the highest strength."""
-        i, j = self._place
+        """The number of clusters by contrast, and the bandwidth of its highest strength.
+
+        As a rule the number of the highest contrast. Where clusters are apart, so are groups of
+        them, and their contrasts differ by how wide they are: the largest such number is taken.
+        Where nothing is apart, contrasts differ by chance, and the smallest is.
+        """
+        i, j = self.best_place
+        return int(self.n_clusters_range[i]), self.bandwidths[j]
+
+    @property
+    def strongest(self) -> tuple[int, Any]:
+        """The pair of the highest strength: the rule of the 2013 and 2015 papers."""
+        self._check()
+        i, j = np.unravel_index(int(np.nanargmax(self.strength)), self.strength.shape)
         return int(self.n_clusters_range[i]), self.bandwidths[j]
 
     @property
@@ -123,26 +148,34 @@ class SpectralSearch:
 
         Then a bandwidth beyond may be better; give more of them to `select_spectral`.
         """
-        return len(self.bandwidths) > 1 and self._place[1] in (0, len(self.bandwidths) - 1)
+        return len(self.bandwidths) > 1 and self.best_place[1] in (0, len(self.bandwidths) - 1)
 
-    @property
-    def _place(self) -> tuple[int, int]:
+    def _check(self) -> None:
         if not np.isfinite(self.strength).any():
             raise DataError(
                 f"none of the {len(self.bandwidths)} bandwidths tried separates "
                 f"{self.n_clusters_range.min()} clusters or more; give bandwidth=<a number>."
             )
-        i, j = np.unravel_index(int(np.nanargmax(self.strength)), self.strength.shape)
-        return int(i), int(j)
+
+    @property
+    def best_place(self) -> tuple[int, int]:
+        """Place of `best` in the surfaces."""
+        self._check()
+        highest = np.where(np.isfinite(self.contrast), self.contrast, -np.inf).max(axis=1)
+        i = _number_place(highest)
+        return i, int(np.nanargmax(self.strength[i]))
 
     @property
     def is_maximum(self) -> NDArray[np.bool_]:
-        """Where the strength is not below that of any neighbour, (K, S)."""
-        return local_maxima(self.strength) & (self.strength > 0)
+        """Where the contrast is not below that of any neighbour, and the best pair, (K, S)."""
+        found = local_maxima(self.contrast) & (self.strength > 0)
+        if found.any():
+            found[self.best_place] = True
+        return found
 
     @property
     def table(self) -> Any:
-        """All pairs as a DataFrame, the best first, local maxima marked."""
+        """All pairs as a DataFrame, the highest contrast first, local maxima marked."""
         import pandas as pd
 
         i, j = np.indices(self.strength.shape).reshape(2, -1)
@@ -150,17 +183,18 @@ class SpectralSearch:
             {
                 "n_clusters": self.n_clusters_range[i],
                 "bandwidth": [self.bandwidths[column] for column in j],
+                "contrast": self.contrast[i, j],
                 "strength": self.strength[i, j],
                 "plain_strength": self.plain[i, j],
                 "line_fit": self.fit[i, j],
                 "is_maximum": self.is_maximum[i, j],
             }
         )
-        return table.sort_values("strength", ascending=False, ignore_index=True)
+        return table.sort_values("contrast", ascending=False, ignore_index=True)
 
     @property
     def maxima(self) -> Any:
-        """The local maxima of the strength over both, the best first: all are worth a look."""
+        """The local maxima of the contrast over both, the highest first: all are worth a look."""
         table = self.table
         return table[table.is_maximum].drop(columns="is_maximum").reset_index(drop=True)
 
@@ -179,11 +213,78 @@ def _bandwidths(
     return [rule(given) if isinstance(given, str) else given for given in bandwidths]
 
 
+def _number_place(contrast: Array) -> int:
+    """Place of the number to take, from the highest contrast of every number, rising, (K,)."""
+    best = float(contrast.max())
+    if best < VAGUE:
+        return int(np.argmax(contrast >= best - AS_VAGUE))
+    if best < APART:
+        return int(np.argmax(contrast))
+    return int(np.flatnonzero(contrast >= max(APART, best - AS_FAR_APART))[-1])
+
+
+def _of_one_group(
+    points: Any,
+    mass: Array,
+    kernels: list[Kernel],
+    auto: bool,
+    numbers: Array,
+    assignment: str,
+    random_state: Any,
+) -> Array:
+    """Highest strength of every number on normal data of the points' covariance, (K,)."""
+    last = len(ONE_GROUP) - 1
+    usual = np.array([ONE_GROUP[min(k - 2, last)] for k in numbers])
+    if not (kernels[0].takes_points and kernels[0].vanishes):
+        return usual
+    size = min(len(mass), max(REFERENCE_ROWS, REFERENCE_ROWS_A_CLUSTER * int(numbers.max())))
+    drawn = _normal_like(points, mass, size, random_state)
+    ones = np.ones(size)
+    if auto:
+        widths = _bandwidths(drawn, ones, "auto", random_state)
+        kernels = [kernels[0].with_bandwidth(width) for width in widths]
+    surfaces = _surfaces(drawn, ones, ones, kernels, numbers, assignment, random_state, {})
+    comparable = np.where(surfaces[-1] == 1, surfaces[1], -np.inf).max(axis=1)
+    return np.where((comparable > 0) & (comparable < 1), comparable, usual)
+
+
+def _normal_like(points: Any, mass: Array, size: int, random_state: Any) -> Array:
+    """Normal rows of the points' mean and weighted covariance, (size, d)."""
+    share = mass / mass.sum()
+    generator = check_random_state(random_state)
+    parts = generator.normal(size=(size, len(mass))) * np.sqrt(share)
+    parts -= np.outer(parts.sum(axis=1), share)  # deviations from the mean
+    mean = np.asarray(share @ points, dtype=np.float64)
+    return np.asarray(parts @ points + mean)
+
+
+def _surfaces(
+    points: Any,
+    mass: Array,
+    own: Array,
+    kernels: list[Kernel],
+    numbers: Array,
+    assignment: str,
+    random_state: Any,
+    engines: dict[str, Any],
+) -> Array:
+    """`_judge` of every number of clusters and every kernel, (5, K, S)."""
+    chance = {"sample_weight": mass, "random_state": random_state}
+    surfaces = np.full((5, numbers.size, len(kernels)), np.nan)
+    with threadpool_limits(1):  # many small problems, on which threads wait for each other
+        for j, kernel in enumerate(kernels):
+            most = int(numbers.max())
+            planned = plan(points, kernel=kernel, n_vectors=most, **engines, **chance)
+            operator = planned.build(points, **chance)
+            surfaces[:, :, j] = _judge_all(operator, mass, own, numbers, assignment)
+    return surfaces
+
+
 def _judge_all(
     operator: KernelOperator, mass: Array, own: Array, numbers: Array, assignment: str
 ) -> Array:
-    """`_judge` of every number of clusters, (4, K); nan where there are not so many."""
-    surface = np.full((4, numbers.size), np.nan)
+    """`_judge` of every number of clusters, (5, K); nan where there are not so many."""
+    surface = np.full((5, numbers.size), np.nan)
     try:
         spectrum = solve(operator, int(numbers.max()) - 1, mass, own=own, strict=False)
     except ValueError:
@@ -197,7 +298,7 @@ def _judge_all(
 
 
 def _judge(spectrum: Spectrum, mass: Array, similarity: Array, assignment: str) -> Any:
-    """Covered and plain strength, line fit, and whether the eigenvectors are unique."""
+    """Strength, that to compare numbers by, plain strength, line fit; are eigenvectors unique?"""
     n_clusters = spectrum.eigenvalues.size + 1
     try:
         part = spectrum.takes_part
@@ -206,9 +307,13 @@ def _judge(spectrum: Spectrum, mass: Array, similarity: Array, assignment: str) 
         return np.nan
     labels = labels_by(spectrum.projections, codes, assignment)
     centres = prototypes(spectrum.projections, labels, mass * part, n_clusters)
-    memberships = fuzzy(prototype_distances(spectrum.projections, centres), m=2)
+    distances = prototype_distances(spectrum.projections, centres)
+    memberships = fuzzy(distances, m=2)
+    # cosine distances are squared ones, those on the line of two clusters are not
+    comparable = fuzzy(distances**2, m=2) if n_clusters == 2 else memberships
     return (
         membership_strength(memberships, mass, similarity >= COVERED),
+        membership_strength(comparable, mass, similarity >= COVERED),
         membership_strength(memberships, mass),
         line_fit(spectrum.projections, labels, n_clusters, similarity, mass),
         spectrum.is_unique,

@@ -1,4 +1,4 @@
-"""The number of clusters and the bandwidth of a spectral model, chosen by membership strength.
+"""The number of clusters and the bandwidth of a spectral model, by strength of memberships.
 
 `average_membership_strength` and `balanced_line_fit` judge one fitted model by its public
 attributes; `select_spectral` judges every pair of a number of clusters and a bandwidth, and keeps
@@ -165,7 +165,8 @@ def select_spectral(
     Returns
     -------
     result : SpectralSearch
-        With ``best``, ``table`` and ``maxima``; `display.AMSDisplay.from_results` draws it.
+        With ``best``, ``strongest`` (the papers' rule), ``table`` and ``maxima``;
+        `display.AMSDisplay.from_results` draws it.
 
     References
     ----------
