@@ -47,7 +47,7 @@ ALLOWED = {
     "rules*": {"rules*"},
     "solvers*": {"operators.base", "rules*", "rows", "solvers*"},
     "metrics*": {"operators.base", "rows", "rules*", "metrics*"},
-    "splitting*": {"splitting*"},
+    "splitting*": {"splitting*", "rows"},
     "alpha_tree*": {"kernels*", "operators.base", "planning", "rows", "alpha_tree*"},
     "models*": {"_colours", "fitted", "models*", *BELOW_MODELS},
     # what is built on fitted models knows their public names and fitted attributes only

@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # for editors and type checkers; `__getattr__` finds the name
     from softkern.files import load, save
     from softkern.models import (
         AlphaCutClustering,
+        AutoClustering,
         FuzzyCMeans,
         KernelSpectralClustering,
         OneClassKMeans,
@@ -25,6 +26,7 @@ if TYPE_CHECKING:  # for editors and type checkers; `__getattr__` finds the name
         WeightedOneClassSVM,
         WeightedSVDD,
     )
+    from softkern.models.automatic import cluster
     from softkern.planning import plan
     from softkern.ranking import rank_points
     from softkern.selection import average_membership_strength, stability_score, suggest_n_clusters
@@ -34,6 +36,7 @@ __version__ = "0.1.0"
 # every public name and the module it lives in; None for a public submodule
 _HOMES: dict[str, str | None] = {
     "AlphaCutClustering": "models",
+    "AutoClustering": "models",
     "CollapseWarning": "exceptions",
     "FuzzyCMeans": "models",
     "KernelSpectralClustering": "models",
@@ -46,6 +49,7 @@ _HOMES: dict[str, str | None] = {
     "WeightedOneClassSVM": "models",
     "WeightedSVDD": "models",
     "average_membership_strength": "selection",
+    "cluster": "models.automatic",
     "datasets": None,
     "display": None,
     "kernels": None,
@@ -59,6 +63,7 @@ _HOMES: dict[str, str | None] = {
 }
 __all__ = [
     "AlphaCutClustering",
+    "AutoClustering",
     "CollapseWarning",
     "FuzzyCMeans",
     "KernelSpectralClustering",
@@ -71,6 +76,7 @@ __all__ = [
     "WeightedOneClassSVM",
     "WeightedSVDD",
     "average_membership_strength",
+    "cluster",
     "datasets",
     "display",
     "kernels",

@@ -63,6 +63,8 @@ class Landscape:
         Their memberships u, (m,).
     operator_of : callable
         The operator of points (m, d) and a kernel, for products and new points.
+    caution : float, default=1.0
+        As in `Evidence`.
     """
 
     nodes: Array
@@ -73,6 +75,7 @@ class Landscape:
     levels: Callable[[Array], Array]
     typicality: Callable[[Array], Array]
     operator_of: Callable[[Array, Kernel], KernelOperator]
+    caution: float = 1.0
 
     @cached_property
     def level(self) -> NDArray[np.float64]:
@@ -156,6 +159,7 @@ class Landscape:
             # points are nearly isolated, and half of one must do.
             continuity=1.0 if self.nodes.shape[1] <= PLANE else 0.5,
             halving=halving,
+            caution=self.caution,
         )
 
 

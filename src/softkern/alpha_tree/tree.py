@@ -39,6 +39,7 @@ __all__ = ["AlphaTree", "Evidence", "histogram_valley", "maximum_spanning_tree",
 # and of 1.8 and more. A curve is torn by chance far more easily than an area: these are the
 # largest values of several hundred draws without structure (uniform, normal, rings, heavy tails).
 CRITICAL_DIMENSIONS, CRITICAL_ERRORS = (1.2, 1.8), (3.5, 1.8)
+CAUTIOUS_PLANE = 2.1  # dimensions from which on caution is not needed
 BINS = 512  # of the histogram whose valley is sought
 # Of a mode beside the valley, as a share of the highest: a lower one is the histogram's noise.
 LEAST_MODE = 0.02
@@ -65,6 +66,9 @@ class Evidence:
     halving : float, default=0.5
         Halvings of ∫K² against ∫K per dimension of the data: ½ for the Gaussian, 1 for the
         Laplacian.
+    caution : float, default=1.0
+        Factor of the critical value where points fill one dimension: a fine estimate breaks up
+        along a curve by chance.
     """
 
     mass: Array
@@ -75,6 +79,7 @@ class Evidence:
     saddle_variance: Array
     continuity: float = 0.5
     halving: float = 0.5
+    caution: float = 1.0
 
 
 class AlphaTree:
@@ -305,7 +310,11 @@ def _significance(merged: Merges, evidence: Evidence, kept: Array) -> Array:
     plateau = evidence.saddle_density[kept][:, None] * V
     error = np.sqrt(N + evidence.saddle_variance[kept][:, None] * V**2)
     z = (N - plateau - evidence.continuity * m) / np.maximum(error, np.finfo(np.float64).tiny)
-    z /= np.interp(_dimensions(merged, evidence), CRITICAL_DIMENSIONS, CRITICAL_ERRORS)
+    on_a_line, in_a_plane = CRITICAL_ERRORS
+    line, plane = CRITICAL_DIMENSIONS
+    if evidence.caution > 1:
+        on_a_line, plane = evidence.caution * on_a_line, CAUTIOUS_PLANE
+    z /= np.interp(_dimensions(merged, evidence), (line, plane), (on_a_line, in_a_plane))
     best = [-inf] * len(p)
     scores = []
     for (i, j), (z_i, z_j) in zip(merged, z.tolist(), strict=True):

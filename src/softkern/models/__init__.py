@@ -1,6 +1,7 @@
 """The estimators: thin classes over kernels, operators, rules and the one loop."""
 
 from softkern.models.alpha_cut import AlphaCutClustering
+from softkern.models.automatic import AutoClustering
 from softkern.models.fuzzy import FuzzyCMeans, OutlierFuzzyCMeans
 from softkern.models.one_class_clustering import OneClassKMeans, OneClassMixture
 from softkern.models.possibilistic import OneClassPCM, PossibilisticCMeans
@@ -10,6 +11,7 @@ from softkern.models.support_vectors import WeightedOneClassSVM, WeightedSVDD
 
 __all__ = [
     "AlphaCutClustering",
+    "AutoClustering",
     "FuzzyCMeans",
     "KernelSpectralClustering",
     "OneClassKMeans",

@@ -1,9 +1,8 @@
 """Clusters at the scale of each part of the data: alpha trees at a ladder of bandwidths.
 
 One bandwidth cannot serve groups of different density. In each part of the data, trees at
-bandwidths from coarse to fine propose splits; that of the most significant one is taken, and each
-side is treated as a table of its own, with its own bandwidths, until nothing splits. How far the
-ladder reaches depends on the number of columns: in a few, a fine estimate's noise is known well
+bandwidths from coarse to fine are looked at until one splits, and each side is then treated as a
+table of its own, with its own bandwidths, until nothing splits. How far the ladder reaches depends on the number of columns: in a few, a fine estimate's noise is known well
 enough to be told from structure; in many it is not, and there a split of the tree must be
 confirmed by a valley on the line between its sides (`softkern.splitting`). Private to
 `AlphaCutClustering`.
@@ -12,7 +11,7 @@ confirmed by a valley on the line between its sides (`softkern.splitting`). Priv
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +30,9 @@ __all__ = ["Scales", "search_scales"]
 # structureless data allow without a split (benchmarks/calibrate.py).
 LADDERS = {1: (1.0,), 2: (1.0, 0.7, 0.5, 0.35), 3: (1.0, 0.7)}
 CRITICAL = 1.0  # significance of a split, at the rule's own bandwidth
-CRITICAL_FINER = 1.15  # at finer ones, which are tried besides
+CRITICAL_FINER = 1.3  # at finer ones, which are tried besides
+CRITICAL_OF_PART = 1.4  # within a part, where all bandwidths are tried again
+CAUTION = 2.0  # along curves, which a fine estimate and a second look at a part break up
 FEWEST = 12.0  # rows of a part that is looked at
 SAMPLE = 3000  # distinct rows on which the ladder is searched
 CONFIRMED = 2000  # rows on which valleys are looked for
@@ -100,21 +101,21 @@ class _Search:
         self.finest = np.inf
         self.significance = np.inf
 
-    def split(self, nodes: Array, mass: Array) -> NDArray[np.int64]:
+    def split(self, nodes: Array, mass: Array, is_part: bool = False) -> NDArray[np.int64]:
         """Clusters of a part, from 0."""
         labels = np.zeros(len(nodes), dtype=np.int64)
         if mass.sum() < FEWEST or len(nodes) < 3:
             return labels
-        found = self._best(nodes, mass)
+        found = self._best(nodes, mass, is_part)
         if found is None:
             return labels
-        tree, width, significance = found
-        parts = tree.significant_labels(CRITICAL)
+        tree, width, significance, critical = found
+        parts = tree.significant_labels(critical)
         self._note(width, significance)
         count = 0
         for part in range(int(parts.max()) + 1):
             inside = parts == part
-            inner = self.split(nodes[inside], mass[inside])
+            inner = self.split(nodes[inside], mass[inside], True)
             labels[inside] = inner + count
             count += int(inner.max()) + 1
         return labels
@@ -124,7 +125,7 @@ class _Search:
         labels = np.zeros(len(nodes), dtype=np.int64)
         best = -np.inf
         for factor in LADDERS.get(nodes.shape[1], (1.0,)):
-            landscape = self._fit(nodes, mass, factor)
+            landscape = self._landscape(nodes, mass, factor, factor < 1)
             tree = landscape.tree()
             found, clearest = tree.labels_of(count)
             if clearest > best:
@@ -132,17 +133,26 @@ class _Search:
                 self.finest, self.significance = _width(landscape), clearest
         return labels
 
-    def _best(self, nodes: Array, mass: Array) -> tuple[AlphaTree, float, float] | None:
-        """The tree of the most significant split, its bandwidth and that significance."""
-        best = None
+    def _best(
+        self, nodes: Array, mass: Array, is_part: bool
+    ) -> tuple[AlphaTree, float, float, float] | None:
+        """The coarsest tree with a significant split: its bandwidth, significance and critical.
+
+        A finer one shows what the coarse one shows, and breaks up what it should not.
+        """
         for factor in LADDERS.get(nodes.shape[1], (1.0,)):
-            landscape = self._fit(nodes, mass, factor)
+            landscape = self._landscape(nodes, mass, factor, is_part or factor < 1)
             tree = landscape.tree()
             highest = float(tree.significance.max(initial=-np.inf))
             critical = CRITICAL if factor == 1 else CRITICAL_FINER
-            if highest > critical and (best is None or highest > best[2]):
-                best = tree, _width(landscape), highest
-        return best
+            critical = CRITICAL_OF_PART if is_part else critical
+            if highest > critical:
+                return tree, _width(landscape), highest / critical, critical
+        return None
+
+    def _landscape(self, nodes: Array, mass: Array, factor: float, is_cautious: bool) -> Landscape:
+        landscape = self._fit(nodes, mass, factor)
+        return replace(landscape, caution=CAUTION) if is_cautious else landscape
 
     def _note(self, width: float, significance: float) -> None:
         self.finest = min(self.finest, width)

@@ -30,6 +30,7 @@ from softkern.kernels import Kernel
 from softkern.models.spectral_search import SpectralSearch
 from softkern.operators.base import Cost, Workload
 from softkern.planning import Candidate, Plan
+from softkern.splitting.coordinates import Coordinates
 
 __all__ = ["declared", "from_state", "to_state"]
 
@@ -42,7 +43,7 @@ OBJECTS: dict[str, type] = {
     kind.__name__: kind
     for kind in (
         *(getattr(kernels, name) for name in kernels.__all__),
-        *(AlphaTree, Candidate, Cost, Plan, SpectralSearch, Workload),
+        *(AlphaTree, Candidate, Coordinates, Cost, Plan, SpectralSearch, Workload),
     )
     if isinstance(kind, type)
 }

@@ -49,6 +49,7 @@ class Mixture:
 
     @property
     def count(self) -> int:
+        """How many groups there are."""
         return len(self.centres)
 
     def mapped(self, X: Array) -> Array:

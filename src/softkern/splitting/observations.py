@@ -15,7 +15,7 @@ from sklearn.preprocessing import PowerTransformer
 from softkern._typing import Array
 from softkern.rows import priority_sample
 
-__all__ = ["continuous", "repeated"]
+__all__ = ["continuous", "repeated", "straightened"]
 
 FEW_VALUES = 20
 LARGE_PILE = 0.1  # of the rows at one value
@@ -45,7 +45,7 @@ def continuous(X: Array, seed: int = 0) -> Array:
         values, place, counts = np.unique(column, return_inverse=True, return_counts=True)
         if len(values) == 1:
             continue
-        if len(values) <= FEW_VALUES or counts.max() > LARGE_PILE * len(column):
+        if _has_piles(counts):
             order = np.lexsort([generator.uniform(size=len(column)), place])
             scores = np.empty(len(column))
             scores[order] = ndtri((np.arange(len(column)) + 0.5) / len(column))
@@ -53,6 +53,17 @@ def continuous(X: Array, seed: int = 0) -> Array:
         else:
             columns.append(_spread_out(_straight(values), place, generator))
     return np.column_stack(columns) if columns else np.empty((len(X), 0))
+
+
+def straightened(values: Array, counts: Array) -> Array:
+    """What the distinct, sorted values of a column become in the middle of their piles, (k,)."""
+    if not _has_piles(counts):
+        return _straight(values)
+    return np.asarray(ndtri((np.cumsum(counts) - counts / 2) / counts.sum()))
+
+
+def _has_piles(counts: Array) -> bool:
+    return bool(len(counts) <= FEW_VALUES or counts.max() > LARGE_PILE * counts.sum())
 
 
 def _straight(values: Array) -> Array:

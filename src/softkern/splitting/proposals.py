@@ -21,7 +21,7 @@ from sklearn.exceptions import ConvergenceWarning
 from softkern._typing import Array
 from softkern.splitting.valleys import FEWEST, excess_mass
 
-__all__ = ["pair_starts", "starts"]
+__all__ = ["k_means", "pair_starts", "starts"]
 
 COUNTS = (8, 4, 3)  # groups that k-means is asked for, besides two
 ROWS_A_GROUP = 15  # at least, to ask for so many
@@ -35,13 +35,13 @@ def starts(X: Array, seed: int) -> Iterator[NDArray[np.intp]]:
     """Labels of the points, (n,), one start after the other."""
     for count in COUNTS:
         if len(X) >= ROWS_A_GROUP * count:
-            yield _k_means(X, count, seed)
+            yield k_means(X, count, seed)
     yield from pair_starts(X, seed)
 
 
 def pair_starts(X: Array, seed: int) -> Iterator[NDArray[np.intp]]:
     """The same for two groups only."""
-    yield _k_means(X, 2, seed)
+    yield k_means(X, 2, seed)
     places = _directions(X, seed)  # (n, k)
     looked_at = places[np.linspace(0, len(X) - 1, min(len(X), LOOKED_AT)).astype(np.intp)]
     found = np.array([excess_mass(column) for column in looked_at.T])
@@ -49,7 +49,8 @@ def pair_starts(X: Array, seed: int) -> Iterator[NDArray[np.intp]]:
         yield (places[:, k] > _cut(places[:, k])).astype(np.intp)
 
 
-def _k_means(X: Array, count: int, seed: int) -> NDArray[np.intp]:
+def k_means(X: Array, count: int, seed: int) -> NDArray[np.intp]:
+    """The best of three runs; labels from 0, fewer groups where there are fewer distinct rows."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct points than groups
         model = KMeans(count, n_init=3, max_iter=30, random_state=seed).fit(X)

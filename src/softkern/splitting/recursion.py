@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from softkern._typing import Array
 from softkern.splitting.mixtures import Mixture, fit_mixture
-from softkern.splitting.proposals import pair_starts, starts
+from softkern.splitting.proposals import k_means, pair_starts, starts
 from softkern.splitting.valleys import FEWEST, depth
 
-__all__ = ["CRITICAL", "separations", "split"]
+__all__ = ["separations", "split", "split_into"]
 
 # Depth of a valley, √n times the dip, from which on it is no chance: of the best of all starts,
 # and of the shallowest between several groups, where more may be chosen from
@@ -76,6 +76,24 @@ def split(X: Array, seed: int = 0, least: int = FEWEST) -> NDArray[np.intp]:
         labels[inside] = parts + count
         count += int(parts.max()) + 1
     return labels
+
+
+def split_into(X: Array, count: int, seed: int = 0) -> NDArray[np.intp]:
+    """So many groups, (n,), whether or not there are valleys between them.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+    count : int
+        Fewer come where there are fewer distinct rows.
+    """
+    found = split(X, seed)
+    if found.max() + 1 == count or count == 1 or X.shape[1] == 0:
+        return found if count > 1 else np.zeros_like(found)
+    Z = _centred(X)
+    labels = k_means(Z, count, seed)
+    mixture = fit_mixture(Z, labels) if labels.max() > 0 else None
+    return labels if mixture is None or mixture.count < count else mixture.labels
 
 
 def _best(X: Array, seed: int, least: int) -> Proposal | None:

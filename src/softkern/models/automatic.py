@@ -1,0 +1,396 @@
+"""One front door: clusters, outliers and rows in between, with nothing given.
+
+In up to three columns a density tree sees clusters of any shape (`AlphaCutClustering`). In more it
+has no power: there groups are found that have a valley between them (`softkern.splitting`), the
+soft models are fitted to them along the directions in which they differ, and compared by what is
+no model's own: whether there are valleys between their clusters, and whether the same clusters
+come from half of the rows. Outliers are those of `OneClassPCM` on the columns as they are.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import adjusted_rand_score
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from softkern._typing import Array
+from softkern.models.alpha_cut import SMALL_SHARE, AlphaCutClustering
+from softkern.models.base import KernelModel
+from softkern.models.clustering import Clustering
+from softkern.models.fuzzy import FuzzyCMeans
+from softkern.models.one_class_clustering import OneClassMixture
+from softkern.models.possibilistic import OneClassPCM
+from softkern.models.reading import Reading
+from softkern.models.spectral import SoftKernelSpectralClustering
+from softkern.rows import priority_sample, without_common_factor
+from softkern.splitting.coordinates import Coordinates, fit_coordinates
+from softkern.splitting.observations import continuous, repeated
+from softkern.splitting.recursion import separations, split, split_into
+from softkern.splitting.valleys import FEWEST
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["AutoClustering", "cluster"]
+
+TREE_COLUMNS = 3  # up to which a density tree decides
+MOST_ROWS = 2000  # in which groups are sought and models compared
+HALVES = 2  # of the rows, on which every model is fitted again
+AS_STABLE = 0.02  # difference of stability that decides nothing
+APART = 0.8  # separation, in critical values, below which clusters of a model are not apart
+
+# fitted attributes that are those of the model taken
+OF_THE_MODEL = (
+    "kernel_",
+    "bandwidth_",
+    "plan_",
+    "engine_",
+    "approximation_error_",
+    "n_iter_",
+    "converged_",
+    "objective_",
+    "history_",
+)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A model that was fitted to the groups found, and what is said of it."""
+
+    name: str
+    model: Any  # None where it could not be fitted
+    clusters: int
+    separation: float
+    stability: float
+
+
+class AutoClustering(Clustering):
+    """Clusters, outliers and rows in between, with nothing given: the model is chosen.
+
+    Parameters
+    ----------
+    n_clusters : "auto" or int, default="auto"
+        ``"auto"`` finds it, and says one where no two groups have a valley between them.
+    engine, engine_params
+        As in `OneClassPCM`.
+    random_state : int, RandomState or None, default=0
+    verbose : bool, default=False
+
+    Attributes
+    ----------
+    labels_ : array of shape (n,)
+        −1 only where `AlphaCutClustering` was taken and says noise.
+    n_clusters_ : int
+    memberships_ : array of shape ``(n, n_clusters_)``
+        Rows sum to one.
+    outlier_scores_, overlap_scores_ : arrays of shape (n,)
+    model_ : estimator or None
+        The model taken, fitted in coordinates along which clusters differ; None for one group.
+    one_class_ : OneClassPCM or None
+        Of all rows, for outliers; None where `model_` is a density tree, which has its own.
+    reason_ : str
+        Why this model was taken, in one sentence.
+    repeats_ : int
+        Rows that repeat an earlier one.
+
+    See Also
+    --------
+    softkern.cluster : The same as a function.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from softkern import AutoClustering
+    >>> X = np.random.default_rng(0).normal(size=(200, 6))
+    >>> X[100:, 0] += 7
+    >>> model = AutoClustering().fit(X)
+    >>> model.n_clusters_
+    2
+    >>> model.predict(X[:1]) == model.predict(X[-1:])
+    array([False])
+    """
+
+    memberships_sum_to_one: ClassVar[bool] = True
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_clusters": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+        **{
+            name: KernelModel._parameter_constraints[name]
+            for name in ("engine", "engine_params", "random_state", "verbose")
+        },
+    }
+    _state: ClassVar[tuple[str, ...]] = (
+        "n_clusters_",
+        "model_",
+        "one_class_",
+        "reason_",
+        "repeats_",
+        "_comparison",
+        "_coordinates",
+    )
+    _is_precomputed: ClassVar[bool] = False  # type: ignore[assignment]
+
+    def __init__(
+        self,
+        n_clusters: Any = "auto",
+        *,
+        engine: str = "auto",
+        engine_params: dict[str, Any] | None = None,
+        random_state: Any = 0,
+        verbose: bool = False,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.engine = engine
+        self.engine_params = engine_params
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @property
+    def comparison_(self) -> pd.DataFrame:
+        """The models that were compared, one a row, the best first.
+
+        Columns: `model`, `clusters`, `separation` (the shallowest valley between two clusters, in
+        critical values: above one is no chance), `stability` (adjusted Rand index with the
+        clusters from half of the rows), `taken`.
+        """
+        import pandas as pd
+
+        check_is_fitted(self)
+        return pd.DataFrame(self._comparison)
+
+    def reading(self, X: Any) -> Reading:
+        """All that the model says of new points; see `Clustering.reading`."""
+        return self._read(self._check_new(X))
+
+    def _read(self, X: Array) -> Reading:
+        if self.one_class_ is None:
+            return self.model_.reading(X)
+        whole = self.one_class_.reading(X)
+        if self.model_ is None:
+            ones = np.ones((len(X), 1), dtype=X.dtype)
+            return Reading(
+                memberships=lambda: ones,
+                labels=lambda: np.zeros(len(X), dtype=np.int64),
+                outlier_scores=lambda: whole.outlier_scores,
+                overlap_scores=lambda: np.zeros(len(X), dtype=X.dtype),
+            )
+        assert self._coordinates is not None
+        inner = self.model_.reading(self._coordinates.forward(X))
+        return Reading(
+            memberships=lambda: inner.memberships,
+            labels=lambda: inner.labels,
+            outlier_scores=lambda: whole.outlier_scores,
+            overlap_scores=lambda: inner.overlap_scores,
+        )
+
+    # How a fit goes
+
+    def _fit(self, X: Array, weight: Array) -> None:
+        mass = without_common_factor(weight)
+        self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        inside = weight > 0
+        is_varying = (X[inside] != X[inside][:1]).any(axis=0)
+        rows, _ = priority_sample(X, len(X), mass, self._seed)
+        self.repeats_ = int(inside.sum()) - len(rows)
+        self._coordinates: Coordinates | None = None
+        self.model_: Any = None
+        self.one_class_: Any = None
+        if is_varying.sum() <= TREE_COLUMNS:
+            self._take_tree(X, mass)
+        else:
+            self.one_class_ = OneClassPCM(**self._options).fit(X, sample_weight=mass)
+            self._take_groups(X, mass)
+        self._copy_from(self.model_ if self.model_ is not None else self.one_class_)
+        reading = self._read(X)
+        self._keep_reading(reading)
+        self.n_clusters_ = int(self.memberships_.shape[1])
+        whole = self.model_ if self.one_class_ is None else self.one_class_
+        self.outlier_scores_ = whole.outlier_scores_
+        del self._seed
+
+    @property
+    def _options(self) -> dict[str, Any]:
+        return {"engine": self.engine, "engine_params": self.engine_params}
+
+    def _copy_from(self, model: Any) -> None:
+        for name in OF_THE_MODEL:
+            setattr(self, name, getattr(model, name, None))
+
+    def _take_tree(self, X: Array, mass: Array) -> None:
+        count = None if self.n_clusters == "auto" else self.n_clusters
+        self.model_ = AlphaCutClustering(
+            n_clusters=count, random_state=self.random_state, verbose=self.verbose, **self._options
+        ).fit(X, sample_weight=mass)
+        found = self.model_.n_clusters_
+        tree = Compared("AlphaCutClustering", self.model_, found, np.nan, np.nan)
+        self._comparison = _table([tree], 0)
+        self.reason_ = (
+            "in up to three columns a tree of densities sees clusters of any shape"
+            if found > 1
+            else "no part of the data stands out of the density's own noise"
+        )
+
+    def _take_groups(self, X: Array, mass: Array) -> None:
+        """Find groups, fit the models to them, and take the best."""
+        rows = repeated(X, mass, MOST_ROWS, self._seed)
+        Z = continuous(X[rows], self._seed)
+        if self.n_clusters == "auto":
+            labels = split(Z, self._seed, max(FEWEST, int(SMALL_SHARE * len(rows))))
+        else:
+            labels = split_into(Z, self.n_clusters, self._seed)
+        found = fit_coordinates(X[rows], labels) if labels.max() > 0 else None
+        self._comparison = _table([Compared("one group", None, 1, np.nan, np.nan)], 0)
+        self.reason_ = "no two groups have a valley between them that is more than chance"
+        if found is None:
+            return
+        self._coordinates, mixture = found
+        points = self._coordinates.forward(X[rows])
+        compared = [self._compare(name, points, mixture.labels, Z) for name in SOFT_MODELS]
+        best = _best(compared)
+        self.model_ = compared[best].model
+        self._comparison = _table(compared, best)
+        self.reason_ = _reason(compared, best)
+
+    def _compare(self, name: str, points: Array, labels: Array, Z: Array) -> Compared:
+        """A model fitted to groups along the directions in which they differ."""
+        count = int(labels.max()) + 1
+        make = SOFT_MODELS[name]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of trial fits
+            try:
+                model = make(count, _one_hot(labels, count), self.random_state).fit(points)
+            except ValueError:  # too few rows for it
+                return Compared(name, None, 0, 0.0, 0.0)
+            found = _compact(model.labels_)
+            generator = np.random.default_rng(self._seed)
+            scores = []
+            for _ in range(HALVES):
+                half = np.sort(generator.permutation(len(points))[: (len(points) + 1) // 2])
+                start = _compact(labels[half])
+                try:
+                    again = make(count, _one_hot(start, count), self.random_state)
+                    scores.append(
+                        adjusted_rand_score(found, again.fit(points[half]).predict(points))
+                    )
+                except ValueError:
+                    scores.append(0.0)
+        depth = 0.0
+        if found.max() > 0:
+            depth = float(separations(Z, found, self._seed).min())
+        return Compared(name, model, int(found.max()) + 1, depth, float(np.mean(scores)))
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        return tags
+
+
+def _mixture(count: int, start: Array, random_state: Any) -> Any:
+    return OneClassMixture(count, init=start, n_init=1, random_state=random_state)
+
+
+def _fuzzy(count: int, start: Array, random_state: Any) -> Any:
+    return FuzzyCMeans(count, init=start, n_init=1, random_state=random_state)
+
+
+def _spectral(count: int, start: Array, random_state: Any) -> Any:
+    return SoftKernelSpectralClustering(count, random_state=random_state)
+
+
+# In the order in which they are taken where none is better than another.
+SOFT_MODELS: dict[str, Callable[[int, Array, Any], Any]] = {
+    "OneClassMixture": _mixture,
+    "FuzzyCMeans": _fuzzy,
+    "SoftKernelSpectralClustering": _spectral,
+}
+
+
+def _one_hot(labels: Array, count: int) -> Array:
+    return np.eye(count)[labels]
+
+
+def _compact(labels: Array) -> NDArray[np.intp]:
+    """Numbered from 0 without gaps."""
+    return np.unique(labels, return_inverse=True)[1]
+
+
+def _best(compared: list[Compared]) -> int:
+    """The most stable of those whose clusters are apart; the first of equals.
+
+    Where no model's clusters are apart, that with the deepest valleys.
+    """
+    apart = [k for k, c in enumerate(compared) if c.model is not None and c.separation >= APART]
+    if not apart:
+        return max(range(len(compared)), key=lambda k: compared[k].separation)
+    highest = max(compared[k].stability for k in apart)
+    most = max(compared[k].clusters for k in apart)
+    near = [k for k in apart if compared[k].stability >= highest - AS_STABLE]
+    return next((k for k in near if compared[k].clusters == most), near[0])
+
+
+def _table(compared: list[Compared], best: int) -> dict[str, list[Any]]:
+    order = sorted(range(len(compared)), key=lambda k: (k != best, -compared[k].stability))
+    rows = [compared[k] for k in order]
+    return {
+        "model": [row.name for row in rows],
+        "clusters": [row.clusters for row in rows],
+        "separation": [row.separation for row in rows],
+        "stability": [row.stability for row in rows],
+        "taken": [k == best for k in order],
+    }
+
+
+def _reason(compared: list[Compared], best: int) -> str:
+    taken = compared[best]
+    others = max((c.stability for k, c in enumerate(compared) if k != best), default=0.0)
+    valleys = f"valleys between its clusters are {taken.separation:.1f} times what chance makes"
+    if taken.separation < APART:
+        return "no model's clusters are clearly apart; those of this one are the most"
+    if taken.stability > others + AS_STABLE:
+        return f"its clusters come again from half of the rows more than the others'; {valleys}"
+    return f"as stable as any other from half of the rows; {valleys}"
+
+
+def cluster(
+    X: Any,
+    n_clusters: Any = "auto",
+    *,
+    sample_weight: Any = None,
+    random_state: Any = 0,
+    verbose: bool = False,
+) -> AutoClustering:
+    """Clusters, outliers and rows in between of a table, with nothing given.
+
+    Parameters
+    ----------
+    X : array or DataFrame of shape (n, d)
+        Numbers without gaps; `softkern analyze` prepares tables of any kind.
+    n_clusters : "auto" or int, default="auto"
+    sample_weight : array of shape (n,), default=None
+    random_state : int, RandomState or None, default=0
+    verbose : bool, default=False
+
+    Returns
+    -------
+    model : AutoClustering
+        Fitted; `softkern.rank_points` of it lists outliers and rows in between, its
+        `comparison_` the models that were compared, its `reason_` why one was taken.
+
+    Examples
+    --------
+    >>> import softkern
+    >>> from sklearn.datasets import load_wine
+    >>> model = softkern.cluster(load_wine().data)
+    >>> model.n_clusters_
+    3
+    """
+    model = AutoClustering(n_clusters, random_state=random_state, verbose=verbose)
+    return model.fit(X, sample_weight=sample_weight)
