@@ -136,7 +136,7 @@ class AutoClustering(Clustering):
         "_comparison",
         "_coordinates",
     )
-    _is_precomputed: ClassVar[bool] = False  # type: ignore[assignment]
+    _is_precomputed: ClassVar[bool] = False
 
     def __init__(
         self,

@@ -28,7 +28,7 @@ ROWS_A_GROUP = 15  # at least, to ask for so many
 DIRECTIONS = 4  # that are cut in two
 PRINCIPAL, INDEPENDENT = 10, 8  # directions of each kind that are looked at
 COMPONENTS = 25  # principal directions among which independent ones are sought
-LOOKED_AT = 600  # points whose excess mass is taken on every direction
+LOOKED_AT = 300  # points whose excess mass is taken on every direction
 
 
 def starts(X: Array, seed: int) -> Iterator[NDArray[np.intp]]:

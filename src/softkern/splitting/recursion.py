@@ -15,6 +15,7 @@ from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from softkern._typing import Array
 from softkern.splitting.mixtures import Mixture, fit_mixture
@@ -65,6 +66,11 @@ def split(X: Array, seed: int = 0, least: int = FEWEST) -> NDArray[np.intp]:
     least : int
         Rows of a group, at least.
     """
+    with threadpool_limits(1):  # of many small products; threads would wait for each other
+        return _split(X, seed, least)
+
+
+def _split(X: Array, seed: int, least: int) -> NDArray[np.intp]:
     labels = np.zeros(len(X), dtype=np.intp)
     found = _best(X, seed, least)
     if found is None:
@@ -72,7 +78,7 @@ def split(X: Array, seed: int = 0, least: int = FEWEST) -> NDArray[np.intp]:
     count = 0
     for group in range(found.count):
         inside = found.labels == group
-        parts = split(X[inside], seed, least)
+        parts = _split(X[inside], seed, least)
         labels[inside] = parts + count
         count += int(parts.max()) + 1
     return labels
