@@ -22,7 +22,7 @@ from softkern.alpha_tree.landscape import Landscape
 from softkern.alpha_tree.tree import AlphaTree
 from softkern.rows import priority_sample
 from softkern.splitting.observations import continuous, repeated
-from softkern.splitting.recursion import separations
+from softkern.splitting.recursion import separations, split
 
 __all__ = ["Scales", "search_scales"]
 
@@ -30,9 +30,10 @@ __all__ = ["Scales", "search_scales"]
 # structureless data allow without a split (benchmarks/calibrate.py).
 LADDERS = {1: (1.0,), 2: (1.0, 0.7, 0.5, 0.35), 3: (1.0, 0.7)}
 CRITICAL = 1.0  # significance of a split, at the rule's own bandwidth
-CRITICAL_FINER = 1.3  # at finer ones, which are tried besides
-CRITICAL_OF_PART = 1.4  # within a part, where all bandwidths are tried again
+CRITICAL_FINER = 1.3  # at finer ones, which are tried besides, and within parts
 CAUTION = 2.0  # along curves, which a fine estimate and a second look at a part break up
+FILLED = 0.92  # of its columns, from which on a part is no curve
+FEWEST_ROUND = 40.0  # rows of a part in which round groups are sought
 FEWEST = 12.0  # rows of a part that is looked at
 SAMPLE = 3000  # distinct rows on which the ladder is searched
 CONFIRMED = 2000  # rows on which valleys are looked for
@@ -108,7 +109,7 @@ class _Search:
             return labels
         found = self._best(nodes, mass, is_part)
         if found is None:
-            return labels
+            return self._split_round(nodes, mass) if is_part else labels
         tree, width, significance, critical = found
         parts = tree.significant_labels(critical)
         self._note(width, significance)
@@ -118,6 +119,22 @@ class _Search:
             inner = self.split(nodes[inside], mass[inside], True)
             labels[inside] = inner + count
             count += int(inner.max()) + 1
+        return labels
+
+    def _split_round(self, nodes: Array, mass: Array) -> NDArray[np.int64]:
+        """A part that fills its columns, split where a valley lies between round groups.
+
+        Round groups that touch are told apart by the line between them long before a tree sees
+        the saddle. Curves, which fill one dimension, are left whole: they have valleys on lines.
+        """
+        labels = np.zeros(len(nodes), dtype=np.int64)
+        d = nodes.shape[1]
+        if not 2 <= d <= FEW_COLUMNS or mass.sum() < FEWEST_ROUND:
+            return labels
+        if _filled_dimensions(self._fit(nodes, mass, 1.0)) < FILLED * d:
+            return labels
+        rows = repeated(nodes, mass, CONFIRMED, self._seed)
+        labels[rows] = split(continuous(nodes[rows], self._seed), self._seed)
         return labels
 
     def cut(self, nodes: Array, mass: Array, count: int) -> NDArray[np.int64]:
@@ -136,7 +153,7 @@ class _Search:
     def _best(
         self, nodes: Array, mass: Array, is_part: bool
     ) -> tuple[AlphaTree, float, float, float] | None:
-        """The coarsest tree with a significant split: its bandwidth, significance and critical.
+        """The coarsest tree with a significant split: bandwidth, significance, critical value.
 
         A finer one shows what the coarse one shows, and breaks up what it should not.
         """
@@ -144,8 +161,7 @@ class _Search:
             landscape = self._landscape(nodes, mass, factor, is_part or factor < 1)
             tree = landscape.tree()
             highest = float(tree.significance.max(initial=-np.inf))
-            critical = CRITICAL if factor == 1 else CRITICAL_FINER
-            critical = CRITICAL_OF_PART if is_part else critical
+            critical = CRITICAL if factor == 1 and not is_part else CRITICAL_FINER
             if highest > critical:
                 return tree, _width(landscape), highest / critical, critical
         return None
@@ -163,6 +179,25 @@ def _width(landscape: Landscape) -> float:
     """The bandwidth as one number, comparable between parts of the same data."""
     bandwidth = np.asarray(landscape.kernel.bandwidth, dtype=np.float64)  # type: ignore[attr-defined]
     return float(np.exp(np.log(bandwidth).mean()))
+
+
+def _filled_dimensions(landscape: Landscape) -> float:
+    """How many dimensions the points fill at the scale of the kernel, as `AlphaTree` counts them.
+
+    Zero where the kernel does not say.
+    """
+    square, halving = landscape.kernel.squared(), landscape.kernel.halving
+    if square is None or halving is None:
+        return 0.0
+    a = np.asarray(landscape.coefficients, dtype=np.float64)
+    own = np.maximum(a / landscape.mass, np.finfo(np.float64).tiny)
+    squares = landscape.operator_of(landscape.nodes, square) @ (a * own).astype(
+        landscape.nodes.dtype
+    )
+    values = np.exp(landscape.level) - own
+    ratio = float(landscape.mass @ np.maximum(squares / own - own, 0))
+    ratio /= max(float(landscape.mass @ np.maximum(values, 0)), np.finfo(np.float64).tiny)
+    return float(-np.log2(min(max(ratio, np.finfo(np.float64).tiny), 1.0)) / halving)
 
 
 def _confirmed(nodes: Array, mass: Array, labels: Array, seed: int) -> NDArray[np.int64]:
