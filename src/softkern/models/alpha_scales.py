@@ -79,6 +79,7 @@ def search_scales(
     rows, weight = np.arange(len(nodes)), mass
     if len(nodes) > SAMPLE:
         rows, weight = priority_sample(nodes, SAMPLE, mass, seed)
+        weight = weight * (len(rows) / weight.sum())  # a sample is no more certain than its size
     search = _Search(fit, seed)
     points = nodes[rows]
     labels = search.split(points, weight) if count is None else search.cut(points, weight, count)
