@@ -1,6 +1,7 @@
 """The page as a file: what it holds, how it is escaped, how it is written."""
 
 import base64
+import html
 import json
 import os
 import re
@@ -23,6 +24,7 @@ import softkern
 from softkern import AlphaCutClustering, OneClassPCM, PossibilisticCMeans, rank_points
 from softkern.alpha_tree.layout import flatten
 from softkern.alpha_tree.tree import AlphaTree
+from softkern.fitted import with_tree
 from softkern.report import write_report
 from softkern.report.contents import (
     MOST_FEATURES,
@@ -194,9 +196,12 @@ def test_a_point_of_the_tree_costs_fourteen_bytes():
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_every_model_gets_a_page(kind, table, tmp_path):
     table = table[:120]
-    model = kind(bandwidth=3.0).fit(table)  # a number, for which no model has to search
+    model = kind()
+    if "bandwidth" in model.get_params():
+        model.set_params(bandwidth=3.0)  # a number, for which no model has to search
+    model.fit(table)
     data = written(tmp_path / "page.html", model, table).data()
-    assert (data["tree"] is not None) == hasattr(model, "tree_")
+    assert (data["tree"] is not None) == (with_tree(model) is not None)
     assert data["n"] == len(data["ids"]) == len(table)
     assert [axis["name"] for axis in data["axes"][:3]] == ["a", "b", "c"]
 
@@ -234,6 +239,18 @@ def test_of_very_many_columns_those_that_tell_clusters_apart(tmp_path):
     names = [axis["name"] for axis in data["axes"][:MOST_FEATURES]]
     assert data["features"] == MOST_FEATURES
     assert {"c200", "c7", "c9"} <= set(names)
+
+
+def test_of_very_many_columns_of_one_cluster_those_asked_for_and_that_vary(tmp_path):
+    X = np.random.default_rng(0).normal(size=(60, 40))
+    X[:, :5] = 1
+    wide = pd.DataFrame(X, columns=[f"f{k}" for k in range(40)])
+    model = softkern.cluster(wide)
+    assert model.n_clusters_ == 1
+    data = written(tmp_path / "p.html", model, wide, features=("f39", "f2")).data()
+    assert [data["axes"][k]["name"] for k in data["start"]] == ["f39", "f2"]
+    names = {axis["name"] for axis in data["axes"][: data["features"]]}
+    assert not names & {"f0", "f1", "f3", "f4"}
 
 
 def test_large_numbers_keep_the_digits_that_differ(tmp_path):
@@ -353,3 +370,26 @@ def test_summary_counts(table, tmp_path):
     written(page, model, table, ranks=ranks)
     lead = re.search(r'class="lead">([^<]*)', page.read_text(encoding="utf-8")).group(1)
     assert lead.startswith(f"300 rows of 3 columns: {model.n_clusters_} cluster")
+
+
+def test_the_model_that_was_taken_is_shown(table, tmp_path):
+    page = tmp_path / "page.html"
+    plane = softkern.cluster(table)
+    data = written(page, plane, table).data()
+    own = written(page, plane.model_, table).data()
+    assert data["tree"] == own["tree"]  # the slider cuts the tree of the model taken
+    assert data["histogram"] == own["histogram"]
+    assert own["choice"] is None
+
+    X = np.random.default_rng(0).normal(size=(120, 6))
+    X[:60, 0] += 9
+    wide = pd.DataFrame(X, columns=list("abcdef"))
+    model = softkern.cluster(wide)
+    data = written(page, model, wide).data()
+    text = page.read_text(encoding="utf-8")
+    assert data["tree"] is None
+    assert data["choice"]["reason"] == model.reason_
+    assert model.reason_ in html.unescape(text)
+    listed = re.search(r'id="choice-table">(.*?)</table>', text, re.DOTALL)[1]
+    assert all(name in listed for name in model.comparison_["model"])
+    assert listed.count(", taken") == 1

@@ -19,12 +19,13 @@ import pandas as pd
 
 from softkern.cli._errors import OutputError
 from softkern.cli._folder import results_folder
-from softkern.cli._models import MODELS, ModelName, check_columns, make, search_clusters
+from softkern.cli._models import ModelName, check_columns, make
 from softkern.cli._points import has_all_columns, points_table, write_chunks
 from softkern.cli._printer import Printer
 from softkern.cli.preparation import Missing, Preparation, Prepared, Scale
 from softkern.cli.tables import Format, Reader, TableError, open_table
 from softkern.files import save
+from softkern.fitted import choice_of
 from softkern.ranking import rank_points
 from softkern.words import count, named, quoted
 
@@ -32,6 +33,7 @@ __all__ = ["Job", "analyze"]
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "finufft", "pandas", "safetensors", "bokeh")
 TOP = 5  # ranked points that are shown
+MUCH_NOISE = 0.2  # share of the rows from which on it is said
 SHOWN_FEATURES = 4
 CLASS_NAMES = {"label", "class", "target"}  # of columns that tables carry beside their features
 
@@ -45,7 +47,7 @@ class Job:
     columns: list[str] | None = None
     exclude: list[str] = field(default_factory=list)
     id: str | None = None
-    model: ModelName = ModelName.alpha_cut
+    model: ModelName = ModelName.auto
     clusters: int | None = None  # None is "auto"
     contamination: float | None = None
     scale: Scale = "auto"
@@ -126,10 +128,12 @@ def analyze(job: Job) -> None:
         if job.report:
             with clock.step("report"):
                 _report(job, folder / "report.html", data, model, ranks, shown, record)
+        record["choice"] = choice_of(model)  # the page has a part of its own for it
         record["seconds"] = {**clock.seconds, "total": clock.total()}
         text = json.dumps(record, indent=2, ensure_ascii=False, default=_plain)
         (folder / "run.json").write_text(text + "\n", encoding="utf-8")
     _summary(printer, data.prepared, ranks, points)
+    printer.notes(_doubts(job, ranks))
     if not has_all_columns(model.memberships_, job.all_memberships):
         printer.notes(["points has no column for every cluster; see --all-memberships"])
     printer.line(f"wrote {', '.join(names)} into {job.out} in {clock.total():.1f} s", "bold")
@@ -144,7 +148,7 @@ def _read(job: Job, printer: Printer, clock: Clock) -> Input:
         table = reader.read(
             text=[] if job.id is None else [job.id], words=_split(job.one_hot, reader.columns)
         )
-    shape = f"{len(table):,} rows × {len(reader.columns):,} columns"
+    shape = f"{count(len(table), 'row')} × {count(len(reader.columns), 'column')}"
     printer.line(f"{reader.name}: {reader.kind}, {shape}")
     notes = list(reader.notes)
     left_out = _left_out(job, table, notes)
@@ -212,21 +216,17 @@ def _repeated(ids: pd.Series[Any], column: str) -> list[str]:
 
 
 def _fit(job: Job, prepared: Prepared, printer: Printer, clock: Clock) -> tuple[Any, list[str]]:
-    X, clusters = prepared.values, job.clusters
+    X = prepared.values
     check_columns(job.model, X.shape[1])
     with warnings.catch_warnings(record=True) as caught, clock.step("fit"):
         warnings.simplefilter("always")
-        if clusters is None and MODELS[job.model].counts == "search":
-            clusters = search_clusters(X, job.seed)
-            printer.line(
-                f"{count(clusters, 'cluster')} by the fuzzy silhouette; --clusters sets it"
-            )
-        model = make(job.model, clusters, job.seed, verbose=not job.quiet)
+        model = make(job.model, job.clusters, X, job.seed, verbose=not job.quiet)
         printer.line(f"fitting {type(model).__name__}, {count(X.shape[1], 'column')}", "bold")
         model.fit(X)
     # arithmetic warnings are for developers; run.json has them
     shown = [w for w in caught if not issubclass(w.category, RuntimeWarning | FutureWarning)]
     printer.notes([f"warning: {message}" for message in _messages(shown)])
+    _say_choice(printer, model)
     return model, _messages(caught)
 
 
@@ -350,6 +350,45 @@ def _plain(value: Any) -> Any:
 
 
 # Print
+
+
+def _say_choice(printer: Printer, model: Any) -> None:
+    """Which model was taken and why, beside those that were not."""
+    choice = choice_of(model)
+    if choice is None:
+        return
+    took = "" if choice["taken"] == "one group" else "took "
+    printer.line(f"{took}{choice['taken']}: {choice['reason']}")
+    if len(choice["compared"]) > 1:
+        head = ("model", "clusters", "separation (1: chance)", "stability (1: same)", "taken")
+        rows = [
+            (
+                row["model"],
+                *(
+                    (row["clusters"], f"{row['separation']:.2f}", f"{row['stability']:.2f}")
+                    if row["clusters"]
+                    else ("could not be fitted", "–", "–")
+                ),
+                "yes" if row["taken"] else "no",
+            )
+            for row in choice["compared"]
+        ]
+        printer.table(head, rows, "Models compared, on all rows and on halves of them")
+
+
+def _doubts(job: Job, ranks: pd.DataFrame) -> list[str]:
+    """What to know of clusters that are not as expected."""
+    labels, notes = ranks["label"], []
+    found = int(labels[labels >= 0].nunique())
+    if job.clusters is not None and found < job.clusters:
+        notes.append(f"{found} of the {count(job.clusters, 'cluster')} asked for have rows")
+    noise = int((labels < 0).sum())
+    if noise > MUCH_NOISE * len(labels):
+        notes.append(
+            f"{count(noise, 'row')} ({noise / len(labels):.0%}) are noise: they lie in no cluster; "
+            "--model mixture gives every row one"
+        )
+    return notes
 
 
 def _summary(

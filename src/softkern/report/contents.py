@@ -17,7 +17,7 @@ from sklearn.decomposition import PCA
 
 from softkern._typing import Array
 from softkern.alpha_tree.layout import dendrogram, flatten
-from softkern.fitted import histogram_bins, level_of, typicality_of
+from softkern.fitted import choice_of, histogram_bins, level_of, typicality_of, with_tree
 from softkern.report.levels import alpha_levels, steps_below
 from softkern.rows import priority_sample
 
@@ -53,7 +53,11 @@ def contents(
     labels = ranks["label"].to_numpy().astype(np.int64)
     axes = _axes(model, X, seen, rows, labels, features, random_state)
     names = list(X.index if ids is None else ids)
-    kind, typicality = typicality_of(model) or ("membership", ranks["membership"].to_numpy())
+    rooted = with_tree(model)
+    kind, typicality = typicality_of(model if rooted is None else rooted) or (
+        "membership",
+        ranks["membership"].to_numpy(),
+    )
     return {
         "n": len(X),
         "isSample": is_sample,
@@ -81,7 +85,8 @@ def contents(
         "tables": _tables(ranks, rows),
         "rejection": _rejection(ranks),
         "histogram": _histogram(kind, typicality),
-        "tree": _tree(model, labels, rows),
+        "tree": None if rooted is None else _tree(rooted, labels, rows),
+        "choice": choice_of(model),
     }
 
 
@@ -164,9 +169,11 @@ def _chosen_columns(X: pd.DataFrame, labels: Array, features: tuple[str, str] | 
     kept = np.unique(labels[labels >= 0])[:MOST_FEATURES]
     means = np.stack([values[labels == k].mean(axis=0) for k in kept] or [values[0]])
     spread = values.std(axis=0)
-    apart = means.std(axis=0) / np.where(spread > 0, spread, 1)
+    # of one cluster, those that vary
+    apart = means.std(axis=0) / np.where(spread > 0, spread, 1) if len(means) > 1 else spread > 0
+    apart = apart.astype(np.float64)
     apart[[list(X.columns).index(name) for name in features or ()]] = np.inf
-    best = np.argsort(-(apart if len(means) > 1 else spread > 0), kind="stable")
+    best = np.argsort(-apart, kind="stable")
     return sorted(best[:MOST_FEATURES].tolist())
 
 
@@ -244,12 +251,9 @@ def _histogram(kind: str, values: Array) -> dict[str, Any]:
 # The alpha tree
 
 
-def _tree(model: Any, labels: Array, rows: Array) -> dict[str, Any] | None:
-    """The tree as `tree.js` reads it, and the rows' places in it; None without one."""
-    tree = getattr(model, "tree_", None)
-    if tree is None or not hasattr(model, "node_"):
-        return None
-    own = level_of(model)
+def _tree(model: Any, labels: Array, rows: Array) -> dict[str, Any]:
+    """The tree as `tree.js` reads it, and the rows' places in it."""
+    tree, own = model.tree_, level_of(model)
     levels = alpha_levels(tree, own)
     order, gaps = flatten(len(tree.heights), tree.edges, tree.saddles)
     heights, rank = np.unique(tree.heights, return_inverse=True)
