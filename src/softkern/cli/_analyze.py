@@ -361,19 +361,18 @@ def _say_choice(printer: Printer, model: Any) -> None:
     printer.line(f"{took}{choice['taken']}: {choice['reason']}")
     if len(choice["compared"]) > 1:
         head = ("model", "clusters", "separation (1: chance)", "stability (1: same)", "taken")
-        rows = [
-            (
-                row["model"],
-                *(
-                    (row["clusters"], f"{row['separation']:.2f}", f"{row['stability']:.2f}")
-                    if row["clusters"]
-                    else ("could not be fitted", "–", "–")
-                ),
-                "yes" if row["taken"] else "no",
-            )
-            for row in choice["compared"]
-        ]
+        rows = [_compared(row) for row in choice["compared"]]
         printer.table(head, rows, "Models compared, on all rows and on halves of them")
+
+
+def _compared(row: dict[str, Any]) -> tuple[Any, ...]:
+    """A line of the table of models."""
+    taken = "yes" if row["taken"] else "no"
+    if not row["clusters"]:
+        return row["model"], "could not be fitted", "–", "–", taken
+    # + 0.0: not "-0.00"
+    measures = (f"{round(row[name], 2) + 0.0:.2f}" for name in ("separation", "stability"))
+    return row["model"], row["clusters"], *measures, taken
 
 
 def _doubts(job: Job, ranks: pd.DataFrame) -> list[str]:
@@ -408,7 +407,7 @@ def _summary(
     head = ("cluster", "rows", "share", "mean membership", "outliers", "overlaps")
     printer.table(head, rows, f"{count(found, 'cluster')}")
     flagged = int(ranks["is_outlier"].sum())
-    _top(printer, points, prepared, "outlier", f"Furthest out ({flagged:,} flagged as outliers)")
+    _top(printer, points, prepared, "outlier", f"Furthest out ({flagged:,} flagged)")
     if (ranks["overlap_score"] > 0).any():
         shared = int(ranks["is_overlap"].sum())
         _top(printer, points, prepared, "overlap", f"Between clusters ({shared:,} flagged)")
