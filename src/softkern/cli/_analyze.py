@@ -362,7 +362,7 @@ def _say_choice(printer: Printer, model: Any) -> None:
     if len(choice["compared"]) > 1:
         head = ("model", "clusters", "separation (1: chance)", "stability (1: same)", "taken")
         rows = [_compared(row) for row in choice["compared"]]
-        printer.table(head, rows, "Models compared, on all rows and on halves of them")
+        printer.table(head, rows, "Models compared, on the rows and on halves of them")
 
 
 def _compared(row: dict[str, Any]) -> tuple[Any, ...]:
