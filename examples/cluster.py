@@ -58,24 +58,20 @@ def main(folder: Path) -> None:
         xlabel="principal component 1",
         ylabel="principal component 2",
     )
-    right.scatter(comparison["separation"], comparison["stability"], c=comparison["taken"], s=50)
     for place, row in enumerate(comparison.itertuples()):
-        said = f"{row.model}, {row.clusters} clusters{', taken' if row.taken else ''}"
-        right.annotate(
-            said,
-            (row.separation, row.stability),
-            xytext=(0.05, 0.35 - 0.08 * place),
-            textcoords="axes fraction",
-            arrowprops={"arrowstyle": "-", "color": "0.6"},
+        right.barh(place, row.separation, height=0.5, color="C0" if row.taken else "0.8")
+        said = f"{row.model}{', taken' if row.taken else ''}"
+        right.text(
+            0, place - 0.3, f"{said}: {row.clusters} clusters, stability {row.stability:.2f}"
         )
-    right.axvline(1, color="0.6", linestyle=":")
+    right.axvline(1, color="0.4", linestyle=":")
     right.set(
         title="the models compared",
-        xlabel="separation: the shallowest valley (chance: up to 1)",
-        ylabel="stability: the same from half of the rows",
-        xlim=(0, None),
-        ylim=(0, 1.05),
+        xlabel="separation: the shallowest valley between two clusters (chance: up to 1)",
+        yticks=[],
+        ylim=(len(comparison) - 0.5, -0.6),
     )
+    right.spines[["top", "right", "left"]].set_visible(False)
     folder.mkdir(parents=True, exist_ok=True)
     figure.savefig(folder / "cluster.png", dpi=120)
     print(f"wrote {folder / 'cluster.png'}")

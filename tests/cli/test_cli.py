@@ -156,6 +156,8 @@ def test_the_model_taken_and_the_others_are_told_and_kept(folder, capsys):
     assert choice["taken"] == taken
     assert choice["reason"] == model.reason_
     assert [row["stability"] for row in choice["compared"]] == pytest.approx(table["stability"])
+    assert run(["score", "out/model.safetensors", "data.csv", "-o", "s.csv", "-q"]) == 0
+    assert pd.read_csv("s.csv")["label"].tolist() == pd.read_csv("out/points.csv")["label"].tolist()
 
 
 def test_one_group_is_told(folder, capsys):
