@@ -228,6 +228,35 @@ def test_the_eigenspace_comes_first_where_a_model_has_one(table, tmp_path):
     assert [data["axes"][k]["name"] for k in data["start"]] == ["eigenspace 1", "eigenspace 2"]
 
 
+def unpacked(axis):
+    values = np.frombuffer(base64.b64decode(axis["values"]["bytes"]), dtype="<f4")
+    return values.astype(np.float64)
+
+
+@pytest.mark.parametrize("groups", [2, 3])
+def test_clusters_found_in_many_columns_are_seen_in_the_first_picture(groups, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100 * groups, 12))
+    X[:, :10] += 5 * rng.normal(size=(len(X), 3)) @ rng.normal(size=(3, 10))  # the components
+    X[:, 11] += 9 * np.repeat(np.arange(groups), 100)
+    table = pd.DataFrame(X, columns=[f"f{k}" for k in range(12)])
+    model = softkern.cluster(table)
+    assert model.n_clusters_ == groups
+    data = written(tmp_path / "p.html", model, table).data()
+    names = [data["axes"][k]["name"] for k in data["start"]]
+    other = "principal component 1" if groups == 2 else "across clusters 2"
+    assert names == ["across clusters 1", other]
+
+    def is_seen(axis):
+        parts = [unpacked(axis)[model.labels_ == k] for k in range(groups)]
+        middles = np.sort([part.mean() for part in parts])
+        return np.diff(middles).min() > 4 * max(part.std() for part in parts)
+
+    assert is_seen(data["axes"][data["start"][0]])
+    components = [axis for axis in data["axes"] if axis["name"].startswith("principal")]
+    assert not any(map(is_seen, components))
+
+
 def test_of_very_many_columns_those_that_tell_clusters_apart(tmp_path):
     generator = np.random.default_rng(0)
     X = pd.DataFrame(generator.normal(size=(60, 300)), columns=[f"c{k}" for k in range(300)])

@@ -33,6 +33,7 @@ __all__ = ["Job", "analyze"]
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "finufft", "pandas", "safetensors", "bokeh")
 TOP = 5  # ranked points that are shown
+LEAST_OVERLAP = 1e-3  # score from which rows between clusters are worth a table
 MUCH_NOISE = 0.2  # share of the rows from which on it is said
 SHOWN_FEATURES = 4
 CLASS_NAMES = {"label", "class", "target"}  # of columns that tables carry beside their features
@@ -358,7 +359,9 @@ def _say_choice(printer: Printer, model: Any) -> None:
     if choice is None:
         return
     took = "" if choice["taken"] == "one group" else "took "
-    printer.line(f"{took}{choice['taken']}: {choice['reason']}")
+    printer.line(f"{took}{choice['taken']}: {choice['reason']}", "bold")
+    if not took and model.n_clusters == "auto":
+        printer.notes(["--clusters K looks for K groups all the same"])
     if len(choice["compared"]) > 1:
         head = ("model", "clusters", "separation (1: chance)", "stability (1: same)", "taken")
         rows = [_compared(row) for row in choice["compared"]]
@@ -408,7 +411,7 @@ def _summary(
     printer.table(head, rows, f"{count(found, 'cluster')}")
     flagged = int(ranks["is_outlier"].sum())
     _top(printer, points, prepared, "outlier", f"Furthest out ({flagged:,} flagged)")
-    if (ranks["overlap_score"] > 0).any():
+    if (ranks["overlap_score"] > LEAST_OVERLAP).any():
         shared = int(ranks["is_overlap"].sum())
         _top(printer, points, prepared, "overlap", f"Between clusters ({shared:,} flagged)")
 

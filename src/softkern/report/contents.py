@@ -31,6 +31,7 @@ TOP_OUTLIERS, TOP_OVERLAPS = 500, 250  # drawn in any case
 LISTED = 40  # rows of a ranked table
 MOST_FEATURES = 24  # to choose axes from
 COMPONENTS = 3  # of a projection
+RIDGE = 0.02  # share of the mean variance that is added, so that directions follow little noise
 LONGEST = 60  # letters of a name from the data
 REJECTION_STEPS = 400
 TICKS = 7  # of the tree's axis
@@ -139,9 +140,15 @@ def _axes(
     axes = [_axis(shorten(X.columns[k]), _numbers(X.iloc[rows, k])) for k in columns]
     first = [columns.index(list(X.columns).index(name)) for name in features or ()]
     if seen.shape[1] > 2:
-        if not first:
-            first = [len(axes), len(axes) + 1]
-        for k, values in enumerate(_principal_components(seen, rows, random_state).T):
+        scaled = _scaled(seen[rows])
+        if choice_of(model) is not None and with_tree(model) is None:
+            # such clusters differ along directions that principal components need not show
+            found = _across_clusters(scaled, labels[rows])
+            first = first or list(range(len(axes), len(axes) + found.shape[1] + 1))[:2]
+            for k, values in enumerate(found.T):
+                axes.append(_axis(f"across clusters {k + 1}", values))
+        first = first or [len(axes), len(axes) + 1]
+        for k, values in enumerate(_principal_components(scaled, random_state).T):
             axes.append(_axis(f"principal component {k + 1}", values))
     projections = getattr(model, "projections_", None)
     if projections is not None and np.shape(projections)[0] == len(X):
@@ -165,16 +172,19 @@ def _chosen_columns(X: pd.DataFrame, labels: Array, features: tuple[str, str] | 
     """Numbers of the columns that can be chosen; of very many, those that separate clusters."""
     if X.shape[1] <= MOST_FEATURES:
         return list(range(X.shape[1]))
-    values = np.nan_to_num(X.to_numpy(np.float64, na_value=np.nan))
-    kept = np.unique(labels[labels >= 0])[:MOST_FEATURES]
-    means = np.stack([values[labels == k].mean(axis=0) for k in kept] or [values[0]])
-    spread = values.std(axis=0)
-    # of one cluster, those that vary
-    apart = means.std(axis=0) / np.where(spread > 0, spread, 1) if len(means) > 1 else spread > 0
-    apart = apart.astype(np.float64)
+    apart = _apart(np.nan_to_num(X.to_numpy(np.float64, na_value=np.nan)), labels)
     apart[[list(X.columns).index(name) for name in features or ()]] = np.inf
-    best = np.argsort(-apart, kind="stable")
-    return sorted(best[:MOST_FEATURES].tolist())
+    return sorted(np.argsort(-apart, kind="stable")[:MOST_FEATURES].tolist())
+
+
+def _apart(values: Array, labels: Array) -> Array:
+    """How far apart clusters are in every column, in its spread; of one, if it varies, (d,)."""
+    kept = np.unique(labels[labels >= 0])[:MOST_FEATURES]
+    spread = values.std(axis=0)
+    if len(kept) < 2:
+        return (spread > 0).astype(np.float64)
+    means = np.stack([values[labels == k].mean(axis=0) for k in kept])
+    return np.asarray(means.std(axis=0) / np.where(spread > 0, spread, 1))
 
 
 def _numbers(column: pd.Series[Any]) -> Array:
@@ -191,17 +201,43 @@ def _axis(name: str, values: Array) -> dict[str, Any]:
     return {"name": name, "base": base, "unit": unit, "values": packed(values / unit - base / unit)}
 
 
-def _principal_components(seen: Array, rows: Array, random_state: int) -> Array:
-    """Of the shown rows, every column in units of its spread, (m, ≤ 3)."""
-    values = np.nan_to_num(seen[rows].astype(np.float64))
+def _scaled(seen: Array) -> Array:
+    """Every column less its mean and in units of its spread, (m, d)."""
+    values = np.nan_to_num(seen.astype(np.float64))
     reach = np.abs(values).max(axis=0)
     values /= np.where(reach > 0, reach, 1)  # so that no square overflows
     spread = values.std(axis=0)
-    scaled = (values - values.mean(axis=0)) / np.where(spread > 0, spread, 1)
+    return np.asarray((values - values.mean(axis=0)) / np.where(spread > 0, spread, 1))
+
+
+def _principal_components(scaled: Array, random_state: int) -> Array:
+    """Of the shown rows, (m, ≤ 3)."""
     count = min(COMPONENTS, *scaled.shape)
     if count < 2:
-        return np.column_stack([scaled[:, :1], np.zeros((len(rows), 1))])
+        return np.column_stack([scaled[:, :1], np.zeros((len(scaled), 1))])
     return np.asarray(PCA(count, random_state=random_state).fit_transform(scaled))
+
+
+def _across_clusters(scaled: Array, labels: Array) -> Array:
+    """The shown rows along directions in which clusters differ most for their width, (m, ≤ 2).
+
+    Of very many columns, those that differ most between clusters take part: with more, directions
+    would follow the rows' noise and show gaps that are not there.
+    """
+    scaled = scaled[:, np.argsort(-_apart(scaled, labels), kind="stable")[:MOST_FEATURES]]
+    kept, place = np.unique(labels[labels >= 0], return_inverse=True)
+    if len(kept) < 2:
+        return np.empty((len(scaled), 0))
+    inside = scaled[labels >= 0]
+    means = np.stack([inside[place == k].mean(axis=0) for k in range(len(kept))])  # (c, d)
+    within = inside - means[place]
+    covariance = within.T @ within / len(inside)
+    variance = np.trace(covariance) / len(covariance)
+    covariance += (RIDGE * variance or 1.0) * np.eye(len(covariance))
+    root = np.linalg.cholesky(covariance)
+    between = np.linalg.solve(root, (means - means.mean(axis=0)).T)  # (d, c)
+    directions = np.linalg.svd(between, full_matrices=False)[0][:, : min(2, len(kept) - 1)]
+    return np.asarray(scaled @ np.linalg.solve(root.T, directions))
 
 
 # Ranks
