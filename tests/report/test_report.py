@@ -257,6 +257,23 @@ def test_clusters_found_in_many_columns_are_seen_in_the_first_picture(groups, tm
     assert not any(map(is_seen, components))
 
 
+def test_a_few_far_rows_turn_no_direction_towards_themselves(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 5)) * [9, 1, 1, 1, 1]
+    X[:, 1] += X[:, 0]  # two columns that go together, and are the first component
+    far = X.copy()
+    far[:3, 4] = -999
+    found = []
+    for values in (X, far):
+        table = pd.DataFrame(values, columns=list("abcde"))
+        model = softkern.cluster(table)
+        data = written(tmp_path / "p.html", model, table).data()
+        axis = data["axes"][data["start"][0]]
+        assert axis["name"] == "principal component 1"
+        found.append(unpacked(axis)[3:])
+    assert abs(np.corrcoef(*found)[0, 1]) > 0.99
+
+
 def test_of_very_many_columns_those_that_tell_clusters_apart(tmp_path):
     generator = np.random.default_rng(0)
     X = pd.DataFrame(generator.normal(size=(60, 300)), columns=[f"c{k}" for k in range(300)])

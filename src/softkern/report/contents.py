@@ -52,7 +52,8 @@ def contents(
     seen = X.to_numpy(np.float64, na_value=np.nan) if X_model is None else np.asarray(X_model)
     rows, is_sample = shown_rows(seen, ranks, random_state)
     labels = ranks["label"].to_numpy().astype(np.int64)
-    axes = _axes(model, X, seen, rows, labels, features, random_state)
+    is_typical = ~ranks["is_outlier"].to_numpy(dtype=bool)
+    axes = _axes(model, X, seen, rows, labels, is_typical, features, random_state)
     names = list(X.index if ids is None else ids)
     rooted = with_tree(model)
     kind, typicality = typicality_of(model if rooted is None else rooted) or (
@@ -132,6 +133,7 @@ def _axes(
     seen: Array,
     rows: Array,
     labels: Array,
+    is_typical: Array,
     features: tuple[str, str] | None,
     random_state: int,
 ) -> dict[str, Any]:
@@ -140,15 +142,16 @@ def _axes(
     axes = [_axis(shorten(X.columns[k]), _numbers(X.iloc[rows, k])) for k in columns]
     first = [columns.index(list(X.columns).index(name)) for name in features or ()]
     if seen.shape[1] > 2:
-        scaled = _scaled(seen[rows])
+        # a few far rows would turn every direction towards themselves
+        fitted = is_typical[rows] if is_typical[rows].sum() > 1 else np.ones(len(rows), bool)
+        scaled, start = _scaled(seen[rows], fitted), len(axes)
         if choice_of(model) is not None and with_tree(model) is None:
             # such clusters differ along directions that principal components need not show
-            found = _across_clusters(scaled, labels[rows])
-            first = first or list(range(len(axes), len(axes) + found.shape[1] + 1))[:2]
+            found = _across_clusters(scaled, np.where(fitted, labels[rows], -1))
             for k, values in enumerate(found.T):
                 axes.append(_axis(f"across clusters {k + 1}", values))
-        first = first or [len(axes), len(axes) + 1]
-        for k, values in enumerate(_principal_components(scaled, random_state).T):
+        first = first or [start, start + 1]
+        for k, values in enumerate(_principal_components(scaled, fitted, random_state).T):
             axes.append(_axis(f"principal component {k + 1}", values))
     projections = getattr(model, "projections_", None)
     if projections is not None and np.shape(projections)[0] == len(X):
@@ -158,13 +161,12 @@ def _axes(
         for k in range(min(values.shape[1], COMPONENTS)):
             axes.append(_axis(f"eigenspace {k + 1}", values[:, k]))
     first = first or list(range(min(2, X.shape[1])))
-    # scores are axes too, and the only second one of a single column
-    start = [*first, len(axes)][:2]
     return {
         "axes": axes,
         "features": len(columns),
         "columns": X.shape[1],
-        "start": start,
+        # scores are axes too, and the only second one of a single column
+        "start": [*first, len(axes)][:2],
     }
 
 
@@ -201,21 +203,22 @@ def _axis(name: str, values: Array) -> dict[str, Any]:
     return {"name": name, "base": base, "unit": unit, "values": packed(values / unit - base / unit)}
 
 
-def _scaled(seen: Array) -> Array:
-    """Every column less its mean and in units of its spread, (m, d)."""
+def _scaled(seen: Array, fitted: Array) -> Array:
+    """Every column less the mean of the fitted rows and in units of their spread, (m, d)."""
     values = np.nan_to_num(seen.astype(np.float64))
     reach = np.abs(values).max(axis=0)
     values /= np.where(reach > 0, reach, 1)  # so that no square overflows
-    spread = values.std(axis=0)
-    return np.asarray((values - values.mean(axis=0)) / np.where(spread > 0, spread, 1))
+    spread = values[fitted].std(axis=0)
+    return np.asarray((values - values[fitted].mean(axis=0)) / np.where(spread > 0, spread, 1))
 
 
-def _principal_components(scaled: Array, random_state: int) -> Array:
-    """Of the shown rows, (m, ≤ 3)."""
-    count = min(COMPONENTS, *scaled.shape)
+def _principal_components(scaled: Array, fitted: Array, random_state: int) -> Array:
+    """Of the fitted rows, for all that are shown, (m, ≤ 3)."""
+    count = min(COMPONENTS, int(fitted.sum()), scaled.shape[1])
     if count < 2:
         return np.column_stack([scaled[:, :1], np.zeros((len(scaled), 1))])
-    return np.asarray(PCA(count, random_state=random_state).fit_transform(scaled))
+    components = PCA(count, random_state=random_state).fit(scaled[fitted])
+    return np.asarray(components.transform(scaled))
 
 
 def _across_clusters(scaled: Array, labels: Array) -> Array:
