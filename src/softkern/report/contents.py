@@ -145,14 +145,14 @@ def _axes(
         # a few far rows would turn every direction towards themselves
         fitted = is_typical[rows] if is_typical[rows].sum() > 1 else np.ones(len(rows), bool)
         scaled, start = _scaled(seen[rows], fitted), len(axes)
+        across = np.empty((len(rows), 0))
         if choice_of(model) is not None and with_tree(model) is None:
             # such clusters differ along directions that principal components need not show
-            found = _across_clusters(scaled, np.where(fitted, labels[rows], -1))
-            for k, values in enumerate(found.T):
-                axes.append(_axis(f"across clusters {k + 1}", values))
-        first = first or [start, start + 1]
-        for k, values in enumerate(_principal_components(scaled, fitted, random_state).T):
-            axes.append(_axis(f"principal component {k + 1}", values))
+            across = _across_clusters(scaled, np.where(fitted, labels[rows], -1))
+        components = _principal_components(scaled, fitted, random_state)
+        first = first or [start + k for k in _first_two(across[fitted], components[fitted])]
+        for name, found in (("across clusters", across), ("principal component", components)):
+            axes += [_axis(f"{name} {k + 1}", values) for k, values in enumerate(found.T)]
     projections = getattr(model, "projections_", None)
     if projections is not None and np.shape(projections)[0] == len(X):
         values = np.asarray(projections, dtype=np.float64).reshape(len(X), -1)[rows]
@@ -241,6 +241,17 @@ def _across_clusters(scaled: Array, labels: Array) -> Array:
     between = np.linalg.solve(root, (means - means.mean(axis=0)).T)  # (d, c)
     directions = np.linalg.svd(between, full_matrices=False)[0][:, : min(2, len(kept) - 1)]
     return np.asarray(scaled @ np.linalg.solve(root.T, directions))
+
+
+def _first_two(across: Array, components: Array) -> list[int]:
+    """Places, one table after the other, of the two directions that are drawn first.
+
+    Beside a single direction across clusters, the component that has less to do with it.
+    """
+    if across.shape[1] != 1:
+        return [0, 1]
+    shared = [abs(across[:, 0] @ values) / (np.linalg.norm(values) or 1) for values in components.T]
+    return [0, 1 + int(np.argmin(shared[:2]))]
 
 
 # Ranks
