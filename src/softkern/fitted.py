@@ -1,7 +1,7 @@
 """What pictures and pages read off any fitted model, each thing in one place.
 
-Called by the notebook's picture (`models.html`), `softkern.display` and `softkern.report`; knows
-models by their public attributes only.
+Called by the notebook's picture (`models.html`), `softkern.display`, `softkern.report` and the
+command line; knows models by their public attributes only.
 """
 
 from __future__ import annotations
@@ -14,7 +14,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from softkern._typing import Array
 
-__all__ = ["fitted_step", "histogram_bins", "level_of", "typicality_of"]
+__all__ = [
+    "choice_of",
+    "fitted_step",
+    "histogram_bins",
+    "level_of",
+    "typicality_of",
+    "with_tree",
+]
 
 BINS = (10, 60)  # fewest and most of a histogram
 
@@ -25,6 +32,34 @@ def fitted_step(model: Any) -> tuple[Any, Callable[[Any], Any]]:
     model = model[-1] if hasattr(model, "steps") else model
     check_is_fitted(model)
     return model, (lambda X: X) if steps is None else steps.transform
+
+
+def choice_of(model: Any) -> dict[str, Any] | None:
+    """What a model that chooses among others took, and why, in plain values for files and pages.
+
+    `taken` ("one group" where there is one), `reason`, and `compared`, a row for every model:
+    `model`, `clusters`, `separation`, `stability` (None where not known) and `taken`. None of a
+    model that chose nothing.
+    """
+    if not hasattr(model, "comparison_"):
+        return None
+    compared = [
+        {name: None if value != value else value for name, value in row.items()}  # NaN is not known
+        for row in model.comparison_.to_dict("records")
+    ]
+    taken = next(row["model"] for row in compared if row["taken"])
+    is_one = model.n_clusters_ == 1
+    return {
+        "taken": "one group" if is_one else taken,
+        "reason": "as asked for" if is_one and model.n_clusters == 1 else model.reason_,
+        "compared": compared,
+    }
+
+
+def with_tree(model: Any) -> Any:
+    """The model that has the alpha tree: this one, or the one that it took; None without one."""
+    candidates = (model, getattr(model, "model_", None))
+    return next((one for one in candidates if hasattr(one, "tree_")), None)
 
 
 def typicality_of(model: Any, X: Any = None) -> tuple[str, Array] | None:

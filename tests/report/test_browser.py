@@ -187,6 +187,22 @@ def test_keys_move_the_sliders_and_the_picture(alpha_page):
     assert page.run(where) == pytest.approx(before)
 
 
+def test_far_rows_do_not_press_the_others_into_a_line(browser, table, tmp_path):
+    far = table.copy()
+    far.iloc[:2] = -999
+    path = tmp_path / "page.html"
+    write_report(path, AlphaCutClustering().fit(far), far)
+    page = Page(browser, path)
+    where = "return Bokeh.documents[0].get_model_by_name('points figure').x_range.start"
+    assert page.run(where) > -50
+    button = page.find("#everything")
+    assert button.text == "Show all rows: 2 far outside"
+    button.click()
+    assert page.run(where) < -999
+    assert not button.is_displayed()
+    assert page.complaints() == []
+
+
 def test_tab_reaches_everything(alpha_page):
     page, _ = alpha_page
     reached = []

@@ -1,6 +1,7 @@
 """The page as a file: what it holds, how it is escaped, how it is written."""
 
 import base64
+import html
 import json
 import os
 import re
@@ -23,6 +24,7 @@ import softkern
 from softkern import AlphaCutClustering, OneClassPCM, PossibilisticCMeans, rank_points
 from softkern.alpha_tree.layout import flatten
 from softkern.alpha_tree.tree import AlphaTree
+from softkern.fitted import with_tree
 from softkern.report import write_report
 from softkern.report.contents import (
     MOST_FEATURES,
@@ -194,9 +196,12 @@ def test_a_point_of_the_tree_costs_fourteen_bytes():
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_every_model_gets_a_page(kind, table, tmp_path):
     table = table[:120]
-    model = kind(bandwidth=3.0).fit(table)  # a number, for which no model has to search
+    model = kind()
+    if "bandwidth" in model.get_params():
+        model.set_params(bandwidth=3.0)  # a number, for which no model has to search
+    model.fit(table)
     data = written(tmp_path / "page.html", model, table).data()
-    assert (data["tree"] is not None) == hasattr(model, "tree_")
+    assert (data["tree"] is not None) == (with_tree(model) is not None)
     assert data["n"] == len(data["ids"]) == len(table)
     assert [axis["name"] for axis in data["axes"][:3]] == ["a", "b", "c"]
 
@@ -223,6 +228,63 @@ def test_the_eigenspace_comes_first_where_a_model_has_one(table, tmp_path):
     assert [data["axes"][k]["name"] for k in data["start"]] == ["eigenspace 1", "eigenspace 2"]
 
 
+def unpacked(axis):
+    values = np.frombuffer(base64.b64decode(axis["values"]["bytes"]), dtype="<f4")
+    return values.astype(np.float64)
+
+
+@pytest.mark.parametrize("groups", [2, 3])
+def test_clusters_found_in_many_columns_are_seen_in_the_first_picture(groups, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100 * groups, 12))
+    X[:, :10] += 5 * rng.normal(size=(len(X), 3)) @ rng.normal(size=(3, 10))  # the components
+    X[:, 11] += 9 * np.repeat(np.arange(groups), 100)
+    table = pd.DataFrame(X, columns=[f"f{k}" for k in range(12)])
+    model = softkern.cluster(table)
+    assert model.n_clusters_ == groups
+    data = written(tmp_path / "p.html", model, table).data()
+    names = [data["axes"][k]["name"] for k in data["start"]]
+    other = "principal component" if groups == 2 else "across clusters 2"
+    assert names[0] == "across clusters 1"
+    assert names[1].startswith(other)
+
+    def is_seen(axis):
+        parts = [unpacked(axis)[model.labels_ == k] for k in range(groups)]
+        middles = np.sort([part.mean() for part in parts])
+        return np.diff(middles).min() > 4 * max(part.std() for part in parts)
+
+    assert is_seen(data["axes"][data["start"][0]])
+    components = [axis for axis in data["axes"] if axis["name"].startswith("principal")]
+    assert not any(map(is_seen, components))
+
+
+def test_beside_one_direction_across_clusters_the_component_that_is_another(tmp_path):
+    X = np.random.default_rng(0).normal(size=(200, 6))
+    X[100:, :3] += 6  # the first component is the direction between the clusters
+    table = pd.DataFrame(X, columns=list("abcdef"))
+    data = written(tmp_path / "p.html", softkern.cluster(table), table).data()
+    across, other = (data["axes"][k] for k in data["start"])
+    assert (across["name"], other["name"]) == ("across clusters 1", "principal component 2")
+    assert abs(np.corrcoef(unpacked(across), unpacked(other))[0, 1]) < 0.3
+
+
+def test_a_few_far_rows_turn_no_direction_towards_themselves(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 5)) * [9, 1, 1, 1, 1]
+    X[:, 1] += X[:, 0]  # two columns that go together, and are the first component
+    far = X.copy()
+    far[:3, 4] = -999
+    found = []
+    for values in (X, far):
+        table = pd.DataFrame(values, columns=list("abcde"))
+        model = softkern.cluster(table)
+        data = written(tmp_path / "p.html", model, table).data()
+        axis = data["axes"][data["start"][0]]
+        assert axis["name"] == "principal component 1"
+        found.append(unpacked(axis)[3:])
+    assert abs(np.corrcoef(*found)[0, 1]) > 0.99
+
+
 def test_of_very_many_columns_those_that_tell_clusters_apart(tmp_path):
     generator = np.random.default_rng(0)
     X = pd.DataFrame(generator.normal(size=(60, 300)), columns=[f"c{k}" for k in range(300)])
@@ -234,6 +296,18 @@ def test_of_very_many_columns_those_that_tell_clusters_apart(tmp_path):
     names = [axis["name"] for axis in data["axes"][:MOST_FEATURES]]
     assert data["features"] == MOST_FEATURES
     assert {"c200", "c7", "c9"} <= set(names)
+
+
+def test_of_very_many_columns_of_one_cluster_those_asked_for_and_that_vary(tmp_path):
+    X = np.random.default_rng(0).normal(size=(60, 40))
+    X[:, :5] = 1
+    wide = pd.DataFrame(X, columns=[f"f{k}" for k in range(40)])
+    model = softkern.cluster(wide)
+    assert model.n_clusters_ == 1
+    data = written(tmp_path / "p.html", model, wide, features=("f39", "f2")).data()
+    assert [data["axes"][k]["name"] for k in data["start"]] == ["f39", "f2"]
+    names = {axis["name"] for axis in data["axes"][: data["features"]]}
+    assert not names & {"f0", "f1", "f3", "f4"}
 
 
 def test_large_numbers_keep_the_digits_that_differ(tmp_path):
@@ -353,3 +427,26 @@ def test_summary_counts(table, tmp_path):
     written(page, model, table, ranks=ranks)
     lead = re.search(r'class="lead">([^<]*)', page.read_text(encoding="utf-8")).group(1)
     assert lead.startswith(f"300 rows of 3 columns: {model.n_clusters_} cluster")
+
+
+def test_the_model_that_was_taken_is_shown(table, tmp_path):
+    page = tmp_path / "page.html"
+    plane = softkern.cluster(table)
+    data = written(page, plane, table).data()
+    own = written(page, plane.model_, table).data()
+    assert data["tree"] == own["tree"]  # the slider cuts the tree of the model taken
+    assert data["histogram"] == own["histogram"]
+    assert own["choice"] is None
+
+    X = np.random.default_rng(0).normal(size=(120, 6))
+    X[:60, 0] += 9
+    wide = pd.DataFrame(X, columns=list("abcdef"))
+    model = softkern.cluster(wide)
+    data = written(page, model, wide).data()
+    text = page.read_text(encoding="utf-8")
+    assert data["tree"] is None
+    assert data["choice"]["reason"] == model.reason_
+    assert model.reason_ in html.unescape(text)
+    listed = re.search(r'id="choice-table">(.*?)</table>', text, re.DOTALL)[1]
+    assert all(name in listed for name in model.comparison_["model"])
+    assert listed.count(", taken") == 1

@@ -150,7 +150,7 @@ def analyze(
         list[str] | None, typer.Option(metavar="A,B,…", help="Columns to leave out.")
     ] = None,
     id: Identifier = None,
-    model: Annotated[ModelName, typer.Option(help="See softkern models.")] = ModelName.alpha_cut,
+    model: Annotated[ModelName, typer.Option(help="See softkern models.")] = ModelName.auto,
     clusters: Annotated[
         str, typer.Option(metavar="K|auto", help="Number of clusters, or let it be found.")
     ] = "auto",
@@ -194,7 +194,7 @@ def analyze(
     Writes points.csv (a label, memberships and ranks for every row), report.html, run.json and
     model.safetensors (for softkern score) into the folder. All or none of them appear.
     """
-    number = _checked_option(lambda: parse_clusters(model, clusters))
+    number = _checked_option(lambda: parse_clusters(clusters))
     if contamination == 0.0:
         raise typer.BadParameter("--contamination 0 flags nothing; leave it out, or give a share.")
     form = _form(separator, decimal, encoding, header, na, skip_bad_lines)

@@ -19,12 +19,13 @@ import pandas as pd
 
 from softkern.cli._errors import OutputError
 from softkern.cli._folder import results_folder
-from softkern.cli._models import MODELS, ModelName, check_columns, make, search_clusters
+from softkern.cli._models import ModelName, check_columns, make
 from softkern.cli._points import has_all_columns, points_table, write_chunks
 from softkern.cli._printer import Printer
 from softkern.cli.preparation import Missing, Preparation, Prepared, Scale
 from softkern.cli.tables import Format, Reader, TableError, open_table
 from softkern.files import save
+from softkern.fitted import choice_of
 from softkern.ranking import rank_points
 from softkern.words import count, named, quoted
 
@@ -32,6 +33,8 @@ __all__ = ["Job", "analyze"]
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "finufft", "pandas", "safetensors", "bokeh")
 TOP = 5  # ranked points that are shown
+LEAST_OVERLAP = 1e-3  # score from which rows between clusters are worth a table
+MUCH_NOISE = 0.2  # share of the rows from which on it is said
 SHOWN_FEATURES = 4
 CLASS_NAMES = {"label", "class", "target"}  # of columns that tables carry beside their features
 
@@ -45,7 +48,7 @@ class Job:
     columns: list[str] | None = None
     exclude: list[str] = field(default_factory=list)
     id: str | None = None
-    model: ModelName = ModelName.alpha_cut
+    model: ModelName = ModelName.auto
     clusters: int | None = None  # None is "auto"
     contamination: float | None = None
     scale: Scale = "auto"
@@ -126,10 +129,12 @@ def analyze(job: Job) -> None:
         if job.report:
             with clock.step("report"):
                 _report(job, folder / "report.html", data, model, ranks, shown, record)
+        record["choice"] = choice_of(model)  # the page has a part of its own for it
         record["seconds"] = {**clock.seconds, "total": clock.total()}
         text = json.dumps(record, indent=2, ensure_ascii=False, default=_plain)
         (folder / "run.json").write_text(text + "\n", encoding="utf-8")
     _summary(printer, data.prepared, ranks, points)
+    printer.notes(_doubts(job, ranks))
     if not has_all_columns(model.memberships_, job.all_memberships):
         printer.notes(["points has no column for every cluster; see --all-memberships"])
     printer.line(f"wrote {', '.join(names)} into {job.out} in {clock.total():.1f} s", "bold")
@@ -144,7 +149,7 @@ def _read(job: Job, printer: Printer, clock: Clock) -> Input:
         table = reader.read(
             text=[] if job.id is None else [job.id], words=_split(job.one_hot, reader.columns)
         )
-    shape = f"{len(table):,} rows × {len(reader.columns):,} columns"
+    shape = f"{count(len(table), 'row')} × {count(len(reader.columns), 'column')}"
     printer.line(f"{reader.name}: {reader.kind}, {shape}")
     notes = list(reader.notes)
     left_out = _left_out(job, table, notes)
@@ -212,21 +217,17 @@ def _repeated(ids: pd.Series[Any], column: str) -> list[str]:
 
 
 def _fit(job: Job, prepared: Prepared, printer: Printer, clock: Clock) -> tuple[Any, list[str]]:
-    X, clusters = prepared.values, job.clusters
+    X = prepared.values
     check_columns(job.model, X.shape[1])
     with warnings.catch_warnings(record=True) as caught, clock.step("fit"):
         warnings.simplefilter("always")
-        if clusters is None and MODELS[job.model].counts == "search":
-            clusters = search_clusters(X, job.seed)
-            printer.line(
-                f"{count(clusters, 'cluster')} by the fuzzy silhouette; --clusters sets it"
-            )
-        model = make(job.model, clusters, job.seed, verbose=not job.quiet)
+        model = make(job.model, job.clusters, X, job.seed, verbose=not job.quiet)
         printer.line(f"fitting {type(model).__name__}, {count(X.shape[1], 'column')}", "bold")
         model.fit(X)
     # arithmetic warnings are for developers; run.json has them
     shown = [w for w in caught if not issubclass(w.category, RuntimeWarning | FutureWarning)]
     printer.notes([f"warning: {message}" for message in _messages(shown)])
+    _say_choice(printer, model)
     return model, _messages(caught)
 
 
@@ -352,6 +353,46 @@ def _plain(value: Any) -> Any:
 # Print
 
 
+def _say_choice(printer: Printer, model: Any) -> None:
+    """Which model was taken and why, beside those that were not."""
+    choice = choice_of(model)
+    if choice is None:
+        return
+    took = "" if choice["taken"] == "one group" else "took "
+    printer.line(f"{took}{choice['taken']}: {choice['reason']}", "bold")
+    if not took and model.n_clusters == "auto":
+        printer.notes(["--clusters K looks for K groups all the same"])
+    if len(choice["compared"]) > 1:
+        head = ("model", "clusters", "separation (1: chance)", "stability (1: same)", "taken")
+        rows = [_compared(row) for row in choice["compared"]]
+        printer.table(head, rows, "Models compared, on the rows and on halves of them")
+
+
+def _compared(row: dict[str, Any]) -> tuple[Any, ...]:
+    """A line of the table of models."""
+    taken = "yes" if row["taken"] else "no"
+    if not row["clusters"]:
+        return row["model"], "could not be fitted", "–", "–", taken
+    # + 0.0: not "-0.00"
+    measures = (f"{round(row[name], 2) + 0.0:.2f}" for name in ("separation", "stability"))
+    return row["model"], row["clusters"], *measures, taken
+
+
+def _doubts(job: Job, ranks: pd.DataFrame) -> list[str]:
+    """What to know of clusters that are not as expected."""
+    labels, notes = ranks["label"], []
+    found = int(labels[labels >= 0].nunique())
+    if job.clusters is not None and found < job.clusters:
+        notes.append(f"{found} of the {count(job.clusters, 'cluster')} asked for have rows")
+    noise = int((labels < 0).sum())
+    if noise > MUCH_NOISE * len(labels):
+        notes.append(
+            f"{count(noise, 'row')} ({noise / len(labels):.0%}) are noise: they lie in no cluster; "
+            "--model mixture gives every row one"
+        )
+    return notes
+
+
 def _summary(
     printer: Printer, prepared: Prepared, ranks: pd.DataFrame, points: pd.DataFrame
 ) -> None:
@@ -369,8 +410,8 @@ def _summary(
     head = ("cluster", "rows", "share", "mean membership", "outliers", "overlaps")
     printer.table(head, rows, f"{count(found, 'cluster')}")
     flagged = int(ranks["is_outlier"].sum())
-    _top(printer, points, prepared, "outlier", f"Furthest out ({flagged:,} flagged as outliers)")
-    if (ranks["overlap_score"] > 0).any():
+    _top(printer, points, prepared, "outlier", f"Furthest out ({flagged:,} flagged)")
+    if (ranks["overlap_score"] > LEAST_OVERLAP).any():
         shared = int(ranks["is_overlap"].sum())
         _top(printer, points, prepared, "overlap", f"Between clusters ({shared:,} flagged)")
 

@@ -18,16 +18,13 @@ __all__ = [
     "check_columns",
     "make",
     "parse_clusters",
-    "search_clusters",
 ]
-
-MOST_SEARCHED_CLUSTERS = 10  # the highest number that the search tries
-SEARCH_ROWS = 5000  # the search is made on a sample of at most so many rows
 
 
 class ModelName(StrEnum):
     """The names that --model takes."""
 
+    auto = "auto"
     alpha_cut = "alpha-cut"
     fuzzy = "fuzzy"
     outlier_fuzzy = "outlier-fuzzy"
@@ -40,9 +37,9 @@ class ModelName(StrEnum):
 class Choice:
     """An estimator by its public name, and what it finds.
 
-    `counts` is how the number of clusters is found: "itself" (by the model, which takes none),
-    "parameter" (its n_clusters takes "auto" too), or "search" (fuzzy partitions into several
-    numbers are compared, and the best is taken).
+    `counts` is how it is told to find the number of clusters: "parameter" (its n_clusters takes
+    "auto"), "itself" (its n_clusters is left out), or "groups" (it must be given one: groups with
+    valleys between them are counted for it).
     """
 
     estimator: str
@@ -53,18 +50,21 @@ class Choice:
 
 
 MODELS: dict[ModelName, Choice] = {
+    ModelName.auto: Choice(
+        "AutoClustering", "parameter", "the model that suits the table, which it names, and why"
+    ),
     ModelName.alpha_cut: Choice(
         "AlphaCutClustering",
         "itself",
         "clusters of any shape and number, and noise",
         most_columns=500,
     ),
-    ModelName.fuzzy: Choice("FuzzyCMeans", "search", "clusters that share points between them"),
+    ModelName.fuzzy: Choice("FuzzyCMeans", "parameter", "clusters that share points between them"),
     ModelName.outlier_fuzzy: Choice(
-        "OutlierFuzzyCMeans", "search", "the same, with outliers given little weight"
+        "OutlierFuzzyCMeans", "parameter", "the same, with outliers given little weight"
     ),
     ModelName.mixture: Choice(
-        "OneClassMixture", "search", "soft clusters, each a weighted one-class machine"
+        "OneClassMixture", "parameter", "soft clusters, each a weighted one-class machine"
     ),
     ModelName.spectral: Choice(
         "SoftKernelSpectralClustering",
@@ -73,38 +73,41 @@ MODELS: dict[ModelName, Choice] = {
         {"n_train": "auto"},
     ),
     ModelName.possibilistic: Choice(
-        "PossibilisticCMeans", "search", "clusters that do not compete; outliers belong to none"
+        "PossibilisticCMeans", "groups", "clusters that do not compete; outliers belong to none"
     ),
 }
 
 
-def parse_clusters(name: ModelName, clusters: str) -> int | None:
+def parse_clusters(clusters: str) -> int | None:
     """The number of clusters asked for, None for "auto"."""
     if clusters == "auto":
         return None
     if not clusters.isascii() or not clusters.isdigit() or int(clusters) < 1:
         raise ValueError(f"--clusters {clusters!r} must be a whole number from 1, or auto.")
-    if MODELS[name].counts == "itself":
-        others = ", ".join(n.value for n, choice in MODELS.items() if choice.counts != "itself")
-        raise ValueError(
-            f"--model {name.value} finds the number of clusters itself and takes no --clusters "
-            f"{clusters}; these take one: {others}."
-        )
     return int(clusters)
 
 
-def make(name: ModelName, clusters: int | None, seed: int, verbose: bool) -> Any:
-    """The estimator, not fitted."""
+def make(name: ModelName, clusters: int | None, X: Any, seed: int, verbose: bool) -> Any:
+    """The estimator for these rows, not fitted."""
     import softkern
 
     choice = MODELS[name]
     estimator = getattr(softkern, choice.estimator)
     options = {**choice.options, "random_state": seed, "verbose": verbose}
-    if choice.counts == "parameter":
-        options["n_clusters"] = "auto" if clusters is None else clusters
-    elif choice.counts == "search":
+    if clusters is not None:
         options["n_clusters"] = clusters
+    elif choice.counts != "itself":
+        options["n_clusters"] = "auto" if choice.counts == "parameter" else _groups(X, seed)
     return estimator(**options)
+
+
+def _groups(X: Any, seed: int) -> int:
+    """The number that n_clusters="auto" finds in the models that take it."""
+    import numpy as np
+
+    from softkern.models.numbers import number_of_groups
+
+    return number_of_groups(X, np.ones(len(X)), seed)
 
 
 def check_columns(name: ModelName, columns: int) -> None:
@@ -116,17 +119,3 @@ def check_columns(name: ModelName, columns: int) -> None:
             f"--model {name.value} looks between points, and {columns:,} columns are too many for "
             f"that (up to {most:,}). Choose --columns, or --model {others}."
         )
-
-
-def search_clusters(X: Any, seed: int) -> int:
-    """The number of clusters whose fuzzy partition has the highest silhouette; 2 where none has."""
-    from softkern import FuzzyCMeans, suggest_n_clusters
-    from softkern.rows import priority_sample
-
-    rows, _ = priority_sample(X, SEARCH_ROWS, random_state=seed)
-    numbers = range(2, min(MOST_SEARCHED_CLUSTERS, len(rows) - 1) + 1)
-    if len(numbers) < 2:
-        return 2
-    table = suggest_n_clusters(FuzzyCMeans(random_state=seed), X[rows], numbers)
-    suggested = table.index[table["suggested"]]
-    return int(suggested[0]) if len(suggested) else 2

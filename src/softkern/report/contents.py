@@ -17,7 +17,7 @@ from sklearn.decomposition import PCA
 
 from softkern._typing import Array
 from softkern.alpha_tree.layout import dendrogram, flatten
-from softkern.fitted import histogram_bins, level_of, typicality_of
+from softkern.fitted import choice_of, histogram_bins, level_of, typicality_of, with_tree
 from softkern.report.levels import alpha_levels, steps_below
 from softkern.rows import priority_sample
 
@@ -31,6 +31,7 @@ TOP_OUTLIERS, TOP_OVERLAPS = 500, 250  # drawn in any case
 LISTED = 40  # rows of a ranked table
 MOST_FEATURES = 24  # to choose axes from
 COMPONENTS = 3  # of a projection
+RIDGE = 0.02  # share of the mean variance that is added, so that directions follow little noise
 LONGEST = 60  # letters of a name from the data
 REJECTION_STEPS = 400
 TICKS = 7  # of the tree's axis
@@ -51,9 +52,14 @@ def contents(
     seen = X.to_numpy(np.float64, na_value=np.nan) if X_model is None else np.asarray(X_model)
     rows, is_sample = shown_rows(seen, ranks, random_state)
     labels = ranks["label"].to_numpy().astype(np.int64)
-    axes = _axes(model, X, seen, rows, labels, features, random_state)
+    is_typical = ~ranks["is_outlier"].to_numpy(dtype=bool)
+    axes = _axes(model, X, seen, rows, labels, is_typical, features, random_state)
     names = list(X.index if ids is None else ids)
-    kind, typicality = typicality_of(model) or ("membership", ranks["membership"].to_numpy())
+    rooted = with_tree(model)
+    kind, typicality = typicality_of(model if rooted is None else rooted) or (
+        "membership",
+        ranks["membership"].to_numpy(),
+    )
     return {
         "n": len(X),
         "isSample": is_sample,
@@ -81,7 +87,8 @@ def contents(
         "tables": _tables(ranks, rows),
         "rejection": _rejection(ranks),
         "histogram": _histogram(kind, typicality),
-        "tree": _tree(model, labels, rows),
+        "tree": None if rooted is None else _tree(rooted, labels, rows),
+        "choice": choice_of(model),
     }
 
 
@@ -126,6 +133,7 @@ def _axes(
     seen: Array,
     rows: Array,
     labels: Array,
+    is_typical: Array,
     features: tuple[str, str] | None,
     random_state: int,
 ) -> dict[str, Any]:
@@ -134,10 +142,17 @@ def _axes(
     axes = [_axis(shorten(X.columns[k]), _numbers(X.iloc[rows, k])) for k in columns]
     first = [columns.index(list(X.columns).index(name)) for name in features or ()]
     if seen.shape[1] > 2:
-        if not first:
-            first = [len(axes), len(axes) + 1]
-        for k, values in enumerate(_principal_components(seen, rows, random_state).T):
-            axes.append(_axis(f"principal component {k + 1}", values))
+        # a few far rows would turn every direction towards themselves
+        fitted = is_typical[rows] if is_typical[rows].sum() > 1 else np.ones(len(rows), bool)
+        scaled, start = _scaled(seen[rows], fitted), len(axes)
+        across = np.empty((len(rows), 0))
+        if choice_of(model) is not None and with_tree(model) is None:
+            # such clusters differ along directions that principal components need not show
+            across = _across_clusters(scaled, np.where(fitted, labels[rows], -1))
+        components = _principal_components(scaled, fitted, random_state)
+        first = first or [start + k for k in _first_two(across[fitted], components[fitted])]
+        for name, found in (("across clusters", across), ("principal component", components)):
+            axes += [_axis(f"{name} {k + 1}", values) for k, values in enumerate(found.T)]
     projections = getattr(model, "projections_", None)
     if projections is not None and np.shape(projections)[0] == len(X):
         values = np.asarray(projections, dtype=np.float64).reshape(len(X), -1)[rows]
@@ -146,13 +161,12 @@ def _axes(
         for k in range(min(values.shape[1], COMPONENTS)):
             axes.append(_axis(f"eigenspace {k + 1}", values[:, k]))
     first = first or list(range(min(2, X.shape[1])))
-    # scores are axes too, and the only second one of a single column
-    start = [*first, len(axes)][:2]
     return {
         "axes": axes,
         "features": len(columns),
         "columns": X.shape[1],
-        "start": start,
+        # scores are axes too, and the only second one of a single column
+        "start": [*first, len(axes)][:2],
     }
 
 
@@ -160,14 +174,19 @@ def _chosen_columns(X: pd.DataFrame, labels: Array, features: tuple[str, str] | 
     """Numbers of the columns that can be chosen; of very many, those that separate clusters."""
     if X.shape[1] <= MOST_FEATURES:
         return list(range(X.shape[1]))
-    values = np.nan_to_num(X.to_numpy(np.float64, na_value=np.nan))
-    kept = np.unique(labels[labels >= 0])[:MOST_FEATURES]
-    means = np.stack([values[labels == k].mean(axis=0) for k in kept] or [values[0]])
-    spread = values.std(axis=0)
-    apart = means.std(axis=0) / np.where(spread > 0, spread, 1)
+    apart = _apart(np.nan_to_num(X.to_numpy(np.float64, na_value=np.nan)), labels)
     apart[[list(X.columns).index(name) for name in features or ()]] = np.inf
-    best = np.argsort(-(apart if len(means) > 1 else spread > 0), kind="stable")
-    return sorted(best[:MOST_FEATURES].tolist())
+    return sorted(np.argsort(-apart, kind="stable")[:MOST_FEATURES].tolist())
+
+
+def _apart(values: Array, labels: Array) -> Array:
+    """How far apart clusters are in every column, in its spread; of one, if it varies, (d,)."""
+    kept = np.unique(labels[labels >= 0])[:MOST_FEATURES]
+    spread = values.std(axis=0)
+    if len(kept) < 2:
+        return (spread > 0).astype(np.float64)
+    means = np.stack([values[labels == k].mean(axis=0) for k in kept])
+    return np.asarray(means.std(axis=0) / np.where(spread > 0, spread, 1))
 
 
 def _numbers(column: pd.Series[Any]) -> Array:
@@ -184,17 +203,55 @@ def _axis(name: str, values: Array) -> dict[str, Any]:
     return {"name": name, "base": base, "unit": unit, "values": packed(values / unit - base / unit)}
 
 
-def _principal_components(seen: Array, rows: Array, random_state: int) -> Array:
-    """Of the shown rows, every column in units of its spread, (m, ≤ 3)."""
-    values = np.nan_to_num(seen[rows].astype(np.float64))
+def _scaled(seen: Array, fitted: Array) -> Array:
+    """Every column less the mean of the fitted rows and in units of their spread, (m, d)."""
+    values = np.nan_to_num(seen.astype(np.float64))
     reach = np.abs(values).max(axis=0)
     values /= np.where(reach > 0, reach, 1)  # so that no square overflows
-    spread = values.std(axis=0)
-    scaled = (values - values.mean(axis=0)) / np.where(spread > 0, spread, 1)
-    count = min(COMPONENTS, *scaled.shape)
+    spread = values[fitted].std(axis=0)
+    return np.asarray((values - values[fitted].mean(axis=0)) / np.where(spread > 0, spread, 1))
+
+
+def _principal_components(scaled: Array, fitted: Array, random_state: int) -> Array:
+    """Of the fitted rows, for all that are shown, (m, ≤ 3)."""
+    count = min(COMPONENTS, int(fitted.sum()), scaled.shape[1])
     if count < 2:
-        return np.column_stack([scaled[:, :1], np.zeros((len(rows), 1))])
-    return np.asarray(PCA(count, random_state=random_state).fit_transform(scaled))
+        return np.column_stack([scaled[:, :1], np.zeros((len(scaled), 1))])
+    components = PCA(count, random_state=random_state).fit(scaled[fitted])
+    return np.asarray(components.transform(scaled))
+
+
+def _across_clusters(scaled: Array, labels: Array) -> Array:
+    """The shown rows along directions in which clusters differ most for their width, (m, ≤ 2).
+
+    Of very many columns, those that differ most between clusters take part: with more, directions
+    would follow the rows' noise and show gaps that are not there.
+    """
+    scaled = scaled[:, np.argsort(-_apart(scaled, labels), kind="stable")[:MOST_FEATURES]]
+    kept, place = np.unique(labels[labels >= 0], return_inverse=True)
+    if len(kept) < 2:
+        return np.empty((len(scaled), 0))
+    inside = scaled[labels >= 0]
+    means = np.stack([inside[place == k].mean(axis=0) for k in range(len(kept))])  # (c, d)
+    within = inside - means[place]
+    covariance = within.T @ within / len(inside)
+    variance = np.trace(covariance) / len(covariance)
+    covariance += (RIDGE * variance or 1.0) * np.eye(len(covariance))
+    root = np.linalg.cholesky(covariance)
+    between = np.linalg.solve(root, (means - means.mean(axis=0)).T)  # (d, c)
+    directions = np.linalg.svd(between, full_matrices=False)[0][:, : min(2, len(kept) - 1)]
+    return np.asarray(scaled @ np.linalg.solve(root.T, directions))
+
+
+def _first_two(across: Array, components: Array) -> list[int]:
+    """Places, one table after the other, of the two directions that are drawn first.
+
+    Beside a single direction across clusters, the component that has less to do with it.
+    """
+    if across.shape[1] != 1:
+        return [0, 1]
+    shared = [abs(across[:, 0] @ values) / (np.linalg.norm(values) or 1) for values in components.T]
+    return [0, 1 + int(np.argmin(shared[:2]))]
 
 
 # Ranks
@@ -244,12 +301,9 @@ def _histogram(kind: str, values: Array) -> dict[str, Any]:
 # The alpha tree
 
 
-def _tree(model: Any, labels: Array, rows: Array) -> dict[str, Any] | None:
-    """The tree as `tree.js` reads it, and the rows' places in it; None without one."""
-    tree = getattr(model, "tree_", None)
-    if tree is None or not hasattr(model, "node_"):
-        return None
-    own = level_of(model)
+def _tree(model: Any, labels: Array, rows: Array) -> dict[str, Any]:
+    """The tree as `tree.js` reads it, and the rows' places in it."""
+    tree, own = model.tree_, level_of(model)
     levels = alpha_levels(tree, own)
     order, gaps = flatten(len(tree.heights), tree.edges, tree.saddles)
     heights, rank = np.unique(tree.heights, return_inverse=True)

@@ -85,7 +85,8 @@ def write_report(
         The rows' names; by default the index of X.
     features : pair of column names, default=None
         What is drawn first. By default the two columns; of more, the model's eigenspace where it
-        has one, or else two principal components.
+        has one, directions across the clusters that `softkern.cluster` found in many columns, or
+        else two principal components.
     X_model : array of shape (n, p), default=None
         What the model was fitted on, where that is not X.
     random_state : int, default=0

@@ -8,6 +8,7 @@
   const NEUTRAL = colours.length; // its number among the tones
   const LEGEND = 10; // clusters that are listed
   const COLUMNS = 4; // features in a ranked table
+  const FAR = 5; // times the range of the other rows, from which on outliers are left outside
   const SVG = "http://www.w3.org/2000/svg";
 
   // Data
@@ -211,10 +212,23 @@
     return high > low ? [low, high] : [low - 0.5, high + 0.5];
   }
 
-  // Show all points; two axes of like ranges are drawn to one scale, so that shapes are true.
-  function showAll() {
+  // What an axis shows at first: all, unless outliers would press the others into a line.
+  function usualRange(values) {
+    const cutoff = data.rejection.cutoffs[data.rejection.start];
+    const all = range(values);
+    const most = range(values.filter((_, i) => numbers.outlierRank[i] > cutoff));
+    return all[1] - all[0] > FAR * (most[1] - most[0]) ? most : all;
+  }
+
+  // Show the points; two axes of like ranges are drawn to one scale, so that shapes are true.
+  function frame(choose) {
     const { figure } = views.points;
-    const [x, y] = [state.across, state.up].map((axis) => range(axes[axis].values));
+    const shown = [axes[state.across].values, axes[state.up].values];
+    const [x, y] = shown.map(choose);
+    const isOutside = (value, [low, high]) => value < low || value > high;
+    const outside = shown[0].filter((_, i) => isOutside(shown[0][i], x) || isOutside(shown[1][i], y)).length;
+    byId("everything").hidden = outside === 0;
+    byId("everything").textContent = `Show all rows: ${whole(outside)} far outside`;
     const spans = [x, y].map(([low, high]) => (high - low) * 1.1);
     const pixels = [figure.inner_width || 600, figure.inner_height || 500];
     if (Math.max(...spans) < 3 * Math.min(...spans)) {
@@ -434,7 +448,7 @@
       select.addEventListener("change", () => {
         state[name] = Number(select.value);
         drawPoints();
-        showAll();
+        frame(usualRange);
         show(pinned);
       });
     }
@@ -442,17 +456,18 @@
       ArrowLeft: [-0.1, 0], ArrowRight: [0.1, 0], ArrowUp: [0, 0.1], ArrowDown: [0, -0.1],
       "+": [0, 0, 0.8], "=": [0, 0, 0.8], "-": [0, 0, 1.25],
     };
+    byId("everything").addEventListener("click", () => frame(range));
     const plot = byId("points");
     plot.addEventListener("keydown", (event) => {
       if (event.ctrlKey || event.metaKey || event.altKey) return;
-      if (event.key === "0") showAll();
+      if (event.key === "0") frame(range);
       else if (event.key in keys) move(...keys[event.key]);
       else return;
       event.preventDefault();
     });
     listenToPoints(plot);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paint);
-    new ResizeObserver(() => setTimeout(showAll, 50)).observe(plot);
+    new ResizeObserver(() => setTimeout(() => frame(usualRange), 50)).observe(plot);
   }
 
   function listenToPoints(plot) {
@@ -504,7 +519,7 @@
     fillTable("overlaps-table", data.tables.overlaps, "overlap score", numbers.overlapScore, numbers.overlapRank);
     drawHistogram();
     listen();
-    showAll();
+    frame(usualRange);
     update();
   }
 
