@@ -12,7 +12,7 @@ from sklearn.model_selection import GridSearchCV
 import softkern
 from softkern import AutoClustering, rank_points
 from softkern.models.automatic import SOFT_MODELS
-from tests.models.contract import QUIET, ModelContract
+from tests.models.contract import QUIET, ModelContract, RecordingOperator, recording
 
 
 class AutomaticContract(ModelContract):
@@ -81,14 +81,15 @@ class TestInManyColumns(AutomaticContract):
         with pytest.raises(ValueError, match="feature names"):
             model.predict(table[names[::-1]])
 
-    def test_one_reading_makes_one_product(self):
-        """There are two models to read: one of clusters, one of outliers."""
-
-    def test_progress_is_shown_when_asked_for(self, X, capsys):
-        self.make().fit(X)
-        assert capsys.readouterr().out == ""
-        self.make(verbose=True).fit(X)
-        assert "engine" in capsys.readouterr().out
+    def test_one_reading_makes_one_product(self, X):
+        """There are two models to read, one of clusters, one of outliers at two scales."""
+        with recording():
+            model = self.make(engine="recording").fit(X)
+            RecordingOperator.count = 0
+            reading = model.reading(X)
+            for name in ("labels", "memberships", "outlier_scores", "overlap_scores"):
+                getattr(reading, name)
+            assert RecordingOperator.count <= 4
 
 
 def groups(count, d, n=150, distance=8.0, seed=0):
@@ -113,11 +114,11 @@ def same_answer(one, two, X):
 
 
 @pytest.mark.parametrize("d", [1, 2, 3, 4, 6, 10, 40])
-def test_two_blobs_at_any_number_of_columns(d):
+def test_two_blobs_in_any_number_of_columns(d):
     generator = np.random.default_rng(d)
     labels = np.arange(400) % 2
     X = generator.normal(size=(400, d))
-    X[:, 0] += 6 * labels
+    X[:, 0] += 7 * labels
     model = AutoClustering().fit(X)
     assert model.n_clusters_ == 2
     assert adjusted_rand_score(labels, model.labels_) > 0.95
@@ -177,6 +178,15 @@ def test_a_given_number_is_obeyed(d, count):
     assert sorted(set(model.labels_.tolist())) == list(range(count))
     if count == len(set(labels)):
         assert adjusted_rand_score(labels, model.labels_) > 0.95
+
+
+@pytest.mark.parametrize(("n", "count"), [(2, 2), (8, 2), (9, 5), (40, 7)])
+def test_a_given_number_is_obeyed_in_few_rows(n, count):
+    X = np.random.default_rng(0).normal(size=(n, 6))
+    model = AutoClustering(count).fit(X)
+    assert model.n_clusters_ == count
+    assert set(model.labels_.tolist()) == set(range(count))
+    assert np.array_equal(model.predict(X), model.labels_)
 
 
 def test_the_function_is_the_model():

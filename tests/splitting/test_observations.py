@@ -26,6 +26,13 @@ def test_order_of_rows_does_not_matter(X):
         assert np.array_equal(one, two)
 
 
+def test_units_do_not_change_the_order(X):
+    weight = np.ones(len(X))
+    for most in (100, 10_000):
+        wide = repeated(X * [1000, 1e-3, 1, 7], weight, most)
+        assert np.array_equal(repeated(X, weight, most), wide)
+
+
 def test_a_row_without_weight_is_not_there(X):
     weight = (np.arange(len(X)) % 3 > 0).astype(float)
     assert (weight[repeated(X, weight, 10_000)] > 0).all()

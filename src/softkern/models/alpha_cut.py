@@ -282,7 +282,8 @@ objective_, history_
     # How a fit goes
 
     def _fit(self, X: Array, weight: Array) -> None:
-        nodes, mass, self.node_ = distinct_nodes(X, without_common_factor(weight))
+        nodes, mass, self.node_ = distinct_nodes(X, weight)
+        mass = without_common_factor(mass)
         scales = self._search_scales(nodes, mass)
         bandwidth = self._bandwidth_rule()
         if scales is not None and scales.finest < 1:

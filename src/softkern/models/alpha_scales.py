@@ -2,10 +2,10 @@
 
 One bandwidth cannot serve groups of different density. In each part of the data, trees at
 bandwidths from coarse to fine are looked at until one splits, and each side is then treated as a
-table of its own, with its own bandwidths, until nothing splits. How far the ladder reaches depends on the number of columns: in a few, a fine estimate's noise is known well
-enough to be told from structure; in many it is not, and there a split of the tree must be
-confirmed by a valley on the line between its sides (`softkern.splitting`). Private to
-`AlphaCutClustering`.
+table of its own, with its own bandwidths, until nothing splits. How far the ladder reaches depends
+on the number of columns: in a few, a fine estimate's noise is known well enough to be told from
+structure; in many it is not, and there a split of the tree must be confirmed by a valley on the
+line between its sides (`softkern.splitting`). Private to `AlphaCutClustering`.
 """
 
 from __future__ import annotations
