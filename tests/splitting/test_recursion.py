@@ -65,6 +65,13 @@ def test_place_and_unit_do_not_matter():
     assert adjusted_rand_score(split(X), split(moved)) > 0.99
 
 
+def test_the_largest_group_is_the_first():
+    X, labels = blobs(600, 6, 3, 9.0)
+    kept = (labels == 1) | (np.arange(600) % 4 == 0) | ((labels == 2) & (np.arange(600) % 2 == 0))
+    for found in (split(X[kept]), split_into(X[kept], 3), split_into(X[kept], 4)):
+        assert (np.diff(np.bincount(found)) <= 0).all()
+
+
 def test_groups_do_not_depend_on_the_seed():
     X, _ = blobs(400, 6, 2, 6.0)
     assert adjusted_rand_score(split(X, 0), split(X, 1)) > 0.97

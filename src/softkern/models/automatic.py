@@ -216,14 +216,17 @@ history_
             self._take_one_group(X, mass, "one cluster was asked for")
         else:
             self._take_groups(X, mass)
-        # what is in the data's own columns and units
-        whole = self.model_ if self.one_class_ is None else self.one_class_
         for name in OF_THE_WHOLE:
-            setattr(self, name, getattr(whole, name))
+            setattr(self, name, getattr(self._whole, name))
         self._keep_reading(self._read(X))
         self.n_clusters_ = int(self.memberships_.shape[1])
-        self.outlier_scores_ = whole.outlier_scores_
+        self.outlier_scores_ = self._whole.outlier_scores_
         del self._seed
+
+    @property
+    def _whole(self) -> Any:
+        """The model of all rows, in the data's own columns and units."""
+        return self.model_ if self.one_class_ is None else self.one_class_
 
     @property
     def _options(self) -> dict[str, Any]:

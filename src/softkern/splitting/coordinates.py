@@ -73,7 +73,9 @@ def fit_coordinates(X: Array, labels: Array) -> tuple[Coordinates, Mixture] | No
     _, size, rows = svd(offsets, full_matrices=False)
     size = size / np.sqrt(len(shares))
     count = int(np.clip((size > LEAST_SPREAD).sum(), 1, min(MOST_DIRECTIONS, mixture.count - 1)))
-    axes = rows[:count].T  # (columns that vary, q)
+    largest = np.argmax(np.abs(rows[:count]), axis=1)
+    signs = np.sign(rows[np.arange(count), largest])  # an axis has two; rounding must not choose
+    axes = (rows[:count] * signs[:, None]).T  # (columns that vary, q)
     directions = np.zeros((d, count))
     directions[varies] = mixture.whitening @ axes
     return Coordinates(values, images, directions, middle @ axes), mixture
