@@ -230,6 +230,8 @@ def _auto(X: Any, weight: Array, random_state: Any) -> Bandwidth:
 
 def _tree(X: Any, weight: Array, random_state: Any) -> Bandwidth:
     n, d = X.shape
+    if not sp.issparse(X):
+        d = int((X[:1] != X).any(axis=0).sum())  # a constant column is none
     spread = robust_spread(X, weight, random_state)
     scaled = _divided(X, spread)
     neighbour = max(LEAST_NEIGHBOUR, round(TREE_FACTOR * n ** (4 / (d + 4))))

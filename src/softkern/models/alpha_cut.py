@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from softkern._typing import Array
 from softkern.alpha_tree.landscape import Landscape, distinct_nodes, noise_levels
-from softkern.alpha_tree.tree import AlphaTree, histogram_valley, number_by_mass
+from softkern.alpha_tree.tree import SMALL_SHARE, AlphaTree, histogram_valley, number_by_mass
 from softkern.kernels import Gaussian, resolve, select_bandwidth
 from softkern.kernels.resolve import RADIAL
 from softkern.models.alpha_scales import Scales, search_scales
@@ -48,7 +48,6 @@ OF_THE_ONE_CLASS = (
     "objective_",
     "history_",
 )
-SMALL_SHARE = 0.01  # of the rows, below which a group is outliers and no cluster
 COMPLETE_LIMIT = 2000  # points up to which all pairs are looked at
 
 

@@ -81,7 +81,7 @@ def search_scales(
     search = _Search(fit, seed)
     points = nodes[rows]
     labels = search.split(points, weight) if count is None else search.cut(points, weight, count)
-    if labels.max() > 0 and nodes.shape[1] > FEW_COLUMNS and count is None:
+    if labels.max() > 0 and _columns(nodes) > FEW_COLUMNS and count is None:
         labels = _confirmed(points, weight, labels, seed)
     if len(rows) < len(nodes):
         spread = np.maximum(points.std(axis=0), np.finfo(np.float64).tiny)
@@ -124,7 +124,7 @@ class _Search:
         """The tree cut into so many clusters, at the scale where the last split is clearest."""
         labels = np.zeros(len(nodes), dtype=np.int64)
         best = -np.inf
-        for factor in LADDERS.get(nodes.shape[1], (1.0,)):
+        for factor in _ladder(nodes):
             landscape = self._landscape(nodes, mass, factor, factor < 1)
             tree = landscape.tree()
             found, clearest = tree.labels_of(count)
@@ -140,7 +140,7 @@ class _Search:
 
         A finer one shows what the coarse one shows, and breaks up what it should not.
         """
-        for factor in LADDERS.get(nodes.shape[1], (1.0,)):
+        for factor in _ladder(nodes):
             landscape = self._landscape(nodes, mass, factor, is_part or factor < 1)
             tree = landscape.tree()
             highest = float(tree.significance.max(initial=-np.inf))
@@ -157,6 +157,16 @@ class _Search:
     def _note(self, width: float, significance: float) -> None:
         self.finest = min(self.finest, width)
         self.significance = min(self.significance, significance)
+
+
+def _columns(nodes: Array) -> int:
+    """How many columns there are that are not constant."""
+    return int((nodes != nodes[:1]).any(axis=0).sum())
+
+
+def _ladder(nodes: Array) -> tuple[float, ...]:
+    """Factors of the bandwidth that are tried, the coarsest first."""
+    return LADDERS.get(_columns(nodes), (1.0,))
 
 
 def _width(landscape: Landscape) -> float:

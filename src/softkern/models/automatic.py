@@ -23,7 +23,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from softkern._typing import Array
-from softkern.models.alpha_cut import SMALL_SHARE, AlphaCutClustering
+from softkern.alpha_tree.tree import SMALL_SHARE
+from softkern.models.alpha_cut import AlphaCutClustering
 from softkern.models.base import KernelModel
 from softkern.models.clustering import Clustering
 from softkern.models.fuzzy import FuzzyCMeans
