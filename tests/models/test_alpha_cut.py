@@ -339,8 +339,11 @@ def test_noise_between_clusters_is_found(seed):
 # A given number
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 4, 6])
-@pytest.mark.parametrize("parameters", [{}, {"bandwidth": 0.5}], ids=str)
+@pytest.mark.parametrize(
+    ("parameters", "count"),
+    [({}, 1), ({}, 2), ({}, 3), ({}, 4), ({}, 6), ({"bandwidth": 0.5}, 2), ({"bandwidth": 0.5}, 3)],
+    ids=str,
+)
 def test_the_tree_is_cut_at_a_given_number(blobs, count, parameters):
     X, y = blobs
     model = AlphaCutClustering(n_clusters=count, **parameters).fit(X)
@@ -349,6 +352,13 @@ def test_the_tree_is_cut_at_a_given_number(blobs, count, parameters):
     assert np.array_equal(model.predict(X), model.labels_)
     if count == 3:
         assert adjusted_rand_score(y, model.labels_) > 0.98
+
+
+def test_a_given_number_is_not_spent_on_outliers(blobs):
+    X, y = blobs
+    far = np.array([[60.0, 60.0], [60.1, 60.0], [-70.0, 0.0]])
+    model = AlphaCutClustering(n_clusters=3).fit(np.vstack([X, far]))
+    assert adjusted_rand_score(y, model.labels_[: len(y)]) > 0.98
 
 
 def test_a_number_and_a_level_exclude_each_other(blobs):

@@ -172,7 +172,7 @@ class AlphaTree:
         """The tree cut into so many clusters, (n,), and the significance of the last split.
 
         The most significant joins are cut; without evidence those of the highest lower peak.
-        Branches of less than a hundredth of the mass come last: they are outliers rather than
+        Branches of less than a hundredth of the mass come last, for they are outliers rather than
         clusters. Fewer clusters than asked for come where the tree has fewer points.
         """
         values = self.significance

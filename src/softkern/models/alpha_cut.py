@@ -72,7 +72,8 @@ class AlphaCutClustering(Clustering):
         Share of the points to reject; α is then the quantile of the memberships.
     n_clusters : int, default=None
         Cut the tree into so many clusters, at its most significant joins; None finds the number.
-        Not together with a level.
+        Fewer come where further branches are so small that they are nowhere the densest. Not
+        together with a level.
     segment_points : int, default=20
         Inner points at which a segment is looked at on the complete graph, at least; more where
         they would be over half a bandwidth apart. On the neighbour graph that spacing alone

@@ -20,7 +20,7 @@ from scipy.spatial import cKDTree
 from softkern._typing import Array
 from softkern.alpha_tree.landscape import Landscape
 from softkern.alpha_tree.tree import AlphaTree
-from softkern.rows import priority_sample
+from softkern.rows import priority_sample, varying_columns
 from softkern.splitting.observations import continuous, repeated
 from softkern.splitting.recursion import separations
 
@@ -81,7 +81,7 @@ def search_scales(
     search = _Search(fit, seed)
     points = nodes[rows]
     labels = search.split(points, weight) if count is None else search.cut(points, weight, count)
-    if labels.max() > 0 and _columns(nodes) > FEW_COLUMNS and count is None:
+    if labels.max() > 0 and varying_columns(nodes) > FEW_COLUMNS and count is None:
         labels = _confirmed(points, weight, labels, seed)
     if len(rows) < len(nodes):
         spread = np.maximum(points.std(axis=0), np.finfo(np.float64).tiny)
@@ -159,14 +159,9 @@ class _Search:
         self.significance = min(self.significance, significance)
 
 
-def _columns(nodes: Array) -> int:
-    """How many columns there are that are not constant."""
-    return int((nodes != nodes[:1]).any(axis=0).sum())
-
-
 def _ladder(nodes: Array) -> tuple[float, ...]:
     """Factors of the bandwidth that are tried, the coarsest first."""
-    return LADDERS.get(_columns(nodes), (1.0,))
+    return LADDERS.get(varying_columns(nodes), (1.0,))
 
 
 def _width(landscape: Landscape) -> float:

@@ -32,7 +32,7 @@ from softkern.models.one_class_clustering import OneClassMixture
 from softkern.models.possibilistic import OneClassPCM
 from softkern.models.reading import Reading
 from softkern.models.spectral import SoftKernelSpectralClustering
-from softkern.rows import distinct_rows, without_common_factor
+from softkern.rows import distinct_rows, varying_columns, without_common_factor
 from softkern.splitting.coordinates import Coordinates, fit_coordinates
 from softkern.splitting.mixtures import Mixture
 from softkern.splitting.observations import continuous, repeated
@@ -208,7 +208,7 @@ history_
         self._coordinates: Coordinates | None = None
         self.model_: Any = None
         self.one_class_: Any = None
-        columns = int((X[rows] != X[rows[0]]).any(axis=0).sum())  # that vary
+        columns = varying_columns(X[rows])
         if columns == 0:
             self._take_one_group(X, mass, "all rows are the same", bandwidth=1.0)
         elif columns <= TREE_COLUMNS:
