@@ -4,7 +4,13 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from softkern.rows import check_weights, distinct_rows, priority_sample, row_uniforms
+from softkern.rows import (
+    check_weights,
+    distinct_rows,
+    priority_sample,
+    row_uniforms,
+    without_common_factor,
+)
 
 
 @pytest.fixture
@@ -90,3 +96,28 @@ def test_rows_of_weight_zero_are_not_there():
 def test_bad_weights(weight, message):
     with pytest.raises(ValueError, match=message):
         check_weights(weight, 3)
+
+
+@pytest.mark.parametrize(
+    ("weight", "expected"),
+    [
+        ([3.0, 3.0, 3.0], [1, 1, 1]),
+        ([2.0, 4.0, 0.0, 6.0], [1, 2, 0, 3]),
+        ([2.5, 5.0, 7.5], [1, 2, 3]),
+        ([2.0, 3.0], [2, 3]),
+        ([2.5, 3.1], [2.5, 3.1]),
+        ([0.5, 0.5], [0.5, 0.5]),  # half an observation each: not one
+        ([0.0, 0.0], [0, 0]),
+    ],
+)
+def test_a_common_factor_says_nothing(weight, expected):
+    assert without_common_factor(weight) == pytest.approx(expected)
+
+
+@given(st.lists(st.integers(0, 50), min_size=1, max_size=20), st.integers(1, 9))
+@settings(max_examples=50, deadline=None)
+def test_a_table_many_times_is_the_table(counts, times):
+    weight = np.array(counts, dtype=float)
+    once = without_common_factor(weight)
+    assert np.array_equal(without_common_factor(times * weight), once)
+    assert np.array_equal(without_common_factor(once), once)

@@ -29,6 +29,7 @@ __all__ = [
     "row_slices",
     "row_uniforms",
     "share_among_copies",
+    "varying_columns",
     "without_common_factor",
 ]
 
@@ -80,6 +81,17 @@ def without_common_factor(weight: Any) -> NDArray[np.float64]:
     ratio = positive / positive.min()
     is_multiple = np.abs(ratio - np.round(ratio)) <= 1e-6 * ratio
     return weight / positive.min() if is_multiple.all() else weight
+
+
+def varying_columns(X: Any) -> int:
+    """How many columns of a dense table are not constant; the others are as if not there.
+
+    Examples
+    --------
+    >>> varying_columns(np.array([[1.0, 2.0], [1.0, 3.0]]))
+    1
+    """
+    return int((X[:1] != X).any(axis=0).sum())
 
 
 def row_slices(n: int, rows: int) -> Iterator[slice]:

@@ -6,7 +6,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import pdist, squareform
 
-from softkern import OneClassPCM
+from softkern import AlphaCutClustering, OneClassPCM
 from softkern.alpha_tree.layout import merges
 from softkern.alpha_tree.tree import (
     AlphaTree,
@@ -206,3 +206,26 @@ def test_valley_takes_weights_for_repeats_and_knows_one_mode():
     assert histogram_valley(u[counts > 0], counts[counts > 0]) == pytest.approx(repeated)
     assert histogram_valley(generator.normal(0.5, 0.1, 1000)) == 0
     assert histogram_valley(np.full(10, 0.4)) == 0
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_tree_is_cut_into_so_many(seed):
+    tree = AlphaTree(*random_graph(seed))
+    before, last = tree.labels_of(1)
+    assert (before == 0).all()
+    assert last == np.inf
+    for count in range(2, 10):
+        labels, _ = tree.labels_of(count)
+        assert sorted(set(labels.tolist())) == list(range(count))
+        assert (np.diff(np.bincount(labels)) <= 0).all()  # the largest first
+        # one cluster of the coarser cut is divided, the others stay
+        assert len(set(zip(before.tolist(), labels.tolist(), strict=True))) == count
+        before = labels
+    assert len(set(tree.labels_of(1000)[0].tolist())) == len(tree.heights)
+
+
+def test_the_cut_of_evidence_is_the_significant_one():
+    X = np.concatenate([np.random.default_rng(k).normal(9 * k, 1, (40, 2)) for k in range(4)])
+    tree = AlphaCutClustering(bandwidth=0.6).fit(X).tree_
+    count = int(tree.is_split(1.0).sum()) + 1
+    assert same_partition(tree.labels_of(count)[0], tree.significant_labels())

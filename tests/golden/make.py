@@ -21,6 +21,7 @@ NEW = np.array([[0.2, 0.1], [8.5, 8.5], [4.5, 4.0], [20.0, -3.0]])
 # twelve rows are too few for a search or for a significant split
 OPTIONS = {
     "AlphaCutClustering": {"alpha": 0.3},
+    "AutoClustering": {"n_clusters": 2},
     "KernelSpectralClustering": {"bandwidth": 1.5},
     "SoftKernelSpectralClustering": {"bandwidth": 1.5},
 }

@@ -336,6 +336,82 @@ def test_noise_between_clusters_is_found(seed):
     assert all((labels[:1200][y == c] + 1 == found[c]).mean() > 0.9 for c in (0, 1))
 
 
+# A given number
+
+
+@pytest.mark.parametrize(
+    ("parameters", "count"),
+    [({}, 1), ({}, 2), ({}, 3), ({}, 4), ({}, 6), ({"bandwidth": 0.5}, 2), ({"bandwidth": 0.5}, 3)],
+    ids=str,
+)
+def test_the_tree_is_cut_at_a_given_number(blobs, count, parameters):
+    X, y = blobs
+    model = AlphaCutClustering(n_clusters=count, **parameters).fit(X)
+    assert model.n_clusters_ == count
+    assert sorted(set(model.labels_.tolist())) == list(range(count))  # and no noise
+    assert np.array_equal(model.predict(X), model.labels_)
+    if count == 3:
+        assert adjusted_rand_score(y, model.labels_) > 0.98
+
+
+def test_a_given_number_is_not_spent_on_outliers(blobs):
+    X, y = blobs
+    far = np.array([[60.0, 60.0], [60.1, 60.0], [-70.0, 0.0]])
+    model = AlphaCutClustering(n_clusters=3).fit(np.vstack([X, far]))
+    assert adjusted_rand_score(y, model.labels_[: len(y)]) > 0.98
+
+
+def test_a_number_and_a_level_exclude_each_other(blobs):
+    for parameters in ({"alpha": 0.4}, {"alpha": "valley"}, {"rejection": 0.1}):
+        with pytest.raises(ValueError, match="exclude each other"):
+            AlphaCutClustering(n_clusters=2, **parameters).fit(blobs[0])
+    with pytest.raises(ValueError, match="'n_clusters' parameter"):
+        AlphaCutClustering(n_clusters=0).fit(blobs[0])
+
+
+def test_no_more_clusters_than_distinct_rows():
+    X = np.repeat(np.eye(2) * 5, 10, axis=0)
+    assert AlphaCutClustering(n_clusters=4).fit(X).n_clusters_ == 2
+
+
+# Scales
+
+
+def test_groups_of_different_density():
+    """One bandwidth joins the dense ones or breaks up the wide one."""
+    generator = np.random.default_rng(0)
+    dense = [generator.normal(c, 0.12, (120, 2)) for c in ((0, 0), (1.1, 0), (0, 1.1))]
+    X = np.vstack([*dense, generator.normal((12, 12), 2.5, (300, 2))])
+    y = np.repeat([0, 1, 2, 3], [120, 120, 120, 300])
+    model = AlphaCutClustering().fit(X)
+    assert model.n_clusters_ == 4
+    assert adjusted_rand_score(y, model.labels_) > 0.95
+
+
+@pytest.mark.parametrize("times", [2, 3])
+def test_the_whole_table_many_times_is_the_table(unequal, times):
+    once = AlphaCutClustering().fit(unequal)
+    again = AlphaCutClustering().fit(np.tile(unequal, (times, 1)))
+    assert np.array_equal(again.labels_, np.tile(once.labels_, times))
+    assert again.alpha_ == pytest.approx(once.alpha_)
+    assert again.tree_.significance == pytest.approx(once.tree_.significance)
+
+
+def test_constant_columns_are_no_columns():
+    X, y = make_moons(400, noise=0.08, random_state=0)
+    model = AlphaCutClustering().fit(np.hstack([X, np.ones((400, 3))]))
+    assert adjusted_rand_score(y, model.labels_) > 0.95
+
+
+def test_a_far_group_of_few_rows_is_no_cluster():
+    generator = np.random.default_rng(0)
+    X = np.vstack([generator.normal(c, 1, (400, 2)) for c in ((0, 0), (9, 0))])
+    X = np.vstack([X, generator.normal((40, 40), 0.2, (5, 2))])
+    model = AlphaCutClustering().fit(X)
+    assert model.n_clusters_ == 2
+    assert set(np.argsort(-model.outlier_scores_)[:5]) == set(range(800, 805))
+
+
 # Bad input
 
 

@@ -30,6 +30,7 @@ from softkern.alpha_tree.tree import AlphaTree, Evidence, maximum_spanning_tree
 from softkern.kernels import Gaussian, Kernel
 from softkern.kernels.bandwidths import robust_spread
 from softkern.operators.base import KernelOperator
+from softkern.rows import varying_columns
 
 __all__ = ["Landscape", "distinct_nodes", "noise_levels"]
 
@@ -157,7 +158,7 @@ class Landscape:
             # In the plane isolated points (noise between dense clusters) form chains by chance:
             # with a whole observation taken off they count for nothing. In many columns all
             # points are nearly isolated, and half of one must do.
-            continuity=1.0 if self.nodes.shape[1] <= PLANE else 0.5,
+            continuity=1.0 if varying_columns(self.nodes) <= PLANE else 0.5,
             halving=halving,
             caution=self.caution,
         )
@@ -190,7 +191,7 @@ def noise_levels(
     """
     count = int(labels.max()) + 1
     found = np.full(count, -np.inf)
-    if count == 1 or landscape.nodes.shape[1] == 1:
+    if count == 1 or varying_columns(landscape.nodes) == 1:
         return found
     peaks = np.empty(count)
     for c in range(count):

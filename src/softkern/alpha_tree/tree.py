@@ -40,6 +40,7 @@ __all__ = ["AlphaTree", "Evidence", "histogram_valley", "maximum_spanning_tree",
 # largest values of several hundred draws without structure (uniform, normal, rings, heavy tails).
 CRITICAL_DIMENSIONS, CRITICAL_ERRORS = (1.2, 1.8), (3.5, 1.8)
 CAUTIOUS_PLANE = 2.1  # dimensions from which on caution is not needed
+SMALL_SHARE = 0.01  # of the rows, below which a group is outliers and no cluster
 BINS = 512  # of the histogram whose valley is sought
 # Of a mode beside the valley, as a share of the highest: a lower one is the histogram's noise.
 LEAST_MODE = 0.02
@@ -171,12 +172,14 @@ class AlphaTree:
         """The tree cut into so many clusters, (n,), and the significance of the last split.
 
         The most significant joins are cut; without evidence those of the highest lower peak.
-        Fewer clusters than asked for come where the tree has fewer points.
+        Branches of less than a hundredth of the mass come last, for they are outliers rather than
+        clusters. Fewer clusters than asked for come where the tree has fewer points.
         """
         values = self.significance
         if np.isnan(values).any():
             values = self.peaks.min(axis=1) - self.saddles
-        order = np.argsort(-values, kind="stable")[: count - 1]
+        is_small = self.masses.min(axis=1) < SMALL_SHARE * self.weight.sum()
+        order = np.lexsort([-values, is_small])[: count - 1]
         kept = np.ones(len(values), dtype=bool)
         kept[order] = False
         last = float(values[order[-1]]) if len(order) else np.inf

@@ -29,6 +29,7 @@ from softkern.rows import (
     lower_quantiles,
     priority_sample,
     row_slices,
+    varying_columns,
 )
 
 __all__ = ["RULES", "check_reach", "robust_spread", "select_bandwidth"]
@@ -229,7 +230,7 @@ def _auto(X: Any, weight: Array, random_state: Any) -> Bandwidth:
 
 
 def _tree(X: Any, weight: Array, random_state: Any) -> Bandwidth:
-    n, d = X.shape
+    n, d = X.shape[0], X.shape[1] if sp.issparse(X) else varying_columns(X)
     spread = robust_spread(X, weight, random_state)
     scaled = _divided(X, spread)
     neighbour = max(LEAST_NEIGHBOUR, round(TREE_FACTOR * n ** (4 / (d + 4))))

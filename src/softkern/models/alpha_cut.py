@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from softkern._typing import Array
 from softkern.alpha_tree.landscape import Landscape, distinct_nodes, noise_levels
-from softkern.alpha_tree.tree import AlphaTree, histogram_valley, number_by_mass
+from softkern.alpha_tree.tree import SMALL_SHARE, AlphaTree, histogram_valley, number_by_mass
 from softkern.kernels import Gaussian, resolve, select_bandwidth
 from softkern.kernels.resolve import RADIAL
 from softkern.models.alpha_scales import Scales, search_scales
@@ -48,7 +48,6 @@ OF_THE_ONE_CLASS = (
     "objective_",
     "history_",
 )
-SMALL_SHARE = 0.01  # of the rows, below which a group is outliers and no cluster
 COMPLETE_LIMIT = 2000  # points up to which all pairs are looked at
 
 
@@ -73,7 +72,8 @@ class AlphaCutClustering(Clustering):
         Share of the points to reject; α is then the quantile of the memberships.
     n_clusters : int, default=None
         Cut the tree into so many clusters, at its most significant joins; None finds the number.
-        Not together with a level.
+        Fewer come where further branches are so small that they are nowhere the densest. Not
+        together with a level.
     segment_points : int, default=20
         Inner points at which a segment is looked at on the complete graph, at least; more where
         they would be over half a bandwidth apart. On the neighbour graph that spacing alone
@@ -282,7 +282,8 @@ objective_, history_
     # How a fit goes
 
     def _fit(self, X: Array, weight: Array) -> None:
-        nodes, mass, self.node_ = distinct_nodes(X, without_common_factor(weight))
+        nodes, mass, self.node_ = distinct_nodes(X, weight)
+        mass = without_common_factor(mass)
         scales = self._search_scales(nodes, mass)
         bandwidth = self._bandwidth_rule()
         if scales is not None and scales.finest < 1:

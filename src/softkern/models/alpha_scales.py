@@ -2,10 +2,10 @@
 
 One bandwidth cannot serve groups of different density. In each part of the data, trees at
 bandwidths from coarse to fine are looked at until one splits, and each side is then treated as a
-table of its own, with its own bandwidths, until nothing splits. How far the ladder reaches depends on the number of columns: in a few, a fine estimate's noise is known well
-enough to be told from structure; in many it is not, and there a split of the tree must be
-confirmed by a valley on the line between its sides (`softkern.splitting`). Private to
-`AlphaCutClustering`.
+table of its own, with its own bandwidths, until nothing splits. How far the ladder reaches depends
+on the number of columns: in a few, a fine estimate's noise is known well enough to be told from
+structure; in many it is not, and there a split of the tree must be confirmed by a valley on the
+line between its sides (`softkern.splitting`). Private to `AlphaCutClustering`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from scipy.spatial import cKDTree
 from softkern._typing import Array
 from softkern.alpha_tree.landscape import Landscape
 from softkern.alpha_tree.tree import AlphaTree
-from softkern.rows import priority_sample
+from softkern.rows import priority_sample, varying_columns
 from softkern.splitting.observations import continuous, repeated
 from softkern.splitting.recursion import separations, split
 
@@ -83,7 +83,7 @@ def search_scales(
     search = _Search(fit, seed)
     points = nodes[rows]
     labels = search.split(points, weight) if count is None else search.cut(points, weight, count)
-    if labels.max() > 0 and nodes.shape[1] > FEW_COLUMNS and count is None:
+    if labels.max() > 0 and varying_columns(nodes) > FEW_COLUMNS and count is None:
         labels = _confirmed(points, weight, labels, seed)
     if len(rows) < len(nodes):
         spread = np.maximum(points.std(axis=0), np.finfo(np.float64).tiny)
@@ -142,7 +142,7 @@ class _Search:
         """The tree cut into so many clusters, at the scale where the last split is clearest."""
         labels = np.zeros(len(nodes), dtype=np.int64)
         best = -np.inf
-        for factor in LADDERS.get(nodes.shape[1], (1.0,)):
+        for factor in _ladder(nodes):
             landscape = self._landscape(nodes, mass, factor, factor < 1)
             tree = landscape.tree()
             found, clearest = tree.labels_of(count)
@@ -158,7 +158,7 @@ class _Search:
 
         A finer one shows what the coarse one shows, and breaks up what it should not.
         """
-        for factor in LADDERS.get(nodes.shape[1], (1.0,)):
+        for factor in _ladder(nodes):
             landscape = self._landscape(nodes, mass, factor, is_part or factor < 1)
             tree = landscape.tree()
             highest = float(tree.significance.max(initial=-np.inf))
@@ -174,6 +174,11 @@ class _Search:
     def _note(self, width: float, significance: float) -> None:
         self.finest = min(self.finest, width)
         self.significance = min(self.significance, significance)
+
+
+def _ladder(nodes: Array) -> tuple[float, ...]:
+    """Factors of the bandwidth that are tried, the coarsest first."""
+    return LADDERS.get(varying_columns(nodes), (1.0,))
 
 
 def _width(landscape: Landscape) -> float:

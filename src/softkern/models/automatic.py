@@ -23,7 +23,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from softkern._typing import Array
-from softkern.models.alpha_cut import SMALL_SHARE, AlphaCutClustering
+from softkern.alpha_tree.tree import SMALL_SHARE
+from softkern.models.alpha_cut import AlphaCutClustering
 from softkern.models.base import KernelModel
 from softkern.models.clustering import Clustering
 from softkern.models.fuzzy import FuzzyCMeans
@@ -31,8 +32,9 @@ from softkern.models.one_class_clustering import OneClassMixture
 from softkern.models.possibilistic import OneClassPCM
 from softkern.models.reading import Reading
 from softkern.models.spectral import SoftKernelSpectralClustering
-from softkern.rows import priority_sample, without_common_factor
+from softkern.rows import distinct_rows, varying_columns, without_common_factor
 from softkern.splitting.coordinates import Coordinates, fit_coordinates
+from softkern.splitting.mixtures import Mixture
 from softkern.splitting.observations import continuous, repeated
 from softkern.splitting.recursion import separations, split, split_into
 from softkern.splitting.valleys import FEWEST
@@ -48,8 +50,9 @@ HALVES = 2  # of the rows, on which every model is fitted again
 AS_STABLE = 0.02  # difference of stability that decides nothing
 APART = 0.8  # separation, in critical values, below which clusters of a model are not apart
 
-# fitted attributes that are those of the model taken
-OF_THE_MODEL = (
+SHAPES = "in up to three columns a tree of densities sees clusters of any shape"
+# fitted attributes that are those of the model of all rows
+OF_THE_WHOLE = (
     "kernel_",
     "bandwidth_",
     "plan_",
@@ -81,7 +84,7 @@ class AutoClustering(Clustering):
     n_clusters : "auto" or int, default="auto"
         ``"auto"`` finds it, and says one where no two groups have a valley between them.
     engine, engine_params
-        As in `OneClassPCM`.
+        As in `OneClassPCM`; of all models that are tried.
     random_state : int, RandomState or None, default=0
     verbose : bool, default=False
 
@@ -101,6 +104,9 @@ class AutoClustering(Clustering):
         Why this model was taken, in one sentence.
     repeats_ : int
         Rows that repeat an earlier one.
+    bandwidth_, kernel_, plan_, engine_, approximation_error_, n_iter_, converged_, objective_, \
+history_
+        Of `one_class_`, or of `model_` where there is none: in the columns' own units.
 
     See Also
     --------
@@ -194,49 +200,58 @@ class AutoClustering(Clustering):
     # How a fit goes
 
     def _fit(self, X: Array, weight: Array) -> None:
-        mass = without_common_factor(weight)
+        rows, together = distinct_rows(X, weight)
+        # a table in which every row stands twice says no more than the table itself
+        mass = weight * float(without_common_factor(together).sum() / together.sum())
         self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        inside = weight > 0
-        is_varying = (X[inside] != X[inside][:1]).any(axis=0)
-        rows, _ = priority_sample(X, len(X), mass, self._seed)
-        self.repeats_ = int(inside.sum()) - len(rows)
+        self.repeats_ = int((weight > 0).sum()) - len(rows)
         self._coordinates: Coordinates | None = None
         self.model_: Any = None
         self.one_class_: Any = None
-        if is_varying.sum() <= TREE_COLUMNS:
-            self._take_tree(X, mass)
+        columns = varying_columns(X[rows])
+        if columns == 0:
+            self._take_one_group(X, mass, "all rows are the same", bandwidth=1.0)
+        elif columns <= TREE_COLUMNS:
+            self._take_tree(X, mass, SHAPES)
+        elif self.n_clusters == 1:
+            self._take_one_group(X, mass, "one cluster was asked for")
         else:
-            self.one_class_ = OneClassPCM(**self._options).fit(X, sample_weight=mass)
             self._take_groups(X, mass)
-        self._copy_from(self.model_ if self.model_ is not None else self.one_class_)
-        reading = self._read(X)
-        self._keep_reading(reading)
+        for name in OF_THE_WHOLE:
+            setattr(self, name, getattr(self._whole, name))
+        self._keep_reading(self._read(X))
         self.n_clusters_ = int(self.memberships_.shape[1])
-        whole = self.model_ if self.one_class_ is None else self.one_class_
-        self.outlier_scores_ = whole.outlier_scores_
+        self.outlier_scores_ = self._whole.outlier_scores_
         del self._seed
 
     @property
+    def _whole(self) -> Any:
+        """The model of all rows, in the data's own columns and units."""
+        return self.model_ if self.one_class_ is None else self.one_class_
+
+    @property
     def _options(self) -> dict[str, Any]:
-        return {"engine": self.engine, "engine_params": self.engine_params}
+        return {
+            "engine": self.engine,
+            "engine_params": self.engine_params,
+            "random_state": self.random_state,
+        }
 
-    def _copy_from(self, model: Any) -> None:
-        for name in OF_THE_MODEL:
-            setattr(self, name, getattr(model, name, None))
+    def _take_one_group(self, X: Array, mass: Array, reason: str, bandwidth: Any = "auto") -> None:
+        one_class = OneClassPCM(bandwidth=bandwidth, verbose=self.verbose, **self._options)
+        self.one_class_ = one_class.fit(X, sample_weight=mass)
+        self._comparison = _table([Compared("one group", None, 1, np.nan, np.nan)], 0)
+        self.reason_ = reason
 
-    def _take_tree(self, X: Array, mass: Array) -> None:
+    def _take_tree(self, X: Array, mass: Array, reason: str) -> None:
         count = None if self.n_clusters == "auto" else self.n_clusters
         self.model_ = AlphaCutClustering(
-            n_clusters=count, random_state=self.random_state, verbose=self.verbose, **self._options
+            n_clusters=count, verbose=self.verbose, **self._options
         ).fit(X, sample_weight=mass)
         found = self.model_.n_clusters_
         tree = Compared("AlphaCutClustering", self.model_, found, np.nan, np.nan)
         self._comparison = _table([tree], 0)
-        self.reason_ = (
-            "in up to three columns a tree of densities sees clusters of any shape"
-            if found > 1
-            else "no part of the data stands out of the density's own noise"
-        )
+        self.reason_ = reason if found > 1 else "no part stands out of the density's own noise"
 
     def _take_groups(self, X: Array, mass: Array) -> None:
         """Find groups, fit the models to them, and take the best."""
@@ -247,15 +262,23 @@ class AutoClustering(Clustering):
         else:
             labels = split_into(Z, self.n_clusters, self._seed)
         found = fit_coordinates(X[rows], labels) if labels.max() > 0 else None
-        self._comparison = _table([Compared("one group", None, 1, np.nan, np.nan)], 0)
-        self.reason_ = "no two groups have a valley between them that is more than chance"
-        if found is None:
-            return
-        self._coordinates, mixture = found
-        points = self._coordinates.forward(X[rows])
+        if found is not None:
+            self._take_one_group(X, mass, "no model could be fitted to the groups found")
+            self._take_best(X[rows], Z, *found)
+        elif self.n_clusters == "auto":
+            reason = "no two groups have a valley between them that is more than chance"
+            self._take_one_group(X, mass, reason)
+        else:
+            self._take_tree(X, mass, "groups of so few rows have no common covariance")
+
+    def _take_best(self, X: Array, Z: Array, coordinates: Coordinates, mixture: Mixture) -> None:
+        """Of the models that can be fitted to groups of observations X, seen as Z."""
+        points = coordinates.forward(X)
         compared = [self._compare(name, points, mixture.labels, Z) for name in SOFT_MODELS]
         best = _best(compared)
-        self.model_ = compared[best].model
+        if compared[best].model is None:
+            return
+        self._coordinates, self.model_ = coordinates, compared[best].model
         self._comparison = _table(compared, best)
         self.reason_ = _reason(compared, best)
 
@@ -266,7 +289,7 @@ class AutoClustering(Clustering):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of trial fits
             try:
-                model = make(count, _one_hot(labels, count), self.random_state).fit(points)
+                model = make(count, _one_hot(labels, count), **self._options).fit(points)
             except ValueError:  # too few rows for it
                 return Compared(name, None, 0, 0.0, 0.0)
             found = _compact(model.labels_)
@@ -276,7 +299,7 @@ class AutoClustering(Clustering):
                 half = np.sort(generator.permutation(len(points))[: (len(points) + 1) // 2])
                 start = _compact(labels[half])
                 try:
-                    again = make(count, _one_hot(start, count), self.random_state)
+                    again = make(count, _one_hot(start, count), **self._options)
                     scores.append(
                         adjusted_rand_score(found, again.fit(points[half]).predict(points))
                     )
@@ -293,20 +316,20 @@ class AutoClustering(Clustering):
         return tags
 
 
-def _mixture(count: int, start: Array, random_state: Any) -> Any:
-    return OneClassMixture(count, init=start, n_init=1, random_state=random_state)
+def _mixture(count: int, start: Array, **options: Any) -> Any:
+    return OneClassMixture(count, init=start, n_init=1, **options)
 
 
-def _fuzzy(count: int, start: Array, random_state: Any) -> Any:
-    return FuzzyCMeans(count, init=start, n_init=1, random_state=random_state)
+def _fuzzy(count: int, start: Array, **options: Any) -> Any:
+    return FuzzyCMeans(count, init=start, n_init=1, **options)
 
 
-def _spectral(count: int, start: Array, random_state: Any) -> Any:
-    return SoftKernelSpectralClustering(count, random_state=random_state)
+def _spectral(count: int, start: Array, **options: Any) -> Any:
+    return SoftKernelSpectralClustering(count, **options)
 
 
 # In the order in which they are taken where none is better than another.
-SOFT_MODELS: dict[str, Callable[[int, Array, Any], Any]] = {
+SOFT_MODELS: dict[str, Callable[..., Any]] = {
     "OneClassMixture": _mixture,
     "FuzzyCMeans": _fuzzy,
     "SoftKernelSpectralClustering": _spectral,
@@ -325,11 +348,13 @@ def _compact(labels: Array) -> NDArray[np.intp]:
 def _best(compared: list[Compared]) -> int:
     """The most stable of those whose clusters are apart; the first of equals.
 
-    Where no model's clusters are apart, that with the deepest valleys.
+    Where no model's clusters are apart, of those of most clusters that with the deepest valleys.
     """
     apart = [k for k, c in enumerate(compared) if c.model is not None and c.separation >= APART]
     if not apart:
-        return max(range(len(compared)), key=lambda k: compared[k].separation)
+        return max(
+            range(len(compared)), key=lambda k: (compared[k].clusters, compared[k].separation)
+        )
     highest = max(compared[k].stability for k in apart)
     most = max(compared[k].clusters for k in apart)
     near = [k for k in apart if compared[k].stability >= highest - AS_STABLE]

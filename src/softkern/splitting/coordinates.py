@@ -62,8 +62,9 @@ def fit_coordinates(X: Array, labels: Array) -> tuple[Coordinates, Mixture] | No
     pairs = [_knots(column) for column in X.T]
     values, images = (np.stack(part) for part in zip(*pairs, strict=True))
     d = X.shape[1]
+    varies = images[:, -1] > images[:, 0]  # a constant column has no part in the covariance
     plain = Coordinates(values, images, np.eye(d), np.zeros(d))
-    mixture = fit_mixture(plain.straight(X), labels)
+    mixture = fit_mixture(plain.straight(X)[:, varies], labels)
     if mixture is None or mixture.count < 2:
         return None
     shares = np.exp(mixture.log_shares) / np.exp(mixture.log_shares).sum()
@@ -72,8 +73,12 @@ def fit_coordinates(X: Array, labels: Array) -> tuple[Coordinates, Mixture] | No
     _, size, rows = svd(offsets, full_matrices=False)
     size = size / np.sqrt(len(shares))
     count = int(np.clip((size > LEAST_SPREAD).sum(), 1, min(MOST_DIRECTIONS, mixture.count - 1)))
-    axes = rows[:count].T  # (d, q)
-    return Coordinates(values, images, mixture.whitening @ axes, middle @ axes), mixture
+    largest = np.argmax(np.abs(rows[:count]), axis=1)
+    signs = np.sign(rows[np.arange(count), largest])  # an axis has two; rounding must not choose
+    axes = (rows[:count] * signs[:, None]).T  # (columns that vary, q)
+    directions = np.zeros((d, count))
+    directions[varies] = mixture.whitening @ axes
+    return Coordinates(values, images, directions, middle @ axes), mixture
 
 
 def _knots(column: Array) -> tuple[Array, Array]:

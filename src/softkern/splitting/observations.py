@@ -24,9 +24,11 @@ LARGE_PILE = 0.1  # of the rows at one value
 def repeated(X: Array, weight: Array, most: int, seed: int = 0) -> NDArray[np.intp]:
     """Rows of X as observations, at most about `most`: a row of weight two stands there twice.
 
-    The order is one that the rows' values decide.
+    They are in the order of their values, whatever their units.
     """
     index, mass = priority_sample(X, most, weight, seed)
+    order = np.lexsort(X[index].T[::-1])
+    index, mass = index[order], mass[order]
     total = float(mass.sum())
     counts = mass if total <= most else mass * (most / total)
     whole = np.maximum(np.round(counts), counts > 0).astype(np.intp)

@@ -55,7 +55,7 @@ class Proposal:
 
 
 def split(X: Array, seed: int = 0, least: int = FEWEST) -> NDArray[np.intp]:
-    """The group of every row, (n,), numbered from 0; all 0 where nothing splits.
+    """The group of every row, (n,), from 0, the largest first; all 0 where nothing splits.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def split(X: Array, seed: int = 0, least: int = FEWEST) -> NDArray[np.intp]:
         Rows of a group, at least.
     """
     with threadpool_limits(1):  # of many small products; threads would wait for each other
-        return _split(X, seed, least)
+        return _numbered(_split(X, seed, least))
 
 
 def _split(X: Array, seed: int, least: int) -> NDArray[np.intp]:
@@ -99,7 +99,7 @@ def split_into(X: Array, count: int, seed: int = 0) -> NDArray[np.intp]:
     Z = _centred(X)
     labels = k_means(Z, count, seed)
     mixture = fit_mixture(Z, labels) if labels.max() > 0 else None
-    return labels if mixture is None or mixture.count < count else mixture.labels
+    return _numbered(labels if mixture is None or mixture.count < count else mixture.labels)
 
 
 def _best(X: Array, seed: int, least: int) -> Proposal | None:
@@ -253,6 +253,14 @@ def _centred(X: Array) -> Array:
     length = np.linalg.norm(Z, axis=1)
     most = FAR * np.median(length)
     return np.asarray(Z * np.minimum(1, most / np.maximum(length, 1e-300))[:, None])
+
+
+def _numbered(labels: Array) -> NDArray[np.intp]:
+    """Groups by decreasing size; of equal ones, that of the first row."""
+    _, first, place, counts = np.unique(
+        labels, return_index=True, return_inverse=True, return_counts=True
+    )
+    return np.argsort(np.lexsort([first, -counts]))[place]
 
 
 def _alike(labels: Array, other: Array) -> bool:

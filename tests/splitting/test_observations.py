@@ -1,0 +1,127 @@
+import numpy as np
+import pytest
+from scipy.stats import skew, spearmanr
+
+from softkern.splitting.observations import continuous, repeated, straightened
+from softkern.splitting.valleys import excess_mass
+
+
+@pytest.fixture
+def X():
+    return np.random.default_rng(0).normal(size=(300, 4))
+
+
+def test_repeated_stands_for_weights(X):
+    counts = np.random.default_rng(1).integers(0, 4, len(X))
+    weighted = X[repeated(X, counts.astype(float), 10_000)]
+    rows = np.repeat(X, counts, axis=0)
+    assert np.array_equal(weighted, rows[repeated(rows, np.ones(len(rows)), 10_000)])
+    assert np.array_equal(np.sort(weighted, axis=0), np.sort(rows, axis=0))
+
+
+def test_order_of_rows_does_not_matter(X):
+    order = np.random.default_rng(2).permutation(len(X))
+    for most in (100, 10_000):
+        one, two = (A[repeated(A, np.ones(len(A)), most)] for A in (X, X[order]))
+        assert np.array_equal(one, two)
+
+
+def test_units_do_not_change_the_order(X):
+    weight = np.ones(len(X))
+    for most in (100, 10_000):
+        wide = repeated(X * [1000, 1e-3, 1, 7], weight, most)
+        assert np.array_equal(repeated(X, weight, most), wide)
+
+
+def test_a_row_without_weight_is_not_there(X):
+    weight = (np.arange(len(X)) % 3 > 0).astype(float)
+    assert (weight[repeated(X, weight, 10_000)] > 0).all()
+
+
+@pytest.mark.parametrize("factor", [1, 7, 40])
+def test_no_more_than_asked_for_but_for_rounding(X, factor):
+    rows = repeated(X, np.full(len(X), float(factor)), 450)
+    assert len(X) <= len(rows) <= 600
+
+
+def test_a_part_of_a_row_is_still_a_row(X):
+    assert sorted(repeated(X, np.full(len(X), 0.2), 1000)) == list(range(len(X)))
+
+
+def test_columns_have_about_unit_spread(X):
+    Z = continuous(X * [1e-6, 1, 1e6, 3] + [0, 5, 0, 1e3])
+    assert Z.shape == X.shape
+    assert Z.std(axis=0) == pytest.approx(np.ones(4), rel=0.1)
+
+
+def test_unit_of_a_column_does_not_matter(X):
+    X = np.exp(X)
+    assert continuous(X * [1000, 1e-3, 7, 1]) == pytest.approx(continuous(X), abs=1e-4)
+
+
+def test_constant_columns_are_left_out(X):
+    table = np.insert(X, [0, 2], 3.0, axis=1)
+    assert continuous(table).shape == X.shape
+    assert continuous(np.ones((10, 3))).shape == (10, 0)
+
+
+@pytest.mark.parametrize("values", [2, 3, 7])
+def test_a_column_of_few_values_has_one_mode(values):
+    column = np.random.default_rng(0).integers(0, values, 600).astype(float)
+    dip = 0.5 * excess_mass(continuous(column[:, None])[:, 0]) * np.sqrt(600)
+    assert excess_mass(column) > 0.1 or values > 3
+    assert dip < 0.4
+
+
+def test_a_pile_at_zero_has_no_valley_beside_it():
+    generator = np.random.default_rng(0)
+    column = np.where(generator.uniform(size=600) < 0.6, 0, generator.lognormal(3, 1, 600))
+    dip = 0.5 * excess_mass(continuous(column[:, None])[:, 0]) * np.sqrt(600)
+    assert dip < 0.4
+
+
+def test_rounded_values_are_spread_over_what_was_rounded_to_them():
+    column = np.random.default_rng(0).normal(size=2000).round(1)
+    Z = continuous(column[:, None])[:, 0]
+    assert len(np.unique(Z)) == len(Z)
+    assert 0.5 * excess_mass(Z) * np.sqrt(len(Z)) < 0.6
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        np.random.default_rng(0).normal(size=400),
+        np.random.default_rng(0).lognormal(size=400).round(2),
+        np.random.default_rng(0).integers(0, 5, 400),
+        np.random.default_rng(0).standard_t(2, 400),
+    ],
+    ids=["normal", "rounded", "few", "tails"],
+)
+def test_order_of_values_is_kept(column):
+    Z = continuous(np.asarray(column, dtype=float)[:, None])[:, 0]
+    values, place = np.unique(column, return_inverse=True)
+    low = np.full(len(values), np.inf)
+    high = np.full(len(values), -np.inf)
+    np.minimum.at(low, place, Z)
+    np.maximum.at(high, place, Z)
+    assert (low[1:] >= high[:-1]).all()
+
+
+@pytest.mark.parametrize(
+    "column",
+    [np.random.default_rng(0).lognormal(size=500), np.random.default_rng(0).integers(0, 9, 500)],
+    ids=["skewed", "few"],
+)
+def test_straightened_values_rise_and_are_what_continuous_spreads(column):
+    values, place, counts = np.unique(column, return_inverse=True, return_counts=True)
+    images = straightened(values.astype(float), counts)
+    assert (np.diff(images) > 0).all()
+    Z = continuous(np.asarray(column, dtype=float)[:, None])[:, 0]
+    assert spearmanr(images[place], Z).statistic > 0.97
+    means = np.bincount(place, weights=Z) / counts
+    assert np.average(np.abs(images - means), weights=counts) < 0.05
+
+
+def test_a_long_tail_is_drawn_in():
+    column = np.random.default_rng(0).lognormal(0, 1.5, 1000)
+    assert abs(skew(continuous(column[:, None])[:, 0])) < 0.5 < 5 < skew(column)
