@@ -328,10 +328,11 @@ def _spectral(count: int, start: Array, **options: Any) -> Any:
     return SoftKernelSpectralClustering(count, **options)
 
 
-# In the order in which they are taken where none is better than another.
+# In the order in which they are taken where none is better than another: memberships of fuzzy
+# clusters are even half way between two of them, whatever their sizes.
 SOFT_MODELS: dict[str, Callable[..., Any]] = {
-    "OneClassMixture": _mixture,
     "FuzzyCMeans": _fuzzy,
+    "OneClassMixture": _mixture,
     "SoftKernelSpectralClustering": _spectral,
 }
 
@@ -377,6 +378,8 @@ def _reason(compared: list[Compared], best: int) -> str:
     taken = compared[best]
     others = max((c.stability for k, c in enumerate(compared) if k != best), default=0.0)
     valleys = f"valleys between its clusters are {taken.separation:.1f} times what chance makes"
+    if taken.separation < 1:
+        valleys = "the shallowest valley between its clusters is at the edge of chance"
     if taken.separation < APART:
         return "no model's clusters are clearly apart; those of this one are the most"
     if taken.stability > others + AS_STABLE:

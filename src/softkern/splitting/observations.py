@@ -13,7 +13,7 @@ from scipy.special import ndtri
 from sklearn.preprocessing import PowerTransformer
 
 from softkern._typing import Array
-from softkern.rows import priority_sample
+from softkern.rows import priority_sample, without_common_factor
 
 __all__ = ["continuous", "repeated", "straightened"]
 
@@ -28,7 +28,7 @@ def repeated(X: Array, weight: Array, most: int, seed: int = 0) -> NDArray[np.in
     """
     index, mass = priority_sample(X, most, weight, seed)
     order = np.lexsort(X[index].T[::-1])
-    index, mass = index[order], mass[order]
+    index, mass = index[order], without_common_factor(mass[order])
     total = float(mass.sum())
     counts = mass if total <= most else mass * (most / total)
     whole = np.maximum(np.round(counts), counts > 0).astype(np.intp)

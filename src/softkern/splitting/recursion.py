@@ -27,14 +27,15 @@ __all__ = ["separations", "split", "split_into"]
 # Depth of a valley, √n times the dip, from which on it is no chance: of the best of all starts,
 # and of the shallowest between several groups, where more may be chosen from
 # (benchmarks/calibrate.py).
-CRITICAL = 0.62
-CRITICAL_OF_MANY = 0.72
+CRITICAL = 0.6
+CRITICAL_OF_MANY = 0.62
 SURE = 1.6  # times the critical depth, from which on groups need not be found again
+TIMES_AGAIN = 3  # that they are, with other folds; one division of the rows is chance
 FOLDS = 5
 FOLD_STEPS = 8  # of a mixture that is fitted again without a fold, from where it was
 FEWEST_ROWS = 24  # of a table that is looked at
 ALIKE = 0.95  # of the rows in the same groups: the same proposal again
-BENT = -0.5  # correlation from which two groups are the arms of a bend
+BENT = -0.65  # correlation from which two groups are the arms of a bend
 FAR = 2.0  # times the median length, beyond which rows are drawn in
 
 
@@ -177,8 +178,9 @@ def _confirm(Z: Array, mixture: Mixture, depths: Array, seed: int) -> None:
         if not critical < depths[i, j] < SURE * critical or depths.min() <= critical:
             return
         both = (mixture.labels == i) | (mixture.labels == j)
-        again = _found_again(Z[both], mixture.labels[both] == i, seed)
-        depths[i, j] = depths[j, i] = min(depths[i, j], again)
+        is_above = mixture.labels[both] == i
+        again = np.mean([_found_again(Z[both], is_above, seed + k) for k in range(TIMES_AGAIN)])
+        depths[i, j] = depths[j, i] = min(depths[i, j], float(again))
 
 
 def _found_again(Z: Array, is_above: Array, seed: int) -> float:
