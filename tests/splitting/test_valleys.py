@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from softkern.splitting.recursion import CRITICAL, CRITICAL_OF_MANY
+from softkern.splitting.recursion import CRITICAL
 from softkern.splitting.valleys import FEWEST, depth, excess_mass
 
 
@@ -73,7 +73,7 @@ def test_a_small_group_beside_a_large_one_is_seen():
     places = np.r_[generator.normal(size=3000), generator.normal(7, 0.5, 20)]
     above = np.arange(3020) >= 3000
     assert 0.5 * excess_mass(places) * np.sqrt(len(places)) < CRITICAL  # lost in it
-    assert depth(places, above) > CRITICAL_OF_MANY
+    assert depth(places, above) > CRITICAL
 
 
 def test_a_cut_through_one_group_is_no_valley():
