@@ -51,6 +51,13 @@ OF_THE_ONE_CLASS = (
 COMPLETE_LIMIT = 2000  # points up to which all pairs are looked at
 
 
+class Density(OneClassPCM):
+    """The density alone, for trees that are only looked at: training points get no scores."""
+
+    def _fit(self, X: Any, weight: Array) -> None:
+        self._fit_density(X, weight)
+
+
 class AlphaCutClustering(Clustering):
     """Clusters of any shape and number, with noise, from one possibilistic cluster.
 
@@ -342,13 +349,15 @@ objective_, history_
 
         def fit(points: Array, weight: Array, factor: float) -> Landscape:
             bandwidth = factor * np.asarray(select_bandwidth(points, "tree", sample_weight=weight))
-            one_class = self._one_class(bandwidth, engine=serving_engine(self.engine))
+            one_class = self._one_class(bandwidth, Density, engine=serving_engine(self.engine))
             return _landscape(one_class.fit(points, sample_weight=weight), points, weight)
 
         seed = int(check_random_state(self.random_state).randint(2**31))
         return search_scales(nodes, mass, fit, self.n_clusters, seed)
 
-    def _one_class(self, bandwidth: Any, **options: Any) -> OneClassPCM:
+    def _one_class(
+        self, bandwidth: Any, kind: type[OneClassPCM] = OneClassPCM, **options: Any
+    ) -> OneClassPCM:
         shared = {
             "eta_scale": self.eta_scale,
             "kernel": self.kernel,
@@ -358,7 +367,7 @@ objective_, history_
             "stopping": self.stopping,
             "random_state": self.random_state,
         }
-        return OneClassPCM(bandwidth=bandwidth, **shared, **options)
+        return kind(bandwidth=bandwidth, **shared, **options)
 
     def _fit_one_class(self, nodes: Array, mass: Array, bandwidth: Any) -> OneClassPCM:
         one_class = self._one_class(
@@ -421,7 +430,7 @@ objective_, history_
     def _fit_line(self, values: Array, mass: Array) -> Landscape:
         """The landscape of a single column (m, 1), by the rules of this model's defaults."""
         engine = serving_engine(self.engine)
-        one_class = OneClassPCM(bandwidth="tree", max_iter=1000, engine=engine)
+        one_class = Density(bandwidth="tree", max_iter=1000, engine=engine)
         return _landscape(one_class.fit(values, sample_weight=mass), values, mass)
 
     def __sklearn_tags__(self) -> Tags:

@@ -180,6 +180,20 @@ class OneClassPCM(Detector):
         self.verbose = verbose
 
     def _fit(self, X: Any, weight: Array) -> None:
+        operator, solution = self._fit_density(X, weight)
+        coefficients = solution.coefficients
+        self._choose_scales(operator, weight)
+        geometry, reading = self._training_reading(operator, coefficients, solution.geometry)
+        self.outlier_scores_ = (
+            self._training_scores(operator, coefficients, geometry, weight)
+            if self.kernel_.vanishes
+            else reading.outlier_scores
+        )
+        self.memberships_ = reading.memberships
+        self.offset_ = _threshold(reading.scores, weight, self.contamination)
+
+    def _fit_density(self, X: Any, weight: Array) -> tuple[KernelOperator, Solution]:
+        """The centre alone, without what is said of the training points."""
         operator = self._planned(X, weight)
         check_semidefinite(operator)
         start = Mean().centres(weight[:, None], weight, None)
@@ -198,25 +212,16 @@ class OneClassPCM(Detector):
         self.reduction_error_ = 0.0
         self._record(solution)
         self.eta_ = float(eta[0])
-        coefficients = solution.coefficients
         positive = self.kernel_.vanishes
-        self._store(operator, coefficients, solution.geometry.norms, positive=positive)
-        self.offset_ = 0.0
-        self._choose_scales(operator, weight)
-        geometry, reading = self._training_reading(operator, coefficients, solution.geometry)
-        self.outlier_scores_ = (
-            self._training_scores(operator, coefficients, geometry, weight)
-            if self.kernel_.vanishes
-            else reading.outlier_scores
-        )
-        self.memberships_ = reading.memberships
-        self.offset_ = _threshold(reading.scores, weight, self.contamination)
+        norms = solution.geometry.norms
+        self._store(operator, solution.coefficients, norms, positive=positive)
+        self.offset_, self._wide = 0.0, None
+        return operator, solution
 
     # Outlyingness at two scales
 
     def _choose_scales(self, operator: KernelOperator, weight: Array) -> None:
         """The wide kernel, the company, and the coefficients of what is evidence for others."""
-        self._wide = None
         self._standards = np.array([[0.0, 1.0], [0.0, 1.0]])
         self._evidence, self._company = self.dual_coef_, COMPANY
         kernel = self.kernel_
