@@ -35,7 +35,7 @@ from softkern.rows import varying_columns
 __all__ = ["Landscape", "distinct_nodes", "noise_levels"]
 
 PLANE = 2
-NOISE_CRITICAL = 1.3  # significance from which low levels are a population of their own
+NOISE_CRITICAL = 1.1  # significance from which low levels are a population of their own
 FEWEST_LEVELS = 20  # different densities from which on their distribution is looked at
 MOST_LEVELS = 2000  # more are taken together in groups of equal mass
 

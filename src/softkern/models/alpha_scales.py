@@ -30,9 +30,11 @@ __all__ = ["Scales", "search_scales"]
 # structureless data allow without a split (benchmarks/calibrate.py).
 LADDERS = {1: (1.0,), 2: (1.0, 0.7, 0.5, 0.35), 3: (1.0, 0.7)}
 CRITICAL = 1.0  # significance of a split, at the rule's own bandwidth
-CRITICAL_FINER = 1.3  # at finer ones, which are tried besides, and within parts
+CRITICAL_FINER = 1.3  # at finer ones, which are tried besides
+CRITICAL_OF_PART = 1.3  # within a part, where all bandwidths are tried again
 CAUTION = 2.0  # along curves, which a fine estimate and a second look at a part break up
 FILLED = 0.92  # of its columns, from which on a part is no curve
+ROUND = (0.75, 1.6)  # shares of the kurtosis of normal points that a round group has
 FEWEST_ROUND = 40.0  # rows of a part in which round groups are sought
 FEWEST = 12.0  # rows of a part that is looked at
 SAMPLE = 3000  # distinct rows on which the ladder is searched
@@ -126,7 +128,8 @@ class _Search:
         """A part that fills its columns, split where a valley lies between round groups.
 
         Round groups that touch are told apart by the line between them long before a tree sees
-        the saddle. Curves, which fill one dimension, are left whole: they have valleys on lines.
+        the saddle. Curves, and clusters with noise around them, have valleys on lines as well, and
+        are left whole: the groups must be as round as normal ones.
         """
         labels = np.zeros(len(nodes), dtype=np.int64)
         d = nodes.shape[1]
@@ -136,7 +139,8 @@ class _Search:
             return labels
         rows = repeated(nodes, mass, CONFIRMED, self._seed)
         labels[rows] = split(continuous(nodes[rows], self._seed), self._seed)
-        return labels
+        groups = [nodes[labels == k] for k in range(int(labels.max()) + 1)]
+        return labels if all(_is_round(group) for group in groups) else np.zeros_like(labels)
 
     def cut(self, nodes: Array, mass: Array, count: int) -> NDArray[np.int64]:
         """The tree cut into so many clusters, at the scale where the last split is clearest."""
@@ -162,7 +166,8 @@ class _Search:
             landscape = self._landscape(nodes, mass, factor, is_part or factor < 1)
             tree = landscape.tree()
             highest = float(tree.significance.max(initial=-np.inf))
-            critical = CRITICAL if factor == 1 and not is_part else CRITICAL_FINER
+            critical = CRITICAL if factor == 1 else CRITICAL_FINER
+            critical = CRITICAL_OF_PART if is_part else critical
             if highest > critical:
                 return tree, _width(landscape), highest / critical, critical
         return None
@@ -185,6 +190,20 @@ def _width(landscape: Landscape) -> float:
     """The bandwidth as one number, comparable between parts of the same data."""
     bandwidth = np.asarray(landscape.kernel.bandwidth, dtype=np.float64)  # type: ignore[attr-defined]
     return float(np.exp(np.log(bandwidth).mean()))
+
+
+def _is_round(points: Array) -> bool:
+    """Whether points have about the kurtosis of normal ones, in all directions (Mardia 1970)."""
+    n, d = points.shape
+    if n <= 2 * d:
+        return False
+    centred = points - points.mean(axis=0)
+    covariance = centred.T @ centred / n
+    if np.linalg.matrix_rank(covariance) < d:
+        return False
+    squares = np.einsum("ij,ij->i", centred, np.linalg.solve(covariance, centred.T).T)
+    share = float(np.square(squares).mean()) / (d * (d + 2))
+    return ROUND[0] < share < ROUND[1]
 
 
 def _filled_dimensions(landscape: Landscape) -> float:

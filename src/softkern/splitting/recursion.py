@@ -27,8 +27,9 @@ __all__ = ["separations", "split", "split_into"]
 # Depth of a valley, √n times the dip, from which on it is no chance: structureless tables
 # (uniform, normal, heavy-tailed, skewed, correlated, rounded; 4 to 150 columns) pass it in one
 # draw of 150.
-CRITICAL = 0.58
+CRITICAL = 0.6
 SURE = 1.6  # times the critical depth, from which on groups need not be found again
+ONE = 0.75  # times the critical depth, up to which two groups of different parts are one
 TIMES_AGAIN = 3  # that they are, with other folds; one division of the rows is chance
 FOLDS = 5
 FOLD_STEPS = 8  # of a mixture that is fitted again without a fold, from where it was
@@ -69,7 +70,35 @@ def split(X: Array, seed: int = 0, least: int = FEWEST) -> NDArray[np.intp]:
         Rows of a group, at least.
     """
     with threadpool_limits(1):  # of many small products; threads would wait for each other
-        return _numbered(_split(X, seed, least))
+        return _numbered(_rejoined(X, _split(X, seed, least), seed))
+
+
+def _rejoined(X: Array, labels: NDArray[np.intp], seed: int) -> NDArray[np.intp]:
+    """Groups that a first cut through another one has parted, put together again.
+
+    Every two groups are looked at alone; those with hardly a valley between them are one.
+    """
+    depths: dict[tuple[int, int], float] = {}
+    while True:
+        names = np.unique(labels).tolist()
+        for pair in combinations(names, 2):
+            if len(names) > 2 and pair not in depths:
+                both = np.isin(labels, pair)
+                depths[pair] = _depth_alone(X[both], (labels[both] == pair[1]), seed)
+        if not depths or min(depths.values()) > ONE * CRITICAL:
+            return labels
+        i, j = min(depths, key=lambda pair: depths[pair])
+        labels = np.where(labels == j, i, labels)
+        depths = {pair: value for pair, value in depths.items() if not {i, j} & set(pair)}
+
+
+def _depth_alone(X: Array, is_second: Array, seed: int) -> float:
+    """The depth of the valley between two groups, without the rows of others."""
+    Z = _centred(X)
+    mixture = fit_mixture(Z, is_second.astype(np.intp), FOLD_STEPS)
+    if mixture is None or mixture.count < 2:
+        return 0.0
+    return float(_depths(Z, mixture, seed, FEWEST).min())
 
 
 def _split(X: Array, seed: int, least: int) -> NDArray[np.intp]:
