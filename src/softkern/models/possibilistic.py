@@ -425,14 +425,14 @@ default="k-means++"
     labels_ : array of shape (n,)
     n_clusters_ : int
         Clusters that are left when coinciding ones are one; the arrays below have so many columns.
-    memberships_ : array of shape (n, n_clusters_)
+    memberships_ : array of shape ``(n, n_clusters_)``
         u = exp(−D²/η); rows do not sum to one.
     eta_ : array of shape (n_clusters_,)
     eta_scale_ : float
         The γ used.
     support_ : array of shape (n_support,)
         Rows that the centres are made of.
-    dual_coef_ : array of shape (n_support, n_clusters_)
+    dual_coef_ : array of shape ``(n_support, n_clusters_)``
         Their weights in every centre.
     outlier_scores_, overlap_scores_ : arrays of shape (n,)
         Of the training points; outlier scores leave-one-out with kernels that vanish.
