@@ -427,7 +427,7 @@ default="k-means++"
         Clusters that are left when coinciding ones are one; the arrays below have so many columns.
     memberships_ : array of shape ``(n, n_clusters_)``
         u = exp(−D²/η); rows do not sum to one.
-    eta_ : array of shape (n_clusters_,)
+    eta_ : array of shape ``(n_clusters_,)``
     eta_scale_ : float
         The γ used.
     support_ : array of shape (n_support,)
