@@ -27,7 +27,7 @@ __all__ = ["separations", "split", "split_into"]
 # Depth of a valley, √n times the dip, from which on it is no chance: structureless tables
 # (uniform, normal, heavy-tailed, skewed, correlated, rounded; 4 to 150 columns) pass it in one
 # draw of 150.
-CRITICAL = 0.6
+CRITICAL = 0.58
 SURE = 1.6  # times the critical depth, from which on groups need not be found again
 ONE = 0.75  # times the critical depth, up to which two groups of different parts are one
 TIMES_AGAIN = 3  # that they are, with other folds; one division of the rows is chance
