@@ -75,13 +75,15 @@ def two_wide_blobs(run: Run) -> Row:
     return found, "2 clusters"
 
 
+def numbered(X: Any, y: Any) -> str:
+    """How many clusters the default finds, and how they agree with the known ones."""
+    labels = default_labels(X)
+    return f"{count(labels)} ({adjusted_rand_score(y, labels):.2f})"
+
+
 def real_numbers(run: Run) -> Row:
     """Wine, seeds, wbc, biomed."""
-    found = []
-    for name in ("wine", "seeds", "wbc", "biomed"):
-        X, y = real(name)
-        labels = default_labels(X)
-        found.append(f"{count(labels)} ({adjusted_rand_score(y, labels):.2f})")
+    found = [numbered(*real(name)) for name in ("wine", "seeds", "wbc", "biomed")]
     return listed(found), "3, 3, 2, 2 (mixture .90, .79, .84, .61)"
 
 
@@ -114,11 +116,7 @@ def digits(run: Run) -> Row:
 
 def touching_shapes(run: Run) -> Row:
     """jain, flame, spiral, D31."""
-    found = []
-    for name in ("jain", "flame", "spiral", "d31"):
-        X, y = shape(name)
-        labels = default_labels(X)
-        found.append(f"{count(labels)} ({adjusted_rand_score(y, labels):.2f})")
+    found = [numbered(*shape(name)) for name in ("jain", "flame", "spiral", "d31")]
     return listed(found), "2, 2, 3, 31 (HDBSCAN .90, .61, .98)"
 
 

@@ -22,6 +22,7 @@ from softkern.selection import (
     balanced_line_fit,
     select_spectral,
 )
+from tests.draws import blobs
 
 IRIS = load_iris().data
 
@@ -125,17 +126,6 @@ def test_the_search_is_the_fit_of_every_pair(X, monkeypatch):
             assert found[2] == pytest.approx(balanced_line_fit(hard), abs=1e-6)
     assert result.best[0] == 3
     assert result.contrast.max() == result.table.contrast[0]
-
-
-def blobs(n_clusters, d, seed, distance=8.0):
-    """Unit normal groups of 60 rows, no two centres nearer than the distance."""
-    rng = np.random.default_rng(seed)
-    centres = []
-    while len(centres) < n_clusters:
-        centre = rng.normal(size=d) * distance / np.sqrt(d) * 1.2
-        if all(np.linalg.norm(centre - other) > distance for other in centres):
-            centres.append(centre)
-    return np.concatenate([rng.normal(size=(60, d)) + centre for centre in centres])
 
 
 @pytest.mark.parametrize("d", [2, 5, 10, 30])

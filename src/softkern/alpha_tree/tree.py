@@ -33,7 +33,15 @@ from softkern.rows import largest_first
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["AlphaTree", "Evidence", "histogram_valley", "maximum_spanning_tree", "number_by_mass"]
+__all__ = [
+    "SMALL_SHARE",
+    "AlphaTree",
+    "Evidence",
+    "filled_dimensions",
+    "histogram_valley",
+    "maximum_spanning_tree",
+    "number_by_mass",
+]
 
 # Standard errors by which a branch must stand out, at a dimension of the branch of 1.2 and less
 # and of 1.8 and more. A curve is torn by chance far more easily than an area: these are the
@@ -337,5 +345,17 @@ def _dimensions(merged: Merges, evidence: Evidence) -> Array:
     own, mass = np.maximum(evidence.own, tiny), evidence.mass
     squares = _of_sides(merged, mass * np.maximum(evidence.variance / own - own, 0))
     values = _of_sides(merged, mass * np.maximum(evidence.density - own, 0))
+    return filled_dimensions(squares, values, evidence.halving)
+
+
+def filled_dimensions(squares: Any, values: Any, halving: float) -> Array:
+    """How many dimensions points fill of whose kernel these are Σ K² and Σ K, themselves left out.
+
+    Examples
+    --------
+    >>> float(filled_dimensions(0.25, 1.0, halving=0.5))
+    4.0
+    """
+    tiny = np.finfo(np.float64).tiny
     ratio = np.maximum(squares, tiny) / np.maximum(values, tiny)
-    return np.asarray(-np.log2(np.minimum(ratio, 1)) / evidence.halving)
+    return np.asarray(-np.log2(np.minimum(ratio, 1)) / halving)

@@ -24,7 +24,7 @@ from softkern.alpha_tree.tree import SMALL_SHARE, AlphaTree, histogram_valley, n
 from softkern.kernels import Gaussian, resolve, select_bandwidth
 from softkern.kernels.resolve import RADIAL
 from softkern.models.alpha_scales import Scales, search_scales
-from softkern.models.base import KernelModel
+from softkern.models.base import OF_A_FIT, KernelModel
 from softkern.models.clustering import Clustering
 from softkern.models.possibilistic import OneClassPCM
 from softkern.models.reading import Reading
@@ -35,19 +35,6 @@ from softkern.rules.memberships import runner_up
 
 __all__ = ["AlphaCutClustering"]
 
-# fitted attributes that are those of the model of all data
-OF_THE_ONE_CLASS = (
-    "eta_",
-    "bandwidth_",
-    "kernel_",
-    "engine_",
-    "plan_",
-    "approximation_error_",
-    "n_iter_",
-    "converged_",
-    "objective_",
-    "history_",
-)
 COMPLETE_LIMIT = 2000  # points up to which all pairs are looked at
 
 
@@ -373,7 +360,7 @@ objective_, history_
         one_class = self._one_class(
             bandwidth, engine=self.engine, engine_params=self.engine_params, verbose=self.verbose
         ).fit(nodes, sample_weight=mass)
-        for name in OF_THE_ONE_CLASS:
+        for name in ("eta_", *OF_A_FIT):
             setattr(self, name, getattr(one_class, name))
         return one_class
 

@@ -10,7 +10,7 @@ line between its sides (`softkern.splitting`). Private to `AlphaCutClustering`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,27 +19,25 @@ from scipy.spatial import cKDTree
 
 from softkern._typing import Array
 from softkern.alpha_tree.landscape import Landscape
-from softkern.alpha_tree.tree import AlphaTree
+from softkern.alpha_tree.tree import filled_dimensions
 from softkern.rows import priority_sample, varying_columns
-from softkern.splitting.observations import continuous, repeated
+from softkern.splitting.observations import MOST_ROWS, continuous, repeated
 from softkern.splitting.recursion import separations, split
 
-__all__ = ["Scales", "search_scales"]
+__all__ = ["FEW_COLUMNS", "Scales", "search_scales"]
 
 # Bandwidths of the ladder, in those of the rule "tree", by the number of columns: as fine as
 # structureless data allow without a split (benchmarks/calibrate.py).
 LADDERS = {1: (1.0,), 2: (1.0, 0.7, 0.5, 0.35), 3: (1.0, 0.7)}
 CRITICAL = 1.0  # significance of a split, at the rule's own bandwidth
-CRITICAL_FINER = 1.3  # at finer ones, which are tried besides
-CRITICAL_OF_PART = 1.3  # within a part, where all bandwidths are tried again
+CRITICAL_CAUTIOUS = 1.3  # at finer ones, which are tried besides, and within parts, again
 CAUTION = 2.0  # along curves, which a fine estimate and a second look at a part break up
 FILLED = 0.92  # of its columns, from which on a part is no curve
 ROUND = (0.75, 1.6)  # shares of the kurtosis of normal points that a round group has
 FEWEST_ROUND = 40.0  # rows of a part in which round groups are sought
 FEWEST = 12.0  # rows of a part that is looked at
 SAMPLE = 3000  # distinct rows on which the ladder is searched
-CONFIRMED = 2000  # rows on which valleys are looked for
-FEW_COLUMNS = 3
+FEW_COLUMNS = 3  # up to which a density tree decides
 
 Fit = Callable[[Array, Array, float], Landscape]
 
@@ -54,13 +52,10 @@ class Scales:
         Of the nodes, from 0.
     finest : float
         In bandwidths of the rule "tree" of all data.
-    significance : float
-        Of the least significant split; ∞ where there is none.
     """
 
     labels: NDArray[np.int64]
     finest: float
-    significance: float
 
 
 def search_scales(
@@ -91,31 +86,32 @@ def search_scales(
         spread = np.maximum(points.std(axis=0), np.finfo(np.float64).tiny)
         labels = labels[cKDTree(points / spread).query(nodes / spread)[1]]
     if labels.max() == 0:
-        return Scales(labels, 1.0, np.inf)
-    width = _width(fit(points, weight, 1.0))
-    return Scales(labels, min(1.0, search.finest / width), search.significance)
+        return Scales(labels, 1.0)
+    return Scales(labels, min(1.0, search.finest / search.coarsest))
 
 
 class _Search:
-    """Splits of parts, part by part; keeps the finest bandwidth and the least significance."""
+    """Splits of parts, part by part.
+
+    `finest` is the finest bandwidth that split something, `coarsest` that of the rule for all data.
+    """
 
     def __init__(self, fit: Fit, seed: int) -> None:
         self._fit = fit
         self._seed = seed
-        self.finest = np.inf
-        self.significance = np.inf
+        self.coarsest = self.finest = np.inf
 
     def split(self, nodes: Array, mass: Array, is_part: bool = False) -> NDArray[np.int64]:
         """Clusters of a part, from 0."""
         labels = np.zeros(len(nodes), dtype=np.int64)
         if mass.sum() < FEWEST or len(nodes) < 3:
             return labels
-        found = self._best(nodes, mass, is_part)
-        if found is None:
-            return self._split_round(nodes, mass) if is_part else labels
-        tree, width, significance, critical = found
-        parts = tree.significant_labels(critical)
-        self._note(width, significance)
+        coarse = self._fit(nodes, mass, 1.0)
+        if not is_part:
+            self.coarsest = _width(coarse)
+        parts = self._parts(coarse, is_part)
+        if parts is None:
+            return self._split_round(coarse) if is_part else labels
         count = 0
         for part in range(int(parts.max()) + 1):
             inside = parts == part
@@ -124,20 +120,21 @@ class _Search:
             count += int(inner.max()) + 1
         return labels
 
-    def _split_round(self, nodes: Array, mass: Array) -> NDArray[np.int64]:
+    def _split_round(self, coarse: Landscape) -> NDArray[np.int64]:
         """A part that fills its columns, split where a valley lies between round groups.
 
         Round groups that touch are told apart by the line between them long before a tree sees
         the saddle. Curves, and clusters with noise around them, have valleys on lines as well, and
         are left whole: the groups must be as round as normal ones.
         """
+        nodes, mass = coarse.nodes, coarse.mass
         labels = np.zeros(len(nodes), dtype=np.int64)
         d = nodes.shape[1]
         if not 2 <= d <= FEW_COLUMNS or mass.sum() < FEWEST_ROUND:
             return labels
-        if _filled_dimensions(self._fit(nodes, mass, 1.0)) < FILLED * d:
+        if _filled_dimensions(coarse) < FILLED * d:
             return labels
-        rows = repeated(nodes, mass, CONFIRMED, self._seed)
+        rows = repeated(nodes, mass, MOST_ROWS, self._seed)
         labels[rows] = split(continuous(nodes[rows], self._seed), self._seed)
         groups = [nodes[labels == k] for k in range(int(labels.max()) + 1)]
         return labels if all(_is_round(group) for group in groups) else np.zeros_like(labels)
@@ -145,45 +142,34 @@ class _Search:
     def cut(self, nodes: Array, mass: Array, count: int) -> NDArray[np.int64]:
         """The tree cut into so many clusters, at the scale where the last split is clearest."""
         labels = np.zeros(len(nodes), dtype=np.int64)
-        best = -np.inf
-        for factor in _ladder(nodes):
-            landscape = self._landscape(nodes, mass, factor, factor < 1)
-            tree = landscape.tree()
-            found, clearest = tree.labels_of(count)
+        coarse, best = self._fit(nodes, mass, 1.0), -np.inf
+        self.coarsest = _width(coarse)
+        for landscape, _ in self._scales(coarse, is_part=False):
+            found, clearest = landscape.tree().labels_of(count)
             if clearest > best:
-                labels, best = found, clearest
-                self.finest, self.significance = _width(landscape), clearest
+                labels, best, self.finest = found, clearest, _width(landscape)
         return labels
 
-    def _best(
-        self, nodes: Array, mass: Array, is_part: bool
-    ) -> tuple[AlphaTree, float, float, float] | None:
-        """The coarsest tree with a significant split: bandwidth, significance, critical value.
+    def _parts(self, coarse: Landscape, is_part: bool) -> NDArray[np.int64] | None:
+        """The clusters of the coarsest tree with a significant split; None where none has one.
 
         A finer one shows what the coarse one shows, and breaks up what it should not.
         """
-        for factor in _ladder(nodes):
-            landscape = self._landscape(nodes, mass, factor, is_part or factor < 1)
+        for landscape, critical in self._scales(coarse, is_part):
             tree = landscape.tree()
-            highest = float(tree.significance.max(initial=-np.inf))
-            critical = CRITICAL if factor == 1 else CRITICAL_FINER
-            critical = CRITICAL_OF_PART if is_part else critical
-            if highest > critical:
-                return tree, _width(landscape), highest / critical, critical
+            if tree.significance.max(initial=-np.inf) > critical:
+                self.finest = min(self.finest, _width(landscape))
+                return tree.significant_labels(critical)
         return None
 
-    def _landscape(self, nodes: Array, mass: Array, factor: float, is_cautious: bool) -> Landscape:
-        landscape = self._fit(nodes, mass, factor)
-        return replace(landscape, caution=CAUTION) if is_cautious else landscape
-
-    def _note(self, width: float, significance: float) -> None:
-        self.finest = min(self.finest, width)
-        self.significance = min(self.significance, significance)
-
-
-def _ladder(nodes: Array) -> tuple[float, ...]:
-    """Factors of the bandwidth that are tried, the coarsest first."""
-    return LADDERS.get(varying_columns(nodes), (1.0,))
+    def _scales(self, coarse: Landscape, is_part: bool) -> Iterator[tuple[Landscape, float]]:
+        """Landscapes from coarse to fine, each with the significance that a split must exceed."""
+        for factor in LADDERS.get(varying_columns(coarse.nodes), (1.0,)):
+            landscape = coarse if factor == 1 else self._fit(coarse.nodes, coarse.mass, factor)
+            if is_part or factor < 1:
+                yield replace(landscape, caution=CAUTION), CRITICAL_CAUTIOUS
+            else:
+                yield landscape, CRITICAL
 
 
 def _width(landscape: Landscape) -> float:
@@ -207,7 +193,7 @@ def _is_round(points: Array) -> bool:
 
 
 def _filled_dimensions(landscape: Landscape) -> float:
-    """How many dimensions the points fill at the scale of the kernel, as `AlphaTree` counts them.
+    """How many dimensions the points fill at the scale of the kernel.
 
     Zero where the kernel does not say.
     """
@@ -219,15 +205,18 @@ def _filled_dimensions(landscape: Landscape) -> float:
     squares = landscape.operator_of(landscape.nodes, square) @ (a * own).astype(
         landscape.nodes.dtype
     )
-    values = np.exp(landscape.level) - own
-    ratio = float(landscape.mass @ np.maximum(squares / own - own, 0))
-    ratio /= max(float(landscape.mass @ np.maximum(values, 0)), np.finfo(np.float64).tiny)
-    return float(-np.log2(min(max(ratio, np.finfo(np.float64).tiny), 1.0)) / halving)
+    return float(
+        filled_dimensions(
+            landscape.mass @ np.maximum(squares / own - own, 0),
+            landscape.mass @ np.maximum(np.exp(landscape.level) - own, 0),
+            halving,
+        )
+    )
 
 
 def _confirmed(nodes: Array, mass: Array, labels: Array, seed: int) -> NDArray[np.int64]:
     """Clusters between which there is a valley on a line; others are merged."""
-    rows = repeated(nodes, mass, CONFIRMED, seed)
+    rows = repeated(nodes, mass, MOST_ROWS, seed)
     X = continuous(nodes[rows], seed)
     while labels.max() > 0 and X.shape[1] > 0:
         inside = np.unique(labels[rows], return_inverse=True)[1]

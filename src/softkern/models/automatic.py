@@ -25,7 +25,8 @@ from sklearn.utils.validation import check_is_fitted
 from softkern._typing import Array
 from softkern.alpha_tree.tree import SMALL_SHARE
 from softkern.models.alpha_cut import AlphaCutClustering
-from softkern.models.base import KernelModel
+from softkern.models.alpha_scales import FEW_COLUMNS
+from softkern.models.base import OF_A_FIT, KernelModel
 from softkern.models.clustering import Clustering
 from softkern.models.fuzzy import FuzzyCMeans
 from softkern.models.one_class_clustering import OneClassMixture
@@ -35,7 +36,7 @@ from softkern.models.spectral import SoftKernelSpectralClustering
 from softkern.rows import distinct_rows, varying_columns, without_common_factor
 from softkern.splitting.coordinates import Coordinates, fit_coordinates
 from softkern.splitting.mixtures import Mixture
-from softkern.splitting.observations import continuous, repeated
+from softkern.splitting.observations import MOST_ROWS, continuous, repeated
 from softkern.splitting.recursion import separations, split, split_into
 from softkern.splitting.valleys import FEWEST
 
@@ -44,25 +45,11 @@ if TYPE_CHECKING:
 
 __all__ = ["AutoClustering", "cluster"]
 
-TREE_COLUMNS = 3  # up to which a density tree decides
-MOST_ROWS = 2000  # in which groups are sought and models compared
 HALVES = 2  # of the rows, on which every model is fitted again
 AS_STABLE = 0.02  # difference of stability that decides nothing
 APART = 0.8  # separation, in critical values, below which clusters of a model are not apart
 
 SHAPES = "in up to three columns a tree of densities sees clusters of any shape"
-# fitted attributes that are those of the model of all rows
-OF_THE_WHOLE = (
-    "kernel_",
-    "bandwidth_",
-    "plan_",
-    "engine_",
-    "approximation_error_",
-    "n_iter_",
-    "converged_",
-    "objective_",
-    "history_",
-)
 
 
 @dataclass(frozen=True)
@@ -211,13 +198,13 @@ history_
         columns = varying_columns(X[rows])
         if columns == 0:
             self._take_one_group(X, mass, "all rows are the same", bandwidth=1.0)
-        elif columns <= TREE_COLUMNS:
+        elif columns <= FEW_COLUMNS:
             self._take_tree(X, mass, SHAPES)
         elif self.n_clusters == 1:
             self._take_one_group(X, mass, "one cluster was asked for")
         else:
             self._take_groups(X, mass)
-        for name in OF_THE_WHOLE:
+        for name in OF_A_FIT:
             setattr(self, name, getattr(self._whole, name))
         self._keep_reading(self._read(X))
         self.n_clusters_ = int(self.memberships_.shape[1])

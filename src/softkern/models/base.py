@@ -31,7 +31,20 @@ from softkern.planning import Plan, plan
 from softkern.rows import check_weights, company_of_rows
 from softkern.solvers.stopping import STOPPING
 
-__all__ = ["UNKNOWN_LENGTHS", "KernelModel"]
+__all__ = ["OF_A_FIT", "UNKNOWN_LENGTHS", "KernelModel"]
+
+# Fitted attributes that say how a fit went; those of an inner model where a model is made of one.
+OF_A_FIT = (
+    "kernel_",
+    "bandwidth_",
+    "plan_",
+    "engine_",
+    "approximation_error_",
+    "n_iter_",
+    "converged_",
+    "objective_",
+    "history_",
+)
 
 # Part of the kernel matrix that an approximation leaves out from which it may change the answer:
 # below it labels and ranks of every model agree with the exact ones (benchmarks/calibrate.py).
@@ -68,15 +81,7 @@ class KernelModel(BaseEstimator, ABC):  # type: ignore[misc]
         "n_features_in_",
         "feature_names_in_",
         "sample_weight_",
-        "kernel_",
-        "bandwidth_",
-        "plan_",
-        "engine_",
-        "approximation_error_",
-        "n_iter_",
-        "converged_",
-        "objective_",
-        "history_",
+        *OF_A_FIT,
         "support_",
         "dual_coef_",
         "_support",

@@ -14,12 +14,10 @@ from sklearn.utils import check_random_state
 
 from softkern._typing import Array
 from softkern.rows import canonical_rows, priority_sample
-from softkern.splitting.observations import continuous
+from softkern.splitting.observations import MOST_ROWS, continuous
 from softkern.splitting.recursion import split
 
 __all__ = ["number_of_groups"]
-
-MOST_ROWS = 2000  # that groups are looked for in
 
 
 def number_of_groups(X: Any, weight: Array, random_state: Any = 0) -> int:

@@ -15,8 +15,9 @@ from sklearn.preprocessing import PowerTransformer
 from softkern._typing import Array
 from softkern.rows import priority_sample, without_common_factor
 
-__all__ = ["continuous", "repeated", "straightened"]
+__all__ = ["MOST_ROWS", "continuous", "repeated", "straightened"]
 
+MOST_ROWS = 2000  # in which groups are looked for
 FEW_VALUES = 20
 LARGE_PILE = 0.1  # of the rows at one value
 

@@ -4,12 +4,13 @@ Mixtures from several starts propose groups; two groups stay apart only where th
 between them on the line that separates them best. That line is found without the rows that are
 then looked at (five folds), and where the valley is not deep so are the two groups themselves: so
 neither follows their noise, and no number of columns makes a valley by chance. Where groups are
-not apart they are merged. Each group is then treated
-as a table of its own. Called by the models that choose a number of clusters by themselves.
+not apart they are merged. Each group is then treated as a table of its own. Called by the models
+that choose a number of clusters by themselves.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from softkern._typing import Array
+from softkern.rows import largest_first
 from softkern.splitting.mixtures import Mixture, fit_mixture
 from softkern.splitting.proposals import k_means, pair_starts, starts
 from softkern.splitting.valleys import FEWEST, depth
@@ -81,11 +83,13 @@ def _rejoined(X: Array, labels: NDArray[np.intp], seed: int) -> NDArray[np.intp]
     depths: dict[tuple[int, int], float] = {}
     while True:
         names = np.unique(labels).tolist()
+        if len(names) <= 2:
+            return labels
         for pair in combinations(names, 2):
-            if len(names) > 2 and pair not in depths:
+            if pair not in depths:
                 both = np.isin(labels, pair)
                 depths[pair] = _depth_alone(X[both], (labels[both] == pair[1]), seed)
-        if not depths or min(depths.values()) > ONE * CRITICAL:
+        if min(depths.values()) > ONE * CRITICAL:
             return labels
         i, j = min(depths, key=lambda pair: depths[pair])
         labels = np.where(labels == j, i, labels)
@@ -124,9 +128,11 @@ def split_into(X: Array, count: int, seed: int = 0) -> NDArray[np.intp]:
     count : int
         Fewer come where there are fewer distinct rows.
     """
+    if count == 1:
+        return np.zeros(len(X), dtype=np.intp)
     found = split(X, seed)
-    if found.max() + 1 == count or count == 1 or X.shape[1] == 0:
-        return found if count > 1 else np.zeros_like(found)
+    if found.max() + 1 == count or X.shape[1] == 0:
+        return found
     Z = _centred(X)
     labels = k_means(Z, count, seed)
     mixture = fit_mixture(Z, labels) if labels.max() > 0 else None
@@ -178,9 +184,7 @@ def _depths(Z: Array, mixture: Mixture, seed: int, least: int) -> Array:
     pairs = list(combinations(range(count), 2))
     labels = np.empty(len(Z), dtype=np.intp)
     places = np.empty((len(Z), len(pairs)))
-    fold = np.random.default_rng(seed).permutation(len(Z)) % FOLDS
-    for k in range(FOLDS):
-        inside, outside = fold == k, fold != k
+    for inside, outside in _folds(len(Z), seed):
         found = fit_mixture(Z[outside], mixture.labels[outside], FOLD_STEPS)
         if found is None or found.count < count:
             return np.where(np.eye(count, dtype=bool), np.inf, 0.0)
@@ -215,9 +219,7 @@ def _confirm(Z: Array, mixture: Mixture, depths: Array, seed: int) -> None:
 def _found_again(Z: Array, is_above: Array, seed: int) -> float:
     """The depth of the valley between two groups that are found without the rows looked at."""
     places, above = np.empty(len(Z)), np.zeros(len(Z), dtype=bool)
-    fold = np.random.default_rng(seed).permutation(len(Z)) % FOLDS
-    for k in range(FOLDS):
-        inside, outside = fold == k, fold != k
+    for inside, outside in _folds(len(Z), seed):
         best, agreement = None, -1.0
         for labels in pair_starts(Z[outside], seed):
             mixture = fit_mixture(Z[outside], labels)
@@ -232,6 +234,13 @@ def _found_again(Z: Array, is_above: Array, seed: int) -> float:
         places[inside] = best.between(mapped, first, 1 - first)
         above[inside] = best.assign(mapped) == first
     return depth(places, above)
+
+
+def _folds(n: int, seed: int) -> Iterator[tuple[Array, Array]]:
+    """The rows that are looked at, and those without them, both as masks (n,), fold by fold."""
+    fold = np.random.default_rng(seed).permutation(n) % FOLDS
+    for k in range(FOLDS):
+        yield fold == k, fold != k
 
 
 def _is_bent(places: Array, Z: Array, is_above: Array) -> bool:
@@ -291,7 +300,7 @@ def _numbered(labels: Array) -> NDArray[np.intp]:
     _, first, place, counts = np.unique(
         labels, return_index=True, return_inverse=True, return_counts=True
     )
-    return np.argsort(np.lexsort([first, -counts]))[place]
+    return np.argsort(largest_first(counts, -first))[place]
 
 
 def _alike(labels: Array, other: Array) -> bool:
