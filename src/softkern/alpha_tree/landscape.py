@@ -124,11 +124,14 @@ class Landscape:
         counts = segment_counts(lengths(Z, pairs), least)
         return measure_segments(self.nodes, pairs, counts, self.level, self.levels)
 
+    def joins(self, graph: str = "knn", segment_points: int = 20) -> Segments:
+        """The segments of the alpha tree, highest first."""
+        segments = self.segments(graph, segment_points)
+        return segments[maximum_spanning_tree(len(self.nodes), segments.pairs, segments.level)]
+
     def tree(self, graph: str = "knn", segment_points: int = 20) -> AlphaTree:
         """The alpha tree, with evidence where the kernel gives it."""
-        segments = self.segments(graph, segment_points)
-        kept = maximum_spanning_tree(len(self.nodes), segments.pairs, segments.level)
-        segments = segments[kept]
+        segments = self.joins(graph, segment_points)
         return AlphaTree(
             segments.pairs,
             self.memberships(segments.level),

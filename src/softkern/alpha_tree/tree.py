@@ -173,8 +173,12 @@ class AlphaTree:
 
     def significant_labels(self, threshold: float = 1.0) -> NDArray[np.int64]:
         """The clusters that stand out of the estimate's noise, (n,); every point has one."""
-        component = self._components(~self.is_split(threshold))
-        return number_by_mass(component, self.weight, self.heights)
+        return self.labels_without(self.is_split(threshold))
+
+    def labels_without(self, is_cut: Any) -> NDArray[np.int64]:
+        """The clusters that are left without these edges, (n,), by decreasing mass."""
+        kept = ~np.asarray(is_cut, dtype=bool)
+        return number_by_mass(self._components(kept), self.weight, self.heights)
 
     def labels_of(self, count: int) -> tuple[NDArray[np.int64], float]:
         """The tree cut into so many clusters, (n,), and the significance of the last split.
@@ -188,10 +192,10 @@ class AlphaTree:
             values = self.peaks.min(axis=1) - self.saddles
         is_small = self.masses.min(axis=1) < SMALL_SHARE * self.weight.sum()
         order = np.lexsort([-values, is_small])[: count - 1]
-        kept = np.ones(len(values), dtype=bool)
-        kept[order] = False
+        is_cut = np.zeros(len(values), dtype=bool)
+        is_cut[order] = True
         last = float(values[order[-1]]) if len(order) else np.inf
-        return number_by_mass(self._components(kept), self.weight, self.heights), last
+        return self.labels_without(is_cut), last
 
     def separating_alpha(self, threshold: float = 1.0) -> float:
         """The smallest level at which all significant clusters are apart; 0 for one cluster."""

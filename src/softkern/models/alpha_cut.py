@@ -334,8 +334,7 @@ objective_, history_
         if not is_asked or not self._is_bandwidth_open:
             return None
 
-        def fit(points: Array, weight: Array, factor: float) -> Landscape:
-            bandwidth = factor * np.asarray(select_bandwidth(points, "tree", sample_weight=weight))
+        def fit(points: Array, weight: Array, bandwidth: Any) -> Landscape:
             one_class = self._one_class(bandwidth, Density, engine=serving_engine(self.engine))
             return _landscape(one_class.fit(points, sample_weight=weight), points, weight)
 

@@ -12,12 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from softkern._typing import Array
+from softkern.alpha_tree.gaps import density_left
 from softkern.alpha_tree.landscape import Landscape
 from softkern.alpha_tree.tree import filled_dimensions
 from softkern.rows import priority_sample, varying_columns
@@ -26,20 +28,28 @@ from softkern.splitting.recursion import separations, split
 
 __all__ = ["FEW_COLUMNS", "Scales", "search_scales"]
 
-# Bandwidths of the ladder, in those of the rule "tree", by the number of columns: as fine as
+RULE = "tree"  # of the coarsest bandwidth
+# Bandwidths of the ladder, in those of the rule, by the number of columns: as fine as
 # structureless data allow without a split (benchmarks/calibrate.py).
 LADDERS = {1: (1.0,), 2: (1.0, 0.7, 0.5, 0.35), 3: (1.0, 0.7)}
 CRITICAL = 1.0  # significance of a split, at the rule's own bandwidth
 CRITICAL_CAUTIOUS = 1.3  # at finer ones, which are tried besides, and within parts, again
 CAUTION = 2.0  # along curves, which a fine estimate and a second look at a part break up
+# Density that may be left in a gap which rows show that had no part in finding it: at the rule's
+# own bandwidth, more for each unit of significance beyond the critical; at other bandwidths and
+# within parts; and, on the mean, between round groups, which lines have shown already.
+LEFT, LEFT_MORE = 0.4, 0.5
+LEFT_CAUTIOUS = 0.3
+LEFT_BETWEEN_ROUND = 0.85
 FILLED = 0.92  # of its columns, from which on a part is no curve
 ROUND = (0.75, 1.6)  # shares of the kurtosis of normal points that a round group has
+STRETCHED = 2.0  # times, in coordinates in which all groups together are round
 FEWEST_ROUND = 40.0  # rows of a part in which round groups are sought
 FEWEST = 12.0  # rows of a part that is looked at
 SAMPLE = 3000  # distinct rows on which the ladder is searched
 FEW_COLUMNS = 3  # up to which a density tree decides
 
-Fit = Callable[[Array, Array, float], Landscape]
+Fit = Callable[[Array, Array, Any], Landscape]
 
 
 @dataclass(frozen=True)
@@ -69,7 +79,7 @@ def search_scales(
     mass : array of shape (n,)
         How many rows each point stands for.
     fit : callable
-        The landscape of points, their masses, and a factor of the bandwidth.
+        The landscape of points, their masses, and a bandwidth or the name of its rule.
     count : int, default=None
         How many clusters to cut the tree into; None finds it.
     """
@@ -106,7 +116,7 @@ class _Search:
         labels = np.zeros(len(nodes), dtype=np.int64)
         if mass.sum() < FEWEST or len(nodes) < 3:
             return labels
-        coarse = self._fit(nodes, mass, 1.0)
+        coarse = self._fit(nodes, mass, RULE)
         if not is_part:
             self.coarsest = _width(coarse)
         parts = self._parts(coarse, is_part)
@@ -125,57 +135,92 @@ class _Search:
 
         Round groups that touch are told apart by the line between them long before a tree sees
         the saddle. Curves, and clusters with noise around them, have valleys on lines as well, and
-        are left whole: the groups must be as round as normal ones.
+        are left whole: the groups must be normal ones of like shape, and no ridge may
+        join them.
         """
         nodes, mass = coarse.nodes, coarse.mass
         labels = np.zeros(len(nodes), dtype=np.int64)
-        d = nodes.shape[1]
-        if not 2 <= d <= FEW_COLUMNS or mass.sum() < FEWEST_ROUND:
+        if not 2 <= nodes.shape[1] <= FEW_COLUMNS or mass.sum() < FEWEST_ROUND:
             return labels
-        if _filled_dimensions(coarse) < FILLED * d:
+        if not _fills(coarse):
             return labels
         rows = repeated(nodes, mass, MOST_ROWS, self._seed)
         labels[rows] = split(continuous(nodes[rows], self._seed), self._seed)
-        groups = [nodes[labels == k] for k in range(int(labels.max()) + 1)]
-        return labels if all(_is_round(group) for group in groups) else np.zeros_like(labels)
+        count = int(labels.max()) + 1
+        groups = [nodes[labels == k] for k in range(count)]
+        if count == 1 or not all(map(_is_round, groups)) or not _are_alike(groups):
+            return np.zeros_like(labels)
+        left = self._density_left(coarse, labels, np.stack(np.triu_indices(count, 1), axis=1))
+        return labels if left.mean() < LEFT_BETWEEN_ROUND else np.zeros_like(labels)
 
     def cut(self, nodes: Array, mass: Array, count: int) -> NDArray[np.int64]:
         """The tree cut into so many clusters, at the scale where the last split is clearest."""
         labels = np.zeros(len(nodes), dtype=np.int64)
-        coarse, best = self._fit(nodes, mass, 1.0), -np.inf
+        coarse, best = self._fit(nodes, mass, RULE), -np.inf
         self.coarsest = _width(coarse)
-        for landscape, _ in self._scales(coarse, is_part=False):
+        for landscape in self._ladder(coarse):
             found, clearest = landscape.tree().labels_of(count)
             if clearest > best:
                 labels, best, self.finest = found, clearest, _width(landscape)
         return labels
 
     def _parts(self, coarse: Landscape, is_part: bool) -> NDArray[np.int64] | None:
-        """The clusters of the coarsest tree with a significant split; None where none has one.
+        """The clusters of the coarsest tree with a real split; None where none has one.
 
         A finer one shows what the coarse one shows, and breaks up what it should not.
         """
-        for landscape, critical in self._scales(coarse, is_part):
-            tree = landscape.tree()
-            if tree.significance.max(initial=-np.inf) > critical:
+        for landscape in self._ladder(coarse):
+            if is_part or landscape is not coarse:
+                tree = replace(landscape, caution=CAUTION).tree()
+                is_cut = tree.is_split(CRITICAL_CAUTIOUS)
+                most = np.full(int(is_cut.sum()), LEFT_CAUTIOUS)
+            else:
+                tree = landscape.tree()
+                is_cut = tree.is_split(CRITICAL)
+                most = LEFT + LEFT_MORE * (tree.significance[is_cut] - CRITICAL)
+            if not is_cut.any():
+                continue
+            labels = tree.labels_without(is_cut)
+            is_cut[is_cut] = self._is_gap(landscape, labels, labels[tree.edges[is_cut]], most)
+            if is_cut.any():
                 self.finest = min(self.finest, _width(landscape))
-                return tree.significant_labels(critical)
+                return tree.labels_without(is_cut)
         return None
 
-    def _scales(self, coarse: Landscape, is_part: bool) -> Iterator[tuple[Landscape, float]]:
-        """Landscapes from coarse to fine, each with the significance that a split must exceed."""
+    def _is_gap(
+        self, landscape: Landscape, labels: Array, pairs: Array, most: Array
+    ) -> NDArray[np.bool_]:
+        """Whether at most so much density is left between pairs of clusters, (m,)."""
+        is_gap = most >= 1  # so significant that nothing need be measured
+        if not is_gap.all():
+            is_gap[~is_gap] = self._density_left(landscape, labels, pairs[~is_gap]) < most[~is_gap]
+        return is_gap
+
+    def _density_left(self, landscape: Landscape, labels: Array, pairs: Array) -> Array:
+        """Of the gaps between clusters, in halves of the points at the bandwidth of all of them."""
+        nodes, mass, bandwidth = landscape.nodes, landscape.mass, _bandwidth(landscape)
+
+        def fit(half: NDArray[np.bool_]) -> Landscape:
+            return self._fit(nodes[half], mass[half], bandwidth)
+
+        return density_left(fit, labels, pairs, self._seed)
+
+    def _ladder(self, coarse: Landscape) -> Iterator[Landscape]:
+        """Landscapes of the same points, from coarse to fine."""
         for factor in LADDERS.get(varying_columns(coarse.nodes), (1.0,)):
-            landscape = coarse if factor == 1 else self._fit(coarse.nodes, coarse.mass, factor)
-            if is_part or factor < 1:
-                yield replace(landscape, caution=CAUTION), CRITICAL_CAUTIOUS
+            if factor == 1:
+                yield coarse
             else:
-                yield landscape, CRITICAL
+                yield self._fit(coarse.nodes, coarse.mass, factor * _bandwidth(coarse))
+
+
+def _bandwidth(landscape: Landscape) -> Array:
+    return np.asarray(landscape.kernel.bandwidth, dtype=np.float64)  # type: ignore[attr-defined]
 
 
 def _width(landscape: Landscape) -> float:
     """The bandwidth as one number, comparable between parts of the same data."""
-    bandwidth = np.asarray(landscape.kernel.bandwidth, dtype=np.float64)  # type: ignore[attr-defined]
-    return float(np.exp(np.log(bandwidth).mean()))
+    return float(np.exp(np.log(_bandwidth(landscape)).mean()))
 
 
 def _is_round(points: Array) -> bool:
@@ -192,26 +237,32 @@ def _is_round(points: Array) -> bool:
     return ROUND[0] < share < ROUND[1]
 
 
-def _filled_dimensions(landscape: Landscape) -> float:
-    """How many dimensions the points fill at the scale of the kernel.
+def _are_alike(groups: list[Array]) -> bool:
+    """Whether groups are stretched alike; pieces of a curve turn, each along its own direction."""
+    centred = [group - group.mean(axis=0) for group in groups]
+    pooled = np.cov(np.concatenate(centred).T)
+    spreads = [np.linalg.eigvals(np.linalg.solve(pooled, np.cov(rows.T))).real for rows in centred]
+    return all(spread.max() < STRETCHED**2 * spread.min() for spread in spreads)
 
-    Zero where the kernel does not say.
-    """
+
+def _fills(landscape: Landscape) -> bool:
+    """Whether points fill all columns at the scale of the kernel; no where it does not say."""
     square, halving = landscape.kernel.squared(), landscape.kernel.halving
     if square is None or halving is None:
-        return 0.0
+        return False
     a = np.asarray(landscape.coefficients, dtype=np.float64)
     own = np.maximum(a / landscape.mass, np.finfo(np.float64).tiny)
     squares = landscape.operator_of(landscape.nodes, square) @ (a * own).astype(
         landscape.nodes.dtype
     )
-    return float(
+    filled = float(
         filled_dimensions(
             landscape.mass @ np.maximum(squares / own - own, 0),
             landscape.mass @ np.maximum(np.exp(landscape.level) - own, 0),
             halving,
         )
     )
+    return filled >= FILLED * landscape.nodes.shape[1]
 
 
 def _confirmed(nodes: Array, mass: Array, labels: Array, seed: int) -> NDArray[np.int64]:
