@@ -13,23 +13,27 @@ from scipy.special import ndtri
 from sklearn.preprocessing import PowerTransformer
 
 from softkern._typing import Array
-from softkern.rows import priority_sample, without_common_factor
+from softkern.rows import lower_quantile, priority_sample
+from softkern.splitting.valleys import excess_mass
 
 __all__ = ["MOST_ROWS", "continuous", "repeated", "straightened"]
 
 MOST_ROWS = 2000  # in which groups are looked for
 FEW_VALUES = 20
 LARGE_PILE = 0.1  # of the rows at one value
+CLEAR_VALLEY = 0.6  # √n times the dip, from which on a column is skewed by its groups
 
 
 def repeated(X: Array, weight: Array, most: int, seed: int = 0) -> NDArray[np.intp]:
     """Rows of X as observations, at most about `most`: a row of weight two stands there twice.
 
-    They are in the order of their values, whatever their units.
+    They are in the order of their values, whatever their units. Where most of the table stands
+    several times, it counts once: copies lie close together, and would be groups.
     """
     index, mass = priority_sample(X, most, weight, seed)
     order = np.lexsort(X[index].T[::-1])
-    index, mass = index[order], without_common_factor(mass[order])
+    index, mass = index[order], mass[order]
+    mass = mass / lower_quantile(mass, mass, 0.5)
     total = float(mass.sum())
     counts = mass if total <= most else mass * (most / total)
     whole = np.maximum(np.round(counts), counts > 0).astype(np.intp)
@@ -70,9 +74,15 @@ def _has_piles(counts: Array) -> bool:
 
 
 def _straight(values: Array) -> Array:
-    """Distinct values by the power that makes them least skewed (Yeo and Johnson 2000)."""
+    """Distinct values by the power that makes them least skewed (Yeo and Johnson 2000).
+
+    A column with a clear valley of its own is skewed by its groups; its power would draw them
+    together, and it is left as it is.
+    """
     low, middle, high = np.quantile(values, [0.16, 0.5, 0.84])
     scaled = (values - middle) / ((high - low) or 1.0)
+    if 0.5 * excess_mass(scaled) * np.sqrt(len(scaled)) > CLEAR_VALLEY:
+        return np.asarray((scaled - scaled.mean()) / scaled.std())
     return np.asarray(PowerTransformer().fit_transform(scaled[:, None])[:, 0])
 
 
