@@ -68,7 +68,7 @@ def test_a_part_of_a_row_is_still_a_row(X):
 def test_columns_have_about_unit_spread(X):
     Z = continuous(X * [1e-6, 1, 1e6, 3] + [0, 5, 0, 1e3])
     assert Z.shape == X.shape
-    assert Z.std(axis=0) == pytest.approx(np.ones(4), rel=0.1)
+    assert Z.std(axis=0) == pytest.approx(np.ones(4), rel=0.2)
 
 
 def test_unit_of_a_column_does_not_matter(X):

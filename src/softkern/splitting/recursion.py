@@ -10,8 +10,9 @@ that choose a number of clusters by themselves.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -33,7 +34,8 @@ __all__ = ["separations", "split", "split_into"]
 CRITICAL = 0.58
 SURE = 1.6  # times the critical depth, from which on groups need not be found again
 ONE = 0.75  # times the critical depth, up to which two groups of different parts are one
-TIMES_AGAIN = 3  # that they are, with other folds; one division of the rows is chance
+TIMES_AGAIN = 3, 8  # that they are, with other folds, at least and at most: a division is chance
+ERRORS = 2.0  # of the mean over them, from the critical depth, from which on it is clear
 FOLDS = 5
 FOLD_STEPS = 8  # of a mixture that is fitted again without a fold, from where it was
 FEWEST_ROWS = 24  # of a table that is looked at
@@ -227,10 +229,21 @@ def _confirm(Z: Array, mixture: Mixture, depths: Array, pairs: FoundAgain, seed:
         if not CRITICAL < depths[i, j] < SURE * CRITICAL or depths.min() <= CRITICAL:
             return
         both = (mixture.labels == i) | (mixture.labels == j)
-        again = np.mean(
-            [pairs.depth(both, mixture.labels == i, seed + k) for k in range(TIMES_AGAIN)]
-        )
-        depths[i, j] = depths[j, i] = min(depths[i, j], float(again))
+        above = mixture.labels == i
+        again = _mean_depth(partial(pairs.depth, both, above, seed))
+        depths[i, j] = depths[j, i] = min(depths[i, j], again)
+
+
+def _mean_depth(depth_of: Callable[[int], float]) -> float:
+    """The mean over divisions of the rows, so many that it is clear from the critical depth."""
+    least, most = TIMES_AGAIN
+    found = [depth_of(k) for k in range(least)]
+    while len(found) < most:
+        error = float(np.std(found, ddof=1)) / np.sqrt(len(found))
+        if abs(float(np.mean(found)) - CRITICAL) > ERRORS * error:
+            break
+        found.append(depth_of(len(found)))
+    return float(np.mean(found))
 
 
 class FoundAgain:
@@ -243,8 +256,9 @@ class FoundAgain:
         self._Z = Z
         self._kept: dict[tuple[bytes, int], list[list[Mixture]]] = {}
 
-    def depth(self, both: Array, above: Array, seed: int) -> float:
+    def depth(self, both: Array, above: Array, seed: int, division: int) -> float:
         """The depth of the valley between the two groups most like those given, of rows `both`."""
+        seed += division
         Z, is_above = self._Z[both], above[both]
         places, found_above = np.empty(len(Z)), np.zeros(len(Z), dtype=bool)
         folds = zip(_folds(len(Z), seed), self._found(both, seed), strict=True)
