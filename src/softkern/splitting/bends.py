@@ -17,8 +17,9 @@ from softkern._typing import Array
 __all__ = ["is_bent"]
 
 # Shares of the variance of the distance from the cut, from which on groups are arms: told by both
-# sides of the line alike, and by all that is off it. Of normal groups they are below 0.1; groups
-# of unlike covariances are told by one side up to 0.3.
+# sides of the line alike, and by all that is off it. Of normal groups they are below 0.1; classes
+# of real tables come to 0.28 by all, so that wide arcs cannot be told from them
+# (benchmarks/calibrate.py arms).
 BOTH_SIDES, ALL = 0.15, 0.35
 FARTHEST = 6.0  # of two centres, in spreads of a group: arms of one bend are nearer
 FOLDS = 5

@@ -21,8 +21,8 @@ from softkern.splitting.observations import has_piles
 __all__ = ["Reach", "fit_reach"]
 
 FEW = 0.01  # share of the rows that may be beyond
-# Times the distance that all but these few keep. Rows of normal groups come to 1.2 times it, of t
-# with three degrees of freedom to 2.3 in the largest of a dozen tables.
+# Times the distance that all but these few keep. Normal groups have no row beyond it, t with three
+# degrees of freedom up to two in a thousand (benchmarks/calibrate.py beyond).
 BEYOND = 2.5
 
 
