@@ -1,8 +1,9 @@
 """Where the constants of the code come from: measured again, and printed beside their values.
 
-    python benchmarks/calibrate.py                 # all, about three minutes
+    python benchmarks/calibrate.py                 # all, about ten minutes
     python benchmarks/calibrate.py costs           # the cost constants of the engines
     python benchmarks/calibrate.py answers         # the tuned constants of the default answers
+    python benchmarks/calibrate.py splits          # those of the splitting in many columns
     python benchmarks/calibrate.py tiled ranking   # some parts; --list names them
     python benchmarks/calibrate.py unmeasured      # the constants that nothing here measures
     python benchmarks/calibrate.py --full          # more draws and larger sets
@@ -26,6 +27,7 @@ from statistics import median
 from calibration.answers import ANSWERS
 from calibration.costs import COSTS
 from calibration.rows import CostRow, Row
+from calibration.splits import SPLITS
 
 from softkern.operators.work import available_threads, machine_speed
 
@@ -59,17 +61,21 @@ def show_answers(rows: list[Row]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("parts", nargs="*", help="costs, answers, or names of parts")
+    parser.add_argument("parts", nargs="*", help="costs, answers, splits, or names of parts")
     parser.add_argument("--full", action="store_true", help="more draws and larger sets")
     parser.add_argument("--list", action="store_true", help="names of the parts")
     options = parser.parse_args()
-    parts = {**COSTS, **ANSWERS}
+    parts = {**COSTS, **ANSWERS, **SPLITS}
     if options.list:
         print(
             "\n".join(f"{name:<14}{part.__doc__.splitlines()[0]}" for name, part in parts.items())
         )
         return
-    groups = {"costs": list(COSTS), "answers": [name for name in ANSWERS if name != "unmeasured"]}
+    groups = {
+        "costs": list(COSTS),
+        "answers": [name for name in ANSWERS if name != "unmeasured"],
+        "splits": list(SPLITS),
+    }
     wanted = [name for asked in options.parts or groups for name in groups.get(asked, [asked])]
     unknown = [name for name in wanted if name not in parts]
     if unknown:

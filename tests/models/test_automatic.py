@@ -166,6 +166,28 @@ def test_rows_far_from_all_are_flagged_also_in_company():
     assert table["is_outlier"].sum() <= 5
 
 
+@pytest.mark.parametrize("d", [4, 10, 30])
+@pytest.mark.parametrize("far", [1, 5])
+def test_a_few_rows_far_from_all_clusters_are_no_members(d, far):
+    X, _ = groups(2, d, n=600)
+    X[:far, 2:] += 40 / np.sqrt(d - 2)
+    model = AutoClustering().fit(X)
+    assert model.n_clusters_ == 2
+    assert (model.labels_[:far] == -1).all()
+    assert (model.labels_[far:] >= 0).all()
+    assert np.array_equal(model.predict(X), model.labels_)
+    assert (model.predict(X[:far] + 1) == -1).all()
+
+
+def test_rows_far_from_one_group_are_with_it():
+    """Noise beside a single cluster would be another cluster by its name only."""
+    X = np.random.default_rng(0).normal(size=(600, 5))
+    X[:5] += 20
+    model = AutoClustering().fit(X)
+    assert (model.labels_ == 0).all()
+    assert rank_points(model).sort_index()["is_outlier"].to_numpy()[:5].all()
+
+
 # The number of clusters, given
 
 
@@ -303,6 +325,7 @@ def test_constant_columns_change_nothing(d):
 @pytest.mark.parametrize("count", [1, 2])
 def test_files_and_pickles_say_the_same(tmp_path, d, count):
     X, _ = groups(count, d)
+    X[0] += 60
     model = AutoClustering().fit(X)
     softkern.save(model, tmp_path / "model.safetensors")
     for other in (softkern.load(tmp_path / "model.safetensors"), pickle.loads(pickle.dumps(model))):

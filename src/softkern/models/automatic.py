@@ -37,6 +37,7 @@ from softkern.rows import distinct_rows, varying_columns, without_common_factor
 from softkern.splitting.coordinates import Coordinates, fit_coordinates
 from softkern.splitting.mixtures import Mixture
 from softkern.splitting.observations import MOST_ROWS, continuous, repeated
+from softkern.splitting.reach import Reach, fit_reach
 from softkern.splitting.recursion import separations, split, split_into
 from softkern.splitting.valleys import FEWEST
 
@@ -78,7 +79,8 @@ class AutoClustering(Clustering):
     Attributes
     ----------
     labels_ : array of shape (n,)
-        −1 only where `AlphaCutClustering` was taken and says noise.
+        −1 where `AlphaCutClustering` was taken and says noise, and beside two clusters or more
+        in more than three columns, for rows far beyond all of them, at most one in a hundred.
     n_clusters_ : int
     memberships_ : array of shape ``(n, n_clusters_)``
         Rows sum to one.
@@ -128,6 +130,7 @@ history_
         "repeats_",
         "_comparison",
         "_coordinates",
+        "_reach",
     )
     _is_precomputed: ClassVar[bool] = False
 
@@ -179,10 +182,17 @@ history_
         inner = self.model_.reading(self._coordinates.forward(X))
         return Reading(
             memberships=lambda: inner.memberships,
-            labels=lambda: inner.labels,
+            labels=lambda: self._labels(X, inner),
             outlier_scores=lambda: whole.outlier_scores,
             overlap_scores=lambda: inner.overlap_scores,
         )
+
+    def _labels(self, X: Array, inner: Reading) -> NDArray[np.int64]:
+        """Clusters, and −1 beyond the reach of all of them."""
+        labels = np.asarray(inner.labels, dtype=np.int64)
+        if self._reach is None:
+            return labels
+        return np.where(self._reach.is_beyond(X), -1, labels)
 
     # How a fit goes
 
@@ -193,6 +203,7 @@ history_
         self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self.repeats_ = int((weight > 0).sum()) - len(rows)
         self._coordinates: Coordinates | None = None
+        self._reach: Reach | None = None
         self.model_: Any = None
         self.one_class_: Any = None
         columns = varying_columns(X[rows])
@@ -266,6 +277,8 @@ history_
         if compared[best].model is None:
             return
         self._coordinates, self.model_ = coordinates, compared[best].model
+        if compared[best].clusters > 1:  # with one cluster there is no noise
+            self._reach = fit_reach(X, coordinates, mixture.labels)
         self._comparison = _table(compared, best)
         self.reason_ = _reason(compared, best)
 

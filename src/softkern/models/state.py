@@ -31,6 +31,7 @@ from softkern.models.spectral_search import SpectralSearch
 from softkern.operators.base import Cost, Workload
 from softkern.planning import Candidate, Plan
 from softkern.splitting.coordinates import Coordinates
+from softkern.splitting.reach import Reach
 
 __all__ = ["declared", "from_state", "to_state"]
 
@@ -43,7 +44,7 @@ OBJECTS: dict[str, type] = {
     kind.__name__: kind
     for kind in (
         *(getattr(kernels, name) for name in kernels.__all__),
-        *(AlphaTree, Candidate, Coordinates, Cost, Plan, SpectralSearch, Workload),
+        *(AlphaTree, Candidate, Coordinates, Cost, Plan, Reach, SpectralSearch, Workload),
     )
     if isinstance(kind, type)
 }

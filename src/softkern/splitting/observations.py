@@ -13,23 +13,28 @@ from scipy.special import ndtri
 from sklearn.preprocessing import PowerTransformer
 
 from softkern._typing import Array
-from softkern.rows import priority_sample, without_common_factor
+from softkern.rows import lower_quantile, priority_sample
+from softkern.splitting.valleys import excess_mass
 
-__all__ = ["MOST_ROWS", "continuous", "repeated", "straightened"]
+__all__ = ["MOST_ROWS", "continuous", "has_piles", "repeated", "straightened"]
 
 MOST_ROWS = 2000  # in which groups are looked for
 FEW_VALUES = 20
 LARGE_PILE = 0.1  # of the rows at one value
+OUTERMOST = 0.01  # share of a column's values at each end
+CLEAR_VALLEY = 0.6  # √n times the dip, from which on a column is skewed by its groups
 
 
 def repeated(X: Array, weight: Array, most: int, seed: int = 0) -> NDArray[np.intp]:
     """Rows of X as observations, at most about `most`: a row of weight two stands there twice.
 
-    They are in the order of their values, whatever their units.
+    They are in the order of their values, whatever their units. Where most of the table stands
+    several times, it counts once: copies lie close together, and would be groups.
     """
     index, mass = priority_sample(X, most, weight, seed)
     order = np.lexsort(X[index].T[::-1])
-    index, mass = index[order], without_common_factor(mass[order])
+    index, mass = index[order], mass[order]
+    mass = mass / lower_quantile(mass, mass, 0.5)
     total = float(mass.sum())
     counts = mass if total <= most else mass * (most / total)
     whole = np.maximum(np.round(counts), counts > 0).astype(np.intp)
@@ -48,7 +53,7 @@ def continuous(X: Array, seed: int = 0) -> Array:
         values, place, counts = np.unique(column, return_inverse=True, return_counts=True)
         if len(values) == 1:
             continue
-        if _has_piles(counts):
+        if has_piles(counts):
             order = np.lexsort([generator.uniform(size=len(column)), place])
             scores = np.empty(len(column))
             scores[order] = ndtri((np.arange(len(column)) + 0.5) / len(column))
@@ -60,20 +65,33 @@ def continuous(X: Array, seed: int = 0) -> Array:
 
 def straightened(values: Array, counts: Array) -> Array:
     """What the distinct, sorted values of a column become in the middle of their piles, (k,)."""
-    if not _has_piles(counts):
+    if not has_piles(counts):
         return _straight(values)
     return np.asarray(ndtri((np.cumsum(counts) - counts / 2) / counts.sum()))
 
 
-def _has_piles(counts: Array) -> bool:
+def has_piles(counts: Array) -> bool:
+    """Whether a column has few values, or many rows at one of them."""
     return bool(len(counts) <= FEW_VALUES or counts.max() > LARGE_PILE * counts.sum())
 
 
 def _straight(values: Array) -> Array:
-    """Distinct values by the power that makes them least skewed (Yeo and Johnson 2000)."""
-    low, middle, high = np.quantile(values, [0.16, 0.5, 0.84])
+    """Distinct values by the power that makes them least skewed (Yeo and Johnson 2000).
+
+    The power is that of all but the outermost: to make a few far values less so it would draw in
+    all that is far. A column with a clear valley of its own is skewed by its groups; its power
+    would draw them together, and it is left as it is.
+    """
+    first, low, middle, high, last = np.quantile(
+        values, [OUTERMOST, 0.16, 0.5, 0.84, 1 - OUTERMOST]
+    )
     scaled = (values - middle) / ((high - low) or 1.0)
-    return np.asarray(PowerTransformer().fit_transform(scaled[:, None])[:, 0])
+    if 0.5 * excess_mass(scaled) * np.sqrt(len(scaled)) > CLEAR_VALLEY:
+        return np.asarray((scaled - scaled.mean()) / scaled.std())
+    inner = scaled[(values >= first) & (values <= last), None]
+    if len(inner) < FEW_VALUES:
+        inner = scaled[:, None]
+    return np.asarray(PowerTransformer().fit(inner).transform(scaled[:, None])[:, 0])
 
 
 def _spread_out(values: Array, place: Array, generator: np.random.Generator) -> Array:

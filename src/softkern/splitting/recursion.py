@@ -10,8 +10,9 @@ that choose a number of clusters by themselves.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -20,24 +21,25 @@ from threadpoolctl import threadpool_limits
 
 from softkern._typing import Array
 from softkern.rows import largest_first
+from softkern.splitting.bends import is_bent
 from softkern.splitting.mixtures import Mixture, fit_mixture
 from softkern.splitting.proposals import k_means, pair_starts, starts
 from softkern.splitting.valleys import FEWEST, depth
 
 __all__ = ["separations", "split", "split_into"]
 
-# Depth of a valley, √n times the dip, from which on it is no chance: structureless tables
-# (uniform, normal, heavy-tailed, skewed, correlated, rounded; 4 to 150 columns) pass it in one
-# draw of 150.
+# Depth of a valley, √n times the dip, from which on it is no chance: of structureless tables
+# (uniform, normal, heavy-tailed, skewed, correlated, rings, rounded, repeated; 5 to 100 columns)
+# fewer than 3 in 100 draws are split (benchmarks/calibrate.py valleys).
 CRITICAL = 0.58
 SURE = 1.6  # times the critical depth, from which on groups need not be found again
 ONE = 0.75  # times the critical depth, up to which two groups of different parts are one
-TIMES_AGAIN = 3  # that they are, with other folds; one division of the rows is chance
+TIMES_AGAIN = 3, 8  # that they are, with other folds, at least and at most: a division is chance
+ERRORS = 2.0  # of the mean over them, from the critical depth, from which on it is clear
 FOLDS = 5
 FOLD_STEPS = 8  # of a mixture that is fitted again without a fold, from where it was
 FEWEST_ROWS = 24  # of a table that is looked at
-ALIKE = 0.95  # of the rows in the same groups: the same proposal again
-BENT = -0.65  # correlation from which two groups are the arms of a bend
+ALIKE = 0.995  # of the rows in the same groups: the same proposal again
 FAR = 2.0  # times the median length, beyond which rows are drawn in
 
 
@@ -146,13 +148,9 @@ def _best(X: Array, seed: int, least: int) -> Proposal | None:
     Z = _centred(X)
     if Z.shape[1] == 0:
         return None
-    best, seen = None, list[Array]()
+    best, seen, pairs = None, list[Array](), FoundAgain(Z)
     for labels in starts(Z, seed):
-        mixture = fit_mixture(Z, labels) if labels.max() > 0 else None
-        if mixture is None or any(_alike(mixture.labels, other) for other in seen):
-            continue
-        seen.append(mixture.labels)
-        found = _merged(Z, mixture, seed, least)
+        found = _merged(Z, fit_mixture(Z, labels), seen, pairs, seed, least)
         if found is None:
             continue
         if best is None or (found.count, found.depth) > (best.count, best.depth):
@@ -160,11 +158,24 @@ def _best(X: Array, seed: int, least: int) -> Proposal | None:
     return best
 
 
-def _merged(Z: Array, mixture: Mixture | None, seed: int, least: int) -> Proposal | None:
-    """The mixture's groups, merged until all are apart; None where one is left."""
+def _merged(
+    Z: Array,
+    mixture: Mixture | None,
+    seen: list[Array],
+    pairs: FoundAgain,
+    seed: int,
+    least: int,
+) -> Proposal | None:
+    """The mixture's groups, merged until all are apart; None where one is left.
+
+    Groups that have been `seen` before are not looked at again: their end is known.
+    """
     while mixture is not None and mixture.count > 1:
+        if any(_alike(mixture.labels, other) for other in seen):
+            return None
+        seen.append(mixture.labels)
         depths = _depths(Z, mixture, seed, least)
-        _confirm(Z, mixture, depths, seed)
+        _confirm(Z, mixture, depths, pairs, seed)
         proposal = Proposal(mixture.labels, float(depths.min()))
         if proposal.is_apart:
             return proposal
@@ -198,42 +209,87 @@ def _depths(Z: Array, mixture: Mixture, seed: int, least: int) -> Array:
         is_above, value = labels[both] == i, 0.0
         if is_large[i] and is_large[j]:
             value = depth(column[both], is_above)
-            if value > CRITICAL and _is_bent(column[both], Z[both], is_above):
+            if value > CRITICAL and _are_arms(Z, mixture, i, j):
                 value = 0.0
         depths[i, j] = depths[j, i] = value
     return depths
 
 
-def _confirm(Z: Array, mixture: Mixture, depths: Array, seed: int) -> None:
+def _are_arms(Z: Array, mixture: Mixture, i: int, j: int) -> bool:
+    """Whether two of the mixture's groups are the arms of a bend."""
+    both = (mixture.labels == i) | (mixture.labels == j)
+    way = mixture.centres[i] - mixture.centres[j]
+    return is_bent(mixture.mapped(Z[both]), way, mixture.labels[both] == i)
+
+
+def _confirm(Z: Array, mixture: Mixture, depths: Array, pairs: FoundAgain, seed: int) -> None:
     """Look again, in place, at valleys that are not deep, as long as all groups seem apart."""
     order = np.argsort(depths, axis=None)[::2]  # every pair stands there twice
     for i, j in zip(*np.unravel_index(order, depths.shape), strict=True):
         if not CRITICAL < depths[i, j] < SURE * CRITICAL or depths.min() <= CRITICAL:
             return
         both = (mixture.labels == i) | (mixture.labels == j)
-        is_above = mixture.labels[both] == i
-        again = np.mean([_found_again(Z[both], is_above, seed + k) for k in range(TIMES_AGAIN)])
-        depths[i, j] = depths[j, i] = min(depths[i, j], float(again))
+        above = mixture.labels == i
+        again = _mean_depth(partial(pairs.depth, both, above, seed))
+        depths[i, j] = depths[j, i] = min(depths[i, j], again)
 
 
-def _found_again(Z: Array, is_above: Array, seed: int) -> float:
-    """The depth of the valley between two groups that are found without the rows looked at."""
-    places, above = np.empty(len(Z)), np.zeros(len(Z), dtype=bool)
-    for inside, outside in _folds(len(Z), seed):
-        best, agreement = None, -1.0
-        for labels in pair_starts(Z[outside], seed):
-            mixture = fit_mixture(Z[outside], labels)
-            if mixture is None or mixture.count < 2:
-                continue
-            same = float((mixture.labels.astype(bool) == is_above[outside]).mean())
-            if max(same, 1 - same) > agreement:
-                best, agreement, first = mixture, max(same, 1 - same), int(same > 0.5)
-        if best is None:
-            return 0.0
-        mapped = best.mapped(Z[inside])
-        places[inside] = best.between(mapped, first, 1 - first)
-        above[inside] = best.assign(mapped) == first
-    return depth(places, above)
+def _mean_depth(depth_of: Callable[[int], float]) -> float:
+    """The mean over divisions of the rows, so many that it is clear from the critical depth."""
+    least, most = TIMES_AGAIN
+    found = [depth_of(k) for k in range(least)]
+    while len(found) < most:
+        error = float(np.std(found, ddof=1)) / np.sqrt(len(found))
+        if abs(float(np.mean(found)) - CRITICAL) > ERRORS * error:
+            break
+        found.append(depth_of(len(found)))
+    return float(np.mean(found))
+
+
+class FoundAgain:
+    """Pairs of groups that are found without the rows then looked at.
+
+    What is found in the same rows is the same whichever groups it is compared with, and is kept.
+    """
+
+    def __init__(self, Z: Array) -> None:
+        self._Z = Z
+        self._kept: dict[tuple[bytes, int], list[list[Mixture]]] = {}
+
+    def depth(self, both: Array, above: Array, seed: int, division: int) -> float:
+        """The depth of the valley between the two groups most like those given, of rows `both`."""
+        seed += division
+        Z, is_above = self._Z[both], above[both]
+        places, found_above = np.empty(len(Z)), np.zeros(len(Z), dtype=bool)
+        folds = zip(_folds(len(Z), seed), self._found(both, seed), strict=True)
+        for (inside, outside), mixtures in folds:
+            if not mixtures:
+                return 0.0
+            shares = [
+                float((mixture.labels.astype(bool) == is_above[outside]).mean())
+                for mixture in mixtures
+            ]
+            best = int(np.argmax([max(same, 1 - same) for same in shares]))
+            mixture, first = mixtures[best], int(shares[best] > 0.5)
+            mapped = mixture.mapped(Z[inside])
+            places[inside] = mixture.between(mapped, first, 1 - first)
+            found_above[inside] = mixture.assign(mapped) == first
+        return depth(places, found_above)
+
+    def _found(self, both: Array, seed: int) -> list[list[Mixture]]:
+        """Mixtures of two groups without each fold."""
+        key = (both.tobytes(), seed)
+        if key not in self._kept:
+            Z = self._Z[both]
+            self._kept[key] = [
+                [
+                    mixture
+                    for labels in pair_starts(Z[outside], seed)
+                    if (mixture := fit_mixture(Z[outside], labels)) and mixture.count == 2
+                ]
+                for _, outside in _folds(len(Z), seed)
+            ]
+        return self._kept[key]
 
 
 def _folds(n: int, seed: int) -> Iterator[tuple[Array, Array]]:
@@ -241,25 +297,6 @@ def _folds(n: int, seed: int) -> Iterator[tuple[Array, Array]]:
     fold = np.random.default_rng(seed).permutation(n) % FOLDS
     for k in range(FOLDS):
         yield fold == k, fold != k
-
-
-def _is_bent(places: Array, Z: Array, is_above: Array) -> bool:
-    """Whether two groups are the arms of a bend, a ring's halves for one.
-
-    A bend crosses the cut off the line, on one side of it or on both, and comes back to the line
-    at its ends: in both arms, points near the cut are those furthest off the line, in a column.
-    """
-    sides = Z - Z.mean(axis=0)
-    off = np.column_stack([np.square(sides), sides, -sides])  # (n, 3 d)
-    arms = [_correlations(np.abs(places[arm]), off[arm]) for arm in (is_above, ~is_above)]
-    return bool((np.maximum(*arms) < BENT).any())
-
-
-def _correlations(place: Array, values: Array) -> Array:
-    """Of one place with every column, (k,)."""
-    place, values = place - place.mean(), values - values.mean(axis=0)
-    norms = np.linalg.norm(place) * np.linalg.norm(values, axis=0)
-    return np.asarray(place @ values / np.maximum(norms, 1e-300))
 
 
 def separations(X: Array, labels: Array, seed: int = 0) -> Array:

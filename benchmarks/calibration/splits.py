@@ -1,0 +1,174 @@
+"""The constants of the splitting in many columns, each with the splits that it makes.
+
+Tables are drawn without groups, by numbers of rows and columns, and as blobs at known distances. As
+in `calibration.answers`, every function takes whether to draw more, and returns rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from families import ONE_GROUP, apart, ring_in_columns
+
+from calibration.rows import Row, mark, patched
+from softkern.splitting import bends, reach, recursion
+from softkern.splitting.coordinates import fit_coordinates
+from softkern.splitting.mixtures import fit_mixture
+from softkern.splitting.observations import MOST_ROWS, continuous, repeated
+
+SEED = 71  # other than those of the studies
+CELLS = ((100, 5), (100, 20), (300, 5), (300, 20), (300, 100), (1000, 5), (1000, 20))
+BLOBS = (((100, 100), 4), ((100, 100), 30), ((500, 500), 10), ((450, 50), 10), ((60, 60, 60), 13))
+FAMILIES = ("uniform", "Gaussian", "autoregressive", "few factors", "t, 3 degrees", "exponential")
+FAMILIES += ("lognormal", "ring", "thin ring", "rounded", "whole numbers", "repeated rows")
+PROMISED = 0.03  # false splits, as a share of draws
+SCALES = (0.8, 1.0, 1.2)
+
+
+def groups(X: np.ndarray) -> int:
+    """How many groups are found in a table."""
+    rows = repeated(X, np.ones(len(X)), MOST_ROWS)
+    return 1 + int(recursion.split(continuous(X[rows])).max(initial=0))
+
+
+def one_group(n: int, d: int, draws: int) -> Iterator[np.ndarray]:
+    """Tables without groups, of every family that has so many columns."""
+    for number, name in enumerate(FAMILIES):
+        if d in ONE_GROUP[name].columns:
+            for k in range(draws):
+                yield ONE_GROUP[name].draw(np.random.default_rng([SEED, number, n, d, k]), n, d)
+
+
+def blobs(distance: float, draws: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    for number, (sizes, d) in enumerate(BLOBS):
+        for k in range(draws):
+            yield apart(np.random.default_rng([SEED, number, k]), sizes, d, distance)
+
+
+def valleys(full: bool) -> list[Row]:
+    """Depths of valleys that are no chance: false splits by rows and columns, blobs told apart."""
+    draws, rows = 4 if full else 1, []
+    tables = {(n, d): list(one_group(n, d, draws)) for n, d in CELLS}
+    total = sum(map(len, tables.values()))
+    for scale in SCALES:
+        value = round(scale * recursion.CRITICAL, 3)
+        with patched(recursion, CRITICAL=value):
+            split = {cell: sum(groups(X) > 1 for X in drawn) for cell, drawn in tables.items()}
+            power = {
+                distance: np.mean([groups(X) == y.max() + 1 for X, y in blobs(distance, draws)])
+                for distance in (4.0, 5.0, 6.0)
+            }
+        share = sum(split.values()) / total
+        text = f"{share:.1%} false splits; the number right at "
+        text += ", ".join(f"{distance:g} s.d. {right:.0%}" for distance, right in power.items())
+        is_over = scale == 1 and share > PROMISED
+        rows.append(
+            Row(
+                "recursion.CRITICAL",
+                mark(value, recursion.CRITICAL),
+                text,
+                f"{total} tables without groups, {len(BLOBS) * draws} of blobs at each distance",
+                f"more than {PROMISED:.0%}" if is_over else "",
+            )
+        )
+        if scale == 1:
+            by_cell = [
+                Row("recursion.CRITICAL", f"  {n} × {d}", f"{split[n, d]} of {len(drawn)}", "split")
+                for (n, d), drawn in tables.items()
+            ]
+    return rows + by_cell
+
+
+def curve(r: np.random.Generator, n: int, d: int, degrees: float, width: float) -> np.ndarray:
+    """A part of a circle in two columns; the others are noise as wide as its line."""
+    angle = r.uniform(0, np.radians(degrees), n)
+    X = width * r.normal(size=(n, d))
+    X[:, :2] += np.column_stack([np.cos(angle), np.sin(angle)])
+    return X
+
+
+CURVES: dict[str, Callable[..., np.ndarray]] = {
+    "ring": lambda r, n, d: ring_in_columns(r, n, d, 0.1),
+    "wide ring": lambda r, n, d: ring_in_columns(r, n, d, 0.2),
+    "arc of 180°": lambda r, n, d: curve(r, n, d, 180, 0.1),
+    "arc of 270°": lambda r, n, d: curve(r, n, d, 270, 0.1),
+    "wide arc of 240°": lambda r, n, d: curve(r, n, d, 240, 0.2),
+}
+
+
+def arms(full: bool) -> list[Row]:
+    """From when on two groups are the arms of a bend: curves that split, and normal groups joined."""
+    draws, rows = 6 if full else 2, []
+    for scale in (0.5, 1.0, 1.5, np.inf):
+        with patched(bends, BOTH_SIDES=scale * bends.BOTH_SIDES, ALL=scale * bends.ALL):
+            split = {
+                name: np.mean([groups(X) > 1 for X in _curves(draw, number, draws)])
+                for number, (name, draw) in enumerate(CURVES.items())
+            }
+            joined = [_is_joined(X, y) for X, y in blobs(4.0, draws) if y.max() == 1]
+        text = ", ".join(f"{name} {share:.0%}" for name, share in split.items())
+        rows.append(
+            Row(
+                "bends.BOTH_SIDES, ALL, ×",
+                mark(float(scale), 1.0),
+                f"split: {text}; normal groups joined: {np.mean(joined):.0%}",
+                f"{4 * draws} of each curve; {len(joined)} tables of two groups at 4 s.d.",
+                "normal groups are joined" if scale == 1 and any(joined) else "",
+            )
+        )
+    return rows
+
+
+def _curves(draw: Callable[..., np.ndarray], number: int, draws: int) -> Iterator[np.ndarray]:
+    for n in (200, 600):
+        for d in (4, 6):
+            for k in range(draws):
+                yield draw(np.random.default_rng([SEED, number, n, d, k]), n, d)
+
+
+def _is_joined(X: np.ndarray, y: np.ndarray) -> bool:
+    mixture: Any = fit_mixture(X, y, 1)
+    way = mixture.centres[1] - mixture.centres[0]
+    order = np.random.default_rng(SEED).permutation(len(X))
+    return bends.is_bent(mixture.mapped(X[order]), way, y[order] == 1)
+
+
+def beyond(full: bool) -> list[Row]:
+    """How far rows beyond all groups are: how many are where none is planted, and of the planted."""
+    draws, rows = 8 if full else 2, []
+    for value in (1.5, 2.0, reach.BEYOND, 3.5):
+        clean, planted = [], []
+        with patched(reach, BEYOND=value):
+            for k in range(draws):
+                for d in (4, 10, 30):
+                    r = np.random.default_rng([SEED, d, k])
+                    X, y = apart(r, (500, 500), d, 8)
+                    heavy = r.standard_t(3, X.shape) + (X - X.mean(axis=0)) * (y > 0)[:, None]
+                    clean += [_beyond(X, y).mean(), _beyond(heavy, y).mean()]
+                    X[:5] = 30 * np.eye(d)[r.integers(d)] + r.normal(size=(5, d))
+                    planted.append(_beyond(X, y)[:5].mean())
+        rows.append(
+            Row(
+                "reach.BEYOND",
+                mark(value, reach.BEYOND),
+                f"{np.mean(clean):.2%} of the rows, {np.mean(planted):.0%} of those planted",
+                "two groups of 500 in 4, 10, 30 columns, normal and t; five rows at 30 s.d.",
+                "planted rows are missed" if value == reach.BEYOND and min(planted) < 1 else "",
+            )
+        )
+    return rows
+
+
+def _beyond(X: np.ndarray, y: np.ndarray) -> np.ndarray:
+    found = fit_coordinates(X, y)
+    fitted = None if found is None else reach.fit_reach(X, found[0], found[1].labels)
+    return np.zeros(len(X), dtype=bool) if fitted is None else fitted.is_beyond(X)
+
+
+SPLITS: dict[str, Callable[[bool], list[Row]]] = {
+    "valleys": valleys,
+    "arms": arms,
+    "beyond": beyond,
+}
