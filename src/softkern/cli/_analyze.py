@@ -22,8 +22,9 @@ from softkern.cli._folder import results_folder
 from softkern.cli._models import ModelName, check_columns, make
 from softkern.cli._points import has_all_columns, points_table, write_chunks
 from softkern.cli._printer import Printer
-from softkern.cli.preparation import Missing, Preparation, Prepared, Scale
+from softkern.cli.preparation import CommandPreparation
 from softkern.cli.tables import Format, Reader, TableError, open_table
+from softkern.columns.preparation import Missing, Preparation, Prepared, Scale
 from softkern.files import save
 from softkern.fitted import choice_of
 from softkern.ranking import rank_points
@@ -154,7 +155,7 @@ def _read(job: Job, printer: Printer, clock: Clock) -> Input:
     notes = list(reader.notes)
     left_out = _left_out(job, table, notes)
     with clock.step("prepare"):
-        preparation, prepared = Preparation.fit(
+        preparation, prepared = CommandPreparation.fit(
             table,
             columns=None if job.columns is None else _split(job.columns, reader.columns),
             one_hot=_split(job.one_hot, reader.columns),

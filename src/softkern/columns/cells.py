@@ -1,0 +1,260 @@
+"""Cells of a table as numbers: what is a number, what is text, and indicators of text.
+
+Called by `softkern.columns.preparation`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from softkern._typing import Array
+from softkern.exceptions import DataError
+from softkern.words import count, named, quoted
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "Say",
+    "as_table",
+    "categories_of",
+    "indicator_values",
+    "indicators_of",
+    "keyword",
+    "numbers_of",
+    "numeric_columns",
+    "require",
+]
+
+MOST_CATEGORIES = 20
+NEARLY_NUMBERS = 0.5  # share of a column's values from which text among them is a mistake
+
+Say = Callable[[str, str], str]  # how whoever asked writes an option and its value
+
+
+def keyword(name: str, value: str = "") -> str:
+    """An option as Python's users write it; those of reading a table are pandas'.
+
+    Examples
+    --------
+    >>> keyword("missing", "drop"), keyword("columns"), keyword("na", "?")
+    ("missing='drop'", 'columns', "na_values='?'")
+    """
+    name = {"na": "na_values"}.get(name, name)
+    return f"{name}={value!r}" if value else name
+
+
+def as_table(X: Any) -> pd.DataFrame:
+    """Anything with rows and columns as a DataFrame whose columns have names, each another.
+
+    A DataFrame, or what has `columns` and gives each as an array, such as one of polars; else an
+    array, whose columns are called x1, x2 and so on. Names that are no text are written as such.
+
+    Examples
+    --------
+    >>> list(as_table([[1.0, 2.0], [3.0, 4.0]]).columns)
+    ['x1', 'x2']
+    """
+    import pandas as pd
+
+    if isinstance(X, pd.DataFrame):
+        table = X
+    elif hasattr(X, "columns") and hasattr(X, "__getitem__"):
+        table = pd.DataFrame({name: X[name].to_numpy() for name in X.columns})
+    else:
+        if hasattr(X, "toarray"):
+            raise DataError("a sparse matrix is no table; give it as an array, X.toarray().")
+        array = np.asarray(X)
+        if array.ndim != 2:
+            raise DataError(
+                f"a table has two dimensions, rows and columns, not {array.ndim}: "
+                "X.reshape(-1, 1) makes a column of one dimension."
+            )
+        table = pd.DataFrame(array, columns=[f"x{j + 1}" for j in range(array.shape[1])])
+    names = [str(name) for name in table.columns]
+    twice = [name for name, times in Counter(names).items() if times > 1]
+    if twice:
+        raise DataError(f"several columns are called {named(twice)}; give each a name of its own.")
+    return table.set_axis(pd.Index(names), axis=1)
+
+
+def require(table: pd.DataFrame, names: Sequence[str]) -> None:
+    """Refuse a table without the columns of these names."""
+    lacking = [name for name in names if name not in table.columns]
+    if lacking:
+        raise DataError(
+            f"the table lacks {named(lacking)}; its columns are {named(list(table.columns), 12)}."
+        )
+
+
+def numeric_columns(
+    table: pd.DataFrame,
+    wanted: Sequence[str],
+    one_hot: Sequence[str],
+    were_asked: bool,
+    notes: list[str],
+    say: Say = keyword,
+) -> list[str]:
+    """The columns that hold numbers; the others are named, or refused where they were asked for."""
+    numeric, texts, kinds = [], [], _kinds(table)
+    for column in wanted:
+        if column in one_hot:
+            continue
+        if _is_numeric(kinds[column]):
+            numeric.append(column)
+            continue
+        present = table[column].dropna()
+        parsed = 0
+        if present.dtype.kind not in "mMc":
+            parsed = int(_parsed(present).notna().sum())
+        if parsed == len(present):
+            numeric.append(column)  # also a column without any value, which is left out later
+        elif parsed >= NEARLY_NUMBERS * len(present):
+            raise _not_a_number(table, column, 1, say)
+        elif _has_decimal_comma(present):
+            raise DataError(
+                f"'{quoted(column)}' holds numbers with a decimal comma, such as "
+                f"'{quoted(present.iloc[0])}'. Give {say('decimal', ',')} to read them; if the "
+                "comma parts thousands, take it out."
+            )
+        else:
+            texts.append(column)
+    if texts and were_asked:
+        verb = "is" if len(texts) == 1 else "are"
+        asked = say("one_hot", "")
+        raise DataError(f"{named(texts)} {verb} text; give {asked} for few categories.")
+    alike: dict[str, list[str]] = {}
+    for column in texts:
+        alike.setdefault(_text_kind(table[column], say), []).append(column)
+    notes.extend(f"left out {named(columns)}: {kind}" for kind, columns in alike.items())
+    return numeric
+
+
+def _text_kind(values: pd.Series[Any], say: Say) -> str:
+    if values.dtype.kind in "mM":
+        return "dates"
+    few = values.astype(str).nunique() <= MOST_CATEGORIES
+    return f"text ({say('one_hot', '')} makes columns of it)" if few else "text"
+
+
+def _kinds(table: pd.DataFrame) -> dict[str, Any]:
+    return dict(zip(table.columns, table.dtypes, strict=True))
+
+
+def _is_numeric(kind: Any) -> bool:
+    import pandas as pd
+
+    return pd.api.types.is_numeric_dtype(kind) and kind.kind != "c"
+
+
+def _has_decimal_comma(values: pd.Series[Any]) -> bool:
+    words = values.head(1000).astype(str)
+    return bool(words.str.fullmatch(r"\s*[-+]?\d+(,\d+)?(e[-+]?\d+)?\s*", case=False).all())
+
+
+def _parsed(values: pd.Series[Any]) -> pd.Series[Any]:
+    """Values as numbers, those that are none missing; whole ones of many digits rounded."""
+    import pandas as pd
+
+    try:
+        parsed: pd.Series[Any] = pd.to_numeric(values, errors="coerce")
+        return parsed.astype(np.float64) if parsed.dtype == object else parsed
+    except (OverflowError, TypeError):  # a whole number beyond floats; a list in a cell
+        words = values.astype(str).where(values.notna(), None)
+        return words.map(_float_or_nan).astype(np.float64)
+
+
+def _float_or_nan(word: str | None) -> float:
+    try:
+        return math.nan if word is None else float(word)
+    except ValueError:
+        return math.nan
+
+
+def _not_a_number(table: pd.DataFrame, column: str, first_row: int, say: Say) -> DataError:
+    values = table[column]
+    bad = values.notna().to_numpy() & _parsed(values).isna().to_numpy()
+    place = int(np.flatnonzero(bad)[0])
+    word = quoted(values.iloc[place])
+    return DataError(
+        f"'{quoted(column)}' is numbers save in {count(int(bad.sum()), 'row')}, such as '{word}' "
+        f"in row {place + first_row:,}. Give {say('na', word)} to take it for a missing value, or "
+        f"leave the column out by {say('columns', '')}."
+    )
+
+
+def numbers_of(
+    table: pd.DataFrame, columns: Sequence[str], first_row: int = 1, say: Say = keyword
+) -> Array:
+    """Columns as floats, (n, d); what is missing or infinite is NaN."""
+    numbers = np.empty((len(table), len(columns)))
+    kinds = _kinds(table)
+    ready = np.array([_is_numeric(kinds[column]) for column in columns], dtype=bool)
+    known = [column for column, is_ready in zip(columns, ready, strict=True) if is_ready]
+    numbers[:, ready] = table[known].to_numpy(dtype=np.float64, na_value=np.nan)
+    for j in np.flatnonzero(~ready).tolist():
+        values = table[columns[j]]
+        parsed = _parsed(values)
+        if (parsed.isna() & values.notna()).any():
+            raise _not_a_number(table, columns[j], first_row, say)
+        numbers[:, j] = parsed.to_numpy(dtype=np.float64, na_value=np.nan)
+    numbers[np.isinf(numbers)] = np.nan
+    return numbers
+
+
+def _words(values: pd.Series[Any]) -> pd.Series[Any]:
+    """Values as text; 1.0, which only a missing value beside it made of 1, is "1"."""
+    return values.map(
+        lambda value: str(int(value)) if isinstance(value, float) and value % 1 == 0 else str(value)
+    ).astype(object)
+
+
+def categories_of(values: pd.Series[Any], column: str, say: Say = keyword) -> list[str]:
+    """The values of a column of text, of which indicators are made."""
+    found = sorted(_words(values.dropna()).unique().tolist())
+    if not 2 <= len(found) <= MOST_CATEGORIES:
+        raise DataError(
+            f"{say('one_hot', quoted(column))}: it has {count(len(found), 'value')}; from 2 to "
+            f"{MOST_CATEGORIES} can become columns."
+        )
+    return found
+
+
+def indicator_values(values: Sequence[str]) -> list[str]:
+    """The values that have an indicator: all of them, or one of two, which says the other too.
+
+    Examples
+    --------
+    >>> indicator_values(["no", "yes"]), indicator_values(["blue", "green", "red"])
+    (['yes'], ['blue', 'green', 'red'])
+    """
+    return list(values[1:] if len(values) == 2 else values)
+
+
+def indicators_of(
+    text: pd.Series[Any], column: str, values: Sequence[str], notes: list[str]
+) -> Array:
+    """A column of zeros and ones for each of `indicator_values`, (n, k).
+
+    NaN where the value is missing. A value that is none of `values` is as near to one of them as
+    to another: zero of every indicator, or half of the only one.
+    """
+    is_missing = text.isna().to_numpy()
+    words = _words(text).to_numpy(dtype=object)
+    is_known = np.isin(words.astype(str), np.array(values, dtype=str)) | is_missing
+    block: Array = words[:, None] == np.array(indicator_values(values), dtype=object)
+    block = block.astype(np.float64)
+    block[~is_known] = 0.5 if len(values) == 2 else 0.0
+    block[is_missing] = np.nan
+    unknown = words[~is_known]
+    if unknown.size:
+        notes.append(
+            f"'{quoted(column)}' has {count(unknown.size, 'row')} of a value that the model has "
+            f"not seen, such as '{quoted(unknown[0])}'"
+        )
+    return block
