@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -72,8 +72,9 @@ def _load(path: Path) -> tuple[Any, dict[str, Any]]:
 
 
 def _preparation(model: Any, metadata: dict[str, Any], reader: Reader) -> Preparation:
-    """As the analysis prepared its table; a model saved from Python saw numbers as they are."""
-    saved = metadata.get("preparation")
+    """As the model's table was prepared; most models saved from Python saw numbers as they are."""
+    own = getattr(model, "preparation_", None)  # of softkern.cluster
+    saved = metadata.get("preparation") if own is None else asdict(own)
     if saved is not None:
         try:
             preparation = CommandPreparation.from_dict(saved)
@@ -112,6 +113,8 @@ class _Scorer:
         self.job, self.printer = job, printer
         self.preparation = _preparation(model, metadata, reader)
         self.identifier = _identifier(job, metadata, reader)
+        if hasattr(model, "on_numbers"):
+            model = model.on_numbers()
         self.ranker = Ranker(model, contamination=metadata.get("contamination"))
         self.feature_names = getattr(model, "feature_names_in_", None)
         self._notes: dict[str, None] = {}  # each once, in order

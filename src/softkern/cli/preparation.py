@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+import shlex
 
-from softkern.columns.cells import Say
 from softkern.columns.preparation import Preparation
 
 __all__ = ["CommandPreparation", "option"]
@@ -15,15 +14,18 @@ def option(name: str, value: str = "") -> str:
 
     Examples
     --------
-    >>> option("missing", "drop"), option("one_hot"), option("na", "not known")
-    ('--missing drop', '--one-hot', "--na 'not known'")
+    >>> option("missing", "drop"), option("one_hot"), option("na", "?")
+    ('--missing drop', '--one-hot', "--na '?'")
     """
-    shown = value if value.isalnum() or value in (",", ".") or value.lstrip("-").isdigit() else ""
-    words = [f"--{name.replace('_', '-')}", *([shown or repr(value)] if value else [])]
+    words = [f"--{name.replace('_', '-')}"]
+    if value:
+        words.append(value if value == "," else shlex.quote(value))
     return " ".join(words)
 
 
 class CommandPreparation(Preparation):
     """As `Preparation`; its messages say what to type."""
 
-    _say: ClassVar[Say] = staticmethod(option)
+    @staticmethod
+    def _say(name: str, value: str) -> str:
+        return option(name, value)

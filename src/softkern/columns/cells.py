@@ -43,17 +43,17 @@ def keyword(name: str, value: str = "") -> str:
     Examples
     --------
     >>> keyword("missing", "drop"), keyword("columns"), keyword("na", "?")
-    ("missing='drop'", 'columns', "na_values='?'")
+    ("missing='drop'", 'columns=…', "na_values='?'")
     """
     name = {"na": "na_values"}.get(name, name)
-    return f"{name}={value!r}" if value else name
+    return f"{name}={value!r}" if value else f"{name}=…"
 
 
 def as_table(X: Any) -> pd.DataFrame:
     """Anything with rows and columns as a DataFrame whose columns have names, each another.
 
     A DataFrame, or what has `columns` and gives each as an array, such as one of polars; else an
-    array, whose columns are called x1, x2 and so on. Names that are no text are written as such.
+    array, whose columns are called x1, x2 and so on, as are those of a DataFrame without names.
 
     Examples
     --------
@@ -75,8 +75,10 @@ def as_table(X: Any) -> pd.DataFrame:
                 f"a table has two dimensions, rows and columns, not {array.ndim}: "
                 "X.reshape(-1, 1) makes a column of one dimension."
             )
-        table = pd.DataFrame(array, columns=[f"x{j + 1}" for j in range(array.shape[1])])
+        table = pd.DataFrame(array)
     names = [str(name) for name in table.columns]
+    if not any(isinstance(name, str) for name in table.columns):
+        names = [f"x{j + 1}" for j in range(len(names))]
     twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
         raise DataError(f"several columns are called {named(twice)}; give each a name of its own.")

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
@@ -101,7 +101,7 @@ class Preparation:
     >>> preparation.columns
     ['x']
     >>> prepared.notes
-    ["left out 'who': text (one_hot makes columns of it)", "left out 'one': it has one value"]
+    ["left out 'who': text (one_hot=… makes columns of it)", "left out 'one': it has one value"]
     >>> preparation.apply(table[["who", "x"]]).values.ravel()
     array([1., 2., 4.])
     """
@@ -114,8 +114,10 @@ class Preparation:
     scaling: Scaling | None = None
     neighbours: Neighbours | None = None
 
-    # how messages name options; the command line has its own way
-    _say: ClassVar[Say] = staticmethod(keyword)
+    @staticmethod
+    def _say(name: str, value: str) -> str:
+        """How messages name an option; the command line has its own way."""
+        return keyword(name, value)
 
     @classmethod
     def fit(
@@ -235,8 +237,8 @@ class Preparation:
         self.fill = np.nanmedian(raw, axis=0).tolist()
         for _, block in self._blocks():
             share = np.nanmean(raw[:, block], axis=0)
-            most = np.eye(share.size)[np.argmax(share)]
-            self.fill[block] = (most if share.size > 1 else np.round(share)).tolist()
+            most = np.eye(share.size)[np.argmax(share)] if share.size > 1 else np.round(share)
+            self.fill[block] = [float(value) for value in most]
         robust = Scaling.fit(raw, columns)
         if self.scale == "standard":
             self.scaling = Scaling.fit(raw, columns, "standard")
@@ -253,11 +255,12 @@ class Preparation:
 
     def _note_missing(self, raw: Array, kept: Array, how: Missing, first_row: int) -> str:
         """Which values are missing and what is done about it; an error where they are refused."""
-        holes = np.isnan(raw).sum(axis=0).tolist()
+        looked_at = raw[kept] if how == "neighbours" else raw
+        holes = np.isnan(looked_at).sum(axis=0).tolist()
         counts = dict(zip(self.columns, holes, strict=False))
         counts |= {c: holes[block.start] for c, block in self._blocks()}
         is_missing = np.isnan(raw).any(axis=1)
-        rows = int(is_missing.sum())
+        rows = int(np.isnan(looked_at).any(axis=1).sum())
         where = [f"'{quoted(c)}' ({number:,})" for c, number in counts.items() if number]
         more = f" and {len(where) - 5} columns more" if len(where) > 5 else ""
         found = (
@@ -279,9 +282,12 @@ class Preparation:
             return f"left out {count(rows, 'row')}: {found}"
         if how == "impute":
             return f"filled in {found}, by the column's median"
-        empty = int((~kept).sum())
-        blank = f"; left out {count(empty, 'row')} without any value" if empty else ""
-        return f"filled in {found}, from the nearest rows by the columns that they have{blank}"
+        done = []
+        if rows:
+            done.append(f"filled in {found}, from the nearest rows by the columns that they have")
+        if not kept.all():
+            done.append(f"left out {count(int((~kept).sum()), 'row')} without any value")
+        return "; ".join(done)
 
     def _can_fill(self, how: Missing) -> bool:
         """Whether this has learned from a table; a model that was saved from Python has not."""
