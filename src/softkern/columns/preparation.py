@@ -237,7 +237,7 @@ class Preparation:
         self.fill = np.nanmedian(raw, axis=0).tolist()
         for _, block in self._blocks():
             share = np.nanmean(raw[:, block], axis=0)
-            most = np.eye(share.size)[np.argmax(share)] if share.size > 1 else np.round(share)
+            most = np.eye(share.size)[np.argmax(share)] if share.size > 1 else share.round()
             self.fill[block] = [float(value) for value in most]
         robust = Scaling.fit(raw, columns)
         if self.scale == "standard":
@@ -303,11 +303,14 @@ def _features(
     say: Say,
 ) -> list[Column]:
     """The columns that are features; those that were asked for are, whatever they look like."""
-    columns = recognise(numbers, names, features=asked)
+    columns = found = recognise(numbers, names, features=asked)
     if not any(column.is_feature for column in columns):  # better an identifier than nothing
         columns = recognise(numbers, names, features=names)
         if any(column.is_feature for column in columns):
-            notes.append("all columns look like identifiers; they are used, for there is no other")
+            what = "look like identifiers"
+            if any(column.kind == "mostly empty" for column in found):
+                what = "lack most of their values or look like identifiers"
+            notes.append(f"all columns {what}; they are used, for there is no other")
     if scale != "auto":  # what is said of scales does not hold
         columns = [replace(c, kind="number", bend=None) if c.is_feature else c for c in columns]
     notes.extend(describe(columns))
