@@ -338,7 +338,7 @@ def test_columns_that_cannot_matter_are_left_out():
     preparation, prepared = Preparation.fit(table)
     assert preparation.features == ["x"]
     told = "\n".join(prepared.notes)
-    for name, why in [("one", "one value"), ("none", "no value"), ("who", "--one-hot")]:
+    for name, why in [("one", "one value"), ("none", "no value"), ("who", "--categories")]:
         assert any(f"'{name}'" in note and why in note for note in prepared.notes)
     assert "'when': dates" in told
     with pytest.raises(DataError, match="no column to work with.*'one'"):
@@ -348,7 +348,7 @@ def test_columns_that_cannot_matter_are_left_out():
 def test_columns_are_chosen_by_name_and_text_is_named():
     table = frame(x=[1.0, 2], y=[5.0, 3], who=["a", "b"])
     assert Preparation.fit(table, columns=["y"])[0].features == ["y"]
-    with pytest.raises(DataError, match="'who' is text; give --one-hot"):
+    with pytest.raises(DataError, match="'who' is text; give --categories"):
         Preparation.fit(table, columns=["x", "who"])
     with pytest.raises(DataError, match=r"lacks 'z'; its columns are 'x', 'y', 'who'"):
         Preparation.fit(table, columns=["x", "z"])
@@ -371,25 +371,30 @@ def test_decimal_commas_are_noticed(write):
     assert prepared.values.tolist() == [[1.5, 2], [3.25, 4], [5, 7]]
 
 
-def test_categories_become_indicators():
+def test_categories_become_codes():
     table = frame(x=[1.0, 2, 4, 8, 9], who=["b", "a", "b", None, "d"])
     with pytest.raises(DataError, match=r"1 missing value in 1 of 5 rows, in 'who' \(1\)"):
-        Preparation.fit(table, one_hot=["who"], missing="refuse")
-    preparation, prepared = Preparation.fit(table, one_hot=["who"], missing="impute", scale="none")
-    assert preparation.features == ["x", "who=a", "who=b", "who=d"]
-    b = [0, 1, 0]
-    assert prepared.values[:, 1:].tolist() == [b, [1, 0, 0], b, b, [0, 0, 1]]  # b is usual
+        Preparation.fit(table, categories=["who"], missing="refuse")
+    options = {"categories": ["who"], "missing": "impute", "scale": "none"}
+    preparation, prepared = Preparation.fit(table, **options)
+    assert preparation.features == ["x", "who"]
+    order = preparation.categories["who"]
+    assert order in (["a", "b", "d"], ["d", "b", "a"])  # as they lie in x
+    places = [order.index(value) for value in ("b", "a", "b", "b", "d")]  # b is usual
+    assert prepared.values[:, 1].tolist() == places
+    assert "'who' is text of 3 values, one column" in prepared.notes[0]
     new = preparation.apply(frame(who=["c"], x=[0.0]))
-    assert new.values.tolist() == [[0, 0, 0, 0]]
+    assert new.values.tolist() == [[0, 1]]  # in the middle
     assert "not seen, such as 'c'" in new.notes[0]
     many = frame(x=range(30), who=[f"v{i}" for i in range(30)])
     with pytest.raises(DataError, match="30 values; from 2 to 20"):
-        Preparation.fit(many, one_hot=["who"])
+        Preparation.fit(many, categories=["who"])
 
 
-def test_two_categories_are_one_indicator():
+def test_two_categories_are_a_yes_no_column():
     table = frame(x=[1.0, 2, 4, 8], who=["yes", "no", "yes", None])
-    preparation, prepared = Preparation.fit(table, one_hot=["who"], missing="impute", scale="none")
+    options = {"categories": ["who"], "missing": "impute", "scale": "none"}
+    preparation, prepared = Preparation.fit(table, **options)
     assert preparation.features == ["x", "who=yes"]
     assert prepared.values[:, 1].tolist() == [1, 0, 1, 1]
     new = preparation.apply(frame(who=["perhaps"], x=[0.0]))  # as near to yes as to no
@@ -415,7 +420,7 @@ def test_missing_values():
 def test_categories_that_look_like_numbers():
     # a missing value beside them makes floats of whole numbers
     preparation, prepared = Preparation.fit(
-        frame(x=[1.0, 2, 4, 5], k=[1.0, 2.0, np.nan, 1.0]), one_hot=["k"], missing="impute"
+        frame(x=[1.0, 2, 4, 5], k=[1.0, 2.0, np.nan, 1.0]), categories=["k"], missing="impute"
     )
     assert preparation.features == ["x", "k=2"]
     again = preparation.apply(frame(x=[1.0, 2, 4, 5], k=[1, 2, 1, 1]))

@@ -14,8 +14,8 @@ def option(name: str, value: str = "") -> str:
 
     Examples
     --------
-    >>> option("missing", "drop"), option("one_hot"), option("na", "?")
-    ('--missing drop', '--one-hot', "--na '?'")
+    >>> option("missing", "drop"), option("categories"), option("na", "?")
+    ('--missing drop', '--categories', "--na '?'")
     """
     words = [f"--{name.replace('_', '-')}"]
     if value:

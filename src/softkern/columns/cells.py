@@ -1,4 +1,4 @@
-"""Cells of a table as numbers: what is a number, what is text, and indicators of text.
+"""Cells of a table as numbers: what is a number, what is text, and text by codes.
 
 Called by `softkern.columns.preparation`.
 """
@@ -23,8 +23,8 @@ __all__ = [
     "Say",
     "as_table",
     "categories_of",
-    "indicator_values",
-    "indicators_of",
+    "codes_of",
+    "in_order",
     "keyword",
     "numbers_of",
     "numeric_columns",
@@ -32,6 +32,7 @@ __all__ = [
 ]
 
 MOST_CATEGORIES = 20
+FARTHEST = 5.0  # spreads from the middle of a column, beyond which rows are as far as that
 NEARLY_NUMBERS = 0.5  # share of a column's values from which text among them is a mistake
 
 Say = Callable[[str, str], str]  # how whoever asked writes an option and its value
@@ -97,7 +98,7 @@ def require(table: pd.DataFrame, names: Sequence[str]) -> None:
 def numeric_columns(
     table: pd.DataFrame,
     wanted: Sequence[str],
-    one_hot: Sequence[str],
+    categories: Sequence[str],
     were_asked: bool,
     notes: list[str],
     say: Say = keyword,
@@ -105,7 +106,7 @@ def numeric_columns(
     """The columns that hold numbers; the others are named, or refused where they were asked for."""
     numeric, texts, kinds = [], [], _kinds(table)
     for column in wanted:
-        if column in one_hot:
+        if column in categories:
             continue
         if _is_numeric(kinds[column]):
             numeric.append(column)
@@ -128,7 +129,7 @@ def numeric_columns(
             texts.append(column)
     if texts and were_asked:
         verb = "is" if len(texts) == 1 else "are"
-        asked = say("one_hot", "")
+        asked = say("categories", "")
         raise DataError(f"{named(texts)} {verb} text; give {asked} for few categories.")
     alike: dict[str, list[str]] = {}
     for column in texts:
@@ -141,7 +142,7 @@ def _text_kind(values: pd.Series[Any], say: Say) -> str:
     if values.dtype.kind in "mM":
         return "dates"
     few = values.astype(str).nunique() <= MOST_CATEGORIES
-    return f"text ({say('one_hot', '')} makes columns of it)" if few else "text"
+    return f"text ({say('categories', '')} uses it)" if few else "text"
 
 
 def _kinds(table: pd.DataFrame) -> dict[str, Any]:
@@ -217,46 +218,65 @@ def _words(values: pd.Series[Any]) -> pd.Series[Any]:
 
 
 def categories_of(values: pd.Series[Any], column: str, say: Say = keyword) -> list[str]:
-    """The values of a column of text, of which indicators are made."""
+    """The values of a column of text, sorted."""
     found = sorted(_words(values.dropna()).unique().tolist())
     if not 2 <= len(found) <= MOST_CATEGORIES:
         raise DataError(
-            f"{say('one_hot', quoted(column))}: it has {count(len(found), 'value')}; from 2 to "
-            f"{MOST_CATEGORIES} can become columns."
+            f"{say('categories', quoted(column))}: it has {count(len(found), 'value')}; from 2 to "
+            f"{MOST_CATEGORIES} can be used."
         )
     return found
 
 
-def indicator_values(values: Sequence[str]) -> list[str]:
-    """The values that have an indicator: all of them, or one of two, which says the other too.
+def in_order(text: pd.Series[Any], values: Sequence[str], Z: Array) -> list[str]:
+    """Values of a column of text as their rows lie along the line that parts them most.
+
+    Text has no order of its own. One column for each value would make a group of every value, and
+    so decide the answer by itself; one column tells groups apart only together with others.
+
+    Parameters
+    ----------
+    text : series of length n
+    values : sequence of str
+    Z : array of shape (n, d)
+        The columns of numbers on one scale; NaN where a cell is missing.
 
     Examples
     --------
-    >>> indicator_values(["no", "yes"]), indicator_values(["blue", "green", "red"])
-    (['yes'], ['blue', 'green', 'red'])
+    >>> import pandas as pd
+    >>> text = pd.Series(["large", "medium", "small"] * 20)
+    >>> in_order(text, ["large", "medium", "small"], np.tile([[3.0], [2.0], [1.0]], (20, 1)))
+    ['small', 'medium', 'large']
     """
-    return list(values[1:] if len(values) == 2 else values)
-
-
-def indicators_of(
-    text: pd.Series[Any], column: str, values: Sequence[str], notes: list[str]
-) -> Array:
-    """A column of zeros and ones for each of `indicator_values`, (n, k).
-
-    NaN where the value is missing. A value that is none of `values` is as near to one of them as
-    to another: zero of every indicator, or half of the only one.
-    """
-    is_missing = text.isna().to_numpy()
     words = _words(text).to_numpy(dtype=object)
-    is_known = np.isin(words.astype(str), np.array(values, dtype=str)) | is_missing
-    block: Array = words[:, None] == np.array(indicator_values(values), dtype=object)
-    block = block.astype(np.float64)
-    block[~is_known] = 0.5 if len(values) == 2 else 0.0
-    block[is_missing] = np.nan
-    unknown = words[~is_known]
-    if unknown.size:
+    near = np.clip(np.nan_to_num(Z), -FARTHEST, FARTHEST)  # few far rows do not place a value
+    members = words[:, None] == np.array(values, dtype=object)  # (n, k)
+    size = members.sum(axis=0)
+    means = (members.T.astype(np.float64) @ near) / size[:, None]
+    means -= size @ means / size.sum()
+    if means.size == 0:
+        return list(values)
+    line = np.linalg.svd(np.sqrt(size)[:, None] * means, full_matrices=False)[2][0]
+    line = line * np.sign(line[np.argmax(np.abs(line))])  # a line has two directions
+    return [values[k] for k in np.argsort(means @ line, kind="stable")]
+
+
+def codes_of(text: pd.Series[Any], column: str, values: Sequence[str], notes: list[str]) -> Array:
+    """The place of every cell among the values, (n,); NaN where it is missing.
+
+    A value that is none of them is in the middle.
+    """
+    places = {value: float(place) for place, value in enumerate(values)}
+    words = _words(text)
+    codes = words.map(places).to_numpy(dtype=np.float64, copy=True)
+    is_missing = text.isna().to_numpy()
+    is_unknown = np.isnan(codes) & ~is_missing
+    codes[is_unknown] = (len(values) - 1) / 2
+    codes[is_missing] = np.nan
+    if is_unknown.any():
+        first = words.to_numpy(dtype=object)[is_unknown][0]
         notes.append(
-            f"'{quoted(column)}' has {count(unknown.size, 'row')} of a value that the model has "
-            f"not seen, such as '{quoted(unknown[0])}'"
+            f"'{quoted(column)}' has {count(int(is_unknown.sum()), 'row')} of a value that the "
+            f"model has not seen, such as '{quoted(first)}'"
         )
-    return block
+    return codes

@@ -1,6 +1,6 @@
 """From the columns of a table to the numbers that a model sees, the same way tomorrow.
 
-`Preparation.fit` chooses columns, turns categories into indicators, leaves out what is no feature,
+`Preparation.fit` chooses columns, makes numbers of categories, leaves out what is no feature,
 fills in missing values, brings columns to one scale, and notes all of it; what columns are is found
 by `softkern.columns.kinds`. What it learned is plain data: it travels in the model's file, and
 `apply` does the same to new rows, matched by name. Called by the command line and by
@@ -19,8 +19,8 @@ from softkern._typing import Array
 from softkern.columns.cells import (
     Say,
     categories_of,
-    indicator_values,
-    indicators_of,
+    codes_of,
+    in_order,
     keyword,
     numbers_of,
     numeric_columns,
@@ -40,6 +40,7 @@ __all__ = ["Missing", "Preparation", "Prepared", "Scale"]
 Missing = Literal["neighbours", "refuse", "drop", "impute"]
 Scale = Literal["auto", "none", "standard", "robust"]
 
+MOST_SHOWN = 6  # values of a column of text that a note names
 HUGE = 1e100  # beyond it, squares of squares overflow
 TINY = 1e-305  # a reach below it has no inverse
 
@@ -81,11 +82,10 @@ class Preparation:
     columns : list of str
         Columns of numbers.
     categories : dict
-        Columns of text and their values, each of which is a column of zeros and ones; of two
-        values one is, since the other is its opposite.
+        Columns of text and their values, in the order in which these are 0, 1 and so on.
     fill : list of float
-        What stands for a missing value of every feature with "impute": a column's median, or the
-        indicators of its most frequent value.
+        What stands for a missing value of every feature with "impute": a column's median, or
+        its most frequent value.
     missing : {"neighbours", "refuse", "drop", "impute"}
     scale : {"auto", "none", "standard", "robust"}
     scaling : Scaling or None
@@ -101,7 +101,7 @@ class Preparation:
     >>> preparation.columns
     ['x']
     >>> prepared.notes
-    ["left out 'who': text (one_hot=… makes columns of it)", "left out 'one': it has one value"]
+    ["left out 'who': text (categories=… uses it)", "left out 'one': it has one value"]
     >>> preparation.apply(table[["who", "x"]]).values.ravel()
     array([1., 2., 4.])
     """
@@ -125,7 +125,7 @@ class Preparation:
         table: pd.DataFrame,
         *,
         columns: Sequence[str] | None = None,
-        one_hot: Sequence[str] = (),
+        categories: Sequence[str] = (),
         scale: Scale = "auto",
         missing: Missing = "neighbours",
         left_out: Sequence[str] = (),
@@ -137,28 +137,30 @@ class Preparation:
         table : DataFrame
         columns : sequence of str, default=None
             Columns to use; by default all that hold numbers, less row numbers and identifiers.
-        one_hot : sequence of str, default=()
-            Columns of text that become indicators of their values, up to 20.
+        categories : sequence of str, default=()
+            Columns of text to use, of up to 20 values. Each becomes one column of codes, in the
+            order in which the values lie in the columns of numbers.
         scale, missing : str
         left_out : sequence of str, default=()
             Columns that are no features, such as the identifier.
         """
-        require(table, [*(columns or ()), *one_hot])
+        require(table, [*(columns or ()), *categories])
         if len(table) < 2:
             raise DataError(f"the table has {count(len(table), 'row')}; at least two are needed.")
         notes: list[str] = []
-        asked = None if columns is None else set(columns) | set(one_hot)
+        asked = None if columns is None else set(columns) | set(categories)
         wanted = [c for c in table.columns if c not in left_out and (asked is None or c in asked)]
-        numeric = numeric_columns(table, wanted, one_hot, columns is not None, notes, cls._say)
+        numeric = numeric_columns(table, wanted, categories, columns is not None, notes, cls._say)
         numbers = numbers_of(table, numeric, 1, cls._say)
         found = _features(numbers, numeric, columns or (), scale, notes, cls._say)
-        categories = {c: categories_of(table[c], c, cls._say) for c in wanted if c in one_hot}
-        if not found and not categories:
+        is_found = [name in {column.name for column in found} for name in numeric]
+        texts = _texts(table, wanted, categories, numbers[:, is_found], found, notes, cls._say)
+        if not found and not texts:
             raise DataError(f"no column to work with: {'; '.join(notes) or 'there is none'}.")
-        self = cls([column.name for column in found], categories, missing=missing, scale=scale)
+        self = cls([column.name for column in found], texts, missing=missing, scale=scale)
         raw = self._raw(table, 1, [])
-        indicators = [Column(name, "two values") for name in self.features[len(found) :]]
-        self._learn(raw, [*found, *indicators])
+        codes = [Column(name, "codes") for name in self.features[len(found) :]]
+        self._learn(raw, [*found, *codes])
         prepared = self.apply(table)
         if len(prepared.values) < 2:
             raise DataError(
@@ -189,8 +191,8 @@ class Preparation:
     @property
     def features(self) -> list[str]:
         """What the model's columns are called."""
-        shown = {c: indicator_values(values) for c, values in self.categories.items()}
-        return [*self.columns, *(f"{c}={value}" for c in shown for value in shown[c])]
+        codes = [f"{c}={v[1]}" if len(v) == 2 else c for c, v in self.categories.items()]
+        return [*self.columns, *codes]
 
     def apply(
         self, table: pd.DataFrame, *, missing: Missing | None = None, first_row: int = 1
@@ -217,28 +219,17 @@ class Preparation:
         return Prepared(features, values, kept, int(is_missing.sum()), missing_note, notes)
 
     def _raw(self, table: pd.DataFrame, first_row: int, notes: list[str]) -> Array:
-        """Numbers and indicators, (n, d); NaN where a value is missing."""
-        blocks = [numbers_of(table, self.columns, first_row, self._say)]
-        for c, values in self.categories.items():
-            blocks.append(indicators_of(table[c], c, values, notes))
-        return np.concatenate(blocks, axis=1)
-
-    def _blocks(self) -> list[tuple[str, slice]]:
-        """Columns of text, and which of the features are theirs."""
-        blocks, start = [], len(self.columns)
-        for c, values in self.categories.items():
-            stop = start + len(indicator_values(values))
-            blocks.append((c, slice(start, stop)))
-            start = stop
-        return blocks
+        """Numbers and codes, (n, d); NaN where a value is missing."""
+        numbers = numbers_of(table, self.columns, first_row, self._say)
+        texts = self.categories.items()
+        return np.column_stack([numbers, *(codes_of(table[c], c, v, notes) for c, v in texts)])
 
     def _learn(self, raw: Array, columns: Sequence[Column]) -> None:
         """Scales, and what stands for missing values, from the rows of the table."""
         self.fill = np.nanmedian(raw, axis=0).tolist()
-        for _, block in self._blocks():
-            share = np.nanmean(raw[:, block], axis=0)
-            most = np.eye(share.size)[np.argmax(share)] if share.size > 1 else share.round()
-            self.fill[block] = [float(value) for value in most]
+        for j in range(len(self.columns), raw.shape[1]):
+            codes = raw[~np.isnan(raw[:, j]), j].astype(np.intp)
+            self.fill[j] = float(np.argmax(np.bincount(codes)))
         robust = Scaling.fit(raw, columns)
         if self.scale == "standard":
             self.scaling = Scaling.fit(raw, columns, "standard")
@@ -257,8 +248,7 @@ class Preparation:
         """Which values are missing and what is done about it; an error where they are refused."""
         looked_at = raw[kept] if how == "neighbours" else raw
         holes = np.isnan(looked_at).sum(axis=0).tolist()
-        counts = dict(zip(self.columns, holes, strict=False))
-        counts |= {c: holes[block.start] for c, block in self._blocks()}
+        counts = dict(zip(self.names, holes, strict=True))
         is_missing = np.isnan(raw).any(axis=1)
         rows = int(np.isnan(looked_at).any(axis=1).sum())
         where = [f"'{quoted(c)}' ({number:,})" for c, number in counts.items() if number]
@@ -321,6 +311,28 @@ def _features(
     if stand_ins:
         notes.append(f"{say('na', stand_ins[0])} takes it for a missing value")
     return [column for column in columns if column.is_feature]
+
+
+def _texts(
+    table: pd.DataFrame,
+    wanted: Sequence[str],
+    asked: Sequence[str],
+    numbers: Array,
+    columns: Sequence[Column],
+    notes: list[str],
+    say: Say,
+) -> dict[str, list[str]]:
+    """The columns of text that were asked for, and their values in order."""
+    texts = {c: categories_of(table[c], c, say) for c in wanted if c in asked}
+    if not texts:
+        return {}
+    Z = Scaling.fit(numbers, columns).forward(numbers) if columns else numbers
+    for c, values in texts.items():
+        texts[c] = values if len(values) == 2 else in_order(table[c], values, Z)
+        shown = ", ".join(quoted(value, 20) for value in texts[c][:MOST_SHOWN])
+        more = ", …" if len(values) > MOST_SHOWN else ""
+        notes.append(f"'{quoted(c)}' is text of {len(values)} values, one column: {shown}{more}")
+    return texts
 
 
 def _refuse_tiny(features: pd.DataFrame, say: Say) -> None:

@@ -88,7 +88,7 @@ class AutoClustering(TableClustering):
         Whether a table is prepared as `softkern analyze` does it: what names the rows is left out,
         and text; skewed columns are taken by their logarithm; missing cells are filled in from the
         nearest rows. A dictionary has options of `softkern.columns.Preparation.fit`, such as
-        ``{"one_hot": ["colour"]}``. Without it X must be numbers without gaps.
+        ``{"categories": ["colour"]}``. Without it X must be numbers without gaps.
     engine, engine_params
         As in `OneClassPCM`; of all models that are tried.
     random_state : int, RandomState or None, default=0
@@ -417,7 +417,7 @@ def cluster(
     n_clusters: Any = "auto",
     *,
     columns: Sequence[str] | None = None,
-    one_hot: Sequence[str] = (),
+    categories: Sequence[str] = (),
     sample_weight: Any = None,
     random_state: Any = 0,
     verbose: bool = False,
@@ -436,8 +436,9 @@ def cluster(
     columns : sequence of str, default=None
         Columns to use, whatever they look like; by default all that hold numbers, less those that
         name the rows. Columns of an array are called "x1", "x2" and so on.
-    one_hot : sequence of str, default=()
-        Columns of text that become indicators of their values, up to 20; of two values, one.
+    categories : sequence of str, default=()
+        Columns of text to use, of up to 20 values. Each becomes one column of codes, in the order
+        in which the values lie in the columns of numbers.
     sample_weight : array of shape (n,), default=None
     random_state : int, RandomState or None, default=0
     verbose : bool, default=False
@@ -472,15 +473,15 @@ def cluster(
     ...     print(note)
     filled in 40 missing values in 40 of 400 rows, in 'age' (40), from the nearest rows by the
     columns that they have
-    left out 'city': text (one_hot=… makes columns of it)
+    left out 'city': text (categories=… uses it)
     left out 'customer': it numbers the rows
     columns=… uses what it names, whatever it looks like
     """
     options: dict[str, Any] = {}
     if columns is not None:
         options["columns"] = list(columns)
-    if one_hot:
-        options["one_hot"] = list(one_hot)
+    if categories:
+        options["categories"] = list(categories)
     model = AutoClustering(
         n_clusters, prepare=options or True, random_state=random_state, verbose=verbose
     )
