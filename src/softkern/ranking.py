@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Calibration", "Ranker", "rank_points"]
 
 FALSE_ALARMS = 0.05  # typical points expected as far out as one that is called an outlier
-OVERLAP = 0.5  # ratio of the two highest memberships from which two clusters share a point
+OVERLAP = 0.5  # overlap score, one half way between two clusters, from which they share a point
 
 # A tail is fitted through the scores that these shares of the points exceed: once roughly, to find
 # the outliers, and again without them. `benchmarks/ranking.py` has the study behind the numbers.

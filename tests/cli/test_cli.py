@@ -367,9 +367,9 @@ def test_what_is_left_out_is_told(folder, capsys):
     said = capsys.readouterr().out
     assert "left out 'column 1': it numbers the rows" in said
     assert "'one': it has one value" in said
-    assert "'kind': text (--one-hot" in said
-    assert analyze("--one-hot", "kind", "--force") == 0
-    assert softkern.load("out/model.safetensors").n_features_in_ == 4
+    assert "'kind': text (--categories" in said
+    assert analyze("--categories", "kind", "--force") == 0
+    assert softkern.load("out/model.safetensors").n_features_in_ == 3
 
 
 def test_classes_are_told_of_and_columns_excluded(data, capsys):
@@ -387,8 +387,8 @@ def test_classes_are_told_of_and_columns_excluded(data, capsys):
 def test_categories_of_digits_are_scored_as_they_were_read(data):
     table = data.assign(kind=[["1", "02", "0A", ""][i // 30 if i > 5 else 3] for i in range(90)])
     table.to_csv("data.csv", index=False)
-    assert analyze("--one-hot", "kind", "--missing", "drop") == 0
-    assert softkern.load("out/model.safetensors").n_features_in_ == 5
+    assert analyze("--categories", "kind", "--missing", "drop") == 0
+    assert softkern.load("out/model.safetensors").n_features_in_ == 3
     assert (
         run(["score", "out/model.safetensors", "data.csv", "-o", "s.csv", "-q", "--chunk", "9"])
         == 0

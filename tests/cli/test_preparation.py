@@ -9,7 +9,7 @@ import pytest
 
 import softkern
 from softkern.cli import run
-from softkern.cli.preparation import Preparation
+from softkern.cli.preparation import CommandPreparation as Preparation
 
 
 @pytest.fixture(autouse=True)
@@ -53,6 +53,33 @@ def test_a_yes_no_column_does_not_double_the_clusters(share):
     assert any("'member' has two values" in note for note in record["input"]["notes"])
 
 
+@pytest.mark.parametrize("count", [2, 3, 5])
+def test_text_that_means_nothing_does_not_multiply_the_clusters(count):
+    table, rng = groups()
+    table["z"] = rng.normal(size=300)
+    table["colour"] = np.array(["amber", "blue", "coral", "dun", "ecru"])[
+        rng.integers(count, size=300)
+    ]
+    record, points = analyze(table, "--categories", "colour")
+    assert record["result"]["clusters"] == 2
+    assert points["label"].nunique() == 2
+    assert points["label"][:150].nunique() == points["label"][150:].nunique() == 1
+
+
+def test_a_column_that_is_mostly_empty_is_left_out_unless_named():
+    table, rng = groups()
+    table["rare"] = np.where(rng.uniform(size=300) < 0.1, rng.normal(size=300), np.nan)
+    record, _ = analyze(table)
+    assert record["result"]["clusters"] == 2
+    said = "\n".join(record["input"]["notes"])
+    assert "left out 'rare': it lacks more than half of its values" in said
+    preparation, _ = Preparation.fit(table, columns=["x", "rare"])
+    assert preparation.columns == ["x", "rare"]
+    preparation, prepared = Preparation.fit(table[["rare"]])
+    assert preparation.columns == ["rare"]
+    assert "they are used, for there is no other" in prepared.notes[0]
+
+
 def test_logarithms_and_fills_are_repeated_on_new_rows():
     table, rng = groups()
     table["amount"] = np.exp(0.7 * table["x"])
@@ -94,11 +121,22 @@ def test_a_missing_category_comes_from_the_nearest_rows():
     table, _ = groups()
     table["kind"] = ["a"] * 150 + ["b"] * 150
     table.loc[[5, 200], "kind"] = None
-    preparation, prepared = Preparation.fit(table, one_hot=["kind"])
-    filled = prepared.features.loc[[5, 200], ["kind=a", "kind=b"]].to_numpy()
-    assert filled == pytest.approx(np.eye(2))
+    preparation, prepared = Preparation.fit(table, categories=["kind"])
+    assert preparation.features == ["x", "y", "kind=b"]
+    assert prepared.features.loc[[5, 200], "kind=b"].to_numpy() == pytest.approx([0, 1])
     assert "2 missing values in 2 of 300 rows, in 'kind' (2)" in prepared.missing_note
-    assert preparation.fill[2:] in ([1, 0], [0, 1])
+    assert preparation.fill[2:] in ([0.0], [1.0])
+
+
+def test_cells_are_not_filled_in_between_two_groups():
+    """Of nine nearest rows some are of the other group; a mean of all would lie in the valley."""
+    rng = np.random.default_rng(0)
+    side = np.arange(400) % 2
+    table = pd.DataFrame({"x": 20 * side + rng.normal(size=400), "y": rng.normal(size=400)})
+    table.loc[:99, "x"] = np.nan
+    _, prepared = Preparation.fit(table, scale="none")
+    filled = prepared.features["x"][:100]
+    assert (np.abs(filled - 10) > 5).mean() > 0.95
 
 
 def test_repeated_rows_are_told_of():

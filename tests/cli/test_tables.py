@@ -13,8 +13,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from softkern.cli.preparation import Preparation
+from softkern.cli.preparation import CommandPreparation as Preparation
 from softkern.cli.tables import Format, TableError, open_table
+from softkern.exceptions import DataError
 from softkern.words import named, quoted
 
 TEXT = "a,b\n1,2\n3,4\n5.5,-6\n"
@@ -241,7 +242,7 @@ def test_empty_file(data, write):
 def test_header_only(text, write):
     table = open_table(write(text)).read()
     assert table.shape == (0, 2)
-    with pytest.raises(TableError, match="0 rows; at least two"):
+    with pytest.raises(DataError, match="0 rows; at least two"):
         Preparation.fit(table)
 
 
@@ -337,59 +338,73 @@ def test_columns_that_cannot_matter_are_left_out():
     preparation, prepared = Preparation.fit(table)
     assert preparation.features == ["x"]
     told = "\n".join(prepared.notes)
-    for name, why in [("one", "one value"), ("none", "no value"), ("who", "--one-hot")]:
+    for name, why in [("one", "one value"), ("none", "no value"), ("who", "--categories")]:
         assert any(f"'{name}'" in note and why in note for note in prepared.notes)
     assert "'when': dates" in told
-    with pytest.raises(TableError, match="no column to work with.*'one'"):
+    with pytest.raises(DataError, match="no column to work with.*'one'"):
         Preparation.fit(table[["one", "who"]])
 
 
 def test_columns_are_chosen_by_name_and_text_is_named():
     table = frame(x=[1.0, 2], y=[5.0, 3], who=["a", "b"])
     assert Preparation.fit(table, columns=["y"])[0].features == ["y"]
-    with pytest.raises(TableError, match="'who' is text; give --one-hot"):
+    with pytest.raises(DataError, match="'who' is text; give --categories"):
         Preparation.fit(table, columns=["x", "who"])
-    with pytest.raises(TableError, match=r"lacks 'z'; its columns are 'x', 'y', 'who'"):
+    with pytest.raises(DataError, match=r"lacks 'z'; its columns are 'x', 'y', 'who'"):
         Preparation.fit(table, columns=["x", "z"])
 
 
 def test_text_among_numbers_is_a_mistake():
     table = frame(x=["1", "2.5", "?", "4"], y=[1.0, 2, 3, 4])
-    with pytest.raises(TableError, match=r"'x' is numbers save in 1 row, such as '\?' in row 3"):
+    with pytest.raises(DataError, match=r"'x' is numbers save in 1 row, such as '\?' in row 3"):
         Preparation.fit(table)
     preparation, _ = Preparation.fit(table[table["x"] != "?"])
-    with pytest.raises(TableError, match=r"'\?' in row 103.*--na '\?'"):
+    with pytest.raises(DataError, match=r"'\?' in row 103.*--na '\?'"):
         preparation.apply(table, first_row=101)
 
 
 def test_decimal_commas_are_noticed(write):
     path = write("a;b\n1,5;2\n3,25;4\n5;7\n")
-    with pytest.raises(TableError, match=r"decimal comma, such as '1,5'. Give --decimal ,"):
+    with pytest.raises(DataError, match=r"decimal comma, such as '1,5'. Give --decimal ,"):
         Preparation.fit(open_table(path).read())
     _, prepared = Preparation.fit(open_table(path, Format(decimal=",")).read(), scale="none")
     assert prepared.values.tolist() == [[1.5, 2], [3.25, 4], [5, 7]]
 
 
-def test_categories_become_indicators():
-    table = frame(x=[1.0, 2, 4, 8], who=["b", "a", "b", None])
-    with pytest.raises(TableError, match=r"1 missing value in 1 of 4 rows, in 'who' \(1\)"):
-        Preparation.fit(table, one_hot=["who"], missing="refuse")
-    preparation, prepared = Preparation.fit(table, one_hot=["who"], missing="impute", scale="none")
-    assert preparation.features == ["x", "who=a", "who=b"]
-    assert prepared.values[:, 1:].tolist() == [[0, 1], [1, 0], [0, 1], [0, 1]]  # b is usual
+def test_categories_become_codes():
+    table = frame(x=[1.0, 2, 4, 8, 9], who=["b", "a", "b", None, "d"])
+    with pytest.raises(DataError, match=r"1 missing value in 1 of 5 rows, in 'who' \(1\)"):
+        Preparation.fit(table, categories=["who"], missing="refuse")
+    options = {"categories": ["who"], "missing": "impute", "scale": "none"}
+    preparation, prepared = Preparation.fit(table, **options)
+    assert preparation.features == ["x", "who"]
+    order = preparation.categories["who"]
+    assert order in (["a", "b", "d"], ["d", "b", "a"])  # as they lie in x
+    places = [order.index(value) for value in ("b", "a", "b", "b", "d")]  # b is usual
+    assert prepared.values[:, 1].tolist() == places
+    assert "'who' is text of 3 values, one column" in prepared.notes[0]
     new = preparation.apply(frame(who=["c"], x=[0.0]))
-    assert new.values.tolist() == [[0, 0, 0]]
+    assert new.values.tolist() == [[0, 1]]  # in the middle
     assert "not seen, such as 'c'" in new.notes[0]
     many = frame(x=range(30), who=[f"v{i}" for i in range(30)])
-    with pytest.raises(TableError, match="30 values; from 2 to 20"):
-        Preparation.fit(many, one_hot=["who"])
+    with pytest.raises(DataError, match="30 values; from 2 to 20"):
+        Preparation.fit(many, categories=["who"])
+
+
+def test_two_categories_are_a_yes_no_column():
+    table = frame(x=[1.0, 2, 4, 8], who=["yes", "no", "yes", None])
+    options = {"categories": ["who"], "missing": "impute", "scale": "none"}
+    preparation, prepared = Preparation.fit(table, **options)
+    assert preparation.features == ["x", "who=yes"]
+    assert prepared.values[:, 1].tolist() == [1, 0, 1, 1]
+    new = preparation.apply(frame(who=["perhaps"], x=[0.0]))  # as near to yes as to no
+    assert new.values.tolist() == [[0, 0.5]]
+    assert "not seen, such as 'perhaps'" in new.notes[0]
 
 
 def test_missing_values():
     table = frame(x=[1.0, np.nan, 4, 7], y=[1.0, 2, np.inf, 4])
-    with pytest.raises(
-        TableError, match=r"2 missing values in 2 of 4 rows.*--missing drop.*impute"
-    ):
+    with pytest.raises(DataError, match=r"2 missing values in 2 of 4 rows.*--missing drop.*impute"):
         Preparation.fit(table, missing="refuse")
     _, dropped = Preparation.fit(table, missing="drop", scale="none")
     assert dropped.kept.tolist() == [True, False, False, True]
@@ -398,16 +413,16 @@ def test_missing_values():
     assert filled.values.tolist() == [[1, 1], [4, 2], [4, 2], [7, 4]]
     # new rows are filled with what the fit learned, not with their own medians
     assert preparation.apply(frame(x=[np.nan], y=[9.0])).values.tolist() == [[4, 9]]
-    with pytest.raises(TableError, match="1 row would be left"):
+    with pytest.raises(DataError, match="1 row would be left"):
         Preparation.fit(frame(x=[1, np.nan, 3], y=[np.nan, 2, 4]), missing="drop")
 
 
 def test_categories_that_look_like_numbers():
     # a missing value beside them makes floats of whole numbers
     preparation, prepared = Preparation.fit(
-        frame(x=[1.0, 2, 4, 5], k=[1.0, 2.0, np.nan, 1.0]), one_hot=["k"], missing="impute"
+        frame(x=[1.0, 2, 4, 5], k=[1.0, 2.0, np.nan, 1.0]), categories=["k"], missing="impute"
     )
-    assert preparation.features == ["x", "k=1", "k=2"]
+    assert preparation.features == ["x", "k=2"]
     again = preparation.apply(frame(x=[1.0, 2, 4, 5], k=[1, 2, 1, 1]))
     assert again.values.tolist() == prepared.values.tolist()
     assert again.notes == []
@@ -424,7 +439,7 @@ def test_cells_that_are_neither_numbers_nor_words():
 
 def test_values_that_hardly_differ():
     tiny = frame(x=[1e-310, 2e-310, 4e-310])
-    with pytest.raises(TableError, match="'x': values that differ by less than 1e-305"):
+    with pytest.raises(DataError, match="'x': values that differ by less than 1e-305"):
         Preparation.fit(tiny, scale="none")
     for scale in ("auto", "standard"):
         _, prepared = Preparation.fit(tiny, scale=scale)
@@ -432,12 +447,12 @@ def test_values_that_hardly_differ():
 
 
 def test_one_row():
-    with pytest.raises(TableError, match="1 row; at least two"):
+    with pytest.raises(DataError, match="1 row; at least two"):
         Preparation.fit(frame(x=[1.0]))
 
 
 def test_huge_values():
-    with pytest.raises(TableError, match=r"'x' is 1e\+300 in row 2"):
+    with pytest.raises(DataError, match=r"'x' is 1e\+300 in row 2"):
         Preparation.fit(frame(x=[1.0, 1e300, 2]))
     large = frame(x=[1e99, 2e99, 4e99])
     for scale in ("auto", "standard", "robust"):

@@ -215,7 +215,7 @@ def test_the_function_is_the_model():
     X, _ = groups(2, 5)
     weight = np.arange(len(X)) % 3
     one = softkern.cluster(X, 3, sample_weight=weight, random_state=1)
-    two = AutoClustering(3, random_state=1).fit(X, sample_weight=weight)
+    two = AutoClustering(3, prepare=True, random_state=1).fit(X, sample_weight=weight)
     assert np.array_equal(one.memberships_, two.memberships_)
 
 

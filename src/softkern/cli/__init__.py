@@ -166,9 +166,9 @@ def analyze(
         MissingValues,
         typer.Option(help="neighbours: filled in from the rows nearest in the other columns."),
     ] = MissingValues.neighbours,
-    one_hot: Annotated[
+    categories: Annotated[
         list[str] | None,
-        typer.Option(metavar="A,B,…", help="Text columns of few values to make indicators of."),
+        typer.Option(metavar="A,B,…", help="Text columns of few values to use."),
     ] = None,
     show: Annotated[
         str | None,
@@ -211,7 +211,7 @@ def analyze(
         contamination=contamination,
         scale=scale.value,
         missing=missing.value,
-        one_hot=one_hot or [],
+        categories=categories or [],
         show=show,
         points=points.value,
         report=report,

@@ -22,8 +22,9 @@ from softkern.cli._folder import results_folder
 from softkern.cli._models import ModelName, check_columns, make
 from softkern.cli._points import has_all_columns, points_table, write_chunks
 from softkern.cli._printer import Printer
-from softkern.cli.preparation import Missing, Preparation, Prepared, Scale
+from softkern.cli.preparation import CommandPreparation
 from softkern.cli.tables import Format, Reader, TableError, open_table
+from softkern.columns.preparation import Missing, Preparation, Prepared, Scale
 from softkern.files import save
 from softkern.fitted import choice_of
 from softkern.ranking import rank_points
@@ -53,7 +54,7 @@ class Job:
     contamination: float | None = None
     scale: Scale = "auto"
     missing: Missing = "neighbours"
-    one_hot: list[str] = field(default_factory=list)
+    categories: list[str] = field(default_factory=list)
     show: str | None = None
     points: str = "csv"
     report: bool = True
@@ -147,17 +148,17 @@ def _read(job: Job, printer: Printer, clock: Clock) -> Input:
     with clock.step("read"), open_table(job.data, job.form) as reader:
         reader.check_identifier(job.id)
         table = reader.read(
-            text=[] if job.id is None else [job.id], words=_split(job.one_hot, reader.columns)
+            text=[] if job.id is None else [job.id], words=_split(job.categories, reader.columns)
         )
     shape = f"{count(len(table), 'row')} × {count(len(reader.columns), 'column')}"
     printer.line(f"{reader.name}: {reader.kind}, {shape}")
     notes = list(reader.notes)
     left_out = _left_out(job, table, notes)
     with clock.step("prepare"):
-        preparation, prepared = Preparation.fit(
+        preparation, prepared = CommandPreparation.fit(
             table,
             columns=None if job.columns is None else _split(job.columns, reader.columns),
-            one_hot=_split(job.one_hot, reader.columns),
+            categories=_split(job.categories, reader.columns),
             scale=job.scale,
             missing=job.missing,
             left_out=left_out,
@@ -189,7 +190,7 @@ def _left_out(job: Job, table: pd.DataFrame, notes: list[str]) -> list[str]:
     lacking = [name for name in excluded if name not in columns]
     if lacking:
         raise TableError(f"--exclude: there is no column {named(lacking)}.")
-    asked = _split([*(job.columns or ()), *job.one_hot], columns)
+    asked = _split([*(job.columns or ()), *job.categories], columns)
     excluded += [] if job.id is None or job.id in asked else [job.id]
     if job.columns is not None:
         return excluded

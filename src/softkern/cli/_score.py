@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,9 @@ import pandas as pd
 from softkern.cli._folder import check_file
 from softkern.cli._points import points_table, write_chunks
 from softkern.cli._printer import Printer
-from softkern.cli.preparation import Missing, Preparation, Prepared
+from softkern.cli.preparation import CommandPreparation
 from softkern.cli.tables import Format, Reader, TableError, open_table
+from softkern.columns.preparation import Missing, Preparation, Prepared
 from softkern.exceptions import ModelFileError
 from softkern.files import inspect, load, replacing
 from softkern.ranking import Ranker
@@ -71,11 +72,12 @@ def _load(path: Path) -> tuple[Any, dict[str, Any]]:
 
 
 def _preparation(model: Any, metadata: dict[str, Any], reader: Reader) -> Preparation:
-    """As the analysis prepared its table; a model saved from Python saw numbers as they are."""
-    saved = metadata.get("preparation")
+    """As the model's table was prepared; most models saved from Python saw numbers as they are."""
+    own = getattr(model, "preparation_", None)  # of softkern.cluster
+    saved = metadata.get("preparation") if own is None else asdict(own)
     if saved is not None:
         try:
-            preparation = Preparation.from_dict(saved)
+            preparation = CommandPreparation.from_dict(saved)
         except (TypeError, KeyError) as error:
             raise ModelFileError(f"the model file was altered: {error}.") from error
         lacking = [name for name in preparation.names if name not in reader.columns]
@@ -86,13 +88,13 @@ def _preparation(model: Any, metadata: dict[str, Any], reader: Reader) -> Prepar
             )
         return preparation
     if hasattr(model, "feature_names_in_"):
-        return Preparation(list(model.feature_names_in_))
+        return CommandPreparation(list(model.feature_names_in_))
     if len(reader.columns) != model.n_features_in_:
         raise TableError(
             f"the model was fitted on {model.n_features_in_} columns without names, and the table "
             f"has {len(reader.columns)}; leave only those columns in it, in their order."
         )
-    return Preparation(list(reader.columns))
+    return CommandPreparation(list(reader.columns))
 
 
 def _identifier(job: Job, metadata: dict[str, Any], reader: Reader) -> str | None:
@@ -111,6 +113,8 @@ class _Scorer:
         self.job, self.printer = job, printer
         self.preparation = _preparation(model, metadata, reader)
         self.identifier = _identifier(job, metadata, reader)
+        if hasattr(model, "on_numbers"):
+            model = model.on_numbers()
         self.ranker = Ranker(model, contamination=metadata.get("contamination"))
         self.feature_names = getattr(model, "feature_names_in_", None)
         self._notes: dict[str, None] = {}  # each once, in order

@@ -3,7 +3,8 @@
 A table that nobody prepared holds row numbers, identifiers, yes/no columns, codes and amounts with
 long tails, and each of them can decide an answer by itself. `recognise` says what every column is;
 `Scaling` takes skewed ones by their logarithm and divides all by their robust spread; `Neighbours`
-fills in missing cells from the rows that are nearest in the columns that both rows have. What they
+fills in missing cells from the rows that are nearest in the columns that both rows have;
+`Preparation` does all of it, for `softkern analyze` and `softkern.cluster` alike. What they
 learned is plain data, so that it travels in a model's file and does the same to new rows. Neither
 the order of the rows nor the unit of a column matters, nor how often the whole table is repeated;
 only whole numbers that rise evenly through the table are an identifier by their order.
@@ -13,7 +14,19 @@ from __future__ import annotations
 
 from softkern.columns.kinds import Column, Kind, describe, recognise, repeats
 from softkern.columns.neighbours import Neighbours
+from softkern.columns.preparation import Preparation, Prepared
 from softkern.columns.scaling import Scaling
 from softkern.columns.shapes import Bend
 
-__all__ = ["Bend", "Column", "Kind", "Neighbours", "Scaling", "describe", "recognise", "repeats"]
+__all__ = [
+    "Bend",
+    "Column",
+    "Kind",
+    "Neighbours",
+    "Preparation",
+    "Prepared",
+    "Scaling",
+    "describe",
+    "recognise",
+    "repeats",
+]

@@ -22,12 +22,13 @@ from softkern.words import count, named
 __all__ = ["Column", "Kind", "describe", "recognise", "repeats"]
 
 Kind = Literal[
-    "empty", "constant", "row number", "identifier", "date", "two values", "codes", "skewed",
-    "number",
+    "empty", "mostly empty", "constant", "row number", "identifier", "date", "two values", "codes",
+    "skewed", "number",
 ]  # fmt: skip
-NO_FEATURES = {"empty", "constant", "row number", "identifier", "date"}
+NO_FEATURES = {"empty", "mostly empty", "constant", "row number", "identifier", "date"}
 NINES = re.compile(r"-?99+")
-PLURAL = {"has": "have", "holds": "hold", "is": "are", "numbers": "number"}
+PLURAL = {"has": "have", "holds": "hold", "is": "are", "lacks": "lack", "numbers": "number"}
+MOSTLY = 0.5  # share of missing cells above which more of a column would be made up than is there
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Column:
     name : str
     kind : str
         "number", "skewed", "two values" or "codes" for a feature; "row number", "identifier",
-        "date", "constant" or "empty" for what is none.
+        "date", "constant", "empty" or "mostly empty" for what is none.
     reason : str
         Why, in words that follow the column's name.
     bend : Bend or None
@@ -89,6 +90,9 @@ def recognise(
     up to five normal groups describe it better in logarithms than as it is: two groups far apart,
     or a few far values, are not.
 
+    A column that lacks more than half of its values is no feature: filled in, most of it would be
+    made of the other columns and of few values, which pile up to groups.
+
     Examples
     --------
     >>> import numpy as np
@@ -122,6 +126,8 @@ def _column(x: Array, name: str, is_feature: bool) -> Column:
     values, counts = np.unique(present, return_counts=True)
     if values.size == 1:
         return Column(name, "constant", "has one value")
+    if not is_feature and present.size < (1 - MOSTLY) * x.size:
+        return Column(name, "mostly empty", "lacks more than half of its values")
     found = None if is_feature else naming(x, values, name)
     if found is not None:
         return Column(name, *found)

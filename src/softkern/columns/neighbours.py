@@ -1,6 +1,8 @@
 """Missing cells, from the rows that are nearest in what both rows have.
 
-Called by the command line.
+A mean of neighbours of which some are in another group lies between the groups, where nothing is,
+and fills in the valley; so a cell is the mean of the five of nine values that lie closest together
+(the shorth). Called by `softkern.columns.preparation`.
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ __all__ = ["Neighbours"]
 
 DONOR_ROWS = 1000  # rows that missing cells are filled in from
 DONOR_CELLS = 50_000  # the same, for wide tables: a model's file stays small
-NEIGHBOURS = 5
+NEIGHBOURS = 9
+AGREEING = 5  # of the neighbours' values, of which the mean is taken
 FILLED_AT_ONCE = 4096  # rows, whose distances to all donors are in memory
 
 
@@ -26,8 +29,9 @@ FILLED_AT_ONCE = 4096  # rows, whose distances to all donors are in memory
 class Neighbours:
     """Missing cells from the rows that are nearest in the columns that both rows have.
 
-    The mean of the five nearest of up to 1,000 rows of the table, on the scale of `scaling`. Where
-    no such row has a column in common, the column's mean over them.
+    On the scale of `scaling`: of the nine nearest of up to 1,000 rows of the table that have the
+    cell, the mean of the five values that lie closest together. Where no such row has a column in
+    common, the column's median over them.
 
     Examples
     --------
@@ -65,17 +69,39 @@ class Neighbours:
 
     def fill(self, X: Array) -> Array:
         """The table in its own units, (n, d), with its missing cells filled in."""
-        from sklearn.impute import KNNImputer
+        from sklearn.metrics.pairwise import nan_euclidean_distances
 
         is_missing = np.isnan(X)
         rows = np.flatnonzero(is_missing.any(axis=1))
         if rows.size == 0:
             return X
         donors = np.array(self.donors, dtype=np.float64)
-        imputer = KNNImputer(n_neighbors=NEIGHBOURS, keep_empty_features=True).fit(donors)
         filled = X.copy()
         for block in row_slices(rows.size, FILLED_AT_ONCE):
             some = rows[block]
-            scaled = imputer.transform(self.scaling.forward(X[some]))
+            scaled = self.scaling.forward(X[some])
+            distances = nan_euclidean_distances(scaled, donors)  # NaN: no column in common
+            for j in np.flatnonzero(is_missing[some].any(axis=0)).tolist():
+                lack = is_missing[some, j]
+                scaled[lack, j] = _agreed(distances[lack], donors[:, j])
             filled[some] = np.where(is_missing[some], self.scaling.backward(scaled), X[some])
         return filled
+
+
+def _agreed(distances: Array, values: Array) -> Array:
+    """What the nearest rows that have a value agree on, (m,), by distances to all rows, (m, n)."""
+    there = np.flatnonzero(~np.isnan(values))
+    if there.size == 0:
+        return np.zeros(len(distances))
+    distances, values = distances[:, there], values[there]
+    is_alone = np.isnan(distances).all(axis=1)
+    nearest = values[np.newaxis].repeat(len(distances), axis=0)
+    if there.size > NEIGHBOURS:
+        order = np.argpartition(np.nan_to_num(distances, nan=np.inf), NEIGHBOURS - 1, axis=1)
+        nearest = values[order[:, :NEIGHBOURS]]
+    nearest = np.sort(nearest, axis=1)
+    agreeing = min(AGREEING, nearest.shape[1] // 2 + 1)
+    reach = nearest[:, agreeing - 1 :] - nearest[:, : nearest.shape[1] - agreeing + 1]
+    first = np.argmin(reach, axis=1)[:, np.newaxis]
+    agreed = np.take_along_axis(nearest, first + np.arange(agreeing), axis=1).mean(axis=1)
+    return np.where(is_alone, np.median(values), agreed)

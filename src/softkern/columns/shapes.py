@@ -4,6 +4,13 @@ A logarithm brings far values near, so it must be earned: the tail is long witho
 values, and a few normal groups, each a stretch of the sorted values, describe the column
 better in logarithms than as it is. Two groups far apart, and few far values, are such groups as
 they are. Called by `softkern.columns.kinds`.
+
+`softkern.splitting.observations` straightens columns too, by another rule, since it has another
+purpose. Here models, outlier scores and users see the result: it is undone to fill in cells, what
+lies far out must stay far out, and a column that is not clearly skewed is left alone. There only
+a test for valleys sees it: every column is made as normal as a power can make it, far values
+included, because a tail that stays long hides the valleys of other columns; it must also hold for
+arrays that nobody prepared.
 """
 
 from __future__ import annotations

@@ -5,12 +5,17 @@ has no power: there groups are found that have a valley between them (`softkern.
 soft models are fitted to them along the directions in which they differ, and compared by what is
 no model's own: whether there are valleys between their clusters, and whether the same clusters
 come from half of the rows. Outliers are those of `OneClassPCM` on the columns as they are.
+
+With `prepare`, and in `cluster`, a table is first prepared as `softkern analyze` does it
+(`softkern.models.tables`); everything here sees numbers only.
 """
 
 from __future__ import annotations
 
+import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -27,12 +32,12 @@ from softkern.alpha_tree.tree import SMALL_SHARE
 from softkern.models.alpha_cut import AlphaCutClustering
 from softkern.models.alpha_scales import FEW_COLUMNS
 from softkern.models.base import OF_A_FIT, KernelModel
-from softkern.models.clustering import Clustering
 from softkern.models.fuzzy import FuzzyCMeans
 from softkern.models.one_class_clustering import OneClassMixture
 from softkern.models.possibilistic import OneClassPCM
 from softkern.models.reading import Reading
 from softkern.models.spectral import SoftKernelSpectralClustering
+from softkern.models.tables import TableClustering
 from softkern.rows import distinct_rows, varying_columns, without_common_factor
 from softkern.splitting.coordinates import Coordinates, fit_coordinates
 from softkern.splitting.mixtures import Mixture
@@ -40,6 +45,7 @@ from softkern.splitting.observations import MOST_ROWS, continuous, repeated
 from softkern.splitting.reach import Reach, fit_reach
 from softkern.splitting.recursion import separations, split, split_into
 from softkern.splitting.valleys import FEWEST
+from softkern.words import count as count_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,14 +69,27 @@ class Compared:
     separation: float
     stability: float
 
+    @property
+    def words(self) -> str:
+        """What came of it, in short."""
+        if self.model is None:
+            return "could not be fitted"
+        found = count_of(self.clusters, "cluster")
+        return f"{found}, separation {self.separation:.2f}, stability {self.stability:.2f}"
 
-class AutoClustering(Clustering):
+
+class AutoClustering(TableClustering):
     """Clusters, outliers and rows in between, with nothing given: the model is chosen.
 
     Parameters
     ----------
     n_clusters : "auto" or int, default="auto"
         ``"auto"`` finds it, and says one where no two groups have a valley between them.
+    prepare : bool or dict, default=False
+        Whether a table is prepared as `softkern analyze` does it: what names the rows is left out,
+        and text; skewed columns are taken by their logarithm; missing cells are filled in from the
+        nearest rows. A dictionary has options of `softkern.columns.Preparation.fit`, such as
+        ``{"categories": ["colour"]}``. Without it X must be numbers without gaps.
     engine, engine_params
         As in `OneClassPCM`; of all models that are tried.
     random_state : int, RandomState or None, default=0
@@ -79,11 +98,12 @@ class AutoClustering(Clustering):
     Attributes
     ----------
     labels_ : array of shape (n,)
-        −1 where `AlphaCutClustering` was taken and says noise, and beside two clusters or more
-        in more than three columns, for rows far beyond all of them, at most one in a hundred.
+        −1 where `AlphaCutClustering` was taken and says noise; beside two clusters or more in more
+        than three columns, for rows far beyond all of them, at most one in a hundred; and for a
+        row without any value in a table that was prepared.
     n_clusters_ : int
     memberships_ : array of shape ``(n, n_clusters_)``
-        Rows sum to one.
+        Rows sum to one; those of a row without any value are zero.
     outlier_scores_, overlap_scores_ : arrays of shape (n,)
     model_ : estimator or None
         The model taken, fitted in coordinates along which clusters differ; None for one group.
@@ -93,6 +113,10 @@ class AutoClustering(Clustering):
         Why this model was taken, in one sentence.
     repeats_ : int
         Rows that repeat an earlier one.
+    preparation_ : Preparation or None
+        What becomes of a table's columns; None where they were taken as they are.
+    notes_ : list of str
+        What was done to the columns, and what else there is to know of them.
     bandwidth_, kernel_, plan_, engine_, approximation_error_, n_iter_, converged_, objective_, \
 history_
         Of `one_class_`, or of `model_` where there is none: in the columns' own units.
@@ -116,6 +140,7 @@ history_
 
     memberships_sum_to_one: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **TableClustering._parameter_constraints,
         "n_clusters": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
         **{
             name: KernelModel._parameter_constraints[name]
@@ -138,12 +163,14 @@ history_
         self,
         n_clusters: Any = "auto",
         *,
+        prepare: Any = False,
         engine: str = "auto",
         engine_params: dict[str, Any] | None = None,
         random_state: Any = 0,
         verbose: bool = False,
     ) -> None:
         self.n_clusters = n_clusters
+        self.prepare = prepare
         self.engine = engine
         self.engine_params = engine_params
         self.random_state = random_state
@@ -161,10 +188,6 @@ history_
 
         check_is_fitted(self)
         return pd.DataFrame(self._comparison)
-
-    def reading(self, X: Any) -> Reading:
-        """All that the model says of new points; see `Clustering.reading`."""
-        return self._read(self._check_new(X))
 
     def _read(self, X: Array) -> Reading:
         if self.one_class_ is None:
@@ -222,6 +245,14 @@ history_
         self.outlier_scores_ = self._whole.outlier_scores_
         del self._seed
 
+    @contextmanager
+    def _stage(self, what: str) -> Iterator[list[str]]:
+        """A stage of the fit, of which one line is shown: what, what came of it, seconds."""
+        said: list[str] = []
+        start = time.perf_counter()
+        yield said
+        self._tell([", ".join([f"{what}: {time.perf_counter() - start:.1f} s", *said])])
+
     @property
     def _whole(self) -> Any:
         """The model of all rows, in the data's own columns and units."""
@@ -237,7 +268,8 @@ history_
 
     def _take_one_group(self, X: Array, mass: Array, reason: str, bandwidth: Any = "auto") -> None:
         one_class = OneClassPCM(bandwidth=bandwidth, verbose=self.verbose, **self._options)
-        self.one_class_ = one_class.fit(X, sample_weight=mass)
+        with self._stage("how far out every row is"):
+            self.one_class_ = one_class.fit(X, sample_weight=mass)
         self._comparison = _table([Compared("one group", None, 1, np.nan, np.nan)], 0)
         self.reason_ = reason
 
@@ -254,11 +286,13 @@ history_
     def _take_groups(self, X: Array, mass: Array) -> None:
         """Find groups, fit the models to them, and take the best."""
         rows = repeated(X, mass, MOST_ROWS, self._seed)
-        Z = continuous(X[rows], self._seed)
-        if self.n_clusters == "auto":
-            labels = split(Z, self._seed, max(FEWEST, int(SMALL_SHARE * len(rows))))
-        else:
-            labels = split_into(Z, self.n_clusters, self._seed)
+        with self._stage(f"groups with valleys between them, in {len(rows):,} rows") as said:
+            Z = continuous(X[rows], self._seed)
+            if self.n_clusters == "auto":
+                labels = split(Z, self._seed, max(FEWEST, int(SMALL_SHARE * len(rows))))
+            else:
+                labels = split_into(Z, self.n_clusters, self._seed)
+            said.append(f"{int(labels.max()) + 1} found")
         found = fit_coordinates(X[rows], labels) if labels.max() > 0 else None
         if found is not None:
             self._take_one_group(X, mass, "no model could be fitted to the groups found")
@@ -272,7 +306,11 @@ history_
     def _take_best(self, X: Array, Z: Array, coordinates: Coordinates, mixture: Mixture) -> None:
         """Of the models that can be fitted to groups of observations X, seen as Z."""
         points = coordinates.forward(X)
-        compared = [self._compare(name, points, mixture.labels, Z) for name in SOFT_MODELS]
+        compared = []
+        for name in SOFT_MODELS:
+            with self._stage(f"{name}, on the rows and on halves of them") as said:
+                compared.append(self._compare(name, points, mixture.labels, Z))
+                said.append(compared[-1].words)
         best = _best(compared)
         if compared[best].model is None:
             return
@@ -391,17 +429,29 @@ def cluster(
     X: Any,
     n_clusters: Any = "auto",
     *,
+    columns: Sequence[str] | None = None,
+    categories: Sequence[str] = (),
     sample_weight: Any = None,
     random_state: Any = 0,
     verbose: bool = False,
 ) -> AutoClustering:
     """Clusters, outliers and rows in between of a table, with nothing given.
 
+    The table is taken as it is, and prepared as `softkern analyze` does it, so that both give the
+    same answer; `AutoClustering` itself takes numbers as they are.
+
     Parameters
     ----------
-    X : array or DataFrame of shape (n, d)
-        Numbers without gaps; `softkern analyze` prepares tables of any kind.
+    X : DataFrame or array of shape (n, d)
+        Of pandas or polars, with numbers, text, dates, identifiers and missing cells. Those of
+        an array are prepared in the same way.
     n_clusters : "auto" or int, default="auto"
+    columns : sequence of str, default=None
+        Columns to use, whatever they look like; by default all that hold numbers, less those that
+        name the rows. Columns of an array are called "x1", "x2" and so on.
+    categories : sequence of str, default=()
+        Columns of text to use, of up to 20 values. Each becomes one column of codes, in the order
+        in which the values lie in the columns of numbers.
     sample_weight : array of shape (n,), default=None
     random_state : int, RandomState or None, default=0
     verbose : bool, default=False
@@ -410,7 +460,8 @@ def cluster(
     -------
     model : AutoClustering
         Fitted; `softkern.rank_points` of it lists outliers and rows in between, its
-        `comparison_` the models that were compared, its `reason_` why one was taken.
+        `comparison_` the models that were compared, its `reason_` why one was taken, its `notes_`
+        what was done to the columns. It predicts tables with the same columns.
 
     Examples
     --------
@@ -419,6 +470,32 @@ def cluster(
     >>> model = softkern.cluster(load_wine().data)
     >>> model.n_clusters_
     3
+
+    A table as people keep it:
+
+    >>> import numpy as np, pandas as pd
+    >>> rng = np.random.default_rng(0)
+    >>> age = np.append(rng.normal(30, 4, 200), rng.normal(60, 4, 200))
+    >>> table = pd.DataFrame({"customer": np.arange(400), "age": age, "city": "Bern"})
+    >>> table["spent"] = np.exp(age / 10 + rng.normal(0, 0.5, 400))
+    >>> table.loc[::10, "age"] = np.nan
+    >>> model = softkern.cluster(table)
+    >>> model.n_clusters_
+    2
+    >>> for note in model.notes_:
+    ...     print(note)
+    filled in 40 missing values in 40 of 400 rows, in 'age' (40), from the nearest rows by the
+    columns that they have
+    left out 'city': text (categories=… uses it)
+    left out 'customer': it numbers the rows
+    columns=… uses what it names, whatever it looks like
     """
-    model = AutoClustering(n_clusters, random_state=random_state, verbose=verbose)
+    options: dict[str, Any] = {}
+    if columns is not None:
+        options["columns"] = list(columns)
+    if categories:
+        options["categories"] = list(categories)
+    model = AutoClustering(
+        n_clusters, prepare=options or True, random_state=random_state, verbose=verbose
+    )
     return model.fit(X, sample_weight=sample_weight)

@@ -25,7 +25,7 @@ LISTED = 6  # clusters with an entry of their own
 
 def fitted_html(model: Any) -> str:
     """The picture and the plan as HTML; empty for a model that is not fitted."""
-    parts = [_picture(model), _plan(model)]
+    parts = [_picture(model), _notes(model), _plan(model)]
     inside = "".join(part for part in parts if part)
     style = "margin:.4em 0;font-size:.85em;max-width:60em"
     return f'<div class="softkern-fitted" style="{style}">{inside}</div>' if inside else ""
@@ -40,6 +40,15 @@ def _plan(model: Any) -> str:
         f"<details><summary>Plan: engine <b>{escape(plan.engine)}</b></summary>"
         f'<pre style="{style}">{escape(str(plan))}</pre></details>'
     )
+
+
+def _notes(model: Any) -> str:
+    """What was done to the columns of a table, where the model prepared it."""
+    notes = getattr(model, "notes_", [])
+    if not notes:
+        return ""
+    lines = "".join(f"<li>{escape(note)}</li>" for note in notes)
+    return f"<details open><summary>Columns</summary><ul>{lines}</ul></details>"
 
 
 def _picture(model: Any) -> str:

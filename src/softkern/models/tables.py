@@ -1,0 +1,144 @@
+"""A clustering that takes tables as they are, and says what it did to their columns.
+
+The table is prepared by `softkern.columns.Preparation`, as `softkern analyze` does it; the model
+itself sees numbers without gaps. `AutoClustering` is the one that extends it.
+"""
+
+from __future__ import annotations
+
+import copy
+from abc import abstractmethod
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
+
+from softkern._typing import Array
+from softkern.columns.cells import as_table
+from softkern.columns.preparation import Preparation, Prepared
+from softkern.models.clustering import Clustering
+from softkern.models.reading import Reading
+from softkern.rows import check_weights
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["TableClustering"]
+
+READ = ("labels", "memberships", "outlier_scores", "overlap_scores")  # of every row
+
+
+class TableClustering(Clustering):
+    """Base of clusterings with the parameter `prepare`; see the module's docstring."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"prepare": ["boolean", dict]}
+    _state: ClassVar[tuple[str, ...]] = ("preparation_", "notes_")
+    prepare: Any
+    verbose: Any
+
+    @abstractmethod
+    def _read(self, X: Array) -> Reading:
+        """All that the model says of numbers."""
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array or DataFrame of shape (n, d)
+            Numbers without gaps, or with `prepare` any table.
+        y : ignored
+        sample_weight : array of shape (n,), default=None
+            A weight of two counts a row twice. What columns are is judged by the rows that have a
+            weight, each once.
+        """
+        self._validate_params()
+        self.preparation_: Preparation | None = None
+        self.notes_: list[str] = []
+        options = self.prepare if isinstance(self.prepare, dict) else {}
+        if not (self.prepare or isinstance(self.prepare, dict)):
+            return super().fit(X, y, sample_weight)
+        table = as_table(X)
+        weight = check_weights(sample_weight, len(table))
+        is_used = weight > 0
+        preparation, prepared = Preparation.fit(
+            table if is_used.all() else table[is_used], **options
+        )
+        self.notes_ = [note for note in (prepared.missing_note, *prepared.notes) if note]
+        self._tell(self.notes_)
+        if not is_used.all():
+            prepared = preparation.apply(table)
+        values, is_blank = _with_blanks(prepared)
+        super().fit(values, sample_weight=np.where(is_blank, 0.0, weight))
+        self.preparation_ = preparation
+        _check_n_features(self, X, reset=True)
+        _check_feature_names(self, X, reset=True)
+        fitted = {name: partial(getattr, self, f"{name}_") for name in READ}
+        self._keep_reading(self._without(is_blank, Reading(**fitted)))
+        return self
+
+    def reading(self, X: Any) -> Reading:
+        """All that the model says of new points; see `Clustering.reading`.
+
+        Columns of a table that was prepared are known by name, in any order; those of an array by
+        their place.
+        """
+        check_is_fitted(self)
+        if self.preparation_ is None:
+            return self._read(self._check_new(X))
+        values, is_blank = _with_blanks(self.preparation_.apply(self._named(X)))
+        return self._without(is_blank, self._read(values))
+
+    def on_numbers(self) -> Self:
+        """The same fitted model, of the numbers that `preparation_` makes of a table."""
+        check_is_fitted(self)
+        if self.preparation_ is None:
+            return self
+        model = copy.copy(self)
+        model.prepare, model.preparation_ = False, None
+        model.n_features_in_ = len(self.preparation_.features)
+        if hasattr(model, "feature_names_in_"):
+            del model.feature_names_in_
+        return model
+
+    def _named(self, X: Any) -> pd.DataFrame:
+        table = as_table(X)
+        if not hasattr(X, "columns"):
+            _check_n_features(self, X, reset=False)
+            table = table.set_axis(getattr(self, "feature_names_in_", table.columns), axis=1)
+        return table
+
+    def _without(self, is_blank: Array, reading: Reading) -> Reading:
+        """A reading in which rows without any value are in no cluster, and not far from one.
+
+        They are read at every column's middle, which says nothing of them.
+        """
+        if not is_blank.any():
+            return reading
+        least = self.outlier_scores_[self.sample_weight_ > 0].min()
+        return Reading(
+            memberships=lambda: np.where(is_blank[:, None], 0, reading.memberships),
+            labels=lambda: np.where(is_blank, -1, reading.labels),
+            outlier_scores=lambda: np.where(is_blank, least, reading.outlier_scores),
+            overlap_scores=lambda: np.where(is_blank, 0, reading.overlap_scores),
+        )
+
+    def _tell(self, lines: Sequence[str]) -> None:
+        """Show lines where the user asked for them."""
+        if self.verbose:
+            from rich import get_console
+
+            for line in lines:
+                get_console().print(line, markup=False, highlight=False)
+
+
+def _with_blanks(prepared: Prepared) -> tuple[Array, Array]:
+    """Prepared numbers of all rows of a table, (n, d), and which of them are blank, (n,).
+
+    Rows that the preparation leaves out are at every column's middle.
+    """
+    values = np.zeros((len(prepared.kept), prepared.values.shape[1]))
+    values[prepared.kept] = prepared.values
+    return values, ~prepared.kept
