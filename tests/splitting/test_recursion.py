@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
+from softkern.splitting import recursion
 from softkern.splitting.recursion import separations, split, split_into
 
 
@@ -111,3 +112,9 @@ def test_separation_is_one_where_chance_ends():
 def test_separation_of_a_part_of_two_rows_is_none():
     X, labels = blobs(100, 4, 2, 6.0)
     assert separations(X, np.where(np.arange(100) == 0, 2, labels))[2, 0] == 0
+
+
+def test_a_partition_is_not_alike_one_with_everything_in_a_single_group():
+    halves, lump = np.arange(400) % 2, (np.arange(400) >= 2).astype(np.intp)
+    assert recursion._alike(halves, halves) and recursion._alike(halves, 1 - halves)
+    assert not recursion._alike(halves, lump) and not recursion._alike(lump, halves)

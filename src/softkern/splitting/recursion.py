@@ -346,4 +346,5 @@ def _alike(labels: Array, other: Array) -> bool:
         return False
     count = int(labels.max()) + 1
     table = np.bincount(labels * count + other, minlength=count**2).reshape(count, count)
-    return bool(table.max(axis=1).sum() >= ALIKE * len(labels))
+    shared = min(table.max(axis=0).sum(), table.max(axis=1).sum())  # a group has one counterpart
+    return bool(shared >= ALIKE * len(labels))
