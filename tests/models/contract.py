@@ -211,7 +211,8 @@ class ModelContract:
 
     def test_grid_search(self, X):
         grid = {"bandwidth": [0.5, 4.0]}
-        search = GridSearchCV(self.make(), grid, scoring=lambda model, X, y=None: model.bandwidth_)
+        by_width = {"scoring": lambda model, X, y=None: model.bandwidth_, "cv": 2}
+        search = GridSearchCV(self.make(), grid, **by_width)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", QUIET)
             assert search.fit(X).best_params_ == {"bandwidth": 4.0}

@@ -116,5 +116,7 @@ def test_separation_of_a_part_of_two_rows_is_none():
 
 def test_a_partition_is_not_alike_one_with_everything_in_a_single_group():
     halves, lump = np.arange(400) % 2, (np.arange(400) >= 2).astype(np.intp)
-    assert recursion._alike(halves, halves) and recursion._alike(halves, 1 - halves)
-    assert not recursion._alike(halves, lump) and not recursion._alike(lump, halves)
+    assert recursion._alike(halves, halves)
+    assert recursion._alike(halves, 1 - halves)
+    assert not recursion._alike(halves, lump)
+    assert not recursion._alike(lump, halves)

@@ -338,6 +338,7 @@ history_
                 start = _compact(labels[half])
                 try:
                     again = make(count, _one_hot(start, count), **self._options)
+                    again.set_params(bandwidth=model.bandwidth_)  # not sought again
                     scores.append(
                         adjusted_rand_score(found, again.fit(points[half]).predict(points))
                     )
