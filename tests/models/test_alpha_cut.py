@@ -506,3 +506,14 @@ def test_a_point_without_any_mass_still_has_shares():
     if model.n_clusters_:
         assert shares.sum(axis=1) == pytest.approx(np.ones(2))
     assert np.isfinite(model.overlap_scores([[0.0], [3.0]])).all()
+
+
+@pytest.mark.parametrize("values", [2, 3, 5])
+@pytest.mark.parametrize("seed", [0, 2])
+def test_stripes_of_a_column_of_few_values_are_no_noise(values, seed):
+    generator = np.random.default_rng(seed)
+    labels = np.arange(600) % 2
+    X = np.c_[generator.normal(size=600) + 6 * labels, generator.integers(0, values, 600)]
+    model = AlphaCutClustering().fit(X)
+    assert model.n_clusters_ == 2
+    assert not (model.labels_ < 0).any()

@@ -30,12 +30,13 @@ from softkern.alpha_tree.tree import AlphaTree, Evidence, maximum_spanning_tree
 from softkern.kernels import Gaussian, Kernel
 from softkern.kernels.bandwidths import robust_spread
 from softkern.operators.base import KernelOperator
-from softkern.rows import varying_columns
+from softkern.rows import lower_quantile, varying_columns
 
 __all__ = ["Landscape", "distinct_nodes", "noise_levels"]
 
 PLANE = 2
 NOISE_CRITICAL = 1.1  # significance from which low levels are a population of their own
+NOISE_CONTRAST = 0.95  # of log density, between the middle of a cluster's rows and of its noise
 FEWEST_LEVELS = 20  # different densities from which on their distribution is looked at
 MOST_LEVELS = 2000  # more are taken together in groups of equal mass
 
@@ -216,7 +217,8 @@ def _noise_level(level: Array, mass: Array, fit_line: Callable[[Array, Array], L
     """The level below which a cluster's points are noise; −inf where there is none.
 
     Noise is a population of its own in the distribution of the points' levels: the same test of
-    significance, in one dimension.
+    significance, in one dimension. It is also far thinner than the rest: stripes of a column of
+    few values are populations too, and none of them is noise.
     """
     # rounded: on a grid all inner points have one level, and rounding is no spread
     values, mass, _ = distinct_nodes(np.round(level, 9)[:, None], mass)
@@ -226,7 +228,14 @@ def _noise_level(level: Array, mass: Array, fit_line: Callable[[Array, Array], L
         values, mass = _binned(values, mass, MOST_LEVELS)
     tree = fit_line(values, mass).tree()
     splits = tree.edges[tree.is_split(NOISE_CRITICAL)]
-    return float(values[splits].mean(axis=(1, 2)).min(initial=np.inf)) if len(splits) else -np.inf
+    if len(splits) == 0:
+        return -np.inf
+    cut = float(values[splits].mean(axis=(1, 2)).min())
+    low, high = (
+        lower_quantile(values[side, 0], mass[side], 0.5)
+        for side in (values[:, 0] < cut, values[:, 0] >= cut)
+    )
+    return cut if high - low > NOISE_CONTRAST else -np.inf
 
 
 def _binned(values: Array, mass: Array, count: int) -> tuple[Array, Array]:
