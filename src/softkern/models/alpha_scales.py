@@ -45,6 +45,7 @@ FILLED = 0.92  # of its columns, from which on a part is no curve
 ROUND = (0.75, 1.6)  # shares of the kurtosis of normal points that a round group has
 STRETCHED = 2.0  # times, in coordinates in which all groups together are round
 FEWEST_ROUND = 40.0  # rows of a part in which round groups are sought
+ROUND_SAMPLE = 600  # of them, at most, on which groups are found
 FEWEST = 12.0  # rows of a part that is looked at
 SAMPLE = 3000  # distinct rows on which the ladder is searched
 FEW_COLUMNS = 3  # up to which a density tree decides
@@ -93,8 +94,7 @@ def search_scales(
     if labels.max() > 0 and varying_columns(nodes) > FEW_COLUMNS and count is None:
         labels = _confirmed(points, weight, labels, seed)
     if len(rows) < len(nodes):
-        spread = np.maximum(points.std(axis=0), np.finfo(np.float64).tiny)
-        labels = labels[cKDTree(points / spread).query(nodes / spread)[1]]
+        labels = _of_nearest(nodes, rows, labels)
     if labels.max() == 0:
         return Scales(labels, 1.0)
     return Scales(labels, min(1.0, search.finest / search.coarsest))
@@ -144,8 +144,9 @@ class _Search:
             return labels
         if not _fills(coarse):
             return labels
-        rows = repeated(nodes, mass, MOST_ROWS, self._seed)
-        labels[rows] = split(continuous(nodes[rows], self._seed), self._seed)
+        rows = repeated(nodes, mass, ROUND_SAMPLE, self._seed)
+        found = split(continuous(nodes[rows], self._seed), self._seed)
+        labels = _of_nearest(nodes, rows, found)
         count = int(labels.max()) + 1
         groups = [nodes[labels == k] for k in range(count)]
         if count == 1 or not all(map(_is_round, groups)) or not _are_alike(groups):
@@ -212,6 +213,13 @@ class _Search:
                 yield coarse
             else:
                 yield self._fit(coarse.nodes, coarse.mass, factor * _bandwidth(coarse))
+
+
+def _of_nearest(nodes: Array, rows: Array, labels: Array) -> NDArray[np.int64]:
+    """The labels of some rows, carried to all by the nearest of them."""
+    spread = np.maximum(nodes[rows].std(axis=0), np.finfo(np.float64).tiny)
+    nearest = cKDTree(nodes[rows] / spread).query(nodes / spread)[1]
+    return np.asarray(labels[nearest], dtype=np.int64)
 
 
 def _bandwidth(landscape: Landscape) -> Array:
