@@ -43,6 +43,7 @@ LEFT_CAUTIOUS = 0.3
 LEFT_BETWEEN_ROUND = 0.85
 FILLED = 0.92  # of its columns, from which on a part is no curve
 ROUND = (0.75, 1.6)  # shares of the kurtosis of normal points that a round group has
+ONE_GROUP = 0.05  # off it, in a part that is a single normal group, or its standard error
 STRETCHED = 2.0  # times, in coordinates in which all groups together are round
 FEWEST_ROUND = 40.0  # rows of a part in which round groups are sought
 ROUND_SAMPLE = 600  # of them, at most, on which groups are found
@@ -119,9 +120,12 @@ class _Search:
         coarse = self._fit(nodes, mass, RULE)
         if not is_part:
             self.coarsest = _width(coarse)
+        is_area = is_part and 2 <= nodes.shape[1] <= FEW_COLUMNS and _fills(coarse)
+        if is_area and _is_normal(nodes):
+            return labels
         parts = self._parts(coarse, is_part)
         if parts is None:
-            return self._split_round(coarse) if is_part else labels
+            return self._split_round(coarse) if is_area else labels
         count = 0
         for part in range(int(parts.max()) + 1):
             inside = parts == part
@@ -139,17 +143,15 @@ class _Search:
         join them.
         """
         nodes, mass = coarse.nodes, coarse.mass
-        labels = np.zeros(len(nodes), dtype=np.int64)
-        if not 2 <= nodes.shape[1] <= FEW_COLUMNS or mass.sum() < FEWEST_ROUND:
-            return labels
-        if not _fills(coarse):
-            return labels
+        if mass.sum() < FEWEST_ROUND:
+            return np.zeros(len(nodes), dtype=np.int64)
         rows = repeated(nodes, mass, ROUND_SAMPLE, self._seed)
         found = split(continuous(nodes[rows], self._seed), self._seed)
         labels = _of_nearest(nodes, rows, found)
         count = int(labels.max()) + 1
         groups = [nodes[labels == k] for k in range(count)]
-        if count == 1 or not all(map(_is_round, groups)) or not _are_alike(groups):
+        are_round = all(ROUND[0] < _kurtosis(group) < ROUND[1] for group in groups)
+        if count == 1 or not are_round or not _are_alike(groups):
             return np.zeros_like(labels)
         left = self._density_left(coarse, labels, np.stack(np.triu_indices(count, 1), axis=1))
         return labels if left.mean() < LEFT_BETWEEN_ROUND else np.zeros_like(labels)
@@ -231,18 +233,23 @@ def _width(landscape: Landscape) -> float:
     return float(np.exp(np.log(_bandwidth(landscape)).mean()))
 
 
-def _is_round(points: Array) -> bool:
-    """Whether points have about the kurtosis of normal ones, in all directions (Mardia 1970)."""
+def _kurtosis(points: Array) -> float:
+    """That of points in all directions, as a share of that of normal ones (Mardia 1970).
+
+    NaN where they are too few, or do not spread in all directions.
+    """
     n, d = points.shape
-    if n <= 2 * d:
-        return False
     centred = points - points.mean(axis=0)
     covariance = centred.T @ centred / n
-    if np.linalg.matrix_rank(covariance) < d:
-        return False
+    if n <= 2 * d or np.linalg.matrix_rank(covariance) < d:
+        return np.nan
     squares = np.einsum("ij,ij->i", centred, np.linalg.solve(covariance, centred.T).T)
-    share = float(np.square(squares).mean()) / (d * (d + 2))
-    return ROUND[0] < share < ROUND[1]
+    return float(np.square(squares).mean()) / (d * (d + 2))
+
+
+def _is_normal(points: Array) -> bool:
+    """Whether points have the kurtosis of a single normal group, as far as can be told."""
+    return abs(_kurtosis(points) - 1) < max(ONE_GROUP, len(points) ** -0.5)
 
 
 def _are_alike(groups: list[Array]) -> bool:
