@@ -27,7 +27,8 @@ COLUMNS = (1, 2, 3, 5, 10, 20, 40, 100, 200)
 LOOKED_AT = """\
 Constants of the defaults were looked at on draws of `FAMILIES` and of `STRUCTURELESS` from other
 seeds than those measured here, on the sets of ADBench, the published shapes, and on iris, wine,
-seeds, biomed, wbc, digits, breast cancer and ionosphere: read the figures of these as those of a training set."""
+seeds, biomed, wbc, digits, breast cancer and ionosphere: read the figures of these as those of a
+training set."""
 
 Draw = tuple[np.ndarray, np.ndarray]
 
@@ -193,6 +194,30 @@ def ring_in_columns(r, n, d, width):
     return np.c_[ring(r, n, 1, width), width * r.normal(size=(n, d - 2))]
 
 
+def arc(r, n, d, degrees=180.0, width=0.1):
+    """A part of a circle in two columns; the others are noise as wide as its line."""
+    angle = r.uniform(0, np.radians(degrees), n)
+    X = width * r.normal(size=(n, d))
+    X[:, :2] += np.column_stack([np.cos(angle), np.sin(angle)])
+    return X
+
+
+def s_curve(r, n, d, width=0.1):
+    """Two arcs of 270° that bend to opposite sides, in two columns, and noise."""
+    t = r.uniform(-1.5 * np.pi, 1.5 * np.pi, n)
+    X = width * r.normal(size=(n, d))
+    X[:, :2] += np.column_stack([np.sin(t), np.sign(t) * (np.cos(t) - 1)])
+    return X
+
+
+def spiral_arm(r, n, d, width=0.4):
+    """A turn and a half, evenly filled, in two columns, and noise."""
+    t = np.sqrt(r.uniform(0.1, 1, n)) * 3 * np.pi
+    X = width * r.normal(size=(n, d))
+    X[:, :2] += np.column_stack([t * np.cos(t), t * np.sin(t)])
+    return X
+
+
 def repeated(r, n, d, copies=3):
     """Every row that many times."""
     return np.repeat(r.normal(size=(-(-n // copies), d)), copies, axis=0)[:n]
@@ -219,6 +244,9 @@ ONE_GROUP: dict[str, OneGroup] = {
     "segment": OneGroup(lambda r, n, d: np.c_[r.uniform(0, 10, n), 0.1 * r.normal(size=n)], (2,)),
     "ring": OneGroup(partial(ring_in_columns, width=0.1), (2, 3, 5, 10)),
     "thin ring": OneGroup(partial(ring_in_columns, width=0.03), (2, 3, 5, 10)),
+    "arc": OneGroup(arc, (2, 3, 5)),
+    "S-curve": OneGroup(s_curve, (2, 3, 5)),
+    "spiral arm": OneGroup(spiral_arm, (2, 3)),
     "rounded": OneGroup(lambda r, n, d: r.normal(size=(n, d)).round(1)),
     "whole numbers": OneGroup(lambda r, n, d: (3 * r.normal(size=(n, d))).round()),
     "repeated rows": OneGroup(repeated),

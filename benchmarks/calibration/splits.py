@@ -1,4 +1,4 @@
-"""The constants of the splitting in many columns, each with the splits that it makes.
+"""The constants by which groups are split, in few columns and in many, each with the splits that it makes.
 
 Tables are drawn without groups, by numbers of rows and columns, and as blobs at known distances. As
 in `calibration.answers`, every function takes whether to draw more, and returns rows.
@@ -7,12 +7,16 @@ in `calibration.answers`, every function takes whether to draw more, and returns
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
-from families import ONE_GROUP, apart, ring_in_columns
+from families import FAMILIES as GROUPED
+from families import ONE_GROUP, apart, arc, ring_in_columns
 
 from calibration.rows import Row, mark, patched
+from softkern import AlphaCutClustering
+from softkern.models import alpha_scales
 from softkern.splitting import bends, reach, recursion
 from softkern.splitting.coordinates import fit_coordinates
 from softkern.splitting.mixtures import fit_mixture
@@ -81,20 +85,12 @@ def valleys(full: bool) -> list[Row]:
     return rows + by_cell
 
 
-def curve(r: np.random.Generator, n: int, d: int, degrees: float, width: float) -> np.ndarray:
-    """A part of a circle in two columns; the others are noise as wide as its line."""
-    angle = r.uniform(0, np.radians(degrees), n)
-    X = width * r.normal(size=(n, d))
-    X[:, :2] += np.column_stack([np.cos(angle), np.sin(angle)])
-    return X
-
-
 CURVES: dict[str, Callable[..., np.ndarray]] = {
     "ring": lambda r, n, d: ring_in_columns(r, n, d, 0.1),
     "wide ring": lambda r, n, d: ring_in_columns(r, n, d, 0.2),
-    "arc of 180°": lambda r, n, d: curve(r, n, d, 180, 0.1),
-    "arc of 270°": lambda r, n, d: curve(r, n, d, 270, 0.1),
-    "wide arc of 240°": lambda r, n, d: curve(r, n, d, 240, 0.2),
+    "arc of 180°": lambda r, n, d: arc(r, n, d, 180, 0.1),
+    "arc of 270°": lambda r, n, d: arc(r, n, d, 270, 0.1),
+    "wide arc of 240°": lambda r, n, d: arc(r, n, d, 240, 0.2),
 }
 
 
@@ -167,8 +163,47 @@ def _beyond(X: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.zeros(len(X), dtype=bool) if fitted is None else fitted.is_beyond(X)
 
 
+THIN = ("ring", "thin ring", "arc", "S-curve", "spiral arm")  # groups that chance tears
+FLAT = ("two rings", "three spirals", "two moons", "2 near blobs", "squares")  # to be told apart
+
+
+def gaps(full: bool) -> list[Row]:
+    """Density left in a gap of the alpha tree: curves that are torn, groups of a plane told apart."""
+    draws, rows = 6 if full else 2, []
+    names = ("LEFT", "LEFT_CAUTIOUS")
+    for scale in (0.5, 1.0, 1.5, np.inf):
+        values = {name: scale * getattr(alpha_scales, name) for name in names}
+        with patched(alpha_scales, **values):
+            torn = [
+                AlphaCutClustering().fit(X).n_clusters_ > 1
+                for number, name in enumerate(THIN)
+                for X in _planes(partial(ONE_GROUP[name].draw, d=2), number, draws)
+            ]
+            right = [
+                AlphaCutClustering().fit(X).n_clusters_ == y.max() + 1
+                for number, name in enumerate(FLAT)
+                for X, y in _planes(GROUPED[name], number, draws)
+            ]
+        rows.append(
+            Row(
+                "alpha_scales.LEFT…, ×",
+                mark(float(scale), 1.0),
+                f"{np.mean(torn):.0%} of curves torn, the number right in {np.mean(right):.0%}",
+                f"{len(torn)} curves, {len(right)} tables of groups; 200 and 1000 rows",
+            )
+        )
+    return rows
+
+
+def _planes(draw: Callable[..., Any], number: int, draws: int) -> Iterator[Any]:
+    for n in (200, 1000):
+        for k in range(draws):
+            yield draw(np.random.default_rng([SEED, number, n, k]), n)
+
+
 SPLITS: dict[str, Callable[[bool], list[Row]]] = {
     "valleys": valleys,
     "arms": arms,
     "beyond": beyond,
+    "gaps": gaps,
 }

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import logsumexp
 
 from softkern._typing import Array
 from softkern.alpha_tree.landscape import Landscape
@@ -60,15 +61,18 @@ def _shares_left(
     row, edges = flatten(len(labels), joins.pairs, -np.arange(len(joins.pairs), dtype=np.float64))
     place = np.argsort(row)
     tops = {c: _top(found_in.level, labels == c) for c in np.unique(labels).tolist()}
+    dense = {
+        c: logsumexp(measured_in.levels(found_in.nodes[top])) - np.log(len(top))
+        for c, top in tops.items()
+    }
     shares = np.full(len(pairs), np.nan)
     for number, (i, j) in enumerate(pairs.tolist()):
         if i not in tops or j not in tops:
             continue
         start, stop = np.sort(place[[tops[i][0], tops[j][0]]])
         lowest = np.array([-edges[start:stop].min()], dtype=np.intp)
-        gap = np.exp(measured_in.levels(joins[lowest].points(found_in.nodes)))
-        dense = min(np.exp(measured_in.levels(found_in.nodes[tops[c]])).mean() for c in (i, j))
-        shares[number] = min(float(gap[0]) / max(dense, np.finfo(np.float64).tiny), 1.0)
+        level = measured_in.levels(joins[lowest].points(found_in.nodes))[0]
+        shares[number] = np.exp(min(float(level - min(dense[i], dense[j])), 0.0))
     return shares
 
 

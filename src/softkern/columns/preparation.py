@@ -153,7 +153,8 @@ class Preparation:
         numeric = numeric_columns(table, wanted, categories, columns is not None, notes, cls._say)
         numbers = numbers_of(table, numeric, 1, cls._say)
         found = _features(numbers, numeric, columns or (), scale, notes, cls._say)
-        is_found = [name in {column.name for column in found} for name in numeric]
+        kept = {column.name for column in found}
+        is_found = [name in kept for name in numeric]
         texts = _texts(table, wanted, categories, numbers[:, is_found], found, notes, cls._say)
         if not found and not texts:
             raise DataError(f"no column to work with: {'; '.join(notes) or 'there is none'}.")
