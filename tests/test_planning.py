@@ -338,7 +338,7 @@ def test_available_memory_is_sensible():
         ("tiled", 40_000, 5, 1.0, 1, "float32"),
         ("tiled", 60_000, 3, 0.02, 2, "float64"),
         ("tiled", 60_000, 8, 0.02, 1, "float32"),
-        ("fourier", 60_000, 2, 0.01, 3, "float64"),
+        ("fourier", 60_000, 2, 0.02, 3, "float64"),
         ("fourier", 60_000, 3, 0.2, 1, "float32"),
         ("nystroem", 40_000, 8, 2.0, 4, "float64"),
         ("nystroem", 40_000, 8, 2.0, 4, "float32"),
