@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sklearn.datasets import make_blobs
+from sklearn.datasets import make_blobs, make_moons
 
 from softkern import AlphaCutClustering, OneClassPCM
 from softkern.alpha_tree.gaps import density_left
@@ -54,7 +54,5 @@ def test_a_cluster_of_one_point_is_not_found_again():
 @pytest.mark.parametrize("n", [400, 2000])
 @pytest.mark.parametrize("noise", [0.05, 0.1])
 def test_moons_stay_whole(n, noise):
-    from sklearn.datasets import make_moons
-
     X, _ = make_moons(n, noise=noise, random_state=n)
     assert AlphaCutClustering().fit(X).n_clusters_ == 2

@@ -159,10 +159,10 @@ class Preparation:
         if not found and not texts:
             raise DataError(f"no column to work with: {'; '.join(notes) or 'there is none'}.")
         self = cls([column.name for column in found], texts, missing=missing, scale=scale)
-        raw = self._raw(table, 1, [])
+        raw = self._raw(table, 1, notes)
         codes = [Column(name, "codes") for name in self.features[len(found) :]]
         self._learn(raw, [*found, *codes])
-        prepared = self.apply(table)
+        prepared = self._prepared(raw, missing, 1)
         if len(prepared.values) < 2:
             raise DataError(
                 f"{prepared.missing_note}; {count(len(prepared.values), 'row')} would be left. "
@@ -171,7 +171,7 @@ class Preparation:
         if scale == "none":
             _refuse_tiny(prepared.features, cls._say)
         repeated = repeats(prepared.features.to_numpy())
-        prepared.notes = [*notes, *prepared.notes, *([repeated] if repeated else [])]
+        prepared.notes = [*notes, *([repeated] if repeated else [])]
         return self, prepared
 
     @classmethod
@@ -199,15 +199,18 @@ class Preparation:
         self, table: pd.DataFrame, *, missing: Missing | None = None, first_row: int = 1
     ) -> Prepared:
         """Prepare rows as those of the fit were; `first_row` is the number of the first."""
-        import pandas as pd
-
         require(table, self.names)
         notes: list[str] = []
         raw = self._raw(table, first_row, notes)
+        return replace(self._prepared(raw, missing or self.missing, first_row), notes=notes)
+
+    def _prepared(self, raw: Array, how: Missing, first_row: int) -> Prepared:
+        """Numbers and codes without gaps, on one scale."""
+        import pandas as pd
+
         is_missing = np.asarray(np.isnan(raw).any(axis=1))
-        kept, missing_note = np.ones(len(table), dtype=bool), ""
+        kept, missing_note = np.ones(len(raw), dtype=bool), ""
         if is_missing.any():
-            how = missing or self.missing
             if how == "drop":
                 kept = ~is_missing
             elif how == "neighbours":
@@ -217,7 +220,7 @@ class Preparation:
         _refuse_huge(raw, self.features, np.flatnonzero(kept) + first_row)
         features = pd.DataFrame(raw, columns=pd.Index(self.features))
         values = raw if self.scaling is None else self.scaling.forward(raw)
-        return Prepared(features, values, kept, int(is_missing.sum()), missing_note, notes)
+        return Prepared(features, values, kept, int(is_missing.sum()), missing_note)
 
     def _raw(self, table: pd.DataFrame, first_row: int, notes: list[str]) -> Array:
         """Numbers and codes, (n, d); NaN where a value is missing."""

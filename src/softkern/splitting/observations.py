@@ -14,7 +14,7 @@ from sklearn.preprocessing import PowerTransformer
 
 from softkern._typing import Array
 from softkern.rows import lower_quantile, priority_sample
-from softkern.splitting.valleys import excess_mass
+from softkern.splitting.valleys import dip
 
 __all__ = ["MOST_ROWS", "continuous", "has_piles", "repeated", "straightened"]
 
@@ -86,7 +86,7 @@ def _straight(values: Array) -> Array:
         values, [OUTERMOST, 0.16, 0.5, 0.84, 1 - OUTERMOST]
     )
     scaled = (values - middle) / ((high - low) or 1.0)
-    if 0.5 * excess_mass(scaled) * np.sqrt(len(scaled)) > CLEAR_VALLEY:
+    if dip(scaled) > CLEAR_VALLEY:
         return np.asarray((scaled - scaled.mean()) / scaled.std())
     inner = scaled[(values >= first) & (values <= last), None]
     if len(inner) < FEW_VALUES:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from softkern._typing import Array
 
-__all__ = ["FEWEST", "depth", "excess_mass"]
+__all__ = ["FEWEST", "depth", "dip", "excess_mass"]
 
 LEVELS = 24  # λ at which excess masses are compared: over all, and as many near the average
 FEWEST = 8  # points of a group below which there is no telling
@@ -46,6 +46,11 @@ def excess_mass(values: Array) -> float:
     two = (up_to[:, :-1] + from_on[:, -2::-1]).max(axis=1, initial=-1 / n)
     found = float((two - up_to[:, -1]).max()) + 1 / n
     return found if found > ROUNDING else 0.0
+
+
+def dip(values: Array) -> float:
+    """How far values are from having one mode, in units of chance: √n times the dip."""
+    return 0.5 * excess_mass(values) * float(np.sqrt(len(values)))
 
 
 def _levels(places: Array) -> NDArray[np.float64]:
@@ -90,5 +95,4 @@ def depth(places: Array, is_above: Array) -> float:
     if min(len(above), len(below)) < FEWEST:
         return 0.0
     near = int(np.ceil(NEAR_SHARE * min(len(above), len(below))))
-    window = np.concatenate([above[:near], below[:near]])
-    return 0.5 * excess_mass(window) * float(np.sqrt(len(window)))
+    return dip(np.concatenate([above[:near], below[:near]]))
