@@ -21,12 +21,12 @@ from softkern.alpha_tree.segments import (
     Segments,
     complete_pairs,
     lengths,
-    measure_segments,
     neighbour_pairs,
     require_complete_memory,
     segment_counts,
+    spanning_segments,
 )
-from softkern.alpha_tree.tree import AlphaTree, Evidence, maximum_spanning_tree
+from softkern.alpha_tree.tree import AlphaTree, Evidence
 from softkern.kernels import Gaussian, Kernel
 from softkern.kernels.bandwidths import robust_spread
 from softkern.operators.base import KernelOperator
@@ -93,8 +93,8 @@ class Landscape:
         log_zero = log_top - 2 / self.eta * np.exp(self.level[top])
         return np.asarray(np.exp(log_zero + 2 / self.eta * np.exp(level)))
 
-    def segments(self, graph: str, segment_points: int) -> Segments:
-        """The lowest levels between points, on a graph that holds a maximum spanning tree."""
+    def joins(self, graph: str = "knn", segment_points: int = 20) -> Segments:
+        """The segments of the alpha tree with their lowest levels, highest first."""
         n, is_complete = len(self.nodes), graph == "complete"
         nodes = self.nodes.astype(np.float64)
         origin = np.median(nodes, axis=0)
@@ -105,30 +105,20 @@ class Landscape:
         least = 0 if self.kernel.has_bandwidth and not is_complete else segment_points
         if Z.shape[1] == 1:  # sorted as they are: neighbours on the line are all pairs
             pairs = np.stack([np.arange(n - 1), np.arange(1, n)], axis=1)
-            return self._measure(Z, pairs, least)
+            return self._spanning(Z, pairs, least)
         if not is_complete:
-            return self._measure(Z, neighbour_pairs(Z), least)
+            return self._spanning(Z, neighbour_pairs(Z), least)
         require_complete_memory(n)
         if not isinstance(self.kernel, Gaussian):
-            return self._measure(Z, np.stack(np.triu_indices(n, 1), axis=1), least)
-        known = self._measure(Z, neighbour_pairs(Z), least)
+            return self._spanning(Z, np.stack(np.triu_indices(n, 1), axis=1), least)
+        known = self._spanning(Z, neighbour_pairs(Z), least)
         weights = np.asarray(self.coefficients, dtype=np.float64)
         more = complete_pairs(Z, weights, self.level, known, segment_points)
-        found = self._measure(Z, more, least)
-        return Segments(
-            np.concatenate([known.pairs, found.pairs]),
-            np.concatenate([known.level, found.level]),
-            np.concatenate([known.place, found.place]),
-        )
+        return self._spanning(Z, np.concatenate([known.pairs, more]), least)
 
-    def _measure(self, Z: Array, pairs: Array, least: int) -> Segments:
+    def _spanning(self, Z: Array, pairs: Array, least: int) -> Segments:
         counts = segment_counts(lengths(Z, pairs), least)
-        return measure_segments(self.nodes, pairs, counts, self.level, self.levels)
-
-    def joins(self, graph: str = "knn", segment_points: int = 20) -> Segments:
-        """The segments of the alpha tree, highest first."""
-        segments = self.segments(graph, segment_points)
-        return segments[maximum_spanning_tree(len(self.nodes), segments.pairs, segments.level)]
+        return spanning_segments(self.nodes, pairs, counts, self.level, self.levels)
 
     def tree(self, graph: str = "knn", segment_points: int = 20) -> AlphaTree:
         """The alpha tree, with evidence where the kernel gives it."""

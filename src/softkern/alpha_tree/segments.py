@@ -34,6 +34,7 @@ __all__ = [
     "neighbour_pairs",
     "require_complete_memory",
     "segment_counts",
+    "spanning_segments",
 ]
 
 NEIGHBOURS = 10
@@ -41,6 +42,7 @@ CLOSEST_PAIRS = 20  # between two components of the neighbour graph
 NEAR_COMPONENTS = 8  # that a component is joined to
 SPACING = 0.5  # of points along a segment, in bandwidths
 MOST_POINTS = 200  # on a segment; one so long passes through nothing
+FEW_VALUES = 10**8  # of the kernel, up to which every segment is measured
 BATCH = 2**20  # coordinates of points evaluated at once
 TREE_COLUMNS = 8  # beyond these, a tree of neighbours is no quicker than all pairs
 COMPLETE_NUMBERS = 8  # times n², in memory at once where all pairs are looked at
@@ -144,6 +146,71 @@ def segment_counts(length: Array, least: int) -> NDArray[np.intp]:
     return np.asarray(counts.astype(np.intp))
 
 
+def spanning_segments(
+    X: Array,
+    pairs: Array,
+    counts: Array,
+    level: Array,
+    evaluate: Callable[[Array], Array],
+) -> Segments:
+    """The segments of a maximum spanning tree by their lowest levels, highest first.
+
+    The same tree as if every segment were measured, but most are looked at in the middle only:
+    that bounds their level from above, and a segment is measured when it is in the tree of these
+    bounds. What stands before the first open one is settled, and its branches are taken as points
+    from then on. Arguments as in `measure_segments`.
+    """
+    if counts.sum() * len(X) <= FEW_VALUES:
+        found = measure_segments(X, pairs, counts, level, evaluate)
+        return found[maximum_spanning_tree(len(X), pairs, found.level)]
+    found = _middles(X, pairs, counts, level, evaluate)
+    is_open, branch = counts > 1, np.arange(len(X))
+    kept: list[Array] = []
+    left = np.arange(len(pairs))
+    while True:
+        ends = branch[pairs[left]]
+        tree = left[maximum_spanning_tree(len(X), ends, found.level[left])]
+        opened = np.flatnonzero(is_open[tree])
+        if not opened.size:
+            return found[np.concatenate([*kept, tree])]
+        kept.append(tree[: opened[0]])
+        branch = _joined(branch, pairs[kept[-1]])
+        left = left[np.not_equal(*branch[pairs[left]].T)]
+        rows = tree[opened]
+        measured = measure_segments(X, pairs[rows], counts[rows], level, evaluate)
+        found.level[rows], found.place[rows], is_open[rows] = measured.level, measured.place, False
+
+
+def _joined(branch: Array, pairs: Array) -> NDArray[np.intp]:
+    """The branch of every point when pairs of points (m, 2) are joined as well."""
+    i, j = branch[pairs].T
+    graph = csr_array((np.ones(len(i), dtype=bool), (i, j)), shape=(len(branch),) * 2)
+    return np.asarray(connected_components(graph, directed=False)[1][branch], dtype=np.intp)
+
+
+def _middles(
+    X: Array,
+    pairs: Array,
+    counts: Array,
+    level: Array,
+    evaluate: Callable[[Array], Array],
+) -> Segments:
+    """The lowest of both ends and of the middle one of the inner points."""
+    found = _ends(pairs, level)
+    for inner in np.array_split(np.flatnonzero(counts), 1 + len(pairs) * X.shape[1] // BATCH):
+        middle = np.ceil(counts[inner] / 2) / (counts[inner] + 1)
+        values = evaluate(_between(X, pairs[inner], middle)) if inner.size else middle
+        lower = values < found.level[inner]
+        found.level[inner[lower]], found.place[inner[lower]] = values[lower], middle[lower]
+    return found
+
+
+def _ends(pairs: Array, level: Array) -> Segments:
+    """The lower end of every segment."""
+    place = np.where(level[pairs[:, 0]] <= level[pairs[:, 1]], 0.0, 1.0)
+    return Segments(pairs, level[pairs].min(axis=1), place)
+
+
 def measure_segments(
     X: Array,
     pairs: Array,
@@ -164,8 +231,7 @@ def measure_segments(
     evaluate : callable
         Levels of any points.
     """
-    place = np.where(level[pairs[:, 0]] <= level[pairs[:, 1]], 0.0, 1.0)
-    lowest = level[pairs].min(axis=1)
+    found = _ends(pairs, level)
     inner = np.flatnonzero(counts)
     batches = np.cumsum(counts[inner]) // max(1, BATCH // X.shape[1])
     for rows in np.split(inner, np.flatnonzero(np.diff(batches)) + 1) if inner.size else []:
@@ -177,16 +243,16 @@ def measure_segments(
         hits = np.flatnonzero(values == smallest[repeat])[::-1]
         where = np.empty(rows.size)
         where[repeat[hits]] = share[hits]  # the first of equals is written last
-        lower = smallest < lowest[rows]
-        lowest[rows[lower]] = smallest[lower]
-        place[rows[lower]] = where[lower]
-    return Segments(pairs, lowest, place)
+        lower = smallest < found.level[rows]
+        found.level[rows[lower]] = smallest[lower]
+        found.place[rows[lower]] = where[lower]
+    return found
 
 
 def complete_pairs(
     Z: Array, weights: Array, level: Array, known: Segments, points: int
 ) -> NDArray[np.intp]:
-    """Pairs beyond the known ones that a maximum spanning tree of all pairs may need, (m, 2).
+    """Pairs beyond a known tree's that a maximum spanning tree of all pairs may need, (m, 2).
 
     The level of all pairs at `points` inner points is exact for short pairs and a bound from above
     for long ones; a pair whose bound does not exceed the lowest level on the known tree's path
@@ -219,9 +285,8 @@ def _gaussian_levels(Z: Array, weights: Array, points: int) -> Array:
 
 
 def _path_levels(n: int, known: Segments) -> Array:
-    """Lowest level on the path between any two points along the maximum spanning tree, (n, n)."""
-    tree = maximum_spanning_tree(n, known.pairs, known.level)
-    order, gaps = flatten(n, known.pairs[tree], known.level[tree])
+    """Lowest level on the path between any two points along a spanning tree, (n, n)."""
+    order, gaps = flatten(n, known.pairs, known.level)
     levels = np.zeros((n, n))
     for place, point in enumerate(order):
         later = order[place + 1 :]

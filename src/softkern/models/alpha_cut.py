@@ -20,8 +20,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from softkern._typing import Array
 from softkern.alpha_tree.landscape import Landscape, distinct_nodes, noise_levels
+from softkern.alpha_tree.shares import membership_kernel
 from softkern.alpha_tree.tree import SMALL_SHARE, AlphaTree, histogram_valley, number_by_mass
-from softkern.kernels import Gaussian, resolve, select_bandwidth
+from softkern.kernels import Gaussian, Kernel, resolve, select_bandwidth
 from softkern.kernels.resolve import RADIAL
 from softkern.models.alpha_scales import Scales, search_scales
 from softkern.models.base import OF_A_FIT, KernelModel
@@ -89,8 +90,10 @@ class AlphaCutClustering(Clustering):
         Clusters by decreasing size from 0; −1 is noise.
     n_clusters_ : int
     memberships_ : array of shape ``(n, n_clusters_)``
-        Each cluster's share of the kernel mass at a point. Rows sum to one; the largest share is
-        the label, noise aside.
+        Each cluster's share of the kernel mass at a point, half and half between two of them. Rows
+        sum to one; the largest share is the label, noise aside. Where the bandwidth was chosen
+        too, the mass is taken in a kernel as wide as the clusters allow: a row far from all others
+        would otherwise be its own evidence.
     typicality_ : array of shape (n,)
         The one-cluster memberships u.
     alpha_ : float
@@ -155,7 +158,9 @@ objective_, history_
         "one_class_",
         "_noise_levels",
         "_cluster_coefficients",
+        "_membership_kernel",
     )
+    _membership_kernel: Kernel | None = None  # the model's own, as in files of before
 
     def __init__(
         self,
@@ -255,15 +260,22 @@ objective_, history_
         return labels
 
     def _shares(self, X: Array, mass: Array) -> Array:
-        """Each cluster's share of the kernel mass at points, (m, c)."""
+        """Each cluster's share of the kernel mass at points, (m, c).
+
+        `mass` is that of the model's own kernel.
+        """
         if mass.shape[1] < 2:
             return np.ones_like(mass)
+        A, operator = self._cluster_coefficients[:, :-1], self._served()
+        if self._membership_kernel is not None:
+            support = self.one_class_._support
+            operator = self.one_class_._kept("memberships", support, self._membership_kernel)
+            mass = operator.cross(X) @ A
         if not self.kernel_.vanishes:
             largest = np.maximum(np.abs(mass), np.finfo(mass.dtype).tiny)
             is_top = mass == mass.max(axis=1, keepdims=True)
             mass = np.where(is_top, largest, np.maximum(mass, 0))
             return mass / mass.sum(axis=1, keepdims=True)
-        A, operator = self._cluster_coefficients[:, :-1], self._served()
         mass = np.maximum(mass, 0)
         total = mass.sum(axis=1, keepdims=True)
         shares = mass / np.where(total > 0, total, 1)
@@ -287,7 +299,7 @@ objective_, history_
         self.one_class_ = self._fit_one_class(nodes, mass, bandwidth)
         landscape = _landscape(self.one_class_, nodes, mass)
         self.tree_: AlphaTree = landscape.tree(self._graph(len(nodes)), self.segment_points)
-        self._settle(landscape, self._cut(landscape, scales))
+        self._settle(landscape, self._cut(landscape, scales), is_wide=scales is not None)
         reading = self._read(X)
         self._keep_reading(reading)
         self.typicality_ = reading.typicality
@@ -392,8 +404,10 @@ objective_, history_
             self.alpha_ = float(self.alpha)
         return tree.labels_at(self.alpha_)
 
-    def _settle(self, landscape: Landscape, partition: Array) -> None:
+    def _settle(self, landscape: Landscape, partition: Array, is_wide: bool) -> None:
         """Turn the tree's clusters into columns of coefficients, the way new points see them.
+
+        Their shares are taken in a wide kernel, or in the model's own.
 
         A cluster that is nowhere the largest is dropped; the others are put in order of the mass
         that they win.
@@ -403,6 +417,9 @@ objective_, history_
         numbers = np.append(np.arange(count), -1)  # the nodes of no cluster have the last column
         of_clusters = np.where(partition[support, None] == numbers, a[:, None], 0)
         self._cluster_coefficients = of_clusters.astype(landscape.nodes.dtype)
+        self._membership_kernel = (
+            membership_kernel(landscape, partition, self.random_state) if is_wide else None
+        )
         won = self._read(landscape.nodes).labels
         order = number_by_mass(won, landscape.mass, landscape.level)
         first = [int(won[np.argmax(order == c)]) for c in range(int(order.max(initial=-1)) + 1)]

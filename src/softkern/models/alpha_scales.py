@@ -22,6 +22,7 @@ from softkern._typing import Array
 from softkern.alpha_tree.gaps import density_left
 from softkern.alpha_tree.landscape import Landscape
 from softkern.alpha_tree.tree import filled_dimensions
+from softkern.kernels.bandwidths import robust_spread
 from softkern.rows import priority_sample, varying_columns
 from softkern.splitting.observations import MOST_ROWS, continuous, repeated
 from softkern.splitting.recursion import separations, split
@@ -48,7 +49,11 @@ STRETCHED = 2.0  # times, in coordinates in which all groups together are round
 FEWEST_ROUND = 40.0  # rows of a part in which round groups are sought
 ROUND_SAMPLE = 600  # of them, at most, on which groups are found
 FEWEST = 12.0  # rows of a part that is looked at
-SAMPLE = 3000  # distinct rows on which the ladder is searched
+# Distinct rows on which the ladder is searched, by the number of columns; with more in three
+# columns pieces of a heavy tail would pass for clusters.
+SAMPLES = {1: 5000, 2: 5000}
+SAMPLE = 3000
+FARTHEST = 1e30  # spreads from zero, which single precision holds
 FEW_COLUMNS = 3  # up to which a density tree decides
 
 Fit = Callable[[Array, Array, Any], Landscape]
@@ -86,11 +91,12 @@ def search_scales(
         How many clusters to cut the tree into; None finds it.
     """
     rows, weight = np.arange(len(nodes)), mass
-    if len(nodes) > SAMPLE:
-        rows, weight = priority_sample(nodes, SAMPLE, mass, seed)
+    most = SAMPLES.get(varying_columns(nodes), SAMPLE)
+    if len(nodes) > most:
+        rows, weight = priority_sample(nodes, most, mass, seed)
         weight = weight * (len(rows) / weight.sum())  # a sample is no more certain than its size
     search = _Search(fit, seed)
-    points = nodes[rows]
+    points = np.clip(nodes[rows] / robust_spread(nodes[rows], weight), -FARTHEST, FARTHEST)
     labels = search.split(points, weight) if count is None else search.cut(points, weight, count)
     if labels.max() > 0 and varying_columns(nodes) > FEW_COLUMNS and count is None:
         labels = _confirmed(points, weight, labels, seed)
@@ -117,11 +123,11 @@ class _Search:
         labels = np.zeros(len(nodes), dtype=np.int64)
         if mass.sum() < FEWEST or len(nodes) < 3:
             return labels
-        coarse = self._fit(nodes, mass, RULE)
+        coarse = self._fit(_around_zero(nodes), mass, RULE)
         if not is_part:
             self.coarsest = _width(coarse)
-        is_area = is_part and 2 <= nodes.shape[1] <= FEW_COLUMNS and _fills(coarse)
-        if is_area and _is_normal(nodes):
+        is_area = 2 <= nodes.shape[1] <= FEW_COLUMNS and _fills(coarse)
+        if is_part and is_area and _is_normal(nodes):
             return labels
         parts = self._parts(coarse, is_part)
         if parts is None:
@@ -142,16 +148,14 @@ class _Search:
         are left whole: the groups must be normal ones of like shape, and no ridge may
         join them.
         """
-        nodes, mass = coarse.nodes, coarse.mass
+        nodes, mass = coarse.nodes.astype(np.float64), coarse.mass
         if mass.sum() < FEWEST_ROUND:
             return np.zeros(len(nodes), dtype=np.int64)
         rows = repeated(nodes, mass, ROUND_SAMPLE, self._seed)
         found = split(continuous(nodes[rows], self._seed), self._seed)
         labels = _of_nearest(nodes, rows, found)
         count = int(labels.max()) + 1
-        groups = [nodes[labels == k] for k in range(count)]
-        are_round = all(ROUND[0] < _kurtosis(group) < ROUND[1] for group in groups)
-        if count == 1 or not are_round or not _are_alike(groups):
+        if count == 1 or not _are_round([nodes[labels == k] for k in range(count)]):
             return np.zeros_like(labels)
         left = self._density_left(coarse, labels, np.stack(np.triu_indices(count, 1), axis=1))
         return labels if left.mean() < LEFT_BETWEEN_ROUND else np.zeros_like(labels)
@@ -159,7 +163,7 @@ class _Search:
     def cut(self, nodes: Array, mass: Array, count: int) -> NDArray[np.int64]:
         """The tree cut into so many clusters, at the scale where the last split is clearest."""
         labels = np.zeros(len(nodes), dtype=np.int64)
-        coarse, best = self._fit(nodes, mass, RULE), -np.inf
+        coarse, best = self._fit(_around_zero(nodes), mass, RULE), -np.inf
         self.coarsest = _width(coarse)
         for landscape in self._ladder(coarse):
             found, clearest = landscape.tree().labels_of(count)
@@ -217,6 +221,11 @@ class _Search:
                 yield self._fit(coarse.nodes, coarse.mass, factor * _bandwidth(coarse))
 
 
+def _around_zero(nodes: Array) -> NDArray[np.float32]:
+    """Points in single precision, whose digits all count around their own middle."""
+    return np.asarray(nodes - np.median(nodes, axis=0), dtype=np.float32)
+
+
 def _of_nearest(nodes: Array, rows: Array, labels: Array) -> NDArray[np.int64]:
     """The labels of some rows, carried to all by the nearest of them."""
     spread = np.maximum(nodes[rows].std(axis=0), np.finfo(np.float64).tiny)
@@ -252,8 +261,13 @@ def _is_normal(points: Array) -> bool:
     return abs(_kurtosis(points) - 1) < max(ONE_GROUP, len(points) ** -0.5)
 
 
-def _are_alike(groups: list[Array]) -> bool:
-    """Whether groups are stretched alike; pieces of a curve turn, each along its own direction."""
+def _are_round(groups: list[Array]) -> bool:
+    """Whether groups may be normal ones, stretched alike.
+
+    Pieces of a curve turn, each along its own direction.
+    """
+    if not all(ROUND[0] < _kurtosis(group) < ROUND[1] for group in groups):
+        return False
     centred = [group - group.mean(axis=0) for group in groups]
     pooled = np.cov(np.concatenate(centred).T)
     spreads = [np.linalg.eigvals(np.linalg.solve(pooled, np.cov(rows.T))).real for rows in centred]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,6 +26,7 @@ __all__ = ["TiledOperator"]
 COLUMNS_AT_ONCE = 64
 ROWS_A_TASK = 1024
 TILE = 512
+SMALL_WORK = 1_000_000  # numbers of all pairs, up to which starting threads takes as long
 SKIPPING_COLUMNS = 8  # beyond these, boxes of near points fill the space
 CUTOFF = 64.0  # kernel values below 2^−64 are nothing: the rounding of one at zero distance
 SKIPPING_WIDTH = 4 * CUTOFF  # twice the distance at which the kernel is nothing, squared, base 2
@@ -40,6 +42,7 @@ EXTRA_VECTORS = 3  # that several vectors cost beyond their number
 START_SECONDS = 2e-4  # of the threads, every product
 SCALING_SECONDS = 1.2e-7  # a number of the data, once
 ORDERING_SECONDS = 4e-7  # a row that is put beside its neighbours, once
+NEAR_SAMPLE = 300  # rows from which the share of near pairs is estimated
 TILE_REACH = 1.5  # distances to a tile's share of neighbours that a tile extends
 
 
@@ -132,10 +135,11 @@ def _near_share(work: Workload) -> float:
         return 1.0
     if work.sample is None:  # √n points within two bandwidths, as the default bandwidth has it
         return float(min(1.0, 8.0**work.d / np.sqrt(work.n)))
-    m = len(work.sample)
+    sample = work.sample[:: -(-len(work.sample) // NEAR_SAMPLE)]
+    m = len(sample)
     if m < 2:
         return 1.0
-    distance = cdist(work.sample, work.sample)
+    distance = cdist(sample, sample)
     count = TILE * m / work.n
     neighbour = min(m - 1, max(1, round(count)))
     reach = np.partition(distance, neighbour, axis=1)[:, neighbour]
@@ -193,7 +197,9 @@ class _GaussianTiles:
         """K(X_new, X) @ A, (m, c); None stands for X itself."""
         rows, order = (X, self.order) if X_new is None else (X_new, self._order(X_new))
         out = np.empty((rows.shape[0], A.shape[1]), dtype=self.dtype)
-        with ThreadPoolExecutor(threads) as pool:
+        if rows.shape[0] * self.n * (self.support.shape[1] + A.shape[1]) < SMALL_WORK:
+            threads = 1
+        with nullcontext() if threads == 1 else ThreadPoolExecutor(threads) as pool:
             for columns in row_slices(A.shape[1], COLUMNS_AT_ONCE):
                 self._fill(rows, order, A[:, columns], out[:, columns], threads, pool)
         return out
@@ -205,7 +211,7 @@ class _GaussianTiles:
         A: Array,
         out: Array,
         threads: int,
-        pool: ThreadPoolExecutor,
+        pool: ThreadPoolExecutor | None,
     ) -> None:
         """Columns of the product, tasks of rows shared out among threads."""
         from softkern.operators._gaussian_tiles import ROW_BLOCK, gaussian_rows
@@ -229,7 +235,9 @@ class _GaussianTiles:
             gaussian_rows(queries, self.support, *boxes, weights, CUTOFF, sums)
             out[index] = sums[: len(index), :c]
 
-        list(pool.map(task, range(0, m, rows_a_task)))
+        starts = range(0, m, rows_a_task)
+        for _ in map(task, starts) if pool is None else pool.map(task, starts):
+            pass
 
 
 def _tiles(n: int, width: int, dtype: Any, rows_of: Callable[[slice], Array]) -> Array:

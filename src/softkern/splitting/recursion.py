@@ -104,7 +104,7 @@ def _depth_alone(X: Array, is_second: Array, seed: int) -> float:
     mixture = fit_mixture(Z, is_second.astype(np.intp), FOLD_STEPS)
     if mixture is None or mixture.count < 2:
         return 0.0
-    return float(_depths(Z, mixture, seed, FEWEST).min())
+    return float(_depths(Z, mixture, seed, FEWEST, ONE * CRITICAL).min())
 
 
 def _split(X: Array, seed: int, least: int) -> NDArray[np.intp]:
@@ -189,28 +189,46 @@ def _merged(
     return None
 
 
-def _depths(Z: Array, mixture: Mixture, seed: int, least: int) -> Array:
-    """Depths of the valleys between all pairs of groups, (c, c); ∞ of a group with itself."""
-    count = mixture.count
-    pairs = list(combinations(range(count), 2))
+def _depths(Z: Array, mixture: Mixture, seed: int, least: int, enough: float = CRITICAL) -> Array:
+    """Depths of the valleys between all pairs of groups, (c, c); ∞ of a group with itself.
+
+    The lines between groups are found without the rows that are looked at; not where a valley is
+    less than `enough` already on the lines of all rows, which flatter it.
+    """
+    pairs = list(combinations(range(mixture.count), 2))
+    places = _places(mixture, mixture.mapped(Z), pairs)
+    depths = _depths_on(places, mixture.labels, mixture.count, least)
+    if depths.min() <= enough:
+        return depths
     labels = np.empty(len(Z), dtype=np.intp)
-    places = np.empty((len(Z), len(pairs)))
     for inside, outside in _folds(len(Z), seed):
         found = fit_mixture(Z[outside], mixture.labels[outside], FOLD_STEPS)
-        if found is None or found.count < count:
-            return np.where(np.eye(count, dtype=bool), np.inf, 0.0)
+        if found is None or found.count < mixture.count:
+            return np.where(np.isinf(depths), np.inf, 0.0)
         mapped = found.mapped(Z[inside])
         labels[inside] = found.assign(mapped)
-        places[inside] = np.stack([found.between(mapped, i, j) for i, j in pairs], axis=1)
+        places[inside] = _places(found, mapped, pairs)
+    depths = _depths_on(places, labels, mixture.count, least)
+    for i, j in pairs:
+        if depths[i, j] > CRITICAL and _are_arms(Z, mixture, i, j):
+            depths[i, j] = depths[j, i] = 0.0
+    return depths
+
+
+def _places(mixture: Mixture, mapped: Array, pairs: list[tuple[int, int]]) -> Array:
+    """Of mapped points on the lines between pairs of groups, (n, pairs)."""
+    return np.stack([mixture.between(mapped, i, j) for i, j in pairs], axis=1)
+
+
+def _depths_on(places: Array, labels: Array, count: int, least: int) -> Array:
+    """Depths of valleys, (c, c), of groups on the lines between them: places (n, pairs)."""
     depths = np.full((count, count), np.inf)
     is_large = np.bincount(labels, minlength=count) >= least
-    for (i, j), column in zip(pairs, places.T, strict=True):
+    for (i, j), column in zip(combinations(range(count), 2), places.T, strict=True):
         both = (labels == i) | (labels == j)
-        is_above, value = labels[both] == i, 0.0
+        value = 0.0
         if is_large[i] and is_large[j]:
-            value = depth(column[both], is_above)
-            if value > CRITICAL and _are_arms(Z, mixture, i, j):
-                value = 0.0
+            value = depth(column[both], labels[both] == i)
         depths[i, j] = depths[j, i] = value
     return depths
 

@@ -1,0 +1,63 @@
+"""The spanning tree of lowest levels, found by looking at few segments closely."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs
+
+from softkern.alpha_tree import segments as module
+from softkern.alpha_tree.segments import (
+    lengths,
+    measure_segments,
+    neighbour_pairs,
+    segment_counts,
+    spanning_segments,
+)
+from softkern.alpha_tree.tree import maximum_spanning_tree
+
+
+def landscape_of(X, weight):
+    """Log densities of a Gaussian of width one, and how many places were asked for."""
+    asked = []
+
+    def levels(places):
+        asked.append(len(places))
+        squares = np.square(places[:, None] - X).sum(axis=2)
+        return np.log(np.exp(-squares / 2) @ weight + 1e-300)
+
+    return levels, asked
+
+
+@pytest.mark.parametrize("d", [2, 4, 10])
+@pytest.mark.parametrize("repeats", [1, 3])  # equal weights and equal levels: ties
+def test_the_tree_is_that_of_all_segments_measured(monkeypatch, d, repeats):
+    monkeypatch.setattr(module, "FEW_VALUES", 0)
+    X = 2 * make_blobs(120, d, centers=4, random_state=d)[0]
+    X = np.concatenate([X + 1000 * k for k in range(repeats)])
+    levels, asked = landscape_of(X, np.full(len(X), 1 / len(X)))
+    pairs = neighbour_pairs(X)
+    counts, level = segment_counts(lengths(X, pairs), 0), levels(X)
+    every = measure_segments(X, pairs, counts, level, levels)
+    tree = every[maximum_spanning_tree(len(X), pairs, every.level)]
+    asked.clear()
+    found = spanning_segments(X, pairs, counts, level, levels)
+    assert np.array_equal(found.pairs, tree.pairs)
+    assert np.array_equal(found.level, tree.level)
+    assert np.array_equal(found.place, tree.place)
+    assert sum(asked) < 0.7 * counts.sum()
+
+
+def test_few_segments_are_all_measured():
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    levels, asked = landscape_of(X, np.ones(30))
+    pairs = neighbour_pairs(X)
+    counts = np.full(len(pairs), 3)
+    spanning_segments(X, pairs, counts, levels(X), levels)
+    assert sum(asked) == 30 + 3 * len(pairs)
+
+
+def test_no_segments():
+    levels, _ = landscape_of(np.zeros((1, 2)), np.ones(1))
+    found = spanning_segments(
+        np.zeros((1, 2)), np.empty((0, 2), dtype=int), np.empty(0, dtype=int), np.zeros(1), levels
+    )
+    assert len(found.pairs) == 0
