@@ -167,18 +167,23 @@ def spanning_segments(
     is_open, branch = counts > 1, np.arange(len(X))
     kept: list[Array] = []
     left = np.arange(len(pairs))
-    while True:
+    for more in 2 ** np.arange(60):
         ends = branch[pairs[left]]
         tree = left[maximum_spanning_tree(len(X), ends, found.level[left])]
         opened = np.flatnonzero(is_open[tree])
         if not opened.size:
-            return found[np.concatenate([*kept, tree])]
+            break
         kept.append(tree[: opened[0]])
         branch = _joined(branch, pairs[kept[-1]])
         left = left[np.not_equal(*branch[pairs[left]].T)]
-        rows = tree[opened]
+        # and some of those that may come next, twice as many every time: the number of rounds
+        # stays small where many segments could join the same two branches
+        next_ones = left[is_open[left]]
+        next_ones = next_ones[np.argsort(-found.level[next_ones])[:more]]
+        rows = np.union1d(tree[opened], next_ones)
         measured = measure_segments(X, pairs[rows], counts[rows], level, evaluate)
         found.level[rows], found.place[rows], is_open[rows] = measured.level, measured.place, False
+    return found[np.concatenate([*kept, tree])]
 
 
 def _joined(branch: Array, pairs: Array) -> NDArray[np.intp]:
