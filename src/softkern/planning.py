@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from softkern.operators.blocked import BlockedOperator
 from softkern.operators.dense import DenseOperator
 from softkern.operators.features import FeatureOperator
 from softkern.operators.fourier import FourierOperator
-from softkern.operators.nystroem import NystroemOperator
+from softkern.operators.nystroem import DEFAULT_RANK, NystroemOperator
 from softkern.operators.precomputed import PrecomputedOperator
 from softkern.operators.tiled import TiledOperator
 from softkern.rows import priority_sample
@@ -40,6 +41,12 @@ ENGINES: dict[str, type[KernelOperator]] = {}
 WITHOUT_MATRIX: tuple[type[KernelOperator], ...] = (FeatureOperator, TiledOperator, BlockedOperator)
 MEMORY_SHARE = 0.8  # of what is available
 SAMPLE = 1000  # rows that show an operator's cost model how the data lie
+EXACT_STEPS = 8  # of the engine, where a loop runs ahead on a low-rank factor
+AHEAD_ROWS = 2000  # below, no product takes long
+AHEAD_GAIN = 1.5  # times quicker that it must be
+AHEAD_TOLERANCE = 1e-3  # share of the trace at which the factor is good enough
+RANK_SAMPLE = 250  # rows whose eigenvalues show which rank that takes
+AHEAD_ERROR = 0.05  # share of the trace that the factor may leave out
 LOOP_ARRAYS = 5  # of the shape of A: product, distances, memberships old and new, coefficients
 
 
@@ -112,6 +119,8 @@ class Plan:
     unresolved : dict or None
         Arguments of `softkern.kernels.resolve` for the data to come, where the plan was made for
         a shape and the bandwidth is a rule.
+    ahead : Cost or None
+        Of the low-rank factor that the loop runs ahead on, where that pays.
 
     Examples
     --------
@@ -131,6 +140,7 @@ class Plan:
     options: dict[str, Any] = field(default_factory=dict, hash=False)
     approximation_error: float | None = None
     unresolved: dict[str, Any] | None = field(default=None, compare=False)
+    ahead: Cost | None = None
 
     @property
     def chosen(self) -> Candidate:
@@ -145,7 +155,7 @@ class Plan:
     @property
     def memory(self) -> int:
         """Promised peak memory beyond the data, the loop's own arrays included, in bytes."""
-        return self._cost.memory
+        return self._cost.memory + (0 if self.ahead is None else self.ahead.memory)
 
     @property
     def device_memory(self) -> int:
@@ -178,7 +188,10 @@ class Plan:
             kernel = self.kernel
             if self.unresolved is not None:
                 kernel = resolve(X=X, **self.unresolved, **chance)
-            return ENGINES[self.engine].of(kernel, X, **chance, **self.options)
+            operator = ENGINES[self.engine].of(kernel, X, **chance, **self.options)
+        if self.ahead is not None:
+            operator.make_ahead = partial(_factor, kernel, operator.X, **chance)
+        return operator
 
     def over(self, support: Any, kernel: Kernel | None = None) -> KernelOperator:
         """The operator that serves new points over a stored support.
@@ -219,6 +232,8 @@ class Plan:
         )
         if self.approximation_error:
             head += f"; {self.approximation_error:.2g} of the trace is left out"
+        if self.ahead is not None:
+            head += f"; most steps run ahead on a low-rank factor of {_bytes(self.ahead.memory)}"
         rows = [("engine", "memory", "set-up", "product", "")]
         for candidate in self.candidates:
             mark = "▸ " if candidate.engine == self.engine else "  "
@@ -257,6 +272,7 @@ def plan(
     memory_limit: int | None = None,
     patience: float = 600.0,
     random_state: Any = 0,
+    ahead: bool = False,
 ) -> Plan:
     """Choose how K @ A will be computed, and say beforehand what it will cost.
 
@@ -285,6 +301,9 @@ def plan(
         Bytes that may be used; by default four fifths of what is available.
     patience : float, default=600.0
         Seconds on the reference machine.
+    ahead : bool, default=False
+        Whether the products are those of a loop that can run ahead on a low-rank factor, with few
+        products left to the engine (`softkern.solvers.corrected`). It will where it saves time.
 
     Returns
     -------
@@ -323,16 +342,23 @@ def plan(
     if not costs:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in refusals.items())
         raise ValueError(f"no engine can do this. {reasons}.")
-    taken = _choose(costs, work, limit, patience) if engine == "auto" else _meant(engine, work)
+    can_run_ahead = ahead and NystroemOperator.engine in costs and work.n >= AHEAD_ROWS
+    factor = _factor_cost(work) if can_run_ahead else None
+    times = {name: _time(name, cost, work, factor, limit) for name, cost in costs.items()}
+    taken = _choose(costs, times, limit, patience) if engine == "auto" else _meant(engine, work)
     if taken not in costs:
         raise ValueError(f"engine={taken!r} cannot be used here: {refusals[taken]}.")
     _check_options(options, taken, engine)
     candidates = tuple(
-        _candidate(name, refusals[name], costs, work, limit, taken, engine != "auto")
+        _candidate(name, refusals[name], costs, times, limit, taken, engine != "auto")
         for name in ENGINES
     )
+    if not _runs_ahead(taken, costs[taken], work, factor, limit):
+        factor = None
     work = replace(work, sample=None)  # a plan is kept: without the data
-    return Plan(taken, work.kernel, work, candidates, limit, options, unresolved=unresolved)
+    return Plan(
+        taken, work.kernel, work, candidates, limit, options, unresolved=unresolved, ahead=factor
+    )
 
 
 def _without_matrix(work: Workload) -> type[KernelOperator]:
@@ -373,27 +399,64 @@ def _cost_with_loop(
     return replace(cost, memory=cost.memory + LOOP_ARRAYS * work.vectors)
 
 
+def _factor_cost(work: Workload) -> Cost:
+    """Of the low-rank factor that a loop may run ahead on, as a sample of the data says."""
+    rank = DEFAULT_RANK
+    if work.sample is not None and len(work.sample) >= RANK_SAMPLE:
+        rows = work.sample[:: len(work.sample) // RANK_SAMPLE]
+        values = np.linalg.eigvalsh(work.kernel.with_bandwidth(1.0).block(rows, rows))
+        left_out = np.cumsum(np.maximum(values, 0)) / values.sum()
+        needed = int((left_out > AHEAD_TOLERANCE).sum())
+        if needed < len(rows) / 2:  # a sample shows no rank near its own size
+            rank = min(rank, 2 * needed)
+    return NystroemOperator.cost(work, rank=rank)
+
+
+def _factor(kernel: Kernel, X: Any, **chance: Any) -> KernelOperator | None:
+    """The low-rank factor that a loop runs ahead on; None where it is of no use."""
+    factor = NystroemOperator.of(kernel, X, trace_tolerance=AHEAD_TOLERANCE, **chance)
+    return factor if factor.approximation_error <= AHEAD_ERROR else None
+
+
 def _total(cost: Cost, work: Workload) -> float:
     return cost.setup + work.products * cost.product
 
 
-def _choose(costs: dict[str, Cost], work: Workload, limit: int, patience: float) -> str:
-    fitting = {name: cost for name, cost in costs.items() if cost.memory <= limit}
+def _ahead_total(cost: Cost, work: Workload, factor: Cost) -> float:
+    return cost.setup + EXACT_STEPS * cost.product + _total(factor, work)
+
+
+def _runs_ahead(name: str, cost: Cost, work: Workload, factor: Cost | None, limit: int) -> bool:
+    """Whether a loop on this engine is quicker when most steps are on the factor."""
+    if factor is None or not ENGINES[name].error_is_known or cost.memory + factor.memory > limit:
+        return False
+    return _total(cost, work) > AHEAD_GAIN * _ahead_total(cost, work, factor)
+
+
+def _time(name: str, cost: Cost, work: Workload, factor: Cost | None, limit: int) -> float:
+    """Seconds of all products on the reference machine."""
+    if factor is not None and _runs_ahead(name, cost, work, factor, limit):
+        return _ahead_total(cost, work, factor)
+    return _total(cost, work)
+
+
+def _choose(costs: dict[str, Cost], times: dict[str, float], limit: int, patience: float) -> str:
+    fitting = [name for name, cost in costs.items() if cost.memory <= limit]
     if not fitting:
         return min(costs, key=lambda name: costs[name].memory)
-    known = {name: cost for name, cost in fitting.items() if ENGINES[name].error_is_known}
+    known = [name for name in fitting if ENGINES[name].error_is_known]
     if known:
-        best = min(known, key=lambda name: _total(known[name], work))
-        if _total(known[best], work) <= patience:
+        best = min(known, key=times.__getitem__)
+        if times[best] <= patience:
             return best
-    return min(fitting, key=lambda name: _total(fitting[name], work))
+    return min(fitting, key=times.__getitem__)
 
 
 def _candidate(
     name: str,
     refusal: str | None,
     costs: dict[str, Cost],
-    work: Workload,
+    times: dict[str, float],
     limit: int,
     taken: str,
     is_asked: bool,
@@ -401,7 +464,7 @@ def _candidate(
     if refusal is not None:
         return Candidate(name, None, refusal)
     cost, speed = costs[name], ENGINES[name].speed()
-    slower = _total(cost, work) / max(_total(costs[taken], work), 1e-9)
+    slower = times[name] / max(times[taken], 1e-9)
     if cost.memory > limit:
         reason = f"over the memory limit of {_bytes(limit)}"
     elif name == taken:

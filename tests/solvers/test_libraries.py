@@ -32,6 +32,10 @@ class Elsewhere:
     diag: object
     features: None = None
 
+    @property
+    def ahead(self):
+        return self
+
     def geometry(self, A, product=None):
         product = namespace(A).matmul(self.gram, A) if product is None else product
         norms = centre_norms(A, product)

@@ -94,6 +94,8 @@ class KernelModel(BaseEstimator, ABC):  # type: ignore[misc]
     _auto_bandwidth: ClassVar[str] = "auto"
     # Products K @ A that a fit is expected to make, for the plan.
     _products: ClassVar[int] = 20
+    # Whether most of them may be those of a low-rank factor, the loop's centres being means.
+    _runs_ahead: ClassVar[bool] = False
 
     # Fitting
 
@@ -142,6 +144,7 @@ class KernelModel(BaseEstimator, ABC):  # type: ignore[misc]
             engine_params=self.engine_params,
             sample_weight=weight,
             random_state=self.random_state,
+            ahead=self._runs_ahead,
         )
         self.engine_ = self.plan_.engine
         self.kernel_ = self.plan_.kernel

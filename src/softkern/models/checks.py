@@ -48,13 +48,19 @@ def check_distinct(n_clusters: int, operator: KernelOperator, weight: Array) -> 
 
 def check_apart(operator: KernelOperator, weight: Array) -> None:
     """Refuse points whose distances in feature space vanish in the rounding of kernel values."""
+    least = FEWEST_DIGITS * operator.distance_error
+    some = int(np.argmax(weight))
     with np.errstate(over="ignore", invalid="ignore"):
+        # no two points are further from each other than twice the furthest is from the mean
+        from_one = float(np.asarray(operator.distances_to_rows([some]))[weight > 0].max())
+        if 4 * least < from_one < np.inf:
+            return
         distances = np.asarray(operator.squared_distances(weight / weight.sum()))
         largest = float(distances[weight > 0].max())
     kernel = operator.kernel
     if not np.isfinite(largest):
         raise DataError(f"values of {kernel!r} overflow in {operator.dtype}; scale the data down.")
-    if largest > FEWEST_DIGITS * operator.distance_error:
+    if largest > least:
         return
     if operator.distinct_rows(weight)[0].size < 2:  # there is one point only
         return

@@ -26,7 +26,7 @@ from softkern.rules.base import Centres, Rule
 from softkern.rules.centres import Mean
 from softkern.rules.fuzzy import Fuzzy, OutlierFuzzy
 from softkern.rules.memberships import log_fuzzy, outlier_weights
-from softkern.solvers.starts import best_fuzzy, usable_m
+from softkern.solvers.starts import best_fuzzy, by_size, usable_m
 from softkern.solvers.steps import Solution
 
 __all__ = ["FuzzyCMeans", "OutlierFuzzyCMeans"]
@@ -44,6 +44,7 @@ class _FuzzyClustering(CentreClustering):
     }
     _state: ClassVar[tuple[str, ...]] = ("m_", "collapse_ratio_")
     _products: ClassVar[int] = 40
+    _runs_ahead: ClassVar[bool] = True
     m: Any
     init: Any
     n_init: int
@@ -74,6 +75,8 @@ class _FuzzyClustering(CentreClustering):
             description="fuzzy c-means",
         )
         del start, first  # they make room
+        if isinstance(self.init, str):
+            solution = by_size(solution, weight @ solution.memberships)
         self._finish(operator, solution, weight)
         self._warn_of_coinciding(
             solution.coefficients, "use fewer clusters, a smaller m or a wider kernel"
@@ -113,7 +116,7 @@ class _FuzzyClustering(CentreClustering):
             max_iter=self.max_iter,
             random_state=self.random_state,
         )
-        return best.centres, best.geometry
+        return best.centres, best.geometry if operator.ahead is operator else None
 
     def _log_memberships(self, geometry: Geometry) -> Array:
         return log_fuzzy(geometry.distances, self.m_)

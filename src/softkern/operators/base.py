@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -106,6 +106,9 @@ class KernelOperator(ABC):
     error_is_known: ClassVar[bool] = True  # before the operator is built
     serves_new_points: ClassVar[bool] = True  # `Plan.over` builds it for a stored support
 
+    # how `ahead` is made, where it pays; None again where it turns out to be of no use
+    make_ahead: Callable[[], KernelOperator | None] | None = None
+
     def __init__(self, kernel: Kernel, X: Any) -> None:
         if not isinstance(kernel, Kernel):
             raise TypeError(
@@ -167,6 +170,12 @@ class KernelOperator(ABC):
     def speed(cls) -> float:
         """Seconds on this machine over seconds on the machine that `cost` was measured on."""
         return machine_speed()
+
+    @cached_property
+    def ahead(self) -> KernelOperator:
+        """A cheaper operator that a loop may run ahead on; itself where there is none."""
+        found = None if self.make_ahead is None else self.make_ahead()
+        return self if found is None else found
 
     # Errors
 

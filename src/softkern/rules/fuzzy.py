@@ -101,7 +101,7 @@ def fuzzy_rows(
 ) -> tuple[AnyArray, AnyArray, AnyArray]:
     """U, w u^m and Σ u^m D² of a block of rows, (c, b), (c, b) and (b,), in few passes.
 
-    For NumPy blocks that lie in the cache (`softkern.solvers.ahead`), with rows along the last
+    For NumPy blocks that lie in the cache (`softkern.solvers.sweeps`), with rows along the last
     axis; `distances` may be overwritten, and be negative by rounding. With r = D²_nearest / D²,
     u = r^(1/(m−1)) / s, where s is the sum over clusters; then u^m = u r s^(1−m), and
     Σ u^m D² = D²_nearest s^(1−m).

@@ -2,7 +2,8 @@
 
 A model brings a `Rule`, a membership rule and a centre rule; the loop brings stopping, history and
 the progress bar, and asks a driver for the steps: `steps.Steps` takes each from the operator's
-geometry, `ahead.Sweeps` in one pass over the rows where centres are vectors. The loop
+geometry, `sweeps.Sweeps` in one pass over the rows where centres are vectors, and
+`corrected.Corrected` runs on a cheap operator between two of them. The loop
 ends on a membership step, so that what is stored (coefficients) gives back what is reported
 (memberships), for the training points as for new ones. `anneal` runs it from scale to scale.
 """
@@ -17,12 +18,13 @@ from softkern._arrays import namespace
 from softkern._typing import AnyArray
 from softkern.operators.base import Geometry, KernelOperator
 from softkern.rules.base import Centres, Rule
-from softkern.solvers.ahead import sweeps
+from softkern.solvers.corrected import corrected
 from softkern.solvers.cycles import CycleWatch
 from softkern.solvers.steps import Driver, Solution, Steps
 from softkern.solvers.stopping import measured_change, progress_bar
+from softkern.solvers.sweeps import sweeps
 
-__all__ = ["alternate", "anneal", "best_of"]
+__all__ = ["alternate", "alternate_all", "anneal", "best_of"]
 
 
 def alternate(
@@ -62,28 +64,109 @@ def alternate(
     description : str, default="fit"
         What the bar says is being done.
     """
-    history: dict[str, list[float]] = {"objective": [], "change": []}
-    total = float(namespace(sample_weight).sum(sample_weight))
+    driver: Driver | None = None
+    if not cycles:
+        driver = sweeps(operator, rule, centres, sample_weight)
+        driver = driver or corrected(operator, rule, centres, sample_weight)
+    driver = driver or Steps(operator, rule, centres, sample_weight, geometry)
     watch = CycleWatch[Solution](sample_weight) if cycles else None
-    driver: Driver | None = None if cycles else sweeps(operator, rule, centres, sample_weight)
-    if driver is None:
-        driver = Steps(operator, rule, centres, sample_weight, geometry)
-    cycle = 0
+    run = _Run(driver, sample_weight, tol, max_iter, stopping, watch)
     with progress_bar(verbose, description, tol, max_iter) as report:
-        for iteration in range(1, max_iter + 1):
-            step = driver.step()
-            history["objective"].append(step.objective)
-            change = measured_change(step, history["objective"], total, stopping)
-            history["change"].append(change)
-            report(iteration, change)
-            converged = change <= tol
-            if watch is not None and not converged:
-                cycle = watch.period(driver.solution())
-            if converged or cycle or iteration == max_iter:
-                break
-            driver = driver.advance()
-    end = watch.best if watch is not None and cycle else driver.solution()
-    return replace(end, n_iter=iteration, converged=converged, history=history, cycle=cycle)
+        while not run.turn():
+            report(run.n_iter, run.change)
+            run.advance()
+        report(run.n_iter, run.change)
+    return run.end()
+
+
+def alternate_all(
+    operator: KernelOperator,
+    rule: Rule,
+    starts: Sequence[Centres],
+    *,
+    sample_weight: AnyArray,
+    tol: float,
+    max_iter: int,
+    stopping: str = "relative",
+) -> list[Solution]:
+    """The loop from several starts, whose products are taken together: many columns cost little.
+
+    Each ends where `alternate` would end; arguments as there.
+    """
+    options: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "stopping": stopping}
+    if operator.features is not None or len(starts) == 1:  # there is no product to share
+        each = (
+            alternate(operator, rule, start, sample_weight=sample_weight, **options)
+            for start in starts
+        )
+        return list(each)
+    drivers = [Steps(operator, rule, start, sample_weight) for start in starts]
+    runs = [_Run(driver, sample_weight, watch=None, **options) for driver in drivers]
+    pending = list(zip(drivers, runs, strict=True))
+    while pending:
+        coefficients = [driver.centres.coefficients for driver, _ in pending]
+        product = operator @ namespace(coefficients[0]).concat(coefficients, axis=1)
+        width = coefficients[0].shape[1]
+        for k, (driver, _) in enumerate(pending):
+            part = product[:, k * width : (k + 1) * width]
+            driver.geometry = operator.geometry(coefficients[k], part)
+        pending = [(driver, run) for driver, run in pending if not run.turn()]
+        for _, run in pending:
+            run.advance()
+    return [run.end() for run in runs]
+
+
+class _Run:
+    """One run of the loop: its driver's steps, their history, and when to stop."""
+
+    def __init__(
+        self,
+        driver: Driver,
+        weight: AnyArray,
+        tol: float,
+        max_iter: int,
+        stopping: str,
+        watch: CycleWatch[Solution] | None,
+    ) -> None:
+        self.driver, self.watch = driver, watch
+        self.tol, self.max_iter, self.stopping = tol, max_iter, stopping
+        self.total = float(namespace(weight).sum(weight))
+        self.history: dict[str, list[float]] = {"objective": [], "change": [], "ahead": []}
+        self.n_iter, self.cycle = 0, 0
+        self.change = float("inf")
+
+    def turn(self) -> bool:
+        """A step; whether it was the last."""
+        step = self.driver.step()
+        self.n_iter += 1
+        self.history["objective"].append(step.objective)
+        self.change = measured_change(step, self.history["objective"], self.total, self.stopping)
+        self.history["change"].append(self.change)
+        self.history["ahead"].append(step.ahead)
+        if self.watch is not None and not self.converged:
+            self.cycle = self.watch.period(self.driver.solution())
+        return self.converged or bool(self.cycle) or self.n_iter == self.max_iter
+
+    def advance(self) -> None:
+        """On to the next centres."""
+        self.driver = self.driver.advance()
+
+    @property
+    def converged(self) -> bool:
+        """Whether the last step changed little enough."""
+        return self.change <= self.tol
+
+    def end(self) -> Solution:
+        """Where the run ended; the best state of a cycle, where it ran in one."""
+        is_cycle = self.watch is not None and self.cycle > 0
+        end = self.watch.best if self.watch and is_cycle else self.driver.solution()
+        return replace(
+            end,
+            n_iter=self.n_iter,
+            converged=self.converged,
+            history=self.history,
+            cycle=self.cycle,
+        )
 
 
 def anneal(
@@ -105,7 +188,7 @@ def anneal(
     The history is that of all scales, one after the other, with the scale of every iteration;
     convergence is that of the last. `options` are those of `alternate`, for every scale.
     """
-    history: dict[str, list[float]] = {"objective": [], "change": [], "scale": []}
+    history: dict[str, list[float]] = {"objective": [], "change": [], "ahead": [], "scale": []}
     with progress_bar(verbose, description, scales[-1], len(scales), "scale") as report:
         for stage, scale in enumerate(scales, 1):
             report(stage, scale)

@@ -15,9 +15,11 @@ the same matrix with S = √a (`principal_variance`).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from softkern._arrays import namespace
@@ -221,20 +223,42 @@ def _top_eigenvalue(
 ) -> float:
     """λ_max of S (H K Hᵀ) S for S = diag(scale)."""
     n = operator.shape[0]
-
-    def product(v: Array) -> Array:
-        x = scale[:, None] * v.reshape(n, -1)
-        y = np.asarray(operator @ (x - np.outer(a, x.sum(axis=0))), dtype=np.float64)
-        return scale[:, None] * (y - a @ y)
-
     if operator.features is not None and operator.features.points.shape[1] < n:
         return _largest_of_features(operator.features.points, a, scale)
+    product = _symmetric(operator, a, scale)
     if n <= BASIS:  # too small for the iteration
         return float(np.linalg.eigvalsh(product(np.eye(n)))[-1])
     start = scale * np.random.default_rng(random_state).normal(size=n)
+    if operator.ahead is not operator:
+        start = _top_eigenvector(_symmetric(operator.ahead, a, scale), start, tol)[1]
+        image = product(start)[:, 0]
+        found = float(start @ image)
+        if np.linalg.norm(image - found * start) <= tol * found:
+            return found
+    return _top_eigenvector(product, start, tol)[0]
+
+
+def _symmetric(
+    operator: KernelOperator, a: Array, scale: Array
+) -> Callable[[Array], NDArray[np.float64]]:
+    """Products of S (H K Hᵀ) S with vectors (n,) or (n, k), (n, k)."""
+
+    def product(v: Array) -> NDArray[np.float64]:
+        x = scale[:, None] * v.reshape(len(scale), -1)
+        y = np.asarray(operator @ (x - np.outer(a, x.sum(axis=0))), dtype=np.float64)
+        return np.asarray(scale[:, None] * (y - a @ y))
+
+    return product
+
+
+def _top_eigenvector(
+    product: Callable[[Array], Array], start: Array, tol: float
+) -> tuple[float, NDArray[np.float64]]:
+    """The largest eigenvalue of a symmetric matrix, and its vector of length one."""
+    n = len(start)
     matrix = LinearOperator((n, n), matvec=product, matmat=product, dtype=np.float64)
-    options = {"which": "LA", "v0": start, "ncv": BASIS, "tol": tol}
-    return float(eigsh(matrix, 1, return_eigenvectors=False, **options)[0])
+    values, vectors = eigsh(matrix, 1, which="LA", v0=start, ncv=BASIS, tol=tol)
+    return float(values[0]), vectors[:, 0]
 
 
 def _largest_of_features(points: Array, a: Array, scale: Array) -> float:

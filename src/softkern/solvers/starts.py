@@ -15,12 +15,12 @@ from sklearn.utils import check_random_state
 
 from softkern._typing import Array
 from softkern.operators.base import KernelOperator
-from softkern.rows import largest_first
+from softkern.rows import largest_first, row_slices
 from softkern.rules.base import Centres, MembershipRule, Rule
 from softkern.rules.centres import Mean
 from softkern.rules.fuzzy import Fuzzy
 from softkern.rules.one_class import FORMULATIONS, Formulation, Hard
-from softkern.solvers.alternate import alternate, best_of
+from softkern.solvers.alternate import alternate, alternate_all, best_of
 from softkern.solvers.collapse import SAFE_RATIO, collapse_ratio, largest_m, ratio_at
 from softkern.solvers.steps import Solution
 
@@ -36,6 +36,8 @@ __all__ = [
 
 START_TOL = 1e-4  # of the starts among which the best is chosen
 K_MEANS_STEPS = 100
+CLEARLY_SAFE = 1.1  # times the safe ratio: more than what a low-rank factor leaves out
+VALUES_TOGETHER = 2**21  # memberships of starts whose products are taken together, at most
 SAME_SCATTER = 1e-4  # starts whose scatter differs by less have found the same clusters
 SAME_SIZE = 1e-3  # shares of the weight that tie: ten times what the loop's tolerance leaves
 SAME_DISTANCE = 4  # times the rounding of a squared distance: by less than it two are equal
@@ -136,9 +138,14 @@ def k_means(
 def usable_m(
     operator: KernelOperator, m: float | str, weight: Array, q: float = 0.0, plain: bool = False
 ) -> tuple[float, float]:
-    """The fuzzy exponent and its collapse ratio; "auto" is 2, or the largest safe one below."""
+    """The fuzzy exponent and its collapse ratio; "auto" is 2, or the largest safe one below.
+
+    Where the ratio is clear already on the operator that runs ahead, it is that operator's.
+    """
     first = 2.0 if isinstance(m, str) else float(m)
-    ratio = collapse_ratio(operator, first, sample_weight=weight, q=q, plain=plain)
+    ratio = collapse_ratio(operator.ahead, first, sample_weight=weight, q=q, plain=plain)
+    if operator.ahead is not operator and ratio < CLEARLY_SAFE * SAFE_RATIO:
+        ratio = collapse_ratio(operator, first, sample_weight=weight, q=q, plain=plain)
     if not isinstance(m, str) or ratio > SAFE_RATIO:
         return first, ratio
     lowered = largest_m(ratio, first, plain)
@@ -157,7 +164,11 @@ def best_fuzzy(
     max_iter: int,
     random_state: Any,
 ) -> Solution:
-    """The best of a few starts of a fuzzy rule, loosely converged, the largest cluster first."""
+    """The best of a few starts of a fuzzy rule, loosely converged, the largest cluster first.
+
+    On the operator that runs ahead, where there is one; the geometry is that operator's.
+    """
+    operator = operator.ahead
     generator = check_random_state(random_state)
     rule = Rule(memberships, Mean())
 
@@ -168,7 +179,15 @@ def best_fuzzy(
         return Mean().centres(Fuzzy(m).evaluate(geometry, first, weight).mass, weight, None)
 
     options: dict[str, Any] = {"sample_weight": weight, "tol": START_TOL, "max_iter": max_iter}
-    best = best_of(alternate(operator, rule, start(), **options) for _ in range(n_init))
+    together = max(1, VALUES_TOGETHER // (operator.shape[0] * n_clusters))
+    runs = (
+        solution
+        for part in row_slices(n_init, together)
+        for solution in alternate_all(
+            operator, rule, [start() for _ in range(part.start, part.stop)], **options
+        )
+    )
+    best = best_of(runs)
     return by_size(best, weight @ best.memberships)
 
 

@@ -29,11 +29,14 @@ class Step:
         Weighted sums of the absolute change of memberships; None in the first step.
     tops : array of shape (c,)
         The largest membership of every cluster.
+    ahead : int
+        Steps on a cheap operator that led here.
     """
 
     objective: float
     changes: AnyArray | None
     tops: AnyArray
+    ahead: int = 0
 
 
 def measured_change(step: Step, objectives: Sequence[float], total: float, stopping: str) -> float:

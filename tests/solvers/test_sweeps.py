@@ -9,8 +9,8 @@ from softkern.operators import DenseOperator, FeatureOperator
 from softkern.rules.base import Centres, Rule
 from softkern.rules.centres import Mean
 from softkern.rules.fuzzy import Fuzzy, OutlierFuzzy
-from softkern.solvers.ahead import Sweeps, sweeps
 from softkern.solvers.alternate import alternate
+from softkern.solvers.sweeps import Sweeps, sweeps
 
 
 def problem(n=700, c=4, dtype=np.float64, seed=0):
@@ -58,8 +58,8 @@ def test_the_same_wherever_it_is_stopped(max_iter):
 def test_blocks_and_threads_do_not_matter(monkeypatch):
     X, weight, start = problem()
     whole = both(X, weight, start)[0]
-    monkeypatch.setattr("softkern.solvers.ahead.BLOCK_VALUES", 64)
-    monkeypatch.setattr("softkern.solvers.ahead.available_threads", lambda: 3)
+    monkeypatch.setattr("softkern.solvers.sweeps.BLOCK_VALUES", 64)
+    monkeypatch.setattr("softkern.solvers.sweeps.available_threads", lambda: 3)
     same(both(X, weight, start)[0], whole)
 
 

@@ -1,0 +1,95 @@
+"""A driver of the loop that runs ahead on a cheap operator and is put right by the exact one.
+
+Between two products with K, the loop goes on with a low-rank K̃ (`KernelOperator.ahead`) and what
+K said last: K A ≈ K̃ A + (K A₀ − K̃ A₀), which is exact at A₀, and near it as good as K̃ is for
+the difference. The steps of the loop are the exact ones alone, each from where the cheap ones
+stood still; it ends when one of them changes memberships by no more than the tolerance, as the
+loop without would. The end is the same fixed point, for a few products with K instead of one for
+every step. Where K̃ is too coarse to come nearer by, the loop goes on without it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from softkern._arrays import column_changes, namespace
+from softkern._typing import AnyArray
+from softkern.operators.base import Geometry, KernelOperator
+from softkern.rules.base import Centres, Rule
+from softkern.rules.centres import Mean
+from softkern.solvers.steps import Steps
+from softkern.solvers.stopping import Step
+
+__all__ = ["Corrected", "corrected"]
+
+NEARER = 0.5  # of the last change, that an exact step must stay below for K̃ to be of use
+FINER = 0.1  # of the last exact change, at which the steps ahead stand still
+MOST_STEPS = 300  # ahead, between two exact ones
+FIRST_CHANGE = 1e-4  # at which they stand still before the first exact one
+
+
+def corrected(
+    operator: KernelOperator, rule: Rule, centres: Centres, weight: AnyArray
+) -> Corrected | None:
+    """The driver, where there is an operator to run ahead on and centres are means."""
+    if operator.ahead is operator or not isinstance(rule.centres, Mean):
+        return None
+    return Corrected(operator, rule, centres, weight)
+
+
+class Corrected(Steps):
+    """Exact steps, each followed by as many cheap ones as bring the loop to a stand."""
+
+    def __init__(
+        self, operator: KernelOperator, rule: Rule, centres: Centres, weight: AnyArray
+    ) -> None:
+        super().__init__(operator, rule, centres, weight)
+        self.steps_ahead = 0
+        self.correction: AnyArray | None = None
+        self.change = float("inf")  # of the last exact step
+        self._total = float(namespace(weight).sum(weight))
+        self._run_ahead(FIRST_CHANGE)
+
+    def step(self) -> Step:
+        """One product with K, and how many cheap steps led there."""
+        step = super().step()
+        steps_ahead, self.steps_ahead = self.steps_ahead, 0
+        before, self.change = self.change, self._change_of(step.changes)
+        self.is_nearer = self.change <= NEARER * before
+        return replace(step, ahead=steps_ahead)
+
+    def advance(self) -> Steps:
+        """Ahead from the exact memberships; a plain step where the last one came no nearer."""
+        assert self.geometry is not None
+        product, A = self.geometry.product, self.centres.coefficients
+        super().advance()
+        if self.is_nearer:
+            self.correction = product - self.operator.ahead @ A
+            self._run_ahead(FINER * self.change)
+        return self
+
+    def _run_ahead(self, tolerance: float) -> None:
+        """Steps on the cheap operator from the present centres, until they stand still."""
+        for _ in range(MOST_STEPS):
+            geometry = self._cheap_geometry(self.centres)
+            evaluation = self.rule.memberships.evaluate(geometry, self.centres, self.weight)
+            previous, self.previous = self.previous, evaluation.memberships
+            self.rule = replace(self.rule, memberships=evaluation.rule)
+            self.centres = self.rule.centres.centres(evaluation.mass, self.weight, self.centres)
+            self.steps_ahead += 1
+            if previous is not None:
+                changes = column_changes(evaluation.memberships, previous, self.weight)
+                if self._change_of(changes) <= tolerance:
+                    return
+
+    def _cheap_geometry(self, centres: Centres) -> Geometry:
+        product = self.operator.ahead @ centres.coefficients
+        if self.correction is not None:
+            product = product + self.correction
+        return self.operator.geometry(centres.coefficients, product)
+
+    def _change_of(self, changes: AnyArray | None) -> float:
+        """The mean change of memberships; infinite where there are none to compare with."""
+        if changes is None:
+            return float("inf")
+        return float(namespace(changes).sum(changes)) / self._total
