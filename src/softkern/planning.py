@@ -42,7 +42,6 @@ WITHOUT_MATRIX: tuple[type[KernelOperator], ...] = (FeatureOperator, TiledOperat
 MEMORY_SHARE = 0.8  # of what is available
 SAMPLE = 1000  # rows that show an operator's cost model how the data lie
 EXACT_STEPS = 8  # of the engine, where a loop runs ahead on a low-rank factor
-AHEAD_ROWS = 2000  # below, no product takes long
 AHEAD_GAIN = 1.5  # times quicker that it must be
 AHEAD_TOLERANCE = 1e-3  # share of the trace at which the factor is good enough
 RANK_SAMPLE = 250  # rows whose eigenvalues show which rank that takes
@@ -342,7 +341,7 @@ def plan(
     if not costs:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in refusals.items())
         raise ValueError(f"no engine can do this. {reasons}.")
-    can_run_ahead = ahead and NystroemOperator.engine in costs and work.n >= AHEAD_ROWS
+    can_run_ahead = ahead and NystroemOperator.engine in costs
     factor = _factor_cost(work) if can_run_ahead else None
     times = {name: _time(name, cost, work, factor, limit) for name, cost in costs.items()}
     taken = _choose(costs, times, limit, patience) if engine == "auto" else _meant(engine, work)

@@ -122,7 +122,7 @@ def test_starts_together_end_as_each_alone():
 def test_large_tables_run_ahead_and_end_where_they_would(model, monkeypatch):
     X = make_blobs(3000, 10, centers=3, cluster_std=3.0, random_state=0)[0]
     quick = model(3, n_init=1, engine="tiled", tol=1e-7).fit(X)
-    monkeypatch.setattr(model, "_runs_ahead", False)
+    monkeypatch.setattr(model, "_ahead_from", np.inf)
     plain = model(3, n_init=1, engine="tiled", tol=1e-7).fit(X)
     assert quick.plan_.ahead is not None
     assert plain.plan_.ahead is None

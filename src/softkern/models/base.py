@@ -94,8 +94,8 @@ class KernelModel(BaseEstimator, ABC):  # type: ignore[misc]
     _auto_bandwidth: ClassVar[str] = "auto"
     # Products K @ A that a fit is expected to make, for the plan.
     _products: ClassVar[int] = 20
-    # Whether most of them may be those of a low-rank factor, the loop's centres being means.
-    _runs_ahead: ClassVar[bool] = False
+    # Rows from which on most of them may be those of a low-rank factor; none where it is infinite.
+    _ahead_from: ClassVar[float] = np.inf
 
     # Fitting
 
@@ -144,7 +144,7 @@ class KernelModel(BaseEstimator, ABC):  # type: ignore[misc]
             engine_params=self.engine_params,
             sample_weight=weight,
             random_state=self.random_state,
-            ahead=self._runs_ahead,
+            ahead=X.shape[0] >= self._ahead_from,
         )
         self.engine_ = self.plan_.engine
         self.kernel_ = self.plan_.kernel

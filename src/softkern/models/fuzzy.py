@@ -44,7 +44,7 @@ class _FuzzyClustering(CentreClustering):
     }
     _state: ClassVar[tuple[str, ...]] = ("m_", "collapse_ratio_")
     _products: ClassVar[int] = 40
-    _runs_ahead: ClassVar[bool] = True
+    _ahead_from: ClassVar[float] = 2000
     m: Any
     init: Any
     n_init: int

@@ -39,6 +39,7 @@ __all__ = ["OneClassKMeans", "OneClassMixture"]
 
 LEAST_WIDTH = 1e-6  # of a cluster, squared, as a share of the points' mean squared distance
 DUAL_TOL = 1e-8  # of the machines at most; they are to be better known than the loop's changes
+AHEAD_FROM = 10_000  # rows; up to there the duals are quicker on a kernel matrix in memory
 AUTO_SCALE = 0.1  # of the critical scale; benchmarks/calibrate.py compares others
 ANNEALING_START = 0.9  # of the critical scale, where annealing="auto" starts
 ANNEALING_FACTOR = 0.9  # from scale to scale
@@ -103,6 +104,21 @@ class _OneClassClustering(CentreClustering):
             yield from [
                 draw(operator, weight, self.n_clusters_, generator) for _ in range(self.n_init)
             ]
+
+    def _settled(
+        self,
+        operator: KernelOperator,
+        rule: Rule,
+        ahead: Solution,
+        weight: Array,
+        **options: Any,
+    ) -> Solution:
+        """The exact loop from where that of a cheap operator ended."""
+        mass = weight[:, None] * ahead.memberships
+        start = replace(rule.centres.centres(mass, weight, None), shares=ahead.centres.shares)
+        end = self._run(operator, rule, start, weight, **options)
+        steps = [ahead.n_iter, *end.history["ahead"][1:]]
+        return replace(end, history={**end.history, "ahead": steps})
 
     def _keep(self, operator: KernelOperator, solution: Solution, weight: Array) -> Solution:
         """Store the machines and read the training points; copies of a row share alike."""
@@ -292,6 +308,7 @@ default="k-means++"
     }
     _state: ClassVar[tuple[str, ...]] = ("scale_", "critical_scale_")
     _products: ClassVar[int] = 40
+    _ahead_from: ClassVar[float] = AHEAD_FROM
 
     def __init__(
         self,
@@ -344,25 +361,30 @@ default="k-means++"
         variance = principal_variance(operator, weight)
         mass = float(weight.sum()) / self.n_clusters_
         self.critical_scale_ = variance * (2.0 if self._formulation.needs_lengths else mass)
-        scales, machines = self._scales(), self._machines(operator)
-        rule = Rule(Mixture(self._formulation, scales[0]), machines)
+        scales, quick = self._scales(), operator.ahead
         equal = np.full(self.n_clusters_, 1 / self.n_clusters_, dtype=weight.dtype)
+        options: dict[str, Any] = {"cycles": True, "description": "one-class mixture"}
 
         def run(mass: Array) -> Solution:
+            machines = self._machines(quick)
+            rule = Rule(Mixture(self._formulation, scales[0]), machines)
             start = replace(machines.centres(mass, weight, None), shares=equal)
-            options: dict[str, Any] = {"cycles": True, "description": "one-class mixture"}
             if self.annealing is None:
-                return self._run(operator, rule, start, weight, **options)
+                return self._run(quick, rule, start, weight, **options)
+            between = {}
             if isinstance(self.annealing, str):
-                options["between"] = lambda end: _separated(operator, machines, end, weight)
-            options |= self._loop_options
-            return anneal(operator, rule, start, scales, sample_weight=weight, **options)
+                between["between"] = lambda end: _separated(quick, machines, end, weight)
+            loop = {**options, **self._loop_options, **between}
+            return anneal(quick, rule, start, scales, sample_weight=weight, **loop)
 
         def scatter(solution: Solution) -> float:
             """Σ w z D²: f_LL is high where a cluster is about to die."""
             return float(weight @ (solution.memberships * solution.geometry.distances).sum(axis=1))
 
-        solution = best_of(map(run, self._masses(operator, weight)), scatter, SAME_SCATTER)
+        solution = best_of(map(run, self._masses(quick, weight)), scatter, SAME_SCATTER)
+        if quick is not operator:
+            rule = Rule(Mixture(self._formulation, scales[-1]), self._machines(operator))
+            solution = self._settled(operator, rule, solution, weight, **options)
         if isinstance(self.init, str):
             solution = by_size(solution, weight @ solution.memberships)
         self.scale_ = scales[-1]
@@ -468,6 +490,7 @@ kernel_, plan_, engine_, n_iter_, converged_, history_
 
     _state: ClassVar[tuple[str, ...]] = ("_tie_error",)
     _products: ClassVar[int] = 10
+    _ahead_from: ClassVar[float] = AHEAD_FROM
 
     def __init__(
         self,
@@ -509,15 +532,18 @@ kernel_, plan_, engine_, n_iter_, converged_, history_
         operator = self._planned(X, weight, self.n_clusters_)
         check_n_clusters(self.n_clusters_, int((weight > 0).sum()))
         check_semidefinite(operator)
-        machines, hard = self._machines(operator), hard_rule(operator, self._formulation)
-        rule = Rule(hard, machines)
+        hard, quick = hard_rule(operator, self._formulation), operator.ahead
+        options = {"cycles": True, "description": "one-class k-means"}
 
         def run(mass: Array) -> Solution:
-            start = machines.centres(mass, weight, None)
-            options = {"cycles": True, "description": "one-class k-means"}
-            return self._run(operator, rule, start, weight, **options)
+            rule = Rule(hard_rule(quick, self._formulation), self._machines(quick))
+            start = rule.centres.centres(mass, weight, None)
+            return self._run(quick, rule, start, weight, **options)
 
-        solution = best_of(map(run, self._masses(operator, weight)), margin=SAME_SCATTER)
+        solution = best_of(map(run, self._masses(quick, weight)), margin=SAME_SCATTER)
+        if quick is not operator:
+            rule = Rule(hard, self._machines(operator))
+            solution = self._settled(operator, rule, solution, weight, **options)
         if isinstance(self.init, str):
             solution = by_size(solution, weight @ solution.memberships)
         self._tie_error = hard.error

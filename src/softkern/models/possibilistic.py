@@ -468,7 +468,7 @@ default="k-means++"
     }
     _state: ClassVar[tuple[str, ...]] = ("eta_", "eta_scale_")
     _products: ClassVar[int] = 40
-    _runs_ahead: ClassVar[bool] = True
+    _ahead_from: ClassVar[float] = 2000
 
     def __init__(
         self,

@@ -211,6 +211,13 @@ class NystroemOperator(KernelOperator):
             out += panel.T @ (panel @ A)
         return out
 
+    def partial_product(self, index: Any, A: Any) -> Array:
+        """K @ A, (n, c), for an A that is zero but in the rows `index`, A (len(index), c)."""
+        out = np.zeros((self.shape[0], A.shape[1]), dtype=self.dtype)
+        for panel in self._panels:
+            out += panel.T @ (panel[:, index] @ A).astype(self.dtype)
+        return out
+
     @property
     def features(self) -> None:
         """None: distances are those of the factor."""

@@ -42,7 +42,6 @@ CENTRE_STEPS = 100  # of the common centre with outlier weights
 CENTRE_TOL = 1e-6  # change of its squared distances, as a share of the largest
 ON_POINT = 1e-6  # squared distance of a point that the centre lies on, as a share of the mean
 RESIDUAL_TOL = 1e-4  # of the eigenvector; the eigenvalue's error is of the order of its square
-VARIANCE_TOL = 1e-6  # the same, for a scale of which memberships are exponentials
 SAME_POINTS = 0.99  # cosine of two centres' coefficients from which they are one centre
 ALL_ONE = 16  # roundings of a squared distance: a mean below it is that of equal points
 BLOCK_ROWS = 4096  # of features taken at once
@@ -142,7 +141,7 @@ def principal_variance(operator: KernelOperator, weight: Array, random_state: in
     share = weight.astype(np.float64) / weight.sum(dtype=np.float64)
     if float(share @ _distances(operator, share)) <= ALL_ONE * operator.distance_error:
         return 0.0
-    return max(_top_eigenvalue(operator, share, np.sqrt(share), VARIANCE_TOL, random_state), 0.0)
+    return max(_top_eigenvalue(operator, share, np.sqrt(share), RESIDUAL_TOL, random_state), 0.0)
 
 
 def coinciding(coefficients: AnyArray) -> list[tuple[int, int]]:
@@ -230,11 +229,8 @@ def _top_eigenvalue(
         return float(np.linalg.eigvalsh(product(np.eye(n)))[-1])
     start = scale * np.random.default_rng(random_state).normal(size=n)
     if operator.ahead is not operator:
-        start = _top_eigenvector(_symmetric(operator.ahead, a, scale), start, tol)[1]
-        image = product(start)[:, 0]
-        found = float(start @ image)
-        if np.linalg.norm(image - found * start) <= tol * found:
-            return found
+        near = _top_eigenvector(_symmetric(operator.ahead, a, scale), start, tol)[1]
+        return _refined_eigenvalue(product, near, tol)
     return _top_eigenvector(product, start, tol)[0]
 
 
@@ -259,6 +255,24 @@ def _top_eigenvector(
     matrix = LinearOperator((n, n), matvec=product, matmat=product, dtype=np.float64)
     values, vectors = eigsh(matrix, 1, which="LA", v0=start, ncv=BASIS, tol=tol)
     return float(values[0]), vectors[:, 0]
+
+
+def _refined_eigenvalue(product: Callable[[Array], Array], near: Array, tol: float) -> float:
+    """The largest eigenvalue of a symmetric matrix, from a vector that is nearly its own.
+
+    The best combination of the vector and of what was left of it each time, one product a time.
+    """
+    basis, images = np.empty((len(near), 0)), np.empty((len(near), 0))
+    step = near
+    for _ in range(BASIS):
+        basis = np.column_stack([basis, step / np.linalg.norm(step)])
+        images = np.column_stack([images, product(basis[:, -1])])
+        values, vectors = np.linalg.eigh(basis.T @ images)
+        left = (images - values[-1] * basis) @ vectors[:, -1]
+        if np.linalg.norm(left) <= tol * values[-1]:
+            return float(values[-1])
+        step = left - basis @ (basis.T @ left)
+    return _top_eigenvector(product, basis @ vectors[:, -1], tol)[0]
 
 
 def _largest_of_features(points: Array, a: Array, scale: Array) -> float:

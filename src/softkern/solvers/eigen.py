@@ -185,13 +185,13 @@ def solve(
             f"others, and there are {present} of {int((weight > 0).sum())}; use a larger bandwidth "
             "or fewer clusters."
         )
-    centred = _centred_form(operator, scale)
     wanted = min(count + 1, present - 1)
     if operator.shape[0] <= DENSE_ROWS:
-        values, vectors, history = _all_at_once(centred, operator.shape[0], wanted, scale > 0)
+        values, vectors, history = _all_at_once(operator, scale, wanted)
         if report is not None:
             report(1, history["change"][-1])
     else:
+        centred = _centred_form(operator, scale)
         values, vectors, history = _by_blocks(
             centred, operator.shape[0], count, wanted, tol, max_iter, report
         )
@@ -278,13 +278,18 @@ def _centred_form(operator: KernelOperator, scale: Array) -> Callable[[Array], A
 
 
 def _all_at_once(
-    centred: Callable[[Array], Array], n: int, wanted: int, present: Array
+    operator: KernelOperator, scale: Array, wanted: int
 ) -> tuple[Array, Array, dict[str, list[float]]]:
+    rows, v = np.arange(len(scale)), scale / np.linalg.norm(scale)
     with threadpool_limits(1):
-        matrix = centred(np.eye(n))
+        matrix = np.asarray(operator.entries(rows, rows), dtype=np.float64)
+        matrix = matrix * scale * scale[:, None]
+        matrix -= np.outer(v, v @ matrix)
+        matrix -= np.outer(matrix @ v, v)
         matrix = (matrix + matrix.T) / 2
         # rows left out must not compete with the others, whose eigenvalues may be zero as well
-        matrix[~present, ~present] = -1.0
+        is_left_out = scale == 0
+        matrix[is_left_out, is_left_out] = -1.0
         # some of SciPy's drivers return nothing of many equal values
         values, vectors = np.linalg.eigh(matrix)
     values, vectors = values[: -wanted - 1 : -1].copy(), vectors[:, : -wanted - 1 : -1].copy()
