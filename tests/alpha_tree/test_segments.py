@@ -44,6 +44,23 @@ def test_the_tree_is_that_of_all_segments_measured(monkeypatch, d, repeats):
     assert np.array_equal(found.place, tree.place)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_a_rough_screen_gives_the_same_tree(monkeypatch, seed):
+    monkeypatch.setattr(module, "FEW_VALUES", 0)
+    X = 2 * np.random.default_rng(seed).normal(size=(80, 5))
+    levels, _ = landscape_of(X, np.full(80, 1 / 80))
+    pairs = neighbour_pairs(X)
+    arguments = X, pairs, segment_counts(lengths(X, pairs), 0), levels(X), levels
+
+    def rough(places):
+        exact = levels(places)
+        return exact + np.random.default_rng(0).uniform(-1, 1, len(places)) * module.SCREENED
+
+    exact, found = spanning_segments(*arguments), spanning_segments(*arguments, rough)
+    assert np.array_equal(found.pairs, exact.pairs)
+    assert np.array_equal(found.level, exact.level)
+
+
 def test_most_segments_are_looked_at_in_the_middle_only(monkeypatch):
     monkeypatch.setattr(module, "FEW_VALUES", 0)
     X = 2 * np.random.default_rng(0).normal(size=(300, 8))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,7 +118,25 @@ class Landscape:
 
     def _spanning(self, Z: Array, pairs: Array, least: int) -> Segments:
         counts = segment_counts(lengths(Z, pairs), least)
-        return spanning_segments(self.nodes, pairs, counts, self.level, self.levels)
+        screen = self._screen() if self.nodes.dtype == np.float64 else None
+        return spanning_segments(self.nodes, pairs, counts, self.level, self.levels, screen)
+
+    def _screen(self) -> Callable[[Array], Array] | None:
+        """Levels in single precision, around the middle of the nodes."""
+        if not isinstance(self.kernel, Gaussian):
+            return None
+        middle = np.median(self.nodes, axis=0)
+        coefficients = np.asarray(self.coefficients, dtype=np.float32)
+
+        @cache
+        def operator() -> KernelOperator:
+            return self.operator_of((self.nodes - middle).astype(np.float32), self.kernel)
+
+        def levels(points: Array) -> Array:
+            near = operator().cross((points - middle).astype(np.float32))
+            return np.asarray(near.log_product(coefficients), dtype=np.float64)
+
+        return levels
 
     def tree(self, graph: str = "knn", segment_points: int = 20) -> AlphaTree:
         """The alpha tree, with evidence where the kernel gives it."""

@@ -42,6 +42,7 @@ CLOSEST_PAIRS = 20  # between two components of the neighbour graph
 NEAR_COMPONENTS = 8  # that a component is joined to
 SPACING = 0.5  # of points along a segment, in bandwidths
 MOST_POINTS = 200  # on a segment; one so long passes through nothing
+SCREENED = 1e-3  # of a level, more than what single precision loses
 FEW_VALUES = 10**8  # of the kernel, up to which every segment is measured
 BATCH = 2**20  # coordinates of points evaluated at once
 TREE_COLUMNS = 8  # beyond these, a tree of neighbours is no quicker than all pairs
@@ -152,19 +153,25 @@ def spanning_segments(
     counts: Array,
     level: Array,
     evaluate: Callable[[Array], Array],
+    screen: Callable[[Array], Array] | None = None,
 ) -> Segments:
     """The segments of a maximum spanning tree by their lowest levels, highest first.
 
     The same tree as if every segment were measured, but most are looked at in the middle only:
     that bounds their level from above, and a segment is measured when it is in the tree of these
     bounds. What stands before the first open one is settled, and its branches are taken as points
-    from then on. Arguments as in `measure_segments`.
+    from then on. Arguments as in `measure_segments`; `screen` gives levels of any points to
+    within `SCREENED`, and suffices for the bounds.
     """
     if counts.sum() * len(X) <= FEW_VALUES:
         found = measure_segments(X, pairs, counts, level, evaluate)
         return found[maximum_spanning_tree(len(X), pairs, found.level)]
-    found = _middles(X, pairs, counts, level, evaluate)
-    is_open, branch = counts > 1, np.arange(len(X))
+    if screen is None:
+        found, is_open = _middles(X, pairs, counts, level, evaluate), counts > 1
+    else:
+        found = _middles(X, pairs, counts, level, lambda points: screen(points) + SCREENED)
+        is_open = counts > 0
+    branch = np.arange(len(X))
     kept: list[Array] = []
     left = np.arange(len(pairs))
     for more in 2 ** np.arange(60):
