@@ -5,8 +5,9 @@ import sys
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.datasets import make_blobs
 
-from softkern import plan
+from softkern import FuzzyCMeans, plan
 from softkern.kernels import Gaussian, Laplacian, Linear, Polynomial, Precomputed
 from softkern.operators import (
     BlockedOperator,
@@ -353,3 +354,62 @@ def test_memory_stays_under_the_promise(case):
     n, dtype = case[1], np.dtype(case[5])
     if case[0] not in {"dense", "blocked"}:
         assert taken * 2**20 < 0.5 * n * n * dtype.itemsize
+
+
+# A factor of low rank in place of exact products that take long
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    monkeypatch.setattr("softkern.planning.IMPATIENCE", 0.0)
+    monkeypatch.setattr("softkern.planning.CERTIFIED_GAIN", 0.0)
+
+
+def wide(n=2500):
+    """Rows, and a bandwidth in which a few directions say it all."""
+    return np.random.default_rng(0).normal(size=(n, 4)), 6.0
+
+
+def test_a_wide_kernel_takes_a_factor_that_is_checked(impatient):
+    X, bandwidth = wide()
+    chosen = plan(X, bandwidth=bandwidth)
+    assert chosen.engine == "nystroem"
+    assert chosen.instead is not None
+    assert chosen.instead.engine in {"dense", "tiled"}
+    assert "checked when it is built" in str(chosen)
+    operator = chosen.build(X)
+    assert operator.approximation_error <= 1e-5
+    A = np.random.default_rng(1).normal(size=(len(X), 2))
+    exact = chosen.instead.build(X) @ A
+    assert np.abs(operator @ A - exact).max() <= operator.error * np.abs(A).sum(axis=0).max()
+
+
+def test_a_factor_that_leaves_out_more_gives_way(impatient, monkeypatch):
+    monkeypatch.setattr("softkern.planning.CERTIFIED_OF_A_ROW", 0.0)
+    X, bandwidth = wide()
+    model = FuzzyCMeans(2, bandwidth=bandwidth, n_init=1, max_iter=5, tol=1.0).fit(X)
+    assert model.engine_ == model.plan_.engine != "nystroem"
+    assert model.approximation_error_ == 0
+    assert "left out more than a sample" in str(model.plan_)
+
+
+@pytest.mark.parametrize(
+    "options", [{"engine": "tiled"}, {"bandwidth": 0.2}, {"engine": "dense"}, {"patience": 0.0}]
+)
+def test_only_a_wide_kernel_of_an_open_engine_does(impatient, options):
+    X, bandwidth = wide()
+    assert plan(X, **{"bandwidth": bandwidth, **options}).instead is None
+
+
+def test_models_of_a_checked_factor_are_those_of_exact_products(impatient):
+    X = make_blobs(2500, 4, centers=3, random_state=0)[0]
+    quick = FuzzyCMeans(3, n_init=2).fit(X)
+    exact = FuzzyCMeans(3, n_init=2, engine="dense").fit(X)
+    assert quick.engine_ == "nystroem"
+    assert quick.memberships_ == pytest.approx(exact.memberships_, abs=1e-3)
+    assert (quick.labels_ == exact.labels_).all()
+
+
+def test_short_products_stay_exact():
+    X, bandwidth = wide()
+    assert plan(X, bandwidth=bandwidth).engine != "nystroem"

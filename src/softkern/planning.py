@@ -44,6 +44,10 @@ SAMPLE = 1000  # rows that show an operator's cost model how the data lie
 EXACT_STEPS = 8  # of the engine, where a loop runs ahead on a low-rank factor
 AHEAD_GAIN = 1.5  # times quicker that it must be
 AHEAD_TOLERANCE = 1e-3  # share of the trace at which the factor is good enough
+IMPATIENCE = 20.0  # seconds that exact products take, from which on a factor of low rank will do
+CERTIFIED = 1e-5  # share of the trace that it may leave out
+CERTIFIED_OF_A_ROW = 1e-3  # and of a row's own kernel value
+CERTIFIED_GAIN = 3.0  # times quicker that it must be
 RANK_SAMPLE = 250  # rows whose eigenvalues show which rank that takes
 AHEAD_ERROR = 0.05  # share of the trace that the factor may leave out
 LOOP_ARRAYS = 5  # of the shape of A: product, distances, memberships old and new, coefficients
@@ -120,6 +124,9 @@ class Plan:
         a shape and the bandwidth is a rule.
     ahead : Cost or None
         Of the low-rank factor that the loop runs ahead on, where that pays.
+    instead : Plan or None
+        The exact plan that takes the place of this one where a factor, once it is built, leaves
+        out more than a sample of the data had shown.
 
     Examples
     --------
@@ -140,6 +147,7 @@ class Plan:
     approximation_error: float | None = None
     unresolved: dict[str, Any] | None = field(default=None, compare=False)
     ahead: Cost | None = None
+    instead: Plan | None = field(default=None, compare=False, repr=False)
 
     @property
     def chosen(self) -> Candidate:
@@ -188,6 +196,8 @@ class Plan:
             if self.unresolved is not None:
                 kernel = resolve(X=X, **self.unresolved, **chance)
             operator = ENGINES[self.engine].of(kernel, X, **chance, **self.options)
+        if self.instead is not None and not _is_certified(operator):
+            return self.instead.build(X, **chance)
         if self.ahead is not None:
             operator.make_ahead = partial(_factor, kernel, operator.X, **chance)
         return operator
@@ -288,7 +298,10 @@ def plan(
         Products that will be asked for.
     engine : {"auto", "dense", "tiled", "fourier", "nystroem"} or a registered one, default="auto"
         ``"auto"`` takes the quickest engine whose error is known beforehand and that fits into
-        memory; where all of these would take longer than `patience`, the quickest of all.
+        memory. Where that takes more than 20 seconds and a sample of the data shows that a
+        low-rank factor leaves out at most 1e-5 of the trace, it is that factor, checked when it is
+        built (`Plan.instead` takes its place otherwise). Where all of these would take longer than
+        `patience`, the quickest of all.
         ``"tiled"`` is the exact engine without the matrix that fits the kernel: ``"tiled"``,
         ``"features"`` or ``"blocked"``. A precomputed kernel has the engine ``"precomputed"``.
     engine_params : dict, default=None
@@ -354,9 +367,52 @@ def plan(
     )
     if not _runs_ahead(taken, costs[taken], work, factor, limit):
         factor = None
-    work = replace(work, sample=None)  # a plan is kept: without the data
-    return Plan(
-        taken, work.kernel, work, candidates, limit, options, unresolved=unresolved, ahead=factor
+    exact = Plan(
+        taken,
+        work.kernel,
+        replace(work, sample=None),  # a plan is kept: without the data
+        candidates,
+        limit,
+        options,
+        unresolved=unresolved,
+        ahead=factor,
+    )
+    is_slow = times[taken] > IMPATIENCE and ENGINES[taken].error_is_known
+    if engine != "auto" or options or not is_slow or NystroemOperator.engine not in costs:
+        return exact
+    return _certified(exact, work, times[taken]) or exact
+
+
+def _certified(exact: Plan, work: Workload, seconds: float) -> Plan | None:
+    """The plan of a low-rank factor whose error is checked when it is built, where one is enough.
+
+    `seconds` is what the exact plan takes.
+    """
+    name = NystroemOperator.engine
+    rank = _rank_for(work, CERTIFIED, SAMPLE)
+    if rank is None:
+        return None
+    options = {"rank": rank, "trace_tolerance": CERTIFIED}
+    cost = _cost_with_loop(NystroemOperator, work, options)
+    if cost.memory > exact.memory_limit or CERTIFIED_GAIN * _total(cost, work) > seconds:
+        return None
+    reason = f"leaves out at most {CERTIFIED:g} of the trace, which is checked when it is built"
+    taken = Candidate(name, cost, reason, NystroemOperator.speed())
+    failed = replace(taken, reason="left out more than a sample of the data had shown")
+
+    slower = replace(exact.chosen, reason=f"{seconds / _total(cost, work):.3g} × the time")
+
+    def among(*changed: Candidate) -> tuple[Candidate, ...]:
+        by_name = {candidate.engine: candidate for candidate in (*exact.candidates, *changed)}
+        return tuple(by_name.values())
+
+    return replace(
+        exact,
+        engine=name,
+        candidates=among(taken, slower),
+        options=options,
+        ahead=None,
+        instead=replace(exact, candidates=among(failed)),
     )
 
 
@@ -398,17 +454,30 @@ def _cost_with_loop(
     return replace(cost, memory=cost.memory + LOOP_ARRAYS * work.vectors)
 
 
+def _rank_for(work: Workload, tolerance: float, size: int) -> int | None:
+    """The rank of a factor that leaves out this share of the trace, as a sample of the data says.
+
+    Twice what the best factor of the sample needs; None where that is no small part of the sample,
+    which shows no rank near its own size.
+    """
+    if work.sample is None or len(work.sample) < size:
+        return None
+    rows = work.sample[:: len(work.sample) // size]
+    values = np.linalg.eigvalsh(work.kernel.with_bandwidth(1.0).block(rows, rows))
+    needed = int((np.cumsum(np.maximum(values, 0)) > tolerance * values.sum()).sum())
+    return 2 * needed if needed < len(rows) / 2 else None
+
+
 def _factor_cost(work: Workload) -> Cost:
-    """Of the low-rank factor that a loop may run ahead on, as a sample of the data says."""
-    rank = DEFAULT_RANK
-    if work.sample is not None and len(work.sample) >= RANK_SAMPLE:
-        rows = work.sample[:: len(work.sample) // RANK_SAMPLE]
-        values = np.linalg.eigvalsh(work.kernel.with_bandwidth(1.0).block(rows, rows))
-        left_out = np.cumsum(np.maximum(values, 0)) / values.sum()
-        needed = int((left_out > AHEAD_TOLERANCE).sum())
-        if needed < len(rows) / 2:  # a sample shows no rank near its own size
-            rank = min(rank, 2 * needed)
-    return NystroemOperator.cost(work, rank=rank)
+    """Of the low-rank factor that a loop may run ahead on."""
+    rank = _rank_for(work, AHEAD_TOLERANCE, RANK_SAMPLE) or DEFAULT_RANK
+    return NystroemOperator.cost(work, rank=min(rank, DEFAULT_RANK))
+
+
+def _is_certified(operator: KernelOperator) -> bool:
+    """Whether a factor leaves out as little as its plan said, of the trace and of every row."""
+    of_a_row = operator.error - operator.attainable_error
+    return operator.approximation_error <= CERTIFIED and of_a_row <= CERTIFIED_OF_A_ROW
 
 
 def _factor(kernel: Kernel, X: Any, **chance: Any) -> KernelOperator | None:

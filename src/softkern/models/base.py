@@ -155,6 +155,8 @@ class KernelModel(BaseEstimator, ABC):  # type: ignore[misc]
 
             show(str(self.plan_))
         operator = self.plan_.build(X, sample_weight=weight, random_state=self.random_state)
+        if self.plan_.instead is not None and operator.engine != self.engine_:
+            self.plan_, self.engine_ = self.plan_.instead, operator.engine
         self._note_approximation(operator)
         return operator
 
