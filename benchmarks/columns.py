@@ -1,0 +1,181 @@
+"""How long default fits take in 2 to 100 columns, against the peers in one run.
+
+    python benchmarks/columns.py                # all sections
+    python benchmarks/columns.py fits agreement --minutes 20
+    python benchmarks/columns.py --quick        # 2,000 and 20,000 rows in 2 and 10 columns
+
+`fits`: seconds of every model and of its peer on eight blobs, and their ratio. `ahead`: the loop of
+exact steps alone beside the one that runs ahead on a low-rank factor. `agreement`: what the two end
+at, on random problems. `growth`: how seconds grow with the number of rows. `plans`: what `plan`
+says of each case beforehand.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.cluster import HDBSCAN
+from sklearn.datasets import make_blobs
+from sklearn.metrics import adjusted_rand_score
+from sklearn.mixture import GaussianMixture
+from sklearn.svm import OneClassSVM
+
+from softkern import AlphaCutClustering, FuzzyCMeans, OneClassMixture, OneClassPCM, plan
+
+CLUSTERS = 8
+LONGEST = 240.0  # seconds that a fit may be expected to take, by its time at fewer rows
+PROBLEMS = 50
+MODELS: dict[str, Callable[[], Any]] = {
+    "AlphaCut": AlphaCutClustering,
+    "FuzzyCMeans(8)": lambda: FuzzyCMeans(CLUSTERS),
+    "OneClassMixture(8)": lambda: OneClassMixture(CLUSTERS),
+    "OneClassPCM": OneClassPCM,
+}
+PEERS: dict[str, tuple[str, Callable[[], Any]]] = {
+    "AlphaCut": ("HDBSCAN", HDBSCAN),
+    "OneClassMixture(8)": ("GaussianMixture(8, n_init=5)", lambda: GaussianMixture(8, n_init=5)),
+    "OneClassPCM": ("OneClassSVM", OneClassSVM),
+}
+
+
+def points(n: int, d: int) -> np.ndarray:
+    return make_blobs(n, d, centers=CLUSTERS, random_state=0)[0]
+
+
+def seconds(make: Callable[[], Any], X: np.ndarray) -> float:
+    """Of one fit, the best of three where it is short."""
+    times: list[float] = []
+    while not times or (len(times) < 3 and times[0] < 2):
+        model = make()
+        begin = time.perf_counter()
+        model.fit(X)
+        times.append(time.perf_counter() - begin)
+    return min(times)
+
+
+class Clock:
+    """What was measured, and whether more rows can be expected to end in time."""
+
+    def __init__(self, minutes: float) -> None:
+        self.end = time.monotonic() + 60 * minutes
+        self.last: dict[tuple[str, int], tuple[int, float]] = {}
+
+    def measure(self, name: str, make: Callable[[], Any], n: int, d: int) -> float | None:
+        """Seconds, or None where they would be too many."""
+        before, took = self.last.get((name, d), (n, 0.0))
+        expected = took * (n / before) ** 2
+        if expected > LONGEST or time.monotonic() + expected > self.end:
+            return None
+        found = seconds(make, points(n, d))
+        self.last[name, d] = n, found
+        return found
+
+
+def text(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3g}"
+
+
+def fits(clock: Clock, rows: list[int], columns: list[int]) -> None:
+    """Every model and its peer."""
+    print("\n| n | d | model | seconds | peer | seconds | ratio |\n|---|---|---|---|---|---|---|")
+    for n in rows:
+        for d in columns:
+            for name, make in MODELS.items():
+                own = clock.measure(name, make, n, d)
+                peer, made = PEERS.get(name, ("", None))
+                theirs = clock.measure(peer, made, n, d) if made is not None else None
+                ratio = own / theirs if own is not None and theirs is not None else None
+                cells = (f"{n:,}", d, name, text(own), peer, text(theirs), text(ratio))
+                print("| " + " | ".join(map(str, cells)) + " |", flush=True)
+
+
+def ahead(clock: Clock, rows: list[int], columns: list[int]) -> None:
+    """Fuzzy c-means with exact steps alone, and running ahead."""
+    print("\n| n | d | exact steps | running ahead | times quicker |\n|---|---|---|---|---|")
+    usual = FuzzyCMeans._ahead_from
+    for n in rows:
+        for d in columns:
+            quick = clock.measure("ahead", MODELS["FuzzyCMeans(8)"], n, d)
+            FuzzyCMeans._ahead_from = np.inf
+            plain = clock.measure("exact steps", MODELS["FuzzyCMeans(8)"], n, d)
+            FuzzyCMeans._ahead_from = usual
+            gain = plain / quick if plain is not None and quick is not None else None
+            print(f"| {n:,} | {d} | {text(plain)} | {text(quick)} | {text(gain)} |", flush=True)
+
+
+def agreement(clock: Clock, rows: list[int], columns: list[int]) -> None:
+    """Ends of the two loops on random problems of 2,000 to 4,000 rows."""
+    usual = FuzzyCMeans._ahead_from
+    objectives, labels, largest = [], [], []
+    for seed in range(PROBLEMS):
+        if time.monotonic() > clock.end:
+            break
+        generator = np.random.default_rng(seed)
+        n, d, c = (int(generator.integers(*ends)) for ends in ((2000, 4000), (2, 12), (2, 6)))
+        spread = float(generator.uniform(1, 4))
+        X = make_blobs(n, d, centers=c, cluster_std=spread, random_state=seed)[0]
+        options = {"n_init": 1, "tol": 1e-8, "max_iter": 3000, "engine": "tiled"}
+        quick = FuzzyCMeans(c, **options).fit(X)
+        FuzzyCMeans._ahead_from = np.inf
+        # the same start: where two local optima are near, another may lead to the other
+        plain = FuzzyCMeans(c, **{**options, "init": quick.memberships_}).fit(X)
+        FuzzyCMeans._ahead_from = usual
+        objectives.append(abs(quick.objective_ / plain.objective_ - 1))
+        labels.append(adjusted_rand_score(quick.labels_, plain.labels_))
+        largest.append(float(np.abs(quick.memberships_ - plain.memberships_).max()))
+    print(
+        f"\n{len(labels)} problems: objectives differ by at most {max(objectives):.1e}, "
+        f"memberships by {max(largest):.1e}; adjusted Rand index of labels {min(labels):.4f}."
+    )
+
+
+def growth(clock: Clock, rows: list[int], columns: list[int]) -> None:
+    """Exponents of seconds by rows, at ten columns."""
+    print("\n| model | " + " | ".join(f"{n:,}" for n in rows) + " | exponent |")
+    print("|---" * (len(rows) + 2) + "|")
+    for name, make in MODELS.items():
+        times = [clock.measure(name, make, n, 10) for n in rows]
+        known = [(n, t) for n, t in zip(rows, times, strict=True) if t is not None]
+        exponent = None
+        if len(known) > 1:
+            (n, first), (m, last) = known[0], known[-1]
+            exponent = float(np.log(last / first) / np.log(m / n))
+        cells = (name, *map(text, times), text(exponent))
+        print("| " + " | ".join(cells) + " |", flush=True)
+
+
+def plans(clock: Clock, rows: list[int], columns: list[int]) -> None:
+    """What is said beforehand."""
+    for n in rows:
+        for d in columns:
+            said = plan(points(n, d), bandwidth="within", n_vectors=CLUSTERS, products=40)
+            print(f"\n{said}")
+
+
+SECTIONS = {f.__name__: f for f in (fits, ahead, agreement, growth, plans)}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("sections", nargs="*", choices=[[], *SECTIONS], default=[])
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--minutes", type=float, default=60.0)
+    arguments = parser.parse_args()
+    rows = [2000, 20_000] if arguments.quick else [2000, 20_000, 100_000]
+    columns = [2, 10] if arguments.quick else [2, 5, 10, 30, 100]
+    warnings.simplefilter("ignore")
+    for make in MODELS.values():  # loads and warms up
+        make().fit(points(200, 3))
+    clock = Clock(arguments.minutes)
+    for name in arguments.sections or SECTIONS:
+        print(f"\n## {name}")
+        SECTIONS[name](clock, rows, columns)
+
+
+if __name__ == "__main__":
+    main()
