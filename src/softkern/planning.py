@@ -306,7 +306,7 @@ def plan(
         ``"features"`` or ``"blocked"``. A precomputed kernel has the engine ``"precomputed"``.
     engine_params : dict, default=None
         Options of the engine: ``threads`` (tiled), ``tolerance`` (fourier), ``rank``,
-        ``trace_tolerance`` and ``landmarks`` (nystroem).
+        ``trace_tolerance``, ``row_tolerance`` and ``landmarks`` (nystroem).
     dtype : dtype, default=None
         Of the data, where only their shape is given.
     memory_limit : int, default=None
@@ -392,7 +392,11 @@ def _certified(exact: Plan, work: Workload, seconds: float) -> Plan | None:
     rank = _rank_for(work, CERTIFIED, SAMPLE)
     if rank is None:
         return None
-    options = {"rank": rank, "trace_tolerance": CERTIFIED}
+    options: dict[str, Any] = {
+        "rank": rank,
+        "trace_tolerance": CERTIFIED,
+        "row_tolerance": CERTIFIED_OF_A_ROW,
+    }
     cost = _cost_with_loop(NystroemOperator, work, options)
     if cost.memory > exact.memory_limit or CERTIFIED_GAIN * _total(cost, work) > seconds:
         return None

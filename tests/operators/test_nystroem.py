@@ -161,3 +161,15 @@ def test_the_error_that_is_left_is_stated(X):
     assert coarse.attainable_error < 1e-10 < coarse.error
     assert not NystroemOperator.keeps_centres
     assert not NystroemOperator.error_is_known
+
+
+def test_every_row_can_be_asked_for():
+    X = np.random.default_rng(0).normal(size=(2000, 3))
+    X[:3] += 40 * np.eye(3)
+    loose = NystroemOperator(Gaussian(4.0), X, rank=400, trace_tolerance=1e-3)
+    strict = NystroemOperator(Gaussian(4.0), X, rank=400, trace_tolerance=1e-3, row_tolerance=1e-4)
+    assert strict.residual.max() <= 1e-4 < loose.residual.max()
+    assert strict.rank > loose.rank
+    assert {0, 1, 2} <= set(strict.landmarks.tolist())
+    with pytest.raises(ValueError, match="row_tolerance"):
+        NystroemOperator(Gaussian(4.0), X, row_tolerance=-1.0)

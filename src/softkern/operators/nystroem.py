@@ -52,6 +52,8 @@ class NystroemOperator(KernelOperator):
         of n × rank numbers.
     trace_tolerance : float, default=1e-6
         Stop when the trace error is below this share of the trace.
+    row_tolerance : float, default=inf
+        And when no row has more than this share of the largest diagonal value left.
     landmarks : {"rpcholesky", "uniform"} or array of int, default="rpcholesky"
         How landmarks are chosen, or their row numbers.
     sample_weight : array of shape (n,), default=None
@@ -98,6 +100,7 @@ class NystroemOperator(KernelOperator):
         X: Any,
         rank: int | None = DEFAULT_RANK,
         trace_tolerance: float = 1e-6,
+        row_tolerance: float = np.inf,
         landmarks: Any = "rpcholesky",
         sample_weight: Any = None,
         random_state: Any = 0,
@@ -108,7 +111,9 @@ class NystroemOperator(KernelOperator):
             raise ValueError(f"rank must be at least 1, or None, got {rank!r}.")
         if not 0 <= trace_tolerance < 1:
             raise ValueError(f"trace_tolerance must lie in [0, 1), got {trace_tolerance!r}.")
-        self.trace_tolerance = float(trace_tolerance)
+        if not row_tolerance >= 0:
+            raise ValueError(f"row_tolerance must not be negative, got {row_tolerance!r}.")
+        self.trace_tolerance, self.row_tolerance = float(trace_tolerance), float(row_tolerance)
         self._weight = check_weights(sample_weight, n)
         self.residual = self.diag().astype(np.float64)
         if (self.residual < 0).any():
@@ -135,7 +140,12 @@ class NystroemOperator(KernelOperator):
 
     def _factorise(self, proposals: _Proposals, rank: int) -> None:
         floor = 100 * np.finfo(self.dtype).eps * float(self._diagonal.max())
-        while self.rank < rank and self.trace_error > self.trace_tolerance:
+        largest = self.row_tolerance * float(self._diagonal.max())
+
+        def is_left() -> bool:
+            return self.trace_error > self.trace_tolerance or bool(self.residual.max() > largest)
+
+        while self.rank < rank and is_left():
             candidates = proposals.draw(min(PANEL, rank - self.rank))
             if candidates.size == 0:
                 break
