@@ -158,8 +158,7 @@ class _Run:
 
     def end(self) -> Solution:
         """Where the run ended; the best state of a cycle, where it ran in one."""
-        is_cycle = self.watch is not None and self.cycle > 0
-        end = self.watch.best if self.watch and is_cycle else self.driver.solution()
+        end = self.watch.best if self.watch is not None and self.cycle else self.driver.solution()
         return replace(
             end,
             n_iter=self.n_iter,

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from softkern._arrays import column_changes, namespace
+from softkern._arrays import namespace
 from softkern._typing import AnyArray
 from softkern.operators.base import Geometry, KernelOperator
 from softkern.rules.base import Centres, Rule
@@ -71,16 +71,12 @@ class Corrected(Steps):
     def _run_ahead(self, tolerance: float) -> None:
         """Steps on the cheap operator from the present centres, until they stand still."""
         for _ in range(MOST_STEPS):
-            geometry = self._cheap_geometry(self.centres)
-            evaluation = self.rule.memberships.evaluate(geometry, self.centres, self.weight)
-            previous, self.previous = self.previous, evaluation.memberships
-            self.rule = replace(self.rule, memberships=evaluation.rule)
-            self.centres = self.rule.centres.centres(evaluation.mass, self.weight, self.centres)
+            self.geometry = self._cheap_geometry(self.centres)
+            step = super().step()
+            super().advance()
             self.steps_ahead += 1
-            if previous is not None:
-                changes = column_changes(evaluation.memberships, previous, self.weight)
-                if self._change_of(changes) <= tolerance:
-                    return
+            if self._change_of(step.changes) <= tolerance:
+                return
 
     def _cheap_geometry(self, centres: Centres) -> Geometry:
         product = self.operator.ahead @ centres.coefficients
