@@ -12,17 +12,12 @@ from softkern.rules.base import Centres, Rule
 from softkern.rules.one_class import FORMULATIONS, OCSVM, SVDD, Hard, Machines, Margins, Mixture
 from softkern.rules.possibilistic import Possibilistic, estimate_eta
 from softkern.solvers.alternate import alternate
-from softkern.solvers.dual import solve_dual
+from softkern.solvers.dual import Duals
 from softkern.solvers.starts import seed_mass
 
 
 def machines(operator, nu, formulation="svdd"):
-    return Machines(
-        lambda weights, start: solve_dual(
-            operator, weights, nu, formulation=formulation, start=start, tol=1e-9
-        ),
-        nu,
-    )
+    return Machines(Duals(operator, nu, FORMULATIONS[formulation]), nu, tol=1e-9)
 
 
 @pytest.mark.parametrize("nu", [0.7, 1.0])

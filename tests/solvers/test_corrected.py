@@ -4,16 +4,18 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
 
-from softkern import FuzzyCMeans, PossibilisticCMeans
+from softkern import FuzzyCMeans, OneClassKMeans, OneClassMixture, PossibilisticCMeans
 from softkern.kernels import Gaussian
+from softkern.models import one_class_clustering
 from softkern.operators import DenseOperator, NystroemOperator
 from softkern.rules.base import Rule
 from softkern.rules.centres import Mean
 from softkern.rules.fuzzy import Fuzzy, OutlierFuzzy
-from softkern.rules.one_class import FORMULATIONS
+from softkern.rules.one_class import FORMULATIONS, Machines, Mixture
 from softkern.rules.possibilistic import Possibilistic
 from softkern.solvers.alternate import alternate, alternate_all
-from softkern.solvers.corrected import Corrected, corrected
+from softkern.solvers.corrected import SETTLED, Corrected, corrected
+from softkern.solvers.dual import Duals
 from softkern.solvers.starts import hard_rule, seed_mass
 
 RULES = {
@@ -82,6 +84,32 @@ def test_where_the_factor_is_good_it_is_the_plain_loops_end(seed):
     assert sum(found.history["ahead"]) > found.n_iter
 
 
+@pytest.mark.parametrize(("formulation", "nu"), [("svdd", 0.4), ("svdd", 0.95), ("ocsvm", 0.95)])
+@pytest.mark.parametrize("seed", range(6))
+def test_machines_end_at_a_fixed_point_of_the_exact_operator(seed, nu, formulation):
+    plain, quick, weight, _ = problem(seed, rank=60)
+    form = FORMULATIONS[formulation]
+    scale = 0.2 if formulation == "svdd" else 0.02 * weight.sum()
+    mass = seed_mass(plain, weight, 3, np.random.RandomState(seed))
+
+    def rule(operator):
+        return Rule(Mixture(form, scale), Machines(Duals(operator, nu, form), nu))
+
+    loop = {"sample_weight": weight, "tol": 1e-7, "max_iter": 500, "cycles": True}
+    start = rule(quick).centres.ahead(None).centres(mass, weight, None)
+    found = alternate(quick, rule(quick), start, **loop)
+    assert found.converged
+    assert sum(found.history["ahead"]) > 0
+    exact = plain.geometry(found.coefficients)
+    assert found.geometry.product == pytest.approx(exact.product, abs=1e-12)
+    assert (found.centres.margins.solution.gap <= SETTLED).all()
+    again = alternate(plain, rule(plain), found.centres, **{**loop, "tol": 1e-5, "max_iter": 2})
+    assert again.converged  # one exact step from there changes nothing
+    margins = again.centres.margins
+    assert found.centres.margins.offset == pytest.approx(margins.offset, rel=1e-4)
+    assert found.centres.margins.squared_radius == pytest.approx(margins.squared_radius, rel=1e-3)
+
+
 def test_a_factor_of_no_use_is_left():
     plain, found, _ = ends(2, "fuzzy", rank=1)
     assert found.converged
@@ -133,3 +161,38 @@ def test_large_tables_run_ahead_and_end_where_they_would(model, monkeypatch):
     assert quick.memberships_ == pytest.approx(plain.memberships_, abs=100 * digits)
     assert quick.objective_ == pytest.approx(plain.objective_, rel=digits)
     assert (quick.labels_ == plain.labels_).all()
+
+
+@pytest.mark.parametrize("model", [OneClassKMeans, OneClassMixture])
+def test_machines_of_large_tables_run_ahead_and_end_where_they_would(model, monkeypatch):
+    X = make_blobs(2500, 8, centers=3, cluster_std=3.0, random_state=0)[0]
+    plain = model(3, n_init=2, engine="tiled", tol=1e-6).fit(X)
+    monkeypatch.setattr(model, "_ahead_from", 2000)
+    monkeypatch.setattr(one_class_clustering, "AHEAD_FROM", 2000)
+    monkeypatch.setattr(one_class_clustering, "STARTS_ROWS", 500)
+    quick = model(3, n_init=2, engine="tiled", tol=1e-6).fit(X)
+    assert quick.plan_.ahead is not None
+    assert plain.plan_.ahead is None
+    assert sum(quick.history_["ahead"]) > 0 == sum(plain.history_["ahead"])
+    assert (quick.labels_ == plain.labels_).all()
+    assert quick.memberships_ == pytest.approx(plain.memberships_, abs=1e-4)
+    assert quick.objective_ == pytest.approx(plain.objective_, rel=1e-6)
+    assert quick.outlier_scores_ == pytest.approx(plain.outlier_scores_, abs=1e-3)
+
+
+def test_annealing_of_large_tables(monkeypatch):
+    X = make_blobs(2500, 8, centers=3, random_state=0)[0]
+    monkeypatch.setattr(one_class_clustering, "AHEAD_FROM", 2000)
+    monkeypatch.setattr(one_class_clustering, "STARTS_ROWS", 500)
+    model = OneClassMixture(3, n_init=1, annealing="auto").fit(X)
+    assert len(model.history_["scale"]) == model.n_iter_
+    assert model.converged_
+    assert sorted(np.bincount(model.labels_)) == [833, 833, 834]
+
+
+@pytest.mark.parametrize("stopping", ["objective", "sum", "relative", "mean"])
+def test_every_stopping_runs_ahead(stopping):
+    X = make_blobs(2500, 8, centers=3, cluster_std=3.0, random_state=0)[0]
+    model = FuzzyCMeans(3, n_init=1, engine="tiled", tol=1e-5, stopping=stopping).fit(X)
+    assert model.converged_
+    assert sum(model.history_["ahead"]) > 0

@@ -144,9 +144,10 @@ class CentreClustering(Clustering):
     def _run(
         self, operator: KernelOperator, rule: Any, start: Any, weight: Array, **options: Any
     ) -> Solution:
-        """The loop, with this model's stopping."""
-        options |= self._loop_options
-        return alternate(operator, rule, start, sample_weight=weight, **options)
+        """The loop, with this model's stopping where no other is given."""
+        return alternate(
+            operator, rule, start, sample_weight=weight, **{**self._loop_options, **options}
+        )
 
     def _finish(self, operator: KernelOperator, solution: Solution, weight: Array) -> Geometry:
         """Store what new points need, and read the training points as new ones are read.

@@ -9,7 +9,7 @@ cycles.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -26,12 +26,13 @@ from softkern.models.clustering import CentreClustering
 from softkern.models.reading import Reading
 from softkern.models.starts import INITS, draw_of
 from softkern.operators.base import CrossOperator, Geometry, KernelOperator
-from softkern.rows import share_among_copies
+from softkern.planning import plan
+from softkern.rows import priority_sample, share_among_copies
 from softkern.rules.base import Centres, Rule
 from softkern.rules.one_class import FORMULATIONS, Formulation, Hard, Machines, Margins, Mixture
 from softkern.solvers.alternate import anneal, best_of
 from softkern.solvers.collapse import coinciding, principal_variance
-from softkern.solvers.dual import solve_dual
+from softkern.solvers.dual import Duals
 from softkern.solvers.starts import SAME_SCATTER, by_size, hard_rule, k_means_mass
 from softkern.solvers.steps import Solution
 
@@ -40,6 +41,8 @@ __all__ = ["OneClassKMeans", "OneClassMixture"]
 LEAST_WIDTH = 1e-6  # of a cluster, squared, as a share of the points' mean squared distance
 DUAL_TOL = 1e-8  # of the machines at most; they are to be better known than the loop's changes
 AHEAD_FROM = 10_000  # rows; up to there the duals are quicker on a kernel matrix in memory
+STARTS_ROWS = 2_000  # on which starts run where there are more than that
+STARTS_TOL = 10.0  # times the tolerance to which they run before the best of them goes on
 AUTO_SCALE = 0.1  # of the critical scale; benchmarks/calibrate.py compares others
 ANNEALING_START = 0.9  # of the critical scale, where annealing="auto" starts
 ANNEALING_FACTOR = 0.9  # from scale to scale
@@ -81,15 +84,8 @@ class _OneClassClustering(CentreClustering):
 
     def _machines(self, operator: KernelOperator) -> Machines:
         """The centre rule."""
-        options: dict[str, Any] = {
-            "formulation": self._formulation,
-            "tol": min(DUAL_TOL, 1e-2 * self.tol),
-        }
-
-        def train(weights: Array, start: Any) -> Any:
-            return solve_dual(operator, weights, self.nu, start=start, **options)
-
-        return Machines(train, self.nu)
+        duals = Duals(operator, self.nu, self._formulation)
+        return Machines(duals, self.nu, min(DUAL_TOL, 1e-2 * self.tol))
 
     def _masses(self, operator: KernelOperator, weight: Array) -> Iterator[Array]:
         """Masses of the starts, (n, c) each."""
@@ -105,20 +101,52 @@ class _OneClassClustering(CentreClustering):
                 draw(operator, weight, self.n_clusters_, generator) for _ in range(self.n_init)
             ]
 
-    def _settled(
+    def _best_of_starts(
         self,
         operator: KernelOperator,
-        rule: Rule,
-        ahead: Solution,
         weight: Array,
+        rule: Callable[[KernelOperator], Rule],
+        run: Callable[..., Solution],
+        key: Callable[[Solution, Array], float],
         **options: Any,
     ) -> Solution:
-        """The exact loop from where that of a cheap operator ended."""
-        mass = weight[:, None] * ahead.memberships
-        start = replace(rule.centres.centres(mass, weight, None), shares=ahead.centres.shares)
-        end = self._run(operator, rule, start, weight, **options)
-        steps = [ahead.n_iter, *end.history["ahead"][1:]]
-        return replace(end, history={**end.history, "ahead": steps})
+        """Where the loop ends from the best of the starts.
+
+        ``run(operator, weight, mass, tol)`` is that of a start. Starts run no longer than they
+        need to be told apart, and on some of the rows where there are very many.
+        """
+        part, counts = self._part_for_starts(operator, weight)
+        masses = list(self._masses(part, counts))
+        is_last = part is operator and (len(masses) == 1 or self._is_annealed)
+        tol = self.tol if is_last else STARTS_TOL * self.tol
+        ends = (run(part, counts, mass, tol) for mass in masses)
+        best = best_of(ends, lambda end: key(end, counts), SAME_SCATTER)
+        if is_last or (part is operator and not best.converged):
+            return best
+        if part is operator:
+            end = self._run(operator, best.rule, best.centres, weight, **options)
+            return _one_after_the_other(best, end)
+        geometry = part.cross(operator.X).geometry(best.coefficients, best.geometry.norms)
+        loop = rule(operator)
+        mass = loop.memberships.evaluate(geometry, best.centres, weight).mass
+        centres = self._machines(operator).ahead(None).centres(mass, weight, None)
+        return self._run(operator, loop, centres, weight, **options)
+
+    @property
+    def _is_annealed(self) -> bool:
+        return getattr(self, "annealing", None) is not None
+
+    def _part_for_starts(
+        self, operator: KernelOperator, weight: Array
+    ) -> tuple[KernelOperator, Array]:
+        """The operator and the weights that starts run on."""
+        given = not isinstance(self.init, str) or not operator.kernel.takes_points
+        if given or operator.shape[0] <= AHEAD_FROM or self.n_clusters_ > STARTS_ROWS // 100:
+            return operator, weight
+        rows, counts = priority_sample(operator.X, STARTS_ROWS, weight, self.random_state)
+        limit = self.plan_.memory
+        some = plan(operator.X[rows], kernel=self.kernel_, memory_limit=limit)
+        return some.build(operator.X[rows]), counts.astype(weight.dtype)
 
     def _keep(self, operator: KernelOperator, solution: Solution, weight: Array) -> Solution:
         """Store the machines and read the training points; copies of a row share alike."""
@@ -238,8 +266,9 @@ default="k-means++"
         space; the clusters of kernel k-means, the best of `n_init`; a random number for every
         point and cluster; memberships of a Gaussian mixture; or given.
     n_init : int, default=5
-        Random starts; kept is the one of the least scatter, Σ z D², since f_LL is high where a
-        cluster is about to die.
+        Random starts, run to ten times the tolerance (on some of the rows where there are more
+        than 10,000). The one of the least scatter, Σ z D², goes on: f_LL is high where a cluster
+        is about to die.
     bandwidth : str, float or array of shape (d,), default="auto"
         ``"auto"`` is the rule ``"within"``; the paper's τ is 1/(2 bandwidth²).
     tol : float, default=1e-4
@@ -273,7 +302,8 @@ default="k-means++"
     objective_ : float
         −f_LL of eq. 16; the lower, the better.
     history_ : dict
-        ``"objective"`` and ``"change"`` of every iteration; ``"scale"`` with annealing.
+        ``"objective"`` and ``"change"`` of every iteration, and ``"ahead"``, how many steps on a
+        low-rank factor led to it; ``"scale"`` with annealing.
     converged_ : bool
         False also where the loop ended in a cycle, of which the state of lowest objective is kept.
     outlier_scores_, overlap_scores_
@@ -361,33 +391,34 @@ default="k-means++"
         variance = principal_variance(operator, weight)
         mass = float(weight.sum()) / self.n_clusters_
         self.critical_scale_ = variance * (2.0 if self._formulation.needs_lengths else mass)
-        scales, quick = self._scales(), operator.ahead
+        scales = self._scales()
         equal = np.full(self.n_clusters_, 1 / self.n_clusters_, dtype=weight.dtype)
         options: dict[str, Any] = {"cycles": True, "description": "one-class mixture"}
 
-        def run(mass: Array) -> Solution:
-            machines = self._machines(quick)
-            rule = Rule(Mixture(self._formulation, scales[0]), machines)
-            start = replace(machines.centres(mass, weight, None), shares=equal)
+        def rule(part: KernelOperator) -> Rule:
+            return Rule(Mixture(self._formulation, scales[-1]), self._machines(part))
+
+        def run(part: KernelOperator, counts: Array, mass: Array, tol: float) -> Solution:
+            loop, centres = rule(part), self._machines(part)
+            start = replace(centres.centres(mass, counts, None), shares=equal)
             if self.annealing is None:
-                return self._run(quick, rule, start, weight, **options)
-            between = {}
+                return self._run(part, loop, start, counts, tol=tol, **options)
+            more = {**options, **self._loop_options, "tol": tol}
             if isinstance(self.annealing, str):
-                between["between"] = lambda end: _separated(quick, machines, end, weight)
-            loop = {**options, **self._loop_options, **between}
-            return anneal(quick, rule, start, scales, sample_weight=weight, **loop)
+                more["between"] = lambda end: _separated(part, centres, end, counts)
+            return anneal(part, loop, start, scales, sample_weight=counts, **more)
 
-        def scatter(solution: Solution) -> float:
+        def scatter(solution: Solution, counts: Array) -> float:
             """Σ w z D²: f_LL is high where a cluster is about to die."""
-            return float(weight @ (solution.memberships * solution.geometry.distances).sum(axis=1))
+            return float(counts @ (solution.memberships * solution.geometry.distances).sum(axis=1))
 
-        solution = best_of(map(run, self._masses(quick, weight)), scatter, SAME_SCATTER)
-        if quick is not operator:
-            rule = Rule(Mixture(self._formulation, scales[-1]), self._machines(operator))
-            solution = self._settled(operator, rule, solution, weight, **options)
+        solution = self._best_of_starts(operator, weight, rule, run, scatter, **options)
         if isinstance(self.init, str):
             solution = by_size(solution, weight @ solution.memberships)
         self.scale_ = scales[-1]
+        if self._is_annealed:
+            # of a large table, some rows were annealed, and all went on at the last scale
+            solution.history.setdefault("scale", [self.scale_] * solution.n_iter)
         solution = self._keep(operator, solution, weight)
         if self.n_clusters_ > 1:
             self._warn_of_equal_clusters(solution, variance)
@@ -532,21 +563,22 @@ kernel_, plan_, engine_, n_iter_, converged_, history_
         operator = self._planned(X, weight, self.n_clusters_)
         check_n_clusters(self.n_clusters_, int((weight > 0).sum()))
         check_semidefinite(operator)
-        hard, quick = hard_rule(operator, self._formulation), operator.ahead
         options = {"cycles": True, "description": "one-class k-means"}
 
-        def run(mass: Array) -> Solution:
-            rule = Rule(hard_rule(quick, self._formulation), self._machines(quick))
-            start = rule.centres.centres(mass, weight, None)
-            return self._run(quick, rule, start, weight, **options)
+        def rule(part: KernelOperator) -> Rule:
+            return Rule(hard_rule(part, self._formulation), self._machines(part))
 
-        solution = best_of(map(run, self._masses(quick, weight)), margin=SAME_SCATTER)
-        if quick is not operator:
-            rule = Rule(hard, self._machines(operator))
-            solution = self._settled(operator, rule, solution, weight, **options)
+        def run(part: KernelOperator, counts: Array, mass: Array, tol: float) -> Solution:
+            start = self._machines(part).centres(mass, counts, None)
+            return self._run(part, rule(part), start, counts, tol=tol, **options)
+
+        def scatter(solution: Solution, counts: Array) -> float:
+            return solution.objective
+
+        solution = self._best_of_starts(operator, weight, rule, run, scatter, **options)
         if isinstance(self.init, str):
             solution = by_size(solution, weight @ solution.memberships)
-        self._tie_error = hard.error
+        self._tie_error = hard_rule(operator, self._formulation).error
         solution = self._keep(operator, solution, weight)
         self._warn_of_collapse(solution, "use fewer clusters or another start")
         reseeded = getattr(solution.rule.memberships, "reseeded", 0)
@@ -605,6 +637,12 @@ def _tilted(operator: KernelOperator, mass: Array, distances: Array, copies: int
         distances = np.minimum(distances, near)
         parts.append(mass / copies * (1 + TILT * (0.5 - near / max(float(near.max()), 1e-300))))
     return [*parts, mass / copies]
+
+
+def _one_after_the_other(first: Solution, then: Solution) -> Solution:
+    """The end of a run that went on from another, with the history of both."""
+    history = {name: first.history[name] + then.history[name] for name in then.history}
+    return replace(then, n_iter=first.n_iter + then.n_iter, history=history)
 
 
 def cooling(annealing: Any) -> list[float]:

@@ -9,11 +9,19 @@ one goes with any of the other. What changes from step to step is in the values 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from softkern._typing import AnyArray
 
-__all__ = ["CentreRule", "Centres", "Evaluation", "Geometry", "MembershipRule", "Rule"]
+__all__ = [
+    "CentreRule",
+    "CentreRuleAhead",
+    "Centres",
+    "Evaluation",
+    "Geometry",
+    "MembershipRule",
+    "Rule",
+]
 
 
 class Geometry(Protocol):
@@ -100,6 +108,20 @@ class CentreRule(Protocol):
 
     def centres(self, mass: AnyArray, weight: AnyArray, previous: Centres | None) -> Centres:
         """Centres of the masses (n, c); `previous` are those of the step before, to start from."""
+
+
+@runtime_checkable
+class CentreRuleAhead(CentreRule, Protocol):
+    """A centre rule of loops that run ahead on a cheap operator, and are put right by K."""
+
+    def ahead(self, correction: AnyArray | None) -> CentreRule:
+        """The rule on the cheap operator, with what that leaves out of K @ A, (n, c)."""
+
+    def measured(self, centres: Centres, product: AnyArray) -> Centres:
+        """Centres with all that K @ A, (n, c), says of them."""
+
+    def error(self, centres: Centres) -> float:
+        """How far measured centres are from what the rule makes of the same masses with K."""
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,18 @@ class Mean:
         total = xp.sum(mass, axis=0)
         return Centres(mass / total, shares=total / xp.sum(weight))
 
+    def ahead(self, correction: AnyArray | None) -> Mean:
+        """Itself: means do not ask for the kernel."""
+        return self
+
+    def measured(self, centres: Centres, product: AnyArray) -> Centres:
+        """The same centres, of which the product says nothing new."""
+        return centres
+
+    def error(self, centres: Centres) -> float:
+        """None."""
+        return 0.0
+
 
 def mass_of_logs(logs: AnyArray, weight: AnyArray) -> AnyArray:
     """w exp(logs), (n, c), each column in the unit of its largest, so that none underflows.

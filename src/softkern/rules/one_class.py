@@ -29,9 +29,12 @@ __all__ = [
     "Machines",
     "Margins",
     "Mixture",
+    "Trainer",
 ]
 
 DEAD = 1e-12  # a cluster with less than this share of all weight has no machine of its own
+FIRST_TOL = 1e-4  # of the duals of a start
+FINER = 1e-3  # of the change of the masses: how well the duals are solved on the way
 
 
 @dataclass(frozen=True)
@@ -271,21 +274,38 @@ class Hard:
         return memberships
 
 
+class Trainer(Protocol):
+    """Solves the duals of machines; `softkern.solvers.dual` has the class."""
+
+    def train(self, weights: Array, start: Any, tol: float) -> Any:
+        """For every column of weights (n, c) whose sum is 1/ν, from a solution `start` or None."""
+
+    def ahead(self, correction: Array | None) -> Trainer:
+        """The same on a cheaper operator, what it leaves out of K @ A being put right."""
+
+    def measured(self, dual: Any, product: Array) -> Any:
+        """A solution with the margins and the gap that this product gives it."""
+
+
 @dataclass(frozen=True)
 class Machines:
     """Centres of one-class machines, one a cluster, trained with the masses as weights.
 
     Attributes
     ----------
-    train : callable
-        ``train(weights, start)`` solves the dual for every column of weights (n, c) whose sum is
-        1/ν, from the solution `start` or None; see `softkern.solvers.dual.solve_dual`.
+    trainer : Trainer
     nu : float
         Share of a cluster's weight that shapes it.
+    tol : float
+        Of the duals' gaps.
+    is_rough : bool
+        Whether a part of what the masses changed will do in its place, on the way to the end.
     """
 
-    train: Callable[[Array, Any], Any] = field(repr=False)
+    trainer: Trainer = field(repr=False)
     nu: float
+    tol: float = 1e-8
+    is_rough: bool = False
 
     def centres(self, mass: Array, weight: Array, previous: Centres | None) -> Centres:
         """A, K @ A and margins; a cluster that has lost all weight keeps its machine."""
@@ -297,7 +317,26 @@ class Machines:
             mass = np.where(lost, last.weights, mass)
             sums = mass.sum(axis=0, dtype=np.float64)
         # α then sum to one, however small ν and the sums are
-        dual = self.train(mass / sums / self.nu, None if last is None else last.solution)
+        start = None if last is None else last.solution
+        dual = self.trainer.train(mass / sums / self.nu, start, self._tolerance(mass, last))
+        return self._centres_of(dual, mass, sums, np.where(lost, 0, shares).astype(mass.dtype))
+
+    def ahead(self, correction: Array | None) -> Machines:
+        """The same on a cheaper operator, what it leaves out of K @ A being put right."""
+        return replace(self, trainer=self.trainer.ahead(correction), is_rough=True)
+
+    def measured(self, centres: Centres, product: Array) -> Centres:
+        """The same centres with the margins that this product K @ A gives them."""
+        margins: Margins = centres.margins
+        dual = self.trainer.measured(margins.solution, product)
+        sums = np.asarray(margins.totals) / self.nu
+        return self._centres_of(dual, margins.weights, sums, centres.shares)
+
+    def error(self, centres: Centres) -> float:
+        """The largest gap of the machines."""
+        return float(centres.margins.solution.gap.max())
+
+    def _centres_of(self, dual: Any, mass: Array, sums: Array, shares: AnyArray) -> Centres:
         dtype = mass.dtype
         margins = Margins(
             dual.rho.astype(dtype),
@@ -309,6 +348,15 @@ class Machines:
         return Centres(
             dual.coefficients.astype(dtype, copy=False),
             dual.product.astype(dtype, copy=False),
-            np.where(lost, 0, shares).astype(dtype),
+            shares,
             margins,
         )
+
+    def _tolerance(self, mass: Array, last: Margins | None) -> float:
+        """Of the duals: far from the end they need not be known well."""
+        if not self.is_rough:
+            return self.tol
+        if last is None or last.weights is None:
+            return max(self.tol, FIRST_TOL)
+        change = float(np.abs(mass - last.weights).sum(dtype=np.float64))
+        return max(self.tol, FINER * change / float(mass.sum(dtype=np.float64)))

@@ -67,7 +67,7 @@ def alternate(
     driver: Driver | None = None
     if not cycles:
         driver = sweeps(operator, rule, centres, sample_weight)
-        driver = driver or corrected(operator, rule, centres, sample_weight)
+    driver = driver or corrected(operator, rule, centres, sample_weight)
     driver = driver or Steps(operator, rule, centres, sample_weight, geometry)
     watch = CycleWatch[Solution](sample_weight) if cycles else None
     run = _Run(driver, sample_weight, tol, max_iter, stopping, watch)

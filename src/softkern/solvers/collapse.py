@@ -139,7 +139,11 @@ def ratio_at(other: float, ratio: float, m: float, plain: bool = False) -> float
 def principal_variance(operator: KernelOperator, weight: Array, random_state: int = 0) -> float:
     """The largest variance of the weighted data in feature space, λ₁(HKH) / Σ w."""
     share = weight.astype(np.float64) / weight.sum(dtype=np.float64)
-    if float(share @ _distances(operator, share)) <= ALL_ONE * operator.distance_error:
+    nothing = ALL_ONE * operator.distance_error
+    # what a low-rank operator leaves out only brings points together
+    if float(share @ _distances(operator.ahead, share)) <= nothing and (
+        operator.ahead is operator or float(share @ _distances(operator, share)) <= nothing
+    ):
         return 0.0
     return max(_top_eigenvalue(operator, share, np.sqrt(share), RESIDUAL_TOL, random_state), 0.0)
 

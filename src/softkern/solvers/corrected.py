@@ -15,8 +15,7 @@ from dataclasses import replace
 from softkern._arrays import namespace
 from softkern._typing import AnyArray
 from softkern.operators.base import Geometry, KernelOperator
-from softkern.rules.base import Centres, Rule
-from softkern.rules.centres import Mean
+from softkern.rules.base import CentreRuleAhead, Centres, Rule
 from softkern.solvers.steps import Steps
 from softkern.solvers.stopping import Step
 
@@ -24,6 +23,7 @@ __all__ = ["Corrected", "corrected"]
 
 NEARER = 0.5  # of the last change, that an exact step must stay below for K̃ to be of use
 FINER = 0.1  # of the last exact change, at which the steps ahead stand still
+SETTLED = 1e-6  # error at which centres that K̃ has a part in pass for those of K
 MOST_STEPS = 300  # ahead, between two exact ones
 FIRST_CHANGE = 1e-4  # at which they stand still before the first exact one
 
@@ -31,8 +31,8 @@ FIRST_CHANGE = 1e-4  # at which they stand still before the first exact one
 def corrected(
     operator: KernelOperator, rule: Rule, centres: Centres, weight: AnyArray
 ) -> Corrected | None:
-    """The driver, where there is an operator to run ahead on and centres are means."""
-    if operator.ahead is operator or not isinstance(rule.centres, Mean):
+    """The driver, where there is an operator to run ahead on and the centre rule can."""
+    if operator.ahead is operator or not isinstance(rule.centres, CentreRuleAhead):
         return None
     return Corrected(operator, rule, centres, weight)
 
@@ -44,28 +44,42 @@ class Corrected(Steps):
         self, operator: KernelOperator, rule: Rule, centres: Centres, weight: AnyArray
     ) -> None:
         super().__init__(operator, rule, centres, weight)
+        assert isinstance(rule.centres, CentreRuleAhead)
+        self.exactly: CentreRuleAhead = rule.centres
         self.steps_ahead = 0
         self.correction: AnyArray | None = None
+        self.is_cheap = True  # whether K̃ had a part in the present centres
         self.change = float("inf")  # of the last exact step
+        self.error = float("inf")  # of its centres
         self._total = float(namespace(weight).sum(weight))
         self._run_ahead(FIRST_CHANGE)
 
     def step(self) -> Step:
         """One product with K, and how many cheap steps led there."""
+        self.rule = replace(self.rule, centres=self.exactly)
+        if self.is_cheap:
+            A = self.centres.coefficients
+            self.geometry = self.operator.geometry(A)
+            self.centres = self.exactly.measured(self.centres, self.geometry.product)
         step = super().step()
         steps_ahead, self.steps_ahead = self.steps_ahead, 0
         before, self.change = self.change, self._change_of(step.changes)
+        error_before, self.error = self.error, self.exactly.error(self.centres)
         self.is_nearer = self.change <= NEARER * before
+        if self.is_cheap and self.error > SETTLED:  # no centres of K yet
+            step = replace(step, changes=None)
+            self.is_nearer &= self.error <= NEARER * error_before
         return replace(step, ahead=steps_ahead)
 
     def advance(self) -> Steps:
         """Ahead from the exact memberships; a plain step where the last one came no nearer."""
         assert self.geometry is not None
-        product, A = self.geometry.product, self.centres.coefficients
-        super().advance()
-        if self.is_nearer:
-            self.correction = product - self.operator.ahead @ A
-            self._run_ahead(FINER * self.change)
+        self.is_cheap = self.is_nearer
+        if not self.is_nearer:
+            return super().advance()
+        self.correction = self.geometry.product - self.operator.ahead @ self.centres.coefficients
+        self._advance_ahead()
+        self._run_ahead(FINER * self.change)
         return self
 
     def _run_ahead(self, tolerance: float) -> None:
@@ -73,15 +87,21 @@ class Corrected(Steps):
         for _ in range(MOST_STEPS):
             self.geometry = self._cheap_geometry(self.centres)
             step = super().step()
-            super().advance()
+            self._advance_ahead()
             self.steps_ahead += 1
             if self._change_of(step.changes) <= tolerance:
                 return
 
+    def _advance_ahead(self) -> None:
+        self.rule = replace(self.rule, centres=self.exactly.ahead(self.correction))
+        super().advance()
+
     def _cheap_geometry(self, centres: Centres) -> Geometry:
-        product = self.operator.ahead @ centres.coefficients
-        if self.correction is not None:
-            product = product + self.correction
+        product = centres.product
+        if product is None:
+            product = self.operator.ahead @ centres.coefficients
+            if self.correction is not None:
+                product = product + self.correction
         return self.operator.geometry(centres.coefficients, product)
 
     def _change_of(self, changes: AnyArray | None) -> float:

@@ -15,7 +15,7 @@ before, so that few working sets are needed; memory is that of one.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ from softkern._typing import Array
 from softkern.operators.base import KernelOperator
 from softkern.rules.one_class import FORMULATIONS, Formulation
 
-__all__ = ["DualSolution", "margin", "margin_interval", "solve_dual"]
+__all__ = ["DualSolution", "Duals", "margin", "margin_interval", "solve_dual", "with_product"]
 
 SAMPLE = 1000  # points that give the start, and in a working set while few are free
 SMALLEST_SET = 200  # points in a working set at least, where there are as many
@@ -88,6 +88,7 @@ def solve_dual(
     *,
     formulation: Formulation | str = "ocsvm",
     start: DualSolution | None = None,
+    correction: Array | None = None,
     tol: float = 1e-6,
     max_iter: int = 1000,
     report: Callable[[int, float], None] | None = None,
@@ -107,6 +108,8 @@ def solve_dual(
         Coefficients differ only where the kernel's diagonal is not constant.
     start : DualSolution, default=None
         Of like weights: the same margin is tried first.
+    correction : array of shape (n, c), default=None
+        What the operator leaves out of K @ α where Σ α = 1, as known from a like α.
     tol : float, default=1e-6
         For the gap, see `DualSolution`. The operator's error is the least that is asked for.
     max_iter : int, default=1000
@@ -131,6 +134,8 @@ def solve_dual(
     problem = _Problem.of(operator, weights, nu, formulation)
     alpha = problem.weights.copy() if nu == 1 else problem.start(start)
     state = _State(alpha, problem.product(alpha))
+    if correction is not None:
+        state.product += correction
     spread, error = problem.spread(state), 2 * operator.attainable_error
     history: dict[str, list[float]] = {"objective": [], "gap": []}
     largest: list[float] = []
@@ -160,6 +165,60 @@ def solve_dual(
         weights=problem.given,
         history=history,
     )
+
+
+def with_product(
+    solution: DualSolution,
+    operator: KernelOperator,
+    product: Array,
+    nu: float,
+    formulation: Formulation | str = "ocsvm",
+) -> DualSolution:
+    """The same coefficients, with margin and gap as this product K @ α, (n, c), gives them."""
+    problem = _Problem.of(operator, solution.weights, nu, formulation)
+    is_full = solution.coefficients >= problem.given
+    alpha = np.where(is_full, problem.weights, solution.coefficients / problem.total)
+    state = _State(alpha, product.astype(np.float64) / problem.total)
+    gaps, unit = problem.gaps(state, problem.spread(state))
+    rho, squared_radius = problem.margin(state)
+    return replace(
+        solution,
+        product=product,
+        rho=rho * problem.total,
+        squared_radius=squared_radius,
+        gap=gaps / unit,
+        unit=unit,
+    )
+
+
+@dataclass(frozen=True)
+class Duals:
+    """What `softkern.rules.one_class.Machines` are trained with, on one operator."""
+
+    operator: KernelOperator
+    nu: float
+    formulation: Formulation
+    correction: Array | None = None
+
+    def train(self, weights: Array, start: DualSolution | None, tol: float) -> DualSolution:
+        """Every column of weights (n, c) a machine."""
+        return solve_dual(
+            self.operator,
+            weights,
+            self.nu,
+            formulation=self.formulation,
+            start=start,
+            correction=self.correction,
+            tol=tol,
+        )
+
+    def ahead(self, correction: Array | None) -> Duals:
+        """The same on the operator that runs ahead, what it leaves out being put right."""
+        return replace(self, operator=self.operator.ahead, correction=correction)
+
+    def measured(self, solution: DualSolution, product: Array) -> DualSolution:
+        """A solution with the margins and the gap that this product gives it."""
+        return with_product(solution, self.operator, product, self.nu, self.formulation)
 
 
 @dataclass
@@ -362,15 +421,29 @@ def _filled(alpha: Array, weights: Array, order: Array) -> Array:
     """α brought to sum one: raised where the order is lowest, or lowered where it is highest."""
     missing = 1.0 - float(alpha.sum())
     rising = missing > 0
-    ranks = np.argsort(order if rising else -order, kind="stable")
-    room = (weights - alpha if rising else alpha)[ranks]
+    room = weights - alpha if rising else alpha
+    ranks = _first_with_room(order if rising else -order, room, abs(missing))
+    room, begin = room[ranks], alpha[ranks]
     taken = np.diff(np.minimum(np.cumsum(room), abs(missing)), prepend=0.0)
     edge = weights[ranks] if rising else np.zeros_like(room)
-    moved = alpha[ranks] + (taken if rising else -taken)
-    filled = np.empty_like(alpha)
+    moved = begin + (taken if rising else -taken)
+    filled = alpha.copy()
     # rounding must leave no room behind where a point is full, nor weight where it is empty
-    filled[ranks] = np.where(taken >= FULL * room, np.where(room > 0, edge, alpha[ranks]), moved)
+    filled[ranks] = np.where(taken >= FULL * room, np.where(room > 0, edge, begin), moved)
     return np.clip(filled, 0.0, weights)
+
+
+def _first_with_room(order: Array, room: Array, missing: float) -> Array:
+    """Rows in the given order, as many as are needed to take up what is missing."""
+    rows = np.flatnonzero(room > 0)
+    values, size = order[rows], SAMPLE
+    while size < rows.size:
+        first = np.argpartition(values, size - 1)[:size]
+        if room[rows[first]].sum() > missing:
+            rows, values = rows[first], values[first]
+            break
+        size *= 4
+    return np.asarray(rows[np.argsort(values, kind="stable")])
 
 
 def _largest(excess: Array, allowed: Array, limit: float, most: int) -> Array:

@@ -47,7 +47,7 @@ def measured_change(step: Step, objectives: Sequence[float], total: float, stopp
     may die out. ``"sum"``: the papers' rule, the change summed over all points. ``"objective"``:
     the change of the objective, as a share of it.
     """
-    if step.changes is None:
+    if step.changes is None or (stopping == "objective" and len(objectives) < 2):
         return float("inf")
     if stopping == "objective":
         tiny = float(np.finfo(np.float64).tiny)
