@@ -38,6 +38,7 @@ ALLOWED = {
         "operators.base",
         "operators.geometry",
         "operators.logs",
+        "operators.ordering",
         "operators.work",
         "operators._gaussian_tiles",
         "operators._gram",

@@ -1,6 +1,8 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.spatial.distance import cdist
+from sklearn.datasets import make_blobs
 
 from softkern.kernels import Gaussian, Laplacian, Precomputed
 from softkern.operators import TiledOperator
@@ -31,18 +33,17 @@ def test_edges_of_tiles(n, columns):
     )
 
 
-@pytest.mark.parametrize("d", [1, 2, 3, 4, 6, 8])
+@pytest.mark.parametrize("d", [1, 2, 3, 4, 6, 8, 12, 30])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_far_tiles_are_passed_over_without_loss(d, dtype):
     generator = np.random.default_rng(0)
     centres = generator.uniform(-300, 300, size=(12, d))
     X = (centres[generator.integers(0, 12, 6000)] + generator.normal(size=(6000, d))).astype(dtype)
     operator = TiledOperator(Gaussian(0.4), X)
-    assert operator._tiles.is_wide
     assert not np.array_equal(operator._tiles.order, np.arange(6000))
     A = generator.uniform(size=(6000, 2)).astype(dtype)
     rows = generator.integers(0, 6000, 200)
-    exact = Gaussian(0.4).block(X[rows].astype(float), X.astype(float)) @ A
+    exact = np.exp(-cdist(X[rows].astype(float), X, "sqeuclidean") / (2 * 0.4**2)) @ A
     accuracy = 1e-9 if dtype == np.float64 else 3e-3  # coordinates of 300 / 0.4 in single precision
     assert (operator @ A)[rows] == pytest.approx(exact, rel=accuracy)
     assert operator.cross(X[rows]) @ A == pytest.approx(exact, rel=accuracy)
@@ -55,6 +56,24 @@ def test_far_tiles_are_not_computed():
     operator._tiles.low[:] = 1e9  # every tile is far away
     operator._tiles.high[:] = 1e9
     assert not (operator @ np.ones(20_000)).any()
+
+
+def test_far_tiles_of_many_columns_are_not_computed():
+    X, y = make_blobs(8000, 20, centers=4, random_state=0)
+    kernel = Gaussian(1.0)
+    operator = TiledOperator(kernel, X)
+    tiles = operator._tiles
+    clusters = [np.unique(y[tiles.order[part]]) for part in tiles.parts]
+    assert all(len(found) == 1 for found in clusters)  # no tile has rows of two
+    tiles.support[[found[0] != 0 for found in clusters]] = np.nan  # computing one would show
+    rows = np.flatnonzero(y == 0)[:200]
+    A = np.random.default_rng(0).uniform(size=(8000, 3))
+    assert operator.cross(X[rows]) @ A == pytest.approx(kernel.block(X[rows], X) @ A, rel=1e-12)
+
+
+def test_a_cloud_of_many_columns_keeps_its_order():
+    X = np.random.default_rng(0).normal(size=(3000, 12))
+    assert TiledOperator(Gaussian(1.0), X)._tiles.order.tolist() == list(range(3000))
 
 
 def test_threads_do_not_change_a_bit():

@@ -126,7 +126,8 @@ class _OneClassClustering(CentreClustering):
         if part is operator:
             end = self._run(operator, best.rule, best.centres, weight, **options)
             return _one_after_the_other(best, end)
-        geometry = part.cross(operator.X).geometry(best.coefficients, best.geometry.norms)
+        some = self.plan_.over(part.X, operator.kernel)
+        geometry = some.cross(operator.X).geometry(best.coefficients, best.geometry.norms)
         loop = rule(operator)
         mass = loop.memberships.evaluate(geometry, best.centres, weight).mass
         centres = self._machines(operator).ahead(None).centres(mass, weight, None)

@@ -8,8 +8,8 @@ differences, not by products, so they keep their digits however far the data lie
 The exponential is a polynomial in base 2 whose scale is added to the exponent bits (`math.exp`
 would not vectorise). Sums run over one tile in the data's dtype and over tiles in float64. Every
 row is summed by one thread in one order: results do not depend on the number of threads. A tile
-whose bounding box is so far from a block of rows that no kernel value between them counts is
-passed over.
+whose bounding box or ball is so far from a block of rows that no kernel value between them counts
+is passed over.
 """
 
 from __future__ import annotations
@@ -249,16 +249,25 @@ def _squared_gap(low, high, other_low, other_high):
     return total
 
 
+@njit(cache=True)
+def _squared_gap_of_balls(centre, radius, other, other_radius):
+    """Squared distance between two balls, their centres (d,)."""
+    total = 0.0
+    for k in range(centre.size):
+        total += (centre[k] - other[k]) ** 2
+    return max(np.sqrt(total) - radius - other_radius, 0.0) ** 2
+
+
 @njit(nogil=True, cache=True)
-def gaussian_rows(Q, Y, centre, low, high, A, cutoff, out):
+def gaussian_rows(Q, Y, centre, radius, low, high, A, cutoff, out):
     """Rows of 2^(−‖q − y‖²) @ A.
 
     Parameters
     ----------
     Q : float64 array of shape (m, d), m a multiple of 4, d two or a multiple of 4
     Y : array of shape (tiles, d, width), every tile around its own centre
-    centre, low, high : float64 arrays of shape (tiles, d)
-        Centre and bounding box of every tile.
+    centre, radius, low, high : float64 arrays of shape (tiles, d), radius (tiles,)
+        Centre of every tile, the largest distance from it, and the bounding box.
     A : array of shape (tiles, c, width), c one or a multiple of 4, zero where Y is padding
     cutoff : float
         Exponent from which on a tile is passed over: none of its kernel values reaches 2^−cutoff.
@@ -270,13 +279,21 @@ def gaussian_rows(Q, Y, centre, low, high, A, cutoff, out):
     q = np.empty((ROW_BLOCK, d), Y.dtype)
     block_low = np.empty(d)
     block_high = np.empty(d)
+    middle = np.empty(d)
     out[:] = 0
     for start in range(0, Q.shape[0], ROW_BLOCK):
         stop = min(Q.shape[0], start + ROW_BLOCK)
         for k in range(d):
             block_low[k] = Q[start:stop, k].min()
             block_high[k] = Q[start:stop, k].max()
+            middle[k] = Q[start:stop, k].mean()
+        farthest = 0.0
+        for r in range(start, stop):
+            farthest = max(farthest, np.square(Q[r] - middle).sum())
+        farthest = np.sqrt(farthest)
         for t in range(tiles):
+            if _squared_gap_of_balls(middle, farthest, centre[t], radius[t]) > cutoff:
+                continue
             if _squared_gap(block_low, block_high, low[t], high[t]) > cutoff:
                 continue
             y = Y[t]

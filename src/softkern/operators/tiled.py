@@ -10,15 +10,15 @@ import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.spatial import cKDTree
-from scipy.spatial.distance import cdist
 
 from softkern._typing import Array
 from softkern.kernels import Gaussian, Kernel
 from softkern.operators.base import Cost, KernelOperator, Workload, available_threads
+from softkern.operators.ordering import TREE_COLUMNS, Ordering, share_of_near_pairs
 from softkern.rows import row_slices
 
 __all__ = ["TiledOperator"]
@@ -27,7 +27,6 @@ COLUMNS_AT_ONCE = 64
 ROWS_A_TASK = 1024
 TILE = 512
 SMALL_WORK = 1_000_000  # numbers of all pairs, up to which starting threads takes as long
-SKIPPING_COLUMNS = 8  # beyond these, boxes of near points fill the space
 CUTOFF = 64.0  # kernel values below 2^−64 are nothing: the rounding of one at zero distance
 SKIPPING_WIDTH = 4 * CUTOFF  # twice the distance at which the kernel is nothing, squared, base 2
 REACH = float(np.sqrt(2 * CUTOFF * np.log(2.0)))  # that distance in bandwidths
@@ -43,7 +42,6 @@ START_SECONDS = 2e-4  # of the threads, every product
 SCALING_SECONDS = 1.2e-7  # a number of the data, once
 ORDERING_SECONDS = 4e-7  # a row that is put beside its neighbours, once
 NEAR_SAMPLE = 300  # rows from which the share of near pairs is estimated
-TILE_REACH = 1.5  # distances to a tile's share of neighbours that a tile extends
 
 
 class TiledOperator(KernelOperator):
@@ -118,33 +116,22 @@ class TiledOperator(KernelOperator):
         memory += 2 * 2**20 + task * threads
         setup = work.n * work.d * SCALING_SECONDS
         near = _near_share(work)
-        if near < 1:  # ordering the rows takes a copy of them in float64
-            memory += work.n * (16 * work.d + 24)
+        if near < 1:  # ordering the rows takes a copy of them in float64, or their cells
+            memory += work.n * (16 * min(work.d, TREE_COLUMNS) + 24)
             setup += work.n * ORDERING_SECONDS
         pairs = near * float(work.n) ** 2
         return Cost(memory, setup, START_SECONDS + pairs * nanoseconds * 1e-9 / threads)
 
 
 def _near_share(work: Workload) -> float:
-    """Share of the pairs that are computed: those of tiles near enough to matter.
-
-    A tile reaches as far as its rows lie apart: the distance within which a point has a tile's
-    share of the sample around it.
-    """
-    if work.d > SKIPPING_COLUMNS or work.n <= 2 * TILE:
+    """Share of the pairs that are computed: those of tiles near enough to matter."""
+    if work.n <= 2 * TILE:
         return 1.0
     if work.sample is None:  # √n points within two bandwidths, as the default bandwidth has it
-        return float(min(1.0, 8.0**work.d / np.sqrt(work.n)))
+        few = work.d <= TREE_COLUMNS
+        return float(min(1.0, 8.0**work.d / np.sqrt(work.n))) if few else 1.0
     sample = work.sample[:: -(-len(work.sample) // NEAR_SAMPLE)]
-    m = len(sample)
-    if m < 2:
-        return 1.0
-    distance = cdist(sample, sample)
-    count = TILE * m / work.n
-    neighbour = min(m - 1, max(1, round(count)))
-    reach = np.partition(distance, neighbour, axis=1)[:, neighbour]
-    reach = reach * (count / neighbour) ** (1 / work.d)
-    return float((distance <= REACH + (reach + reach[:, None]) * TILE_REACH).mean())
+    return share_of_near_pairs(sample, REACH, TILE / work.n) if len(sample) > 1 else 1.0
 
 
 def _padded(d: int) -> int:
@@ -167,31 +154,49 @@ class _GaussianTiles:
         self.n, d = X.shape
         extent = (X.max(axis=0).astype(np.float64) - X.min(axis=0)) * self.scale
         extent = np.minimum(extent, SKIPPING_WIDTH)  # more is wide enough, and squares may overflow
-        self.is_wide = d <= SKIPPING_COLUMNS and bool(np.square(extent).sum() > SKIPPING_WIDTH)
-        self.order = self._order(X)
-        count = -(-self.n // TILE)
-        self.centre, self.low, self.high = np.zeros((3, count, _padded(d)))
-        self.support = _tiles(self.n, _padded(d), X.dtype, lambda rows: self._local(X, rows))
+        self.order, self.ordering, breaks = np.arange(self.n), None, list[int]()
+        if np.square(extent).sum() > SKIPPING_WIDTH and self.n > TILE:
+            self.ordering = Ordering(X, self.scaled, math.sqrt(CUTOFF))
+            self.order, breaks = self.ordering.order_and_breaks(X, 2 * TILE)
+        ends = [0, *breaks, self.n]
+        self.parts = [
+            slice(first + part.start, first + part.stop)
+            for first, end in pairwise(ends)
+            for part in row_slices(end - first, TILE)
+        ]
+        self.centre, self.low, self.high = np.zeros((3, len(self.parts), _padded(d)))
+        self.radius = np.zeros(len(self.parts))
+        self.support = self._tiled(_padded(d), lambda tile: self._local(X, tile))
 
     def scaled(self, rows: Array) -> Array:
         """Coordinates in which the kernel is a power of two, in float64."""
         return np.asarray((rows - self.offset) * self.scale)
 
-    def _local(self, X: Array, rows: slice) -> Array:
+    def _tiled(self, width: int, rows_of: Callable[[int], Array]) -> Array:
+        """Rows of a table as (tiles, width, 512), zero where there is no row or column."""
+        tiles = np.zeros((len(self.parts), width, TILE), dtype=self.dtype)
+        for t in range(len(self.parts)):
+            rows = rows_of(t)
+            tiles[t, : rows.shape[1], : rows.shape[0]] = rows.T
+        return tiles
+
+    def _local(self, X: Array, tile: int) -> Array:
         """Coordinates of a tile around its own centre: small numbers, whose digits all count."""
-        tile, columns = rows.start // TILE, slice(0, X.shape[1])
-        coordinates = self.scaled(X[self.order[rows]])
+        columns = slice(0, X.shape[1])
+        coordinates = self.scaled(X[self.order[self.parts[tile]]])
         self.low[tile, columns] = coordinates.min(axis=0)
         self.high[tile, columns] = coordinates.max(axis=0)
         self.centre[tile, columns] = np.median(coordinates, axis=0)
-        return np.asarray(coordinates - self.centre[tile, columns])
+        local = coordinates - self.centre[tile, columns]
+        with np.errstate(over="ignore"):  # an endless ball is near to all
+            self.radius[tile] = np.sqrt(np.square(local).sum(axis=1).max())
+        return np.asarray(local)
 
     def _order(self, X: Array) -> Array:
         """Row numbers such that near rows follow each other, where that helps."""
-        if not self.is_wide or X.shape[0] <= TILE:
+        if self.ordering is None or X.shape[0] <= TILE:
             return np.arange(X.shape[0])
-        tree = cKDTree(self.scaled(X), leafsize=64, compact_nodes=False)
-        return np.asarray(tree.indices)
+        return self.ordering.order(X)
 
     def product(self, X_new: Array | None, A: Array, threads: int, X: Array) -> Array:
         """K(X_new, X) @ A, (m, c); None stands for X itself."""
@@ -218,7 +223,7 @@ class _GaussianTiles:
 
         m, c = out.shape
         padded_c = 1 if c == 1 else -(-c // 4) * 4
-        weights = _tiles(self.n, padded_c, self.dtype, lambda part: A[self.order[part]])
+        weights = self._tiled(padded_c, lambda tile: A[self.order[self.parts[tile]]])
         share = -(-m // (4 * threads * ROW_BLOCK)) * ROW_BLOCK  # some tasks a thread, to balance
         rows_a_task = min(ROWS_A_TASK, share)
 
@@ -231,19 +236,10 @@ class _GaussianTiles:
             queries[: len(index), : coordinates.shape[1]] = coordinates
             queries[len(index) :] = queries[missing]
             sums = np.empty((len(queries), padded_c))
-            boxes = self.centre, self.low, self.high
+            boxes = self.centre, self.radius, self.low, self.high
             gaussian_rows(queries, self.support, *boxes, weights, CUTOFF, sums)
             out[index] = sums[: len(index), :c]
 
         starts = range(0, m, rows_a_task)
         for _ in map(task, starts) if pool is None else pool.map(task, starts):
             pass
-
-
-def _tiles(n: int, width: int, dtype: Any, rows_of: Callable[[slice], Array]) -> Array:
-    """Rows of a table as (tiles, width, 512), zero where there is no row or column."""
-    tiles = np.zeros((-(-n // TILE), width, TILE), dtype=dtype)
-    for t in range(tiles.shape[0]):
-        rows = rows_of(slice(t * TILE, min(n, (t + 1) * TILE)))
-        tiles[t, : rows.shape[1], : rows.shape[0]] = rows.T
-    return tiles

@@ -1,0 +1,142 @@
+"""Rows in an order in which neighbours follow each other, so that far ones can be passed over.
+
+In few columns a k-d tree gives the order. In many, its boxes are as wide as the data; there rows go
+to the nearest of some seeds, drawn as those of k-means++, and cells that are near each other follow
+each other: what lies in different clusters comes to lie in different tiles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.cluster.hierarchy import leaves_list, linkage
+from scipy.spatial import cKDTree
+from scipy.spatial.distance import cdist
+
+from softkern._typing import Array
+from softkern.rows import row_slices
+
+__all__ = ["TREE_COLUMNS", "Ordering", "share_of_near_pairs"]
+
+TREE_COLUMNS = 6  # beyond these, boxes of near points fill the space
+SEEDS = 32
+SEED_SAMPLE = 1000  # rows that the seeds are drawn from
+LEAST_ROWS = 2048  # that cells are worth their making for
+MOST_NEAR = 0.8  # share of near pairs up to which they are
+ROWS_AT_ONCE = 4096
+FARTHEST = 1e100  # bandwidths from the middle of the data; beyond it all is far
+TILE_REACH = 1.5  # distances to a tile's share of neighbours that a tile extends
+
+
+class Ordering:
+    """How to put rows beside their neighbours.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+    scaled : callable
+        Coordinates of rows (m, d), in which distances are taken, (m, d).
+    reach : float
+        Distance from which on points do not matter to each other.
+    """
+
+    def __init__(self, X: Array, scaled: Callable[[Array], Array], reach: float) -> None:
+        self.reach, self.scaled = reach, scaled
+        self.has_tree = X.shape[1] <= TREE_COLUMNS
+        self.seeds: Array | None = None
+        if self.has_tree or len(X) < LEAST_ROWS:
+            return
+        sample = self._points(X[:: -(-len(X) // SEED_SAMPLE)])
+        seeds = _seeds(sample)
+        if _share_of_near_cells(sample, seeds, reach) <= MOST_NEAR:
+            self.seeds = seeds
+
+    def order(self, X: Array) -> Array:
+        """Numbers of the rows of X (m, d), (m,)."""
+        if self.has_tree:
+            return np.asarray(cKDTree(self.scaled(X), leafsize=64, compact_nodes=False).indices)
+        if self.seeds is None:
+            return np.arange(len(X))
+        return np.argsort(self._cells(X)[0], kind="stable")
+
+    def order_and_breaks(self, X: Array, least: int) -> tuple[Array, list[int]]:
+        """The order, and places in it between rows that do not matter to each other.
+
+        No places where parts would be shorter than `least` rows, as a rule.
+        """
+        if self.seeds is None:
+            return self.order(X), []
+        cells, radius = self._cells(X)
+        sizes = np.bincount(cells)
+        there = np.flatnonzero(sizes)
+        gaps = np.linalg.norm(np.diff(self.seeds[there], axis=0), axis=1)
+        is_far = gaps - radius[there[1:]] - radius[there[:-1]] > self.reach
+        breaks: list[int] = np.cumsum(sizes[there])[:-1][is_far].tolist()
+        order = np.argsort(cells, kind="stable")
+        return order, breaks if len(X) >= least * (len(breaks) + 1) else []
+
+    def _cells(self, X: Array) -> tuple[Array, Array]:
+        """The number of every row's nearest seed, (n,), and how far its cell reaches, (c,)."""
+        assert self.seeds is not None
+        cells, radius = np.empty(len(X), dtype=np.intp), np.zeros(len(self.seeds))
+        for rows in row_slices(len(X), ROWS_AT_ONCE):
+            points = self._points(X[rows])
+            cells[rows] = _nearest(points, self.seeds)
+            np.maximum(radius, _radii(points, self.seeds, cells[rows]), out=radius)
+        return cells, radius
+
+    def _points(self, X: Array) -> Array:
+        """Coordinates whose squares do not overflow."""
+        return np.clip(self.scaled(X), -FARTHEST, FARTHEST)
+
+
+def share_of_near_pairs(sample: Array, reach: float, tile_share: float) -> float:
+    """Share of the pairs of tiles that have points within `reach`, as a sample (m, d) shows it.
+
+    `tile_share` is the part of all rows that a tile holds.
+    """
+    m, d = sample.shape
+    if d > TREE_COLUMNS:
+        share = _share_of_near_cells(sample, _seeds(sample), reach)
+        return share if share <= MOST_NEAR else 1.0
+    # a tile reaches as far as the distance within which a point has a tile's share around it
+    distance = cdist(sample, sample)
+    neighbour = min(m - 1, max(1, round(tile_share * m)))
+    extent = np.partition(distance, neighbour, axis=1)[:, neighbour]
+    extent = TILE_REACH * extent * (tile_share * m / neighbour) ** (1 / d)
+    return float((distance <= reach + extent + extent[:, None]).mean())
+
+
+def _share_of_near_cells(sample: Array, seeds: Array, reach: float) -> float:
+    cells = _nearest(sample, seeds)
+    part = np.bincount(cells, minlength=len(seeds)) / len(sample)
+    radius = _radii(sample, seeds, cells)
+    is_near = cdist(seeds, seeds) <= reach + radius + radius[:, None]
+    return float(part @ is_near @ part)
+
+
+def _seeds(sample: Array) -> Array:
+    """Some of the points, each drawn by its squared distance to those before, neighbours next."""
+    generator = np.random.default_rng(0)
+    chosen = [int(generator.integers(len(sample)))]
+    nearest = np.square(sample - sample[chosen[0]]).sum(axis=1)
+    while len(chosen) < SEEDS and nearest.sum() > 0:
+        reached = np.cumsum(nearest)
+        drawn = np.searchsorted(reached, generator.uniform(0, reached[-1]), "right")
+        chosen.append(min(int(drawn), len(sample) - 1))
+        nearest = np.minimum(nearest, np.square(sample - sample[chosen[-1]]).sum(axis=1))
+    seeds = sample[chosen]
+    return seeds if len(seeds) < 2 else seeds[leaves_list(linkage(seeds, "average"))]
+
+
+def _nearest(points: Array, seeds: Array) -> Array:
+    """The number of the nearest seed of every point, (n,)."""
+    return np.asarray((np.square(seeds).sum(axis=1) - 2 * points @ seeds.T).argmin(axis=1))
+
+
+def _radii(points: Array, seeds: Array, cells: Array) -> Array:
+    """The distance from every seed to the farthest point of its cell, (c,)."""
+    radius = np.zeros(len(seeds))
+    np.maximum.at(radius, cells, np.linalg.norm(points - seeds[cells], axis=1))
+    return radius
