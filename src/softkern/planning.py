@@ -124,6 +124,8 @@ class Plan:
         a shape and the bandwidth is a rule.
     ahead : Cost or None
         Of the low-rank factor that the loop runs ahead on, where that pays.
+    ahead_rank : int
+        Its rank, at most.
     instead : Plan or None
         The exact plan that takes the place of this one where a factor, once it is built, leaves
         out more than a sample of the data had shown.
@@ -147,6 +149,7 @@ class Plan:
     approximation_error: float | None = None
     unresolved: dict[str, Any] | None = field(default=None, compare=False)
     ahead: Cost | None = None
+    ahead_rank: int = 0
     instead: Plan | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -199,7 +202,9 @@ class Plan:
         if self.instead is not None and not _is_certified(operator):
             return self.instead.build(X, **chance)
         if self.ahead is not None:
-            operator.make_ahead = partial(_factor, kernel, operator.X, **chance)
+            operator.make_ahead = partial(
+                _factor, kernel, operator.X, rank=self.ahead_rank, **chance
+            )
         return operator
 
     def over(self, support: Any, kernel: Kernel | None = None) -> KernelOperator:
@@ -355,7 +360,8 @@ def plan(
         reasons = "; ".join(f"{name}: {reason}" for name, reason in refusals.items())
         raise ValueError(f"no engine can do this. {reasons}.")
     can_run_ahead = ahead and NystroemOperator.engine in costs
-    factor = _factor_cost(work) if can_run_ahead else None
+    rank = _ahead_rank(work) if can_run_ahead else 0
+    factor = NystroemOperator.cost(work, rank=rank) if can_run_ahead else None
     times = {name: _time(name, cost, work, factor, limit) for name, cost in costs.items()}
     taken = _choose(costs, times, limit, patience) if engine == "auto" else _meant(engine, work)
     if taken not in costs:
@@ -366,7 +372,7 @@ def plan(
         for name in ENGINES
     )
     if not _runs_ahead(taken, costs[taken], work, factor, limit):
-        factor = None
+        factor, rank = None, 0
     exact = Plan(
         taken,
         work.kernel,
@@ -376,6 +382,7 @@ def plan(
         options,
         unresolved=unresolved,
         ahead=factor,
+        ahead_rank=rank,
     )
     is_slow = times[taken] > IMPATIENCE and ENGINES[taken].error_is_known
     if engine != "auto" or options or not is_slow or NystroemOperator.engine not in costs:
@@ -416,6 +423,7 @@ def _certified(exact: Plan, work: Workload, seconds: float) -> Plan | None:
         candidates=among(taken, slower),
         options=options,
         ahead=None,
+        ahead_rank=0,
         instead=replace(exact, candidates=among(failed)),
     )
 
@@ -472,10 +480,10 @@ def _rank_for(work: Workload, tolerance: float, size: int) -> int | None:
     return 2 * needed if needed < len(rows) / 2 else None
 
 
-def _factor_cost(work: Workload) -> Cost:
-    """Of the low-rank factor that a loop may run ahead on."""
-    rank = _rank_for(work, AHEAD_TOLERANCE, RANK_SAMPLE) or DEFAULT_RANK
-    return NystroemOperator.cost(work, rank=min(rank, DEFAULT_RANK))
+def _ahead_rank(work: Workload) -> int:
+    """Of the low-rank factor that a loop may run ahead on; it may need twice what is shown."""
+    shown = _rank_for(work, AHEAD_TOLERANCE, RANK_SAMPLE)
+    return DEFAULT_RANK if shown is None else min(2 * shown, DEFAULT_RANK)
 
 
 def _is_certified(operator: KernelOperator) -> bool:
@@ -484,9 +492,9 @@ def _is_certified(operator: KernelOperator) -> bool:
     return operator.approximation_error <= CERTIFIED and of_a_row <= CERTIFIED_OF_A_ROW
 
 
-def _factor(kernel: Kernel, X: Any, **chance: Any) -> KernelOperator | None:
+def _factor(kernel: Kernel, X: Any, rank: int, **chance: Any) -> KernelOperator | None:
     """The low-rank factor that a loop runs ahead on; None where it is of no use."""
-    factor = NystroemOperator.of(kernel, X, trace_tolerance=AHEAD_TOLERANCE, **chance)
+    factor = NystroemOperator.of(kernel, X, rank=rank, trace_tolerance=AHEAD_TOLERANCE, **chance)
     return factor if factor.approximation_error <= AHEAD_ERROR else None
 
 

@@ -2,10 +2,13 @@
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import cdist
 from sklearn.datasets import make_blobs
 
 from softkern.alpha_tree import segments as module
 from softkern.alpha_tree.segments import (
+    CLOSEST_PAIRS,
+    _closest_pairs,
     lengths,
     measure_segments,
     neighbour_pairs,
@@ -87,3 +90,18 @@ def test_no_segments():
         np.zeros((1, 2)), np.empty((0, 2), dtype=int), np.empty(0, dtype=int), np.zeros(1), levels
     )
     assert len(found.pairs) == 0
+
+
+@pytest.mark.parametrize("d", [2, 5, 12])
+@pytest.mark.parametrize("apart", [1.0, 8.0, 30.0])
+def test_closest_pairs_are_those_of_all(d, apart):
+    generator = np.random.default_rng(d)
+    Z = generator.normal(size=(1500, d)) * generator.uniform(0.5, 2, size=d)
+    small, large = np.arange(0, 600), np.arange(600, 1500)
+    Z[large, 0] += apart
+    distance = cdist(Z[small], Z[large])
+    near = np.argsort(distance, axis=1)[:, :5]
+    ranked = np.sort(np.take_along_axis(distance, near, axis=1).ravel())[:CLOSEST_PAIRS]
+    pairs = _closest_pairs(Z, large, small)
+    assert np.linalg.norm(Z[pairs[:, 0]] - Z[pairs[:, 1]], axis=1) == pytest.approx(ranked)
+    assert set(pairs[:, 0].tolist()) <= set(small.tolist())

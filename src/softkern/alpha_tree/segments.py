@@ -39,6 +39,7 @@ __all__ = [
 
 NEIGHBOURS = 10
 CLOSEST_PAIRS = 20  # between two components of the neighbour graph
+FACING = 200  # rows of either that show how near they come
 NEAR_COMPONENTS = 8  # that a component is joined to
 SPACING = 0.5  # of points along a segment, in bandwidths
 MOST_POINTS = 200  # on a segment; one so long passes through nothing
@@ -80,7 +81,9 @@ def neighbour_pairs(Z: Array, neighbours: int = NEIGHBOURS) -> NDArray[np.intp]:
     if Z.shape[1] <= TREE_COLUMNS:
         index = cKDTree(Z).query(Z, k + 1, workers=available_threads())[1]
     else:
-        index = NearestNeighbors(n_neighbors=k + 1).fit(Z).kneighbors(Z, return_distance=False)
+        threads = available_threads()
+        search = NearestNeighbors(n_neighbors=k + 1, n_jobs=threads).fit(Z)
+        index = search.kneighbors(Z, return_distance=False)
     pairs = np.stack([np.repeat(np.arange(n), k + 1), index.ravel()], axis=1)
     pairs = _unique_pairs(n, pairs)
     while True:
@@ -101,8 +104,7 @@ def _unique_pairs(n: int, pairs: Array) -> NDArray[np.intp]:
 def _bridges(Z: Array, component: Array, count: int) -> Array:
     """The closest pairs between every component and the components nearest to it, (m, 2)."""
     members = np.split(np.argsort(component, kind="stable"), np.cumsum(np.bincount(component)))
-    trees = [cKDTree(Z[rows]) for rows in members[:count]]
-    boxes = np.array([(tree.mins, tree.maxes) for tree in trees])  # (count, 2, d)
+    boxes = np.array([(Z[rows].min(axis=0), Z[rows].max(axis=0)) for rows in members[:count]])
     links = set()
     for c in range(count):
         gap = np.maximum(boxes[:, 0] - boxes[c, 1], boxes[c, 0] - boxes[:, 1])
@@ -110,16 +112,42 @@ def _bridges(Z: Array, component: Array, count: int) -> Array:
         distance[c] = np.inf
         for other in np.argsort(distance, kind="stable")[: min(NEAR_COMPONENTS, count - 1)]:
             links.add((min(c, int(other)), max(c, int(other))))
-    parts = []
-    for a, b in sorted(links):
-        small, large = (a, b) if len(members[a]) <= len(members[b]) else (b, a)
-        k = min(5, len(members[large]))
-        ends, nearest = Z[members[small]], np.arange(1, k + 1)
-        distance, index = trees[large].query(ends, nearest, workers=available_threads())
-        order = np.argsort(distance.ravel(), kind="stable")[:CLOSEST_PAIRS]
-        pair = members[small][order // k], members[large][index.ravel()[order]]
-        parts.append(np.stack(pair, axis=1))
-    return np.concatenate(parts)
+    pairs = [_closest_pairs(Z, members[a], members[b]) for a, b in sorted(links)]
+    return np.concatenate(pairs)
+
+
+def _closest_pairs(Z: Array, rows: Array, others: Array) -> Array:
+    """The closest pairs of two components, five a row of the smaller one at most, (m, 2)."""
+    small, large = (rows, others) if len(rows) <= len(others) else (others, rows)
+    direction = Z[large].mean(axis=0) - Z[small].mean(axis=0)
+    direction /= max(float(np.linalg.norm(direction)), np.finfo(np.float64).tiny)
+    ahead, behind = Z[small] @ direction, Z[large] @ direction
+    if small.size * large.size > FACING**2:
+        # nearest along the line between the components: they bound how far the closest pairs are
+        faces = _facing(small, -ahead), _facing(large, behind)
+        reach = _pairs_of(Z, *faces)[1].max()
+        # no other pair is nearer than the two are along that line
+        room = reach * (1 + 1e-9)
+        small = small[behind.min() - ahead <= room]
+        large = large[behind - ahead.max() <= room]
+    return _pairs_of(Z, small, large)[0]
+
+
+def _facing(rows: Array, place: Array) -> Array:
+    if rows.size <= FACING:
+        return rows
+    return np.asarray(rows[np.sort(np.argpartition(place, FACING)[:FACING])])
+
+
+def _pairs_of(Z: Array, small: Array, large: Array) -> tuple[Array, Array]:
+    """Closest pairs (m, 2) and their distances, (m,)."""
+    k = min(5, large.size)
+    tree = cKDTree(Z[large])
+    nearest = np.arange(1, k + 1)
+    distance, index = tree.query(Z[small], nearest, workers=available_threads())
+    order = np.argsort(distance.ravel(), kind="stable")[:CLOSEST_PAIRS]
+    pairs = np.stack([small[order // k], large[index.ravel()[order]]], axis=1)
+    return pairs, distance.ravel()[order]
 
 
 def require_complete_memory(n: int) -> None:

@@ -7,6 +7,8 @@ alpha tree (`softkern.alpha_tree`) holds them for every α, with the significanc
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -36,6 +38,7 @@ from softkern.rules.memberships import runner_up
 
 __all__ = ["AlphaCutClustering"]
 
+READ = ("memberships", "labels", "typicality", "outlier_scores", "overlap_scores")
 COMPLETE_LIMIT = 2000  # points up to which all pairs are looked at
 
 
@@ -299,15 +302,13 @@ objective_, history_
         self.one_class_ = self._fit_one_class(nodes, mass, bandwidth)
         landscape = _landscape(self.one_class_, nodes, mass)
         self.tree_: AlphaTree = landscape.tree(self._graph(len(nodes)), self.segment_points)
-        self._settle(landscape, self._cut(landscape, scales), is_wide=scales is not None)
-        reading = self._read(X)
-        self._keep_reading(reading)
-        self.typicality_ = reading.typicality
-        self.outlier_scores_ = self.one_class_.outlier_scores_[self.node_]
+        read = self._settle(landscape, self._cut(landscape, scales), is_wide=scales is not None)
         is_left_out = weight == 0
         if is_left_out.any():  # they go with the nearest node, as new points do
             self.node_[is_left_out] = cKDTree(nodes).query(X[is_left_out])[1]
-            self.outlier_scores_[is_left_out] = reading.outlier_scores[is_left_out]
+        reading = _of_rows(read, self.node_, is_left_out, lambda: self._read(X[is_left_out]))
+        self._keep_reading(reading)
+        self.typicality_ = reading.typicality
         self.level_ = self.tree_.heights[self.node_]
         own = self.typicality_[is_left_out]
         self.level_[is_left_out] = np.minimum(self.level_[is_left_out], own)
@@ -404,13 +405,13 @@ objective_, history_
             self.alpha_ = float(self.alpha)
         return tree.labels_at(self.alpha_)
 
-    def _settle(self, landscape: Landscape, partition: Array, is_wide: bool) -> None:
+    def _settle(self, landscape: Landscape, partition: Array, is_wide: bool) -> Reading:
         """Turn the tree's clusters into columns of coefficients, the way new points see them.
 
         Their shares are taken in a wide kernel, or in the model's own.
 
         A cluster that is nowhere the largest is dropped; the others are put in order of the mass
-        that they win.
+        that they win. Returns the reading of the nodes, their outlier scores without themselves.
         """
         a, support = self.one_class_.dual_coef_, self.one_class_.support_
         count = int(partition.max(initial=-1)) + 1
@@ -420,15 +421,23 @@ objective_, history_
         self._membership_kernel = (
             membership_kernel(landscape, partition, self.random_state) if is_wide else None
         )
-        won = self._read(landscape.nodes).labels
-        order = number_by_mass(won, landscape.mass, landscape.level)
-        first = [int(won[np.argmax(order == c)]) for c in range(int(order.max(initial=-1)) + 1)]
+        read = self._read(landscape.nodes)
+        labels = number_by_mass(read.labels, landscape.mass, landscape.level)
+        won = range(int(labels.max(initial=-1)) + 1)
+        first = [int(read.labels[np.argmax(labels == c)]) for c in won]
         lost = a - of_clusters[:, first].sum(axis=1)
         kept = np.column_stack([of_clusters[:, first], lost])
         self._cluster_coefficients = np.ascontiguousarray(kept, dtype=landscape.nodes.dtype)
         if self._noise_levels is not None:
             self._noise_levels = self._noise_levels[first]
         self.n_clusters_ = len(first)
+        parts = {"labels": labels, "memberships": read.memberships[:, first]}
+        if len(first) < count:
+            read = self._read(landscape.nodes)
+            parts = {"labels": read.labels, "memberships": read.memberships}
+        parts["outlier_scores"] = self.one_class_.outlier_scores_
+        parts |= {"typicality": read.typicality, "overlap_scores": read.overlap_scores}
+        return Reading(**{name: partial(np.asarray, value) for name, value in parts.items()})
 
     def _fit_line(self, values: Array, mass: Array) -> Landscape:
         """The landscape of a single column (m, 1), by the rules of this model's defaults."""
@@ -457,6 +466,16 @@ def _landscape(one_class: OneClassPCM, nodes: Array, mass: Array) -> Landscape:
         typicality=one_class.memberships,
         operator_of=one_class.plan_.over,
     )
+
+
+def _of_rows(read: Reading, node: Array, is_new: Array, new: Callable[[], Reading]) -> Reading:
+    """The reading of all rows, each that of its node, or that of a new point where it is one."""
+    parts = {name: getattr(read, name)[node] for name in READ}
+    if is_new.any():
+        reading = new()
+        for name, part in parts.items():
+            part[is_new] = getattr(reading, name)
+    return Reading(**{name: partial(np.asarray, part) for name, part in parts.items()})
 
 
 def _without_small(labels: Array, mass: Array) -> NDArray[np.int64]:

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from scipy.spatial import cKDTree
-from scipy.special import logsumexp
 
 from softkern._typing import Array
 from softkern.kernels import Kernel
@@ -93,14 +92,27 @@ class FarSums:
         """From all support points in use, a block of queries at a time."""
         out = np.empty(queries.shape[0])
         for rows in row_slices(queries.shape[0], max(1, VALUES_AT_ONCE // used.size)):
-            log_block = self.log_values(queries[rows], used).astype(np.float64)
-            terms = log_block + log_a
+            terms = self.log_values(queries[rows], used).astype(np.float64, copy=False)
             if own is not None and log_left is not None:
                 itself = np.flatnonzero(own[rows] >= 0)
                 at = itself, own[rows][itself]
-                terms[at] = log_block[at] + log_left[rows][itself]
-            out[rows] = logsumexp(terms, axis=1)
+                own_terms = terms[at] + log_left[rows][itself]
+                terms += log_a
+                terms[at] = own_terms
+            else:
+                terms += log_a
+            out[rows] = _log_sums(terms)
         return out
+
+
+def _log_sums(terms: Array) -> Array:
+    """Logarithms of the sums of exp(terms) along rows, (m,); the terms are lost."""
+    largest = terms.max(axis=1)
+    shift = np.where(np.isfinite(largest), largest, 0)
+    terms -= shift[:, None]
+    np.exp(terms, out=terms)
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(terms.sum(axis=1)) + shift)
 
 
 def near_logs(
