@@ -12,7 +12,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
-from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
 from softkern._typing import Array
@@ -86,6 +85,8 @@ def direction_centres(
 
     The starts have a fixed seed, so the result is a function of the rows in their order.
     """
+    from sklearn.cluster import KMeans  # takes long to import
+
     if n_clusters == 1:
         return np.empty((1, 0))
     unit = directions(np.asarray(projections, dtype=np.float64))
