@@ -9,11 +9,13 @@ Pure functions of arrays; called by the spectral models.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
-from threadpoolctl import threadpool_limits
 
+from softkern._threads import one_thread
 from softkern._typing import Array
 from softkern.exceptions import DataError
 
@@ -97,7 +99,7 @@ def direction_centres(
             f"n_clusters={n_clusters}; use fewer clusters or another bandwidth."
         )
     means = KMeans(n_clusters, n_init=n_starts or KMEANS_STARTS, random_state=SEED)
-    with threadpool_limits(1 if len(unit) <= FEW_ROWS else None):
+    with one_thread() if len(unit) <= FEW_ROWS else nullcontext():
         means.fit(unit, sample_weight=weight)
     return np.asarray(means.cluster_centers_)
 
