@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.spatial.distance import cdist
 
 from softkern.kernels import Gaussian, Laplacian, Precomputed
 from softkern.operators import TiledOperator
@@ -31,7 +32,7 @@ def test_edges_of_tiles(n, columns):
     )
 
 
-@pytest.mark.parametrize("d", [1, 2, 3, 4, 6, 8])
+@pytest.mark.parametrize("d", [1, 2, 3, 4, 6, 8, 30])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_far_tiles_are_passed_over_without_loss(d, dtype):
     generator = np.random.default_rng(0)
@@ -42,7 +43,7 @@ def test_far_tiles_are_passed_over_without_loss(d, dtype):
     assert not np.array_equal(operator._tiles.order, np.arange(6000))
     A = generator.uniform(size=(6000, 2)).astype(dtype)
     rows = generator.integers(0, 6000, 200)
-    exact = Gaussian(0.4).block(X[rows].astype(float), X.astype(float)) @ A
+    exact = np.exp(-cdist(X[rows], X, "sqeuclidean") / (2 * 0.4**2)) @ A
     accuracy = 1e-9 if dtype == np.float64 else 3e-3  # coordinates of 300 / 0.4 in single precision
     assert (operator @ A)[rows] == pytest.approx(exact, rel=accuracy)
     assert operator.cross(X[rows]) @ A == pytest.approx(exact, rel=accuracy)

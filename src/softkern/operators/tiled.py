@@ -27,7 +27,7 @@ COLUMNS_AT_ONCE = 64
 ROWS_A_TASK = 1024
 TILE = 512
 SMALL_WORK = 1_000_000  # numbers of all pairs, up to which starting threads takes as long
-SKIPPING_COLUMNS = 8  # beyond these, boxes of near points fill the space
+GUESSED_COLUMNS = 8  # beyond these, boxes of near points of one group fill the space
 CUTOFF = 64.0  # kernel values below 2^−64 are nothing: the rounding of one at zero distance
 SKIPPING_WIDTH = 4 * CUTOFF  # twice the distance at which the kernel is nothing, squared, base 2
 REACH = float(np.sqrt(2 * CUTOFF * np.log(2.0)))  # that distance in bandwidths
@@ -118,7 +118,7 @@ class TiledOperator(KernelOperator):
         memory += 2 * 2**20 + task * threads
         setup = work.n * work.d * SCALING_SECONDS
         near = _near_share(work)
-        if near < 1:  # ordering the rows takes a copy of them in float64
+        if work.n > TILE:  # ordering the rows takes a copy of them in float64
             memory += work.n * (16 * work.d + 24)
             setup += work.n * ORDERING_SECONDS
         pairs = near * float(work.n) ** 2
@@ -131,7 +131,7 @@ def _near_share(work: Workload) -> float:
     A tile reaches as far as its rows lie apart: the distance within which a point has a tile's
     share of the sample around it.
     """
-    if work.d > SKIPPING_COLUMNS or work.n <= 2 * TILE:
+    if work.n <= 2 * TILE or (work.d > GUESSED_COLUMNS and work.sample is None):
         return 1.0
     if work.sample is None:  # √n points within two bandwidths, as the default bandwidth has it
         return float(min(1.0, 8.0**work.d / np.sqrt(work.n)))
@@ -167,7 +167,7 @@ class _GaussianTiles:
         self.n, d = X.shape
         extent = (X.max(axis=0).astype(np.float64) - X.min(axis=0)) * self.scale
         extent = np.minimum(extent, SKIPPING_WIDTH)  # more is wide enough, and squares may overflow
-        self.is_wide = d <= SKIPPING_COLUMNS and bool(np.square(extent).sum() > SKIPPING_WIDTH)
+        self.is_wide = bool(np.square(extent).sum() > SKIPPING_WIDTH)
         self.order = self._order(X)
         count = -(-self.n // TILE)
         self.centre, self.low, self.high = np.zeros((3, count, _padded(d)))
@@ -190,7 +190,8 @@ class _GaussianTiles:
         """Row numbers such that near rows follow each other, where that helps."""
         if not self.is_wide or X.shape[0] <= TILE:
             return np.arange(X.shape[0])
-        tree = cKDTree(self.scaled(X), leafsize=64, compact_nodes=False)
+        # cut in the middle, not at the median: gaps between groups become gaps between tiles
+        tree = cKDTree(self.scaled(X), leafsize=64, compact_nodes=False, balanced_tree=False)
         return np.asarray(tree.indices)
 
     def product(self, X_new: Array | None, A: Array, threads: int, X: Array) -> Array:
