@@ -67,7 +67,7 @@ def _write_csv(tables: Iterable[pd.DataFrame], path: str, name: str) -> int:
 
 
 def _csv_lines(table: pd.DataFrame) -> str | None:
-    """The rows as CSV, as `to_csv` writes them in eight times the time.
+    """The rows as CSV, as `to_csv` writes them in four times the time.
 
     None where a cell is blank or must be quoted: then pandas writes the table.
     """
