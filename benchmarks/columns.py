@@ -7,25 +7,44 @@
 `fits`: seconds of every model and of its peer on eight blobs, and their ratio. `ahead`: the loop of
 exact steps alone beside the one that runs ahead on a low-rank factor. `agreement`: what the two end
 at, on random problems. `growth`: how seconds grow with the number of rows. `plans`: what `plan`
-says of each case beforehand.
+says of each case beforehand. `first`: a first fit in a fresh process, beside the import of
+scikit-learn that it cannot do without. `machines`: the one-cluster PCM at 100,000 rows against
+OneClassSVM, whose time there is that of fewer rows and its growth. `scoring`: `softkern score` of
+10⁶ rows by stage.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
+import subprocess
+import sys
+import tempfile
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from sklearn.cluster import HDBSCAN
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import GaussianMixture
 from sklearn.svm import OneClassSVM
 
-from softkern import AlphaCutClustering, FuzzyCMeans, OneClassMixture, OneClassPCM, plan
+from softkern import (
+    AlphaCutClustering,
+    AutoClustering,
+    FuzzyCMeans,
+    OneClassMixture,
+    OneClassPCM,
+    SoftKernelSpectralClustering,
+    plan,
+    save,
+)
 
 CLUSTERS = 8
 LONGEST = 240.0  # seconds that a fit may be expected to take, by its time at fewer rows
@@ -35,6 +54,7 @@ MODELS: dict[str, Callable[[], Any]] = {
     "FuzzyCMeans(8)": lambda: FuzzyCMeans(CLUSTERS),
     "OneClassMixture(8)": lambda: OneClassMixture(CLUSTERS),
     "OneClassPCM": OneClassPCM,
+    "SoftKSC(8)": lambda: SoftKernelSpectralClustering(CLUSTERS),
 }
 PEERS: dict[str, tuple[str, Callable[[], Any]]] = {
     "AlphaCut": ("HDBSCAN", HDBSCAN),
@@ -161,7 +181,97 @@ def plans(clock: Clock, rows: list[int], columns: list[int]) -> None:
             print(f"\n{said}")
 
 
-SECTIONS = {f.__name__: f for f in (fits, ahead, agreement, growth, plans)}
+def first(clock: Clock, rows: list[int], columns: list[int]) -> None:
+    """Seconds of CPU of a fresh process, the best of three."""
+    fit = "import numpy as np, softkern; softkern.{}().fit(np.random.default_rng(0).normal(size=(1000, 2)))"
+    commands = {
+        "import sklearn.base": "import sklearn.base",
+        "import sklearn.svm": "import sklearn.svm",
+        "import softkern.OneClassPCM": "import softkern; softkern.OneClassPCM",
+        **{
+            f"{name}, 1,000 x 2": fit.format(name)
+            for name in ("OneClassPCM", "FuzzyCMeans", "AlphaCutClustering")
+        },
+    }
+    for name, command in commands.items():
+        times = []
+        for _ in range(3):
+            before = os.times()
+            subprocess.run([sys.executable, "-c", command], check=True)
+            after = os.times()
+            times.append(sum(after[2:4]) - sum(before[2:4]))
+        print(f"{name}: {min(times):.2f} s", flush=True)
+
+
+def machines(clock: Clock, rows: list[int], columns: list[int]) -> None:
+    """OneClassPCM at 100,000 rows; OneClassSVM at 10,000 and 20,000, and what that makes there."""
+    for d in (10, 30):
+        X = np.random.default_rng(0).permutation(points(100_000, d))
+        own = seconds(OneClassPCM, X)
+        few, more = (seconds(OneClassSVM, X[:n]) for n in (10_000, 20_000))
+        growth = np.log2(more / few)
+        there = more * 5**growth
+        print(
+            f"d = {d}: OneClassPCM {own:.3g} s; OneClassSVM {few:.3g} and {more:.3g} s at 10,000 "
+            f"and 20,000 rows (power {growth:.2f}), {there:.3g} s at 100,000: {there / own:.3g} x",
+            flush=True,
+        )
+
+
+def scoring(clock: Clock, rows: list[int], columns: list[int]) -> None:
+    """`softkern score` of 10⁶ rows by a model of 5,000, with the CPU of its stages."""
+    from softkern.cli import _points, _score
+
+    for d in (2, 10):
+        with tempfile.TemporaryDirectory() as folder:
+            place = Path(folder)
+            table = pd.DataFrame(points(1_000_000, d), columns=[f"x{k}" for k in range(d)])
+            table.to_csv(place / "new.csv", index=False)
+            save(AutoClustering(prepare=True).fit(table[:5000]), place / "model.safetensors")
+            del table
+            job = _score.Job(
+                place / "model.safetensors",
+                str(place / "new.csv"),
+                str(place / "out.csv"),
+                quiet=True,
+            )
+            spent = dict.fromkeys(("whole", "scores", "text"), 0.0)
+            with (
+                counted(_score, "score", spent, "whole"),
+                counted(_score._Scorer, "_table", spent, "scores"),
+                counted(_points, "_csv_lines", spent, "text"),
+            ):
+                _score.score(job)
+            rest = spent["whole"] - spent["scores"] - spent["text"]
+            print(
+                f"d = {d}: {spent['whole']:.1f} s of CPU: preparation and scores "
+                f"{spent['scores']:.1f}, text {spent['text']:.1f}, reading and the rest {rest:.1f}",
+                flush=True,
+            )
+
+
+@contextmanager
+def counted(owner: Any, name: str, spent: dict[str, float], stage: str) -> Iterator[None]:
+    """While it lasts, seconds of CPU within a function are added to those of its stage."""
+    usual = getattr(owner, name)
+
+    def timed(*arguments: Any) -> Any:
+        begin = time.process_time()
+        try:
+            return usual(*arguments)
+        finally:
+            spent[stage] += time.process_time() - begin
+
+    setattr(owner, name, timed)
+    try:
+        yield
+    finally:
+        setattr(owner, name, usual)
+
+
+SECTIONS = {
+    f.__name__: f for f in (fits, ahead, agreement, growth, plans, first, machines, scoring)
+}
 
 
 def main() -> None:

@@ -15,7 +15,7 @@ MODULES = sorted(
 )
 
 # What each module, or each module of a folder, may import of softkern itself; the first that fits.
-EVERYWHERE = {"_typing", "_arrays", "exceptions", "words"}
+EVERYWHERE = {"_typing", "_arrays", "_lazy", "_threads", "exceptions", "words"}
 BELOW_MODELS = {
     "rows",
     "kernels*",
@@ -125,6 +125,21 @@ def test_import_is_light():
         "added = {name.split('.')[0] for name in set(sys.modules) - before}; "
         "print(sorted(added & {'numba', 'finufft', 'matplotlib', 'pandas', 'torch', 'dask', "
         "'rich', 'typer'}))"
+    )
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert loaded.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("model", ["OneClassPCM", "FuzzyCMeans"])
+def test_a_first_fit_waits_for_little_of_scikit_learn(model):
+    code = (
+        "import sys, numpy as np, softkern; "
+        f"softkern.{model}().fit(np.random.default_rng(0).normal(size=(60, 2))); "
+        "print(sorted(set(sys.modules) & {'sklearn.metrics', 'sklearn.neighbors', "
+        "'sklearn.cluster', 'sklearn.mixture', 'softkern.splitting.recursion', "
+        "'softkern.models.automatic', 'matplotlib', 'rich', 'finufft'}))"
     )
     loaded = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True

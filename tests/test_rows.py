@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from softkern.rows import (
     check_weights,
     distinct_rows,
+    lower_quantiles,
     priority_sample,
     row_uniforms,
     without_common_factor,
@@ -121,3 +122,16 @@ def test_a_table_many_times_is_the_table(counts, times):
     once = without_common_factor(weight)
     assert np.array_equal(without_common_factor(times * weight), once)
     assert np.array_equal(without_common_factor(once), once)
+
+
+@given(
+    st.lists(st.integers(-5, 5), min_size=1, max_size=40),
+    st.lists(st.floats(0, 1), min_size=1, max_size=4),
+    st.sampled_from([1.0, 0.1, 3e-7]),
+)
+@settings(max_examples=100, deadline=None)
+def test_quantiles_of_equal_weights_are_those_of_any(values, shares, weight):
+    values, equal = np.array(values, dtype=float), np.full(len(values), weight)
+    # one more row of no weight: the weights are no longer equal
+    longer = lower_quantiles(np.append(values, 9.0), np.append(equal, 0.0), shares)
+    assert lower_quantiles(values, equal, shares) == pytest.approx(longer)

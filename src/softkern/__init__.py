@@ -5,8 +5,9 @@ learns from one product, ``K @ A``. `softkern.kernels` says what similarity mean
 `softkern.operators` how the product is computed, `softkern.plan` what it will cost.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from softkern._lazy import importer
 
 if TYPE_CHECKING:  # for editors and type checkers; `__getattr__` finds the names when they are used
     from softkern import datasets, display, kernels, operators
@@ -90,15 +91,8 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """A public name, imported when first used: `softkern --help` does not wait for scikit-learn."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'softkern' has no attribute {name!r}")
-    home = _HOMES[name]
-    if home is None:
-        return import_module(f"softkern.{name}")
-    globals()[name] = found = getattr(import_module(f"softkern.{home}"), name)
-    return found
+# `softkern --help` does not wait for scikit-learn
+__getattr__ = importer(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

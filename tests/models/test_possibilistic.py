@@ -14,6 +14,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from softkern import CollapseWarning, OneClassPCM, PossibilisticCMeans, rank_points
 from softkern.datasets import make_dense_regions, make_gaussian_outliers, make_six_clusters
+from softkern.models import possibilistic
 from tests.models.contract import ModelContract
 
 DATA = Path(os.environ.get("SOFTKERN_DATA", Path(__file__).parents[3] / "shared" / "data"))
@@ -453,3 +454,17 @@ def test_a_loop_that_stands_still_has_converged():
     assert model.converged_
     one = OneClassPCM(bandwidth=1.0).fit([[1.0, 2.0]])
     assert one.reduce().reduction_error_ == 0
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_scores_do_not_depend_on_the_sample_of_the_mass(weighted, monkeypatch):
+    generator = np.random.default_rng(0)
+    X = np.concatenate([generator.normal(size=(900, 3)), 40 + generator.normal(size=(5, 3))])
+    X = np.concatenate([X, generator.uniform(-30, 30, size=(20, 3))])
+    weight = generator.uniform(0.2, 2, len(X)) if weighted else None
+    whole = OneClassPCM().fit(X, sample_weight=weight)
+    assert (whole._evidence == 0).sum() >= 5
+    monkeypatch.setattr(possibilistic, "MASS_SAMPLE", 150)
+    sampled = OneClassPCM().fit(X, sample_weight=weight)
+    assert np.array_equal(sampled._evidence == 0, whole._evidence == 0)
+    assert sampled.outlier_scores_ == pytest.approx(whole.outlier_scores_, rel=1e-9)

@@ -166,11 +166,11 @@ def test_large_tables_run_ahead_and_end_where_they_would(model, monkeypatch):
 @pytest.mark.parametrize("model", [OneClassKMeans, OneClassMixture])
 def test_machines_of_large_tables_run_ahead_and_end_where_they_would(model, monkeypatch):
     X = make_blobs(2500, 8, centers=3, cluster_std=3.0, random_state=0)[0]
-    plain = model(3, n_init=2, engine="tiled", tol=1e-6).fit(X)
+    plain = model(3, n_init=5, engine="tiled", tol=1e-6).fit(X)
     monkeypatch.setattr(model, "_ahead_from", 2000)
     monkeypatch.setattr(one_class_clustering, "AHEAD_FROM", 2000)
     monkeypatch.setattr(one_class_clustering, "STARTS_ROWS", 500)
-    quick = model(3, n_init=2, engine="tiled", tol=1e-6).fit(X)
+    quick = model(3, n_init=5, engine="tiled", tol=1e-6).fit(X)
     assert quick.plan_.ahead is not None
     assert plain.plan_.ahead is None
     assert sum(quick.history_["ahead"]) > 0 == sum(plain.history_["ahead"])

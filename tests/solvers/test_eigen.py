@@ -199,3 +199,23 @@ def test_one_cluster_needs_no_vectors():
     solved = eigen.solve(DenseOperator(Gaussian(1.0), IRIS), 0, np.ones(150))
     assert solved.projections.shape == (150, 0)
     assert solved.converged
+
+
+@pytest.mark.parametrize("wanted", [1, 4, 11])
+def test_leading_vectors_of_equal_values_are_orthogonal(wanted):
+    blocks = np.kron(np.eye(12), np.full((20, 20), 1 / 20))  # the eigenvalue one twelve times
+    values, vectors = eigen._leading(blocks, wanted)
+    assert values == pytest.approx(np.ones(wanted))
+    assert vectors.T @ vectors == pytest.approx(np.eye(wanted), abs=1e-9)
+    assert blocks @ vectors == pytest.approx(vectors, abs=1e-9)
+
+
+def test_where_the_driver_fails_all_vectors_are_found(monkeypatch):
+    def nothing(matrix, **options):
+        return np.empty(0), np.empty((len(matrix), 0))
+
+    matrix = np.diag([3.0, 1.0, 2.0])
+    monkeypatch.setattr(eigen, "eigh", nothing)
+    values, vectors = eigen._leading(matrix, 2)
+    assert values.tolist() == [3, 2]
+    assert np.abs(vectors) == pytest.approx(np.eye(3)[:, [0, 2]])

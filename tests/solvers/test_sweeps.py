@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
 
+from softkern import FuzzyCMeans
 from softkern.kernels import Gaussian, Linear
 from softkern.operators import DenseOperator, FeatureOperator
 from softkern.rules.base import Centres, Rule
 from softkern.rules.centres import Mean
 from softkern.rules.fuzzy import Fuzzy, OutlierFuzzy
+from softkern.rules.memberships import fuzzy
 from softkern.solvers.alternate import alternate
 from softkern.solvers.sweeps import Sweeps, sweeps
 
@@ -102,3 +104,24 @@ def test_progress_is_shown(capsys):
 def test_operators_without_features_say_so():
     with pytest.raises(ValueError, match="no features in which a centre"):
         DenseOperator(Gaussian(1.0), np.eye(3)).centre_geometry(np.eye(3))
+
+
+@pytest.mark.parametrize("m", [1.2, 2.0])
+def test_the_end_is_read_as_other_operators_read_it(m):
+    X = np.random.default_rng(0).normal(size=(500, 3)) + 5
+    weight = np.random.default_rng(1).uniform(0.5, 2, 500)
+    model = FuzzyCMeans(3, m=m, kernel="linear").fit(X, sample_weight=weight)
+    operator = FeatureOperator(Linear(), X)
+    usual = operator.geometry(model.dual_coef_)
+    lean = operator.lean_geometry(model.dual_coef_)
+    assert lean.product == pytest.approx(usual.product)
+    assert lean.norms == pytest.approx(usual.norms)
+    assert lean.distances == pytest.approx(usual.distances)
+    assert lean.take([2, 0]).product == pytest.approx(usual.take([2, 0]).product)
+    operator.release()
+    assert operator.geometry(model.dual_coef_).distances == pytest.approx(usual.distances)
+    # the coefficients are those of the memberships that they lead to
+    mass = weight[:, None] * fuzzy(usual.distances, m) ** m
+    assert model.dual_coef_ == pytest.approx(mass / mass.sum(axis=0), abs=1e-4 * mass.max())
+    assert model.memberships_ == pytest.approx(fuzzy(usual.distances, m))
+    assert (model.labels_ == np.argmax(model.memberships_, axis=1)).all()

@@ -17,6 +17,7 @@ __all__ = ["has_all_columns", "points_table", "write_chunks"]
 
 MOST_MEMBERSHIP_COLUMNS = 20  # unless --all-memberships
 DIGITS = "%.9g"
+FORMS = {"b": "%s", "i": "%d", "u": "%d", "f": DIGITS, "O": "%s"}  # of a cell, by kind of column
 
 
 def has_all_columns(memberships: Any, all_memberships: bool) -> bool:
@@ -54,11 +55,43 @@ def _write_csv(tables: Iterable[pd.DataFrame], path: str, name: str) -> int:
     count = 0
     with _text_file(path, name) as file:
         for number, table in enumerate(tables):
-            table.to_csv(
-                file, index=False, header=number == 0, float_format=DIGITS, lineterminator="\n"
-            )
+            text = _csv_lines(table)
+            if text is None or number == 0:
+                part = table if text is None else table.iloc[:0]
+                part.to_csv(
+                    file, index=False, header=number == 0, float_format=DIGITS, lineterminator="\n"
+                )
+            file.write(text or "")
             count += len(table)
     return count
+
+
+def _csv_lines(table: pd.DataFrame) -> str | None:
+    """The rows as CSV, as `to_csv` writes them in four times the time.
+
+    None where a cell is blank or must be quoted: then pandas writes the table.
+    """
+    columns, forms = [], []
+    for name in table.columns:
+        values = table[name].to_numpy()
+        form = FORMS.get(values.dtype.kind)
+        if form is None or (values.dtype.kind == "f" and np.isnan(values).any()):
+            return None
+        column = values.tolist()
+        if values.dtype.kind == "O" and not _is_plain_text(column):
+            return None
+        columns.append(column)
+        forms.append(form)
+    line = ",".join(forms) + "\n"
+    return "".join(map(line.__mod__, zip(*columns, strict=True)))
+
+
+def _is_plain_text(values: list[Any]) -> bool:
+    """Whether all are text without a character that CSV writes between quotes."""
+    if not all(type(value) is str for value in values):
+        return False
+    text = "".join(values)
+    return not any(mark in text for mark in ',"\r\n')
 
 
 @contextmanager

@@ -16,9 +16,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.spatial import cKDTree
+from scipy.spatial.distance import cdist
 from scipy.special import logsumexp
-from sklearn.metrics.pairwise import euclidean_distances
-from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_array
 
 from softkern._typing import Array
@@ -273,6 +272,8 @@ def _nearest(points: Any, queries: Any, k: int) -> tuple[Array, NDArray[np.intp]
         # single-threaded: a thousand queries do not repay the threads of the brute search
         distance, index = cKDTree(points).query(queries, np.arange(1, k + 1))
         return distance, index
+    from sklearn.neighbors import NearestNeighbors  # takes long to import
+
     search = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(points)
     distance, index = search.kneighbors(queries)
     return distance, index
@@ -281,7 +282,7 @@ def _nearest(points: Any, queries: Any, k: int) -> tuple[Array, NDArray[np.intp]
 def _median(X: Any, weight: Array, random_state: Any) -> Bandwidth:
     index, weight = priority_sample(X, PAIR_SAMPLE, weight, random_state)
     i, j = np.triu_indices(index.size, 1)
-    distance = euclidean_distances(_centred(_rows(X, index)))[i, j]
+    distance = np.sqrt(_squared_distances(X, index)[i, j])
     weight = weight / weight.max()  # whose products might overflow
     return lower_quantile(distance, weight[i] * weight[j], 0.5)
 
@@ -358,7 +359,7 @@ def _scott(X: Any, weight: Array, random_state: Any) -> Bandwidth:
 def _loo(X: Any, weight: Array, random_state: Any) -> Bandwidth:
     n, d = X.shape
     index, weight = priority_sample(X, PAIR_SAMPLE, weight, random_state)
-    squared = euclidean_distances(_centred(_rows(X, index)), squared=True)
+    squared = _squared_distances(X, index)
     np.fill_diagonal(squared, np.inf)
     log_others = np.log(weight.sum() - weight)
 
@@ -427,6 +428,16 @@ def _rows(X: Any, index: NDArray[np.intp]) -> Any:
     """X[index], without a copy where that is X."""
     is_all = index.size == X.shape[0] and np.array_equal(index, np.arange(index.size))
     return X if is_all else X[index]
+
+
+def _squared_distances(X: Any, index: Array) -> Array:
+    """Between all pairs of these rows."""
+    rows = _centred(_rows(X, index))
+    if not sp.issparse(rows) and rows.shape[1] <= TREE_COLUMNS:
+        return np.asarray(cdist(rows, rows, "sqeuclidean"))
+    from sklearn.metrics.pairwise import euclidean_distances  # takes long to import
+
+    return np.asarray(euclidean_distances(rows, squared=True))
 
 
 def _centred(X: Any) -> Any:

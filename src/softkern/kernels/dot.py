@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.metrics.pairwise import linear_kernel
+from sklearn.utils.extmath import safe_sparse_dot
 
 from softkern._typing import Array
 from softkern.kernels.base import Kernel, check_number
@@ -33,7 +33,7 @@ class Linear(Kernel):
 
     def block(self, X: Any, Y: Any) -> Array:
         """Kernel values (n, m)."""
-        return np.asarray(linear_kernel(X, Y))
+        return _products(X, Y)
 
     def diag(self, X: Any) -> Array:
         """‖x‖², (n,)."""
@@ -88,7 +88,7 @@ class Polynomial(Kernel):
 
     def block(self, X: Any, Y: Any) -> Array:
         """Kernel values (n, m)."""
-        return self._of_products(linear_kernel(X, Y), X)
+        return self._of_products(_products(X, Y), X)
 
     def diag(self, X: Any) -> Array:
         """(γ ‖x‖² + c)^p, (n,)."""
@@ -133,7 +133,7 @@ class Sigmoid(Kernel):
 
     def block(self, X: Any, Y: Any) -> Array:
         """Kernel values (n, m)."""
-        return self._of_products(linear_kernel(X, Y), X)
+        return self._of_products(_products(X, Y), X)
 
     def diag(self, X: Any) -> Array:
         """tanh(γ ‖x‖² + c), (n,)."""
@@ -141,6 +141,11 @@ class Sigmoid(Kernel):
 
     def _of_products(self, products: Array, X: Any) -> Array:
         return np.asarray(np.tanh(_gamma(self.gamma, X) * products + self.coef0))
+
+
+def _products(X: Any, Y: Any) -> Array:
+    """x · y, (n, m), dense."""
+    return np.asarray(safe_sparse_dot(X, Y.T, dense_output=True))
 
 
 def _gamma(gamma: float | None, X: Any) -> float:

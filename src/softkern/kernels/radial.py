@@ -13,7 +13,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
-from sklearn.metrics.pairwise import euclidean_distances, manhattan_distances
 
 from softkern._typing import Array
 from softkern.kernels.bandwidths import check_reach
@@ -123,14 +122,12 @@ class Gaussian(Radial):
     def _logarithm(self, X: Any, Y: Any) -> Array:
         self._check_columns(X)
         if sp.issparse(X) or sp.issparse(Y):
-            squared = euclidean_distances(self.scaled(X), self.scaled(Y), squared=True)
+            squared = _squared_by_products(self.scaled(X), self.scaled(Y))
         elif X.shape[1] <= DIFFERENCE_COLUMNS:
             squared = self._differences(X, Y, "sqeuclidean", 2)
         else:  # products are quicker, but an offset that cancels costs them digits
             origin = np.median(Y[:: max(1, Y.shape[0] // ORIGIN_ROWS)], axis=0)
-            squared = euclidean_distances(
-                self.scaled(X, origin), self.scaled(Y, origin), squared=True
-            )
+            squared = _squared_by_products(self.scaled(X, origin), self.scaled(Y, origin))
         return np.asarray(-0.5 * squared)
 
     def spectrum(self, frequency: Array) -> Array:
@@ -163,8 +160,16 @@ class Laplacian(Radial):
     def _logarithm(self, X: Any, Y: Any) -> Array:
         self._check_columns(X)
         if sp.issparse(X) or sp.issparse(Y):
+            from sklearn.metrics.pairwise import manhattan_distances  # takes long to import
+
             return np.asarray(-manhattan_distances(self.scaled(X), self.scaled(Y)))
         return -self._differences(X, Y, "cityblock", 1)
+
+
+def _squared_by_products(X: Any, Y: Any) -> Array:
+    from sklearn.metrics.pairwise import euclidean_distances  # takes long to import
+
+    return np.asarray(euclidean_distances(X, Y, squared=True))
 
 
 def _positive(bandwidth: float | ArrayLike) -> float | tuple[float, ...]:

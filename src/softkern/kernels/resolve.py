@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.metrics.pairwise import kernel_metrics
 
 from softkern.kernels.bandwidths import RULES, select_bandwidth
 from softkern.kernels.base import Kernel, check_number
@@ -97,6 +96,8 @@ def _without_bandwidth(kernel: Any, params: dict[str, Any]) -> Kernel:
     if isinstance(kernel, str) and kernel in PLAIN:
         _check_names(kernel, params, list(signature(PLAIN[kernel]).parameters))
         return PLAIN[kernel](**params)
+    from sklearn.metrics.pairwise import kernel_metrics  # takes long to import
+
     if isinstance(kernel, str) and kernel in kernel_metrics():
         return PairwiseKernel(kernel, params)
     names = sorted({*RADIAL, *PLAIN, *kernel_metrics()})

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.metrics.pairwise import kernel_metrics, pairwise_kernels
-from sklearn.preprocessing import normalize
 
 from softkern._typing import Array
 from softkern.kernels.base import Kernel, as_float, check_number
@@ -44,6 +42,8 @@ class PairwiseKernel(Kernel):
     params: dict[str, Any] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
+        from sklearn.metrics.pairwise import kernel_metrics  # takes long to import
+
         object.__setattr__(self, "params", dict(self.params))
         if self.name not in kernel_metrics():
             raise ValueError(
@@ -76,10 +76,14 @@ class PairwiseKernel(Kernel):
 
     def block(self, X: Any, Y: Any) -> Array:
         """Kernel values (n, m)."""
+        from sklearn.metrics.pairwise import pairwise_kernels
+
         return as_float(pairwise_kernels(X, Y, metric=self.name, **self.params), X)
 
     def features(self, X: Any) -> Any | None:
         """Rows of unit length for the cosine, X for the linear kernel."""
+        from sklearn.preprocessing import normalize
+
         return {"cosine": normalize, "linear": lambda rows: rows}.get(self.name, lambda _: None)(X)
 
 

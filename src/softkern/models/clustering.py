@@ -159,6 +159,7 @@ class CentreClustering(Clustering):
         A = solution.coefficients
         if operator.keeps_centres:
             geometry = solution.geometry
+            operator.release()
             self._inner = np.asarray(A.T @ geometry.product)
 
             def others() -> Array:

@@ -9,6 +9,8 @@ takes means by u^m / w^q (Keller 2000; Shen, Wang and Wu 2004). Both are rules o
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -20,12 +22,13 @@ from softkern.exceptions import ParameterWarning, warn
 from softkern.models.base import KernelModel
 from softkern.models.checks import check_apart, check_distinct, check_semidefinite, check_start
 from softkern.models.clustering import CentreClustering
+from softkern.models.reading import Reading
 from softkern.models.starts import INITS, draw_of
 from softkern.operators.base import Geometry, KernelOperator
 from softkern.rules.base import Centres, Rule
 from softkern.rules.centres import Mean
 from softkern.rules.fuzzy import Fuzzy, OutlierFuzzy
-from softkern.rules.memberships import log_fuzzy, outlier_weights
+from softkern.rules.memberships import fuzzy, log_fuzzy, outlier_weights
 from softkern.solvers.starts import best_fuzzy, by_size, usable_m
 from softkern.solvers.steps import Solution
 
@@ -77,6 +80,7 @@ class _FuzzyClustering(CentreClustering):
         del start, first  # they make room
         if isinstance(self.init, str):
             solution = by_size(solution, weight @ solution.memberships)
+        solution = replace(solution, memberships=None)  # those of what is stored take their place
         self._finish(operator, solution, weight)
         self._warn_of_coinciding(
             solution.coefficients, "use fewer clusters, a smaller m or a wider kernel"
@@ -120,6 +124,14 @@ class _FuzzyClustering(CentreClustering):
 
     def _log_memberships(self, geometry: Geometry) -> Array:
         return log_fuzzy(geometry.distances, self.m_)
+
+    def _read(self, geometry: Geometry, log_products: Callable[[], Array], **parts: Any) -> Reading:
+        # without an array of logarithms: the nearest centre is that of the highest membership
+        direct: dict[str, Callable[[], Array]] = {
+            "memberships": lambda: fuzzy(geometry.distances, self.m_),
+            "labels": lambda: np.argmin(geometry.distances, axis=1),
+        }
+        return super()._read(geometry, log_products, **direct | parts)
 
     def _energies(self, geometry: Geometry) -> Array:
         return geometry.distances  # log u, a logarithm of them, has no bound at a centre

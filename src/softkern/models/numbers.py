@@ -14,8 +14,6 @@ from sklearn.utils import check_random_state
 
 from softkern._typing import Array
 from softkern.rows import canonical_rows, priority_sample
-from softkern.splitting.observations import MOST_ROWS, continuous
-from softkern.splitting.recursion import split
 
 __all__ = ["number_of_groups"]
 
@@ -39,6 +37,10 @@ def number_of_groups(X: Any, weight: Array, random_state: Any = 0) -> int:
     >>> number_of_groups(X, np.ones(300))
     3
     """
+    # asks for much of scikit-learn, and few fits leave the number open
+    from softkern.splitting.observations import MOST_ROWS, continuous
+    from softkern.splitting.recursion import split
+
     seed = int(check_random_state(random_state).randint(2**31 - 1))
     rows, _ = canonical_rows(X, weight)  # in an order that their values decide
     if rows.size > MOST_ROWS:

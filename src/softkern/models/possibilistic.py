@@ -43,7 +43,7 @@ from softkern.models.scales import (
 from softkern.models.starts import INITS, draw_of
 from softkern.operators.base import CrossOperator, Geometry, KernelOperator
 from softkern.planning import plan
-from softkern.rows import COMPANY, company_of_rows, lower_quantile
+from softkern.rows import COMPANY, company_of_rows, lower_quantile, priority_sample
 from softkern.rules.base import Rule
 from softkern.rules.centres import Mean
 from softkern.rules.fuzzy import Fuzzy
@@ -58,6 +58,9 @@ __all__ = ["OneClassPCM", "PossibilisticCMeans"]
 # cluster: each is as typical of it as its own centre (u > .95). Centres on the way to each other
 # slow down and stop at 1e-6 to 1e-2 of it; those that stay apart are at .2 and above.
 SAME_PLACE = 0.05
+MASS_SAMPLE = 2000  # support rows from which the mass around a row is estimated ...
+MASS_GAIN = 4  # ... where there are so many times more
+SURELY_MORE = 10 * COMPANY  # an estimated mass that is above the company for sure
 SCALES = (1.0, 0.5, 0.25)  # that eta_scale="auto" tries; with less, one group can hold two centres
 
 
@@ -233,9 +236,28 @@ class OneClassPCM(Detector):
             return
         self._wide = widened(kernel, distance, WIDE)
         first, left_out, self._company = company_of_rows(self._support, self.dual_coef_)
-        mass = self.plan_.over(self._support, widest) @ self.dual_coef_
+        mass = self._mass_where_small(widest)
         own = np.bincount(first, weights=self.dual_coef_, minlength=first.size)[first] * left_out
         self._evidence = np.where(suspects(mass, own), 0, self.dual_coef_)
+
+    def _mass_where_small(self, kernel: Kernel) -> Array:
+        """K a of the support in a wide kernel, (n,): where it is a few per cent, to all digits.
+
+        The mean over a sample of the support tells rows that see far more: of as many values, one
+        that should be 2 % is never 10 % by chance.
+        """
+        support, coefficients = self._support, self.dual_coef_
+        rows, weight = priority_sample(support, MASS_SAMPLE, coefficients, self.random_state)
+        if MASS_GAIN * rows.size > coefficients.size:
+            return self.plan_.over(support, kernel) @ coefficients
+        few = self.plan_.over(support[rows], kernel)
+        mass = few.cross(support) @ weight.astype(coefficients.dtype)
+        is_small = mass < SURELY_MORE
+        if is_small.any():
+            mass[is_small] = (
+                self.plan_.over(support, kernel).cross(support[is_small]) @ coefficients
+            )
+        return np.asarray(mass)
 
     def _log_scales(self, rows: CrossOperator, geometry: Geometry) -> tuple[Array, Array]:
         """Logarithms of the narrow and the wide density of points, (m,) each."""

@@ -18,8 +18,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
-from threadpoolctl import threadpool_limits
 
+from softkern._threads import one_thread
 from softkern._typing import Array
 from softkern.exceptions import DataError
 from softkern.kernels import Kernel, select_bandwidth
@@ -33,7 +33,7 @@ from softkern.solvers.eigen import Spectrum, solve
 
 __all__ = ["SEARCH_ROWS", "SpectralSearch"]
 
-SEARCH_ROWS = 800  # of the sample on which the search is made
+SEARCH_ROWS = 600  # of the sample on which the search is made
 STARTS = 4  # of k-means, in the search
 REFERENCE_ROWS = 200  # of the one group that strengths are compared with
 REFERENCE_ROWS_A_CLUSTER = 10  # at least
@@ -271,7 +271,7 @@ def _surfaces(
     """`_judge` of every number of clusters and every kernel, (5, K, S)."""
     chance = {"sample_weight": mass, "random_state": random_state}
     surfaces = np.full((5, numbers.size, len(kernels)), np.nan)
-    with threadpool_limits(1):  # many small problems, on which threads wait for each other
+    with one_thread():  # many small problems, on which threads wait for each other
         for j, kernel in enumerate(kernels):
             most = int(numbers.max())
             planned = plan(points, kernel=kernel, n_vectors=most, **engines, **chance)

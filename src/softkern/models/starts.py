@@ -12,7 +12,6 @@ from collections.abc import Callable
 import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.mixture import GaussianMixture
 
 from softkern._typing import Array
 from softkern.operators.base import KernelOperator
@@ -40,6 +39,8 @@ def gaussian_mass(
     operator: KernelOperator, weight: Array, n_clusters: int, generator: np.random.RandomState
 ) -> Array:
     """Memberships of a Gaussian mixture in input space times weights, (n, c)."""
+    from sklearn.mixture import GaussianMixture  # takes long to import
+
     X = operator.X
     index, mass = operator.canonical_rows(weight)
     reached = np.cumsum(mass)

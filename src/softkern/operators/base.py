@@ -332,6 +332,10 @@ class KernelOperator(ABC):
             distances = self.features.distances(self.features.centres(columns))
         return Geometry(product, norms, distances)
 
+    def lean_geometry(self, A: Any) -> Geometry:
+        """As `geometry`, without an array of the product where it can be made when asked for."""
+        return self.geometry(A)
+
     def centre_geometry(self, centres: Any) -> Geometry:
         """As `geometry`, for centres that are written down as vectors in `features`, (r, c)."""
         known = self.features
@@ -354,6 +358,9 @@ class KernelOperator(ABC):
         if used.size in (0, self.shape[0]):
             return np.arange(self.shape[0]), columns
         return used, columns[used]
+
+    def release(self) -> None:  # noqa: B027, most have nothing to let go of
+        """Let go of arrays that a loop needs and what is read from its end does not."""
 
     # Logarithms
 

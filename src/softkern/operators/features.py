@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from softkern._typing import Array
-from softkern.operators.base import Cost, KernelOperator, Workload
-from softkern.operators.geometry import FeaturePoints, feature_sums
+from softkern.operators.base import Cost, Geometry, KernelOperator, Workload
+from softkern.operators.geometry import FeatureGeometry, FeaturePoints, feature_sums
 
 __all__ = ["FeatureOperator"]
 
@@ -49,6 +49,20 @@ class FeatureOperator(KernelOperator):
 
     def _product(self, A: Array) -> Array:
         return self._times(self._rows, self._rows, A)
+
+    def lean_geometry(self, A: Any) -> Geometry:
+        """As `geometry`; the product is not kept, since the centres are vectors."""
+        if self.features is None:
+            return self.geometry(A)
+        columns, _ = self._check_columns(A)
+        vectors = feature_sums(self._rows, columns).astype(self.dtype)
+        norms = (vectors * vectors).sum(axis=0)
+        distances = self.features.distances(self.features.centres(columns))
+        return FeatureGeometry(self._rows, vectors, norms, distances)
+
+    def release(self) -> None:
+        """Let go of the features less their middle, which are made again where they are needed."""
+        self.__dict__.pop("features", None)
 
     def _cross_product(self, X_new: Any, A: Array) -> Array:
         return self._times(self.kernel.features(X_new), self._rows, A)

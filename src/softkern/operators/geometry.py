@@ -18,7 +18,14 @@ from array_api_compat import device, is_numpy_array
 from softkern._arrays import namespace, row_sums
 from softkern.rows import row_slices
 
-__all__ = ["FeaturePoints", "Geometry", "centre_norms", "feature_sums", "squared_distances"]
+__all__ = [
+    "FeatureGeometry",
+    "FeaturePoints",
+    "Geometry",
+    "centre_norms",
+    "feature_sums",
+    "squared_distances",
+]
 
 GAP_ROWS = 8192  # summed at once, in float64
 MIDDLE_ROWS = 1024  # at least, where there are as many
@@ -56,6 +63,29 @@ class Geometry:
             means += xp.astype(A[rows, :], xp.float64, copy=False).T @ distances
         gaps = means - xp.linalg.diagonal(means)[:, None]
         return (gaps + gaps.T) / 2
+
+
+class FeatureGeometry(Geometry):
+    """The same where centres are vectors of features: the product is made when it is asked for."""
+
+    def __init__(self, rows: Any, vectors: Any, norms: Any, distances: Any) -> None:
+        parts = {"rows": rows, "vectors": vectors, "norms": norms, "distances": distances}
+        for name, part in parts.items():
+            object.__setattr__(self, name, part)
+
+    rows: Any  # F, (n, r)
+    vectors: Any  # Fᵀ A, (r, c)
+
+    @property
+    def product(self) -> Any:
+        """K @ A = F (Fᵀ A), (n, c)."""
+        return self.rows @ self.vectors
+
+    def take(self, order: Any) -> Geometry:
+        """The same of some centres, or of all in another order, by their numbers."""
+        return FeatureGeometry(
+            self.rows, self.vectors[:, order], self.norms[order], self.distances[:, order]
+        )
 
 
 def centre_norms(A: Any, product: Any) -> Any:

@@ -14,8 +14,8 @@ from typing import Any
 import joblib
 import numpy as np
 import scipy.sparse as sp
-from threadpoolctl import ThreadpoolController
 
+from softkern._threads import libraries, one_thread
 from softkern._typing import Array
 from softkern.kernels import Kernel
 
@@ -93,19 +93,13 @@ def _cores() -> int:
 
 
 @cache
-def _libraries() -> ThreadpoolController:
-    """The libraries with threads of their own, looked for once."""
-    return ThreadpoolController()
-
-
-@cache
-def _openmp() -> ThreadpoolController:
-    return _libraries().select(user_api="openmp")
+def _openmp() -> Any:
+    return libraries().select(user_api="openmp")
 
 
 def one_blas_thread() -> AbstractContextManager[Any]:
     """While threads of ours run, BLAS starts none of its own within each of them."""
-    return _libraries().limit(limits=1, user_api="blas")
+    return one_thread("blas")
 
 
 @cache

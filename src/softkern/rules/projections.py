@@ -9,12 +9,13 @@ Pure functions of arrays; called by the spectral models.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
-from sklearn.cluster import KMeans
-from threadpoolctl import threadpool_limits
 
+from softkern._threads import one_thread
 from softkern._typing import Array
 from softkern.exceptions import DataError
 
@@ -86,6 +87,8 @@ def direction_centres(
 
     The starts have a fixed seed, so the result is a function of the rows in their order.
     """
+    from sklearn.cluster import KMeans  # takes long to import
+
     if n_clusters == 1:
         return np.empty((1, 0))
     unit = directions(np.asarray(projections, dtype=np.float64))
@@ -96,7 +99,7 @@ def direction_centres(
             f"n_clusters={n_clusters}; use fewer clusters or another bandwidth."
         )
     means = KMeans(n_clusters, n_init=n_starts or KMEANS_STARTS, random_state=SEED)
-    with threadpool_limits(1 if len(unit) <= FEW_ROWS else None):
+    with one_thread() if len(unit) <= FEW_ROWS else nullcontext():
         means.fit(unit, sample_weight=weight)
     return np.asarray(means.cluster_centers_)
 

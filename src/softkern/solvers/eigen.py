@@ -16,13 +16,14 @@ by the spectral models; `softkern.rules.projections` makes clusters of the proje
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import qr
-from threadpoolctl import threadpool_limits
+from scipy.linalg import LinAlgError, eigh, qr
 
+from softkern._threads import one_thread
 from softkern._typing import Array
 from softkern.exceptions import DataError
 from softkern.operators.base import KernelOperator
@@ -35,6 +36,7 @@ GUARD = 4  # vectors beyond those asked for, which let the last of them converge
 SPACE_COLUMNS = 200  # of the eigensolver's space at most, ...
 SPACE_SIZE = 2**25  # ... and the numbers that it holds
 INDEPENDENT = 1e-8  # part of a unit residual that must be new to the space
+ORTHOGONAL = 1e-10  # largest product of two eigenvectors that are found one by one
 SEED = 0  # of the start: rows come in an order that their values decide
 ISOLATED = 1e-3  # similarity to all others, as a share of that to itself, of an isolated point
 UNIQUE = 1e-7  # eigenvalues nearer than this share are one, their vectors any basis of a plane
@@ -123,7 +125,7 @@ def solve(
 ) -> Spectrum:
     """The `count` leading solutions of the weighted dual, through products K @ A only.
 
-    Up to 800 rows all eigenvectors of the symmetric form are found at once; beyond, the leading
+    Up to 800 rows the symmetric form is brought to three diagonals; beyond, the leading
     ones by a block Krylov method. Where rows are given in an order that their values decide, so
     are the results.
 
@@ -281,7 +283,7 @@ def _all_at_once(
     operator: KernelOperator, scale: Array, wanted: int
 ) -> tuple[Array, Array, dict[str, list[float]]]:
     rows, v = np.arange(len(scale)), scale / np.linalg.norm(scale)
-    with threadpool_limits(1):
+    with one_thread():
         matrix = np.asarray(operator.entries(rows, rows), dtype=np.float64)
         matrix = matrix * scale * scale[:, None]
         matrix -= np.outer(v, v @ matrix)
@@ -290,11 +292,22 @@ def _all_at_once(
         # rows left out must not compete with the others, whose eigenvalues may be zero as well
         is_left_out = scale == 0
         matrix[is_left_out, is_left_out] = -1.0
-        # some of SciPy's drivers return nothing of many equal values
-        values, vectors = np.linalg.eigh(matrix)
-    values, vectors = values[: -wanted - 1 : -1].copy(), vectors[:, : -wanted - 1 : -1].copy()
+        values, vectors = _leading(matrix, wanted)
     residual = float(np.linalg.norm(matrix @ vectors - vectors * values, axis=0).max())
     return values, vectors, {"objective": [-float(values.sum())], "change": [residual]}
+
+
+def _leading(matrix: Array, wanted: int) -> tuple[Array, Array]:
+    """The largest eigenvalues of a symmetric matrix, falling, and their vectors."""
+    last = len(matrix) - 1
+    with suppress(LinAlgError):
+        values, vectors = eigh(matrix, subset_by_index=(last + 1 - wanted, last))
+        # of many equal values the driver may return nothing, or vectors that are not orthogonal
+        gap = np.abs(vectors.T @ vectors - np.eye(vectors.shape[1])).max(initial=0.0)
+        if len(values) == wanted and gap < ORTHOGONAL:
+            return values[::-1].copy(), vectors[:, ::-1].copy()
+    values, vectors = np.linalg.eigh(matrix)
+    return values[: -wanted - 1 : -1].copy(), vectors[:, : -wanted - 1 : -1].copy()
 
 
 def _by_blocks(

@@ -15,6 +15,7 @@ import numpy as np
 
 from softkern._typing import Array
 from softkern.operators.base import KernelOperator, available_threads, one_blas_thread
+from softkern.rows import row_slices
 from softkern.rules.base import Centres, Rule
 from softkern.rules.centres import Mean
 from softkern.rules.fuzzy import Fuzzy, fuzzy_rows
@@ -53,10 +54,8 @@ class Sweeps:
 
     def step(self) -> Step:
         """One pass; `memberships` (c, n) are replaced by the new ones."""
-        rows = max(256, BLOCK_VALUES // self.centres.shape[1])
+        rows, twice, norms = self._parts(self.centres)
         starts = range(0, self.memberships.shape[1], rows)
-        norms = np.einsum("ij,ij->j", self.centres, self.centres)[:, None]
-        twice = np.ascontiguousarray(-2 * self.centres.T)
         # one thread a block: BLAS would start its own within each of them
         with one_blas_thread():
             blocks = self.pool.map(lambda i: self._block(slice(i, i + rows), twice, norms), starts)
@@ -69,11 +68,23 @@ class Sweeps:
         self.objective = float(np.sum(objective))
         return Step(self.objective, changes, np.max(top, axis=0))
 
-    def _block(self, part: slice, twice: Array, norms: Array) -> tuple[Any, ...]:
-        points, mass = self.features.points[part], self.weight[part]
-        distances = twice @ points.T  # (c, b)
+    @staticmethod
+    def _parts(centres: Array) -> tuple[int, Array, Array]:
+        """Rows of a block, and the centres as its distances need them: −2 V and ‖v‖²."""
+        rows = max(256, BLOCK_VALUES // centres.shape[1])
+        norms = np.einsum("ij,ij->j", centres, centres)[:, None]
+        return rows, np.ascontiguousarray(-2 * centres.T), norms
+
+    def _distances(self, part: slice, twice: Array, norms: Array) -> Array:
+        """D² of a block of points, (c, b); may be negative by rounding."""
+        distances = twice @ self.features.points[part].T
         distances += self.features.norms[part]
         distances += norms
+        return np.asarray(distances)
+
+    def _block(self, part: slice, twice: Array, norms: Array) -> tuple[Any, ...]:
+        points, mass = self.features.points[part], self.weight[part]
+        distances = self._distances(part, twice, norms)
         new, masses, objective = fuzzy_rows(distances, self.m, mass)
         old = self.memberships[:, part]
         np.subtract(new, old, out=old)
@@ -96,13 +107,18 @@ class Sweeps:
     def solution(self) -> Solution:
         """The present state, with coefficients."""
         centres = self._coefficients()
-        geometry = self.operator.geometry(centres.coefficients)
+        geometry = self.operator.lean_geometry(centres.coefficients)
         return Solution(self.rule, centres, geometry, self.memberships.T, self.objective)
 
     def _coefficients(self) -> Centres:
         """Of the present centres, from the masses that the step before gave."""
         if self.before is None:
             return self.start
-        geometry = self.operator.centre_geometry(self.before)
-        mass = self.rule.memberships.evaluate(geometry, self.start, self.weight).mass
-        return self.rule.centres.centres(mass, self.weight, None)
+        mass = np.empty(self.memberships.shape[::-1], dtype=self.memberships.dtype)  # (n, c)
+        rows, twice, norms = self._parts(self.before)
+        for part in row_slices(len(mass), rows):
+            distances = self._distances(part, twice, norms)
+            mass[part] = fuzzy_rows(distances, self.m, self.weight[part])[1].T
+        total = mass.sum(axis=0)
+        mass /= total
+        return Centres(mass, shares=total / self.weight.sum())
