@@ -363,10 +363,10 @@ def test_text_among_numbers_is_a_mistake():
         preparation.apply(table, first_row=101)
 
 
-def test_decimal_commas_are_noticed(write):
+def test_decimal_commas_are_read(write):
     path = write("a;b\n1,5;2\n3,25;4\n5;7\n")
-    with pytest.raises(DataError, match=r"decimal comma, such as '1,5'. Give --decimal ,"):
-        Preparation.fit(open_table(path).read())
+    _, prepared = Preparation.fit(open_table(path).read(), scale="none")
+    assert prepared.values.tolist() == [[1.5, 2], [3.25, 4], [5, 7]]
     _, prepared = Preparation.fit(open_table(path, Format(decimal=",")).read(), scale="none")
     assert prepared.values.tolist() == [[1.5, 2], [3.25, 4], [5, 7]]
 
