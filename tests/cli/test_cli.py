@@ -674,7 +674,20 @@ def test_version_plan_models_and_datasets(folder, capsys):
     assert all(name in said for name in softkern.datasets.names())
     assert run(["datasets", "iris", "-o", "iris.csv"]) == 0
     assert pd.read_csv("iris.csv").shape == (150, 5)
-    assert refused(capsys, run(["datasets", "irises"]), "no data set 'irises'") == 3
+    words = ("no data set 'irises'", "Did you mean iris?")
+    assert refused(capsys, run(["datasets", "irises"]), *words) == 3
+
+
+def test_the_list_of_data_sets_has_what_is_there(folder, capsys, monkeypatch):
+    Path("mine").mkdir()
+    write("x,label\n1,a\n", "mine/wbc.csv")
+    monkeypatch.setenv("SOFTKERN_DATA", "mine")
+    assert run(["datasets"]) == 0
+    table, rest = capsys.readouterr().out.split("softkern datasets NAME")
+    there = [line.split()[0] for line in table.splitlines() if line.strip()][2:]
+    assert there == ["dense-regions", "six-clusters", "gaussian-outliers", "iris", "wine", "wbc"]
+    assert "pima" in rest.split("OpenML")[1].splitlines()[0]
+    assert "shapes/r15" in rest.split("not here")[1]
 
 
 def test_demo(folder, capsys):
