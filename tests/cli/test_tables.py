@@ -212,6 +212,7 @@ def test_ten_thousand_columns(write):
         ("Weights\nof all\nweight\n1.5\n2.5\n3\n4\n", None, ["weight"], 4),
         ("x,y\nnote,\na,b\n1,2\n3,4\n", Format(skip_rows=2), ["a", "b"], 2),
         ('"A title\nof two lines",\na,b\n1,2\n3,4\n5,6\n', None, ["a", "b"], 3),
+        ("Sales, by month\na,b,c\n1,2,3\n4,5,6\n", None, ["a", "b", "c"], 2),
         (",value\n0,1.5\n1,2.5\n", None, ["column 1", "value"], 2),  # no title: a nameless index
         ("a,b,c\n1,,\n2,,\n", None, ["a", "b", "c"], 2),
         ("a,b\n1,2,\n3,4,\n", None, ["a", "b", "column 3"], 2),  # lines that end with a separator
@@ -222,7 +223,7 @@ def test_lines_above_the_header(text, form, columns, rows, write):
     with open_table(path, form) as reader:
         assert reader.columns == columns
         assert len(reader.read()) == rows
-        is_said = any("above the header" in note for note in reader.notes)
+        is_said = any("above the table" in note for note in reader.notes)
         assert is_said == (form is None and text.split("\n")[0] not in (",value", "a,b,c", "a,b"))
     with open_table(path, form) as reader:
         assert sum(len(part) for part in reader.chunks(1)) == rows
@@ -240,6 +241,7 @@ def test_no_line_is_left_out_where_none_is_to_be(write):
     [
         ("1,,3\n4,5,6\n7,8,9\n", [1, None, 3]),
         (",2,3\n4,5,6\n", None),  # numbered columns beside a nameless one
+        (",2019\n0,5.5\n1,6\n2,7\n", None),  # as pandas writes one with its index
         (",2.5,3\n4,5,6\n", [None, 2.5, 3]),
         ("NA,5,6\n4,5,6\n", [None, 5, 6]),
         ("2024-01-31,5,6\n2024-02-01,5,6\n", ["2024-01-31", 5, 6]),
@@ -277,6 +279,21 @@ def test_one_column(text, form, name, cells, write):
         parts = pd.concat(list(reader.chunks(2)))
     for found in (table, parts):
         assert [None if pd.isna(cell) else cell for cell in found[name]] == cells
+
+
+def test_a_header_of_several_lines(write):
+    path = write(',"line\nbreak",b\n1,p|q,3\n4,"r,s",6\n7,8,9,10\n')
+    with open_table(path, Format(skip_bad_lines=True)) as reader:
+        assert reader.columns == ["column 1", "line\nbreak", "b"]
+        assert reader.read()["b"].tolist() == [3, 6]
+    with pytest.raises(TableError, match="in line 5, saw 4"):
+        open_table(path).read()
+
+
+def test_a_word_among_others_is_no_decimal_comma(write):
+    with open_table(write('a,b\n1.338,"1,5"\n2.225,large\n3.125,small\n')) as reader:
+        assert reader.decimal is None
+        assert reader.read()["a"].tolist() == [1.338, 2.225, 3.125]
 
 
 def test_the_decimal_comma_is_found_and_points_are_thousands(write):

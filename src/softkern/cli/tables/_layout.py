@@ -12,7 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import islice, pairwise, zip_longest
 
 from softkern.cli.tables._base import MISSING, Format, TableError
 from softkern.cli.tables._bytes import HEAD, broken
@@ -26,6 +26,7 @@ BLANKS = r"\s+"  # as a separator
 ONE_COLUMN = "\x1f"  # stands for a separator where there is none
 MOST_LINES = 200  # by which a table is judged
 MOST_TITLES = 20  # lines above a header
+QUOTED = re.compile(r'(?<![^,;\t|\n])"(?:[^"]|"")*"(?![^,;\t|\n])')
 DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([ T]\d.*)?")
 
 Record = Sequence[str]
@@ -40,6 +41,8 @@ class Layout:
     names : list of str
     skip : int
         Records above the first row, the header among them.
+    lines : int
+        The lines of text that these are.
     notes : list of str
         What was decided.
     separator, decimal : str or None
@@ -51,6 +54,7 @@ class Layout:
     notes: list[str] = field(default_factory=list)
     separator: str = ","
     decimal: str | None = None
+    lines: int = 0
 
 
 def text_layout(text: str, is_cut: bool, path: str, name: str, form: Format) -> Layout:
@@ -64,9 +68,12 @@ def text_layout(text: str, is_cut: bool, path: str, name: str, form: Format) -> 
     """
     start = form.skip_rows or 0
     lines = [line for line in text.splitlines()[start : start + MOST_LINES] if line.strip()]
-    separator = form.separator or _separator(lines, path, form.decimal)
-    records = _records(text, separator, is_cut, name)
+    # what stands between quotes does not separate
+    unquoted = QUOTED.sub('""', "\n".join(lines)).split("\n")
+    separator = form.separator or _separator(unquoted, path, form.decimal)
+    records, ends = _records(text, separator, is_cut, name)
     layout = header_of(records, form, name)
+    layout.lines = ends[layout.skip - 1] if layout.skip else 0
     layout.separator = separator
     layout.decimal = form.decimal or _decimal(records[layout.skip :])
     if layout.decimal == "," and form.decimal is None:
@@ -82,11 +89,13 @@ def header_of(records: Sequence[Record], form: Format, name: str) -> Layout:
     notes: list[str] = []
     start = _titles(records) if form.skip_rows is None else form.skip_rows
     if start and form.skip_rows is None:
-        above = [next(filter(None, record)) for record in records[:start] if any(record)]
+        titles = [next(filter(None, record)) for record in records[:start] if any(record)]
+        them = "it" if len(titles) == 1 else "them"
         notes.append(
-            f"left out {count(len(above), 'line')} above the header, such as "
-            f"'{quoted(above[0], 40)}' (--skip-rows 0 reads {'it' if len(above) == 1 else 'them'})"
+            f"left out {count(len(titles), 'line')} above the table, such as "
+            f"'{quoted(titles[0], 40)}' (--skip-rows 0 reads {them})"
         )
+    above = start
     while start < len(records) and not any(records[start]):
         start += 1
     if start >= len(records):
@@ -94,10 +103,12 @@ def header_of(records: Sequence[Record], form: Format, name: str) -> Layout:
     first, below = list(records[start]), [r for r in records[start + 1 :] if any(r)]
     has_header = form.header
     if has_header is None:
-        has_header = not _is_data(first)
+        has_header = not _is_data(first) or _is_index(first, below)
         if not has_header:
             notes.append("the first line is numbers: taken as data, columns called x1, x2, …")
     if not has_header:
+        while start > above and records[start - 1]:  # rows of missing values, and no blank lines
+            start -= 1
         return Layout([f"x{i + 1}" for i in range(len(first))], start, notes)
     extra = len(below[0]) - len(first) if below else 0
     if extra > 0:
@@ -120,10 +131,18 @@ def _titles(records: Sequence[Record]) -> int:
     for place, record in enumerate(records[: MOST_TITLES + 1]):
         filled = [cell for cell in record if cell]
         is_nameless = len(record) == width and not record[0] and len(filled) == width - 1
-        is_title = len(filled) <= max(1, width // 2) and not all(map(_is_value, filled))
+        is_short = len(filled) <= max(1, width // 2) or _is_above(record, records[place + 1 :])
+        is_title = is_short and not all(map(_is_value, filled))
         if filled and (is_nameless or not is_title):
             return place if any(any(above) for above in records[:place]) else 0
     return 0
+
+
+def _is_above(record: Record, below: Sequence[Record]) -> bool:
+    """Whether a record is shorter than the next, which names columns."""
+    following = next((other for other in below if any(other)), ())
+    is_header = all(following) and not any(map(is_number, following))
+    return is_header and len(record) < len(following)
 
 
 def _titles_of_one(records: Sequence[Record]) -> int:
@@ -136,14 +155,24 @@ def _titles_of_one(records: Sequence[Record]) -> int:
 
 def _is_data(record: Record) -> bool:
     """Whether cells are numbers, dates or missing, and hold a number, so that they name nothing."""
-    if not any(is_number(cell) for cell in record) or not all(map(_is_value, record)):
+    return any(map(is_number, record)) and all(map(_is_value, record))
+
+
+def _is_index(first: Record, below: Sequence[Record]) -> bool:
+    """Whether whole numbers such as ",2019,2020" name columns, beside row names without a name.
+
+    They do where they run on without a gap, or where the column below the blank numbers the rows.
+    """
+    names = first[1:]
+    if first[0] or not names or not all(cell.isascii() and cell.isdigit() for cell in names):
         return False
-    filled = [cell for cell in record if cell]
-    if record[0] or len(filled) < 2 or len(filled) < len(record) - 1:
-        return True
-    # as ",0,1,2": a column of row names without a name, and columns that are numbered
-    is_numbered = all(cell.isascii() and cell.isdigit() for cell in filled)
-    return not is_numbered or any(int(b) - int(a) != 1 for a, b in pairwise(filled))
+    rows = [record[0] for record in below]
+    is_numbered = len(rows) > 1 and rows in (
+        [str(i) for i in range(len(rows))],
+        [str(i + 1) for i in range(len(rows))],
+    )
+    runs_on = len(names) > 1 and all(int(b) - int(a) == 1 for a, b in pairwise(names))
+    return is_numbered or runs_on
 
 
 def _is_value(cell: str) -> bool:
@@ -153,11 +182,9 @@ def _is_value(cell: str) -> bool:
 # Separator and decimal point
 
 
-def _separator(lines: Sequence[str], path: str, decimal: str | None) -> str:
+def _separator(bare: Sequence[str], path: str, decimal: str | None) -> str:
     """What parts the cells of most lines alike."""
-    # what stands between quotes does not separate
-    bare = ["".join(line.split('"')[::2]) for line in lines]
-    if _is_one_column(lines):
+    if _is_one_column(bare):
         return ONE_COLUMN
     found: dict[str, tuple[float, int]] = {}
     for mark in SEPARATORS:
@@ -173,7 +200,7 @@ def _separator(lines: Sequence[str], path: str, decimal: str | None) -> str:
         return best
     if path.endswith((".tsv", ".tab", ".tsv.gz")):
         return "\t"
-    return BLANKS if _is_aligned(lines) else ONE_COLUMN
+    return BLANKS if _is_aligned(bare) else ONE_COLUMN
 
 
 def _beside_decimal_commas(bare: Sequence[str], found: dict[str, tuple[float, int]]) -> str:
@@ -202,37 +229,49 @@ def _is_aligned(lines: Sequence[str]) -> bool:
 
 
 def _decimal(records: Sequence[Record]) -> str | None:
-    """The decimal point that some cells show and no other contradicts."""
-    shown = {decimals_of(cell) for record in records for cell in record}
-    return "," if "," in shown and "." not in shown else None
+    """A comma where columns of numbers show one, and none a point."""
+    shown: set[str] = set()
+    for cells in zip_longest(*records, fillvalue=""):
+        points = [decimals_of(cell) for cell in cells if cell not in MISSING]
+        numbers = [set(point) for point in points if point]
+        if len(numbers) > len(points) / 2:  # as many words may be a mistake
+            common = set.intersection(*numbers)
+            shown |= common if len(common) == 1 else set()
+    return "," if shown == {","} else None
 
 
-def _records(text: str, separator: str, is_cut: bool, name: str) -> list[list[str]]:
-    """The first records, blank ones too; not the last where it may go on beyond the text."""
+def _records(
+    text: str, separator: str, is_cut: bool, name: str
+) -> tuple[list[list[str]], list[int]]:
+    """The first records, blank ones too, and the line that each ends with.
+
+    Not the last where it may go on beyond the text.
+    """
     lines = io.StringIO(text, newline="")
     if separator == BLANKS:
         found = [line.split() for line in lines.readlines()[: MOST_LINES + 1]]
-        is_whole = len(found) > MOST_LINES
+        ends = list(range(1, len(found) + 1))
     else:
-        found, is_whole = _parsed(lines, separator, name)
-    if is_cut and not is_whole:
-        found = found[:-1]
+        found, ends = _parsed(lines, separator, name)
+    if is_cut and len(found) <= MOST_LINES:
+        found.pop()
     if not any(map(any, found)):
         raise TableError(f"{name}: the first line is longer than {HEAD:,} bytes.")
-    return found
+    return found, ends
 
 
-def _parsed(lines: io.StringIO, separator: str, name: str) -> tuple[list[list[str]], bool]:
-    """Records of cells, and whether there are more than were asked for."""
+def _parsed(lines: io.StringIO, separator: str, name: str) -> tuple[list[list[str]], list[int]]:
+    """Records of cells, and the line that each ends with; one more than are looked at."""
     limit = csv.field_size_limit(2 * HEAD)  # a cell may be as long as it likes
     found: list[list[str]] = []
+    ends: list[int] = []
     try:
-        for record in csv.reader(lines, delimiter=separator, skipinitialspace=True):
-            if len(found) > MOST_LINES:
-                return found, True
+        parsed = csv.reader(lines, delimiter=separator, skipinitialspace=True)
+        for record in islice(parsed, MOST_LINES + 1):
             found.append([cell.strip() for cell in record])
+            ends.append(parsed.line_num)
     except csv.Error as error:
         raise broken(name, error) from error
     finally:
         csv.field_size_limit(limit)
-    return found, False
+    return found, ends

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import codecs
+import io
+import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -61,20 +63,33 @@ def text_table(
         "sep": separator,
         "names": columns,
         "header": None,
-        "skiprows": layout.skip,
         # a blank line is a missing value where there is nothing else in a line
         "skip_blank_lines": len(columns) > 1,
         "decimal": layout.decimal or ".",
-        "encoding": encoding,
         "skipinitialspace": True,
         "low_memory": False,
         "on_bad_lines": "warn" if form.skip_bad_lines else "error",
     }
     marks = form.marks()
     reader._chunks = lambda rows, kept, words: _text_chunks(
-        raw, reader, options, marks, rows, kept, words, path
+        _Rest(raw, encoding, layout.lines), reader, options, marks, rows, kept, words, path
     )
     return reader
+
+
+class _Rest:
+    """The text below a table's header; pandas counts the lines of a quoted name otherwise."""
+
+    def __init__(self, raw: BinaryIO, encoding: str, lines: int) -> None:
+        self.lines, self.encoding = lines, encoding
+        # also where the encoding was given, a mark at the beginning is no part of a cell
+        letters = "utf-8-sig" if encoding == "utf-8" else encoding
+        self.text = io.TextIOWrapper(raw, letters, newline="")
+
+    def skip(self) -> None:
+        """Leave out what is above the rows."""
+        for _ in range(self.lines):
+            self.text.readline()
 
 
 def _kind(separator: str, packed: str) -> str:
@@ -93,7 +108,7 @@ def _style(separator: str, decimal: str | None, encoding: str) -> Style:
 
 
 def _text_chunks(
-    raw: BinaryIO,
+    rest: _Rest,
     reader: Reader,
     options: dict[str, Any],
     marks: list[str],
@@ -114,11 +129,12 @@ def _text_chunks(
     rows = reader.rows_at_once() if rows is None else rows
     blanks: list[pd.DataFrame] = []  # lines at the end of one column, until another follows
     try:
-        with _as_table_errors(reader, options, path):
-            pieces = pd.read_csv(raw, chunksize=rows, **options) if rows else None
+        with _as_table_errors(reader, rest, path):
+            rest.skip()
+            pieces = pd.read_csv(rest.text, chunksize=rows, **options) if rows else None
         while True:
-            with _as_table_errors(reader, options, path):
-                piece = pd.read_csv(raw, **options) if pieces is None else next(pieces, None)
+            with _as_table_errors(reader, rest, path):
+                piece = pd.read_csv(rest.text, **options) if pieces is None else next(pieces, None)
             if piece is None:
                 return
             if is_one:
@@ -130,7 +146,7 @@ def _text_chunks(
             if pieces is None:
                 return
     finally:
-        raw.close()
+        rest.text.close()
 
 
 def _without_blank_end(piece: pd.DataFrame) -> tuple[pd.DataFrame, list[pd.DataFrame]]:
@@ -153,7 +169,7 @@ def _typed(piece: pd.DataFrame, marks: list[str], decimal: str, as_words: bool) 
 
 
 @contextmanager
-def _as_table_errors(reader: Reader, options: dict[str, Any], path: str) -> Iterator[None]:
+def _as_table_errors(reader: Reader, rest: _Rest, path: str) -> Iterator[None]:
     """What pandas raises or warns of while it reads, as TableError and notes."""
     import pandas as pd
 
@@ -162,12 +178,11 @@ def _as_table_errors(reader: Reader, options: dict[str, Any], path: str) -> Iter
         try:
             yield
         except UnicodeDecodeError as error:
-            message = _undecodable(reader.name, error, path, options["encoding"])
+            message = _undecodable(reader.name, error, path, rest.encoding)
             raise TableError(message) from error
-        except pd.errors.EmptyDataError:
-            raise TableError(f"{reader.name} is empty.") from None
         except pd.errors.ParserError as error:
             reason = quoted(str(error).split("C error:")[-1].strip().rstrip("."), 200)
+            reason = re.sub(r"(?<=line )\d+", lambda n: str(int(n[0]) + rest.lines), reason)
             raise TableError(
                 f"{reader.name} has lines that do not fit: {reason}. Mend the file, or leave such "
                 "lines out by --skip-bad-lines."
