@@ -188,3 +188,26 @@ def test_a_name_that_was_probably_meant():
     )
     with pytest.raises(DataError, match=r"lacks 'Heigth' \(did you mean 'height'\?\)"):
         Preparation.fit(pd.DataFrame({"height": [1.0, 2]}), columns=["Heigth"])
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_many_cells_are_read_as_few_are(way):
+    """Beyond a thousand cells, some are looked at and all are read at once."""
+    values = np.tile(VALUES, 300)
+    words = pd.Series([WAYS[way](x) for x in values])
+    found = number_writing(words)
+    assert found.cells == len(values)
+    assert found.writing.numbers(words).tolist() == values.tolist()
+
+
+def test_one_cell_of_many_decides():
+    words = pd.Series(["1,234"] * 5000)
+    assert number_writing(words).other == "1,234"
+    words[4321] = "12,5"
+    found = number_writing(words)
+    assert (found.writing.decimal, found.cells, found.other) == (",", 5000, "")
+    words[4321] = "1,234.5"
+    found = number_writing(words)
+    assert (found.writing.decimal, found.cells, found.other) == (".", 5000, "")
+    words[4321] = "none"
+    assert number_writing(words).cells == 4999

@@ -23,6 +23,7 @@ from softkern.columns.writing import (
     is_number,
     number_writing,
     several,
+    some_of,
     usual_decimal,
 )
 from softkern.exceptions import DataError
@@ -46,7 +47,7 @@ __all__ = [
 
 MOST_CATEGORIES = 20
 FARTHEST = 5.0  # spreads from the middle of a column, beyond which rows are as far as that
-FEW = 1000  # values by which a column of text is told from one of numbers
+FEW = 100  # cells that mostly tell whether all are plain
 NEARLY_NUMBERS = 0.5  # share of a column's values from which text among them is a mistake
 
 Say = Callable[[str, str], str]  # how whoever asked writes an option and its value
@@ -172,8 +173,7 @@ def _look_at(table: pd.DataFrame, column: str, decimal: str, say: Say) -> _Found
     if _is_text(present.dtype):
         if _are_plain(present, decimal):
             return _Found()
-        few = present.astype(str).unique()[:FEW]
-        if any(map(is_number, few)):
+        if any(map(is_number, some_of(present))):
             found = number_writing(present, decimal)
             if found.cells == len(present) and len(found.signs) < 2:
                 return _Found(found.writing, doubt=_doubt_of(found, say))
@@ -192,6 +192,8 @@ def _look_at(table: pd.DataFrame, column: str, decimal: str, say: Say) -> _Found
 def _are_plain(present: pd.Series[Any], decimal: str) -> bool:
     """Whether text is numbers as computers write them; with a decimal comma, "1.5" is none."""
     if decimal == "," and present.astype(str).str.contains(".", regex=False).any():
+        return False
+    if _parsed(present.iloc[:FEW]).isna().any():  # which to say takes a while of all
         return False
     return bool(_parsed(present).notna().all())
 

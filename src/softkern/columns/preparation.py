@@ -181,7 +181,7 @@ class Preparation:
         self = cls([column.name for column in found], texts, missing=missing, scale=scale)
         self.decimal = decimal
         self.writings = {c: writing for c, writing in writings.items() if c in self.columns}
-        raw = self._raw(table, 1, notes)
+        raw = self._with_codes(numbers[:, is_found], table, notes)
         codes = [Column(name, "codes") for name in self.features[len(found) :]]
         self._learn(raw, [*found, *codes])
         prepared = self._prepared(raw, missing, 1)
@@ -255,6 +255,9 @@ class Preparation:
             writings=self.writings,
             decimal=self.decimal,
         )
+        return self._with_codes(numbers, table, notes)
+
+    def _with_codes(self, numbers: Array, table: pd.DataFrame, notes: list[str]) -> Array:
         texts = self.categories.items()
         return np.column_stack([numbers, *(codes_of(table[c], c, v, notes) for c, v in texts)])
 

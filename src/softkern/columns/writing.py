@@ -11,12 +11,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from softkern._typing import Array
 from softkern.words import quoted
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ __all__ = [
     "is_number",
     "number_writing",
     "several",
+    "some_of",
     "usual_decimal",
 ]
 
@@ -45,18 +47,20 @@ UNITS = (
     "s h KB MB GB TB px"
 )
 _SIGN = "|".join(map(re.escape, sorted(f"{CURRENCIES} {UNITS}".split(), key=len, reverse=True)))
-_WORD = re.compile(
-    rf"""(?P<open>\()?\ ?(?P<minus>[-+])?\ ?(?P<before>{_SIGN})?\ ?
-    (?P<inner>[-+(])?\ ?(?P<digits>[\d.,]['\d., ]*?)(?P<power>[eE][-+]?\d+)?\ ?
-    (?P<shut>\))?\ ?(?P<after>{_SIGN})?\ ?(?P<behind>-)?\ ?(?P<close>\))?""",
-    re.VERBOSE,
-)
+_WORD = re.compile(r"(\D*)(.*\d)(\D*)", re.DOTALL)
+_BEFORE = re.compile(rf"(?P<open>\()? ?(?P<minus>[-+])? ?(?P<sign>{_SIGN})? ?(?P<inner>[-+(])? ?")
+_BEHIND = re.compile(rf" ?(?P<shut>\))? ?(?P<sign>{_SIGN})? ?(?P<minus>-)? ?(?P<close>\))?")
+_POWER = re.compile(r"(.*?)([eE][-+]?\d+)")
 # groups of two digits, as in India, only where nothing else could be meant
 _DIGITS = {
     ".": re.compile(
         r"(?:\d+|[1-9]\d{0,2}(?:,(?:\d{2,3},)*\d{3}|(?: \d{3})+|(?:'\d{3})+))(?:\.\d*)?|\.\d+"
     ),
     ",": re.compile(r"(?:\d+|[1-9]\d{0,2}(?:(?:\.\d{3})+|(?: \d{3})+|(?:'\d{3})+))(?:,\d*)?|,\d+"),
+}
+_PLAIN = {
+    ".": str.maketrans("", "", ",' "),
+    ",": str.maketrans(",", ".", ".' "),
 }
 _CLOCKS = ("", " %H:%M", " %H:%M:%S", " %H:%M:%S.%f", " %I:%M %p", " %I:%M:%S %p")
 _DAYS = (
@@ -66,11 +70,11 @@ _DAYS = (
 _CLOCK = r"\d{2}(:\d{2}(:\d{2}([.,]\d+)?)?)?(Z|[-+]\d{2}:?\d{2})?"
 _ISO = re.compile(rf"\d{{4}}-\d{{2}}(-\d{{2}}([T ]{_CLOCK})?)?")
 SECONDS = 86_400.0  # of a day
+FEW = 1000  # cells by which text is told from numbers
 SAMPLE = 200  # cells by which a format of dates is tried before it is on all
 
 
-@dataclass(frozen=True)
-class Parts:
+class Parts(NamedTuple):
     """A cell that holds one number: its digits and what stands around them."""
 
     digits: str
@@ -83,27 +87,44 @@ class Parts:
         """The number; NaN where its digits are not written with this decimal point."""
         if not _DIGITS[decimal].fullmatch(self.digits):
             return math.nan
-        other = "," if decimal == "." else "."
-        bare = self.digits.translate({ord(c): None for c in f"{other}' "}).replace(decimal, ".")
-        return float(f"{'-' * self.is_negative}{bare}{self.power}")
+        number = float(self.digits.translate(_PLAIN[decimal]) + self.power)
+        return -number if self.is_negative else number
 
 
-@lru_cache(maxsize=100_000)
 def parts_of(word: str) -> Parts | None:
     """A cell as a number and what stands around it; None where it is no number."""
     found = _WORD.fullmatch(word.translate(BLANKS).strip())
-    if found is None or (found["before"] and found["after"]):
+    if found is None:
         return None
-    opened = bool(found["open"]) + (found["inner"] == "(")
-    if opened != bool(found["shut"]) + bool(found["close"]) or opened > 1:
+    before, digits, behind = found.groups()
+    if before[-1:] in POINTS and not _BEFORE.fullmatch(before):  # ".5", but "Rs.5"
+        before, digits = before[:-1], before[-1] + digits
+    if behind[:1] in POINTS:
+        behind, digits = behind[1:], digits + behind[0]
+    around = _around(before, behind)
+    if around is None:
         return None
-    minus = (found["minus"] == "-") + (found["inner"] == "-") + bool(found["behind"])
-    if minus + opened > 1:
+    if power := _POWER.fullmatch(digits):
+        return Parts(power[1], power[2], *around)
+    return Parts(digits, "", *around)
+
+
+@lru_cache(maxsize=1000)
+def _around(before: str, behind: str) -> tuple[bool, str, str] | None:
+    """What stands around digits: whether it makes them negative, sign, how; None for other text.
+
+    A column has few of them.
+    """
+    left, right = _BEFORE.fullmatch(before), _BEHIND.fullmatch(behind)
+    if left is None or right is None or (left["sign"] and right["sign"]):
         return None
-    negative = "in parentheses" if opened else "with a minus behind" if found["behind"] else ""
-    sign = found["before"] or found["after"] or ""
-    power = found["power"] or ""
-    return Parts(found["digits"].strip(), power, bool(minus + opened), sign, negative)
+    opened = bool(left["open"]) + (left["inner"] == "(")
+    closed = bool(right["shut"]) + bool(right["close"])
+    minus = (left["minus"] == "-") + (left["inner"] == "-") + bool(right["minus"])
+    if opened > 1 or minus + opened > 1 or opened != closed:
+        return None
+    negative = "in parentheses" if opened else "with a minus behind" if right["minus"] else ""
+    return bool(minus + opened), left["sign"] or right["sign"] or "", negative
 
 
 def decimals_of(word: str) -> str:
@@ -127,6 +148,19 @@ def is_number(word: str) -> bool:
     [True, True, True, False, False]
     """
     return bool(decimals_of(word))
+
+
+@lru_cache(maxsize=100)
+def _lines(decimal: str, sign: str) -> re.Pattern[str]:
+    """Lines of numbers in the usual forms."""
+    digits = f"(?:{_DIGITS[decimal].pattern})"
+    mark = re.escape(sign)
+    forms = [f"-?{digits}", rf"\({digits}\)"]
+    if sign:
+        forms += [f"-?{mark} ?-?{digits}", f"-?{digits} ?{mark}"]
+        forms += [rf"\({mark} ?{digits}\)", rf"{mark} ?\({digits}\)", rf"\({digits}\) ?{mark}"]
+    line = "|".join(f"{form}(?=\n|$)" for form in forms)
+    return re.compile(rf"(?:(?>{line})\n?)*+")
 
 
 @dataclass(frozen=True)
@@ -160,10 +194,34 @@ class Writing:
 
     def numbers(self, values: pd.Series[Any]) -> pd.Series[Any]:
         """Cells as floats; NaN where one is missing, or cannot be read."""
+        import pandas as pd
+
         if self.date:
             return _days(values, self.date)
-        found = values.map({word: self._number(word) for word in values.dropna().unique()})
-        return found.astype(np.float64)
+        present = values.dropna()
+        numbers = self._at_once(present.tolist())
+        if numbers is None:
+            known = {cell: self._number(cell) for cell in present.unique()}
+            numbers = present.map(known).to_numpy(dtype=np.float64)
+        return pd.Series(numbers, index=present.index, dtype=np.float64).reindex(values.index)
+
+    def _at_once(self, cells: list[Any]) -> Array | None:
+        """Cells as numbers where all are of the usual forms, ten times as quickly.
+
+        All cells are one text here; None where one of them is of another form.
+        """
+        if set(map(type, cells)) != {str}:
+            return None
+        text = "\n".join(cells).translate(BLANKS)
+        usual = _lines(self.decimal, self.sign)
+        if text.count("\n") != len(cells) - 1 or not usual.fullmatch(text):
+            return None
+        text = text.replace("(", "-").replace(")", "")
+        text = (text.replace(self.sign, "") if self.sign else text).translate(_PLAIN[self.decimal])
+        try:
+            return np.array(text.split("\n"), dtype=np.float64)
+        except ValueError:  # of two minus signs
+            return None
 
     def _number(self, cell: Any) -> float:
         if not isinstance(cell, str):  # a spreadsheet has numbers and text in one column
@@ -201,6 +259,12 @@ class Numbers:
     bare: int = 0
 
 
+def some_of(values: pd.Series[Any]) -> list[str]:
+    """Different cells of a column, from all over it."""
+    step = -(-len(values) // FEW) or 1
+    return values.iloc[::step].astype(str).unique().tolist()
+
+
 def number_writing(values: pd.Series[Any], decimal: str = ".") -> Numbers:
     """How a column writes its numbers, by all of its cells.
 
@@ -217,14 +281,21 @@ def number_writing(values: pd.Series[Any], decimal: str = ".") -> Numbers:
     >>> str(found.writing), found.cells
     ('numbers with thousands separators, in $, negative ones in parentheses', 3)
     """
+    if len(values) > FEW:  # some cells mostly show what all are
+        found = number_writing(values.iloc[:: -(-len(values) // FEW)], decimal)
+        if not found.bare and found.writing.numbers(values).notna().all():
+            instead = replace(found.writing, decimal="," if found.writing.decimal == "." else ".")
+            is_wide = bool(found.other) and bool(instead.numbers(values).notna().all())
+            return replace(found, cells=len(values), other=found.other if is_wide else "")
     counts = values.astype(str).value_counts()
-    known = [(parts_of(word), int(times)) for word, times in counts.items()]
-    cells = [(parts, times) for parts, times in known if parts is not None]
-    read = {d: sum(t for parts, t in cells if not math.isnan(parts.value(d))) for d in POINTS}
+    cells = [(p, int(t)) for word, t in counts.items() if (p := parts_of(str(word))) is not None]
+    known = [(parts.value("."), parts.value(","), times) for parts, times in cells]
+    read = {d: sum(row[2] for row in known if row[i] == row[i]) for i, d in enumerate(POINTS)}
     other = "," if decimal == "." else "."
     taken = other if read[other] > read[decimal] else decimal
-    doubtful = next((p.digits for p, _ in cells if p.value(".") != p.value(",")), "")
     is_open = read["."] == read[","] == len(values)
+    differing = (parts for (parts, _), row in zip(cells, known, strict=True) if row[0] != row[1])
+    doubtful = next((parts.digits for parts in differing), "")
     signs = tuple(sorted({parts.sign for parts, _ in cells if parts.sign}))
     marks = (c for parts, _ in cells for c in parts.digits if c in ".,' " and c != taken)
     negative = next((parts.negative for parts, _ in cells if parts.negative), "")
@@ -237,6 +308,8 @@ def number_writing(values: pd.Series[Any], decimal: str = ".") -> Numbers:
 def usual_decimal(columns: Iterable[pd.Series[Any]]) -> str:
     """The decimal point of a table, by those columns of text that leave no doubt.
 
+    Some cells of each are looked at.
+
     Examples
     --------
     >>> import pandas as pd
@@ -246,7 +319,7 @@ def usual_decimal(columns: Iterable[pd.Series[Any]]) -> str:
     found = set()
     for values in columns:
         common = set(POINTS)
-        for word in values.astype(str).unique():
+        for word in some_of(values):
             common &= set(decimals_of(word))
             if not common:
                 break
