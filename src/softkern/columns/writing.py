@@ -70,6 +70,7 @@ _DAYS = (
 _CLOCK = r"\d{2}(:\d{2}(:\d{2}([.,]\d+)?)?)?(Z|[-+]\d{2}:?\d{2})?"
 _ISO = re.compile(rf"\d{{4}}-\d{{2}}(-\d{{2}}([T ]{_CLOCK})?)?")
 SECONDS = 86_400.0  # of a day
+LONGEST = 80  # letters of a cell that is looked at as a number
 FEW = 1000  # cells by which text is told from numbers
 SAMPLE = 200  # cells by which a format of dates is tried before it is on all
 
@@ -93,6 +94,8 @@ class Parts(NamedTuple):
 
 def parts_of(word: str) -> Parts | None:
     """A cell as a number and what stands around it; None where it is no number."""
+    if len(word) > LONGEST:
+        return None
     found = _WORD.fullmatch(word.translate(BLANKS).strip())
     if found is None:
         return None
