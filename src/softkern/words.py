@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from difflib import get_close_matches
 from typing import Any
 
-__all__ = ["count", "named", "quoted"]
+__all__ = ["count", "named", "nearest", "quoted", "unknown"]
 
 
 def count(number: int, noun: str) -> str:
@@ -29,3 +30,32 @@ def named(columns: Sequence[Any], most: int = 5) -> str:
     """A few column names for a message."""
     more = f" and {len(columns) - most} more" if len(columns) > most else ""
     return ", ".join(f"'{quoted(column)}'" for column in columns[:most]) + more
+
+
+def nearest(name: Any, names: Sequence[Any]) -> str:
+    """The name that was probably meant, empty where none is near.
+
+    Examples
+    --------
+    >>> nearest("Revnue", ["revenue", "region"]), nearest("x", ["revenue"])
+    ('revenue', '')
+    """
+    plain = {str(known).strip().casefold(): str(known) for known in reversed(names)}
+    found = get_close_matches(str(name).strip().casefold(), plain, n=1)
+    return plain[found[0]] if found else ""
+
+
+def unknown(lacking: Sequence[Any], names: Sequence[Any]) -> str:
+    """Names that are not there, what was probably meant, and what is there; the end of a message.
+
+    Examples
+    --------
+    >>> unknown(["Revnue"], ["revenue", "region"])
+    "'Revnue' (did you mean 'revenue'?); its columns are 'revenue', 'region'."
+    """
+    words = []
+    for name in lacking[:5]:
+        meant = nearest(name, names)
+        words.append(f"'{quoted(name)}'" + (f" (did you mean '{quoted(meant)}'?)" if meant else ""))
+    more = f" and {len(lacking) - 5} more" if len(lacking) > 5 else ""
+    return f"{', '.join(words)}{more}; its columns are {named(names, 12)}."

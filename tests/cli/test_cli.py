@@ -290,7 +290,7 @@ def test_columns_are_matched_by_name(data, capsys):
     assert Path("a.csv").read_text() == Path("b.csv").read_text()
     data[["name", "x"]].to_csv("less.csv", index=False)
     code = run(["score", "out/model.safetensors", "less.csv", "-o", "c.csv"])
-    assert refused(capsys, code, "lacks 'y'", "'name', 'x'") == 3
+    assert refused(capsys, code, "lacks: 'y'", "'name', 'x'") == 3
     assert not Path("c.csv").exists()
 
 
@@ -487,7 +487,7 @@ def test_results_of_another_run_at_the_same_time(data, folder, capsys, monkeypat
 def test_files_that_cannot_be_written(data, capsys):
     assert analyze() == 0
     score = ["score", "out/model.safetensors", "data.csv", "-o"]
-    assert refused(capsys, run([*score, "s.xlsx"]), "s.xlsx", ".parquet") == 4
+    assert refused(capsys, run([*score, "s.xls"]), "s.xls", ".parquet") == 4
     assert refused(capsys, run([*score, "no/s.csv"]), "there is no folder") == 4
     assert refused(capsys, run(["datasets", "iris", "-o", "no/s.csv"]), "no folder") == 4
 
@@ -640,7 +640,15 @@ def test_usage_errors(data, capsys):
         (["analyze", "data.csv", "-o", "out", "--separator", "\n"], "--separator"),
         (["analyze", "data.csv", "-o", "out", "--decimal", "1"], "must be . or ,"),
         (["plan", "10", "20", "--engine", "fourier"], "at most 3 columns"),
-        (["plan", "1" + "0" * 30, "2"], "'N'"),
+        (["plan", "1" + "0" * 30, "2"], "N 1000000"),
+        (["plan", "10"], "D is missing: Columns."),
+        (["analyze", "data.csv", "-o", "out", "--contamination", "much"], "such as 0.05"),
+        (["analyze", "data.csv", "-o", "out", "--contaminaton", "1"], "mean --contamination?"),
+        (["analyze", "data.csv", "-o", "out", "--model", "fuzy"], "did you mean fuzzy?"),
+        (["analyze", "data.csv", "-o", "out", "--missing", "x"], "--missing x must be one of"),
+        (["analyze", "data.csv", "-o", "out", "--seed", "-1"], "--seed -1 must be a whole number"),
+        (["analyze", "data.csv", "-o", "out", "--skip-rows", "few"], "--skip-rows few must be"),
+        (["score", "m", "data.csv", "--chunk", "0"], "--chunk 0 must be a whole number from 1"),
         (["plan", "10", "2", "--memory", "inf"], "--memory"),
     ]:
         assert refused(capsys, run(arguments), words) == 2
@@ -666,7 +674,20 @@ def test_version_plan_models_and_datasets(folder, capsys):
     assert all(name in said for name in softkern.datasets.names())
     assert run(["datasets", "iris", "-o", "iris.csv"]) == 0
     assert pd.read_csv("iris.csv").shape == (150, 5)
-    assert refused(capsys, run(["datasets", "irises"]), "no data set 'irises'") == 3
+    words = ("no data set 'irises'", "Did you mean iris?")
+    assert refused(capsys, run(["datasets", "irises"]), *words) == 3
+
+
+def test_the_list_of_data_sets_has_what_is_there(folder, capsys, monkeypatch):
+    Path("mine").mkdir()
+    write("x,label\n1,a\n", "mine/wbc.csv")
+    monkeypatch.setenv("SOFTKERN_DATA", "mine")
+    assert run(["datasets"]) == 0
+    table, rest = capsys.readouterr().out.split("softkern datasets NAME")
+    there = [line.split()[0] for line in table.splitlines() if line.strip()][2:]
+    assert there == ["dense-regions", "six-clusters", "gaussian-outliers", "iris", "wine", "wbc"]
+    assert "pima" in rest.split("OpenML")[1].splitlines()[0]
+    assert "shapes/r15" in rest.split("not here")[1]
 
 
 def test_demo(folder, capsys):

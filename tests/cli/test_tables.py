@@ -200,6 +200,225 @@ def test_ten_thousand_columns(write):
     assert prepared.values[2, -1] == 10_001
 
 
+# Layout
+
+
+@pytest.mark.parametrize(
+    ("text", "form", "columns", "rows"),
+    [
+        ("Sales,,\nof 2024,,\n\na,b,c\n1,2,3\n4,5,6\n", None, ["a", "b", "c"], 2),
+        ("# a comment\n# another, with commas\na;b\n1;2\n3;4\n5;6\n", None, ["a", "b"], 3),
+        ("sep=;\na;b\n1;2\n3;4\n", None, ["a", "b"], 2),
+        ("Weights\nof all\nweight\n1.5\n2.5\n3\n4\n", None, ["weight"], 4),
+        ("x,y\nnote,\na,b\n1,2\n3,4\n", Format(skip_rows=2), ["a", "b"], 2),
+        ('"A title\nof two lines",\na,b\n1,2\n3,4\n5,6\n', None, ["a", "b"], 3),
+        ("Sales, by month\na,b,c\n1,2,3\n4,5,6\n", None, ["a", "b", "c"], 2),
+        (",value\n0,1.5\n1,2.5\n", None, ["column 1", "value"], 2),  # no title: a nameless index
+        ("a,b,c\n1,,\n2,,\n", None, ["a", "b", "c"], 2),
+        ("a,b\n1,2,\n3,4,\n", None, ["a", "b", "column 3"], 2),  # lines that end with a separator
+    ],
+)
+def test_lines_above_the_header(text, form, columns, rows, write):
+    path = write(text)
+    with open_table(path, form) as reader:
+        assert reader.columns == columns
+        assert len(reader.read()) == rows
+        is_said = any("above the table" in note for note in reader.notes)
+        assert is_said == (form is None and text.split("\n")[0] not in (",value", "a,b,c", "a,b"))
+    with open_table(path, form) as reader:
+        assert sum(len(part) for part in reader.chunks(1)) == rows
+
+
+def test_no_line_is_left_out_where_none_is_to_be(write):
+    with open_table(write("Sales,,\na,b,c\n1,2,3\n"), Format(skip_rows=0)) as reader:
+        assert reader.columns == ["Sales", "column 2", "column 3"]
+    with pytest.raises(TableError, match="no row after 9 lines"):
+        open_table(write("a,b\n1,2\n"), Format(skip_rows=9))
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("1,,3\n4,5,6\n7,8,9\n", [1, None, 3]),
+        (",2,3\n4,5,6\n", None),  # numbered columns beside a nameless one
+        (",2019\n0,5.5\n1,6\n2,7\n", None),  # as pandas writes one with its index
+        (",2.5,3\n4,5,6\n", [None, 2.5, 3]),
+        ("NA,5,6\n4,5,6\n", [None, 5, 6]),
+        ("2024-01-31,5,6\n2024-02-01,5,6\n", ["2024-01-31", 5, 6]),
+    ],
+)
+def test_a_first_row_with_a_hole_is_data(text, first, write):
+    with open_table(write(text)) as reader:
+        table = reader.read()
+    assert len(table) == text.count("\n") - (first is None)
+    if first is not None:
+        found = [None if pd.isna(cell) else cell for cell in table.iloc[0]]
+        assert found == first
+
+
+@pytest.mark.parametrize(
+    ("text", "form", "name", "cells"),
+    [
+        ("x\n1,5\n2,25\n3\n", None, "x", [1.5, 2.25, 3]),
+        ("x\n1,5\n2,25\n3\n", Format(decimal=","), "x", [1.5, 2.25, 3]),
+        ("1,5\n2,25\n3\n", Format(decimal=","), "x1", [1.5, 2.25, 3]),
+        ('"1"\n"2"\n"4"\n', None, "x1", [1, 2, 4]),
+        ('"a name"\n"1"\n"2"\n', None, "a name", [1, 2]),
+        ("x\n1\n\n3\n\n\n5\n\n\n", None, "x", [1, None, 3, None, None, 5]),
+        ("1\n\n3\n", None, "x1", [1, None, 3]),
+        ("\n\nx\n1\n2\n", None, "x", [1, 2]),
+    ],
+)
+def test_one_column(text, form, name, cells, write):
+    path = write(text)
+    with open_table(path, form) as reader:
+        assert reader.columns == [name]
+        table = reader.read()
+        assert "one column" in reader.kind
+    with open_table(path, form) as reader:
+        parts = pd.concat(list(reader.chunks(2)))
+    for found in (table, parts):
+        assert [None if pd.isna(cell) else cell for cell in found[name]] == cells
+
+
+def test_a_header_of_several_lines(write):
+    path = write(',"line\nbreak",b\n1,p|q,3\n4,"r,s",6\n7,8,9,10\n')
+    with open_table(path, Format(skip_bad_lines=True)) as reader:
+        assert reader.columns == ["column 1", "line\nbreak", "b"]
+        assert reader.read()["b"].tolist() == [3, 6]
+    with pytest.raises(TableError, match="in line 5, saw 4"):
+        open_table(path).read()
+
+
+def test_a_word_among_others_is_no_decimal_comma(write):
+    with open_table(write('a,b\n1.338,"1,5"\n2.225,large\n3.125,small\n')) as reader:
+        assert reader.decimal is None
+        assert reader.read()["a"].tolist() == [1.338, 2.225, 3.125]
+
+
+def test_the_decimal_comma_is_found_and_points_are_thousands(write):
+    text = "a;b;c\n1,5;1.234;x\n22,25;5.678;y\n3;9.000;z\n"
+    for form in (None, Format(decimal=",")):
+        with open_table(write(text), form) as reader:
+            table = reader.read()
+            assert reader.decimal == ","
+            assert any("decimal comma" in note for note in reader.notes) == (form is None)
+        _, prepared = Preparation.fit(table, scale="none", decimal=reader.decimal)
+        assert prepared.features.to_numpy().tolist() == [[1.5, 1234], [22.25, 5678], [3, 9000]]
+
+
+# JSON lines and workbooks
+
+
+def test_json_lines(write):
+    rows = [
+        {"x": 1, "user": {"name": "a"}},
+        {"x": 2.5, "y": None, "tags": ["p", "q"]},
+        {"y": "1,234", "x": 3, "new": True},
+    ]
+    text = "\n".join(json.dumps(row) for row in rows) + "\n\n"
+    for data, name in ((text, "rows.jsonl"), (gzip.compress(text.encode()), "rows.gz")):
+        with open_table(write(data, name)) as reader:
+            assert reader.kind.startswith("JSON lines")
+            assert reader.columns == ["x", "user.name", "y", "tags", "new"]
+            table = reader.read()
+        assert table["x"].tolist() == [1, 2.5, 3]
+        assert table["y"].isna().tolist() == [True, True, False]
+        assert table["tags"].tolist()[1] == '["p", "q"]'
+        with open_table(write(data, name)) as reader:
+            assert [len(part) for part in reader.chunks(2)] == [2, 1]
+    with pytest.raises(TableError, match="line 2 is no JSON"):
+        open_table(write('{"x": 1}\n{"x": \n'))
+    with pytest.raises(TableError, match="line 2 is no object"):
+        open_table(write('{"x": 1}\n5\n'))
+
+
+def workbook(sheets):
+    openpyxl = pytest.importorskip("openpyxl", reason="openpyxl is not installed")
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for title, rows in sheets.items():
+        sheet = book.create_sheet(title)
+        for row in rows:
+            sheet.append(row)
+    buffer = io.BytesIO()
+    book.save(buffer)
+    return buffer.getvalue()
+
+
+def test_workbooks(write):
+    rows = [["Sales of 2024"], [], ["name", "sum", "share", "when"]]
+    rows += [["007", 1.5, "12 %", pd.Timestamp("2024-01-31")], [], ["b", None, "7 %", None]]
+    rows += [["c", "#DIV/0!", "8 %", pd.Timestamp("2024-02-01")], [None, None, None, None]]
+    path = write(workbook({"Empty": [], "Sales": rows, "Other": [["x"], [1]]}), "book.xlsx")
+    with open_table(path) as reader:
+        assert reader.kind == "Excel (sheet 'Sales')"
+        assert reader.columns == ["name", "sum", "share", "when"]
+        table = reader.read(text=["name"])
+    said = "\n".join(reader.notes)
+    for words in ("--sheet names 'Other'", "'Sales of 2024'", "1 cell with an error"):
+        assert words in said
+    assert table["name"].tolist() == ["007", "b", "c"]
+    assert table["sum"].tolist()[0] == 1.5
+    assert table["sum"].isna().tolist() == [False, True, True]
+    assert table["when"].dtype.kind == "M"
+    for sheet in ("Other", "3"):
+        with open_table(path, Format(sheet=sheet)) as reader:
+            assert reader.read()["x"].tolist() == [1]
+    with open_table(path) as reader:
+        assert [len(part) for part in reader.chunks(2)] == [2, 1]
+    with pytest.raises(TableError, match=r"no sheet 'Salse' \(did you mean 'Sales'\?\)"):
+        open_table(path, Format(sheet="Salse"))
+    with pytest.raises(TableError, match="holds nothing"):
+        open_table(path, Format(sheet="Empty"))
+    with pytest.raises(TableError, match="--sheet is for workbooks"):
+        open_table(write(TEXT), Format(sheet="1"))
+
+
+def test_a_workbook_without_openpyxl(write, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "openpyxl", None)
+    path = write(zipped(b"x", ["[Content_Types].xml", "xl/workbook.xml"]), "book.xlsx")
+    with pytest.raises(TableError, match=r"softkern\[excel\]"):
+        open_table(path)
+
+
+def test_a_broken_workbook(write):
+    pytest.importorskip("openpyxl", reason="openpyxl is not installed")
+    with pytest.raises(TableError, match="cannot be read"):
+        open_table(write(zipped(b"x", ["[Content_Types].xml", "xl/workbook.xml"]), "book.xlsx"))
+
+
+@pytest.mark.parametrize(
+    ("data", "what"),
+    [
+        (b'[{"x": 1}, {"x": 2}]', "is JSON, one array; .*jq"),
+        (b'[\n {\n  "x": 1}]', "is JSON, one array"),
+        (b'{\n "x": 1\n}', "one object over several lines"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), r"old Excel workbook \(.xls\)"),
+        (b"SQLite format 3\x00" + bytes(100), "SQLite database; .*select"),
+        (b"<html><table><tr><td>1</td></tr></table></html>", "web page"),
+        (b"<?xml version='1.0'?><a/>", "is XML"),
+        (b"%PDF-1.7\n", "PDF"),
+        (b"ARROW1\x00\x00", "Arrow"),
+        (b"\x89HDF\r\n\x1a\n", "HDF5"),
+        (b"\x80\x05\x95", "pickle"),
+        (zipped(b"x", ["xl/workbook.bin"]), "xlsb"),
+        (zipped(b"x", ["mimetype", "content.xml"]), "OpenDocument"),
+        (zipped(b"x", ["a.csv", "b.csv"]), r"zip of 2 files \(a.csv, b.csv\)"),
+    ],
+)
+def test_files_of_other_programs_are_named(data, what, write):
+    with pytest.raises(TableError, match=what):
+        open_table(write(data))
+
+
+def test_letters_that_begin_other_files_begin_headers_too(write):
+    for header in ("ORC,b", "RDX,b", "Rar,b", "[x],b", "{x},b"):
+        with open_table(write(f"{header}\n1,2\n3,4\n")) as reader:
+            assert reader.columns[1] == "b"
+            assert reader.read().shape == (2, 2)
+
+
 # Encodings
 
 
@@ -267,7 +486,7 @@ def test_ragged_lines(write):
         (lzma.compress(TEXT.encode() * 1000)[:60], "cannot be read"),
         (b"PK\x03\x04 no zip", "cannot be read"),
         (zipped(b"x", ["a.csv", "b.csv"]), "zip of 2 files"),
-        (zipped(b"x", ["[Content_Types].xml", "sheet.xml"]), "save the sheet as CSV"),
+        (zipped(b"x", ["[Content_Types].xml", "sheet.xml"]), "save its table as .xlsx or CSV"),
         (b"\x28\xb5\x2f\xfd zstd", "zstd"),
         (b"\x93NUMPY nonsense", "cannot be read"),
         (b"\x89PNG\r\n\x1a\n\x00\x00", "no table"),
@@ -363,10 +582,10 @@ def test_text_among_numbers_is_a_mistake():
         preparation.apply(table, first_row=101)
 
 
-def test_decimal_commas_are_noticed(write):
+def test_decimal_commas_are_read(write):
     path = write("a;b\n1,5;2\n3,25;4\n5;7\n")
-    with pytest.raises(DataError, match=r"decimal comma, such as '1,5'. Give --decimal ,"):
-        Preparation.fit(open_table(path).read())
+    _, prepared = Preparation.fit(open_table(path).read(), scale="none")
+    assert prepared.values.tolist() == [[1.5, 2], [3.25, 4], [5, 7]]
     _, prepared = Preparation.fit(open_table(path, Format(decimal=",")).read(), scale="none")
     assert prepared.values.tolist() == [[1.5, 2], [3.25, 4], [5, 7]]
 

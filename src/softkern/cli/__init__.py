@@ -25,6 +25,7 @@ import typer
 from softkern import __version__
 from softkern.cli._errors import NO_READER, exit_code, one_line
 from softkern.cli._models import ModelName, parse_clusters
+from softkern.cli._options import amount, choice, share, whole
 
 __all__ = ["app", "main", "run"]
 
@@ -61,9 +62,11 @@ class MissingValues(StrEnum):
 
 
 class PointsFormat(StrEnum):
-    """How the table of points is written."""
+    """How tables are written."""
 
     csv = "csv"
+    xlsx = "xlsx"
+    jsonl = "jsonl"
     parquet = "parquet"
 
 
@@ -71,7 +74,8 @@ class PointsFormat(StrEnum):
 Input = Annotated[
     str,
     typer.Argument(
-        help="CSV, TSV, Parquet or NPY, also as gzip, bzip2, xz or zip; - is standard input.",
+        help="CSV, TSV, Excel (.xlsx), JSON lines, Parquet or NPY, also as gzip, bzip2, xz or "
+        "zip; - is standard input.",
         show_default=False,
     ),
 ]
@@ -85,7 +89,29 @@ Encoding = Annotated[
     str | None,
     typer.Option(help="UTF-8, or what a byte order mark says, by default.", rich_help_panel="Text"),
 ]
-Decimal = Annotated[str, typer.Option(help="The decimal point.", rich_help_panel="Text")]
+Decimal = Annotated[
+    str | None,
+    typer.Option(
+        metavar=".|,", help="The decimal point; found out by default.", rich_help_panel="Text"
+    ),
+]
+SkipRows = Annotated[
+    int | None,
+    typer.Option(
+        parser=whole(0, MOST),
+        metavar="N",
+        help="Lines above the header; found out by default.",
+        rich_help_panel="Text",
+    ),
+]
+Sheet = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME|N",
+        help="Sheet of a workbook; the first that holds something by default.",
+        rich_help_panel="Text",
+    ),
+]
 Header = Annotated[
     bool | None,
     typer.Option(
@@ -108,6 +134,10 @@ SkipBadLines = Annotated[
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 Force = Annotated[bool, typer.Option("--force", "-f", help="Replace files that are there.")]
+Join = Annotated[
+    bool,
+    typer.Option("--join", help="Write the table itself too, with the columns of the results."),
+]
 AllMemberships = Annotated[
     bool,
     typer.Option("--all-memberships", help="A column for every cluster, also for more than 20."),
@@ -150,55 +180,64 @@ def analyze(
         list[str] | None, typer.Option(metavar="A,B,…", help="Columns to leave out.")
     ] = None,
     id: Identifier = None,
-    model: Annotated[ModelName, typer.Option(help="See softkern models.")] = ModelName.auto,
+    model: Annotated[ModelName, choice(ModelName, "See softkern models.")] = ModelName.auto,
     clusters: Annotated[
         str, typer.Option(metavar="K|auto", help="Number of clusters, or let it be found.")
     ] = "auto",
     contamination: Annotated[
         float | None,
-        typer.Option(min=0.0, max=0.5, help="Share of the rows to flag as outliers."),
+        typer.Option(
+            parser=share, metavar="SHARE", help="Share of the rows to flag as outliers, as 0.05."
+        ),
     ] = None,
     scale: Annotated[
         Scale,
-        typer.Option(help="auto: skewed columns by their logarithm, all in robust spreads."),
+        choice(Scale, "auto: skewed columns by their logarithm, all in robust spreads."),
     ] = Scale.auto,
     missing: Annotated[
         MissingValues,
-        typer.Option(help="neighbours: filled in from the rows nearest in the other columns."),
+        choice(MissingValues, "neighbours: filled in from the rows nearest in the other columns."),
     ] = MissingValues.neighbours,
     categories: Annotated[
         list[str] | None,
         typer.Option(metavar="A,B,…", help="Text columns of few values to use."),
     ] = None,
+    dates: Annotated[bool, typer.Option("--dates", help="Use columns of dates, as days.")] = False,
     show: Annotated[
         str | None,
         typer.Option(metavar="A,B", help="The two columns that the report draws first."),
     ] = None,
     points: Annotated[
-        PointsFormat, typer.Option(help="Format of the table of points.")
-    ] = PointsFormat.csv,
+        PointsFormat | None,
+        choice(PointsFormat, "Format of tables; csv, and that of the table itself with --join."),
+    ] = None,
+    join: Join = False,
     report: Annotated[bool, typer.Option(help="Write report.html.")] = True,
     all_memberships: AllMemberships = False,
-    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Of random choices.")] = 0,
+    seed: Annotated[
+        int, typer.Option(parser=whole(0, 2**32 - 1), metavar="N", help="Of random choices.")
+    ] = 0,
     force: Force = False,
     quiet: Quiet = False,
     separator: Separator = None,
-    decimal: Decimal = ".",
+    decimal: Decimal = None,
     encoding: Encoding = None,
     header: Header = None,
+    skip_rows: SkipRows = None,
+    sheet: Sheet = None,
     na: Marks = None,
     skip_bad_lines: SkipBadLines = False,
 ) -> None:
     """Find clusters, outliers and overlap points of a table.
 
     Writes points.csv (a label, memberships and ranks for every row), report.html, run.json and
-    model.safetensors (for softkern score) into the folder. All or none of them appear.
+    model.safetensors (for softkern score) into the folder; with --join the table itself with
+    these columns. All or none of them appear.
     """
     number = _checked_option(lambda: parse_clusters(clusters))
-    if contamination == 0.0:
-        raise typer.BadParameter("--contamination 0 flags nothing; leave it out, or give a share.")
-    form = _form(separator, decimal, encoding, header, na, skip_bad_lines)
+    form = _form(separator, decimal, encoding, header, na, skip_bad_lines, skip_rows, sheet)
     from softkern.cli._analyze import Job, analyze
+    from softkern.cli._join import readable_twice
 
     job = Job(
         data=data,
@@ -213,7 +252,10 @@ def analyze(
         missing=missing.value,
         categories=categories or [],
         show=show,
-        points=points.value,
+        dates=dates,
+        points="csv" if points is None else points.value,
+        join=join,
+        join_as=None if points is None else points.value,
         report=report,
         all_memberships=all_memberships,
         seed=seed,
@@ -221,7 +263,8 @@ def analyze(
         quiet=quiet,
         form=form,
     )
-    analyze(job)
+    with readable_twice(data, join) as job.source:
+        analyze(job)
 
 
 @app.command()
@@ -230,28 +273,39 @@ def score(
     data: Input,
     out: Annotated[
         str,
-        typer.Option("--out", "-o", help="CSV or .parquet, also .gz; - is standard output."),
+        typer.Option(
+            "--out",
+            "-o",
+            help="File of .csv, .tsv, .xlsx, .jsonl or .parquet; - is standard output.",
+        ),
     ] = "-",
     id: Identifier = None,
     missing: Annotated[
         MissingValues | None,
-        typer.Option(help="As in the analysis by default; drop leaves such rows blank."),
+        choice(MissingValues, "As in the analysis by default; drop leaves such rows blank."),
     ] = None,
-    chunk: Annotated[int | None, typer.Option(min=1, help="Rows read at a time.")] = None,
+    chunk: Annotated[
+        int | None,
+        typer.Option(parser=whole(1, MOST), metavar="ROWS", help="Rows read at a time."),
+    ] = None,
+    join: Join = False,
     all_memberships: AllMemberships = False,
     force: Force = False,
     quiet: Quiet = False,
     separator: Separator = None,
-    decimal: Decimal = ".",
+    decimal: Decimal = None,
     encoding: Encoding = None,
     header: Header = None,
+    skip_rows: SkipRows = None,
+    sheet: Sheet = None,
     na: Marks = None,
     skip_bad_lines: SkipBadLines = False,
 ) -> None:
     """Label and score new rows by a saved model, in chunks: the file may be larger than memory.
 
-    Columns are matched by name, in any order; the preparation of the analysis is applied.
+    Columns are matched by name, in any order; the table is read and prepared as in the analysis.
     """
+    from softkern.cli._join import readable_twice
     from softkern.cli._score import Job, score
 
     job = Job(
@@ -261,26 +315,33 @@ def score(
         id=id,
         missing=None if missing is None else missing.value,
         chunk=chunk,
+        join=join,
         all_memberships=all_memberships,
         force=force,
         quiet=quiet,
-        form=_form(separator, decimal, encoding, header, na, skip_bad_lines),
+        form=_form(separator, decimal, encoding, header, na, skip_bad_lines, skip_rows, sheet),
     )
-    score(job)
+    with readable_twice(data, join) as job.source:
+        score(job)
 
 
 @app.command()
 def plan(
     n: Annotated[
-        int, typer.Argument(metavar="N", min=1, max=MOST, help="Rows.", show_default=False)
+        int,
+        typer.Argument(parser=whole(1, MOST), metavar="N", help="Rows.", show_default=False),
     ],
     d: Annotated[
-        int, typer.Argument(metavar="D", min=1, max=MOST, help="Columns.", show_default=False)
+        int,
+        typer.Argument(parser=whole(1, MOST), metavar="D", help="Columns.", show_default=False),
     ],
-    clusters: Annotated[int, typer.Option(min=1, max=MOST, help="Columns of A in K @ A.")] = 1,
+    clusters: Annotated[
+        int, typer.Option(parser=whole(1, MOST), metavar="N", help="Columns of A in K @ A.")
+    ] = 1,
     engine: Annotated[str, typer.Option(help="auto, or the engine that must be used.")] = "auto",
     memory: Annotated[
-        float | None, typer.Option(min=0.0, max=MOST, help="GiB that may be used.")
+        float | None,
+        typer.Option(parser=amount(MOST), metavar="GIB", help="GiB that may be used."),
     ] = None,
 ) -> None:
     """Show how a table of N rows and D columns would be computed, and at what cost."""
@@ -342,11 +403,13 @@ def _checked_option(answer: Callable[[], Answer]) -> Answer:
 
 def _form(
     separator: str | None,
-    decimal: str,
+    decimal: str | None,
     encoding: str | None,
     header: bool | None,
     na: Sequence[str] | None,
     skip_bad_lines: bool,
+    skip_rows: int | None,
+    sheet: str | None,
 ) -> Any:
     from softkern.cli.tables import Format
 
@@ -356,9 +419,10 @@ def _form(
             raise typer.BadParameter(
                 f"--separator {separator!r} must be one character, or tab; no quote, no line's end."
             )
-    if decimal not in (".", ",") or decimal == separator:
+    if decimal not in (None, ".", ",") or decimal == separator is not None:
         raise typer.BadParameter(f"--decimal {decimal!r} must be . or , and not the separator.")
-    return Format(separator, encoding, header, decimal, tuple(na or ()), skip_bad_lines)
+    marks = tuple(na or ())
+    return Format(separator, encoding, header, decimal, marks, skip_bad_lines, skip_rows, sheet)
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -18,7 +18,8 @@ import numpy as np
 import pandas as pd
 
 from softkern.cli._errors import OutputError
-from softkern.cli._folder import results_folder
+from softkern.cli._folder import check_free, results_folder
+from softkern.cli._join import joined, rows_of
 from softkern.cli._models import ModelName, check_columns, make
 from softkern.cli._points import has_all_columns, points_table, write_chunks
 from softkern.cli._printer import Printer
@@ -28,7 +29,7 @@ from softkern.columns.preparation import Missing, Preparation, Prepared, Scale
 from softkern.files import save
 from softkern.fitted import choice_of
 from softkern.ranking import rank_points
-from softkern.words import count, named, quoted
+from softkern.words import count, named, nearest, quoted, unknown
 
 __all__ = ["Job", "analyze"]
 
@@ -56,7 +57,11 @@ class Job:
     missing: Missing = "neighbours"
     categories: list[str] = field(default_factory=list)
     show: str | None = None
+    dates: bool = False
     points: str = "csv"
+    join: bool = False
+    join_as: str | None = None  # a format; None is the table's own
+    source: str | None = None  # where the data can be read twice, if not at `data`
     report: bool = True
     all_memberships: bool = False
     seed: int = 0
@@ -117,6 +122,9 @@ def analyze(job: Job) -> None:
                 ranks, model.memberships_, data.rows, data.ids, job.all_memberships
             )
             write_chunks([points], str(folder / points_name))
+        if job.join:
+            with clock.step("join"):
+                names.insert(0, _join(job, folder, data, points))
         with clock.step("model"):
             save(
                 model,
@@ -124,6 +132,7 @@ def analyze(job: Job) -> None:
                 preparation=asdict(data.preparation),
                 contamination=job.contamination,
                 id=job.id,
+                reading=asdict(job.form),
             )
         record = _record(job, clock, data, model, ranks)
         record["warnings"] = warned
@@ -145,7 +154,7 @@ def analyze(job: Job) -> None:
 
 
 def _read(job: Job, printer: Printer, clock: Clock) -> Input:
-    with clock.step("read"), open_table(job.data, job.form) as reader:
+    with clock.step("read"), _open(job) as reader:
         reader.check_identifier(job.id)
         table = reader.read(
             text=[] if job.id is None else [job.id], words=_split(job.categories, reader.columns)
@@ -154,6 +163,8 @@ def _read(job: Job, printer: Printer, clock: Clock) -> Input:
     printer.line(f"{reader.name}: {reader.kind}, {shape}")
     notes = list(reader.notes)
     left_out = _left_out(job, table, notes)
+    if job.join:
+        check_free(job.out / _joined_name(job, reader), job.force)
     with clock.step("prepare"):
         preparation, prepared = CommandPreparation.fit(
             table,
@@ -162,6 +173,8 @@ def _read(job: Job, printer: Printer, clock: Clock) -> Input:
             scale=job.scale,
             missing=job.missing,
             left_out=left_out,
+            decimal=reader.decimal,
+            dates=job.dates,
         )
     ids = None
     if job.id is not None:
@@ -173,6 +186,10 @@ def _read(job: Job, printer: Printer, clock: Clock) -> Input:
     rows = f"{len(prepared.values):,} rows"
     printer.line(f"{rows}, {count(len(names), 'feature')}: {named(names, 8)}")
     return Input(reader, table, ids, preparation, prepared, notes)
+
+
+def _open(job: Job) -> Reader:
+    return open_table(job.source or job.data, job.form, standard_input=job.data == "-")
 
 
 def _split(asked: Sequence[str], columns: Sequence[str]) -> list[str]:
@@ -189,7 +206,7 @@ def _left_out(job: Job, table: pd.DataFrame, notes: list[str]) -> list[str]:
     excluded = _split(job.exclude, columns)
     lacking = [name for name in excluded if name not in columns]
     if lacking:
-        raise TableError(f"--exclude: there is no column {named(lacking)}.")
+        raise TableError(f"--exclude: there is no column {unknown(lacking, columns)}")
     asked = _split([*(job.columns or ()), *job.categories], columns)
     excluded += [] if job.id is None or job.id in asked else [job.id]
     if job.columns is not None:
@@ -260,9 +277,30 @@ def _shown(job: Job, data: Input) -> tuple[str, str] | None:
     names = _split([job.show], features)
     if len(names) != 2 or not set(names) <= set(features):
         raise TableError(
-            f"--show '{quoted(job.show)}' must name two of the features: {named(features, 12)}."
+            f"--show '{quoted(job.show)}' must name two of the features: {named(features, 12)}"
+            f"{_meant(names, features)}."
         )
     return names[0], names[1]
+
+
+def _meant(asked: Sequence[str], names: Sequence[str]) -> str:
+    guesses = [nearest(name, names) for name in asked if name not in names]
+    return f"; did you mean {named(guesses)}?" if any(guesses) else ""
+
+
+def _joined_name(job: Job, reader: Reader) -> str:
+    return f"joined{reader.style.extension if job.join_as is None else f'.{job.join_as}'}"
+
+
+def _join(job: Job, folder: Path, data: Input, points: pd.DataFrame) -> str:
+    """Write the user's own table with the columns of the results; the name of the file."""
+    name = _joined_name(job, data.reader)
+    with _open(job) as again:
+        rows = again.rows_at_once()
+        starts = range(0, len(data.table), rows)
+        results = rows_of(points, [min(rows, len(data.table) - start) for start in starts])
+        write_chunks(joined(again, results, rows), str(folder / name), style=again.style)
+    return name
 
 
 def _report(

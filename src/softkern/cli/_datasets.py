@@ -14,8 +14,9 @@ from softkern.cli._folder import check_file
 from softkern.cli._points import write_chunks
 from softkern.cli._printer import Printer
 from softkern.cli.tables import TableError
-from softkern.datasets.folder import find_file
+from softkern.datasets.folder import place_of
 from softkern.files import replacing
+from softkern.words import nearest
 
 __all__ = ["list_sets", "write_set"]
 
@@ -27,15 +28,21 @@ GENERATED: dict[str, Callable[..., Any]] = {
 
 
 def list_sets() -> None:
-    """Every name, and where its rows come from."""
+    """What is there, and where; what is not, and how it is had."""
     rows = [(name, "generated") for name in GENERATED]
+    places: dict[str, list[str]] = {}
     for name in datasets.names():
-        has_file = find_file(name) is not None
-        rows.append((name, "data folder" if has_file else "scikit-learn, OpenML or a data folder"))
+        places.setdefault(place_of(name), []).append(name)
+    for place in ("scikit-learn", "data folder"):
+        rows += [(name, place) for name in places.get(place, [])]
     printer = Printer(False)
     printer.table(("name", "found in"), rows)
     printer.line("softkern datasets NAME -o FILE.csv writes one.")
-    printer.line("The variable SOFTKERN_DATA names the data folder.")
+    if "OpenML" in places:
+        printer.line(f"From OpenML, by a network: {', '.join(places['OpenML'])}.")
+    if "" in places:
+        printer.line(f"Known by name and not here: {', '.join(places[''])}.")
+        printer.line("The variable SOFTKERN_DATA names a folder that holds them as CSV.")
 
 
 def write_set(name: str, out: str, force: bool) -> None:
@@ -47,7 +54,10 @@ def write_set(name: str, out: str, force: bool) -> None:
         try:
             found = datasets.load_dataset(name)
         except (OSError, ValueError) as error:
-            raise TableError(str(error)) from error
+            known = [*GENERATED, *datasets.names()]
+            meant = "" if name in known else nearest(name, known)
+            guess = f" Did you mean {meant}?" if meant else ""
+            raise TableError(f"{error}{guess}") from error
         table = found.data if found.target is None else found.data.assign(label=found.target)
     if out != "-":
         check_file(Path(out), force)

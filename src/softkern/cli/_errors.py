@@ -6,6 +6,8 @@ such as one that NumPy raises, is an error of softkern's own.
 
 from __future__ import annotations
 
+from typing import Any
+
 from softkern.exceptions import DataError, ModelFileError
 
 __all__ = ["NO_READER", "NoReaderError", "OutputError", "exit_code", "one_line"]
@@ -46,7 +48,7 @@ def one_line(error: BaseException) -> str:
     if code == INTERRUPTED:
         return "interrupted; nothing was written"
     if code == USAGE:
-        return f"{_flat(error.format_message())} (softkern --help shows what can be asked)"  # type: ignore[attr-defined]
+        return f"{_usage(error)} (softkern --help shows what can be asked)"
     if isinstance(error, OSError) and error.strerror:
         place = "" if error.filename is None else f" {error.filename}"
         return f"cannot write{place}: {error.strerror}"
@@ -59,6 +61,24 @@ def one_line(error: BaseException) -> str:
             "--debug shows)"
         )
     return _flat(error)
+
+
+def _usage(error: Any) -> str:
+    """A mistake on the command line in our words; the option is named as it is typed."""
+    kind, param = type(error).__name__, getattr(error, "param", None)
+    if kind == "NoSuchOption":
+        near = [f"did you mean {' or '.join(error.possibilities)}?"] if error.possibilities else []
+        return "; ".join([f"there is no option {_flat(error.option_name)}", *near])
+    if param is None:
+        return _flat(error.format_message())
+    name = max(param.opts, key=len) if param.param_type_name == "option" else param.name.upper()
+    if kind == "MissingParameter":
+        return f"{name} is missing: {_flat(param.help or 'see --help')}"
+    return (
+        f"{name} {_flat(error.message)}"
+        if "must be" in error.message
+        else _flat(error.format_message())
+    )
 
 
 def _flat(error: object) -> str:

@@ -13,7 +13,7 @@ from softkern.cli._errors import OutputError
 from softkern.files import sync_folder
 
 # Names that promise what CSV is not
-NOT_WRITTEN = (".parquet.gz", ".xlsx", ".xls", ".ods", ".json", ".npy", ".zip", ".bz2", ".xz")
+NOT_WRITTEN = (".parquet.gz", ".xls", ".xlsb", ".ods", ".json", ".npy", ".zip", ".bz2", ".xz")
 
 __all__ = ["check_file", "check_free", "results_folder"]
 
@@ -54,7 +54,7 @@ def results_folder(out: Path, names: Sequence[str], force: bool) -> Iterator[Pat
 def check_file(path: Path, force: bool) -> None:
     """Refuse, before any work, a file that cannot be written or may not be replaced."""
     if path.name.endswith(NOT_WRITTEN):
-        raise OutputError(f"{path}: what can be written is .csv, .csv.gz and .parquet.")
+        raise OutputError(f"{path}: what can be written is .csv, .tsv, .xlsx, .jsonl and .parquet.")
     check_free(path, force)
     if not path.absolute().parent.is_dir():
         raise OutputError(f"there is no folder {path.absolute().parent}.")

@@ -6,18 +6,21 @@ import gzip
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, TextIO
+from typing import Any, TextIO, cast
 
 import numpy as np
 import pandas as pd
 
 from softkern.cli._errors import NoReaderError, OutputError
+from softkern.cli._formats import write_json_lines, write_workbook
+from softkern.cli.tables import Style
 
-__all__ = ["has_all_columns", "points_table", "write_chunks"]
+__all__ = ["DIGITS", "has_all_columns", "nullable", "points_table", "write_chunks"]
 
 MOST_MEMBERSHIP_COLUMNS = 20  # unless --all-memberships
 DIGITS = "%.9g"
 FORMS = {"b": "%s", "i": "%d", "u": "%d", "f": DIGITS, "O": "%s"}  # of a cell, by kind of column
+LEAST_MEMBERSHIP = 1e-6  # below it, a membership is written as 0
 
 
 def has_all_columns(memberships: Any, all_memberships: bool) -> bool:
@@ -37,29 +40,54 @@ def points_table(
     parts |= {name: ranks[name].to_numpy() for name in ranks.columns}
     if np.ndim(memberships) == 2 and has_all_columns(memberships, all_memberships):
         parts |= {f"membership_{c}": column for c, column in enumerate(memberships.T)}
-    return pd.DataFrame(parts)
+    shares = {name: _without_traces(parts[name]) for name in parts if name.startswith("membership")}
+    return pd.DataFrame(parts | shares)
 
 
-def write_chunks(tables: Iterable[pd.DataFrame], path: str, to: str | None = None) -> int:
+def _without_traces(memberships: Any) -> Any:
+    return np.where(np.asarray(memberships) < LEAST_MEMBERSHIP, 0.0, memberships)
+
+
+def write_chunks(
+    tables: Iterable[pd.DataFrame], path: str, to: str | None = None, style: Style | None = None
+) -> int:
     """Tables of the same columns one after the other; how many rows.
 
     `path` is where to write, ``"-"`` for standard output; `to` is the name that says the format,
-    where that is another.
+    where that is another. `style` is given with a user's own table, whose digits are left alone.
     """
     name = to or path
-    is_parquet = name.endswith(".parquet")
-    return _write_parquet(tables, path) if is_parquet else _write_csv(tables, path, name)
+    if name.endswith(".parquet"):
+        typed = nullable if style is None else _uniform
+        return _write_parquet(map(typed, tables), path)
+    if name.endswith(".xlsx"):
+        return write_workbook(tables, path)
+    if name.endswith((".jsonl", ".jsonl.gz")):
+        with _text_file(path, name) as file:
+            return write_json_lines(tables, file)
+    return _write_csv(tables, path, name, style)
 
 
-def _write_csv(tables: Iterable[pd.DataFrame], path: str, name: str) -> int:
+def _write_csv(
+    tables: Iterable[pd.DataFrame], path: str, name: str, style: Style | None = None
+) -> int:
     count = 0
-    with _text_file(path, name) as file:
+    digits, style = DIGITS if style is None else None, style or Style()
+    mark = "\t" if name.endswith(".tsv") else style.separator
+    with _text_file(path, name, style.encoding) as file:
         for number, table in enumerate(tables):
-            text = _csv_lines(table)
+            # a user's own table has its own digits, and marks between cells
+            text = _csv_lines(table) if digits is not None and mark == "," else None
             if text is None or number == 0:
                 part = table if text is None else table.iloc[:0]
                 part.to_csv(
-                    file, index=False, header=number == 0, float_format=DIGITS, lineterminator="\n"
+                    file,
+                    index=False,
+                    header=number == 0,
+                    float_format=digits,
+                    lineterminator="\n",
+                    sep=mark,
+                    decimal=style.decimal,
                 )
             file.write(text or "")
             count += len(table)
@@ -95,7 +123,7 @@ def _is_plain_text(values: list[Any]) -> bool:
 
 
 @contextmanager
-def _text_file(path: str, name: str) -> Iterator[TextIO]:
+def _text_file(path: str, name: str, encoding: str = "utf-8") -> Iterator[TextIO]:
     if path == "-":
         if sys.stdout is None:
             raise OutputError("standard output is closed; -o names a file.")
@@ -105,10 +133,10 @@ def _text_file(path: str, name: str) -> Iterator[TextIO]:
         except BrokenPipeError as error:
             raise NoReaderError from error
     elif name.endswith(".gz"):
-        with gzip.open(path, "wt", encoding="utf-8", newline="", compresslevel=6) as packed:
-            yield packed
-    else:
-        with open(path, "w", encoding="utf-8", newline="") as file:
+        with gzip.open(path, "wt", encoding=encoding, newline="", compresslevel=6) as packed:
+            yield cast(TextIO, packed)
+    else:  # a user's own letters are of the encoding; of ours some may not be
+        with open(path, "w", encoding=encoding, errors="replace", newline="") as file:
             yield file
 
 
@@ -121,7 +149,7 @@ def _write_parquet(tables: Iterable[pd.DataFrame], path: str) -> int:
     count, writer = 0, None
     try:
         for table in tables:
-            arrow = pa.Table.from_pandas(_nullable(table), preserve_index=False)
+            arrow = pa.Table.from_pandas(table, preserve_index=False)
             if writer is None:
                 writer = pq.ParquetWriter(path, arrow.schema)
             writer.write_table(arrow.cast(writer.schema))
@@ -132,7 +160,13 @@ def _write_parquet(tables: Iterable[pd.DataFrame], path: str) -> int:
     return count
 
 
-def _nullable(table: pd.DataFrame) -> pd.DataFrame:
+def _uniform(table: pd.DataFrame) -> pd.DataFrame:
+    """A user's own table, with text in all columns that are not of one type in every chunk."""
+    mixed = [name for name, kind in table.dtypes.items() if kind.kind == "O"]
+    return table.astype(dict.fromkeys(mixed, "string"))
+
+
+def nullable(table: pd.DataFrame) -> pd.DataFrame:
     """Types that hold blanks, so that all chunks have the same."""
     types: dict[str, str] = {}
     for name in table.columns:

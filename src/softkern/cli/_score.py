@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 
 from softkern.cli._folder import check_file
-from softkern.cli._points import points_table, write_chunks
+from softkern.cli._join import joined
+from softkern.cli._points import nullable, points_table, write_chunks
 from softkern.cli._printer import Printer
 from softkern.cli.preparation import CommandPreparation
 from softkern.cli.tables import Format, Reader, TableError, open_table
@@ -20,7 +21,7 @@ from softkern.columns.preparation import Missing, Preparation, Prepared
 from softkern.exceptions import ModelFileError
 from softkern.files import inspect, load, replacing
 from softkern.ranking import Ranker
-from softkern.words import count, named
+from softkern.words import count, unknown
 
 __all__ = ["Job", "score"]
 
@@ -37,6 +38,8 @@ class Job:
     id: str | None = None
     missing: Missing | None = None
     chunk: int | None = None
+    join: bool = False
+    source: str | None = None  # where the data can be read twice, if not at `data`
     all_memberships: bool = False
     force: bool = False
     quiet: bool = False
@@ -50,15 +53,50 @@ def score(job: Job) -> None:
     if not is_stream:
         check_file(Path(job.out), job.force)
     model, header = _load(job.model)
-    with open_table(job.data, job.form) as reader:
-        printer.line(f"{reader.name}: {reader.kind}, {len(reader.columns):,} columns")
+    form = _as_analyzed(job, header["metadata"])
+    with _open(job, form) as reader:
+        printer.line(f"{reader.name}: {reader.kind}, {count(len(reader.columns), 'column')}")
         scorer = _Scorer(job, model, header["metadata"], reader, printer)
         place = nullcontext("-") if is_stream else replacing(job.out)
         with place as path:
-            rows = write_chunks(scorer.tables(reader), str(path), job.out)
+            if job.join:
+                rows = _write_joined(job, form, scorer, reader, str(path))
+            else:
+                rows = write_chunks(scorer.tables(reader), str(path), job.out)
     printer.notes(reader.notes + scorer.notes())
     where = "" if is_stream else f" into {job.out}"
     printer.line(f"scored {rows:,} rows by {header['estimator']}{where}", "bold")
+
+
+def _open(job: Job, form: Format) -> Reader:
+    return open_table(job.source or job.data, form, standard_input=job.data == "-")
+
+
+def _write_joined(job: Job, form: Format, scorer: _Scorer, reader: Reader, path: str) -> int:
+    """The user's own table with the columns of the results."""
+    scorer.rows = job.chunk or reader.rows_at_once()
+    with _open(job, form) as again:
+        tables = joined(again, scorer.tables(reader), scorer.rows)
+        return write_chunks(tables, path, job.out, style=again.style)
+
+
+def _as_analyzed(job: Job, metadata: dict[str, Any]) -> Format:
+    """How to read the table: as the command line says, else as the analysis was told to.
+
+    What the analysis found out by itself is found out again, save the decimal point: a few rows
+    need not show it.
+    """
+    saved = metadata.get("reading") or {}
+    try:
+        before = Format(**{**saved, "missing": tuple(saved.get("missing", ()))})
+    except TypeError as error:
+        raise ModelFileError(f"the model file was altered: {error}.") from error
+    if not job.data.lower().endswith((".xlsx", ".xlsm")):
+        before = replace(before, sheet=None)
+    if before.decimal is None and (metadata.get("preparation") or {}).get("decimal") == ",":
+        before = replace(before, decimal=",")
+    usual = vars(Format())
+    return replace(before, **{k: v for k, v in vars(job.form).items() if v != usual[k]})
 
 
 def _load(path: Path) -> tuple[Any, dict[str, Any]]:
@@ -71,7 +109,15 @@ def _load(path: Path) -> tuple[Any, dict[str, Any]]:
         raise ModelFileError(f"{path} cannot be read: {error.strerror}.") from error
 
 
-def _preparation(model: Any, metadata: dict[str, Any], reader: Reader) -> Preparation:
+def _with_decimal(preparation: Preparation, decimal: str) -> Preparation:
+    """The same for a table with another decimal point, which was asked for."""
+    writings = {c: replace(how, decimal=decimal) for c, how in preparation.writings.items()}
+    return replace(preparation, decimal=decimal, writings=writings)
+
+
+def _preparation(
+    model: Any, metadata: dict[str, Any], reader: Reader, decimal: str | None
+) -> Preparation:
     """As the model's table was prepared; most models saved from Python saw numbers as they are."""
     own = getattr(model, "preparation_", None)  # of softkern.cluster
     saved = metadata.get("preparation") if own is None else asdict(own)
@@ -83,18 +129,17 @@ def _preparation(model: Any, metadata: dict[str, Any], reader: Reader) -> Prepar
         lacking = [name for name in preparation.names if name not in reader.columns]
         if lacking:
             raise TableError(
-                f"{reader.name} lacks {named(lacking)}, which the model needs; its columns are "
-                f"{named(reader.columns, 12)}."
+                f"the model needs what {reader.name} lacks: {unknown(lacking, reader.columns)}"
             )
-        return preparation
+        return preparation if decimal is None else _with_decimal(preparation, decimal)
     if hasattr(model, "feature_names_in_"):
-        return CommandPreparation(list(model.feature_names_in_))
+        return CommandPreparation(list(model.feature_names_in_), decimal=reader.decimal or ".")
     if len(reader.columns) != model.n_features_in_:
         raise TableError(
             f"the model was fitted on {model.n_features_in_} columns without names, and the table "
             f"has {len(reader.columns)}; leave only those columns in it, in their order."
         )
-    return CommandPreparation(list(reader.columns))
+    return CommandPreparation(list(reader.columns), decimal=reader.decimal or ".")
 
 
 def _identifier(job: Job, metadata: dict[str, Any], reader: Reader) -> str | None:
@@ -111,7 +156,8 @@ class _Scorer:
         self, job: Job, model: Any, metadata: dict[str, Any], reader: Reader, printer: Printer
     ) -> None:
         self.job, self.printer = job, printer
-        self.preparation = _preparation(model, metadata, reader)
+        self.preparation = _preparation(model, metadata, reader, job.form.decimal)
+        self.rows = job.chunk
         self.identifier = _identifier(job, metadata, reader)
         if hasattr(model, "on_numbers"):
             model = model.on_numbers()
@@ -123,8 +169,8 @@ class _Scorer:
     def tables(self, reader: Reader) -> Iterator[pd.DataFrame]:
         first_row = 1
         text = [] if self.identifier is None else [self.identifier]
-        words = list(self.preparation.categories)
-        for chunk in reader.chunks(self.job.chunk, text=text, words=words):
+        words = [*self.preparation.categories, *self.preparation.writings]
+        for chunk in reader.chunks(self.rows, text=text, words=words):
             yield self._table(chunk, first_row)
             first_row += len(chunk)
             self.printer.progress(f"{first_row - 1:,} rows")
@@ -168,7 +214,7 @@ def _with_blanks(scores: pd.DataFrame, kept: Any, rows: Any, ids: Any) -> pd.Dat
     """Scores at the rows that have them, nothing at the others."""
     place = np.full(len(kept), -1)
     place[kept] = np.arange(int(kept.sum()))
-    whole = scores.astype(object).reindex(place).reset_index(drop=True)
+    whole = nullable(scores).reindex(place).reset_index(drop=True)
     whole.insert(0, "row", rows)
     if ids is not None:
         whole.insert(1, "id", ids)

@@ -4,6 +4,7 @@ A table that nobody prepared holds row numbers, identifiers, yes/no columns, cod
 long tails, and each of them can decide an answer by itself. `recognise` says what every column is;
 `Scaling` takes skewed ones by their logarithm and divides all by their robust spread; `Neighbours`
 fills in missing cells from the rows that are nearest in the columns that both rows have;
+`Writing` is how a column writes its numbers ("$1,234.50", "12,5 %");
 `Preparation` does all of it, for `softkern analyze` and `softkern.cluster` alike. What they
 learned is plain data, so that it travels in a model's file and does the same to new rows. Neither
 the order of the rows nor the unit of a column matters, nor how often the whole table is repeated;
@@ -17,6 +18,7 @@ from softkern.columns.neighbours import Neighbours
 from softkern.columns.preparation import Preparation, Prepared
 from softkern.columns.scaling import Scaling
 from softkern.columns.shapes import Bend
+from softkern.columns.writing import Writing
 
 __all__ = [
     "Bend",
@@ -26,6 +28,7 @@ __all__ = [
     "Preparation",
     "Prepared",
     "Scaling",
+    "Writing",
     "describe",
     "recognise",
     "repeats",

@@ -8,13 +8,26 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from softkern._typing import Array
+from softkern.columns.identifiers import are_dates
+from softkern.columns.writing import (
+    Numbers,
+    Writing,
+    date_writing,
+    decimals_of,
+    is_number,
+    number_writing,
+    several,
+    some_of,
+    usual_decimal,
+)
 from softkern.exceptions import DataError
-from softkern.words import count, named, quoted
+from softkern.words import count, named, quoted, unknown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,6 +37,7 @@ __all__ = [
     "as_table",
     "categories_of",
     "codes_of",
+    "decimal_of",
     "in_order",
     "keyword",
     "numbers_of",
@@ -33,6 +47,7 @@ __all__ = [
 
 MOST_CATEGORIES = 20
 FARTHEST = 5.0  # spreads from the middle of a column, beyond which rows are as far as that
+FEW = 100  # cells that mostly tell whether all are plain
 NEARLY_NUMBERS = 0.5  # share of a column's values from which text among them is a mistake
 
 Say = Callable[[str, str], str]  # how whoever asked writes an option and its value
@@ -46,6 +61,8 @@ def keyword(name: str, value: str = "") -> str:
     >>> keyword("missing", "drop"), keyword("columns"), keyword("na", "?")
     ("missing='drop'", 'columns=…', "na_values='?'")
     """
+    if name == "dates":
+        return "dates=True"
     name = {"na": "na_values"}.get(name, name)
     return f"{name}={value!r}" if value else f"{name}=…"
 
@@ -90,59 +107,139 @@ def require(table: pd.DataFrame, names: Sequence[str]) -> None:
     """Refuse a table without the columns of these names."""
     lacking = [name for name in names if name not in table.columns]
     if lacking:
-        raise DataError(
-            f"the table lacks {named(lacking)}; its columns are {named(list(table.columns), 12)}."
-        )
+        raise DataError(f"the table lacks {unknown(lacking, list(table.columns))}")
+
+
+def decimal_of(table: pd.DataFrame, wanted: Sequence[str]) -> str:
+    """The decimal point of the numbers that stand in columns of text; a point where none says."""
+    texts = [table[c].dropna() for c, kind in _kinds(table).items() if c in set(wanted)]
+    return usual_decimal(values for values in texts if _is_text(values.dtype))
 
 
 def numeric_columns(
     table: pd.DataFrame,
     wanted: Sequence[str],
-    categories: Sequence[str],
     were_asked: bool,
     notes: list[str],
     say: Say = keyword,
-) -> list[str]:
-    """The columns that hold numbers; the others are named, or refused where they were asked for."""
-    numeric, texts, kinds = [], [], _kinds(table)
+    *,
+    decimal: str = ".",
+    dates: bool = False,
+) -> tuple[list[str], dict[str, Writing]]:
+    """The columns that hold numbers, and how those write them that are text.
+
+    The others are named, or refused where they were asked for. Dates are numbers with `dates`.
+    """
+    numeric: list[str] = []
+    texts: dict[str, str] = {}
+    writings: dict[str, Writing] = {}
+    doubts: dict[str, str] = {}
+    kinds = _kinds(table)
     for column in wanted:
-        if column in categories:
-            continue
-        if _is_numeric(kinds[column]):
+        is_typed = _is_numeric(kinds[column])
+        found = _Found() if is_typed else _look_at(table, column, decimal, say)
+        if found.text:
+            texts[column] = found.text
+        elif found.writing is None:
             numeric.append(column)
-            continue
-        present = table[column].dropna()
-        parsed = 0
-        if present.dtype.kind not in "mMc":
-            parsed = int(_parsed(present).notna().sum())
-        if parsed == len(present):
-            numeric.append(column)  # also a column without any value, which is left out later
-        elif parsed >= NEARLY_NUMBERS * len(present):
-            raise _not_a_number(table, column, 1, say)
-        elif _has_decimal_comma(present):
-            raise DataError(
-                f"'{quoted(column)}' holds numbers with a decimal comma, such as "
-                f"'{quoted(present.iloc[0])}'. Give {say('decimal', ',')} to read them; if the "
-                "comma parts thousands, take it out."
-            )
+            if dates and are_dates(_parsed(table[column].dropna()).to_numpy(dtype=np.float64)):
+                writings[column] = Writing(decimal, date="%Y%m%d")
+        elif found.writing.date and not dates:
+            texts[column] = f"dates ({say('dates', '')} uses them, as days)"
         else:
-            texts.append(column)
+            numeric.append(column)
+            writings[column], doubts[column] = found.writing, found.doubt
     if texts and were_asked:
-        verb = "is" if len(texts) == 1 else "are"
-        asked = say("categories", "")
-        raise DataError(f"{named(texts)} {verb} text; give {asked} for few categories.")
+        raise _refused(texts, say)
+    notes.extend(_read_as(writings, doubts))
+    for kind, columns in _alike(texts).items():
+        notes.append(f"left out {named(columns)}: {kind}")
+    return numeric, writings
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What a column of cells holds: numbers as they are, numbers or dates as written, or text."""
+
+    writing: Writing | None = None
+    text: str = ""
+    doubt: str = ""
+
+
+def _look_at(table: pd.DataFrame, column: str, decimal: str, say: Say) -> _Found:
+    present = table[column].dropna()
+    if present.empty:
+        return _Found()  # a number without any value, which is left out later
+    if _is_text(present.dtype):
+        if _are_plain(present, decimal):
+            return _Found()
+        if any(map(is_number, some_of(present))):
+            found = number_writing(present, decimal)
+            if found.cells == len(present) and len(found.signs) < 2:
+                return _Found(found.writing, doubt=_doubt_of(found, say))
+            if found.cells >= NEARLY_NUMBERS * len(present):
+                if len(found.signs) > 1:
+                    return _Found(text=several(found.signs))
+                raise _not_a_number(table, column, found.writing, 1, say)
+    writing, doubtful = date_writing(present, decimal)
+    if writing is not None:
+        first = "month" if writing.date.startswith(("%m", "%b", "%B")) else "day"
+        doubt = f"{doubtful} is taken to have the {first} first"
+        return _Found(writing, doubt=doubt if doubtful else "")
+    return _Found(text=_text_kind(present, say))
+
+
+def _are_plain(present: pd.Series[Any], decimal: str) -> bool:
+    """Whether text is numbers as computers write them; with a decimal comma, "1.5" is none."""
+    if decimal == "," and present.astype(str).str.contains(".", regex=False).any():
+        return False
+    if _parsed(present.iloc[:FEW]).isna().any():  # which to say takes a while of all
+        return False
+    return bool(_parsed(present).notna().all())
+
+
+def _doubt_of(found: Numbers, say: Say) -> str:
+    doubts = []
+    if found.other:
+        other = "," if found.writing.decimal == "." else "."
+        kind = "thousands" if found.writing.thousands else "decimals"
+        doubts.append(f"{found.other} is taken for {kind}, unless {say('decimal', other)}")
+    if found.bare:
+        cells = count(found.bare, "cell")
+        doubts.append(f"{cells} without {found.writing.sign} taken as if it were there")
+    return "; ".join(doubts)
+
+
+def _read_as(writings: dict[str, Writing], doubts: dict[str, str]) -> list[str]:
+    """A line for every way of writing, with its columns; and one for every doubt."""
+    said = {c: f"{w}{f' ({doubts[c]})' if doubts.get(c) else ''}" for c, w in writings.items()}
+    return [f"{named(columns)}: read as {how}" for how, columns in _alike(said).items()]
+
+
+def _alike(said: dict[str, str]) -> dict[str, list[str]]:
+    """What is said of columns, each once, with the columns."""
     alike: dict[str, list[str]] = {}
-    for column in texts:
-        alike.setdefault(_text_kind(table[column], say), []).append(column)
-    notes.extend(f"left out {named(columns)}: {kind}" for kind, columns in alike.items())
-    return numeric
+    for column, words in said.items():
+        alike.setdefault(words, []).append(column)
+    return alike
+
+
+def _refused(texts: dict[str, str], say: Say) -> DataError:
+    """Why columns that were asked for cannot be used."""
+    others = [f"{named(columns)}: {kind}" for kind, columns in _alike(texts).items()]
+    names = [column for column, kind in texts.items() if kind.startswith("text")]
+    if len(names) < len(texts):
+        return DataError(f"no numbers in {'; '.join(others)}.")
+    verb = "is" if len(texts) == 1 else "are"
+    asked = say("categories", "")
+    return DataError(f"{named(names)} {verb} text; give {asked} for few categories.")
 
 
 def _text_kind(values: pd.Series[Any], say: Say) -> str:
-    if values.dtype.kind in "mM":
-        return "dates"
-    few = values.astype(str).nunique() <= MOST_CATEGORIES
-    return f"text ({say('categories', '')} uses it)" if few else "text"
+    different = values.astype(str).nunique()
+    if different == 1:
+        return "text of one value"
+    return f"text ({say('categories', '')} uses it)" if different <= MOST_CATEGORIES else "text"
 
 
 def _kinds(table: pd.DataFrame) -> dict[str, Any]:
@@ -155,9 +252,8 @@ def _is_numeric(kind: Any) -> bool:
     return pd.api.types.is_numeric_dtype(kind) and kind.kind != "c"
 
 
-def _has_decimal_comma(values: pd.Series[Any]) -> bool:
-    words = values.head(1000).astype(str)
-    return bool(words.str.fullmatch(r"\s*[-+]?\d+(,\d+)?(e[-+]?\d+)?\s*", case=False).all())
+def _is_text(kind: Any) -> bool:
+    return not _is_numeric(kind) and kind.kind not in "mMc"
 
 
 def _parsed(values: pd.Series[Any]) -> pd.Series[Any]:
@@ -179,35 +275,59 @@ def _float_or_nan(word: str | None) -> float:
         return math.nan
 
 
-def _not_a_number(table: pd.DataFrame, column: str, first_row: int, say: Say) -> DataError:
+def _not_a_number(
+    table: pd.DataFrame, column: str, writing: Writing, first_row: int, say: Say
+) -> DataError:
     values = table[column]
-    bad = values.notna().to_numpy() & _parsed(values).isna().to_numpy()
+    bad = values.notna().to_numpy() & np.isnan(_floats(values, writing))
     place = int(np.flatnonzero(bad)[0])
     word = quoted(values.iloc[place])
+    what = "dates" if writing.date else "numbers"
+    remedy = f"Give {say('na', word)} to take it for a missing value, or "
+    if points := decimals_of(word):  # a number is never taken for a missing value
+        remedy = f"It is written otherwise than the others: mend it, name {say('decimal', points)} "
+        remedy = f"{remedy}where it holds for all, or "
+    elif any(letter.isdigit() for letter in word):
+        remedy = "Mend it, or "
     return DataError(
-        f"'{quoted(column)}' is numbers save in {count(int(bad.sum()), 'row')}, such as '{word}' "
-        f"in row {place + first_row:,}. Give {say('na', word)} to take it for a missing value, or "
-        f"leave the column out by {say('columns', '')}."
+        f"'{quoted(column)}' is {what} save in {count(int(bad.sum()), 'row')}, such as '{word}' "
+        f"in row {place + first_row:,}. {remedy}leave the column out by {say('columns', '')}."
     )
 
 
 def numbers_of(
-    table: pd.DataFrame, columns: Sequence[str], first_row: int = 1, say: Say = keyword
+    table: pd.DataFrame,
+    columns: Sequence[str],
+    first_row: int = 1,
+    say: Say = keyword,
+    *,
+    writings: dict[str, Writing] | None = None,
+    decimal: str = ".",
 ) -> Array:
     """Columns as floats, (n, d); what is missing or infinite is NaN."""
     numbers = np.empty((len(table), len(columns)))
-    kinds = _kinds(table)
-    ready = np.array([_is_numeric(kinds[column]) for column in columns], dtype=bool)
+    kinds, written = _kinds(table), writings or {}
+    days = {column for column, writing in written.items() if writing.date}
+    ready = np.array([_is_numeric(kinds[c]) and c not in days for c in columns], dtype=bool)
     known = [column for column, is_ready in zip(columns, ready, strict=True) if is_ready]
     numbers[:, ready] = table[known].to_numpy(dtype=np.float64, na_value=np.nan)
     for j in np.flatnonzero(~ready).tolist():
-        values = table[columns[j]]
-        parsed = _parsed(values)
-        if (parsed.isna() & values.notna()).any():
-            raise _not_a_number(table, columns[j], first_row, say)
-        numbers[:, j] = parsed.to_numpy(dtype=np.float64, na_value=np.nan)
+        writing = written.get(columns[j], Writing(decimal))
+        found = _floats(table[columns[j]], writing)
+        if (np.isnan(found) & table[columns[j]].notna().to_numpy()).any():
+            raise _not_a_number(table, columns[j], writing, first_row, say)
+        numbers[:, j] = found
     numbers[np.isinf(numbers)] = np.nan
     return numbers
+
+
+def _floats(values: pd.Series[Any], writing: Writing) -> Array:
+    """Cells as numbers; NaN where one is missing or cannot be read."""
+    is_plain = (
+        not writing.date and _is_text(values.dtype) and _are_plain(values.dropna(), writing.decimal)
+    )
+    numbers = _parsed(values) if is_plain else writing.numbers(values)
+    return numbers.to_numpy(dtype=np.float64, na_value=np.nan)
 
 
 def _words(values: pd.Series[Any]) -> pd.Series[Any]:

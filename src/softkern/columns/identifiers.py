@@ -13,7 +13,7 @@ from scipy.special import kolmogorov
 
 from softkern._typing import Array
 
-__all__ = ["naming"]
+__all__ = ["are_dates", "naming"]
 
 LARGEST_WHOLE = 2.0**53  # beyond it, floats cannot tell whole numbers apart
 FEWEST_NUMBERED = 20  # rows from which whole numbers without a gap are no coincidence
@@ -133,11 +133,16 @@ def _fills_its_digits(values: Array) -> bool:
     return bool(highest - values[-1] < near and min(values[0], abs(values[0] - lowest)) < near)
 
 
-def _dates(values: Array) -> str:
-    """Why the values are dates written as numbers, such as 20240131; empty where they are none."""
-    if values.size < FEWEST_NUMBERED:
-        return ""
+def are_dates(values: Array) -> bool:
+    """Whether numbers are dates such as 20240131."""
+    if values.size == 0 or not _are_whole(values):
+        return False
     year, month, day = values // 10_000, values // 100 % 100, values % 100
     parts = ((year, 1800, 2199), (month, 1, 12), (day, 1, 31))
-    are_dates = all(low <= part.min() and part.max() <= high for part, low, high in parts)
-    return "holds dates written as numbers" if are_dates else ""
+    return all(low <= part.min() and part.max() <= high for part, low, high in parts)
+
+
+def _dates(values: Array) -> str:
+    """Why the values are dates written as numbers, such as 20240131; empty where they are none."""
+    is_sure = values.size >= FEWEST_NUMBERED and are_dates(values)
+    return "holds dates written as numbers" if is_sure else ""

@@ -20,6 +20,7 @@ from softkern.columns.cells import (
     Say,
     categories_of,
     codes_of,
+    decimal_of,
     in_order,
     keyword,
     numbers_of,
@@ -29,6 +30,7 @@ from softkern.columns.cells import (
 from softkern.columns.kinds import Column, describe, recognise, repeats
 from softkern.columns.neighbours import Neighbours
 from softkern.columns.scaling import Scaling
+from softkern.columns.writing import Writing
 from softkern.exceptions import DataError
 from softkern.words import count, named, quoted
 
@@ -92,6 +94,10 @@ class Preparation:
         From the data's units to what the model sees; None where they are the same.
     neighbours : Neighbours or None
         What missing cells are filled in from; None in a model that was not made by `fit`.
+    decimal : {".", ","}
+        The table's decimal point, for numbers that are text.
+    writings : dict
+        How the columns write their numbers that do not as computers do.
 
     Examples
     --------
@@ -113,6 +119,8 @@ class Preparation:
     scale: Scale = "none"
     scaling: Scaling | None = None
     neighbours: Neighbours | None = None
+    decimal: str = "."
+    writings: dict[str, Writing] = field(default_factory=dict)
 
     @staticmethod
     def _say(name: str, value: str) -> str:
@@ -129,6 +137,8 @@ class Preparation:
         scale: Scale = "auto",
         missing: Missing = "neighbours",
         left_out: Sequence[str] = (),
+        decimal: str | None = None,
+        dates: bool = False,
     ) -> tuple[Self, Prepared]:
         """Learn from a table, and prepare it.
 
@@ -143,6 +153,11 @@ class Preparation:
         scale, missing : str
         left_out : sequence of str, default=()
             Columns that are no features, such as the identifier.
+        decimal : {".", ","}, default=None
+            The decimal point of numbers that are text, where their own column leaves a doubt;
+            None for the one that the other columns have.
+        dates : bool, default=False
+            Whether dates are used, as days.
         """
         require(table, [*(columns or ()), *categories])
         if len(table) < 2:
@@ -150,16 +165,23 @@ class Preparation:
         notes: list[str] = []
         asked = None if columns is None else set(columns) | set(categories)
         wanted = [c for c in table.columns if c not in left_out and (asked is None or c in asked)]
-        numeric = numeric_columns(table, wanted, categories, columns is not None, notes, cls._say)
-        numbers = numbers_of(table, numeric, 1, cls._say)
-        found = _features(numbers, numeric, columns or (), scale, notes, cls._say)
+        plain = [column for column in wanted if column not in categories]
+        decimal = decimal or decimal_of(table, plain)
+        numeric, writings = numeric_columns(
+            table, plain, columns is not None, notes, cls._say, decimal=decimal, dates=dates
+        )
+        numbers = numbers_of(table, numeric, 1, cls._say, writings=writings, decimal=decimal)
+        used = [*(columns or ()), *(c for c, writing in writings.items() if writing.date)]
+        found = _features(numbers, numeric, used, scale, notes, cls._say)
         kept = {column.name for column in found}
         is_found = [name in kept for name in numeric]
         texts = _texts(table, wanted, categories, numbers[:, is_found], found, notes, cls._say)
         if not found and not texts:
             raise DataError(f"no column to work with: {'; '.join(notes) or 'there is none'}.")
         self = cls([column.name for column in found], texts, missing=missing, scale=scale)
-        raw = self._raw(table, 1, notes)
+        self.decimal = decimal
+        self.writings = {c: writing for c, writing in writings.items() if c in self.columns}
+        raw = self._with_codes(numbers[:, is_found], table, notes)
         codes = [Column(name, "codes") for name in self.features[len(found) :]]
         self._learn(raw, [*found, *codes])
         prepared = self._prepared(raw, missing, 1)
@@ -182,6 +204,7 @@ class Preparation:
             self.scaling = Scaling.from_dict(saved["scaling"])
         if saved["neighbours"] is not None:
             self.neighbours = Neighbours.from_dict(saved["neighbours"])
+        self.writings = {c: Writing(**how) for c, how in saved.get("writings", {}).items()}
         return self
 
     @property
@@ -224,7 +247,17 @@ class Preparation:
 
     def _raw(self, table: pd.DataFrame, first_row: int, notes: list[str]) -> Array:
         """Numbers and codes, (n, d); NaN where a value is missing."""
-        numbers = numbers_of(table, self.columns, first_row, self._say)
+        numbers = numbers_of(
+            table,
+            self.columns,
+            first_row,
+            self._say,
+            writings=self.writings,
+            decimal=self.decimal,
+        )
+        return self._with_codes(numbers, table, notes)
+
+    def _with_codes(self, numbers: Array, table: pd.DataFrame, notes: list[str]) -> Array:
         texts = self.categories.items()
         return np.column_stack([numbers, *(codes_of(table[c], c, v, notes) for c, v in texts)])
 
@@ -309,11 +342,13 @@ def _features(
         columns = [replace(c, kind="number", bend=None) if c.is_feature else c for c in columns]
     notes.extend(describe(columns))
     left_out = [column for column in columns if not column.is_feature]
-    if any(column.kind not in ("empty", "constant") for column in left_out):
+    if any(column.kind == "date" for column in left_out):
+        notes.append(f"{say('dates', '')} uses dates, as days")
+    if any(column.kind not in ("empty", "constant", "date") for column in left_out):
         notes.append(f"{say('columns', '')} uses what it names, whatever it looks like")
     stand_ins = sorted({column.stand_in for column in columns if column.stand_in})
     if stand_ins:
-        notes.append(f"{say('na', stand_ins[0])} takes it for a missing value")
+        notes.append(f"if it stands for a missing value, {say('na', stand_ins[0])} says so")
     return [column for column in columns if column.is_feature]
 
 

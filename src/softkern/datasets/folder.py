@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.datasets import fetch_openml, load_iris, load_wine
 from sklearn.utils import Bunch
 
-__all__ = ["data_folder", "find_file", "load_dataset", "names"]
+__all__ = ["data_folder", "find_file", "load_dataset", "names", "place_of"]
 
 FOLDER_VARIABLE = "SOFTKERN_DATA"
 
@@ -110,6 +110,22 @@ def find_file(name: str) -> Path | None:
     folder = data_folder()
     files = [] if folder is None else [folder / f"{name}{end}" for end in (".csv", ".csv.gz")]
     return next((file for file in files if file.is_file()), None)
+
+
+def place_of(name: str) -> str:
+    """Where `load_dataset` would find a set now; empty where it is in no place known.
+
+    Examples
+    --------
+    >>> place_of("iris") in ("data folder", "scikit-learn")
+    True
+    """
+    source = _SOURCES.get(name)
+    if find_file(name) is not None:
+        return "data folder"
+    if source is None:
+        return ""
+    return "scikit-learn" if source.bundled is not None else "OpenML"
 
 
 def load_dataset(name: str) -> Bunch:

@@ -25,7 +25,7 @@ from sklearn.pipeline import Pipeline
 
 from softkern import kernels, models
 from softkern.alpha_tree.tree import AlphaTree
-from softkern.columns import Bend, Neighbours, Preparation, Scaling
+from softkern.columns import Bend, Neighbours, Preparation, Scaling, Writing
 from softkern.exceptions import ModelFileError
 from softkern.kernels import Kernel
 from softkern.models.spectral_search import SpectralSearch
@@ -46,7 +46,7 @@ OBJECTS: dict[str, type] = {
     for kind in (
         *(getattr(kernels, name) for name in kernels.__all__),
         *(AlphaTree, Candidate, Coordinates, Cost, Plan, Reach, SpectralSearch, Workload),
-        *(Bend, Neighbours, Preparation, Scaling),
+        *(Bend, Neighbours, Preparation, Scaling, Writing),
     )
     if isinstance(kind, type)
 }

@@ -1,4 +1,4 @@
-"""Tables from files: CSV, TSV, Parquet and NPY, compressed or not, from a path or standard input.
+"""Tables from files: CSV, TSV, Excel, JSON lines, Parquet and NPY, from a path or standard input.
 
 A file's kind is found from its first bytes; from its name only where these leave a doubt. A table
 is read whole or in chunks, so that a file may be larger than memory. Nothing is guessed in silence:
@@ -8,25 +8,38 @@ with the place and the remedy. Called by the command line.
 
 from __future__ import annotations
 
-from softkern.cli.tables._base import CHUNK_ROWS, Format, Reader, TableError
+from softkern.cli.tables._base import CHUNK_ROWS, Format, Reader, Style, TableError, unique_names
 from softkern.cli.tables._binary import npy_table, parquet_table
-from softkern.cli.tables._bytes import open_bytes, peek, unpacked
+from softkern.cli.tables._bytes import WORKBOOK, open_bytes, peek, unpacked
+from softkern.cli.tables._foreign import refuse_foreign
+from softkern.cli.tables._json_lines import is_json_lines, json_lines_table
+from softkern.cli.tables._sheets import sheet_table
 from softkern.cli.tables._text import text_table
 from softkern.words import quoted
 
-__all__ = ["CHUNK_ROWS", "Format", "Reader", "TableError", "open_table"]
+__all__ = [
+    "CHUNK_ROWS",
+    "Format",
+    "Reader",
+    "Style",
+    "TableError",
+    "open_table",
+    "unique_names",
+]
 
 
-def open_table(path: str, form: Format | None = None) -> Reader:
+def open_table(path: str, form: Format | None = None, *, standard_input: bool = False) -> Reader:
     r"""Open a table and find out what it is.
 
     Parameters
     ----------
     path : str
-        A file of CSV, TSV, Parquet or NPY, as it is or as gzip, bzip2, xz or zip; ``"-"`` is
-        standard input.
+        A file of CSV, TSV, Excel (.xlsx), JSON lines, Parquet or NPY, as it is or as gzip, bzip2,
+        xz or zip; ``"-"`` is standard input.
     form : Format, default=None
-        What is known of a text table.
+        What is known of how it is written.
+    standard_input : bool, default=False
+        Whether the file holds what came from there, and is named so.
 
     Examples
     --------
@@ -39,9 +52,13 @@ def open_table(path: str, form: Format | None = None) -> Reader:
     ('CSV (separator ";", utf-8)', ['height', 'weight'], (2, 2))
     """
     form = form or Format()
-    name = "standard input" if path == "-" else quoted(path)
+    name = "standard input" if path == "-" or standard_input else quoted(path)
     raw, packed = unpacked(open_bytes(path), name)
     try:
+        if packed == WORKBOOK:
+            return sheet_table(raw, name, form)
+        if form.sheet is not None:
+            raise TableError(f"--sheet is for workbooks (.xlsx), which {name} is not.")
         head = peek(raw, name)
         if not head.strip():
             raise TableError(f"{name} is empty.")
@@ -49,6 +66,9 @@ def open_table(path: str, form: Format | None = None) -> Reader:
             return parquet_table(raw, path, name, packed)
         if head.startswith(b"\x93NUMPY"):
             return npy_table(raw, path, name, packed)
+        refuse_foreign(head, name)
+        if is_json_lines(head, name):
+            return json_lines_table(raw, path, name, packed, form)
         return text_table(raw, head, path, name, packed, form)
     except BaseException:
         raw.close()

@@ -7,15 +7,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from softkern.exceptions import DataError
-from softkern.words import named, quoted
+from softkern.words import quoted, unknown
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["CHUNK_ROWS", "Format", "Reader", "TableError", "unique_names"]
+__all__ = ["CHUNK_ROWS", "MISSING", "Format", "Reader", "Style", "TableError", "unique_names"]
 
 CHUNK_ROWS = 50_000
 CHUNK_CELLS = 5_000_000  # wide tables come in fewer rows at a time
+MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "#N/A", "<NA>", "-nan")
 
 
 class TableError(DataError):
@@ -24,24 +25,43 @@ class TableError(DataError):
 
 @dataclass(frozen=True)
 class Format:
-    """How a text table is written, where that is not to be found out from the file.
+    """How a table is written, where that is not to be found out from the file.
 
     Attributes
     ----------
-    separator, encoding, header : str, str and bool, or None to find out
-    decimal : str
+    separator, encoding, header, decimal : str, str, bool and str, or None to find out
     missing : tuple of str
         Words for a missing value beyond the usual ones.
     skip_bad_lines : bool
         Leave out lines with too many fields instead of refusing the file.
+    skip_rows : int or None to find out
+        Lines above the header.
+    sheet : str or None for the first that holds something
+        Name or number of a workbook's sheet.
     """
 
     separator: str | None = None
     encoding: str | None = None
     header: bool | None = None
-    decimal: str = "."
+    decimal: str | None = None
     missing: tuple[str, ...] = ()
     skip_bad_lines: bool = False
+    skip_rows: int | None = None
+    sheet: str | None = None
+
+    def marks(self) -> list[str]:
+        """All words for a missing value."""
+        return sorted({*MISSING, *self.missing})
+
+
+@dataclass(frozen=True)
+class Style:
+    """How a table of text is written back as it was."""
+
+    extension: str = ".csv"
+    separator: str = ","
+    decimal: str = "."
+    encoding: str = "utf-8"
 
 
 @dataclass
@@ -58,12 +78,18 @@ class Reader:
         Unique; a second "a" is called "a.2".
     notes : list of str
         What a user should know of how the table was read; complete after the last chunk.
+    decimal : str or None
+        The decimal point that was given, or that the first lines show.
+    style : Style
+        How to write the table back in its own format.
     """
 
     name: str
     kind: str
     columns: list[str]
     notes: list[str] = field(default_factory=list)
+    decimal: str | None = None
+    style: Style = Style()
     _chunks: Any = field(default=None, repr=False)
     _stream: Any = field(default=None, repr=False)
 
@@ -94,10 +120,7 @@ class Reader:
     def check_identifier(self, column: str | None) -> None:
         """Refuse an --id that is no column."""
         if column is not None and column not in self.columns:
-            raise TableError(
-                f"there is no column '{quoted(column)}' for --id; the columns are "
-                f"{named(self.columns, 12)}."
-            )
+            raise TableError(f"--id: {self.name} has no column {unknown([column], self.columns)}")
 
     def rows_at_once(self) -> int:
         """Rows of a chunk that stays small in memory."""

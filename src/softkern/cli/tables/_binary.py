@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
-from softkern.cli.tables._base import Reader, TableError, unique_names
+from softkern.cli.tables._base import Reader, Style, TableError, unique_names
 from softkern.cli.tables._bytes import broken, in_memory, is_plain
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def parquet_table(raw: BinaryIO, path: str, name: str, packed: str) -> Reader:
         raise broken(name, error) from error
     notes: list[str] = []
     columns = unique_names([str(column) for column in file.schema_arrow.names], notes)
-    reader = Reader(name, f"Parquet{packed}", columns, notes)
+    reader = Reader(name, f"Parquet{packed}", columns, notes, style=Style(".parquet"))
 
     def chunks(rows: int | None, *kept: tuple[str, ...]) -> Iterator[pd.DataFrame]:
         try:

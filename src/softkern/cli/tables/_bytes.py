@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from softkern.cli.tables._base import TableError
-from softkern.words import quoted
+from softkern.words import count, quoted
 
 __all__ = [
     "HEAD",
+    "WORKBOOK",
     "broken",
     "in_memory",
     "is_plain",
@@ -28,6 +29,7 @@ __all__ = [
     "unpacked",
 ]
 
+WORKBOOK = "workbook"  # in place of a packing's name: a zip that is a table itself
 HEAD = 2**20  # bytes from which a file's kind is found
 PACKINGS: tuple[tuple[bytes, str, Callable[..., Any]], ...] = (
     (b"\x1f\x8b", "gzip", gzip.open),
@@ -93,7 +95,7 @@ def _buffered(stream: BinaryIO, below: BinaryIO | None = None) -> BinaryIO:
 
 
 def unpacked(raw: BinaryIO, name: str) -> tuple[BinaryIO, str]:
-    """The stream within gzip, bzip2, xz or zip, and the packing's name."""
+    """The stream within gzip, bzip2, xz or zip, and the packing's name; `WORKBOOK` for Excel's."""
     with naming(name):
         stream = _buffered(raw)
         head = peek(stream, name)
@@ -104,20 +106,37 @@ def unpacked(raw: BinaryIO, name: str) -> tuple[BinaryIO, str]:
                 if head.startswith(mark):
                     return _buffered(unpack(stream), stream), f", {packing}"
             if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):  # the latter is empty
-                return _buffered(_zip_member(stream, name), stream), ", zip"
+                whole = io.BytesIO(stream.read())
+                member = _zip_member(whole, name)
+                if member is not None:
+                    return _buffered(member, stream), ", zip"
+                whole.seek(0)
+                return _buffered(cast(BinaryIO, whole), stream), WORKBOOK
         except BaseException:
             stream.close()
             raise
         return stream, ""
 
 
-def _zip_member(stream: BinaryIO, name: str) -> BinaryIO:
+def _zip_member(stream: BinaryIO, name: str) -> BinaryIO | None:
+    """The one file of a zip; None where the zip itself is a workbook."""
     archive = zipfile.ZipFile(io.BytesIO(stream.read()))
     members = [info for info in archive.infolist() if not info.is_dir()]
-    if any(info.filename == "[Content_Types].xml" for info in members):
-        raise TableError(f"{name} is an office document; save the sheet as CSV.")
+    names = {info.filename for info in members}
+    if "xl/workbook.xml" in names:
+        return None
+    if "xl/workbook.bin" in names:
+        raise TableError(f"{name} is a binary workbook (.xlsb); save it as .xlsx or CSV.")
+    if "content.xml" in names and "mimetype" in names:
+        raise TableError(f"{name} is an OpenDocument file (.ods); save it as .xlsx or CSV.")
+    if "[Content_Types].xml" in names:
+        raise TableError(f"{name} is an office document; save its table as .xlsx or CSV.")
     if len(members) != 1:
-        raise TableError(f"{name} is a zip of {len(members)} files; give one table.")
+        few = ", ".join(quoted(name) for name in sorted(names)[:3]) + ", …" * (len(names) > 3)
+        raise TableError(
+            f"{name} is a zip of {count(len(members), 'file')} ({few}); unpack it and give one "
+            "of them."
+        )
     return cast(BinaryIO, archive.open(members[0]))
 
 

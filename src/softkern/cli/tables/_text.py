@@ -1,19 +1,19 @@
-"""Tables of text: separator, encoding and header found out, read by pandas in pieces."""
+"""Tables of text: encoding and layout found out, read by pandas in pieces."""
 
 from __future__ import annotations
 
 import codecs
-import csv
 import io
+import re
 import warnings
-from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from softkern.cli.tables._base import Format, Reader, TableError, unique_names
-from softkern.cli.tables._bytes import HEAD, broken, naming, open_bytes, unpacked
+from softkern.cli.tables._base import Format, Reader, Style, TableError, unique_names
+from softkern.cli.tables._bytes import HEAD, naming, open_bytes, unpacked
+from softkern.cli.tables._layout import BLANKS, ONE_COLUMN, text_layout
 from softkern.words import count, quoted
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["text_table"]
 
-SEPARATORS = (",", "\t", ";", "|")
-MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "#N/A", "<NA>", "-nan")
+TAB = "\t"
+UNKNOWN = "\N{REPLACEMENT CHARACTER}"  # what stands for bytes that are no letter
 BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF16_LE, "utf-16"),
@@ -41,50 +41,74 @@ def text_table(
         raise TableError(f"{encoding!r} is no encoding of text; name another.") from None
     if "\x00" in text:
         raise TableError(f"{name} is no table of text, Parquet or NPY: it holds zero bytes.")
-    separator = form.separator or _separator(text, path, form.decimal)
-    records = _first_records(text, separator, is_cut, name)
-    names = records[0]
-    notes: list[str] = []
-    has_header = form.header
-    if has_header is None:
-        # a decimal comma is noticed later; here it must not make a header of the first row
-        decimal = form.decimal if separator == "," or form.decimal != "." else ","
-        has_header = not all(_is_number(cell, decimal) for cell in names)
-        if not has_header:
-            notes.append("the first line is numbers: taken as data, columns called x1, x2, …")
-    if not has_header:
-        names = [f"x{i + 1}" for i in range(len(records[0]))]
-    elif len(records) > 1 and len(records[1]) > len(names):
-        raise TableError(
-            f"{name}: the header has {count(len(names), 'field')} and the line "
-            f"after it {len(records[1])}; mend the file"
-            + (", whose first line looks like a comment." * names[0].startswith("#") or ".")
-        )
-    columns = unique_names(names, notes)
-    shown = {"\t": "tab", r"\s+": "blanks"}.get(separator, f'"{separator}"')
-    kind = "TSV" if separator == "\t" else "CSV"
+    layout = text_layout(text, is_cut, path, name, form)
+    if any(UNKNOWN in word for word in layout.names):  # the header is not read again
+        try:
+            head.decode(encoding)
+        except UnicodeDecodeError as error:
+            raise TableError(_undecodable(name, error, path, encoding)) from error
+    notes = layout.notes
+    columns = unique_names(layout.names, notes)
+    separator = layout.separator
     reader = Reader(
-        name, f"{kind}{packed} (separator {shown}, {encoding})", columns, notes, _stream=raw
+        name,
+        f"{_kind(separator, packed)}, {encoding})",
+        columns,
+        notes,
+        layout.decimal,
+        _style(separator, layout.decimal, encoding),
+        _stream=raw,
     )
     options = {
         "sep": separator,
         "names": columns,
-        "header": 0 if has_header else None,
-        "decimal": form.decimal,
-        "encoding": encoding,
+        "header": None,
+        # a blank line is a missing value where there is nothing else in a line
+        "skip_blank_lines": len(columns) > 1,
+        "decimal": layout.decimal or ".",
         "skipinitialspace": True,
         "low_memory": False,
         "on_bad_lines": "warn" if form.skip_bad_lines else "error",
     }
-    marks = sorted({*MISSING, *form.missing})
+    marks = form.marks()
     reader._chunks = lambda rows, kept, words: _text_chunks(
-        raw, reader, options, marks, rows, kept, words, path
+        _Rest(raw, encoding, layout.lines), reader, options, marks, rows, kept, words, path
     )
     return reader
 
 
+class _Rest:
+    """The text below a table's header; pandas counts the lines of a quoted name otherwise."""
+
+    def __init__(self, raw: BinaryIO, encoding: str, lines: int) -> None:
+        self.lines, self.encoding = lines, encoding
+        # also where the encoding was given, a mark at the beginning is no part of a cell
+        letters = "utf-8-sig" if encoding == "utf-8" else encoding
+        self.text = io.TextIOWrapper(raw, letters, newline="")
+
+    def skip(self) -> None:
+        """Leave out what is above the rows."""
+        for _ in range(self.lines):
+            self.text.readline()
+
+
+def _kind(separator: str, packed: str) -> str:
+    if separator == ONE_COLUMN:
+        return f"CSV{packed} (one column"
+    shown = {"\t": "tab", BLANKS: "blanks"}.get(separator, f'"{separator}"')
+    return f"{'TSV' if separator == TAB else 'CSV'}{packed} (separator {shown}"
+
+
+def _style(separator: str, decimal: str | None, encoding: str) -> Style:
+    """What to write the table back by; blanks as they stood cannot be known."""
+    mark = "," if separator in (BLANKS, ONE_COLUMN) else separator
+    if mark == decimal == ",":
+        mark = ";"
+    return Style(".tsv" if mark == TAB else ".csv", mark, decimal or ".", encoding)
+
+
 def _text_chunks(
-    raw: BinaryIO,
+    rest: _Rest,
     reader: Reader,
     options: dict[str, Any],
     marks: list[str],
@@ -95,30 +119,57 @@ def _text_chunks(
 ) -> Iterator[pd.DataFrame]:
     import pandas as pd
 
+    is_one = len(reader.columns) == 1
     options = options | {
-        "dtype": dict.fromkeys([*kept, *words], str),
+        "dtype": str if is_one else dict.fromkeys([*kept, *words], str),
         "keep_default_na": False,
         # an identifier "NA" or "007" is what it says
-        "na_values": {column: marks for column in reader.columns if column not in kept},
+        "na_values": {c: marks for c in reader.columns if c not in kept and not is_one},
     }
     rows = reader.rows_at_once() if rows is None else rows
+    blanks: list[pd.DataFrame] = []  # lines at the end of one column, until another follows
     try:
-        with _as_table_errors(reader, options, path):
-            pieces = pd.read_csv(raw, chunksize=rows, **options) if rows else None
+        with _as_table_errors(reader, rest, path):
+            rest.skip()
+            pieces = pd.read_csv(rest.text, chunksize=rows, **options) if rows else None
         while True:
-            with _as_table_errors(reader, options, path):
-                piece = pd.read_csv(raw, **options) if pieces is None else next(pieces, None)
+            with _as_table_errors(reader, rest, path):
+                piece = pd.read_csv(rest.text, **options) if pieces is None else next(pieces, None)
             if piece is None:
                 return
-            yield piece
+            if is_one:
+                piece, blanks = _without_blank_end(pd.concat([*blanks, piece]))
+                if not kept:
+                    piece = _typed(piece, marks, options["decimal"], bool(words))
+            if len(piece) or pieces is None:
+                yield piece
             if pieces is None:
                 return
     finally:
-        raw.close()
+        rest.text.close()
+
+
+def _without_blank_end(piece: pd.DataFrame) -> tuple[pd.DataFrame, list[pd.DataFrame]]:
+    """A piece of one column, as text, without the blank lines at its end; and these."""
+    is_there = (piece.iloc[:, 0].str.strip() != "").to_numpy(dtype=bool)
+    end = len(piece) - int(is_there[::-1].argmax()) if is_there.any() else 0
+    return piece.iloc[:end], [piece.iloc[end:]] if end < len(piece) else []
+
+
+def _typed(piece: pd.DataFrame, marks: list[str], decimal: str, as_words: bool) -> pd.DataFrame:
+    """A piece of one column with its missing values, as numbers where all of them are plain."""
+    import pandas as pd
+
+    cells = piece.iloc[:, 0].str.strip()
+    cells = cells.where(~cells.isin(marks))
+    if not as_words and not (decimal == "," and cells.str.contains(".", regex=False).any()):
+        with suppress(ValueError):
+            cells = pd.to_numeric(cells.str.replace(decimal, ".", regex=False))
+    return piece.assign(**{str(piece.columns[0]): cells})
 
 
 @contextmanager
-def _as_table_errors(reader: Reader, options: dict[str, Any], path: str) -> Iterator[None]:
+def _as_table_errors(reader: Reader, rest: _Rest, path: str) -> Iterator[None]:
     """What pandas raises or warns of while it reads, as TableError and notes."""
     import pandas as pd
 
@@ -127,11 +178,11 @@ def _as_table_errors(reader: Reader, options: dict[str, Any], path: str) -> Iter
         try:
             yield
         except UnicodeDecodeError as error:
-            raise TableError(_undecodable(reader.name, error, path, options)) from error
-        except pd.errors.EmptyDataError:
-            raise TableError(f"{reader.name} is empty.") from None
+            message = _undecodable(reader.name, error, path, rest.encoding)
+            raise TableError(message) from error
         except pd.errors.ParserError as error:
             reason = quoted(str(error).split("C error:")[-1].strip().rstrip("."), 200)
+            reason = re.sub(r"(?<=line )\d+", lambda n: str(int(n[0]) + rest.lines), reason)
             raise TableError(
                 f"{reader.name} has lines that do not fit: {reason}. Mend the file, or leave such "
                 "lines out by --skip-bad-lines."
@@ -150,8 +201,7 @@ def _encoding(head: bytes, form: Format, name: str) -> str:
     return next((word for mark, word in BYTE_ORDER_MARKS if head.startswith(mark)), "utf-8")
 
 
-def _undecodable(name: str, error: UnicodeDecodeError, path: str, options: dict[str, Any]) -> str:
-    encoding = options["encoding"]
+def _undecodable(name: str, error: UnicodeDecodeError, path: str, encoding: str) -> str:
     byte = error.object[error.start]
     place = ""
     if Path(path).is_file() and encoding.startswith("utf-8"):
@@ -165,58 +215,3 @@ def _undecodable(name: str, error: UnicodeDecodeError, path: str, options: dict[
         f"{name} is not {encoding}: byte 0x{byte:02x}{place}. Name its encoding, such as "
         "--encoding cp1252; latin-1 reads any bytes."
     )
-
-
-def _separator(text: str, path: str, decimal: str) -> str:
-    lines = [line for line in text.splitlines() if line.strip()][:2]
-    # what stands between quotes does not separate
-    first, *rest = ["".join(line.split('"')[::2]) for line in lines] or [""]
-    counts = Counter(c for c in first if c in SEPARATORS and c != decimal)
-    others = [c for c in counts if c != ","]
-    if others and "," in counts:  # as in "1,5;2,5" and in "size, cm;weight, kg"
-        best = max(others, key=lambda c: counts[c])
-        below = (rest or [first])[0]
-        is_decimal = all(_is_number(cell, ",") for cell in below.split(best))
-        if below.count(best) == counts[best] and (is_decimal or below.count(",") != counts[","]):
-            return best
-    if counts:
-        return max(SEPARATORS, key=lambda c: counts[c])
-    if path.endswith((".tsv", ".tab", ".tsv.gz")):
-        return "\t"
-    widths = {len(line.split()) for line in (first, *rest)}
-    is_aligned = len(widths) == 1 and widths != {1}
-    return r"\s+" if is_aligned and all(map(_is_number, (rest or [first])[0].split())) else ","
-
-
-def _is_number(cell: str, decimal: str = ".") -> bool:
-    try:
-        float(cell.strip().replace(decimal, ".") if decimal != "." else cell)
-    except ValueError:
-        return False
-    return True
-
-
-def _first_records(text: str, separator: str, is_cut: bool, name: str) -> list[list[str]]:
-    """The first two records, or one where the second is not whole."""
-    lines = io.StringIO(text, newline="")
-    if separator == r"\s+":
-        found = [line.split() for line in lines if line.strip()][:2]
-    else:
-        limit = csv.field_size_limit(2 * HEAD)  # a cell may be as long as it likes
-        try:
-            parsed = csv.reader(lines, delimiter=separator, skipinitialspace=True)
-            found = []
-            for record in parsed:
-                if any(record):
-                    found.append(record)
-                if len(found) == 2:
-                    break
-        except csv.Error as error:
-            raise broken(name, error) from error
-        finally:
-            csv.field_size_limit(limit)
-    if is_cut and not lines.read(1):  # the last record may go on beyond what was looked at
-        found = found[:-1]
-    if not found:
-        raise TableError(f"{name}: the first line is longer than {HEAD:,} bytes.")
-    return found
