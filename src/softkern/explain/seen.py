@@ -1,0 +1,144 @@
+"""Rows as their owner knows them and as a model sees them, column by column.
+
+Explanations are found in the model's numbers, where columns are on one scale and skewed ones
+straight, and are told in the table's own units. A column of text is one of codes there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from softkern._typing import Array
+from softkern.explain.wording import joined, number, span
+from softkern.words import quoted
+
+__all__ = ["Seen", "seen_by"]
+
+MOST_VALUES = 3  # of a column of text that are named as usual
+
+
+@dataclass(frozen=True)
+class Seen:
+    """Rows in two units.
+
+    Attributes
+    ----------
+    names : list of str
+        Of the columns, (d,).
+    own : array of shape (n, d)
+        In the table's own units; the codes of a column of text.
+    values : array of shape (n, d)
+        What the model sees.
+    texts : dict
+        Of a column of text, its number and the values that the codes stand for.
+    is_filled : boolean array of shape (n, d), or None
+        Cells that were missing in the table.
+    """
+
+    names: list[str]
+    own: Array
+    values: Array
+    texts: Mapping[int, Sequence[str]] = field(default_factory=dict)
+    is_filled: Array | None = None
+
+    def __len__(self) -> int:
+        return len(self.own)
+
+    def take(self, rows: Array) -> Seen:
+        """Some of the rows."""
+        filled = None if self.is_filled is None else self.is_filled[rows]
+        return Seen(self.names, self.own[rows], self.values[rows], self.texts, filled)
+
+    def name(self, column: int) -> str:
+        """A column's name for a sentence; that of a code is the column's without the value."""
+        return quoted(self.names[column], 40)
+
+    def value(self, row: int, column: int) -> Any:
+        """A cell: a number, or the text that a code stands for."""
+        code = float(self.own[row, column])
+        if column not in self.texts:
+            return code
+        texts = self.texts[column]
+        return texts[min(max(round(code), 0), len(texts) - 1)]
+
+    def said(self, row: int, column: int) -> str:
+        """A cell in words."""
+        value = self.value(row, column)
+        text = number(value) if isinstance(value, float) else quoted(value, 30)
+        is_filled = self.is_filled is not None and self.is_filled[row, column]
+        return f"{text} (filled in)" if is_filled else text
+
+    def range_said(self, column: int, low: float, high: float) -> str:
+        """What is usual of a column, in words."""
+        if column not in self.texts:
+            return span(low, high)
+        texts = [quoted(text, 20) for text in self.texts[column]]
+        codes = range(round(low), round(high) + 1)
+        usual = [texts[code] for code in codes if 0 <= code < len(texts)]
+        if len(usual) > MOST_VALUES:
+            return f"{usual[0]} to {usual[-1]}"
+        return joined(usual).replace(" and ", " or ") if usual else span(low, high)
+
+
+def seen_by(model: Any, X: Any, preparation: Any = None) -> Seen:
+    """A table as this model sees it.
+
+    Parameters
+    ----------
+    model : fitted model
+    X : DataFrame or array of shape (n, d)
+    preparation : Preparation, default=None
+        By which the model's numbers were made of the table; the model's own where it has one.
+    """
+    if preparation is None:
+        preparation = getattr(model, "preparation_", None)
+    if preparation is None:
+        own = _numbers(X)
+        names = getattr(X, "columns", None)
+        if names is None:
+            names = [f"x{j + 1}" for j in range(own.shape[1])]
+        return Seen([str(name) for name in names], own, own)
+    from softkern.columns.cells import as_table
+
+    table = as_table(X)
+    if not hasattr(X, "columns") and hasattr(model, "feature_names_in_"):
+        table = table.set_axis(model.feature_names_in_, axis=1)
+    return prepared_rows(preparation, table, preparation.apply(table))
+
+
+def prepared_rows(preparation: Any, table: Any, prepared: Any) -> Seen:
+    """All rows of a prepared table; one without any value is at every column's middle."""
+    kept = prepared.kept
+    features = prepared.features.to_numpy(np.float64)
+    own = np.tile(np.median(features, axis=0), (len(kept), 1))
+    values = np.tile(np.median(prepared.values, axis=0), (len(kept), 1))
+    own[kept], values[kept] = features, prepared.values
+    first = len(preparation.columns)
+    texts = {first + k: words for k, words in enumerate(preparation.categories.values())}
+    is_filled = table[preparation.names].isna().to_numpy()
+    return Seen(list(preparation.names), own, values, texts, is_filled)
+
+
+def _numbers(X: Any) -> Array:
+    if hasattr(X, "toarray"):
+        X = X.toarray()
+    try:
+        own = np.asarray(X, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            "X has columns that are not numbers; give the columns that the model was fitted on."
+        ) from error
+    if own.ndim != 2:
+        raise ValueError(f"X has shape {own.shape}; a table of rows and columns is needed.")
+    bad = np.argwhere(~np.isfinite(own))
+    if len(bad):
+        i, j = bad[0]
+        raise ValueError(
+            f"X has the value {own[i, j]} in row {i}, column {j}; give the rows that the model was "
+            "fitted on."
+        )
+    return own
