@@ -17,7 +17,7 @@ import softkern
 from softkern.cli import run
 from softkern.cli._models import MODELS, ModelName, make, parse_clusters
 
-FILES = {"points.csv", "model.safetensors", "report.html", "run.json"}
+FILES = {"points.csv", "clusters.csv", "model.safetensors", "report.html", "run.json"}
 
 
 def points(n=90, seed=0):
@@ -72,12 +72,15 @@ def test_analyze_writes_everything(data, folder, capsys):
     said = capsys.readouterr().out
     for words in (
         "90 rows × 3 columns",
-        "engine",
-        "2 clusters",
-        "Furthest out",
+        "90 rows in 2 clusters: none is an outlier",
+        "cluster 0: 45 rows; ",
+        "The most unusual 10 rows; none is an outlier",
         "wrote points.csv",
     ):
         assert words in said
+    for word in ("engine", "K @ A", "typicality", "PCM", "alpha", "membership"):
+        assert word not in said
+    assert said.splitlines()[-1] == "open out/report.html"
     assert set(os.listdir("out")) == FILES
     assert leftovers(folder, "data.csv") == ["out"]
     table = pd.read_csv("out/points.csv", dtype={"id": str})
@@ -145,8 +148,9 @@ def table_of_many_columns(rng, centres, n=60, d=6):
 
 def test_the_model_taken_and_the_others_are_told_and_kept(folder, capsys):
     table_of_many_columns(np.random.default_rng(0), [0, 9]).to_csv("data.csv", index=False)
-    assert run(["analyze", "data.csv", "-o", "out", "--no-report"]) == 0
+    assert run(["analyze", "data.csv", "-o", "out", "--no-report", "--verbose"]) == 0
     said = capsys.readouterr().out
+    assert "engine" in said
     model = softkern.load("out/model.safetensors")
     table = model.comparison_
     (taken,) = table["model"][table["taken"]]
@@ -186,7 +190,7 @@ def test_much_noise_is_told(data, capsys, monkeypatch):
 
     monkeypatch.setattr("softkern.cli._analyze.rank_points", noisy)
     assert run(["analyze", "data.csv", "-o", "out", "--no-report", "--clusters", "2"]) == 0
-    assert "40 rows (44%) are noise" in capsys.readouterr().out
+    assert "40 rows (44%) lie in no cluster" in capsys.readouterr().out
 
 
 def test_clusters_that_are_not_there_are_told(folder, capsys):

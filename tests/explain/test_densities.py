@@ -51,7 +51,9 @@ def test_ellipsoid_parts_are_conditional_surprisals():
     ellipsoids = Ellipsoids.fit(
         rng.normal(size=(500, 3)) @ mixing, np.ones(500), np.zeros(500, int)
     )
-    mean, covariance = ellipsoids.means[0], np.linalg.inv(ellipsoids.precisions[0])
+    unit = ellipsoids.spread
+    mean = ellipsoids.means[0] * unit
+    covariance = np.linalg.inv(ellipsoids.precisions[0]) * np.outer(unit, unit)
     x = mean + np.array([1.0, -2.0, 0.5])
 
     def surprisal(j):

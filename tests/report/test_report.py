@@ -426,7 +426,7 @@ def test_summary_counts(table, tmp_path):
     page = tmp_path / "page.html"
     written(page, model, table, ranks=ranks)
     lead = re.search(r'class="lead">([^<]*)', page.read_text(encoding="utf-8")).group(1)
-    assert lead.startswith(f"300 rows of 3 columns: {model.n_clusters_} cluster")
+    assert lead.startswith(f"300 rows in {model.n_clusters_} cluster")
 
 
 def test_the_model_that_was_taken_is_shown(table, tmp_path):

@@ -108,6 +108,10 @@ SkipBadLines = Annotated[
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 Force = Annotated[bool, typer.Option("--force", "-f", help="Replace files that are there.")]
+Verbose = Annotated[
+    bool,
+    typer.Option("--verbose", "-v", help="Also how it was computed: models, engines, iterations."),
+]
 AllMemberships = Annotated[
     bool,
     typer.Option("--all-memberships", help="A column for every cluster, also for more than 20."),
@@ -178,10 +182,14 @@ def analyze(
         PointsFormat, typer.Option(help="Format of the table of points.")
     ] = PointsFormat.csv,
     report: Annotated[bool, typer.Option(help="Write report.html.")] = True,
+    open_page: Annotated[
+        bool, typer.Option("--open", help="Open report.html in the browser when it is there.")
+    ] = False,
     all_memberships: AllMemberships = False,
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Of random choices.")] = 0,
     force: Force = False,
     quiet: Quiet = False,
+    verbose: Verbose = False,
     separator: Separator = None,
     decimal: Decimal = ".",
     encoding: Encoding = None,
@@ -189,11 +197,14 @@ def analyze(
     na: Marks = None,
     skip_bad_lines: SkipBadLines = False,
 ) -> None:
-    """Find clusters, outliers and overlap points of a table.
+    """Find clusters, outliers and rows in between in a table, and say why they are.
 
-    Writes points.csv (a label, memberships and ranks for every row), report.html, run.json and
-    model.safetensors (for softkern score) into the folder. All or none of them appear.
+    Writes points.csv (for every row a label, memberships and ranks, and why it is an outlier or in
+    between), clusters.csv (what each cluster is), report.html, run.json and model.safetensors (for
+    softkern score) into the folder. All or none of them appear.
     """
+    if open_page and not report:
+        raise typer.BadParameter("--open shows report.html, which --no-report leaves out.")
     number = _checked_option(lambda: parse_clusters(clusters))
     if contamination == 0.0:
         raise typer.BadParameter("--contamination 0 flags nothing; leave it out, or give a share.")
@@ -219,6 +230,8 @@ def analyze(
         seed=seed,
         force=force,
         quiet=quiet,
+        verbose=verbose,
+        open=open_page,
         form=form,
     )
     analyze(job)

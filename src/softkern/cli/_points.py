@@ -17,6 +17,7 @@ __all__ = ["has_all_columns", "points_table", "write_chunks"]
 
 MOST_MEMBERSHIP_COLUMNS = 20  # unless --all-memberships
 DIGITS = "%.9g"
+WORDS = ("grade", "between", "why")  # of rows that are flagged
 
 
 def has_all_columns(memberships: Any, all_memberships: bool) -> bool:
@@ -27,16 +28,35 @@ def has_all_columns(memberships: Any, all_memberships: bool) -> bool:
 
 
 def points_table(
-    ranks: pd.DataFrame, memberships: Any, rows: Any, ids: Any, all_memberships: bool
+    ranks: pd.DataFrame,
+    memberships: Any,
+    rows: Any,
+    ids: Any,
+    all_memberships: bool,
+    explained: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
-    """Row numbers, identifiers, what `rank_points` says, and memberships, (n, …)."""
+    """Row numbers, identifiers, what `rank_points` says, why, and memberships, (n, …).
+
+    `explained` is the table of `explain_points`, of which the flagged rows are told.
+    """
     parts: dict[str, Any] = {"row": rows}
     if ids is not None:
         parts["id"] = ids
     parts |= {name: ranks[name].to_numpy() for name in ranks.columns}
+    parts |= _words(len(ranks), explained)
     if np.ndim(memberships) == 2 and has_all_columns(memberships, all_memberships):
         parts |= {f"membership_{c}": column for c, column in enumerate(memberships.T)}
     return pd.DataFrame(parts)
+
+
+def _words(n: int, explained: pd.DataFrame | None) -> dict[str, Any]:
+    """The grade, the two clusters and the reason of flagged rows; blank for the others."""
+    columns: dict[str, Any] = {name: np.full(n, "", dtype=object) for name in WORDS}
+    if explained is not None:
+        flagged = explained[(explained["grade"] != "") | (explained["between"] != "")]
+        for name, column in columns.items():
+            column[flagged["row"].to_numpy(dtype=np.intp)] = flagged[name].to_numpy()
+    return columns
 
 
 def write_chunks(tables: Iterable[pd.DataFrame], path: str, to: str | None = None) -> int:
@@ -103,7 +123,7 @@ def _nullable(table: pd.DataFrame) -> pd.DataFrame:
     """Types that hold blanks, so that all chunks have the same."""
     types: dict[str, str] = {}
     for name in table.columns:
-        if name == "id":
+        if name == "id" or name in WORDS:
             types[name] = "string"
         elif name == "label" or name.endswith("_rank"):
             types[name] = "Int64"

@@ -2,13 +2,15 @@
 
 `explain_points` names the columns that set a row apart, with what is usual there; `Explainer`
 keeps what it learned of a table, for rows that come in chunks. `describe_clusters` compares every
-column of every cluster with all rows, and `cluster_lines` says it in a line each. Models are known
+column of every cluster with all rows, and `cluster_lines` says it in a line each; `summary` is
+the whole answer in a sentence. Models are known
 by their public, fitted attributes only; the report and the command line call it.
 """
 
 from softkern.explain.clusters import cluster_lines, describe_clusters
 from softkern.explain.points import Explainer, explain_points
 from softkern.explain.seen import Seen
+from softkern.explain.summary import summary
 from softkern.explain.wording import grade
 
 __all__ = [
@@ -18,4 +20,5 @@ __all__ = [
     "describe_clusters",
     "explain_points",
     "grade",
+    "summary",
 ]

@@ -78,10 +78,13 @@ class Ellipsoids:
 
     Attributes
     ----------
+    spread : array of shape (d,)
+        The unit of every column.
     means : array of shape (c, d)
     precisions : array of shape (c, d, d)
     """
 
+    spread: Array
     means: Array
     precisions: Array
 
@@ -99,7 +102,7 @@ class Ellipsoids:
             wide = np.maximum(_spread(Z, w), LEAST_WIDTH)
             Z = np.clip(Z - middle, -CLIPPED * wide, CLIPPED * wide)
             shift = w @ Z / w.sum()
-            means.append((middle + shift) * spread)
+            means.append(middle + shift)
             within.append((Z - shift) * np.sqrt(w / w.mean())[:, None])
             counts.append(len(Z))
         common = np.concatenate(within)
@@ -111,18 +114,19 @@ class Ellipsoids:
         for Z, n in zip(within, counts, strict=True):
             trust = n / (n + 2 * d)
             covariance = trust * _covariance(Z, shrinkage) + (1 - trust) * pooled
-            precisions.append(np.linalg.inv(covariance * np.outer(spread, spread)))
-        return cls(np.array(means), np.array(precisions))
+            precisions.append(np.linalg.inv(covariance))
+        return cls(spread, np.array(means), np.array(precisions))
 
     def parts(self, X: Array) -> Array:
         """½ r², r the distance of column j from what the others let expect, (m, d).
 
         In the cluster that the row would fit best but for one column.
         """
+        Z = X / self.spread
         best = np.full(len(X), np.inf)
-        parts = np.zeros_like(X)
+        parts = np.zeros(X.shape)
         for mean, precision in zip(self.means, self.precisions, strict=True):
-            off = X - mean
+            off = Z - mean
             pull = off @ precision  # (m, d)
             r2 = pull**2 / np.diagonal(precision)
             rest = np.einsum("ij,ij->i", off, pull) - r2.max(axis=1)  # without its worst column
@@ -138,10 +142,11 @@ def lower_medians(X: Array, weight: Array) -> Array:
 
 
 def _spread(X: Array, weight: Array) -> Array:
-    """Of the inner half, or where that is one value the standard deviation; never 0, (d,)."""
+    """Of the inner half, or of all where that is one value; never 0, (d,)."""
     quartiles = np.array([lower_quantiles(x, weight, (0.25, 0.75)) for x in X.T])
     spread = (quartiles[:, 1] - quartiles[:, 0]) / NORMAL_RANGE
-    spread = np.where(spread > 0, spread, X.std(axis=0))
+    off = np.abs(X - lower_medians(X, weight)).mean(axis=0)
+    spread = np.where(spread > 0, spread, off)
     return np.asarray(np.where(spread > 0, spread, 1.0))
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from softkern._typing import Array
 from softkern.explain.densities import Ellipsoids, KernelDensity
 from softkern.explain.reasons import Cause, Found, Reasons
-from softkern.explain.seen import Seen, seen_by
+from softkern.explain.seen import Seen, seen_by, texts_of
 from softkern.explain.usual import Usual
 from softkern.explain.wording import grade
 from softkern.fitted import fitted_step
@@ -29,7 +29,7 @@ from softkern.rows import check_weights, priority_sample
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Explainer", "explain_points"]
+__all__ = ["Explainer", "explain_points", "flagged_rows", "saved_explainer", "unusual_rows"]
 
 UNUSUAL = 10  # rows that are explained where none is flagged
 REFERENCE_ROWS = 2_000  # typical rows of the kernel density
@@ -367,12 +367,17 @@ def _places(rows: Any, ranks: pd.DataFrame) -> NDArray[np.intp]:
 
 def flagged_rows(ranks: pd.DataFrame) -> NDArray[np.intp]:
     """Places of the outliers, furthest first, then of rows in between; else of the furthest ten."""
-    by_outlier = np.argsort(ranks["outlier_rank"].to_numpy(), kind="stable")
+    by_outlier = unusual_rows(ranks, len(ranks))
     by_overlap = np.argsort(ranks["overlap_rank"].to_numpy(), kind="stable")
     outliers = by_outlier[ranks["is_outlier"].to_numpy(dtype=bool)[by_outlier]]
     overlaps = by_overlap[ranks["is_overlap"].to_numpy(dtype=bool)[by_overlap]]
     flagged = np.concatenate([outliers, overlaps])
     return flagged if flagged.size else by_outlier[:UNUSUAL]
+
+
+def unusual_rows(ranks: pd.DataFrame, most: int = UNUSUAL) -> NDArray[np.intp]:
+    """Places of the rows that are furthest out, furthest first."""
+    return np.argsort(ranks["outlier_rank"].to_numpy(), kind="stable")[:most]
 
 
 def saved_explainer(model: Any, preparation: Any, ranker: Ranker) -> Explainer | None:
@@ -385,9 +390,7 @@ def saved_explainer(model: Any, preparation: Any, ranker: Ranker) -> Explainer |
     donors = neighbours.scaling.backward(np.array(neighbours.donors, dtype=np.float64))
     own = neighbours.fill(donors)
     values = own if preparation.scaling is None else preparation.scaling.forward(own)
-    first = len(preparation.columns)
-    texts = {first + k: words for k, words in enumerate(preparation.categories.values())}
-    seen = Seen(list(preparation.names), own, values, texts)
+    seen = Seen(list(preparation.names), own, values, texts_of(preparation))
     names = getattr(model, "feature_names_in_", None)
     points = ranker.read(values if names is None else pd.DataFrame(values, columns=names))
     return Explainer(model, seen, points, ranker.table(points))

@@ -190,6 +190,6 @@ def _within(values: Array, labels: Array, weight: Array, medians: dict[int, Arra
     """The usual distance of a column from the middle of its cluster; never 0, (d,)."""
     off = np.abs(values - np.stack([medians[int(g)] for g in labels]))
     within = lower_medians(off, weight) / NORMAL_MEDIAN
-    spread = values.std(axis=0)
+    spread = np.abs(values - lower_medians(values, weight)).mean(axis=0)
     floor = np.where(spread > 0, LEAST_SPREAD * spread, 1.0)
     return np.asarray(np.maximum(within, floor))

@@ -16,7 +16,7 @@ from softkern._typing import Array
 from softkern.explain.wording import joined, number, span
 from softkern.words import quoted
 
-__all__ = ["Seen", "seen_by"]
+__all__ = ["Seen", "kept_rows", "seen_by", "texts_of"]
 
 MOST_VALUES = 3  # of a column of text that are named as usual
 
@@ -107,20 +107,35 @@ def seen_by(model: Any, X: Any, preparation: Any = None) -> Seen:
     table = as_table(X)
     if not hasattr(X, "columns") and hasattr(model, "feature_names_in_"):
         table = table.set_axis(model.feature_names_in_, axis=1)
-    return prepared_rows(preparation, table, preparation.apply(table))
+    prepared = preparation.apply(table)
+    return _with_blanks(kept_rows(preparation, table, prepared), prepared.kept)
 
 
-def prepared_rows(preparation: Any, table: Any, prepared: Any) -> Seen:
-    """All rows of a prepared table; one without any value is at every column's middle."""
-    kept = prepared.kept
-    features = prepared.features.to_numpy(np.float64)
-    own = np.tile(np.median(features, axis=0), (len(kept), 1))
-    values = np.tile(np.median(prepared.values, axis=0), (len(kept), 1))
-    own[kept], values[kept] = features, prepared.values
+def kept_rows(preparation: Any, table: Any, prepared: Any) -> Seen:
+    """The rows of a prepared table that were kept."""
+    own = prepared.features.to_numpy(np.float64)
+    is_filled = table[preparation.names].isna().to_numpy()[prepared.kept]
+    names = list(preparation.names)
+    return Seen(names, own, prepared.values, texts_of(preparation), is_filled)
+
+
+def texts_of(preparation: Any) -> dict[int, Sequence[str]]:
+    """The columns of codes of a prepared table, and what their codes stand for."""
     first = len(preparation.columns)
-    texts = {first + k: words for k, words in enumerate(preparation.categories.values())}
-    is_filled = table[preparation.names].isna().to_numpy()
-    return Seen(list(preparation.names), own, values, texts, is_filled)
+    return {first + k: words for k, words in enumerate(preparation.categories.values())}
+
+
+def _with_blanks(seen: Seen, kept: Array) -> Seen:
+    """All rows; one without any value is at every column's middle."""
+    if kept.all():
+        return seen
+    own, values = (
+        np.tile(np.median(table, axis=0), (len(kept), 1)) for table in (seen.own, seen.values)
+    )
+    own[kept], values[kept] = seen.own, seen.values
+    is_filled = np.ones(own.shape, dtype=bool)
+    is_filled[kept] = seen.is_filled
+    return Seen(seen.names, own, values, seen.texts, is_filled)
 
 
 def _numbers(X: Any) -> Array:
