@@ -12,13 +12,15 @@ from softkern._typing import Array
 from softkern.explain import Explainer, Seen, cluster_lines
 from softkern.explain.clusters import describe
 from softkern.ranking import Ranker
+from softkern.words import count
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["explanations"]
 
-MOST_BARS = 6  # columns of a cluster that are drawn
+MOST_BARS, FEWEST_BARS = 6, 3  # columns of a cluster that are drawn
+DISTINCT = 0.25  # effect from which more than the fewest are
 MOST_CLUSTERS = 24
 LONGEST = 40  # letters of a column's name
 
@@ -32,13 +34,13 @@ def explanations(
     explainer: Explainer | None,
     clusters: pd.DataFrame | None,
 ) -> dict[str, Any]:
-    """`why`, by place among the shown rows, and `clusters`, ready for JSON."""
+    """`why` of the listed rows, `clusters` and how many are not shown, ready for JSON."""
     if explainer is None:
         explainer = _explainer(model, X, ranks, X_model)
     if clusters is None:
         weight = getattr(model, "sample_weight_", None)
         clusters = describe(X, ranks["label"].to_numpy(), weight)
-    return {"why": _why(explainer, ranks, data), "clusters": _clusters(clusters)}
+    return {"why": _why(explainer, ranks, data), **_clusters(clusters)}
 
 
 def _explainer(model: Any, X: pd.DataFrame, ranks: pd.DataFrame, seen: Array | None) -> Explainer:
@@ -69,7 +71,11 @@ def _why(explainer: Explainer, ranks: pd.DataFrame, data: dict[str, Any]) -> dic
         asked = ranks.assign(is_overlap=is_between, is_outlier=ranks["is_outlier"] & ~is_between)
         table = explainer.explain(explainer.seen, explainer.points, asked, rows[places])
         told[name] = [
-            {"grade": grade, "between": between, "why": why}
+            {
+                "grade": grade,
+                "between": between,
+                "why": why.removeprefix(f"between clusters {between}: "),  # it has its own column
+            }
             for grade, between, why in zip(
                 table["grade"], table["between"], table["why"], strict=True
             )
@@ -81,26 +87,36 @@ def _bytes(packed: dict[str, str]) -> bytes:
     return base64.b64decode(packed["bytes"])
 
 
-def _clusters(table: pd.DataFrame) -> list[dict[str, Any]]:
+def _clusters(table: pd.DataFrame) -> dict[str, Any]:
     """For every cluster its line and the bars of its most distinctive columns."""
     found = []
-    for cluster, line in list(cluster_lines(table).items())[:MOST_CLUSTERS]:
-        part = table[table["cluster"] == cluster].head(MOST_BARS)
-        bars = [_bar(row) for row in part.to_dict("records") if row["words"]]
+    lines = cluster_lines(table)
+    for cluster, line in list(lines.items())[:MOST_CLUSTERS]:
+        part = table[table["cluster"] == cluster]
+        told = part[(part["effect"] >= DISTINCT) | (part["rank"] <= FEWEST_BARS)].head(MOST_BARS)
+        bars = [_bar(row) for row in told.to_dict("records") if row["words"] and cluster >= 0]
         head, *words = line.split("; ")
         found.append({"cluster": cluster, "head": head, "words": "; ".join(words), "bars": bars})
-    return found
+    more = len(lines) - len(found)
+    return {"clusters": found, "moreClusters": count(more, "cluster") if more else ""}
 
 
 def _bar(row: Mapping[Any, Any]) -> dict[str, Any]:
-    """Where a column's range and median lie within those of all rows, from 0 to 1."""
-    bar = {"name": str(row["column"])[:LONGEST], "words": row["words"]}
+    """The range and median of a column, or the share of a value, beside all rows', in percent."""
+    bar: dict[str, Any] = {"name": str(row["column"])[:LONGEST], "words": row["words"], "value": ""}
     if isinstance(row["value"], str):
-        return bar | {"share": row["value_share"], "all": row["all_share"]}
+        own, every = (
+            {"left": 0.0, "width": share, "median": share}
+            for share in (round(100 * row[name], 2) for name in ("value_share", "all_share"))
+        )
+        return bar | {"value": row["value"][:LONGEST], "own": own, "all": every}
     low, high = min(row["low"], row["all_low"]), max(row["high"], row["all_high"])
-    width = (high - low) or 1.0
-    place = {
-        name: (row[name] - low) / width
-        for name in ("low", "median", "high", "all_low", "all_median", "all_high")
-    }
-    return bar | {"range": place}
+    width = (high / 2 - low / 2) or 1.0  # of halves, so that nothing overflows
+
+    def place(name: str) -> float:
+        return round(100 * float((row[name] / 2 - low / 2) / width), 2)
+
+    for side, prefix in (("own", ""), ("all", "all_")):
+        left, middle, right = (place(f"{prefix}{name}") for name in ("low", "median", "high"))
+        bar[side] = {"left": left, "width": round(right - left, 2), "median": middle}
+    return bar

@@ -215,7 +215,7 @@ def _embedded(data: dict[str, Any]) -> dict[str, Any]:
     from softkern.report.figures import figures
 
     library = Resources(mode="inline", components=["bokeh"], minified=True).js_raw[0]
-    script = _asset("tree.js") + _asset("script.js")
+    script = "\n".join(_asset(name) for name in ("tree.js", "script.js", "explain.js"))
     scripts = [_script(library), _script(script)]
     hashes = " ".join(f"'sha256-{_hash(text)}'" for text in scripts)
     policy = f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data:"
