@@ -453,3 +453,15 @@ def test_a_loop_that_stands_still_has_converged():
     assert model.converged_
     one = OneClassPCM(bandwidth=1.0).fit([[1.0, 2.0]])
     assert one.reduce().reduction_error_ == 0
+
+
+@pytest.mark.filterwarnings("ignore::softkern.CollapseWarning")
+def test_clusters_are_numbered_by_size():
+    rng = np.random.default_rng(0)
+    centres = np.array([[0.0, 0.0], [10.0, 0.0], [0.0, 10.0]])
+    for sizes in ((60, 300, 150), (150, 60, 300)):
+        X = rng.normal(size=(510, 2)) + centres.repeat(sizes, axis=0)
+        model = PossibilisticCMeans(3, eta_scale=0.25).fit(X)
+        counts = np.bincount(model.labels_)
+        assert (np.diff(counts) <= 0).all()
+        assert np.array_equal(model.predict(X), model.labels_)  # widths went with their clusters
