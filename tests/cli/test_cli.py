@@ -102,6 +102,63 @@ def test_analyze_writes_everything(data, folder, capsys):
     assert "<html" in Path("out/report.html").read_text()[:200]
 
 
+def shop(rng):
+    """Two groups of orders, one far value, one row half way, words that go with the groups."""
+    is_large = np.arange(400) < 150
+    table = pd.DataFrame(
+        {
+            "id": [f"o{i}" for i in range(400)],
+            "revenue": np.where(is_large, 300, 100) + rng.normal(0, 40, 400),
+            "age": np.where(is_large, 45, 30) + rng.normal(0, 3, 400),
+            "visits": rng.normal(10, 2, 400),
+            "discount": rng.normal(5, 1, 400),
+            "city": np.where(is_large, "Bern", "Basel"),
+        }
+    )
+    table.loc[7, "visits"] = 999.0
+    table.loc[9, ["revenue", "age", "visits", "discount"]] = [200.0, 37.5, 10.0, 5.0]
+    return table
+
+
+def test_the_answer_explains_itself(folder, capsys):
+    shop(np.random.default_rng(0)).to_csv("data.csv", index=False)
+    assert run(["analyze", "data.csv", "-o", "out", "--no-report", "--id", "id"]) == 0
+    said = capsys.readouterr().out
+    assert "visits 999, usual " in said
+    assert "city Bern in 100 %" in said or "city Bern in over 99 %" in said
+    assert said.splitlines()[-1] == "open out/points.csv"
+    table = pd.read_csv("out/points.csv", keep_default_na=False)
+    assert table["grade"][7] == "extreme"
+    assert table["why"][7].startswith("visits 999, usual ")
+    assert table["between"][9] == "0 and 1"
+    assert table["why"][9].startswith("between clusters 0 and 1: half way in ")
+    flagged = table["is_outlier"].astype(str).eq("True") | table["is_overlap"].astype(str).eq(
+        "True"
+    )
+    assert (table["why"] != "").equals(flagged)
+    clusters = pd.read_csv("out/clusters.csv")
+    first = clusters[(clusters["cluster"] == 1) & (clusters["column"] == "city")].iloc[0]
+    assert first["value"] == "Bern"
+    assert run(["score", "out/model.safetensors", "data.csv", "-o", "s.csv", "-q"]) == 0
+    scored = pd.read_csv("s.csv", keep_default_na=False)
+    assert scored["why"][7].startswith("visits 999, usual ")
+    assert scored["between"][9] == "0 and 1"
+    assert (
+        run(["score", "out/model.safetensors", "data.csv", "-o", "c.csv", "-q", "--chunk", "8"])
+        == 0
+    )
+    assert pd.read_csv("c.csv", keep_default_na=False)["why"].equals(scored["why"])
+
+
+def test_the_page_is_opened_when_asked(data, folder, capsys, monkeypatch):
+    opened = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    assert run(["analyze", "data.csv", "-o", "out", "-q", "--open"]) == 0
+    assert opened == [(folder / "out" / "report.html").as_uri()]
+    command = ["analyze", "data.csv", "-o", "new", "--open", "--no-report"]
+    assert refused(capsys, run(command), "--no-report") == 2
+
+
 @pytest.mark.parametrize("name", list(ModelName))
 def test_every_model_analyzes_and_scores(name, data):
     data[25:65].to_csv("data.csv", index=False)  # 20 of each group

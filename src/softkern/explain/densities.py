@@ -14,7 +14,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import logsumexp
 
 from softkern._typing import Array
 from softkern.kernels.radial import Radial
@@ -22,7 +21,7 @@ from softkern.rows import lower_quantiles, row_slices
 
 __all__ = ["Ellipsoids", "KernelDensity"]
 
-CELLS = 2**23  # numbers of a block of rows, reference rows and columns
+CELLS = 2**20  # numbers of a block of rows, reference rows and columns: they stay in the cache
 LEAST_WIDTH = 0.03  # of a column within a cluster, in units of its spread over all rows
 CLIPPED = 4.0  # spreads from the median beyond which a value has no more part in a covariance
 NORMAL_RANGE = 1.35  # of the inner half of a normal column, in standard deviations
@@ -65,11 +64,13 @@ class KernelDensity:
         total = logs.sum(axis=0)
         with np.errstate(divide="ignore"):
             mass = np.where((logs == 0).all(axis=0), -np.inf, np.log(self.weight))  # (m, n)
-        whole = logsumexp(total + mass, axis=1)
-        is_alone = ~np.isfinite(whole)  # every reference row is a copy
-        without = np.stack([logsumexp(total - part + mass, axis=1) for part in logs], axis=1)
-        with np.errstate(invalid="ignore"):
-            return np.where(is_alone[:, None], 0.0, without - whole[:, None])
+        total += mass
+        is_alone = np.isneginf(total).all(axis=1)  # every reference row is a copy
+        total[is_alone] = 0.0
+        whole = _log_sums(total.copy())
+        np.subtract(total, logs, out=logs)
+        parts = _log_sums(logs) - whole  # (d, m)
+        return np.where(is_alone[:, None], 0.0, parts.T)
 
 
 @dataclass(frozen=True)
@@ -134,6 +135,13 @@ class Ellipsoids:
             best = np.where(is_better, rest, best)
             parts[is_better] = 0.5 * r2[is_better]
         return parts
+
+
+def _log_sums(logs: Array) -> Array:
+    """log Σ exp over the last axis, in which something is finite; `logs` is used up."""
+    highest = logs.max(axis=-1, keepdims=True)
+    np.exp(logs - highest, out=logs)
+    return np.asarray(np.log(logs.sum(axis=-1)) + highest[..., 0])
 
 
 def lower_medians(X: Array, weight: Array) -> Array:

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 __all__ = ["Explainer", "explain_points", "flagged_rows", "saved_explainer", "unusual_rows"]
 
 UNUSUAL = 10  # rows that are explained where none is flagged
-REFERENCE_ROWS = 2_000  # typical rows of the kernel density
-ELLIPSOID_ROWS = 10_000  # and of the normal ones
+LEARNED_ROWS = 10_000  # typical rows that medians, spreads and covariances are taken from
+REFERENCE_ROWS = 2_000  # and those of the kernel density
 STANDARD_ROWS = 100  # typical rows that say how much a column usually takes off
 STANDING_OUT = 0.9  # quantile of their largest parts, in which parts of both densities are measured
 
@@ -168,20 +168,20 @@ class Explainer:
         typical = np.flatnonzero(is_typical)
         labels = nearest_clusters(points)[typical]
         self._typical, self._weight = seen.take(typical), weight[typical]
-        self.usual = Usual(self._typical, self._weight, labels)
-        values = self._typical.values
-        some, mass = priority_sample(values, REFERENCE_ROWS, self._weight)
-        kernel = _kernel(model, values[some], mass, own_kernel)
-        many, many_mass = priority_sample(values, ELLIPSOID_ROWS, self._weight)
-        standard = values[priority_sample(values, STANDARD_ROWS, self._weight)[0]]
+        many, mass = priority_sample(self._typical.values, LEARNED_ROWS, self._weight)
+        self.usual = Usual(self._typical, self._weight, labels, many)
+        values, labels = self._typical.values[many], labels[many]
+        some, some_mass = priority_sample(values, REFERENCE_ROWS, mass)
+        kernel = _kernel(model, values[some], some_mass, own_kernel)
+        standard = values[priority_sample(values, STANDARD_ROWS, mass)[0]]
         self._densities = [
             _Calibrated.fit(density, standard)
             for density in (
-                KernelDensity(kernel, values[some], mass / mass.max()),
-                Ellipsoids.fit(values[many], many_mass, labels[many]),
+                KernelDensity(kernel, values[some], some_mass / some_mass.max()),
+                Ellipsoids.fit(values, mass, labels),
             )
         ]
-        self._reasons = Reasons(self.usual, values, self._weight, labels)
+        self._reasons = Reasons(self.usual, values, mass, labels)
 
     @classmethod
     def of(
@@ -227,14 +227,15 @@ class Explainer:
         records = []
         for i, place in enumerate(places.tolist()):
             pair = _pair(points.memberships[place]) if is_overlap[i] else None  # type: ignore[index]
-            if pair is not None and all(map(self.usual.has, pair)):
+            if pair is not None and all(map(self._reasons.has, pair)):
                 found = self._reasons.between(rows, i, *pair, columns)
                 between = f"{pair[0]} and {pair[1]}"
             else:
-                found = self._reasons.outlier(rows, i, parts[i], int(nearest[i]), columns)
-                if not is_outlier[i] and not self._stands_out(rows, i, parts[i], int(nearest[i])):
-                    found = Found([], "no column stands out")
                 between = ""
+                cluster = int(nearest[i])
+                found = Found([], "no column stands out")
+                if is_outlier[i] or self._stands_out(rows, i, parts[i], cluster):
+                    found = self._reasons.outlier(rows, i, parts[i], cluster, columns)
             record: dict[str, Any] = {
                 "row": place,
                 "outlier_score": scores[i],

@@ -66,6 +66,10 @@ class Reasons:
         self._is_one = len(self._medians) < 2
         self._within = _within(values, labels, weight, self._medians)
 
+    def has(self, cluster: int) -> bool:
+        """Whether there are typical rows of a cluster."""
+        return cluster in self._medians
+
     # An outlier
 
     def outlier(self, rows: Seen, i: int, parts: Array, cluster: int, most: int) -> Found:
@@ -102,7 +106,7 @@ class Reasons:
         every = self.usual.range(j)
         if every.beyond(rows.values[i, j]) > 0 or self._is_one:
             return every, ""
-        own = self.usual.range(j, cluster) if self.usual.has(cluster) else every
+        own = self.usual.range(j, cluster) if self.has(cluster) else every
         if own.beyond(rows.values[i, j]) > 0:
             return own, f" in cluster {cluster}"
         return every, ""
@@ -119,7 +123,7 @@ class Reasons:
         x = rows.values[i]
         if len(top) < 2:
             return None
-        within = (None,) if self._is_one or not self.usual.has(cluster) else (cluster, None)
+        within = (None,) if self._is_one or not self.has(cluster) else (cluster, None)
         found, least = None, FAR
         for j, other in [(top[0], k) for k in top[1:]] + [(top[1], top[0])]:
             for group in within:
@@ -133,7 +137,7 @@ class Reasons:
         """Whether a value is far out by itself, among all rows or in its cluster."""
         if self.usual.range(j).beyond(x) > FAR:
             return True
-        return self.usual.has(cluster) and self.usual.range(j, cluster).beyond(x) > FAR
+        return self.has(cluster) and self.usual.range(j, cluster).beyond(x) > FAR
 
     @staticmethod
     def _joint_words(rows: Seen, i: int, j: int, other: int, usual: Range) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,8 +47,12 @@ class Usual:
     (5.0, 95.0)
     """
 
-    def __init__(self, seen: Seen, weight: Array, labels: NDArray[np.int64]) -> None:
+    def __init__(
+        self, seen: Seen, weight: Array, labels: NDArray[np.int64], some: Any = slice(None)
+    ) -> None:
+        """`some` of the rows are looked at for what goes with a value of another column."""
         self.seen, self._weight, self._labels = seen, weight, labels
+        self._some = np.arange(len(seen))[some]
         self.range = cache(self._range)
 
     def _range(self, column: int, cluster: int | None = None) -> Range:
@@ -57,15 +61,13 @@ class Usual:
 
     def given(self, column: int, other: int, seen: float, cluster: int | None = None) -> Range:
         """Of the rows, or those of a cluster, that are most like a value of another column."""
-        rows = self._rows(cluster)
+        rows = self._some
+        if cluster is not None:
+            rows = rows[self._labels[rows] == cluster]
         distance = np.abs(self.seen.values[rows, other] - seen)
         count = min(max(FEWEST_NEAR, int(NEAR_ROWS * len(rows))), len(rows))
         reach = np.partition(distance, count - 1)[count - 1]
         return self._of(rows[distance <= reach], column)
-
-    def has(self, cluster: int) -> bool:
-        """Whether there are typical rows of a cluster."""
-        return bool((self._labels == cluster).any())
 
     def _rows(self, cluster: int | None) -> NDArray[np.intp]:
         every = np.arange(len(self.seen))
