@@ -139,11 +139,13 @@ def agreement(clock: Clock, rows: list[int], columns: list[int]) -> None:
     """Ends of the two loops on random problems of 2,000 to 4,000 rows, model by model."""
     for model, tol in ((FuzzyCMeans, 1e-8), (OneClassMixture, 1e-6), (OneClassKMeans, 1e-6)):
         ends = [_ends(model, tol, seed) for seed in range(PROBLEMS) if time.monotonic() < clock.end]
-        objectives, labels, largest, ranks = (np.array(column) for column in zip(*ends, strict=True))
+        objectives, labels, largest, ranks = (
+            np.array(column) for column in zip(*ends, strict=True)
+        )
         print(
             f"\n{model.__name__}, {len(ends)} problems: objectives differ by at most "
             f"{objectives.max():.1e}, memberships by {largest.max():.1e} (median "
-            f"{np.median(largest):.1e}); adjusted Rand index of labels at least "
+            f"{np.median(largest):.1e}, {(largest > 1e-3).sum()} by more than 1e-3); adjusted Rand index of labels at least "
             f"{labels.min():.4f}, rank correlation of outlier scores {ranks.min():.6f}.",
             flush=True,
         )

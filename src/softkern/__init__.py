@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from softkern._lazy import importer
 
 if TYPE_CHECKING:  # for editors and type checkers; `__getattr__` finds the names when they are used
-    from softkern import datasets, display, kernels, operators
+    from softkern import datasets, display, explain, kernels, operators
     from softkern.exceptions import CollapseWarning
+    from softkern.explain import describe_clusters, explain_points
     from softkern.files import load, save
     from softkern.models import (
         AlphaCutClustering,
@@ -52,7 +53,10 @@ _HOMES: dict[str, str | None] = {
     "average_membership_strength": "selection",
     "cluster": "models.automatic",
     "datasets": None,
+    "describe_clusters": "explain",
     "display": None,
+    "explain": None,
+    "explain_points": "explain",
     "kernels": None,
     "load": "files",
     "operators": None,
@@ -79,7 +83,10 @@ __all__ = [
     "average_membership_strength",
     "cluster",
     "datasets",
+    "describe_clusters",
     "display",
+    "explain",
+    "explain_points",
     "kernels",
     "load",
     "operators",

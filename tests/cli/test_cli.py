@@ -17,7 +17,7 @@ import softkern
 from softkern.cli import run
 from softkern.cli._models import MODELS, ModelName, make, parse_clusters
 
-FILES = {"points.csv", "model.safetensors", "report.html", "run.json"}
+FILES = {"points.csv", "clusters.csv", "model.safetensors", "report.html", "run.json"}
 
 
 def points(n=90, seed=0):
@@ -72,12 +72,15 @@ def test_analyze_writes_everything(data, folder, capsys):
     said = capsys.readouterr().out
     for words in (
         "90 rows × 3 columns",
-        "engine",
-        "2 clusters",
-        "Furthest out",
+        "90 rows in 2 clusters: none is an outlier",
+        "cluster 0: 45 rows; ",
+        "The most unusual 10 rows; none is an outlier",
         "wrote points.csv",
     ):
         assert words in said
+    for word in ("engine", "K @ A", "typicality", "PCM", "alpha", "membership"):
+        assert word not in said
+    assert said.splitlines()[-1] == "open out/report.html"
     assert set(os.listdir("out")) == FILES
     assert leftovers(folder, "data.csv") == ["out"]
     table = pd.read_csv("out/points.csv", dtype={"id": str})
@@ -97,6 +100,63 @@ def test_analyze_writes_everything(data, folder, capsys):
     assert record["model"]["parameters"]["n_clusters"] == "auto"
     assert record["choice"]["taken"] == "AlphaCutClustering"
     assert "<html" in Path("out/report.html").read_text()[:200]
+
+
+def shop(rng):
+    """Two groups of orders, one far value, one row half way, words that go with the groups."""
+    is_large = np.arange(400) < 150
+    table = pd.DataFrame(
+        {
+            "id": [f"o{i}" for i in range(400)],
+            "revenue": np.where(is_large, 300, 100) + rng.normal(0, 40, 400),
+            "age": np.where(is_large, 45, 30) + rng.normal(0, 3, 400),
+            "visits": rng.normal(10, 2, 400),
+            "discount": rng.normal(5, 1, 400),
+            "city": np.where(is_large, "Bern", "Basel"),
+        }
+    )
+    table.loc[7, "visits"] = 999.0
+    table.loc[9, ["revenue", "age", "visits", "discount"]] = [200.0, 37.5, 10.0, 5.0]
+    return table
+
+
+def test_the_answer_explains_itself(folder, capsys):
+    shop(np.random.default_rng(0)).to_csv("data.csv", index=False)
+    assert run(["analyze", "data.csv", "-o", "out", "--no-report", "--id", "id"]) == 0
+    said = capsys.readouterr().out
+    assert "visits 999, usual " in said
+    assert "city Bern in 100 %" in said or "city Bern in over 99 %" in said
+    assert said.splitlines()[-1] == "open out/points.csv"
+    table = pd.read_csv("out/points.csv", keep_default_na=False)
+    assert table["grade"][7] == "extreme"
+    assert table["why"][7].startswith("visits 999, usual ")
+    assert table["between"][9] == "0 and 1"
+    assert table["why"][9].startswith("between clusters 0 and 1: half way in ")
+    flagged = table["is_outlier"].astype(str).eq("True") | table["is_overlap"].astype(str).eq(
+        "True"
+    )
+    assert (table["why"] != "").equals(flagged)
+    clusters = pd.read_csv("out/clusters.csv")
+    first = clusters[(clusters["cluster"] == 1) & (clusters["column"] == "city")].iloc[0]
+    assert first["value"] == "Bern"
+    assert run(["score", "out/model.safetensors", "data.csv", "-o", "s.csv", "-q"]) == 0
+    scored = pd.read_csv("s.csv", keep_default_na=False)
+    assert scored["why"][7].startswith("visits 999, usual ")
+    assert scored["between"][9] == "0 and 1"
+    assert (
+        run(["score", "out/model.safetensors", "data.csv", "-o", "c.csv", "-q", "--chunk", "8"])
+        == 0
+    )
+    assert pd.read_csv("c.csv", keep_default_na=False)["why"].equals(scored["why"])
+
+
+def test_the_page_is_opened_when_asked(data, folder, capsys, monkeypatch):
+    opened = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    assert run(["analyze", "data.csv", "-o", "out", "-q", "--open"]) == 0
+    assert opened == [(folder / "out" / "report.html").as_uri()]
+    command = ["analyze", "data.csv", "-o", "new", "--open", "--no-report"]
+    assert refused(capsys, run(command), "--no-report") == 2
 
 
 @pytest.mark.parametrize("name", list(ModelName))
@@ -145,8 +205,9 @@ def table_of_many_columns(rng, centres, n=60, d=6):
 
 def test_the_model_taken_and_the_others_are_told_and_kept(folder, capsys):
     table_of_many_columns(np.random.default_rng(0), [0, 9]).to_csv("data.csv", index=False)
-    assert run(["analyze", "data.csv", "-o", "out", "--no-report"]) == 0
+    assert run(["analyze", "data.csv", "-o", "out", "--no-report", "--verbose"]) == 0
     said = capsys.readouterr().out
+    assert "engine" in said
     model = softkern.load("out/model.safetensors")
     table = model.comparison_
     (taken,) = table["model"][table["taken"]]
@@ -186,7 +247,7 @@ def test_much_noise_is_told(data, capsys, monkeypatch):
 
     monkeypatch.setattr("softkern.cli._analyze.rank_points", noisy)
     assert run(["analyze", "data.csv", "-o", "out", "--no-report", "--clusters", "2"]) == 0
-    assert "40 rows (44%) are noise" in capsys.readouterr().out
+    assert "40 rows (44%) lie in no cluster" in capsys.readouterr().out
 
 
 def test_clusters_that_are_not_there_are_told(folder, capsys):

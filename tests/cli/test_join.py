@@ -212,7 +212,7 @@ def test_digits_do_not_depend_on_the_chunk():
         assert len(small) == pytest.approx(len(large), abs=3)  # the last digit may round
         cells = small.split(",")
         assert all(len(cell.lstrip("-0.").replace(".", "").split("e")[0]) <= 9 for cell in cells)
-    assert texts[0][4] == "4,,,,,,,,"  # row 4 has no value, and is there
+    assert texts[0][4] == "4,,,,,,,,,,,"  # row 4 has no value, and is there
     assert {line.split(",")[1] for line in texts[0][1:]} == {"0", "1", ""}
 
 

@@ -468,3 +468,15 @@ def test_scores_do_not_depend_on_the_sample_of_the_mass(weighted, monkeypatch):
     sampled = OneClassPCM().fit(X, sample_weight=weight)
     assert np.array_equal(sampled._evidence == 0, whole._evidence == 0)
     assert sampled.outlier_scores_ == pytest.approx(whole.outlier_scores_, rel=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::softkern.CollapseWarning")
+def test_clusters_are_numbered_by_size():
+    rng = np.random.default_rng(0)
+    centres = np.array([[0.0, 0.0], [10.0, 0.0], [0.0, 10.0]])
+    for sizes in ((60, 300, 150), (150, 60, 300)):
+        X = rng.normal(size=(510, 2)) + centres.repeat(sizes, axis=0)
+        model = PossibilisticCMeans(3, eta_scale=0.25).fit(X)
+        counts = np.bincount(model.labels_)
+        assert (np.diff(counts) <= 0).all()
+        assert np.array_equal(model.predict(X), model.labels_)  # widths went with their clusters

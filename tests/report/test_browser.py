@@ -335,3 +335,26 @@ def test_dark_and_narrow(alpha_page):
     plot, slider = (page.find(name).rect for name in ("#points", "#alpha"))
     assert 0 < slider["y"] - plot["y"] < 740  # both are seen at once
     page.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_why_rows_are_listed(browser, table, tmp_path):
+    X = table.copy()
+    X.loc[3, "height"] = 60.0
+    path = tmp_path / "page.html"
+    model = PossibilisticCMeans(3).fit(X)
+    write_report(path, model, X, title="Why")
+    page = Page(browser, path)
+    page.drawn()
+    heads = [
+        cell.text for cell in page.browser.find_elements(By.CSS_SELECTOR, "#outliers-table th")
+    ]
+    assert heads[3:6] == ["outlier score", "grade", "why"]
+    first = page.find("#outliers-table tbody tr")
+    cells = [cell.text for cell in first.find_elements(By.TAG_NAME, "td")]
+    assert cells[1] == "3"
+    assert cells[4] == "extreme"
+    assert cells[5].startswith("height 60, usual ")
+    articles = page.browser.find_elements(By.CSS_SELECTOR, "#clusters article")
+    assert len(articles) == 3
+    assert articles[0].text.startswith("cluster 0: ")
+    assert page.complaints() == []

@@ -426,7 +426,7 @@ def test_summary_counts(table, tmp_path):
     page = tmp_path / "page.html"
     written(page, model, table, ranks=ranks)
     lead = re.search(r'class="lead">([^<]*)', page.read_text(encoding="utf-8")).group(1)
-    assert lead.startswith(f"300 rows of 3 columns: {model.n_clusters_} cluster")
+    assert lead.startswith(f"300 rows in {model.n_clusters_} cluster")
 
 
 def test_the_model_that_was_taken_is_shown(table, tmp_path):
@@ -450,3 +450,35 @@ def test_the_model_that_was_taken_is_shown(table, tmp_path):
     listed = re.search(r'id="choice-table">(.*?)</table>', text, re.DOTALL)[1]
     assert all(name in listed for name in model.comparison_["model"])
     assert listed.count(", taken") == 1
+
+
+def test_what_each_cluster_is_and_why_rows_are_listed(tmp_path):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(300, 3)), columns=["a", "b", "c"])
+    X.loc[:99, "a"] += 9
+    X.loc[7, "c"] = 40.0
+    model = AlphaCutClustering().fit(X)
+    page = tmp_path / "page.html"
+    data = written(page, model, X).data()
+    assert [cluster["cluster"] for cluster in data["clusters"] if cluster["cluster"] >= 0] == [0, 1]
+    assert data["clusters"][0]["bars"][0]["name"] == "a"
+    for side in ("own", "all"):
+        bar = data["clusters"][1]["bars"][0][side]
+        assert 0 <= bar["left"] <= bar["median"] <= bar["left"] + bar["width"] <= 100.01
+    first = data["why"]["outliers"][0]
+    assert first["why"].startswith("c 40, usual -1.")
+    assert first["grade"] == "extreme"
+    assert len(data["why"]["outliers"]) == len(data["tables"]["outliers"])
+    assert len(data["why"]["overlaps"]) == len(data["tables"]["overlaps"])
+    text = page.read_text(encoding="utf-8")
+    assert "What each cluster is" in text
+    assert data["clusters"][1]["words"] in text
+
+
+def test_a_table_of_one_cluster_is_described(tmp_path):
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(80, 2)), columns=["a", "b"])
+    page = tmp_path / "page.html"
+    written(page, OneClassPCM().fit(X), X)
+    text = page.read_text(encoding="utf-8")
+    assert "What the table is" in text
+    assert "one cluster: 80 rows" in text

@@ -138,6 +138,10 @@ Join = Annotated[
     bool,
     typer.Option("--join", help="Write the table itself too, with the columns of the results."),
 ]
+Verbose = Annotated[
+    bool,
+    typer.Option("--verbose", "-v", help="Also how it was computed: models, engines, iterations."),
+]
 AllMemberships = Annotated[
     bool,
     typer.Option("--all-memberships", help="A column for every cluster, also for more than 20."),
@@ -213,12 +217,16 @@ def analyze(
     ] = None,
     join: Join = False,
     report: Annotated[bool, typer.Option(help="Write report.html.")] = True,
+    open_page: Annotated[
+        bool, typer.Option("--open", help="Open report.html in the browser when it is there.")
+    ] = False,
     all_memberships: AllMemberships = False,
     seed: Annotated[
         int, typer.Option(parser=whole(0, 2**32 - 1), metavar="N", help="Of random choices.")
     ] = 0,
     force: Force = False,
     quiet: Quiet = False,
+    verbose: Verbose = False,
     separator: Separator = None,
     decimal: Decimal = None,
     encoding: Encoding = None,
@@ -228,12 +236,15 @@ def analyze(
     na: Marks = None,
     skip_bad_lines: SkipBadLines = False,
 ) -> None:
-    """Find clusters, outliers and overlap points of a table.
+    """Find clusters, outliers and rows in between in a table, and say why they are.
 
-    Writes points.csv (a label, memberships and ranks for every row), report.html, run.json and
-    model.safetensors (for softkern score) into the folder; with --join the table itself with
-    these columns. All or none of them appear.
+    Writes points.csv (for every row a label, memberships and ranks, and why it is an outlier or in
+    between), clusters.csv (what each cluster is), report.html, run.json and model.safetensors (for
+    softkern score) into the folder; with --join the table itself with these columns. All or none
+    of them appear.
     """
+    if open_page and not report:
+        raise typer.BadParameter("--open shows report.html, which --no-report leaves out.")
     number = _checked_option(lambda: parse_clusters(clusters))
     form = _form(separator, decimal, encoding, header, na, skip_bad_lines, skip_rows, sheet)
     from softkern.cli._analyze import Job, analyze
@@ -261,6 +272,8 @@ def analyze(
         seed=seed,
         force=force,
         quiet=quiet,
+        verbose=verbose,
+        open=open_page,
         form=form,
     )
     with readable_twice(data, join) as job.source:

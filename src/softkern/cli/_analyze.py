@@ -6,8 +6,9 @@ import json
 import platform
 import time
 import warnings
+import webbrowser
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -16,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import is_numeric_dtype
 
 from softkern.cli._errors import OutputError
 from softkern.cli._folder import check_free, results_folder
@@ -23,21 +25,22 @@ from softkern.cli._join import joined, rows_of
 from softkern.cli._models import ModelName, check_columns, make
 from softkern.cli._points import has_all_columns, points_table, write_chunks
 from softkern.cli._printer import Printer
+from softkern.cli._result import doubts, say_choice, say_memberships, say_result
 from softkern.cli.preparation import CommandPreparation
 from softkern.cli.tables import Format, Reader, TableError, open_table
 from softkern.columns.preparation import Missing, Preparation, Prepared, Scale
+from softkern.explain import Explainer
+from softkern.explain.clusters import describe
+from softkern.explain.points import flagged_rows, unusual_rows
+from softkern.explain.seen import kept_rows
 from softkern.files import save
 from softkern.fitted import choice_of
-from softkern.ranking import rank_points
+from softkern.ranking import Ranker, rank_points
 from softkern.words import count, named, nearest, quoted, unknown
 
 __all__ = ["Job", "analyze"]
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "finufft", "pandas", "safetensors", "bokeh")
-TOP = 5  # ranked points that are shown
-LEAST_OVERLAP = 1e-3  # score from which rows between clusters are worth a table
-MUCH_NOISE = 0.2  # share of the rows from which on it is said
-SHOWN_FEATURES = 4
 CLASS_NAMES = {"label", "class", "target"}  # of columns that tables carry beside their features
 
 
@@ -67,6 +70,8 @@ class Job:
     seed: int = 0
     force: bool = False
     quiet: bool = False
+    verbose: bool = False
+    open: bool = False
     form: Format = field(default_factory=Format)
 
 
@@ -110,18 +115,25 @@ def analyze(job: Job) -> None:
     printer, clock = Printer(job.quiet), Clock()
     _check_report(job)
     points_name = f"points.{job.points}"
-    names = [points_name, "model.safetensors", *(["report.html"] if job.report else []), "run.json"]
+    page = ["report.html"] if job.report else []
+    names = [points_name, "clusters.csv", "model.safetensors", *page, "run.json"]
     with results_folder(job.out, names, job.force) as folder:
         data = _read(job, printer, clock)
         shown = _shown(job, data)
         model, warned = _fit(job, data.prepared, printer, clock)
         with clock.step("rank"):
             ranks = rank_points(model, contamination=job.contamination)
+        with clock.step("explain"):
+            explainer = _explainer(data, model, ranks)
+            asked = np.union1d(flagged_rows(ranks), unusual_rows(ranks))
+            explained = explainer.explain(explainer.seen, explainer.points, ranks, asked)
+            clusters = describe(_described(job, data), ranks["label"].to_numpy())
         with clock.step("points"):
             points = points_table(
-                ranks, model.memberships_, data.rows, data.ids, job.all_memberships
+                ranks, model.memberships_, data.rows, data.ids, job.all_memberships, explained
             )
             write_chunks([points], str(folder / points_name))
+            write_chunks([clusters], str(folder / "clusters.csv"))
         if job.join:
             with clock.step("join"):
                 names.insert(0, _join(job, folder, data, points))
@@ -138,16 +150,37 @@ def analyze(job: Job) -> None:
         record["warnings"] = warned
         if job.report:
             with clock.step("report"):
-                _report(job, folder / "report.html", data, model, ranks, shown, record)
+                path = folder / "report.html"
+                _report(job, path, data, model, ranks, shown, record, explainer, clusters)
         record["choice"] = choice_of(model)  # the page has a part of its own for it
         record["seconds"] = {**clock.seconds, "total": clock.total()}
         text = json.dumps(record, indent=2, ensure_ascii=False, default=_plain)
         (folder / "run.json").write_text(text + "\n", encoding="utf-8")
-    _summary(printer, data.prepared, ranks, points)
-    printer.notes(_doubts(job, ranks))
-    if not has_all_columns(model.memberships_, job.all_memberships):
+    _say(job, printer, model, ranks, clusters, explained, points)
+    printer.line(f"wrote {', '.join(names)} into {job.out} in {clock.total():.1f} s")
+    first = job.out / (page or [points_name])[0]
+    printer.line(f"open {first}", "bold")
+    if job.open:
+        webbrowser.open(first.absolute().as_uri())
+
+
+def _say(
+    job: Job,
+    printer: Printer,
+    model: Any,
+    ranks: pd.DataFrame,
+    clusters: pd.DataFrame,
+    explained: pd.DataFrame,
+    points: pd.DataFrame,
+) -> None:
+    """The result in words, and what to know of it."""
+    names = points[[name for name in ("row", "id") if name in points]]
+    say_result(printer, ranks, clusters, explained, names)
+    if job.verbose:
+        say_memberships(printer, ranks)
+    printer.notes(doubts(job.clusters, ranks))
+    if job.verbose and not has_all_columns(model.memberships_, job.all_memberships):
         printer.notes(["points has no column for every cluster; see --all-memberships"])
-    printer.line(f"wrote {', '.join(names)} into {job.out} in {clock.total():.1f} s", "bold")
 
 
 # Read
@@ -239,19 +272,47 @@ def _fit(job: Job, prepared: Prepared, printer: Printer, clock: Clock) -> tuple[
     check_columns(job.model, X.shape[1])
     with warnings.catch_warnings(record=True) as caught, clock.step("fit"):
         warnings.simplefilter("always")
-        model = make(job.model, job.clusters, X, job.seed, verbose=not job.quiet)
-        printer.line(f"fitting {type(model).__name__}, {count(X.shape[1], 'column')}", "bold")
-        model.fit(X)
+        is_told = job.verbose and not job.quiet
+        # what the model says of itself, step by step, or one line while it works
+        with nullcontext() if is_told else printer.waiting("looking for clusters and outliers …"):
+            model = make(job.model, job.clusters, X, job.seed, verbose=is_told)
+            if is_told:
+                what = f"{type(model).__name__}, {count(X.shape[1], 'column')}"
+                printer.line(f"fitting {what}", "bold")
+            model.fit(X)
     # arithmetic warnings are for developers; run.json has them
     shown = [w for w in caught if not issubclass(w.category, RuntimeWarning | FutureWarning)]
     printer.notes([f"warning: {message}" for message in _messages(shown)])
-    _say_choice(printer, model)
+    say_choice(printer, model, job.verbose)
     return model, _messages(caught)
 
 
 def _messages(caught: Sequence[warnings.WarningMessage]) -> list[str]:
     """Each once, in one line."""
     return list(dict.fromkeys(" ".join(str(warning.message).split()) for warning in caught))
+
+
+# Explain
+
+
+def _explainer(data: Input, model: Any, ranks: pd.DataFrame) -> Explainer:
+    seen = kept_rows(data.preparation, data.table, data.prepared)
+    return Explainer(model, seen, Ranker(model).read(), ranks)
+
+
+def _described(job: Job, data: Input) -> pd.DataFrame:
+    """What clusters are described by: the features as they were read, and all columns of text."""
+    preparation, table = data.preparation, data.table[data.prepared.kept]
+    numbers = data.prepared.features[preparation.columns].set_axis(table.index)
+    numbers = numbers.mask(table[preparation.columns].isna())
+    excluded = {job.id, *_split(job.exclude, list(table.columns)), *preparation.columns}
+    texts = [
+        name
+        for name in table.columns
+        if name not in excluded
+        and (name in preparation.categories or not is_numeric_dtype(table[name]))
+    ]
+    return numbers.join(table[texts])
 
 
 # Write
@@ -311,6 +372,8 @@ def _report(
     ranks: pd.DataFrame,
     shown: tuple[str, str] | None,
     record: dict[str, Any],
+    explainer: Explainer,
+    clusters: pd.DataFrame,
 ) -> None:
     from softkern.report import write_report
 
@@ -324,6 +387,8 @@ def _report(
         details=record,
         features=shown,
         X_model=data.prepared.values,
+        explainer=explainer,
+        clusters=clusters,
         random_state=job.seed,
     )
 
@@ -387,82 +452,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     return str(value)
-
-
-# Print
-
-
-def _say_choice(printer: Printer, model: Any) -> None:
-    """Which model was taken and why, beside those that were not."""
-    choice = choice_of(model)
-    if choice is None:
-        return
-    took = "" if choice["taken"] == "one group" else "took "
-    printer.line(f"{took}{choice['taken']}: {choice['reason']}", "bold")
-    if not took and model.n_clusters == "auto":
-        printer.notes(["--clusters K looks for K groups all the same"])
-    if len(choice["compared"]) > 1:
-        head = ("model", "clusters", "separation (1: chance)", "stability (1: same)", "taken")
-        rows = [_compared(row) for row in choice["compared"]]
-        printer.table(head, rows, "Models compared, on the rows and on halves of them")
-
-
-def _compared(row: dict[str, Any]) -> tuple[Any, ...]:
-    """A line of the table of models."""
-    taken = "yes" if row["taken"] else "no"
-    if not row["clusters"]:
-        return row["model"], "could not be fitted", "–", "–", taken
-    # + 0.0: not "-0.00"
-    measures = (f"{round(row[name], 2) + 0.0:.2f}" for name in ("separation", "stability"))
-    return row["model"], row["clusters"], *measures, taken
-
-
-def _doubts(job: Job, ranks: pd.DataFrame) -> list[str]:
-    """What to know of clusters that are not as expected."""
-    labels, notes = ranks["label"], []
-    found = int(labels[labels >= 0].nunique())
-    if job.clusters is not None and found < job.clusters:
-        notes.append(f"{found} of the {count(job.clusters, 'cluster')} asked for have rows")
-    noise = int((labels < 0).sum())
-    if noise > MUCH_NOISE * len(labels):
-        notes.append(
-            f"{count(noise, 'row')} ({noise / len(labels):.0%}) are noise: they lie in no cluster; "
-            "--model mixture gives every row one"
-        )
-    return notes
-
-
-def _summary(
-    printer: Printer, prepared: Prepared, ranks: pd.DataFrame, points: pd.DataFrame
-) -> None:
-    labels, n = ranks["label"], len(ranks)
-    rows: list[tuple[Any, ...]] = []
-    for label, group in ranks.groupby("label"):
-        name = "noise" if label == -1 else str(label)
-        top = f"{group['membership'].mean():.4f}"
-        flags = int(group["is_outlier"].sum()), int(group["is_overlap"].sum())
-        rows.append((name, f"{len(group):,}", f"{len(group) / n:.1%}", top, *flags))
-    found = int(labels[labels >= 0].nunique())
-    if len(rows) > 25:
-        rows = rows[:20]
-        printer.line(f"{found} clusters; the first {len(rows)} lines are shown")
-    head = ("cluster", "rows", "share", "mean membership", "outliers", "overlaps")
-    printer.table(head, rows, f"{count(found, 'cluster')}")
-    flagged = int(ranks["is_outlier"].sum())
-    _top(printer, points, prepared, "outlier", f"Furthest out ({flagged:,} flagged)")
-    if (ranks["overlap_score"] > LEAST_OVERLAP).any():
-        shared = int(ranks["is_overlap"].sum())
-        _top(printer, points, prepared, "overlap", f"Between clusters ({shared:,} flagged)")
-
-
-def _top(printer: Printer, points: pd.DataFrame, prepared: Prepared, kind: str, title: str) -> None:
-    best = points[f"{kind}_rank"].to_numpy().argsort(kind="stable")[:TOP]
-    named_columns = [c for c in ("row", "id", "label") if c in points]
-    shown = list(prepared.features.columns[:SHOWN_FEATURES])
-    rows = []
-    for place in best:
-        point = points.iloc[place]
-        values = prepared.features.iloc[place][shown].astype(float).tolist()
-        known = [int(point["row"]), *(str(point[c]) for c in named_columns[1:])]
-        rows.append((int(point[f"{kind}_rank"]), *known, f"{point[f'{kind}_score']:.4g}", *values))
-    printer.table(("rank", *named_columns, "score", *shown), rows, title)

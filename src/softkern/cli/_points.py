@@ -21,6 +21,7 @@ MOST_MEMBERSHIP_COLUMNS = 20  # unless --all-memberships
 DIGITS = "%.9g"
 FORMS = {"b": "%s", "i": "%d", "u": "%d", "f": DIGITS, "O": "%s"}  # of a cell, by kind of column
 LEAST_MEMBERSHIP = 1e-6  # below it, a membership is written as 0
+WORDS = ("grade", "between", "why")  # of rows that are flagged
 
 
 def has_all_columns(memberships: Any, all_memberships: bool) -> bool:
@@ -31,13 +32,22 @@ def has_all_columns(memberships: Any, all_memberships: bool) -> bool:
 
 
 def points_table(
-    ranks: pd.DataFrame, memberships: Any, rows: Any, ids: Any, all_memberships: bool
+    ranks: pd.DataFrame,
+    memberships: Any,
+    rows: Any,
+    ids: Any,
+    all_memberships: bool,
+    explained: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
-    """Row numbers, identifiers, what `rank_points` says, and memberships, (n, …)."""
+    """Row numbers, identifiers, what `rank_points` says, why, and memberships, (n, …).
+
+    `explained` is the table of `explain_points`, of which the flagged rows are told.
+    """
     parts: dict[str, Any] = {"row": rows}
     if ids is not None:
         parts["id"] = ids
     parts |= {name: ranks[name].to_numpy() for name in ranks.columns}
+    parts |= _words(len(ranks), explained)
     if np.ndim(memberships) == 2 and has_all_columns(memberships, all_memberships):
         parts |= {f"membership_{c}": column for c, column in enumerate(memberships.T)}
     shares = {name: _without_traces(parts[name]) for name in parts if name.startswith("membership")}
@@ -46,6 +56,16 @@ def points_table(
 
 def _without_traces(memberships: Any) -> Any:
     return np.where(np.asarray(memberships) < LEAST_MEMBERSHIP, 0.0, memberships)
+
+
+def _words(n: int, explained: pd.DataFrame | None) -> dict[str, Any]:
+    """The grade, the two clusters and the reason of flagged rows; blank for the others."""
+    columns: dict[str, Any] = {name: np.full(n, "", dtype=object) for name in WORDS}
+    if explained is not None:
+        flagged = explained[(explained["grade"] != "") | (explained["between"] != "")]
+        for name, column in columns.items():
+            column[flagged["row"].to_numpy(dtype=np.intp)] = flagged[name].to_numpy()
+    return columns
 
 
 def write_chunks(
@@ -170,7 +190,7 @@ def nullable(table: pd.DataFrame) -> pd.DataFrame:
     """Types that hold blanks, so that all chunks have the same."""
     types: dict[str, str] = {}
     for name in table.columns:
-        if name == "id":
+        if name == "id" or name in WORDS:
             types[name] = "string"
         elif name == "label" or name.endswith("_rank"):
             types[name] = "Int64"

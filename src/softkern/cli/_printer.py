@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import rich
@@ -15,6 +16,7 @@ from softkern.words import quoted
 __all__ = ["Printer"]
 
 FILE_WIDTH = 120  # columns where no window sets them
+LONGEST_CELL, LONGEST_SENTENCE = 60, 400  # letters
 
 
 class Printer:
@@ -42,25 +44,42 @@ class Printer:
         if not self.quiet and self._console.is_terminal:
             self._console.print(Text(text, "dim"), end="\r")
 
+    @contextmanager
+    def waiting(self, text: str) -> Iterator[None]:
+        """A line while something takes long; only where a person watches."""
+        if self.quiet or not self._console.is_terminal:
+            yield
+            return
+        with self._console.status(Text(text)):
+            yield
+
     def table(
-        self, head: Sequence[str], rows: Sequence[Sequence[Any]], title: str | None = None
+        self,
+        head: Sequence[str],
+        rows: Sequence[Sequence[Any]],
+        title: str | None = None,
+        wide: str | None = None,
     ) -> None:
-        """A table; columns of numbers are set to the right."""
+        """A table; columns of numbers are set to the right, one of whole sentences is `wide`."""
         if self.quiet or not rows:
             return
         shown = Table(title=title, title_justify="left", title_style="bold", box=rich.box.SIMPLE)
         for j, name in enumerate(head):
             is_number = all(_is_number(row[j]) for row in rows)
-            shown.add_column(Text(quoted(name, 24)), justify="right" if is_number else "left")
+            justify: Any = "right" if is_number else "left"
+            no_wrap = wide is not None and name != wide
+            shown.add_column(Text(quoted(name, 24)), justify=justify, no_wrap=no_wrap)
         for row in rows:
-            shown.add_row(*(Text(_cell(value)) for value in row))
+            longest = [LONGEST_SENTENCE if name == wide else LONGEST_CELL for name in head]
+            cells = map(_cell, row, longest)
+            shown.add_row(*(Text(cell) for cell in cells))
         self._console.print(shown)
 
 
-def _cell(value: Any) -> str:
+def _cell(value: Any, longest: int) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
-    return quoted(value, 60)
+    return quoted(value, longest)
 
 
 def _is_number(value: Any) -> bool:

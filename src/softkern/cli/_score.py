@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,11 @@ from softkern.cli.preparation import CommandPreparation
 from softkern.cli.tables import Format, Reader, TableError, open_table
 from softkern.columns.preparation import Missing, Preparation, Prepared
 from softkern.exceptions import ModelFileError
+from softkern.explain import Explainer
+from softkern.explain.points import saved_explainer
+from softkern.explain.seen import kept_rows
 from softkern.files import inspect, load, replacing
-from softkern.ranking import Ranker
+from softkern.ranking import PointScores, Ranker
 from softkern.words import count, unknown
 
 __all__ = ["Job", "score"]
@@ -163,6 +167,7 @@ class _Scorer:
             model = model.on_numbers()
         self.ranker = Ranker(model, contamination=metadata.get("contamination"))
         self.feature_names = getattr(model, "feature_names_in_", None)
+        self._model = model
         self._notes: dict[str, None] = {}  # each once, in order
         self._blank_rows = self._filled_rows = 0
 
@@ -184,14 +189,32 @@ class _Scorer:
         self._blank_rows += blank
         self._filled_rows += prepared.n_missing - blank
         points = self.ranker.read(self._values(prepared))
-        ranks = self.ranker.table(points).drop(columns=list(RANKS))
+        ranks = self.ranker.table(points)
+        explained = self._explained(chunk, prepared, points, ranks)
+        ranks = ranks.drop(columns=list(RANKS))
         rows = np.arange(first_row, first_row + len(chunk))
         ids = None if self.identifier is None else chunk[self.identifier].to_numpy()
         wide = self.job.all_memberships
         if kept.all() and len(chunk):
-            return points_table(ranks, points.memberships, rows, ids, wide)
-        scores = points_table(ranks, points.memberships, np.arange(len(ranks)), None, wide)
+            return points_table(ranks, points.memberships, rows, ids, wide, explained)
+        places = np.arange(len(ranks))
+        scores = points_table(ranks, points.memberships, places, None, wide, explained)
         return _with_blanks(scores.drop(columns="row"), kept, rows, ids)
+
+    @cached_property
+    def explainer(self) -> Explainer | None:
+        """Made when the first row is flagged."""
+        return saved_explainer(self._model, self.preparation, self.ranker)
+
+    def _explained(
+        self, chunk: pd.DataFrame, prepared: Prepared, points: PointScores, ranks: pd.DataFrame
+    ) -> pd.DataFrame | None:
+        """Why the flagged rows are; nothing where the model's file has no rows to compare with."""
+        is_flagged = (ranks["is_outlier"] | ranks["is_overlap"]).to_numpy(dtype=bool)
+        if not prepared.kept.any() or not is_flagged.any() or self.explainer is None:
+            return None
+        seen = kept_rows(self.preparation, chunk, prepared)
+        return self.explainer.explain(seen, points, ranks, np.flatnonzero(is_flagged))
 
     def _values(self, prepared: Prepared) -> Any:
         """What the model sees, under the names that it was fitted with, if any."""

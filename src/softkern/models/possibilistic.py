@@ -43,7 +43,13 @@ from softkern.models.scales import (
 from softkern.models.starts import INITS, draw_of
 from softkern.operators.base import CrossOperator, Geometry, KernelOperator
 from softkern.planning import plan
-from softkern.rows import COMPANY, company_of_rows, lower_quantile, priority_sample
+from softkern.rows import (
+    COMPANY,
+    company_of_rows,
+    largest_first,
+    lower_quantile,
+    priority_sample,
+)
 from softkern.rules.base import Rule
 from softkern.rules.centres import Mean
 from softkern.rules.fuzzy import Fuzzy
@@ -553,6 +559,8 @@ default="k-means++"
             return _without_copies(self._run(operator, rule, start, weight, **options))
 
         solution = self._most_clusters(run)
+        if isinstance(self.init, str):  # clusters that were given keep their order
+            solution = _taken(solution, _largest_first(solution, weight))
         end: Any = solution.rule.memberships
         self.eta_ = end.eta
         self.eta_scale_ = float(end.eta_scale)
@@ -629,12 +637,22 @@ def _without_copies(solution: Solution) -> Solution:
     for k in range(len(norms)):
         if not is_same[k, kept].any():
             kept.append(k)
-    if len(kept) == len(norms):
-        return solution
-    smallest = None if rule.smallest is None else rule.smallest[kept]
-    rule = replace(rule, eta=rule.eta[kept], smallest=smallest)
-    solution = solution.take(np.array(kept))
-    return replace(solution, rule=replace(solution.rule, memberships=rule))
+    return solution if len(kept) == len(norms) else _taken(solution, np.array(kept))
+
+
+def _taken(solution: Solution, order: Array) -> Solution:
+    """The same of some clusters, or of all in another order, with their widths."""
+    rule: Any = solution.rule.memberships
+    smallest = None if rule.smallest is None else rule.smallest[order]
+    rule = replace(rule, eta=rule.eta[order], smallest=smallest)
+    return replace(solution.take(order), rule=replace(solution.rule, memberships=rule))
+
+
+def _largest_first(solution: Solution, weight: Array) -> Array:
+    """The order of the clusters by the weight of the points that each fits best."""
+    nearest = np.argmax(solution.memberships, axis=1)
+    mass = np.bincount(nearest, weight, minlength=solution.memberships.shape[1])
+    return largest_first(mass, solution.geometry.norms)
 
 
 def _first_eta(

@@ -21,11 +21,12 @@ import numpy as np
 
 from softkern._colours import COLOURS, CUT, NEUTRAL
 from softkern._typing import Array
+from softkern.explain import Explainer, summary
 from softkern.files import replacing
 from softkern.fitted import fitted_step
 from softkern.ranking import rank_points
 from softkern.report.contents import contents, shorten
-from softkern.words import count
+from softkern.report.explanations import explanations
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,6 +58,8 @@ def write_report(
     ids: Sequence[Any] | None = None,
     features: tuple[str, str] | None = None,
     X_model: Array | None = None,
+    explainer: Explainer | None = None,
+    clusters: pd.DataFrame | None = None,
     random_state: int = 0,
 ) -> None:
     """Write one self-contained HTML page on a fitted model: no other file, no network.
@@ -89,6 +92,11 @@ def write_report(
         else two principal components.
     X_model : array of shape (n, p), default=None
         What the model was fitted on, where that is not X.
+    explainer : softkern.explain.Explainer, default=None
+        Says why rows are listed, where it knows more than X does: words of text columns, cells
+        that were filled in.
+    clusters : DataFrame, default=None
+        What `softkern.describe_clusters` returns for a table with more columns than X.
     random_state : int, default=0
         Chooses the rows that are drawn of more than a few thousand.
 
@@ -126,6 +134,7 @@ def write_report(
         X_model=X_model,
         random_state=random_state,
     )
+    data |= explanations(model, X, ranks, data, X_model, explainer, clusters)
     data["style"] = {"colours": COLOURS, "neutral": NEUTRAL, "cut": CUT, "markers": MARKERS}
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
@@ -134,7 +143,7 @@ def write_report(
     page = environment.from_string(_asset("page.html")).render(
         title=shorten(title or type(model).__name__, LONGEST_TITLE),
         model=type(model).__name__,
-        summary=_summary(model, X, data),
+        summary=summary(ranks, data["isDetector"]),
         data=data,
         details=details or {},
         **_embedded(data),
@@ -183,20 +192,6 @@ def _is_number(kind: Any) -> bool:
 # What is said
 
 
-def _summary(model: Any, X: pd.DataFrame, data: dict[str, Any]) -> str:
-    """The answer in a sentence or two."""
-    n, noise = len(X), data["noise"]
-    size = f"{count(n, 'row')} of {count(X.shape[1], 'column')}"
-    far = data["outliers"]
-    outliers = f"{count(far, 'outlier')} ({far / n:.1%})" if far else "no outliers"
-    if data["isDetector"]:
-        return f"{size}: {outliers}."
-    found = count(sum(rows > 0 for rows in data["sizes"]), "cluster")
-    if noise:
-        return f"{size}: {found}, {count(noise, 'noise row')} ({noise / n:.1%}), {outliers}."
-    return f"{size}: {found}, {outliers}."
-
-
 def _text(value: object) -> str:
     """A detail as text; numbers short, lists with commas."""
     if isinstance(value, bool | np.bool_):
@@ -220,7 +215,7 @@ def _embedded(data: dict[str, Any]) -> dict[str, Any]:
     from softkern.report.figures import figures
 
     library = Resources(mode="inline", components=["bokeh"], minified=True).js_raw[0]
-    script = _asset("tree.js") + _asset("script.js")
+    script = "\n".join(_asset(name) for name in ("tree.js", "script.js", "explain.js"))
     scripts = [_script(library), _script(script)]
     hashes = " ".join(f"'sha256-{_hash(text)}'" for text in scripts)
     policy = f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data:"

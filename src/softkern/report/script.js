@@ -79,7 +79,7 @@
   const plural = (number, word) => `${whole(number)} ${word}${number === 1 ? "" : "s"}`;
 
   function labelName(label) {
-    if (label < 0) return "noise";
+    if (label < 0) return "no cluster";
     return data.isDetector ? "all rows" : `cluster ${label}`;
   }
 
@@ -101,7 +101,7 @@
       const lead = state.level === null ? "The model’s own clusters" : levelName(state.level);
       parts.push(`${lead}: ${plural(clusterCount(), "cluster")}`);
       const noise = `${whole(current.noise)} of ${plural(data.n, "row")} (${percent(current.noise / data.n)})`;
-      if (tree || current.noise) parts.push(`${noise} are noise`);
+      if (tree || current.noise) parts.push(`${noise} are in no cluster`);
     }
     if (data.isDetector) parts.push(`${whole(rejected)} of ${plural(data.n, "row")} rejected as least typical`);
     else parts.push(`${rejected ? whole(rejected) : "none"} rejected as least typical`);
@@ -171,7 +171,7 @@
     if (rest.clusters) add("…", `${whole(rest.clusters)} smaller clusters`, whole(rest.rows));
     if (current.noise) add(sign(-1), labelName(-1), whole(current.noise));
     const rejected = data.rejection.counts[state.rejected];
-    if (rejected) add(sign(-1, true), "rejected", whole(rejected));
+    if (rejected) add(sign(-1, true), "of these rejected", whole(rejected));
     byId("legend").replaceChildren(...entries);
   }
 

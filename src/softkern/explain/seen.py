@@ -1,0 +1,159 @@
+"""Rows as their owner knows them and as a model sees them, column by column.
+
+Explanations are found in the model's numbers, where columns are on one scale and skewed ones
+straight, and are told in the table's own units. A column of text is one of codes there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from softkern._typing import Array
+from softkern.explain.wording import joined, number, span
+from softkern.words import quoted
+
+__all__ = ["Seen", "kept_rows", "seen_by", "texts_of"]
+
+MOST_VALUES = 3  # of a column of text that are named as usual
+
+
+@dataclass(frozen=True)
+class Seen:
+    """Rows in two units.
+
+    Attributes
+    ----------
+    names : list of str
+        Of the columns, (d,).
+    own : array of shape (n, d)
+        In the table's own units; the codes of a column of text.
+    values : array of shape (n, d)
+        What the model sees.
+    texts : dict
+        Of a column of text, its number and the values that the codes stand for.
+    is_filled : boolean array of shape (n, d), or None
+        Cells that were missing in the table.
+    """
+
+    names: list[str]
+    own: Array
+    values: Array
+    texts: Mapping[int, Sequence[str]] = field(default_factory=dict)
+    is_filled: Array | None = None
+
+    def __len__(self) -> int:
+        return len(self.own)
+
+    def take(self, rows: Array) -> Seen:
+        """Some of the rows."""
+        filled = None if self.is_filled is None else self.is_filled[rows]
+        return Seen(self.names, self.own[rows], self.values[rows], self.texts, filled)
+
+    def name(self, column: int) -> str:
+        """A column's name for a sentence; that of a code is the column's without the value."""
+        return quoted(self.names[column], 40)
+
+    def value(self, row: int, column: int) -> Any:
+        """A cell: a number, or the text that a code stands for."""
+        code = float(self.own[row, column])
+        if column not in self.texts:
+            return code
+        texts = self.texts[column]
+        return texts[min(max(round(code), 0), len(texts) - 1)]
+
+    def said(self, row: int, column: int) -> str:
+        """A cell in words."""
+        value = self.value(row, column)
+        text = number(value) if isinstance(value, float) else quoted(value, 30)
+        is_filled = self.is_filled is not None and self.is_filled[row, column]
+        return f"{text} (filled in)" if is_filled else text
+
+    def range_said(self, column: int, low: float, high: float) -> str:
+        """What is usual of a column, in words."""
+        if column not in self.texts:
+            return span(low, high)
+        texts = [quoted(text, 20) for text in self.texts[column]]
+        codes = range(round(low), round(high) + 1)
+        usual = [texts[code] for code in codes if 0 <= code < len(texts)]
+        if len(usual) > MOST_VALUES:
+            return f"{usual[0]} to {usual[-1]}"
+        return joined(usual).replace(" and ", " or ") if usual else span(low, high)
+
+
+def seen_by(model: Any, X: Any, preparation: Any = None) -> Seen:
+    """A table as this model sees it.
+
+    Parameters
+    ----------
+    model : fitted model
+    X : DataFrame or array of shape (n, d)
+    preparation : Preparation, default=None
+        By which the model's numbers were made of the table; the model's own where it has one.
+    """
+    if preparation is None:
+        preparation = getattr(model, "preparation_", None)
+    if preparation is None:
+        own = _numbers(X)
+        names = getattr(X, "columns", None)
+        if names is None:
+            names = [f"x{j + 1}" for j in range(own.shape[1])]
+        return Seen([str(name) for name in names], own, own)
+    from softkern.columns.cells import as_table
+
+    table = as_table(X)
+    if not hasattr(X, "columns") and hasattr(model, "feature_names_in_"):
+        table = table.set_axis(model.feature_names_in_, axis=1)
+    prepared = preparation.apply(table)
+    return _with_blanks(kept_rows(preparation, table, prepared), prepared.kept)
+
+
+def kept_rows(preparation: Any, table: Any, prepared: Any) -> Seen:
+    """The rows of a prepared table that were kept."""
+    own = prepared.features.to_numpy(np.float64)
+    is_filled = table[preparation.names].isna().to_numpy()[prepared.kept]
+    names = list(preparation.names)
+    return Seen(names, own, prepared.values, texts_of(preparation), is_filled)
+
+
+def texts_of(preparation: Any) -> dict[int, Sequence[str]]:
+    """The columns of codes of a prepared table, and what their codes stand for."""
+    first = len(preparation.columns)
+    return {first + k: words for k, words in enumerate(preparation.categories.values())}
+
+
+def _with_blanks(seen: Seen, kept: Array) -> Seen:
+    """All rows; one without any value is at every column's middle."""
+    if kept.all():
+        return seen
+    own, values = (
+        np.tile(np.median(table, axis=0), (len(kept), 1)) for table in (seen.own, seen.values)
+    )
+    own[kept], values[kept] = seen.own, seen.values
+    is_filled = np.ones(own.shape, dtype=bool)
+    is_filled[kept] = seen.is_filled
+    return Seen(seen.names, own, values, seen.texts, is_filled)
+
+
+def _numbers(X: Any) -> Array:
+    if hasattr(X, "toarray"):
+        X = X.toarray()
+    try:
+        own = np.asarray(X, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            "X has columns that are not numbers; give the columns that the model was fitted on."
+        ) from error
+    if own.ndim != 2:
+        raise ValueError(f"X has shape {own.shape}; a table of rows and columns is needed.")
+    bad = np.argwhere(~np.isfinite(own))
+    if len(bad):
+        i, j = bad[0]
+        raise ValueError(
+            f"X has the value {own[i, j]} in row {i}, column {j}; give the rows that the model was "
+            "fitted on."
+        )
+    return own
