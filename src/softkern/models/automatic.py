@@ -17,6 +17,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -192,13 +193,23 @@ history_
     def _read(self, X: Array) -> Reading:
         if self.one_class_ is None:
             return self.model_.reading(X)
-        whole = self.one_class_.reading(X)
+        return self._reading_of(X, lambda: self.one_class_.reading(X).outlier_scores)
+
+    def _read_training(self, X: Array) -> Reading:
+        """Of the rows of the fit, whose outlier scores are known, and those of a tree all."""
+        if self.one_class_ is not None:
+            return self._reading_of(X, lambda: self.one_class_.outlier_scores_)
+        names = ("memberships", "labels", "outlier_scores", "overlap_scores")
+        return Reading(**{name: partial(getattr, self.model_, f"{name}_") for name in names})
+
+    def _reading_of(self, X: Array, outlier_scores: Callable[[], Array]) -> Reading:
+        """Outliers are the whole's, clusters those of the model of groups, where there is one."""
         if self.model_ is None:
             ones = np.ones((len(X), 1), dtype=X.dtype)
             return Reading(
                 memberships=lambda: ones,
                 labels=lambda: np.zeros(len(X), dtype=np.int64),
-                outlier_scores=lambda: whole.outlier_scores,
+                outlier_scores=outlier_scores,
                 overlap_scores=lambda: np.zeros(len(X), dtype=X.dtype),
             )
         assert self._coordinates is not None
@@ -206,7 +217,7 @@ history_
         return Reading(
             memberships=lambda: inner.memberships,
             labels=lambda: self._labels(X, inner),
-            outlier_scores=lambda: whole.outlier_scores,
+            outlier_scores=outlier_scores,
             overlap_scores=lambda: inner.overlap_scores,
         )
 
@@ -240,9 +251,8 @@ history_
             self._take_groups(X, mass)
         for name in OF_A_FIT:
             setattr(self, name, getattr(self._whole, name))
-        self._keep_reading(self._read(X))
+        self._keep_reading(self._read_training(X))
         self.n_clusters_ = int(self.memberships_.shape[1])
-        self.outlier_scores_ = self._whole.outlier_scores_
         del self._seed
 
     @contextmanager
