@@ -15,7 +15,7 @@ MODULES = sorted(
 )
 
 # What each module, or each module of a folder, may import of softkern itself; the first that fits.
-EVERYWHERE = {"_typing", "_arrays", "_lazy", "_threads", "exceptions", "words"}
+EVERYWHERE = {"_typing", "_arrays", "_lazy", "_threads", "exceptions", "progress", "words"}
 BELOW_MODELS = {
     "rows",
     "kernels*",

@@ -24,6 +24,7 @@ from softkern.alpha_tree.layout import flatten
 from softkern.alpha_tree.tree import maximum_spanning_tree
 from softkern.operators.base import available_threads
 from softkern.planning import available_memory
+from softkern.progress import stage
 from softkern.rows import row_slices
 
 __all__ = [
@@ -202,22 +203,28 @@ def spanning_segments(
     branch = np.arange(len(X))
     kept: list[Array] = []
     left = np.arange(len(pairs))
-    for more in 2 ** np.arange(60):
-        ends = branch[pairs[left]]
-        tree = left[maximum_spanning_tree(len(X), ends, found.level[left])]
-        opened = np.flatnonzero(is_open[tree])
-        if not opened.size:
-            break
-        kept.append(tree[: opened[0]])
-        branch = _joined(branch, pairs[kept[-1]])
-        left = left[np.not_equal(*branch[pairs[left]].T)]
-        # and some of those that may come next, twice as many every time: the number of rounds
-        # stays small where many segments could join the same two branches
-        next_ones = left[is_open[left]]
-        next_ones = next_ones[np.argsort(-found.level[next_ones])[:more]]
-        rows = np.union1d(tree[opened], next_ones)
-        measured = measure_segments(X, pairs[rows], counts[rows], level, evaluate)
-        found.level[rows], found.place[rows], is_open[rows] = measured.level, measured.place, False
+    with stage("joining parts", total=len(X) - 1) as done:
+        for more in 2 ** np.arange(60):
+            done(len(X) - np.unique(branch).size)
+            ends = branch[pairs[left]]
+            tree = left[maximum_spanning_tree(len(X), ends, found.level[left])]
+            opened = np.flatnonzero(is_open[tree])
+            if not opened.size:
+                break
+            kept.append(tree[: opened[0]])
+            branch = _joined(branch, pairs[kept[-1]])
+            left = left[np.not_equal(*branch[pairs[left]].T)]
+            # and some of those that may come next, twice as many every time: the number of rounds
+            # stays small where many segments could join the same two branches
+            next_ones = left[is_open[left]]
+            next_ones = next_ones[np.argsort(-found.level[next_ones])[:more]]
+            rows = np.union1d(tree[opened], next_ones)
+            measured = measure_segments(X, pairs[rows], counts[rows], level, evaluate)
+            found.level[rows], found.place[rows], is_open[rows] = (
+                measured.level,
+                measured.place,
+                False,
+            )
     return found[np.concatenate([*kept, tree])]
 
 
@@ -237,11 +244,14 @@ def _middles(
 ) -> Segments:
     """The lowest of both ends and of the middle one of the inner points."""
     found = _ends(pairs, level)
-    for inner in np.array_split(np.flatnonzero(counts), 1 + len(pairs) * X.shape[1] // BATCH):
-        middle = np.ceil(counts[inner] / 2) / (counts[inner] + 1)
-        values = evaluate(_between(X, pairs[inner], middle)) if inner.size else middle
-        lower = values < found.level[inner]
-        found.level[inner[lower]], found.place[inner[lower]] = values[lower], middle[lower]
+    batches = np.array_split(np.flatnonzero(counts), 1 + len(pairs) * X.shape[1] // BATCH)
+    with stage("between neighbours", total=len(batches)) as done:
+        for number, inner in enumerate(batches):
+            done(number)
+            middle = np.ceil(counts[inner] / 2) / (counts[inner] + 1)
+            values = evaluate(_between(X, pairs[inner], middle)) if inner.size else middle
+            lower = values < found.level[inner]
+            found.level[inner[lower]], found.place[inner[lower]] = values[lower], middle[lower]
     return found
 
 

@@ -35,12 +35,24 @@ from softkern.explain.points import flagged_rows, unusual_rows
 from softkern.explain.seen import kept_rows
 from softkern.files import save
 from softkern.fitted import choice_of
+from softkern.progress import stage
 from softkern.ranking import Ranker, rank_points
 from softkern.words import count, named, nearest, quoted, unknown
 
 __all__ = ["Job", "analyze"]
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "finufft", "pandas", "safetensors", "bokeh")
+STEPS = {  # what the clock's names stand for
+    "read": "reading the table",
+    "prepare": "preparing its columns",
+    "fit": "looking for clusters and outliers",
+    "rank": "ranking rows",
+    "explain": "finding out why",
+    "points": "writing rows",
+    "join": "writing the table with its results",
+    "model": "saving the model",
+    "report": "drawing the page",
+}
 CLASS_NAMES = {"label", "class", "target"}  # of columns that tables carry beside their features
 
 
@@ -103,7 +115,8 @@ class Clock:
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
         start = time.perf_counter()
-        yield
+        with stage(STEPS[name]):
+            yield
         self.seconds[name] = round(time.perf_counter() - start, 3)
 
     def total(self) -> float:
@@ -112,7 +125,14 @@ class Clock:
 
 def analyze(job: Job) -> None:
     """Do the job; the folder `job.out` appears at the end."""
-    printer, clock = Printer(job.quiet), Clock()
+    printer = Printer(job.quiet)
+    # how far it is, or what the model says of itself, step by step
+    with nullcontext() if job.verbose else printer.stages():
+        _analyze(job, printer)
+
+
+def _analyze(job: Job, printer: Printer) -> None:
+    clock = Clock()
     _check_report(job)
     points_name = f"points.{job.points}"
     page = ["report.html"] if job.report else []
@@ -273,13 +293,11 @@ def _fit(job: Job, prepared: Prepared, printer: Printer, clock: Clock) -> tuple[
     with warnings.catch_warnings(record=True) as caught, clock.step("fit"):
         warnings.simplefilter("always")
         is_told = job.verbose and not job.quiet
-        # what the model says of itself, step by step, or one line while it works
-        with nullcontext() if is_told else printer.waiting("looking for clusters and outliers …"):
-            model = make(job.model, job.clusters, X, job.seed, verbose=is_told)
-            if is_told:
-                what = f"{type(model).__name__}, {count(X.shape[1], 'column')}"
-                printer.line(f"fitting {what}", "bold")
-            model.fit(X)
+        model = make(job.model, job.clusters, X, job.seed, verbose=is_told)
+        if is_told:
+            what = f"{type(model).__name__}, {count(X.shape[1], 'column')}"
+            printer.line(f"fitting {what}", "bold")
+        model.fit(X)
     # arithmetic warnings are for developers; run.json has them
     shown = [w for w in caught if not issubclass(w.category, RuntimeWarning | FutureWarning)]
     printer.notes([f"warning: {message}" for message in _messages(shown)])

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from softkern.progress import watched
 from softkern.words import quoted
 
 __all__ = ["Printer"]
@@ -45,12 +46,23 @@ class Printer:
             self._console.print(Text(text, "dim"), end="\r")
 
     @contextmanager
-    def waiting(self, text: str) -> Iterator[None]:
-        """A line while something takes long; only where a person watches."""
+    def stages(self) -> Iterator[None]:
+        """Show how far every stage is, with the time that is left; only where a person watches."""
         if self.quiet or not self._console.is_terminal:
             yield
             return
-        with self._console.status(Text(text)):
+        from rich import progress as bars
+
+        columns = (
+            bars.SpinnerColumn(),
+            bars.TextColumn("{task.description}", markup=False),
+            bars.BarColumn(30),
+            bars.TimeElapsedColumn(),
+            bars.TextColumn("left"),
+            bars.TimeRemainingColumn(),
+        )
+        shown = bars.Progress(*columns, console=self._console, transient=True)
+        with shown, watched(_Shown(shown)):
             yield
 
     def table(
@@ -74,6 +86,28 @@ class Printer:
             cells = map(_cell, row, longest)
             shown.add_row(*(Text(cell) for cell in cells))
         self._console.print(shown)
+
+
+class _Shown:
+    """Stages as bars, those within others below them."""
+
+    def __init__(self, progress: Any) -> None:
+        self._progress, self._depth = progress, 0
+
+    def begin(self, name: str, total: float | None) -> Any:
+        """A bar for it."""
+        task = self._progress.add_task("  " * self._depth + name, total=total)
+        self._depth += 1
+        return task
+
+    def advance(self, known_as: Any, done: float) -> None:
+        """The bar grows."""
+        self._progress.update(known_as, completed=done)
+
+    def end(self, known_as: Any) -> None:
+        """The bar is gone."""
+        self._depth -= 1
+        self._progress.remove_task(known_as)
 
 
 def _cell(value: Any, longest: int) -> str:

@@ -33,6 +33,7 @@ from softkern.models.possibilistic import OneClassPCM
 from softkern.models.reading import Reading
 from softkern.operators.base import KernelOperator
 from softkern.planning import serving_engine
+from softkern.progress import stage
 from softkern.rows import lower_quantile, without_common_factor
 from softkern.rules.memberships import runner_up
 
@@ -293,16 +294,21 @@ objective_, history_
     def _fit(self, X: Array, weight: Array) -> None:
         nodes, mass, self.node_ = distinct_nodes(X, weight)
         mass = without_common_factor(mass)
-        scales = self._search_scales(nodes, mass)
+        with stage("scales at which parts stand out"):
+            scales = self._search_scales(nodes, mass)
         bandwidth = self._bandwidth_rule()
         if scales is not None and scales.finest < 1:
             bandwidth = scales.finest * np.asarray(
                 select_bandwidth(nodes, bandwidth, sample_weight=mass)
             )
-        self.one_class_ = self._fit_one_class(nodes, mass, bandwidth)
+        with stage("how dense it is around every row"):
+            self.one_class_ = self._fit_one_class(nodes, mass, bandwidth)
         landscape = _landscape(self.one_class_, nodes, mass)
-        self.tree_: AlphaTree = landscape.tree(self._graph(len(nodes)), self.segment_points)
-        read = self._settle(landscape, self._cut(landscape, scales), is_wide=scales is not None)
+        with stage("the tree of dense parts"):
+            self.tree_: AlphaTree = landscape.tree(self._graph(len(nodes)), self.segment_points)
+        with stage("clusters and memberships"):
+            labels = self._cut(landscape, scales)
+            read = self._settle(landscape, labels, is_wide=scales is not None)
         is_left_out = weight == 0
         if is_left_out.any():  # they go with the nearest node, as new points do
             self.node_[is_left_out] = cKDTree(nodes).query(X[is_left_out])[1]

@@ -39,6 +39,7 @@ from softkern.models.possibilistic import OneClassPCM
 from softkern.models.reading import Reading
 from softkern.models.spectral import SoftKernelSpectralClustering
 from softkern.models.tables import TableClustering
+from softkern.progress import stage
 from softkern.rows import distinct_rows, varying_columns, without_common_factor
 from softkern.splitting.coordinates import Coordinates, fit_coordinates
 from softkern.splitting.mixtures import Mixture
@@ -260,7 +261,8 @@ history_
         """A stage of the fit, of which one line is shown: what, what came of it, seconds."""
         said: list[str] = []
         start = time.perf_counter()
-        yield said
+        with stage(what):
+            yield said
         self._tell([", ".join([f"{what}: {time.perf_counter() - start:.1f} s", *said])])
 
     @property

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
 from softkern._typing import Array
+from softkern.progress import stage
 from softkern.rows import canonical_rows, priority_sample
 
 __all__ = ["number_of_groups"]
@@ -46,4 +47,5 @@ def number_of_groups(X: Any, weight: Array, random_state: Any = 0) -> int:
     if rows.size > MOST_ROWS:
         rows = rows[np.sort(priority_sample(X[rows], MOST_ROWS, None, seed)[0])]
     points = X[rows].toarray() if sp.issparse(X) else np.asarray(X[rows])
-    return 1 + int(split(continuous(points, seed), seed).max(initial=0))
+    with stage("the number of clusters"):
+        return 1 + int(split(continuous(points, seed), seed).max(initial=0))

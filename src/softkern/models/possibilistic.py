@@ -215,7 +215,7 @@ class OneClassPCM(Detector):
             start,
             sample_weight=weight,
             geometry=first,
-            description="one-cluster PCM",
+            description="density of the rows",
             **self._loop_options,
         )
         self.reduction_error_ = 0.0

@@ -27,6 +27,7 @@ from softkern.metrics.strength import COVERED, line_fit, local_maxima, membershi
 from softkern.models.subset import training_rows
 from softkern.operators.base import KernelOperator
 from softkern.planning import plan
+from softkern.progress import stage
 from softkern.rules.memberships import fuzzy
 from softkern.rules.projections import codes_of, labels_by, prototype_distances, prototypes
 from softkern.solvers.eigen import Spectrum, solve
@@ -271,8 +272,10 @@ def _surfaces(
     """`_judge` of every number of clusters and every kernel, (5, K, S)."""
     chance = {"sample_weight": mass, "random_state": random_state}
     surfaces = np.full((5, numbers.size, len(kernels)), np.nan)
-    with one_thread():  # many small problems, on which threads wait for each other
+    searching = stage("bandwidths", total=len(kernels))
+    with searching as done, one_thread():  # small problems, on which threads wait for each other
         for j, kernel in enumerate(kernels):
+            done(j)
             most = int(numbers.max())
             planned = plan(points, kernel=kernel, n_vectors=most, **engines, **chance)
             operator = planned.build(points, **chance)

@@ -19,6 +19,7 @@ from softkern._typing import Array
 from softkern.kernels import Gaussian, Kernel
 from softkern.operators.base import Cost, KernelOperator, Workload, available_threads
 from softkern.operators.ordering import TREE_COLUMNS, Ordering, share_of_near_pairs
+from softkern.progress import stage
 from softkern.rows import row_slices
 
 __all__ = ["TiledOperator"]
@@ -26,6 +27,7 @@ __all__ = ["TiledOperator"]
 COLUMNS_AT_ONCE = 64
 ROWS_A_TASK = 1024
 TILE = 512
+LONG_WORK = 10_000_000_000  # and from which on it is said how far a product is
 SMALL_WORK = 1_000_000  # numbers of all pairs, up to which starting threads takes as long
 CUTOFF = 64.0  # kernel values below 2^−64 are nothing: the rounding of one at zero distance
 SKIPPING_WIDTH = 4 * CUTOFF  # twice the distance at which the kernel is nothing, squared, base 2
@@ -121,6 +123,10 @@ class TiledOperator(KernelOperator):
             setup += work.n * ORDERING_SECONDS
         pairs = near * float(work.n) ** 2
         return Cost(memory, setup, START_SECONDS + pairs * nanoseconds * 1e-9 / threads)
+
+
+def _silent(done: float) -> None:
+    """Nobody is told."""
 
 
 def _near_share(work: Workload) -> float:
@@ -241,5 +247,8 @@ class _GaussianTiles:
             out[index] = sums[: len(index), :c]
 
         starts = range(0, m, rows_a_task)
-        for _ in map(task, starts) if pool is None else pool.map(task, starts):
-            pass
+        tasks = map(task, starts) if pool is None else pool.map(task, starts)
+        is_long = m * self.n * (self.support.shape[1] + c) > LONG_WORK
+        with stage("similarities", total=m) if is_long else nullcontext(_silent) as done:
+            for number, _ in enumerate(tasks, 1):
+                done(min(m, number * rows_a_task))

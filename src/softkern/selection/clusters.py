@@ -24,6 +24,7 @@ from softkern.metrics.validity import (
     partition_entropy,
     xie_beni,
 )
+from softkern.progress import stage
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -104,11 +105,13 @@ default="fuzzy_silhouette"
         raise TypeError(f"{model!r} has no parameter n_clusters.")
     _check_shares(model)
     rows = []
-    for number in numbers:
-        fitted = clone(model).set_params(n_clusters=number).fit(X, sample_weight=sample_weight)
-        row = _indices(fitted, _operator(fitted, X), fitted.memberships_, sample_weight)
-        row |= {"objective": fitted.objective_, "m": _exponent(fitted)}
-        rows.append(row | {"converged": fitted.converged_})
+    with stage("numbers of clusters", total=len(numbers)) as done:
+        for number in numbers:
+            fitted = clone(model).set_params(n_clusters=number).fit(X, sample_weight=sample_weight)
+            row = _indices(fitted, _operator(fitted, X), fitted.memberships_, sample_weight)
+            row |= {"objective": fitted.objective_, "m": _exponent(fitted)}
+            rows.append(row | {"converged": fitted.converged_})
+            done(len(rows))
     table = pd.DataFrame(rows, index=pd.Index(numbers, name="n_clusters"))
     values = table[criterion].to_numpy() * (1 if CRITERIA[criterion] else -1)
     # points of centres that coincide prefer none, and do not count in the silhouette

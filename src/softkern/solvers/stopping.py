@@ -11,6 +11,7 @@ import numpy as np
 
 from softkern._arrays import namespace
 from softkern._typing import AnyArray
+from softkern.progress import stage
 
 __all__ = ["STOPPING", "Report", "Step", "measured_change", "progress_bar"]
 
@@ -62,13 +63,21 @@ def measured_change(step: Step, objectives: Sequence[float], total: float, stopp
     return float(xp.mean(changes)) / total
 
 
+def _way(goal: float, value: float) -> float:
+    """The part of the way from one to the goal that a falling measure has come, in logarithms."""
+    if not 0 < goal < 1 or not value < 1:
+        return 0.0
+    return float(min(1.0, np.log(max(value, goal)) / np.log(goal)))
+
+
 @contextmanager
 def progress_bar(
     verbose: bool, description: str, goal: float, total: int, measure: str = "change"
 ) -> Iterator[Report]:
     """A bar that fills as the measure falls towards its goal; silent unless asked for."""
     if not verbose:
-        yield lambda iteration, value: None
+        with stage(description, total=1.0) as done:
+            yield lambda iteration, value: done(max(iteration / total, _way(goal, value)))
         return
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
