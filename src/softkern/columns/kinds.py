@@ -172,7 +172,7 @@ def describe(columns: Sequence[Column]) -> list[str]:
     lines = [_line(kind, reason, names) for (kind, reason), names in alike.items()]
     for value, names in far.items():
         verb = "holds" if len(names) == 1 else "hold"
-        lines.append(f"{named(names)} {verb} {value}, far from all other values; it is a number")
+        lines.append(f"{named(names)} {verb} {value}, far from all other values")
     return lines
 
 

@@ -346,9 +346,6 @@ def _features(
         notes.append(f"{say('dates', '')} uses dates, as days")
     if any(column.kind not in ("empty", "constant", "date") for column in left_out):
         notes.append(f"{say('columns', '')} uses what it names, whatever it looks like")
-    stand_ins = sorted({column.stand_in for column in columns if column.stand_in})
-    if stand_ins:
-        notes.append(f"if it stands for a missing value, {say('na', stand_ins[0])} says so")
     return [column for column in columns if column.is_feature]
 
 
