@@ -57,6 +57,7 @@ ALLOWED = {
     "selection*": {"kernels*", "metrics*", "models", "planning", "rows", "selection*"},
     "ranking": {"rows"},
     "files": {"models.state", "planning"},
+    "comparison*": {"columns*", "comparison*"},
     "display*": {"_colours", "alpha_tree*", "fitted", "ranking", "display*"},
     "report*": {"_colours", "alpha_tree*", "files", "fitted", "ranking", "report*", "rows"},
     "cli*": {"*"},
