@@ -2,7 +2,9 @@
 
 import io
 import json
+import os
 import shutil
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
@@ -66,6 +68,7 @@ def refusal(capsys, *arguments):
 def test_the_same_twice(after):
     found = compared(after)
     assert found.points.is_same
+    assert found.in_words()[0].startswith("nothing changed: the same 4 clusters; none of 160")
     assert found.points.rand == 1
     assert found.has_drift
     assert all(drift.distance == 0 for drift in found.drift)
@@ -172,7 +175,9 @@ def test_drift_of_numbers_and_text():
         first, second, *others = found.drift
         assert {first.column, second.column} == {"z", "region"}
         assert all(one.is_chance for one in others)
-        assert "2 of 4 columns drifted: " in found.in_words()[1]
+        said = found.in_words()[1]
+        assert said.startswith("2 of 4 columns drifted: ")
+        assert said.endswith("; new values in 'region'.")
     by_name = {drift.column: drift for drift in found.drift}
     assert set(by_name["region"].new_values) == {"east"}
     assert 0.6 < by_name["z"].shift < 1.5
@@ -211,10 +216,10 @@ def test_results_of_a_version_without_digests():
     record = json.loads(Path("before/run.json").read_text())
     del record["input"]["digest"]
     Path("before/run.json").write_text(json.dumps(record))
-    assert not compared("before").has_drift  # the copy of the table is newer than the analysis
-    record["started"] = "2999-01-01T00:00:00+00:00"
-    Path("before/run.json").write_text(json.dumps(record))
-    assert compared("before").has_drift
+    started = datetime.fromisoformat(record["started"]).timestamp()
+    for later, is_known in ((-3600, True), (3600, False)):
+        os.utime("data.csv", (started + later, started + later))
+        assert compared("before").has_drift == is_known
 
 
 @pytest.mark.parametrize("kind", ["xlsx", "jsonl", "parquet"])
@@ -273,6 +278,15 @@ def test_hostile_names(capsys):
     assert "[red]\\x1b[31m=1+1" in said
     names = [one["column"] for one in json.loads(Path("out/compare.json").read_text())["drift"]]
     assert any("</script>" in name for name in names)
+
+
+def test_how_the_analyses_differ_is_said(capsys):
+    command = ["analyze", "data.csv", "-o", "after", "--no-report", "-q", "--model", "fuzzy"]
+    assert run([*command, "--clusters", "4", "--columns", "x,z"]) == 0
+    notes = compared("after").notes
+    assert "no longer used for the clusters: 'y'" in notes
+    assert "only now used for the clusters: 'z'" in notes
+    assert any("and is FuzzyCMeans now" in note for note in notes)
 
 
 def test_other_columns_of_points_are_ignored():

@@ -21,7 +21,7 @@ def test_the_same_twice():
     found = compare_points(one, one)
     assert found.is_same
     assert (found.shared, found.moved, found.came, found.went, found.rand) == (5, 0, 0, 0, 1)
-    assert found.in_words() == "nothing changed: the same 2 clusters, and none of 5 rows moved."
+    assert found.in_words() == "the same 2 clusters; none of 5 rows moved."
     assert found.rows.empty
     assert list(found.rows.columns)[:3] == ["change", "row_before", "row_after"]
 

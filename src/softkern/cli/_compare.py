@@ -33,6 +33,7 @@ __all__ = ["Changes", "Job", "changes", "compare"]
 
 FILES = ("changes.csv", "drift.csv", "compare.json")
 TOP = 10  # rows and columns that are shown
+FEWEST = 3  # columns that are shown where none drifted
 MOST_CLUSTERS = 20  # that are shown
 By = Literal["id", "row"]
 TOLD = ("label", "membership", "is_outlier", "outlier_score")
@@ -61,10 +62,11 @@ class Changes:
 
     def in_words(self) -> list[str]:
         """The answer, in one or two sentences."""
-        said = [self.points.in_words()]
-        if self.has_drift:
-            said.append(_drift_in_words(self.drift))
-        return said
+        points = self.points.in_words()
+        if not self.has_drift:
+            return [points]
+        is_same = self.points.is_same and all(drift.is_chance for drift in self.drift)
+        return ["nothing changed: " * is_same + points, _drift_in_words(self.drift)]
 
 
 @dataclass
@@ -141,7 +143,7 @@ def _differences(before: Results, after: Results) -> list[str]:
     models = [results.record["model"]["estimator"] for results in (before, after)]
     if models[0] != models[1]:
         notes.append(f"the model was {models[0]}, and is {models[1]} now")
-    features = [results.record["preparation"]["features"] for results in (before, after)]
+    features = [results.features for results in (before, after)]
     for these, those, what in ((*features, "no longer"), (*features[::-1], "only now")):
         lacking = [name for name in these if name not in those]
         if lacking:
@@ -310,19 +312,21 @@ def _drift_table(drift: Sequence[ColumnDrift]) -> pd.DataFrame:
 
 
 def _drift_in_words(drift: Sequence[ColumnDrift]) -> str:
-    real = [one for one in drift if not one.is_chance and one.drift != "none"]
-    if not real:
-        small = sum(not one.is_chance for one in drift)
-        if small:
-            return f"{small:,} of {count(len(drift), 'column')} drifted, none by much."
+    sure = [one for one in drift if not one.is_chance]
+    real = [one for one in sure if one.drift != "none"]
+    fresh = [one.column for one in sure if one.new_values]
+    values = f"; new values in {named(fresh)}" if fresh else ""
+    if not sure:
         return f"no drift in {count(len(drift), 'column')} beyond what chance gives."
+    if not real:
+        return f"{len(sure):,} of {count(len(drift), 'column')} drifted, none by much{values}."
     words = {"strong": "strongly", "some": "somewhat"}
     said = [
         f"{named([one.column for one in real if one.drift == size])} {word}"
         for size, word in words.items()
         if any(one.drift == size for one in real)
     ]
-    return f"{len(real):,} of {count(len(drift), 'column')} drifted: {', '.join(said)}."
+    return f"{len(real):,} of {count(len(drift), 'column')} drifted: {', '.join(said)}{values}."
 
 
 def _print(printer: Printer, found: Changes) -> None:
@@ -339,12 +343,21 @@ def _print(printer: Printer, found: Changes) -> None:
         title += f", the first {MOST_CLUSTERS} of {len(lines)}"
     printer.table(("before", "rows", "now", "rows now"), lines[:MOST_CLUSTERS], title)
     _print_rows(printer, points)
-    shown = [one for one in found.drift if one.words]
-    if shown:
-        more = f", the first {TOP} of {len(shown):,}" if len(shown) > TOP else ""
-        printer.line(f"Drift by column{more} (distance: 0 is the same, 1 is all different)", "bold")
-    for one in shown[:TOP]:
+    _print_drift(printer, found.drift)
+
+
+def _print_drift(printer: Printer, drift: Sequence[ColumnDrift]) -> None:
+    real = [one for one in drift if not one.is_chance]
+    shown = (real or [one for one in drift if one.words][:FEWEST])[:TOP]
+    if not shown:
+        return
+    more = f", the first {TOP} of {len(real):,}" if len(real) > TOP else ""
+    printer.line(f"Drift by column{more} (distance: 0 is the same, 1 is all different)", "bold")
+    for one in shown:
         printer.line(f"  '{quoted(one.column)}' {one.drift}, {one.distance:.3f}: {one.words}")
+    others = len(drift) - len(real)
+    if real and others:
+        printer.line(f"  {count(others, 'other column')}: nothing beyond what chance gives")
 
 
 def _cluster_lines(points: PointsComparison) -> list[tuple[Any, ...]]:

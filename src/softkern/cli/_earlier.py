@@ -67,6 +67,12 @@ class Results:
         """Rows of the table, those that were left out too."""
         return int(self.record["input"]["rows"])
 
+    @property
+    def features(self) -> list[str]:
+        """Columns of the table that the clusters were made of."""
+        how = self.metadata.get("preparation") or {}
+        return [*how.get("columns", ()), *how.get("categories", ())]
+
     def table(self) -> Job:
         """The table of this analysis as `score` would read it; an error where it is not there."""
         given = self.record["input"]
@@ -86,8 +92,9 @@ class Results:
         digest = self.record["input"].get("digest")
         if digest is not None:
             return bool(digest == digest_of(str(place)))
-        # what an earlier version wrote has none
-        return place.stat().st_mtime <= datetime.fromisoformat(self.record["started"]).timestamp()
+        # what an earlier version wrote has none; it was started in that second
+        started = datetime.fromisoformat(self.record["started"]).timestamp()
+        return place.stat().st_mtime < started + 1
 
 
 def digest_of(path: str) -> str | None:
@@ -123,8 +130,8 @@ def _record(path: Path) -> dict[str, Any]:
         record = json.loads(path.read_text(encoding="utf-8"))
         needed = {
             "input": ("file", "rows"),
-            "preparation": ("rows", "features"),
-            "model": ("name", "estimator"),
+            "preparation": ("rows",),
+            "model": ("estimator",),
             "result": ("sizes",),
         }
         for part, names in needed.items():

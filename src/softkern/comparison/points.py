@@ -83,7 +83,7 @@ class PointsComparison:
         found = _number_of_clusters(self.sizes_after)
         if self.is_same:
             which = "the same cluster" if found == 1 else f"the same {count(found, 'cluster')}"
-            return f"nothing changed: {which}, and none of {count(self.shared, 'row')} moved."
+            return f"{which}; none of {count(self.shared, 'row')} moved."
         before = _number_of_clusters(self.sizes_before)
         clusters = f"{count(found, 'cluster')} now, {before:,} before"
         happened = self._happened()
