@@ -243,9 +243,8 @@ def test_files_are_written_all_or_none(capsys):
     later.to_csv("later.csv", index=False)
     assert run(["compare", "before", "later.csv", "-o", "out", "-q"]) == 0
     assert capsys.readouterr().out == ""
-    assert sorted(path.name for path in Path("out").iterdir()) == [
-        "changes.csv", "compare.json", "drift.csv",
-    ]  # fmt: skip
+    names = {path.name for path in Path("out").iterdir()} - {"compare.html"}
+    assert names == {"changes.csv", "compare.json", "drift.csv"}
     rows = pd.read_csv("out/changes.csv", dtype={"id": str})
     assert set(rows["id"]) == {f"{i:04d}" for i in range(6)}
     assert rows["is_outlier_after"].all()
@@ -260,6 +259,22 @@ def test_files_are_written_all_or_none(capsys):
     assert run(["compare", "before", "later.csv", "-o", "out", "--force"]) == 0
     assert run(["compare", "before", "nowhere.csv", "-o", "new"]) != 0
     assert not Path("new").exists()
+
+
+def test_the_page(monkeypatch):
+    pytest.importorskip("jinja2")
+    later = table(4)
+    later["z"] += 1
+    later.to_csv("later.csv", index=False)
+    assert run(["compare", "before", "later.csv", "-o", "out", "-q"]) == 0
+    page = Path("out/compare.html").read_text(encoding="utf-8")
+    for words in ("Drift by column", "1 of 4 columns drifted", "160 rows moved", "usual spreads"):
+        assert words in page
+    assert "<script" not in page
+    assert "http:" not in page
+    monkeypatch.setattr("softkern.cli._compare.find_spec", lambda name: None)
+    assert run(["compare", "before", "later.csv", "-o", "without", "-q"]) == 0
+    assert not Path("without/compare.html").exists()
 
 
 def test_hostile_names(capsys):
@@ -278,6 +293,10 @@ def test_hostile_names(capsys):
     assert "[red]\\x1b[31m=1+1" in said
     names = [one["column"] for one in json.loads(Path("out/compare.json").read_text())["drift"]]
     assert any("</script>" in name for name in names)
+    if Path("out/compare.html").exists():
+        page = Path("out/compare.html").read_text(encoding="utf-8")
+        assert "</script>" not in page
+        assert "\x1b" not in page
 
 
 def test_how_the_analyses_differ_is_said(capsys):

@@ -337,7 +337,9 @@ def compare(
     ],
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="Folder for changes.csv, drift.csv and compare.json."),
+        typer.Option(
+            "--out", "-o", help="Folder for a page, changes.csv, drift.csv, compare.json."
+        ),
     ] = None,
     force: Force = False,
     quiet: Quiet = False,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
@@ -32,10 +33,14 @@ from softkern.words import count, named, quoted
 __all__ = ["Changes", "Job", "changes", "compare"]
 
 FILES = ("changes.csv", "drift.csv", "compare.json")
+PAGE = "compare.html"  # where the report's packages are installed
 TOP = 10  # rows and columns that are shown
+ON_PAGE = 500  # rows that the page lists
 FEWEST = 3  # columns that are shown where none drifted
 MOST_CLUSTERS = 20  # that are shown
 By = Literal["id", "row"]
+CLUSTER_HEAD = ("before", "rows", "now", "rows now")
+FAR = "distance: 0 is the same, 1 is all different"
 TOLD = ("label", "membership", "is_outlier", "outlier_score")
 
 
@@ -85,14 +90,17 @@ class _After:
 def compare(job: Job) -> None:
     """Do the job: print what changed, and write it where that is asked for."""
     printer = Printer(job.quiet)
-    place = nullcontext(None) if job.out is None else results_folder(job.out, FILES, job.force)
+    names = [*([PAGE] if find_spec("jinja2") else []), *FILES]
+    place = nullcontext(None) if job.out is None else results_folder(job.out, names, job.force)
     with place as folder:
         found = changes(job)
         if folder is not None:
             _write(job, found, folder)
+            if PAGE in names:
+                _write_page(job, found, folder / PAGE)
     _print(printer, found)
     if job.out is not None:
-        printer.line(f"wrote {', '.join(FILES)} into {job.out}", "bold")
+        printer.line(f"wrote {', '.join(names)} into {job.out}", "bold")
 
 
 def changes(job: Job) -> Changes:
@@ -295,6 +303,29 @@ def _write(job: Job, found: Changes, folder: Path) -> None:
     (folder / "compare.json").write_text(text + "\n", encoding="utf-8")
 
 
+def _write_page(job: Job, found: Changes, path: Path) -> None:
+    from softkern.report.comparison import Part, write_comparison
+
+    points = found.points
+    head, lines = _row_lines(points, ON_PAGE)
+    listed = f"{len(lines):,} of {len(points.rows):,}; changes.csv has all" if lines else ""
+    columns: list[list[str | float]] = [
+        [quoted(one.column), one.distance, one.drift, one.words] for one in found.drift
+    ]
+    agreement = "" if points.rand is None else _agreement(points.rand)
+    write_comparison(
+        path,
+        f"{quoted(job.before)} and {quoted(job.after)}",
+        found.in_words(),
+        found.notes,
+        [
+            Part("Clusters", CLUSTER_HEAD, _cluster_lines(points), agreement),
+            Part("Drift by column", ["column", "distance", "drift", "what changed"], columns, FAR),
+            Part("Rows that changed", head, lines, listed),
+        ],
+    )
+
+
 def _plain(drift: ColumnDrift) -> dict[str, Any]:
     return {**asdict(drift), "drift": drift.drift, "is_chance": drift.is_chance}
 
@@ -336,13 +367,13 @@ def _print(printer: Printer, found: Changes) -> None:
     points = found.points
     lines = _cluster_lines(points)
     if points.rand is not None:
-        meaning = "adjusted Rand index: 1 is the same, 0 is chance"
-        printer.line(f"agreement of the clusters: {points.rand:.3f} ({meaning})")
+        printer.line(_agreement(points.rand))
     title = "Clusters"
     if len(lines) > MOST_CLUSTERS:
         title += f", the first {MOST_CLUSTERS} of {len(lines)}"
-    printer.table(("before", "rows", "now", "rows now"), lines[:MOST_CLUSTERS], title)
-    _print_rows(printer, points)
+    printer.table(CLUSTER_HEAD, lines[:MOST_CLUSTERS], title)
+    head, rows = _row_lines(points, TOP)
+    printer.table(head, rows, f"Rows that changed ({len(rows)} of {len(points.rows):,})")
     _print_drift(printer, found.drift)
 
 
@@ -352,7 +383,7 @@ def _print_drift(printer: Printer, drift: Sequence[ColumnDrift]) -> None:
     if not shown:
         return
     more = f", the first {TOP} of {len(real):,}" if len(real) > TOP else ""
-    printer.line(f"Drift by column{more} (distance: 0 is the same, 1 is all different)", "bold")
+    printer.line(f"Drift by column{more} ({FAR})", "bold")
     for one in shown:
         printer.line(f"  '{quoted(one.column)}' {one.drift}, {one.distance:.3f}: {one.words}")
     others = len(drift) - len(real)
@@ -382,16 +413,22 @@ def _name(label: int) -> str:
 FORMS = (_name, "{:.3f}".format, lambda flag: "yes" if flag else "no")
 
 
-def _print_rows(printer: Printer, points: PointsComparison) -> None:
+def _agreement(rand: float) -> str:
+    meaning = "adjusted Rand index: 1 is the same, 0 is chance"
+    return f"agreement of the clusters: {rand:.3f} ({meaning})"
+
+
+def _row_lines(points: PointsComparison, most: int) -> tuple[list[str], list[list[str]]]:
+    """The head and the first lines of the table of rows that changed."""
     rows = points.rows
     head = ["change", "row", *(["id"] if "id" in rows else []), "cluster", "membership", "outlier"]
     lines = []
-    for _, row in rows.head(TOP).iterrows():
+    for _, row in rows.head(most).iterrows():
         known = row["row_after"] if pd.notna(row["row_after"]) else row["row_before"]
-        who = [f"{known:,}", *([str(row["id"])] if "id" in rows else [])]
+        who = [f"{known:,}", *([quoted(row["id"])] if "id" in rows else [])]
         told = [_from_to(row, *how) for how in zip(TOLD[:3], FORMS, strict=True)]
-        lines.append((row["change"], *who, *told))
-    printer.table(head, lines, f"Rows that changed ({min(TOP, len(rows))} of {len(rows):,})")
+        lines.append([row["change"], *who, *told])
+    return head, lines
 
 
 def _from_to(row: pd.Series[Any], name: str, form: Any) -> str:
