@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -27,6 +27,7 @@ from softkern.comparison import (
     compare_points,
     measured,
 )
+from softkern.comparison.points import TOLD, By
 from softkern.exceptions import DataError
 from softkern.words import count, named, quoted
 
@@ -38,10 +39,8 @@ TOP = 10  # rows and columns that are shown
 ON_PAGE = 500  # rows that the page lists
 FEWEST = 3  # columns that are shown where none drifted
 MOST_CLUSTERS = 20  # that are shown
-By = Literal["id", "row"]
 CLUSTER_HEAD = ("before", "rows", "now", "rows now")
 FAR = "distance: 0 is the same, 1 is all different"
-TOLD = ("label", "membership", "is_outlier", "outlier_score")
 
 
 @dataclass

@@ -31,6 +31,7 @@ SOME, STRONG = 0.1, 0.3  # distances; a shift by a quarter of a normal spread, a
 LEVEL = 0.05  # chance of calling anything a difference where there is none
 NORMAL_REACH = 2.5631  # from the lowest to the highest tenth of a normal column, in deviations
 MOST_EXACT = 10**6  # pairs of rows up to which the chance is computed exactly
+NAMING = ("row number", "identifier")  # kinds of columns
 NAMES_ROWS = 0.5  # share of different values above which text names rows
 FEWEST_NAMES = 20  # different values below which it does not
 SHOWN = 3  # values of a column of text that are named
@@ -152,22 +153,18 @@ def measured(
     names = [c for c in table.columns if c in known or c in numeric]
     numbers = numbers_of(table, names, writings=writings, decimal=preparation.decimal)
     kinds = {column.name: column.kind for column in recognise(numbers, names, features=list(known))}
+    dates = {name for name, writing in found.items() if writing.date}
     columns: dict[str, Any] = {}
     skipped: dict[str, str] = {}
-    for name in table.columns:
-        if name in left_out:
+    for name in (c for c in table.columns if c not in left_out):
+        is_number = name in kinds
+        columns[name] = numbers[:, names.index(name)] if is_number else _text(table[name])
+        if name in known or name in preparation.categories:
             continue
-        if name in kinds:
-            columns[name] = numbers[:, names.index(name)]
-            is_date = name in found and bool(found[name].date)
-            if name not in known and (is_date or kinds[name] == "date"):
-                skipped[name] = "dates, which go on"
-            elif name not in known and kinds[name] in ("row number", "identifier"):
-                skipped[name] = "names rows"
-        else:
-            columns[name] = _text(table[name])
-            if name not in preparation.categories and _names_rows(columns[name]):
-                skipped[name] = "names rows"
+        if name in dates or kinds.get(name) == "date":
+            skipped[name] = "dates, which go on"
+        elif kinds[name] in NAMING if is_number else _names_rows(columns[name]):
+            skipped[name] = "names rows"
     notes = [
         f"not compared: {named([c for c, said in skipped.items() if said == why])} ({why})"
         for why in dict.fromkeys(skipped.values())

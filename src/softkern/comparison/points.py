@@ -17,7 +17,7 @@ from softkern.words import count
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["PointsComparison", "compare_points"]
+__all__ = ["TOLD", "By", "PointsComparison", "compare_points"]
 
 By = Literal["id", "row"]
 TOLD = ("label", "membership", "is_outlier", "outlier_score")  # of a row, before and after
@@ -220,8 +220,9 @@ def _known(points: pd.DataFrame, by: By | None) -> pd.DataFrame:
     """Points by what tells rows apart, without those of which that is not known."""
     kinds = dict(zip(TOLD, (np.int64, float, bool, float), strict=True))
     wanted = ["row", *(["id"] if "id" in points else []), *TOLD]
-    known = points[wanted].astype(kinds).set_index(by or "row", drop=False)
-    return known.loc[~known.index.duplicated(keep=False)].rename_axis(None)
+    keys = points[by or "row"].to_numpy(dtype=object)  # of whatever type the files have them
+    known = points[wanted].astype(kinds).set_axis(keys)
+    return known.loc[~known.index.duplicated(keep=False)]
 
 
 def _clusters(points: pd.DataFrame) -> list[int]:
