@@ -51,6 +51,7 @@ ALLOWED = {
     "splitting*": {"splitting*", "rows"},
     "alpha_tree*": {"kernels*", "operators.base", "planning", "rows", "alpha_tree*"},
     "columns*": {"columns*", "kernels*", "rows"},
+    "comparison*": {"columns*", "comparison*"},
     "models*": {"_colours", "columns*", "fitted", "models*", *BELOW_MODELS},
     # what is built on fitted models knows their public names and fitted attributes only
     "datasets*": {"datasets*"},

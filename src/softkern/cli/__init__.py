@@ -339,6 +339,37 @@ def score(
 
 
 @app.command()
+def compare(
+    before: Annotated[Path, typer.Argument(help="Results folder of softkern analyze.")],
+    after: Annotated[
+        str,
+        typer.Argument(
+            help="Another one, or a table that the model of the first is applied to; - is standard "
+            "input."
+        ),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", help="Folder for a page, changes.csv, drift.csv, compare.json."
+        ),
+    ] = None,
+    force: Force = False,
+    quiet: Quiet = False,
+) -> None:
+    """Say what changed between two analyses, or since one of them in a new table.
+
+    Clusters that became one or fell apart, rows that moved, came or went, new outliers, and how
+    every column drifted.
+    """
+    from softkern.cli._compare import Job, compare
+    from softkern.cli._join import readable_twice
+
+    with readable_twice(after, True) as source:
+        compare(Job(before, after, out, source, force, quiet))
+
+
+@app.command()
 def plan(
     n: Annotated[
         int,

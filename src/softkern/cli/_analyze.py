@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
+from softkern.cli._earlier import digest_of
 from softkern.cli._errors import OutputError
 from softkern.cli._folder import check_free, results_folder
 from softkern.cli._join import joined, rows_of
@@ -420,6 +421,7 @@ def _record(job: Job, clock: Clock, data: Input, model: Any, ranks: pd.DataFrame
         "started": clock.started.isoformat(timespec="seconds"),
         "input": {
             "file": job.data,
+            "digest": digest_of(job.data),
             "kind": data.reader.kind,
             "rows": len(data.table),
             "columns": data.table.shape[1],

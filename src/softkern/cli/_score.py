@@ -27,7 +27,7 @@ from softkern.files import inspect, load, replacing
 from softkern.ranking import PointScores, Ranker
 from softkern.words import count, unknown
 
-__all__ = ["Job", "score"]
+__all__ = ["Job", "header_of", "points_of", "read_table", "score"]
 
 RANKS = ("outlier_rank", "overlap_rank")  # mean nothing within a chunk
 
@@ -103,14 +103,41 @@ def _as_analyzed(job: Job, metadata: dict[str, Any]) -> Format:
     return replace(before, **{k: v for k, v in vars(job.form).items() if v != usual[k]})
 
 
-def _load(path: Path) -> tuple[Any, dict[str, Any]]:
+def header_of(path: Path) -> dict[str, Any]:
+    """What a model's file says of itself, and of how its table was prepared."""
     try:
         header = inspect(path)
-        if not isinstance(header.get("metadata"), dict):
-            raise ModelFileError(f"{path} was altered: its metadata are no table.")
-        return load(path), header
     except OSError as error:
         raise ModelFileError(f"{path} cannot be read: {error.strerror}.") from error
+    if not isinstance(header.get("metadata"), dict):
+        raise ModelFileError(f"{path} was altered: its metadata are no table.")
+    return header
+
+
+def _load(path: Path) -> tuple[Any, dict[str, Any]]:
+    header = header_of(path)
+    return load(path), header
+
+
+def read_table(job: Job, metadata: dict[str, Any]) -> tuple[pd.DataFrame, Preparation]:
+    """The whole table as the analysis read its own, and how that was prepared."""
+    if metadata.get("preparation") is None:
+        raise ModelFileError(f"{job.model} is no model of softkern analyze.")
+    with _open(job, _as_analyzed(job, metadata)) as reader:
+        preparation = _preparation(None, metadata, reader, None)
+        identifier = _identifier(job, metadata, reader)
+        text = [] if identifier is None else [identifier]
+        words = [*preparation.categories, *preparation.writings]
+        return reader.read(text=text, words=words), preparation
+
+
+def points_of(job: Job) -> tuple[pd.DataFrame, list[str]]:
+    """What `score` says of all rows of a table, and its notes."""
+    model, header = _load(job.model)
+    with _open(job, _as_analyzed(job, header["metadata"])) as reader:
+        scorer = _Scorer(job, model, header["metadata"], reader, Printer(quiet=True))
+        points = pd.concat(map(nullable, scorer.tables(reader)), ignore_index=True)
+        return points, scorer.notes()
 
 
 def _with_decimal(preparation: Preparation, decimal: str) -> Preparation:
