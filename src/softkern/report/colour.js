@@ -67,6 +67,12 @@ function offerColours() {
 // What the colours of a column stand for
 function colourKey() {
   const column = coloured();
+  const shape = data.isDetector ? "" : " Shape: cluster.";
+  byId("marks-help").textContent = {
+    clusters: `${data.isDetector ? "" : "Colour and shape: cluster. "}Fainter: lower membership.`,
+    axis: `Colour: ${column.name}.${shape}`,
+    known: `Colour and shape: ${column.name}.`,
+  }[column.kind];
   const key = byId("key");
   key.hidden = column.kind === "clusters";
   if (key.hidden) return;

@@ -33,7 +33,7 @@ TOP_OUTLIERS, TOP_OVERLAPS = 500, 250  # drawn in any case
 LISTED = 100  # rows of a ranked table
 REJECTION_STEPS = 400
 TICKS = 7  # of the tree's axis
-SMALL_SHARE, FEWEST = 0.01, 3  # of the rows, below which a piece of the tree is no cluster
+SMALL_SHARE, FEWEST = 0.01, 8  # of the rows, below which a piece of the tree is no cluster
 LEAST_OVERLAP = 1e-3  # score from which a point is worth listing
 
 

@@ -4,6 +4,7 @@
 const NEAR = 0.5; // of the inner rows' range, up to which others are shown with them
 const MARGIN = 0.05; // of the range, around the rows
 const TICKS = 7; // fewest marks of a logarithmic axis, of finer steps where whole powers are fewer
+const LETTER = 7; // pixels of one in an axis' name
 let chosenFrame = usualRange; // what the reader last asked for
 let farRows = []; // outside the first view
 
@@ -54,11 +55,14 @@ function frame(choose = chosenFrame) {
     axis.setv({ start, end, reset_start: start, reset_end: end });
   });
   if (choose === usualRange) farRows = outsideRows();
-  const isFar = choose === usualRange && farRows.length > 0;
-  byId("everything").hidden = !isFar;
-  byId("everything").textContent = `Show all rows: ${whole(farRows.length)} far outside`;
+  const reachable = farRows.filter(hasPlace).length;
+  byId("everything").hidden = choose !== usualRange || reachable === 0;
+  byId("everything").textContent = `Show all rows: ${whole(reachable)} far outside`;
+  nameAxes();
   markFar();
 }
+
+const hasPlace = (i) => drawn.x[i] !== LOWEST && drawn.y[i] !== LOWEST;
 
 function sides(i) {
   const { x_range, y_range } = views.points.figure;
@@ -130,9 +134,19 @@ function logarithmicTicks(start, end) {
   return ticks;
 }
 
+// As much of a name as there is room for.
+function fitting(text, pixels) {
+  const letters = Math.max(12, Math.floor((pixels || 400) / LETTER));
+  return text.length > letters ? `${text.slice(0, letters - 1)}…` : text;
+}
+
 function nameAxes() {
   const { figure, doc } = views.points;
-  for (const [name, axis, shown] of [["across", figure.below[0], figure.x_range], ["up", figure.left[0], figure.y_range]]) {
+  const both = [
+    ["across", figure.below[0], figure.x_range, figure.inner_width],
+    ["up", figure.left[0], figure.y_range, figure.inner_height],
+  ];
+  for (const [name, axis, shown, pixels] of both) {
     const isLog = state.logarithmic[name];
     const kind = doc.get_model_by_name(`${isLog ? "fixed" : "basic"} ticker ${name}`);
     let names = new Map();
@@ -141,7 +155,7 @@ function nameAxes() {
       kind.ticks = [...names.keys()];
     }
     axis.setv({
-      axis_label: `${axes[state[name]].name}${isLog ? " (logarithmic)" : ""}`,
+      axis_label: fitting(`${axes[state[name]].name}${isLog ? " (logarithmic)" : ""}`, pixels),
       ticker: kind,
       major_label_overrides: names,
     });

@@ -22,6 +22,7 @@ __all__ = ["alpha_levels", "cuts_by_number", "steps_below"]
 STEPS = 400  # of the slider over the range of the levels, and as many over their ranks
 RESOLUTION = 1e4  # into how many parts the range is divided, at least, by the levels' decimals
 MOST_CLUSTERS = 60  # that can be asked for
+LEAST_INSIDE = 0.25  # share of the rows that they hold together
 
 
 def alpha_levels(tree: AlphaTree, own: float | None = None) -> NDArray[np.float64]:
@@ -59,11 +60,11 @@ def steps_below(levels: Array, values: Array) -> NDArray[np.uint16]:
 
 
 def cuts_by_number(tree: AlphaTree, rows: Array, levels: Array, least: int) -> list[dict[str, int]]:
-    """For every number of clusters that a level has, `clusters`, the `step` of the best level.
+    """For every number of clusters that hold enough rows at some level, the best level.
 
-    A cluster is a piece of at least so many rows; of the levels with one number of clusters, the
-    best has most rows in them, and is the lowest of these. Pieces are joined level by level from
-    the highest down. `rows` are those of every point of the tree, (n,).
+    A cluster is a piece of at least so many rows; of the levels with one number of `clusters`, the
+    best `step` has most rows in them, and is the lowest of these. Pieces are joined level by level
+    from the highest down. `rows` are those of every point of the tree, (n,).
 
     Examples
     --------
@@ -96,7 +97,7 @@ def cuts_by_number(tree: AlphaTree, rows: Array, levels: Array, least: int) -> l
                 clusters, inside = _with(clusters, inside, size[part], -1, least)
             parent[one], size[two] = two, size[one] + size[two]
             clusters, inside = _with(clusters, inside, size[two], 1, least)
-        if 1 <= clusters <= MOST_CLUSTERS:
+        if 1 <= clusters <= MOST_CLUSTERS and inside >= LEAST_INSIDE * rows.sum():
             best[clusters] = max(best.get(clusters, (0, 0)), (inside, -step))
     return [{"clusters": number, "step": -best[number][1]} for number in sorted(best)]
 

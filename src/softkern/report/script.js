@@ -83,7 +83,6 @@ function showAxes(change) {
   }
   drawPoints();
   frame(usualRange);
-  nameAxes();
   show(pinned);
 }
 
@@ -168,6 +167,7 @@ function farTipOf(i) {
   const [across, up] = sides(i);
   const where = [...(across ? [state.across] : []), ...(up ? [state.up] : [])]
     .map((axis) => `${axes[axis].name} ${short(axes[axis].values[i])}`);
+  if (!hasPlace(i)) return `Row ${data.ids[i]}: ${where.join(", ")}, which has no logarithm.`;
   return `Row ${data.ids[i]}, far outside: ${where.join(", ")}. Click to widen the view to it.`;
 }
 
@@ -194,6 +194,7 @@ async function start() {
   paint();
   fillTable("outliers");
   fillTable("overlaps");
+  markClusters();
   drawHistogram();
   listen();
   showAxes({});

@@ -57,7 +57,7 @@ function columnsOf(name) {
 }
 
 const classOf = ({ isLong, isText }) => (isLong ? "why" : isText ? "name" : "");
-const said = (value) => (value === null ? "" : typeof value === "number" ? short(value, 10) : String(value));
+const said = (value) => (value === null ? "" : typeof value === "number" ? short(value, 7) : String(value));
 
 function fillTable(name) {
   const table = byId(`${name}-table`);
@@ -138,8 +138,14 @@ function labelTables() {
     const label = current.labels[Number(row.dataset.place)];
     if (row.dataset.label === String(label)) continue;
     row.dataset.label = label;
-    const swatch = element("span", { className: "swatch" });
-    swatch.style.background = colourOf(label);
-    row.cells[2].replaceChildren(swatch, labelName(label));
+    row.cells[2].replaceChildren(sign(label), ` ${labelName(label)}`);
+  }
+}
+
+// The clusters' marks beside what is said of each.
+function markClusters() {
+  if (data.isDetector) return;
+  for (const article of document.querySelectorAll("article[data-cluster]")) {
+    article.querySelector(".swatch").replaceWith(sign(Number(article.dataset.cluster)));
   }
 }
