@@ -97,7 +97,8 @@ function markFar() {
     arrows.tone.push(drawn.tone[i]);
     arrows.place.push(i);
   }
-  doc.get_model_by_name("far").data = arrows;
+  const far = doc.get_model_by_name("far");
+  if (arrows.x.length || far.data.x.length) far.data = arrows;
 }
 
 // The narrowest view that holds the usual rows and this one.

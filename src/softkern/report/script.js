@@ -1,6 +1,8 @@
 // What readers do, and the start.
 
+const REST = 80; // milliseconds after which a slider is taken to rest
 let waiting = false;
+let resting = 0;
 
 function update() {
   relabel();
@@ -12,12 +14,13 @@ function update() {
     waiting = false;
     drawPoints();
     legend();
-    labelTables();
     if (tree) {
       drawTree();
       drawHistogram();
     }
-    show(pinned);
+    if (pinned >= 0) show(pinned);
+    clearTimeout(resting);
+    resting = setTimeout(labelTables, REST);
   });
 }
 
@@ -199,6 +202,7 @@ async function start() {
   listen();
   showAxes({});
   update();
+  labelTables();
 }
 
 // For tests and for the curious: what the page shows at this moment.
