@@ -628,12 +628,22 @@ def test_hostile_names_run_no_script(browser, table, tmp_path):
         ranks=rank_points(model),
         title=HOSTILE,
         ids=[f"{HOSTILE}{k}" for k in range(len(X))],
+        table=X.assign(**{f"{HOSTILE} words": np.where(np.arange(len(X)) % 2, HOSTILE, "b")}),
         details={HOSTILE: HOSTILE, "nested": {HOSTILE: [HOSTILE]}},
     )
     page = Page(browser, path)
     for row in browser.find_elements(By.CSS_SELECTOR, "#outliers-table tbody tr")[:3]:
         page.run("arguments[0].focus()", row)
     page.find("#across").send_keys("out")
+    for value in ("known 0", "axis 0"):
+        page.run(
+            "const s = document.getElementById('colour'); s.value = arguments[0];"
+            "s.dispatchEvent(new Event('change', {bubbles: true}))",
+            value,
+        )
+        page.run("softkernReport.picture()")
+    page.find("#outliers-search").send_keys("script")
+    page.run("document.querySelectorAll('#outliers-table th button').forEach((b) => b.click())")
     page.slide("alpha", 40)
     assert page.complaints() == []
     assert page.run("return performance.getEntriesByType('resource').length") == 0

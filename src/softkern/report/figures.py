@@ -95,6 +95,7 @@ def _points() -> Any:
         line_color=_tone("line"),
         line_width=1.2,
         line_alpha=0.7,
+        name="open glyph",
     )
     filled = drawn.scatter(
         "x",

@@ -19,6 +19,7 @@ async function embed(name) {
 function drawPoints() {
   const { tone, marker } = marks();
   const isClusters = coloured().kind === "clusters";
+  paintOpen(isClusters);
   const alpha = new Float32Array(count);
   const line = new Float32Array(count);
   const filled = new Float32Array(count).fill(NaN);
@@ -42,6 +43,14 @@ function drawPoints() {
   Object.assign(drawn, { x, y, tone });
   views.points.source.data = { x, y, tone, line, alpha, filled, open, marker };
   markFar();
+}
+
+// Rows that are left out are of one colour, which is quicker, unless a column's colours are shown.
+function paintOpen(isClusters) {
+  const { glyph } = views.points.doc.get_model_by_name("open glyph");
+  views.points.byColumn ??= glyph.line_color;
+  const wanted = isClusters ? { value: neutral } : views.points.byColumn;
+  if ("value" in glyph.line_color !== isClusters) glyph.line_color = wanted;
 }
 
 // The level that is drawn as a line: the slider's, or the model's own where it cut at one.
