@@ -400,6 +400,31 @@ def test_all_columns_of_the_listed_rows(tmp_path):
     assert names.index("who") >= data["features"]  # it is no feature
 
 
+def test_columns_of_every_kind(tmp_path):
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 2)), columns=["a", "b"])
+    parity = pd.Series(np.arange(60) % 2)
+    table = X.assign(
+        whole=parity.astype("Int64").mask(parity.index < 5),
+        kind=pd.Categorical(np.where(parity, "odd", "even")),
+        truth=parity.astype(bool),
+        maybe=parity.astype(object).where(parity == 1, None),
+        lists=[[k % 2] for k in range(60)],
+        mixed=[1 if k % 3 else "one" for k in range(60)],
+        date=pd.date_range("2024-01-01", periods=60, tz="Europe/Zurich"),
+        span=pd.to_timedelta(np.arange(60), "D"),
+        complex=[complex(k, 1) for k in range(60)],
+    )
+    table = pd.concat([table, pd.DataFrame({"twice": np.arange(60.0)})], axis=1)
+    table.columns = [*table.columns[:-2], "twice", "twice"]
+    table["none"] = None
+    data = written(tmp_path / "p.html", OneClassPCM().fit(X), X, table=table).data()
+    found = {column["name"]: column for column in data["known"]}
+    assert {"whole", "kind", "truth", "lists", "mixed"} <= set(found)
+    assert found["whole"]["missing"] == 5
+    assert sum(found["lists"]["counts"]) == 60
+    assert all(len(cells) == len(table.columns) for cells in data["cells"]["rows"].values())
+
+
 def test_known_labels_against_clusters():
     labels = np.repeat([0, 1, -1], [50, 40, 10])
     table = pd.DataFrame(

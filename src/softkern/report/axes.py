@@ -11,14 +11,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from pandas.api.types import is_bool_dtype, is_numeric_dtype
 from sklearn.decomposition import PCA
 from sklearn.manifold import TSNE
 from sklearn.neighbors import NearestNeighbors
 
 from softkern._typing import Array
 from softkern.fitted import choice_of, with_tree
-from softkern.report.packing import packed, shorten
+from softkern.report.packing import holds_numbers, packed, shorten
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -101,8 +100,8 @@ def axes_of(
             first = [len(axes), len(axes) + 1]
         names = [f"eigenspace {k + 1}" for k in range(values.shape[1])]
         add("eigenspace", "the directions in which the model itself sees clusters", values, names)
-    for name in _other_numbers(X, table, len(rows)):
-        axes.append(_axis(shorten(name), _numbers(table[name].iloc[rows])))
+    for k in _other_numbers(X, table, len(rows)):
+        axes.append(_axis(shorten(table.columns[k]), _numbers(table.iloc[rows, k])))
     first = first or list(range(min(2, X.shape[1])))
     return {
         "axes": axes,
@@ -129,14 +128,14 @@ def _chosen_columns(
     return sorted(np.argsort(-apart, kind="stable")[:most].tolist())
 
 
-def _other_numbers(X: pd.DataFrame, table: pd.DataFrame, count: int) -> list[Any]:
-    """Names of columns of numbers that are no features; as many as features may be."""
+def _other_numbers(X: pd.DataFrame, table: pd.DataFrame, count: int) -> list[int]:
+    """Numbers of the columns of numbers that are no features; as many as features may be."""
     most = max(MOST_FEATURES, MOST_NUMBERS // max(count, 1))
     known = set(X.columns)
     return [
-        name
-        for name, kind in table.dtypes.items()
-        if name not in known and is_numeric_dtype(kind) and not is_bool_dtype(kind)
+        k
+        for k, (name, kind) in enumerate(table.dtypes.items())
+        if name not in known and holds_numbers(kind)
     ][:most]
 
 

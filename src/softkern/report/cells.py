@@ -6,10 +6,9 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from softkern._typing import Array
-from softkern.report.packing import shorten
+from softkern.report.packing import holds_numbers, shorten
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,7 +32,7 @@ def cells_of(table: pd.DataFrame, rows: Array, places: list[int]) -> dict[str, A
 
 def _cells(column: pd.Series[Any]) -> list[Any]:
     is_empty = column.isna().to_numpy()
-    if is_numeric_dtype(column.dtype) and not is_bool_dtype(column.dtype):
+    if holds_numbers(column.dtype):
         values = column.to_numpy(np.float64, na_value=np.nan)
         # JSON has no infinite numbers
         return [

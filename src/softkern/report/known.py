@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from pandas.api.types import is_bool_dtype, is_numeric_dtype
 from sklearn.metrics import adjusted_rand_score
 
 from softkern._typing import Array
-from softkern.report.packing import packed, shorten
+from softkern.report.packing import holds_numbers, packed, shorten
 
 __all__ = ["known_columns"]
 
@@ -56,7 +55,7 @@ def _codes(column: pd.Series[Any]) -> tuple[Array, list[Any]] | None:
     """The number of every cell's value, commonest first, −1 where it is empty; and the values."""
     if column.dtype.kind in "mM":
         return None
-    is_number = is_numeric_dtype(column.dtype) and not is_bool_dtype(column.dtype)
+    is_number = holds_numbers(column.dtype)
     if not is_number:
         column = column.astype(str).where(column.notna())
     counts = column.value_counts().sort_index().sort_values(ascending=False, kind="stable")
