@@ -435,7 +435,7 @@ def test_known_labels_against_clusters():
             "one": "only",
             "many": np.arange(100.0) // 2,
             "gaps": np.where(np.arange(100) < 30, None, "full"),
-            "long": [f"v{k % 20:02d}" for k in range(100)],
+            "long": [f"v{k % 44:02d}" for k in range(100)],
         }
     )
     found = {column["name"]: column for column in known_columns(table, np.arange(100), labels)}

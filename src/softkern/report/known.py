@@ -17,7 +17,8 @@ from softkern.report.packing import holds_numbers, packed, shorten
 
 __all__ = ["known_columns"]
 
-MOST_VALUES = 12  # of a column that are told apart; those of numbers with more are a scale
+MOST_VALUES = 36  # of a column that are told apart, as marks are
+FEW_NUMBERS = 12  # values of a column of numbers, of which more are a scale
 MOST_COLUMNS = 100
 MOST_CLUSTERS = 60  # rows of a cross table
 MISSING = 255  # code of an empty cell
@@ -59,7 +60,7 @@ def _codes(column: pd.Series[Any]) -> tuple[Array, list[Any]] | None:
     if not is_number:
         column = column.astype(str).where(column.notna())
     counts = column.value_counts().sort_index().sort_values(ascending=False, kind="stable")
-    if len(counts) < 2 or counts.iloc[0] < 2 or (is_number and len(counts) > MOST_VALUES):
+    if len(counts) < 2 or counts.iloc[0] < 2 or (is_number and len(counts) > FEW_NUMBERS):
         return None
     return counts.index.get_indexer(pd.Index(column)), counts.index.tolist()
 
