@@ -1,12 +1,16 @@
 """The page in a browser: what its sliders, tables and keys do. Skipped where there is none."""
 
+import base64
+import io
 import os
 import shutil
+import struct
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import make_blobs
+from sklearn.metrics import adjusted_rand_score
 
 pytest.importorskip("bokeh")
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
@@ -187,20 +191,361 @@ def test_keys_move_the_sliders_and_the_picture(alpha_page):
     assert page.run(where) == pytest.approx(before)
 
 
-def test_far_rows_do_not_press_the_others_into_a_line(browser, table, tmp_path):
+def place_of(page, x, y):
+    """Where a point of the picture is on the screen."""
+    page.run("document.getElementById('points').scrollIntoView()")
+    script = (
+        "const d = Bokeh.documents[0], f = d.get_model_by_name('points figure');"
+        "const v = Bokeh.index.find_one_by_id(f.id), { x_scale, y_scale } = v.frame;"
+        "const box = v.canvas_view.el.getBoundingClientRect();"
+        "const [x, y] = arguments; return [box.x + x_scale.compute(x), box.y + y_scale.compute(y)]"
+    )
+    return page.run(script, float(x), float(y))
+
+
+def mouse(page, kind, x, y, **more):
+    page.browser.execute_cdp_cmd("Input.dispatchMouseEvent", {"type": kind, "x": x, "y": y, **more})
+
+
+def click(page, x, y):
+    for kind in ("mouseMoved", "mousePressed", "mouseReleased"):
+        mouse(page, kind, x, y, button="left", clickCount=1)
+    page.drawn()
+    page.drawn()
+
+
+FIGURE = "Bokeh.documents[0].get_model_by_name('points figure')"
+
+
+def view_of(page):
+    """Ends of the picture: left, right, below, above."""
+    script = f"const f = {FIGURE}; return [f.x_range, f.y_range].flatMap((r) => [r.start, r.end])"
+    return page.run(f"return (() => {{ {script} }})()")
+
+
+@pytest.fixture
+def far_page(browser, table, tmp_path):
     far = table.copy()
-    far.iloc[:2] = -999
+    far.iloc[0] = [3, 3]
+    far.iloc[1] = [-999, 3]
+    far.iloc[2] = [3, 500]
     path = tmp_path / "page.html"
     write_report(path, AlphaCutClustering().fit(far), far)
-    page = Page(browser, path)
-    where = "return Bokeh.documents[0].get_model_by_name('points figure').x_range.start"
-    assert page.run(where) > -50
+    return Page(browser, path), far
+
+
+def test_far_rows_are_marked_at_the_edge_and_do_not_press_the_others_into_a_dot(far_page):
+    page, far = far_page
+    left, right, below, above = view_of(page)
+    inner = far.drop([1, 2])
+    assert left < inner["width"].min()
+    assert inner["width"].max() < right
+    assert below < inner["height"].min()
+    assert inner["height"].max() < above
+    assert right - left < 3 * np.ptp(inner["width"])
+    assert page.column("place", "far") == [1, 2]
+    x, y = np.array(page.column("x", "far")), np.array(page.column("y", "far"))
+    assert ((left < x) & (x < right) & (below < y) & (y < above)).all()
+    assert x[0] - left < 0.05 * (right - left)  # at the left edge, and at the upper one
+    assert above - y[1] < 0.05 * (above - below)
+    assert page.column("angle", "far") == pytest.approx([np.pi / 2, 0])
     button = page.find("#everything")
     assert button.text == "Show all rows: 2 far outside"
     button.click()
-    assert page.run(where) < -999
+    page.drawn()
+    assert view_of(page)[0] < -999
+    assert page.column("place", "far") == []
     assert not button.is_displayed()
+    page.find("#most").click()
+    page.drawn()
+    # the width of the axis' numbers has its part in the scale
+    assert view_of(page) == pytest.approx([left, right, below, above], rel=0.1)
     assert page.complaints() == []
+
+
+def test_an_arrow_at_the_edge_says_which_row_it_is_and_widens_the_view_to_it(far_page):
+    page, _ = far_page
+    x, y = place_of(page, page.column("x", "far")[0], page.column("y", "far")[0])
+    mouse(page, "mouseMoved", x, y)
+    page.drawn()
+    assert page.find("#tip").text.startswith("Row 1, far outside: width -999.")
+    click(page, x, y)
+    assert view_of(page)[0] < -999
+    assert view_of(page)[3] < 500
+    assert page.column("place", "far") == [2]
+    assert "Row 1" in page.find("#point").text
+
+
+def test_the_wheel_zooms_once_the_picture_has_been_clicked(alpha_page):
+    page, _ = alpha_page
+    x, y = place_of(page, 4.0, 4.0)
+    before = view_of(page)
+    mouse(page, "mouseWheel", x, y, deltaX=0, deltaY=-120)
+    page.drawn()
+    assert view_of(page) == before
+    x, y = place_of(page, 4.0, 4.0)
+    click(page, x, y)
+    mouse(page, "mouseWheel", x, y, deltaX=0, deltaY=-120)
+    page.browser.execute_async_script("setTimeout(arguments[0], 300)")
+    after = view_of(page)
+    assert after[1] - after[0] < before[1] - before[0]
+    page.find("#most").click()
+    page.drawn()
+    assert view_of(page) == pytest.approx(before, rel=0.1)
+
+
+def legend_of(page):
+    """Names and counts of the legend's lines."""
+    script = (
+        "return [...document.querySelectorAll('#legend li')].map((line) =>"
+        " [...line.querySelectorAll('span')].map((part) => part.textContent))"
+    )
+    return {name: int(count.replace(",", "")) for name, count in page.run(script)}
+
+
+def drawn_rows(page):
+    sizes = [np.array(page.column(name), dtype=float) for name in ("filled", "open")]
+    return ~np.isnan(sizes[0]) | ~np.isnan(sizes[1])
+
+
+def test_counts_of_the_legend_add_up_to_all_rows(alpha_page):
+    page, _ = alpha_page
+    for step in (0, len(page.levels) // 2, len(page.levels) - 20):
+        page.slide("alpha", step)
+        legend = legend_of(page)
+        total = legend.pop("all rows", 240)
+        legend.pop("of these rejected", None)
+        assert total == sum(legend.values()) == 240
+
+
+def test_the_legend_hides_a_cluster_and_shows_one_alone(alpha_page):
+    page, model = alpha_page
+    labels = model.labels_[page.rows]
+    button = page.find("#legend button[data-label='1']")
+    button.click()
+    assert np.array_equal(drawn_rows(page), labels != 1)
+    assert button.get_attribute("aria-pressed") == "false"
+    button.click()
+    assert drawn_rows(page).all()
+    ActionChains(page.browser).double_click(button).perform()
+    assert np.array_equal(drawn_rows(page), labels == 1)
+    ActionChains(page.browser).double_click(button).perform()
+    assert drawn_rows(page).all()
+    ActionChains(page.browser).key_down(Keys.ALT).click(button).key_up(Keys.ALT).perform()
+    assert np.array_equal(drawn_rows(page), labels == 1)
+    page.slide("alpha", 0)  # other clusters, of which none is hidden
+    assert drawn_rows(page).all()
+
+
+def test_rows_are_as_faint_as_their_membership_is_low(alpha_page):
+    page, model = alpha_page
+    membership = rank_points(model)["membership"].to_numpy()[page.rows]
+    assert page.column("alpha") == pytest.approx(0.2 + 0.75 * membership, abs=1e-6)
+
+
+def test_forty_clusters_have_forty_marks(browser, tmp_path):
+    X = np.random.default_rng(0).normal(size=(84, 2))
+    table = pd.DataFrame(X, columns=["a", "b"])
+    model = PossibilisticCMeans(2, bandwidth=1.0).fit(table)
+    ranks = rank_points(model).assign(label=np.arange(84) // 2, is_outlier=False)
+    path = tmp_path / "page.html"
+    write_report(path, model, table, ranks=ranks)
+    page = Page(browser, path)
+    page.slide("rejected", 0)
+    found = set(zip(page.column("tone"), page.column("marker"), strict=True))
+    assert len(found) == 42
+    assert len(page.browser.find_elements(By.CSS_SELECTOR, "#legend button")) == 42
+
+
+@pytest.fixture(scope="module")
+def words_page(browser, table, tmp_path_factory):
+    words = table.assign(
+        kind=np.where(table["width"] > 3, "wide", "narrow"),
+        money=np.exp(table["height"]),
+        odd=[None if k % 3 else '=1,"x"' for k in range(len(table))],
+    )
+    words["nothing"] = np.nan
+    path = tmp_path_factory.mktemp("words") / "page.html"
+    model = PossibilisticCMeans(3).fit(table)
+    write_report(path, model, table, table=words, title="Words")
+    return path, words, model
+
+
+def choose(page, name, text):
+    """An option of a list, by what it says."""
+    script = (
+        "const select = document.getElementById(arguments[0]);"
+        "const found = [...select.options].find((option) => option.text === arguments[1]);"
+        "select.value = found.value; select.dispatchEvent(new Event('change', {bubbles: true}))"
+    )
+    page.run(script, name, text)
+    page.drawn()
+
+
+def test_colour_by_words_with_a_cross_table(browser, words_page):
+    path, words, model = words_page
+    page = Page(browser, path)
+    assert not page.find("#compare").is_displayed()
+    choose(page, "colour", "kind")
+    page.slide("rejected", 0)
+    commonest = words["kind"].value_counts().index[0]
+    assert np.array_equal(np.array(page.column("tone")) == 0, words["kind"] == commonest)
+    score = adjusted_rand_score(words["kind"], model.labels_)
+    assert f"Adjusted Rand index {score:.2f}" in page.find("#compare-words").text
+    truth = pd.crosstab(model.labels_, words["kind"])
+    lines = page.browser.find_elements(By.CSS_SELECTOR, "#compare-table tbody tr")
+    heads = [cell.text for cell in page.browser.find_elements(By.CSS_SELECTOR, "#compare-table th")]
+    assert len(lines) == len(truth) + 1
+    for label, row in truth.iterrows():
+        cells = lines[label].find_elements(By.TAG_NAME, "td")
+        found = dict(zip(heads[1:3], (cell.text.replace("·", "0") for cell in cells), strict=False))
+        assert {name: int(found[name]) for name in truth.columns} == row.to_dict()
+        assert int(cells[-1].text) == row.sum()
+    assert page.find("#key").text.splitlines()[0] == "kind"
+    choose(page, "colour", "cluster")
+    assert not page.find("#key").is_displayed()
+    assert page.complaints() == []
+
+
+def test_colour_by_numbers_on_a_scale(browser, words_page):
+    path, words, _ = words_page
+    page = Page(browser, path)
+    choose(page, "colour", "money")
+    tones = np.array(page.column("tone"))
+    assert tones.min() == 7  # after the clusters' colours and the neutral one
+    assert len(set(tones)) > 10
+    order = np.argsort(words["money"].to_numpy()[page.rows], kind="stable")
+    assert (np.diff(tones[order]) >= 0).all()
+    low, _, high = page.find("#key .ends").text.split()
+    assert words["money"].min() <= float(low) < float(high) <= words["money"].max()
+    choose(page, "colour", "nothing")
+    assert set(page.column("tone")) == {6}
+    assert page.complaints() == []
+
+
+def test_logarithmic_axes(browser, words_page):
+    path, words, _ = words_page
+    page = Page(browser, path)
+    choose(page, "up", "money")
+    page.find("#log-up").click()
+    page.drawn()
+    assert page.column("y") == pytest.approx(np.log10(words["money"]), rel=1e-5)
+    assert page.run(f"return {FIGURE}.left[0].axis_label") == "money (logarithmic)"
+    ticks = page.run(f"return Array.from({FIGURE}.left[0].ticker.ticks)")
+    names = page.run(f"return Array.from({FIGURE}.left[0].major_label_overrides.values())")
+    assert [float(name) for name in names] == pytest.approx([10**tick for tick in ticks])
+    choose(page, "across", "width")  # has numbers below 0, which have no logarithm
+    page.find("#log-across").click()
+    page.drawn()
+    x = np.array(page.run("return Array.from(softkernReport.places().x, String)"), dtype=float)
+    assert np.array_equal(np.isneginf(x), words["width"] <= 0)
+    assert set(np.flatnonzero(words["width"] <= 0)) <= set(page.column("place", "far"))
+    page.find("#log-across").click()
+    page.find("#log-up").click()
+    page.drawn()
+    assert page.column("y") == pytest.approx(words["money"], rel=1e-5)
+    assert page.complaints() == []
+
+
+def test_a_view_sets_both_axes(browser, tmp_path):
+    X = np.random.default_rng(0).normal(size=(80, 5))
+    table = pd.DataFrame(X, columns=list("abcde"))
+    path = tmp_path / "page.html"
+    write_report(path, OneClassPCM(bandwidth=2.0).fit(table), table)
+    page = Page(browser, path)
+    assert "inner 98 %" in page.find("#view-help").text
+    choose(page, "view", "neighbour map")
+    assert page.run(f"return {FIGURE}.below[0].axis_label") == "neighbour map 1"
+    assert page.run(f"return {FIGURE}.left[0].axis_label") == "neighbour map 2"
+    assert "t-SNE" in page.find("#view-help").text
+    choose(page, "up", "c")
+    assert page.run("return document.getElementById('view').value") == ""
+    assert page.complaints() == []
+
+
+def test_the_slider_by_number_of_clusters(alpha_page):
+    page, model = alpha_page
+    least = 8
+    offered = page.run("return softkernReport.numbers")
+    assert {1, 3} <= {cut["clusters"] for cut in offered}
+    for step, cut in enumerate(offered):
+        page.slide("number", step)
+        truth = model.labels_at(page.levels[cut["step"]])
+        sizes = np.bincount(truth[truth >= 0])
+        names = np.where(sizes >= least, np.cumsum(sizes >= least) - 1, -1)
+        truth = np.where(truth < 0, -1, names[np.maximum(truth, 0)])
+        assert np.array_equal(page.labels(), truth[page.rows])
+        assert truth.max() + 1 == cut["clusters"]
+        assert f"{(truth < 0).sum()} of 240 rows" in page.state()
+    page.slide("alpha", 200)  # as it says, small pieces and all
+    assert np.array_equal(page.labels(), model.labels_at(page.levels[200])[page.rows])
+    page.find("#own").click()
+    assert np.array_equal(page.labels(), model.labels_[page.rows])
+    assert page.complaints() == []
+
+
+def test_the_picture_is_saved_as_it_is_seen(alpha_page):
+    page, _ = alpha_page
+    start = "data:image/png;base64,"
+    whole = page.run("return softkernReport.picture()")
+    assert whole.startswith(start)
+    width, height = struct.unpack(">II", base64.b64decode(whole[len(start) :])[16:24])
+    shown = page.find("#points").rect
+    assert width > shown["width"]  # the legend is beside it
+    assert height > 0.9 * shown["height"]
+    page.find("#legend button[data-label='1']").click()
+    page.drawn()
+    assert page.run("return softkernReport.picture()") != whole
+    assert page.complaints() == []
+
+
+def cells_of(page, name, head):
+    heads = [cell.text for cell in page.browser.find_elements(By.CSS_SELECTOR, f"#{name}-table th")]
+    script = (
+        "return [...document.querySelectorAll(`#${arguments[0]}-table tbody tr`)]"
+        ".filter((row) => !row.hidden).map((row) => row.cells[arguments[1]].textContent)"
+    )
+    return page.run(script, name, [head_.split(" ▲")[0] for head_ in heads].index(head))
+
+
+def test_tables_have_all_columns_and_are_sorted_and_searched(browser, words_page):
+    path, words, _ = words_page
+    page = Page(browser, path)
+    rows = [int(row) for row in cells_of(page, "outliers", "row")]
+    assert len(rows) == 100
+    assert cells_of(page, "outliers", "kind") == words["kind"][rows].tolist()
+    values = np.array(cells_of(page, "outliers", "money"), dtype=float)
+    assert values == pytest.approx(words["money"][rows], rel=1e-6)
+    heads = page.browser.find_elements(By.CSS_SELECTOR, "#outliers-table th")
+    head = next(cell for cell in heads if cell.text == "money")
+    button = head.find_element(By.TAG_NAME, "button")
+    page.run("arguments[0].click()", button)
+    assert np.array(cells_of(page, "outliers", "money"), float) == pytest.approx(np.sort(values))
+    assert head.get_attribute("aria-sort") == "ascending"
+    page.run("arguments[0].click()", button)
+    sorted_ = np.array(cells_of(page, "outliers", "money"), float)
+    assert sorted_ == pytest.approx(np.sort(values)[::-1])
+    page.find("#outliers-search").send_keys("WIDE")
+    wide = (words["kind"][rows] == "wide").sum()
+    assert set(cells_of(page, "outliers", "kind")) == {"wide"}
+    assert page.find("#outliers-found").text == f"{wide} of 100 rows"
+    saved = pd.read_csv(io.StringIO(page.run("return softkernReport.csv('outliers')")))
+    assert len(saved) == wide
+    assert set(words.columns) <= set(saved.columns)
+    assert saved["money"].tolist() == words["money"][saved["row"]].tolist()  # all digits
+    assert saved["odd"].dropna().tolist() == words["odd"][saved["row"]].dropna().tolist()
+    assert {"cluster", "why", "grade"} <= set(saved.columns)
+    assert page.complaints() == []
+
+
+def test_the_second_cluster_is_named_between_clusters(browser, words_page):
+    path, _, model = words_page
+    page = Page(browser, path)
+    between = cells_of(page, "overlaps", "between")
+    rows = [int(row) for row in cells_of(page, "overlaps", "row")]
+    first_two = np.sort(np.argsort(-model.memberships_[rows], axis=1)[:, :2], axis=1)
+    assert between
+    assert between == [f"{one} and {two}" for one, two in first_two]
 
 
 def test_tab_reaches_everything(alpha_page):
@@ -208,10 +553,21 @@ def test_tab_reaches_everything(alpha_page):
     reached = []
     body = ActionChains(page.browser)
     page.run("document.activeElement.blur()")
-    for _ in range(20):
+    for _ in range(40):
         body.send_keys(Keys.TAB).perform()
         reached.append(page.run("const e = document.activeElement; return e.id || e.tagName"))
-    wanted = ["alpha", "own", "rejected", "across", "up", "points", "TR"]
+    wanted = [
+        "alpha",
+        "number",
+        "own",
+        "rejected",
+        "across",
+        "up",
+        "colour",
+        "points",
+        "save",
+        "TR",
+    ]
     assert [name for name in wanted if name in reached] == wanted
 
 
@@ -245,16 +601,8 @@ def test_a_row_of_a_table_is_marked_in_the_picture(alpha_page, table):
 def test_pointing_at_a_row_reads_it(alpha_page, table):
     page, model = alpha_page
     first = int(np.argmin(rank_points(model)["outlier_rank"]))  # nothing else is near it
-    script = (
-        "const d = Bokeh.documents[0], f = d.get_model_by_name('points figure');"
-        "const v = Bokeh.index.find_one_by_id(f.id), { x_scale, y_scale } = v.frame;"
-        "const box = v.canvas_view.el.getBoundingClientRect();"
-        "const [x, y] = arguments; return [box.x + x_scale.compute(x), box.y + y_scale.compute(y)]"
-    )
-    page.run("document.getElementById('points').scrollIntoView()")
-    x, y = page.run(script, *map(float, table.iloc[first]))
-    move = {"type": "mouseMoved", "x": x, "y": y}
-    page.browser.execute_cdp_cmd("Input.dispatchMouseEvent", move)
+    x, y = place_of(page, *table.iloc[first])
+    mouse(page, "mouseMoved", x, y)
     page.drawn()
     assert page.find("#tip").text.startswith(f"Row {first}: ")
     assert page.column("x", "ring") == pytest.approx([table["width"][first]])
@@ -280,12 +628,22 @@ def test_hostile_names_run_no_script(browser, table, tmp_path):
         ranks=rank_points(model),
         title=HOSTILE,
         ids=[f"{HOSTILE}{k}" for k in range(len(X))],
+        table=X.assign(**{f"{HOSTILE} words": np.where(np.arange(len(X)) % 2, HOSTILE, "b")}),
         details={HOSTILE: HOSTILE, "nested": {HOSTILE: [HOSTILE]}},
     )
     page = Page(browser, path)
     for row in browser.find_elements(By.CSS_SELECTOR, "#outliers-table tbody tr")[:3]:
         page.run("arguments[0].focus()", row)
     page.find("#across").send_keys("out")
+    for value in ("known 0", "axis 0"):
+        page.run(
+            "const s = document.getElementById('colour'); s.value = arguments[0];"
+            "s.dispatchEvent(new Event('change', {bubbles: true}))",
+            value,
+        )
+        page.run("softkernReport.picture()")
+    page.find("#outliers-search").send_keys("script")
+    page.run("document.querySelectorAll('#outliers-table th button').forEach((b) => b.click())")
     page.slide("alpha", 40)
     assert page.complaints() == []
     assert page.run("return performance.getEntriesByType('resource').length") == 0

@@ -25,15 +25,13 @@ from softkern import AlphaCutClustering, OneClassPCM, PossibilisticCMeans, rank_
 from softkern.alpha_tree.layout import flatten
 from softkern.alpha_tree.tree import AlphaTree
 from softkern.fitted import with_tree
+from softkern.report import axes as report_axes
 from softkern.report import write_report
-from softkern.report.contents import (
-    MOST_FEATURES,
-    TOP_OUTLIERS,
-    TOP_OVERLAPS,
-    packed,
-    shown_rows,
-)
-from softkern.report.levels import alpha_levels, steps_below
+from softkern.report.axes import MOST_FEATURES
+from softkern.report.contents import TOP_OUTLIERS, TOP_OVERLAPS, shown_rows
+from softkern.report.known import known_columns
+from softkern.report.levels import alpha_levels, cuts_by_number, steps_below
+from softkern.report.packing import packed
 
 HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror=window.hacked=1>\u2028'\""
 
@@ -101,9 +99,9 @@ def test_levels_reach_from_one_cluster_to_none_and_hold_the_models_own(model):
 
 
 def test_few_rows_are_all_shown(table, model):
-    rows, is_sample = shown_rows(table.to_numpy(), rank_points(model), 0)
+    rows, is_sampled = shown_rows(table.to_numpy(), rank_points(model), 0)
     assert rows.tolist() == list(range(len(table)))
-    assert not is_sample
+    assert is_sampled.all()
 
 
 def test_of_many_rows_a_sample_that_order_does_not_change_and_all_top_ranks():
@@ -118,9 +116,9 @@ def test_of_many_rows_a_sample_that_order_does_not_change_and_all_top_ranks():
             "overlap_score": 0.5,
         }
     )
-    rows, is_sample = shown_rows(X, ranks, 0)
+    rows, is_sampled = shown_rows(X, ranks, 0)
     again, _ = shown_rows(X[order], ranks.iloc[order], 0)
-    assert is_sample
+    assert is_sampled.sum() == 4000  # the others are drawn for their ranks
     assert len(rows) < 6000
     assert sorted(order[again]) == sorted(rows)
     for column, top in (("outlier_rank", TOP_OUTLIERS), ("overlap_rank", TOP_OVERLAPS)):
@@ -209,10 +207,9 @@ def test_every_model_gets_a_page(kind, table, tmp_path):
 def test_axes_at_the_start(table, model, tmp_path):
     page = tmp_path / "page.html"
     first = written(page, model, table).data()
-    assert [first["axes"][k]["name"] for k in first["start"]] == [
-        "principal component 1",
-        "principal component 2",
-    ]
+    names = [first["axes"][k]["name"] for k in first["start"]]
+    assert names[0].startswith("component 1, ")
+    assert names[1].startswith("component 2, ")
     chosen = written(page, model, table, features=("c", "a")).data()
     assert [chosen["axes"][k]["name"] for k in chosen["start"]] == ["c", "a"]
     plane = AlphaCutClustering().fit(table[["a", "b"]])
@@ -244,8 +241,8 @@ def test_clusters_found_in_many_columns_are_seen_in_the_first_picture(groups, tm
     assert model.n_clusters_ == groups
     data = written(tmp_path / "p.html", model, table).data()
     names = [data["axes"][k]["name"] for k in data["start"]]
-    other = "principal component" if groups == 2 else "across clusters 2"
-    assert names[0] == "across clusters 1"
+    other = "component" if groups == 2 else "across clusters 2"
+    assert names[0] == "across clusters 1: f11"
     assert names[1].startswith(other)
 
     def is_seen(axis):
@@ -254,7 +251,7 @@ def test_clusters_found_in_many_columns_are_seen_in_the_first_picture(groups, tm
         return np.diff(middles).min() > 4 * max(part.std() for part in parts)
 
     assert is_seen(data["axes"][data["start"][0]])
-    components = [axis for axis in data["axes"] if axis["name"].startswith("principal")]
+    components = [axis for axis in data["axes"] if axis["name"].startswith("component")]
     assert not any(map(is_seen, components))
 
 
@@ -264,7 +261,8 @@ def test_beside_one_direction_across_clusters_the_component_that_is_another(tmp_
     table = pd.DataFrame(X, columns=list("abcdef"))
     data = written(tmp_path / "p.html", softkern.cluster(table), table).data()
     across, other = (data["axes"][k] for k in data["start"])
-    assert (across["name"], other["name"]) == ("across clusters 1", "principal component 2")
+    assert across["name"].startswith("across clusters 1")
+    assert other["name"].startswith("component 2")
     assert abs(np.corrcoef(unpacked(across), unpacked(other))[0, 1]) < 0.3
 
 
@@ -280,12 +278,13 @@ def test_a_few_far_rows_turn_no_direction_towards_themselves(tmp_path):
         model = softkern.cluster(table)
         data = written(tmp_path / "p.html", model, table).data()
         axis = data["axes"][data["start"][0]]
-        assert axis["name"] == "principal component 1"
+        assert re.fullmatch(r"component 1, \d+ %: [ab], [ab]", axis["name"])
         found.append(unpacked(axis)[3:])
     assert abs(np.corrcoef(*found)[0, 1]) > 0.99
 
 
-def test_of_very_many_columns_those_that_tell_clusters_apart(tmp_path):
+def test_of_very_many_columns_those_that_tell_clusters_apart(tmp_path, monkeypatch):
+    monkeypatch.setattr(report_axes, "MOST_NUMBERS", 0)
     generator = np.random.default_rng(0)
     X = pd.DataFrame(generator.normal(size=(60, 300)), columns=[f"c{k}" for k in range(300)])
     X.loc[:29, "c200"] += 50
@@ -298,7 +297,8 @@ def test_of_very_many_columns_those_that_tell_clusters_apart(tmp_path):
     assert {"c200", "c7", "c9"} <= set(names)
 
 
-def test_of_very_many_columns_of_one_cluster_those_asked_for_and_that_vary(tmp_path):
+def test_of_very_many_columns_of_one_cluster_those_asked_for_and_that_vary(tmp_path, monkeypatch):
+    monkeypatch.setattr(report_axes, "MOST_NUMBERS", 0)
     X = np.random.default_rng(0).normal(size=(60, 40))
     X[:, :5] = 1
     wide = pd.DataFrame(X, columns=[f"f{k}" for k in range(40)])
@@ -308,6 +308,166 @@ def test_of_very_many_columns_of_one_cluster_those_asked_for_and_that_vary(tmp_p
     assert [data["axes"][k]["name"] for k in data["start"]] == ["f39", "f2"]
     names = {axis["name"] for axis in data["axes"][: data["features"]]}
     assert not names & {"f0", "f1", "f3", "f4"}
+
+
+def test_the_share_and_the_columns_of_components(tmp_path):
+    rng = np.random.default_rng(0)
+    one, two = rng.normal(size=(2, 400))
+    X = np.column_stack([one, one, -one, two, two]) + 0.01 * rng.normal(size=(400, 5))
+    table = pd.DataFrame(X, columns=["income", "spend", "age", "u", "v"])
+    data = written(tmp_path / "p.html", OneClassPCM(bandwidth=2.0).fit(table), table).data()
+    names = {axis["name"] for axis in data["axes"]}
+    shares = [int(found[1]) for name in names if (found := re.search(r"(\d+) %", name))]
+    first = next(name for name in names if name.startswith("component 1"))
+    second = next(name for name in names if name.startswith("component 2"))
+    assert sum(shares) == pytest.approx(100, abs=2)
+    parts = set(first.split(": ")[1].split(", "))
+    assert parts in ({"income", "spend", "−age"}, {"−income", "−spend", "age"})
+    assert set(second.split(": ")[1].split(", ")) == {"u", "v"}
+    # the direction goes with the column that it names first
+    axis = next(axis for axis in data["axes"] if axis["name"] == first)
+    leading = first.split(": ")[1].split(", ")[0]
+    assert np.corrcoef(unpacked(axis), table[leading])[0, 1] > 0.9
+
+
+def neighbours_kept(places, X, k=5):
+    """Share of the k nearest rows in X that are among the nearest of the places."""
+
+    def nearest(values):
+        distances = np.linalg.norm(values[:, None] - values[None], axis=2)
+        return np.argsort(distances, axis=1)[:, 1 : k + 1]
+
+    pairs = zip(nearest(places), nearest(X), strict=True)
+    return np.mean([len(set(a) & set(b)) / k for a, b in pairs])
+
+
+def test_a_map_of_many_columns_keeps_neighbours_that_components_lose(tmp_path):
+    rng = np.random.default_rng(0)
+    middles = 6 * np.eye(8)
+    X = np.repeat(middles, 25, axis=0) + rng.normal(size=(200, 8))
+    table = pd.DataFrame(X, columns=list("abcdefgh"))
+    data = written(tmp_path / "p.html", OneClassPCM(bandwidth=3.0).fit(table), table).data()
+    views = {view["name"]: view for view in data["views"]}
+
+    def places(name):
+        return np.column_stack([unpacked(data["axes"][k]) for k in views[name]["axes"]])
+
+    kept = {
+        name: neighbours_kept(places(name), X) for name in ("neighbour map", "principal components")
+    }
+    assert kept["neighbour map"] > 2 * kept["principal components"]
+    assert "t-SNE" in views["neighbour map"]["help"]
+
+
+def test_rows_that_are_not_mapped_lie_at_their_nearest(tmp_path, monkeypatch):
+    monkeypatch.setattr(report_axes, "MAPPED", 60)
+    X = np.random.default_rng(0).normal(size=(90, 5))
+    table = pd.DataFrame(X, columns=list("abcde"))
+    data = written(tmp_path / "p.html", OneClassPCM(bandwidth=2.0).fit(table), table).data()
+    view = next(view for view in data["views"] if view["name"] == "neighbour map")
+    places = np.column_stack([unpacked(data["axes"][k]) for k in view["axes"]])
+    assert len(np.unique(places, axis=0)) == 60
+    assert "made of 60 rows" in view["help"]
+
+
+@pytest.mark.parametrize("columns", [3, 5])
+def test_rows_too_few_or_too_alike_for_a_map(columns, tmp_path):
+    X = np.random.default_rng(0).integers(0, 2, (300, columns)).astype(float)
+    X[:, 2:] = 0
+    table = pd.DataFrame(X, columns=list("abcde")[:columns])
+    data = written(tmp_path / "p.html", OneClassPCM(bandwidth=2.0).fit(X), table).data()
+    assert "neighbour map" not in [view["name"] for view in data["views"]]
+
+
+# The user's table
+
+
+def test_all_columns_of_the_listed_rows(tmp_path):
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(150, 2)), columns=["a", "b"])
+    table = X.assign(
+        word=[f"w{k % 20}" for k in range(150)], much=np.inf, none=np.nan, who=range(150)
+    )
+    table.loc[3, "word"] = None
+    data = written(tmp_path / "p.html", OneClassPCM().fit(X), X, table=table).data()
+    assert data["cells"]["columns"] == list(table.columns)
+    for place in data["tables"]["outliers"]:
+        a, b, word, much, none, who = data["cells"]["rows"][str(place)]
+        assert [a, b] == X.iloc[place].tolist()
+        assert word == (None if place == 3 else f"w{place % 20}")
+        assert (much, none, who) == ("inf", None, place)
+    names = [axis["name"] for axis in data["axes"]]
+    assert "who" in names
+    assert names.index("who") >= data["features"]  # it is no feature
+
+
+def test_columns_of_every_kind(tmp_path):
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 2)), columns=["a", "b"])
+    parity = pd.Series(np.arange(60) % 2)
+    table = X.assign(
+        whole=parity.astype("Int64").mask(parity.index < 5),
+        kind=pd.Categorical(np.where(parity, "odd", "even")),
+        truth=parity.astype(bool),
+        maybe=parity.astype(object).where(parity == 1, None),
+        lists=[[k % 2] for k in range(60)],
+        mixed=[1 if k % 3 else "one" for k in range(60)],
+        date=pd.date_range("2024-01-01", periods=60, tz="Europe/Zurich"),
+        span=pd.to_timedelta(np.arange(60), "D"),
+        complex=[complex(k, 1) for k in range(60)],
+    )
+    table = pd.concat([table, pd.DataFrame({"twice": np.arange(60.0)})], axis=1)
+    table.columns = [*table.columns[:-2], "twice", "twice"]
+    table["none"] = None
+    data = written(tmp_path / "p.html", OneClassPCM().fit(X), X, table=table).data()
+    found = {column["name"]: column for column in data["known"]}
+    assert {"whole", "kind", "truth", "lists", "mixed"} <= set(found)
+    assert found["whole"]["missing"] == 5
+    assert sum(found["lists"]["counts"]) == 60
+    assert all(len(cells) == len(table.columns) for cells in data["cells"]["rows"].values())
+
+
+def test_known_labels_against_clusters():
+    labels = np.repeat([0, 1, -1], [50, 40, 10])
+    table = pd.DataFrame(
+        {
+            "same": np.repeat(["x", "y", "z"], [50, 40, 10]),
+            "code": np.repeat([7, 8], 50),
+            "names": [f"n{k}" for k in range(100)],
+            "one": "only",
+            "many": np.arange(100.0) // 2,
+            "gaps": np.where(np.arange(100) < 30, None, "full"),
+            "long": [f"v{k % 44:02d}" for k in range(100)],
+        }
+    )
+    found = {column["name"]: column for column in known_columns(table, np.arange(100), labels)}
+    assert set(found) == {"same", "code", "long"}  # names, a constant and a scale are none
+    assert found["same"]["ari"] == pytest.approx(1.0)
+    assert found["same"]["clusters"] == [0, 1, -1]
+    assert found["same"]["cross"] == [[50, 0, 0], [0, 40, 0], [0, 0, 10]]
+    assert found["code"]["cross"] == [[50, 0], [0, 40], [0, 10]]
+    assert found["long"]["rarer"] == 8
+    assert np.sum(found["long"]["cross"]) == sum(found["long"]["counts"]) == 100
+    table.loc[:29, "same"] = None
+    gaps = next(iter(known_columns(table, np.arange(100), labels)))
+    assert gaps["missing"] == 30
+    assert gaps["ari"] == pytest.approx(1.0)
+    codes = np.frombuffer(base64.b64decode(gaps["codes"]["bytes"]), np.uint8)
+    assert (codes[:30] == 255).all()
+
+
+def test_the_level_of_a_number_of_clusters(model):
+    levels = alpha_levels(model.tree_)
+    rows = np.bincount(model.node_, minlength=len(model.tree_.heights))
+    truth = {}
+    for step, level in enumerate(levels):
+        labels = model.tree_.labels_at(level)
+        sizes = np.bincount(labels[labels >= 0], rows[labels >= 0]) if (labels >= 0).any() else []
+        large = [size for size in sizes if size >= 9]
+        best = truth.get(len(large), (-1, 0))
+        truth[len(large)] = max(best, (sum(large), -step))
+    truth = {k: best for k, best in truth.items() if k and best[0] >= rows.sum() / 4}
+    assert len(truth) > 1
+    found = cuts_by_number(model.tree_, rows, levels, 9)
+    assert {cut["clusters"]: -cut["step"] for cut in found} == {k: v[1] for k, v in truth.items()}
 
 
 def test_large_numbers_keep_the_digits_that_differ(tmp_path):
@@ -401,6 +561,8 @@ def test_the_same_input_gives_the_same_data(model, table, tmp_path):
     ("change", "error", "message"),
     [
         ({"features": ("a", "z")}, ValueError, r"features=\('a', 'z'\) must name two columns"),
+        ({"table": pd.DataFrame({"a": [1]})}, ValueError, "table has 1 rows, but X has 300"),
+        ({"table": [1] * 300}, TypeError, "table must be a pandas DataFrame, got list"),
         ({"X_model": np.zeros((3, 2))}, ValueError, "X_model has 3 rows, but X has 300"),
         ({"ranks": pd.DataFrame({"label": [0] * 300})}, ValueError, "ranks lacks"),
         ({"X": np.zeros((300, 3))}, TypeError, "X must be a pandas DataFrame, got ndarray"),

@@ -406,6 +406,7 @@ def _report(
         details=record,
         features=shown,
         X_model=data.prepared.values,
+        table=data.table[data.prepared.kept],
         explainer=explainer,
         clusters=clusters,
         random_state=job.seed,

@@ -499,7 +499,7 @@ def cluster(
     ...     print(note)
     filled in 40 missing values in 40 of 400 rows, in 'age' (40), from the nearest rows by the
     columns that they have
-    left out 'city': text (categories=… uses it)
+    left out 'city': text of one value
     left out 'customer': it numbers the rows
     columns=… uses what it names, whatever it looks like
     """

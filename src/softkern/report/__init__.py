@@ -1,9 +1,10 @@
 """The report: one self-contained HTML page on a fitted model and its data.
 
-`write_report` gathers what the page shows (`contents`, `levels`, `explanations`), draws empty
-figures (`figures`), and fills the template (`page`, with `page.html`, `style.css`). In the browser
-`tree.js` cuts the alpha tree, `script.js` fills the figures, and `explain.js` adds why rows are
-listed. The page asks the network for nothing.
+`write_report` gathers what the page shows (`contents`, with `axes`, `levels`, `known`, `cells`, and
+`explanations`), draws empty figures (`figures`), and fills the template (`page`, with `page.html`,
+`style.css`). In the browser `data.js` unpacks it and `tree.js` cuts the alpha tree; `chosen.js`
+holds what the reader chose, `colour.js`, `legend.js`, `frame.js`, `pictures.js` and `tables.js`
+show it, `save.js` saves the picture, and `script.js` listens. The page asks for nothing else.
 """
 
 from softkern.report.page import write_report

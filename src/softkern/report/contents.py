@@ -1,40 +1,39 @@
 """What the page shows, gathered from a fitted model's public attributes.
 
-Everything here ends in `contents`: a dictionary of JSON values and packed arrays that `script.js`
+Everything here ends in `contents`: a dictionary of JSON values and packed arrays that `data.js`
 reads. Large tables are shown as a sample of rows, which their values choose and not their order,
 together with the rows that rank highest; counts on the page are always of all rows.
 """
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import is_outlier_detector
-from sklearn.decomposition import PCA
 
 from softkern._typing import Array
 from softkern.alpha_tree.layout import dendrogram, flatten
 from softkern.fitted import choice_of, histogram_bins, level_of, typicality_of, with_tree
-from softkern.report.levels import alpha_levels, steps_below
+from softkern.report.axes import axes_of
+from softkern.report.cells import cells_of
+from softkern.report.known import known_columns
+from softkern.report.levels import alpha_levels, cuts_by_number, steps_below
+from softkern.report.packing import packed, shorten
 from softkern.rows import priority_sample
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["contents", "shorten", "shown_rows"]
+__all__ = ["contents", "shown_rows"]
 
 MOST_ROWS = 4_000  # drawn without a sample; more would not let the sliders answer at once
 TOP_OUTLIERS, TOP_OVERLAPS = 500, 250  # drawn in any case
-LISTED = 40  # rows of a ranked table
-MOST_FEATURES = 24  # to choose axes from
-COMPONENTS = 3  # of a projection
-RIDGE = 0.02  # share of the mean variance that is added, so that directions follow little noise
-LONGEST = 60  # letters of a name from the data
+LISTED = 100  # rows of a ranked table
 REJECTION_STEPS = 400
 TICKS = 7  # of the tree's axis
+SMALL_SHARE, FEWEST = 0.01, 8  # of the rows, below which a piece of the tree is no cluster
 LEAST_OVERLAP = 1e-3  # score from which a point is worth listing
 
 
@@ -46,14 +45,17 @@ def contents(
     ids: Sequence[Any] | None,
     features: tuple[str, str] | None,
     X_model: Array | None,
+    table: pd.DataFrame | None,
     random_state: int,
 ) -> dict[str, Any]:
     """Everything that the page's script needs, ready for JSON."""
     seen = X.to_numpy(np.float64, na_value=np.nan) if X_model is None else np.asarray(X_model)
-    rows, is_sample = shown_rows(seen, ranks, random_state)
+    table = X if table is None else table
+    rows, is_sampled = shown_rows(seen, ranks, random_state)
     labels = ranks["label"].to_numpy().astype(np.int64)
-    is_typical = ~ranks["is_outlier"].to_numpy(dtype=bool)
-    axes = _axes(model, X, seen, rows, labels, is_typical, features, random_state)
+    is_usual = is_sampled & ~ranks["is_outlier"].to_numpy(dtype=bool)[rows]
+    axes = axes_of(model, X, table, seen, rows, is_usual, labels, features, random_state)
+    tables = _tables(ranks, rows)
     names = list(X.index if ids is None else ids)
     rooted = with_tree(model)
     kind, typicality = typicality_of(model if rooted is None else rooted) or (
@@ -62,7 +64,8 @@ def contents(
     )
     return {
         "n": len(X),
-        "isSample": is_sample,
+        "isSample": len(rows) < len(X),
+        "sampled": packed(is_sampled, np.uint8),
         "isDetector": bool(is_outlier_detector(model)),
         "outliers": int(ranks["is_outlier"].sum()),
         "overlaps": int(ranks["is_overlap"].sum()),
@@ -71,7 +74,6 @@ def contents(
         "labels": packed(labels[rows], np.int32),
         "sizes": np.bincount(labels[labels >= 0]).tolist(),
         "noise": int((labels < 0).sum()),
-        "opacity": packed(_opacity(ranks["membership"].to_numpy(dtype=np.float64))[rows]),
         **{
             name: packed(ranks[column].to_numpy()[rows], dtype)
             for name, column, dtype in (
@@ -84,7 +86,9 @@ def contents(
         },
         "typicality": packed(typicality[rows]) if kind == "typicality" else None,
         **axes,
-        "tables": _tables(ranks, rows),
+        "tables": tables,
+        "cells": cells_of(table, rows, sorted({*tables["outliers"], *tables["overlaps"]})),
+        "known": known_columns(table, rows, labels),
         "rejection": _rejection(ranks),
         "histogram": _histogram(kind, typicality),
         "tree": None if rooted is None else _tree(rooted, labels, rows),
@@ -92,16 +96,17 @@ def contents(
     }
 
 
-def shown_rows(seen: Array, ranks: pd.DataFrame, random_state: int) -> tuple[Array, bool]:
-    """Numbers of the rows that are drawn, increasing, and whether they are only a part."""
+def shown_rows(seen: Array, ranks: pd.DataFrame, random_state: int) -> tuple[Array, Array]:
+    """Numbers of the rows that are drawn, increasing, and which are not drawn for their rank."""
     n = len(ranks)
     if n <= MOST_ROWS + TOP_OUTLIERS + TOP_OVERLAPS:
-        return np.arange(n), False
+        return np.arange(n), np.ones(n, bool)
     sample, _ = priority_sample(seen, MOST_ROWS, random_state=random_state)
     overlap_rank = ranks["overlap_rank"].to_numpy()[ranks["overlap_score"] > LEAST_OVERLAP]
     is_top = ranks["outlier_rank"] <= _last_rank(ranks["outlier_rank"].to_numpy(), TOP_OUTLIERS)
     is_top |= ranks["overlap_rank"] <= _last_rank(overlap_rank, TOP_OVERLAPS)
-    return np.union1d(sample, np.flatnonzero(is_top)), True
+    rows = np.union1d(sample, np.flatnonzero(is_top))
+    return rows, np.isin(rows, sample)
 
 
 def _last_rank(rank: Array, most: int) -> int:
@@ -112,157 +117,7 @@ def _last_rank(rank: Array, most: int) -> int:
     return int(top[-1]) - 1
 
 
-def shorten(value: Any, longest: int = LONGEST) -> str:
-    """A name or a value of the data as text of bounded length."""
-    text = f"{value:.6g}" if isinstance(value, float) else str(value)
-    return text if len(text) <= longest else text[: longest - 1] + "…"
-
-
-def packed(values: Any, dtype: Any = np.float32) -> dict[str, str]:
-    """An array as its kind and its bytes in base64."""
-    kept = np.ascontiguousarray(values, dtype=np.dtype(dtype).newbyteorder("<"))
-    return {"type": np.dtype(dtype).name, "bytes": base64.b64encode(kept.tobytes()).decode()}
-
-
-# Axes to choose from
-
-
-def _axes(
-    model: Any,
-    X: pd.DataFrame,
-    seen: Array,
-    rows: Array,
-    labels: Array,
-    is_typical: Array,
-    features: tuple[str, str] | None,
-    random_state: int,
-) -> dict[str, Any]:
-    """Columns and projections of the shown rows, and the two that are drawn first."""
-    columns = _chosen_columns(X, labels, features)
-    axes = [_axis(shorten(X.columns[k]), _numbers(X.iloc[rows, k])) for k in columns]
-    first = [columns.index(list(X.columns).index(name)) for name in features or ()]
-    if seen.shape[1] > 2:
-        # a few far rows would turn every direction towards themselves
-        fitted = is_typical[rows] if is_typical[rows].sum() > 1 else np.ones(len(rows), bool)
-        scaled, start = _scaled(seen[rows], fitted), len(axes)
-        across = np.empty((len(rows), 0))
-        if choice_of(model) is not None and with_tree(model) is None:
-            # such clusters differ along directions that principal components need not show
-            across = _across_clusters(scaled, np.where(fitted, labels[rows], -1))
-        components = _principal_components(scaled, fitted, random_state)
-        first = first or [start + k for k in _first_two(across[fitted], components[fitted])]
-        for name, found in (("across clusters", across), ("principal component", components)):
-            axes += [_axis(f"{name} {k + 1}", values) for k, values in enumerate(found.T)]
-    projections = getattr(model, "projections_", None)
-    if projections is not None and np.shape(projections)[0] == len(X):
-        values = np.asarray(projections, dtype=np.float64).reshape(len(X), -1)[rows]
-        if values.shape[1] > 1 and features is None:
-            first = [len(axes), len(axes) + 1]
-        for k in range(min(values.shape[1], COMPONENTS)):
-            axes.append(_axis(f"eigenspace {k + 1}", values[:, k]))
-    first = first or list(range(min(2, X.shape[1])))
-    return {
-        "axes": axes,
-        "features": len(columns),
-        "columns": X.shape[1],
-        # scores are axes too, and the only second one of a single column
-        "start": [*first, len(axes)][:2],
-    }
-
-
-def _chosen_columns(X: pd.DataFrame, labels: Array, features: tuple[str, str] | None) -> list[int]:
-    """Numbers of the columns that can be chosen; of very many, those that separate clusters."""
-    if X.shape[1] <= MOST_FEATURES:
-        return list(range(X.shape[1]))
-    apart = _apart(np.nan_to_num(X.to_numpy(np.float64, na_value=np.nan)), labels)
-    apart[[list(X.columns).index(name) for name in features or ()]] = np.inf
-    return sorted(np.argsort(-apart, kind="stable")[:MOST_FEATURES].tolist())
-
-
-def _apart(values: Array, labels: Array) -> Array:
-    """How far apart clusters are in every column, in its spread; of one, if it varies, (d,)."""
-    kept = np.unique(labels[labels >= 0])[:MOST_FEATURES]
-    spread = values.std(axis=0)
-    if len(kept) < 2:
-        return (spread > 0).astype(np.float64)
-    means = np.stack([values[labels == k].mean(axis=0) for k in kept])
-    return np.asarray(means.std(axis=0) / np.where(spread > 0, spread, 1))
-
-
-def _numbers(column: pd.Series[Any]) -> Array:
-    return column.to_numpy(np.float64, na_value=np.nan)
-
-
-def _axis(name: str, values: Array) -> dict[str, Any]:
-    """Values less their middle and in units of their reach: four bytes keep what differs."""
-    finite = values[np.isfinite(values)]
-    base = float(np.median(finite)) if finite.size else 0.0
-    reach = float(np.abs(finite / 2 - base / 2).max(initial=0.0))
-    # a power of two, so that nothing is rounded twice
-    unit = float(np.ldexp(1.0, min(int(np.frexp(reach)[1]) + 1, 1023))) if reach > 0 else 1.0
-    return {"name": name, "base": base, "unit": unit, "values": packed(values / unit - base / unit)}
-
-
-def _scaled(seen: Array, fitted: Array) -> Array:
-    """Every column less the mean of the fitted rows and in units of their spread, (m, d)."""
-    values = np.nan_to_num(seen.astype(np.float64))
-    reach = np.abs(values).max(axis=0)
-    values /= np.where(reach > 0, reach, 1)  # so that no square overflows
-    spread = values[fitted].std(axis=0)
-    return np.asarray((values - values[fitted].mean(axis=0)) / np.where(spread > 0, spread, 1))
-
-
-def _principal_components(scaled: Array, fitted: Array, random_state: int) -> Array:
-    """Of the fitted rows, for all that are shown, (m, ≤ 3)."""
-    count = min(COMPONENTS, int(fitted.sum()), scaled.shape[1])
-    if count < 2:
-        return np.column_stack([scaled[:, :1], np.zeros((len(scaled), 1))])
-    components = PCA(count, random_state=random_state).fit(scaled[fitted])
-    return np.asarray(components.transform(scaled))
-
-
-def _across_clusters(scaled: Array, labels: Array) -> Array:
-    """The shown rows along directions in which clusters differ most for their width, (m, ≤ 2).
-
-    Of very many columns, those that differ most between clusters take part: with more, directions
-    would follow the rows' noise and show gaps that are not there.
-    """
-    scaled = scaled[:, np.argsort(-_apart(scaled, labels), kind="stable")[:MOST_FEATURES]]
-    kept, place = np.unique(labels[labels >= 0], return_inverse=True)
-    if len(kept) < 2:
-        return np.empty((len(scaled), 0))
-    inside = scaled[labels >= 0]
-    means = np.stack([inside[place == k].mean(axis=0) for k in range(len(kept))])  # (c, d)
-    within = inside - means[place]
-    covariance = within.T @ within / len(inside)
-    variance = np.trace(covariance) / len(covariance)
-    covariance += (RIDGE * variance or 1.0) * np.eye(len(covariance))
-    root = np.linalg.cholesky(covariance)
-    between = np.linalg.solve(root, (means - means.mean(axis=0)).T)  # (d, c)
-    directions = np.linalg.svd(between, full_matrices=False)[0][:, : min(2, len(kept) - 1)]
-    return np.asarray(scaled @ np.linalg.solve(root.T, directions))
-
-
-def _first_two(across: Array, components: Array) -> list[int]:
-    """Places, one table after the other, of the two directions that are drawn first.
-
-    Beside a single direction across clusters, the component that has less to do with it.
-    """
-    if across.shape[1] != 1:
-        return [0, 1]
-    shared = [abs(across[:, 0] @ values) / (np.linalg.norm(values) or 1) for values in components.T]
-    return [0, 1 + int(np.argmin(shared[:2]))]
-
-
 # Ranks
-
-
-def _opacity(membership: Array) -> Array:
-    """From 0 for the lowest memberships to 1 for the highest, a few extremes aside, (n,)."""
-    low, high = np.quantile(membership, [0.02, 0.9])
-    if not high > low:
-        return np.ones_like(membership)
-    return np.asarray(np.clip((membership - low) / (high - low), 0, 1))
 
 
 def _tables(ranks: pd.DataFrame, rows: Array) -> dict[str, list[int]]:
@@ -310,6 +165,7 @@ def _tree(model: Any, labels: Array, rows: Array) -> dict[str, Any]:
     counts = np.bincount(model.node_, minlength=len(order))
     label_of = np.full(len(order), -1)
     label_of[model.node_] = labels
+    least = max(FEWEST, round(SMALL_SHARE * len(labels)))
     start = np.searchsorted(levels, np.quantile(tree.heights, 0.05) if own is None else own)
     # clusters that were chosen one by one need not be those of any level
     has_level = own is not None and (model.alpha != "auto" or model.rejection is not None)
@@ -318,6 +174,8 @@ def _tree(model: Any, labels: Array, rows: Array) -> dict[str, Any]:
         "own": own if has_level else None,
         "ownStep": -1 if own is None else int(np.searchsorted(levels, own)),
         "start": int(min(start, len(levels) - 1)),
+        "least": least,
+        "numbers": cuts_by_number(tree, counts, levels, least),
         "order": packed(order, np.int32),
         "gaps": packed(steps_below(levels, gaps), np.uint16),
         "rank": packed(rank, np.int32),

@@ -1,4 +1,4 @@
-"""The page's figures, drawn with bokeh and still empty: `script.js` fills them in the browser.
+"""The page's figures, drawn with bokeh and still empty: `pictures.js` fills them in the browser.
 
 Colours of axes and grids are set by the script too, because they follow the reader's preference
 for light or dark.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from softkern._colours import COLOURS, NEUTRAL
+from softkern._colours import COLOURS, NEUTRAL, SCALE
 
 __all__ = ["figures"]
 
@@ -26,13 +26,13 @@ def figures(tree: dict[str, Any] | None) -> dict[str, Any]:
     return {name: json_item(figure) for name, figure in drawn.items()}
 
 
-def _tone() -> Any:
-    """Colour by number: the clusters' colours, then the neutral one."""
+def _tone(column: str = "tone") -> Any:
+    """Colour by number: the clusters' colours, the neutral one, then the scale of numbers."""
     from bokeh.models import LinearColorMapper
     from bokeh.transform import transform
 
-    palette = [*COLOURS, NEUTRAL]
-    return transform("tone", LinearColorMapper(palette=palette, low=-0.5, high=len(palette) - 0.5))
+    palette = [*COLOURS, NEUTRAL, *SCALE]
+    return transform(column, LinearColorMapper(palette=palette, low=-0.5, high=len(palette) - 0.5))
 
 
 def _figure(tools: list[Any], **options: Any) -> Any:
@@ -56,8 +56,10 @@ def _figure(tools: list[Any], **options: Any) -> Any:
 
 def _points() -> Any:
     from bokeh.models import (
+        BasicTicker,
         BoxZoomTool,
         ColumnDataSource,
+        FixedTicker,
         HoverTool,
         PanTool,
         Range1d,
@@ -67,13 +69,14 @@ def _points() -> Any:
     )
 
     source = ColumnDataSource(
-        {name: [] for name in ("x", "y", "tone", "alpha", "filled", "open", "marker")},
+        {name: [] for name in ("x", "y", "tone", "line", "alpha", "filled", "open", "marker")},
         name="points",
     )
+    far = ColumnDataSource({name: [] for name in ("x", "y", "angle", "tone", "place")}, name="far")
     ring = ColumnDataSource({"x": [], "y": []}, name="ring")
     pan = PanTool()
     drawn = _figure(
-        [pan, BoxZoomTool(), WheelZoomTool(), ResetTool()],
+        [pan, BoxZoomTool(), WheelZoomTool(name="wheel"), ResetTool()],
         x_range=Range1d(),
         y_range=Range1d(),
         active_drag=pan,
@@ -89,9 +92,10 @@ def _points() -> Any:
         marker="marker",
         size="open",
         fill_color=None,
-        line_color=NEUTRAL,
+        line_color=_tone("line"),
         line_width=1.2,
         line_alpha=0.7,
+        name="open glyph",
     )
     filled = drawn.scatter(
         "x",
@@ -103,13 +107,30 @@ def _points() -> Any:
         fill_alpha="alpha",
         line_color=None,
     )
-    for glyph in (filled, open_):
+    arrows = drawn.scatter(
+        "x",
+        "y",
+        source=far,
+        marker="triangle",
+        angle="angle",
+        size=12,
+        fill_color=_tone(),
+        line_width=1,
+        name="far glyph",
+    )
+    for glyph in (filled, open_, arrows):
         glyph.selection_glyph = glyph.nonselection_glyph = glyph.hover_glyph = None
     drawn.scatter("x", "y", source=ring, size=18, fill_color=None, line_width=3, name="ring glyph")
     drawn.add_tools(
-        HoverTool(renderers=[filled, open_], tooltips=None, visible=False),
-        TapTool(renderers=[filled, open_], visible=False),
+        HoverTool(renderers=[filled, open_, arrows], tooltips=None, visible=False),
+        TapTool(renderers=[filled, open_, arrows], visible=False),
     )
+    # axes change between these as the reader makes them logarithmic
+    drawn.tags = [
+        kind(name=f"{word} ticker {name}")
+        for name in ("across", "up")
+        for word, kind in (("basic", BasicTicker), ("fixed", FixedTicker))
+    ]
     return drawn
 
 

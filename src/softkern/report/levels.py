@@ -17,10 +17,12 @@ from numpy.typing import NDArray
 from softkern._typing import Array
 from softkern.alpha_tree.tree import AlphaTree
 
-__all__ = ["alpha_levels", "steps_below"]
+__all__ = ["alpha_levels", "cuts_by_number", "steps_below"]
 
 STEPS = 400  # of the slider over the range of the levels, and as many over their ranks
 RESOLUTION = 1e4  # into how many parts the range is divided, at least, by the levels' decimals
+MOST_CLUSTERS = 60  # that can be asked for
+LEAST_INSIDE = 0.25  # share of the rows that they hold together
 
 
 def alpha_levels(tree: AlphaTree, own: float | None = None) -> NDArray[np.float64]:
@@ -55,3 +57,57 @@ def steps_below(levels: Array, values: Array) -> NDArray[np.uint16]:
     array([0, 0, 1, 2], dtype=uint16)
     """
     return np.searchsorted(levels, values, side="left").astype(np.uint16)
+
+
+def cuts_by_number(tree: AlphaTree, rows: Array, levels: Array, least: int) -> list[dict[str, int]]:
+    """For every number of clusters that hold enough rows at some level, the best level.
+
+    A cluster is a piece of at least so many rows; of the levels with one number of `clusters`, the
+    best `step` has most rows in them, and is the lowest of these. Pieces are joined level by level
+    from the highest down. `rows` are those of every point of the tree, (n,).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> edges, saddles = np.array([[0, 1], [1, 2]]), np.array([0.5, 0.2])
+    >>> tree = AlphaTree(edges, saddles, np.array([0.9, 0.6, 0.8]))
+    >>> cuts_by_number(tree, np.array([1, 1, 1]), np.array([0.1, 0.3, 0.7]), least=1)
+    [{'clusters': 1, 'step': 0}, {'clusters': 2, 'step': 1}]
+    """
+    born = _by_step(steps_below(levels, tree.heights), len(levels))
+    joined = _by_step(steps_below(levels, tree.saddles), len(levels))
+    parent, size = list(range(len(tree.heights))), [0] * len(tree.heights)
+
+    def root(node: int) -> int:
+        while parent[node] != node:
+            parent[node] = node = parent[parent[node]]
+        return node
+
+    clusters = inside = 0
+    best: dict[int, tuple[int, int]] = {}
+    for step in range(len(levels) - 1, -1, -1):
+        for node in born[step + 1].tolist():
+            size[node] = int(rows[node])
+            clusters, inside = _with(clusters, inside, size[node], 1, least)
+        for one, two in tree.edges[joined[step + 1]].tolist():
+            one, two = root(one), root(two)
+            if one == two:
+                continue
+            for part in (one, two):
+                clusters, inside = _with(clusters, inside, size[part], -1, least)
+            parent[one], size[two] = two, size[one] + size[two]
+            clusters, inside = _with(clusters, inside, size[two], 1, least)
+        if 1 <= clusters <= MOST_CLUSTERS and inside >= LEAST_INSIDE * rows.sum():
+            best[clusters] = max(best.get(clusters, (0, 0)), (inside, -step))
+    return [{"clusters": number, "step": -best[number][1]} for number in sorted(best)]
+
+
+def _by_step(steps: Array, count: int) -> list[Array]:
+    """Which of them have 0, 1, … `count` levels below."""
+    order = np.argsort(steps, kind="stable")
+    return np.split(order, np.searchsorted(steps[order], np.arange(1, count + 1)))
+
+
+def _with(clusters: int, inside: int, rows: int, sign: int, least: int) -> tuple[int, int]:
+    """Numbers of clusters and of rows in them, with a piece more or less."""
+    return (clusters + sign, inside + sign * rows) if rows >= least else (clusters, inside)

@@ -1,7 +1,7 @@
 """Assembling the page: checks, escaping, and one file written whole or not at all.
 
 Names and values from the data reach the page in two ways only: as text that the template
-escapes, and as JSON without a character that could end a script element; `script.js` puts them
+escapes, and as JSON without a character that could end a script element; the scripts put them
 into the document as text. The page's policy, besides, lets no script run but its own two, which
 it knows by their hashes, and lets nothing be loaded.
 """
@@ -19,14 +19,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from softkern._colours import COLOURS, CUT, NEUTRAL
+from softkern._colours import COLOURS, NEUTRAL, SCALE
 from softkern._typing import Array
 from softkern.explain import Explainer, summary
 from softkern.files import replacing
 from softkern.fitted import fitted_step
 from softkern.ranking import rank_points
-from softkern.report.contents import contents, shorten
+from softkern.report.contents import contents
 from softkern.report.explanations import explanations
+from softkern.report.packing import shorten
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,7 +44,20 @@ RANKS = (
     "overlap_rank",
     "is_overlap",
 )
-MARKERS = ("circle", "square", "triangle", "diamond", "inverted_triangle", "plus")
+# six colours and seven shapes have no common divisor: 42 clusters before a mark repeats
+MARKERS = ("circle", "square", "triangle", "diamond", "inverted_triangle", "plus", "star")
+SCRIPTS = (
+    "tree.js",
+    "data.js",
+    "chosen.js",
+    "colour.js",
+    "legend.js",
+    "frame.js",
+    "pictures.js",
+    "tables.js",
+    "save.js",
+    "script.js",
+)
 LONGEST_TITLE = 160
 
 
@@ -58,6 +72,7 @@ def write_report(
     ids: Sequence[Any] | None = None,
     features: tuple[str, str] | None = None,
     X_model: Array | None = None,
+    table: pd.DataFrame | None = None,
     explainer: Explainer | None = None,
     clusters: pd.DataFrame | None = None,
     random_state: int = 0,
@@ -92,6 +107,10 @@ def write_report(
         else two principal components.
     X_model : array of shape (n, p), default=None
         What the model was fitted on, where that is not X.
+    table : DataFrame of n rows, default=None
+        All columns of the rows, of numbers or text, where X has not all: the page lists them with
+        the ranked rows, colours rows by them, and compares clusters with those of few values,
+        such as known labels.
     explainer : softkern.explain.Explainer, default=None
         Says why rows are listed, where it knows more than X does: words of text columns, cells
         that were filled in.
@@ -124,7 +143,7 @@ def write_report(
         ) from error
     model, _ = fitted_step(model)
     ranks = rank_points(model) if ranks is None else ranks
-    _check(X, ranks, ids, features, X_model)
+    _check(X, ranks, ids, features, X_model, table)
     data = contents(
         model,
         X,
@@ -132,10 +151,11 @@ def write_report(
         ids=ids,
         features=features,
         X_model=X_model,
+        table=table,
         random_state=random_state,
     )
     data |= explanations(model, X, ranks, data, X_model, explainer, clusters)
-    data["style"] = {"colours": COLOURS, "neutral": NEUTRAL, "cut": CUT, "markers": MARKERS}
+    data["style"] = {"colours": COLOURS, "neutral": NEUTRAL, "markers": MARKERS, "scale": SCALE}
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
@@ -161,17 +181,20 @@ def _check(
     ids: Sequence[Any] | None,
     features: tuple[str, str] | None,
     X_model: Array | None,
+    table: pd.DataFrame | None,
 ) -> None:
-    if not hasattr(X, "columns"):
-        raise TypeError(f"X must be a pandas DataFrame, got {type(X).__name__}.")
+    for name, rows in (("X", X), ("table", X if table is None else table)):
+        if not hasattr(rows, "columns"):
+            raise TypeError(f"{name} must be a pandas DataFrame, got {type(rows).__name__}.")
     if len(X) == 0 or X.shape[1] == 0:
         raise ValueError(f"X has {len(X)} rows and {X.shape[1]} columns; there is nothing to show.")
     missing = [name for name in RANKS if name not in ranks.columns]
     if missing:
         raise ValueError(f"ranks lacks {missing}; give what softkern.rank_points(model) returns.")
-    for name, table in (("ranks", ranks), ("ids", ids), ("X_model", X_model)):
-        if table is not None and len(table) != len(X):
-            raise ValueError(f"{name} has {len(table)} rows, but X has {len(X)}.")
+    others: dict[str, Any] = {"ranks": ranks, "ids": ids, "X_model": X_model, "table": table}
+    for name, given in others.items():
+        if given is not None and len(given) != len(X):
+            raise ValueError(f"{name} has {len(given)} rows, but X has {len(X)}.")
     words = [name for name, kind in X.dtypes.items() if not _is_number(kind)]
     if words:
         raise ValueError(f"columns {words[:5]} are not numbers; leave them out of X.")
@@ -215,7 +238,8 @@ def _embedded(data: dict[str, Any]) -> dict[str, Any]:
     from softkern.report.figures import figures
 
     library = Resources(mode="inline", components=["bokeh"], minified=True).js_raw[0]
-    script = "\n".join(_asset(name) for name in ("tree.js", "script.js", "explain.js"))
+    # one function around all of them: they see each other's names, and nothing else does
+    script = "\n".join(["(() => {", *map(_asset, SCRIPTS), "})();"])
     scripts = [_script(library), _script(script)]
     hashes = " ".join(f"'sha256-{_hash(text)}'" for text in scripts)
     policy = f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data:"
