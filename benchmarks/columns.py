@@ -189,11 +189,18 @@ def growth(clock: Clock, rows: list[int], columns: list[int]) -> None:
 
 
 def plans(clock: Clock, rows: list[int], columns: list[int]) -> None:
-    """What is said beforehand."""
+    """What `plan` says beforehand of a fit of fuzzy c-means, beside what it took."""
+    head = ("n", "d", "engine", "factor", "memory, MiB", "one product, s", "measured fit, s")
+    print("\n| " + " | ".join(head) + " |\n|" + "---|" * len(head))
     for n in rows:
         for d in columns:
-            said = plan(points(n, d), bandwidth="within", n_vectors=CLUSTERS, products=40)
-            print(f"\n{said}")
+            took = clock.measure("FuzzyCMeans(8)", MODELS["FuzzyCMeans(8)"], n, d)
+            said = plan(
+                points(n, d), bandwidth="within", n_vectors=CLUSTERS, products=100, ahead=True
+            )
+            factor = f"rank {said.ahead_rank}" if said.ahead is not None else "–"
+            figures = f"{said.memory / 2**20:.0f} | {said.product_seconds:.2g}"
+            print(f"| {n:,} | {d} | {said.engine} | {factor} | {figures} | {text(took)} |")
 
 
 def first(clock: Clock, rows: list[int], columns: list[int]) -> None:
