@@ -165,7 +165,7 @@ def test_large_tables_run_ahead_and_end_where_they_would(model, monkeypatch):
 
 @pytest.mark.parametrize("model", [OneClassKMeans, OneClassMixture])
 def test_machines_of_large_tables_run_ahead_and_end_where_they_would(model, monkeypatch):
-    X = make_blobs(2500, 8, centers=3, cluster_std=3.0, random_state=0)[0]
+    X = make_blobs(2100, 8, centers=3, cluster_std=2.0, random_state=0)[0]
     plain = model(3, n_init=5, engine="tiled", tol=1e-6).fit(X)
     monkeypatch.setattr(model, "_ahead_from", 2000)
     monkeypatch.setattr(one_class_clustering, "AHEAD_FROM", 2000)
