@@ -16,6 +16,7 @@ __all__ = [
     "column_changes",
     "column_sums",
     "is_surely_all",
+    "log_sums",
     "namespace",
     "row_max",
     "row_min",
@@ -79,6 +80,16 @@ def column_changes(new: Any, old: Any, weight: Any) -> Any:
         rows = slice(start, start + BLOCK_ROWS)
         total += column_sums(np.abs(new[rows] - old[rows]), weight[rows])
     return total
+
+
+def log_sums(logs: Any) -> Any:
+    """log Σ exp over the last axis of a NumPy array, −∞ where all are; `logs` is used up."""
+    highest = logs.max(axis=-1, keepdims=True)
+    shift = np.where(np.isfinite(highest), highest, 0)
+    logs -= shift
+    np.exp(logs, out=logs)
+    with np.errstate(divide="ignore"):
+        return np.log(logs.sum(axis=-1)) + shift[..., 0]
 
 
 def is_surely_all(mask: Any) -> bool:

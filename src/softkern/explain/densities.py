@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from softkern._arrays import log_sums
 from softkern._typing import Array
 from softkern.kernels.radial import Radial
 from softkern.rows import lower_quantiles, row_slices
@@ -67,9 +68,9 @@ class KernelDensity:
         total += mass
         is_alone = np.isneginf(total).all(axis=1)  # every reference row is a copy
         total[is_alone] = 0.0
-        whole = _log_sums(total.copy())
+        whole = log_sums(total.copy())
         np.subtract(total, logs, out=logs)
-        parts = _log_sums(logs) - whole  # (d, m)
+        parts = log_sums(logs) - whole  # (d, m)
         return np.where(is_alone[:, None], 0.0, parts.T)
 
 
@@ -135,13 +136,6 @@ class Ellipsoids:
             best = np.where(is_better, rest, best)
             parts[is_better] = 0.5 * r2[is_better]
         return parts
-
-
-def _log_sums(logs: Array) -> Array:
-    """log Σ exp over the last axis, in which something is finite; `logs` is used up."""
-    highest = logs.max(axis=-1, keepdims=True)
-    np.exp(logs - highest, out=logs)
-    return np.asarray(np.log(logs.sum(axis=-1)) + highest[..., 0])
 
 
 def lower_medians(X: Array, weight: Array) -> Array:

@@ -8,7 +8,6 @@ alpha tree (`softkern.alpha_tree`) holds them for every α, with the significanc
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -443,7 +442,7 @@ objective_, history_
             parts = {"labels": read.labels, "memberships": read.memberships}
         parts["outlier_scores"] = self.one_class_.outlier_scores_
         parts |= {"typicality": read.typicality, "overlap_scores": read.overlap_scores}
-        return Reading(**{name: partial(np.asarray, value) for name, value in parts.items()})
+        return Reading.known(**parts)
 
     def _fit_line(self, values: Array, mass: Array) -> Landscape:
         """The landscape of a single column (m, 1), by the rules of this model's defaults."""
@@ -481,7 +480,7 @@ def _of_rows(read: Reading, node: Array, is_new: Array, new: Callable[[], Readin
         reading = new()
         for name, part in parts.items():
             part[is_new] = getattr(reading, name)
-    return Reading(**{name: partial(np.asarray, part) for name, part in parts.items()})
+    return Reading.known(**parts)
 
 
 def _without_small(labels: Array, mass: Array) -> NDArray[np.int64]:

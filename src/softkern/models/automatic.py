@@ -17,7 +17,6 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -200,8 +199,7 @@ history_
         """Of the rows of the fit, whose outlier scores are known, and those of a tree all."""
         if self.one_class_ is not None:
             return self._reading_of(X, lambda: self.one_class_.outlier_scores_)
-        names = ("memberships", "labels", "outlier_scores", "overlap_scores")
-        return Reading(**{name: partial(getattr, self.model_, f"{name}_") for name in names})
+        return Reading.fitted(self.model_)
 
     def _reading_of(self, X: Array, outlier_scores: Callable[[], Array]) -> Reading:
         """Outliers are the whole's, clusters those of the model of groups, where there is one."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,17 @@ class Reading:
 
     def __init__(self, **parts: Callable[[], Array]) -> None:
         self._parts = parts
+
+    @classmethod
+    def known(cls, **parts: Array) -> Reading:
+        """Of arrays that have been computed already."""
+        return cls(**{name: partial(np.asarray, part) for name, part in parts.items()})
+
+    @classmethod
+    def fitted(cls, model: Any) -> Reading:
+        """Of the rows of the fit, as the model's attributes have it."""
+        names = ("labels", "memberships", "outlier_scores", "overlap_scores")
+        return cls(**{name: partial(getattr, model, f"{name}_") for name in names})
 
     def _take(self, name: str, derive: Callable[[], Any]) -> Any:
         part: Callable[[], Any] = self._parts.get(name, derive)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import copy
 from abc import abstractmethod
 from collections.abc import Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["TableClustering"]
-
-READ = ("labels", "memberships", "outlier_scores", "overlap_scores")  # of every row
 
 
 class TableClustering(Clustering):
@@ -75,8 +72,7 @@ class TableClustering(Clustering):
         self.preparation_ = preparation
         _check_n_features(self, X, reset=True)
         _check_feature_names(self, X, reset=True)
-        fitted = {name: partial(getattr, self, f"{name}_") for name in READ}
-        self._keep_reading(self._without(is_blank, Reading(**fitted)))
+        self._keep_reading(self._without(is_blank, Reading.fitted(self)))
         return self
 
     def reading(self, X: Any) -> Reading:

@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.spatial import cKDTree
 
+from softkern._arrays import log_sums
 from softkern._typing import Array
 from softkern.kernels import Kernel
 from softkern.rows import row_slices
@@ -101,18 +102,8 @@ class FarSums:
                 terms[at] = own_terms
             else:
                 terms += log_a
-            out[rows] = _log_sums(terms)
+            out[rows] = log_sums(terms)
         return out
-
-
-def _log_sums(terms: Array) -> Array:
-    """Logarithms of the sums of exp(terms) along rows, (m,); the terms are lost."""
-    largest = terms.max(axis=1)
-    shift = np.where(np.isfinite(largest), largest, 0)
-    terms -= shift[:, None]
-    np.exp(terms, out=terms)
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.log(terms.sum(axis=1)) + shift)
 
 
 def near_logs(

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
-from typing import Any
+
+from softkern.report.assets import asset, template
 
 __all__ = ["Part", "write_comparison"]
 
@@ -38,21 +38,13 @@ def write_comparison(
     ...     "a &lt;b&gt;" in page.read_text(encoding="utf-8")
     True
     """
-    import jinja2
     from markupsafe import Markup
 
-    environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    page = environment.from_string(_asset("comparison.html")).render(
+    page = template("comparison.html").render(
         title=title,
         lead=lead,
         notes=notes,
         parts=[part for part in parts if part.rows],
-        style=Markup(_asset("style.css")),
+        style=Markup(asset("style.css")),
     )
     path.write_text(page, encoding="utf-8")
-
-
-def _asset(name: str) -> Any:
-    return files("softkern.report").joinpath(name).read_text(encoding="utf-8")

@@ -14,7 +14,6 @@ import json
 import math
 import os
 from collections.abc import Mapping, Sequence
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from softkern.explain import Explainer, summary
 from softkern.files import replacing
 from softkern.fitted import fitted_step
 from softkern.ranking import rank_points
+from softkern.report.assets import asset, template
 from softkern.report.contents import contents
 from softkern.report.explanations import explanations
 from softkern.report.packing import shorten
@@ -136,7 +136,7 @@ def write_report(
     """
     try:
         import bokeh  # noqa: F401
-        import jinja2
+        import jinja2  # noqa: F401
     except ImportError as error:
         raise ImportError(
             "the report needs bokeh, which is not installed: pip install 'softkern[report]'"
@@ -156,11 +156,8 @@ def write_report(
     )
     data |= explanations(model, X, ranks, data, X_model, explainer, clusters)
     data["style"] = {"colours": COLOURS, "neutral": NEUTRAL, "markers": MARKERS, "scale": SCALE}
-    environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters |= {"is_mapping": lambda value: isinstance(value, Mapping), "text": _text}
-    page = environment.from_string(_asset("page.html")).render(
+    filters = {"is_mapping": lambda value: isinstance(value, Mapping), "text": _text}
+    page = template("page.html", **filters).render(
         title=shorten(title or type(model).__name__, LONGEST_TITLE),
         model=type(model).__name__,
         summary=summary(ranks, data["isDetector"]),
@@ -239,21 +236,17 @@ def _embedded(data: dict[str, Any]) -> dict[str, Any]:
 
     library = Resources(mode="inline", components=["bokeh"], minified=True).js_raw[0]
     # one function around all of them: they see each other's names, and nothing else does
-    script = "\n".join(["(() => {", *map(_asset, SCRIPTS), "})();"])
+    script = "\n".join(["(() => {", *map(asset, SCRIPTS), "})();"])
     scripts = [_script(library), _script(script)]
     hashes = " ".join(f"'sha256-{_hash(text)}'" for text in scripts)
     policy = f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data:"
     return {
         "policy": policy,
         "scripts": [_markup(text) for text in scripts],
-        "style": _markup(_asset("style.css")),
+        "style": _markup(asset("style.css")),
         "payload": _markup(_json(data)),
         "figures": _markup(_json(figures(data["tree"]))),
     }
-
-
-def _asset(name: str) -> str:
-    return files("softkern.report").joinpath(name).read_text(encoding="utf-8")
 
 
 def _script(text: str) -> str:
