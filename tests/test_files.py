@@ -322,6 +322,19 @@ def test_header(path):
 # What is refused
 
 
+def test_a_header_whose_length_reads_as_the_mark_of_a_zip_archive(path):
+    model = softkern.OneClassPCM().fit(np.arange(6.0)[:, None])
+
+    def begin(pad):
+        softkern.save(model, path, note="x" * pad)
+        return path.read_bytes()[:8]
+
+    mark = int.from_bytes(b"PK", "little")
+    short = mark - int.from_bytes(begin(0), "little")
+    assert begin(short).startswith(b"PK")
+    assert softkern.load(path).predict([[2.0]]) == model.predict([[2.0]])
+
+
 def test_other_formats(path):
     softkern.save(softkern.OneClassPCM(), path)
 

@@ -245,7 +245,7 @@ def _document(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The JSON document of a model file, checked."""
     with open(path, "rb") as file:
         start = file.read(8)
-    if start.startswith(b"PK"):
+    if start.startswith(b"PK\x03\x04"):  # two bytes alone may be the length of a header
         raise ModelFileError(
             "has format 1, which softkern no longer reads. Fit the model again and save it with "
             "this version."
