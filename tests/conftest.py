@@ -1,7 +1,11 @@
 """Fixtures for all tests: array libraries, each as (to its array, back to NumPy)."""
 
+import os
+
 import numpy as np
 import pytest
+
+from softkern import planning
 
 
 def _strict(device=None):
@@ -41,3 +45,15 @@ LIBRARIES = {
 @pytest.fixture(params=list(LIBRARIES))
 def library(request):
     return LIBRARIES[request.param]()
+
+
+@pytest.fixture(autouse=True)
+def _engine_of_choice(monkeypatch):
+    """SOFTKERN_ENGINE=gpu runs every test with that engine in place of "auto", where it can."""
+    wanted, choose = os.environ.get("SOFTKERN_ENGINE"), planning._choose
+
+    def chosen(costs, *rest):
+        return wanted if wanted in costs else choose(costs, *rest)
+
+    if wanted:
+        monkeypatch.setattr(planning, "_choose", chosen)

@@ -4,6 +4,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from softkern import rows
 from softkern.rows import (
     check_weights,
     distinct_rows,
@@ -135,3 +136,41 @@ def test_quantiles_of_equal_weights_are_those_of_any(values, shares, weight):
     # one more row of no weight: the weights are no longer equal
     longer = lower_quantiles(np.append(values, 9.0), np.append(equal, 0.0), shares)
     assert lower_quantiles(values, equal, shares) == pytest.approx(longer)
+
+
+def test_remembered_rows_are_those_that_are_found_anew():
+    random = np.random.default_rng(0)
+    X = random.integers(0, 4, size=(200, 3)).astype(float)
+    weight = random.integers(0, 3, 200).astype(float)
+
+    def all_of(X):
+        return [
+            *rows.distinct_rows(X),
+            *rows.distinct_rows(X, weight),
+            *rows.canonical_rows(X),
+            *rows.priority_sample(X, 20),
+            *rows.priority_sample(X, 20, weight, 3),
+            *rows.company_of_rows(X, weight),
+            rows.share_among_copies(X, random.uniform(size=(200, 1)) * 0 + 0.5, weight),
+        ]
+
+    fresh = all_of(X)
+    with rows.remembered(X):
+        twice = all_of(X), all_of(X[:])
+        other = all_of(X[::-1].copy())
+    for kept in twice:
+        assert all(np.array_equal(one, two) for one, two in zip(fresh, kept, strict=True))
+    expected = all_of(X[::-1].copy())
+    assert all(np.array_equal(one, two) for one, two in zip(expected, other, strict=True))
+
+
+def test_remembered_rows_are_found_once(monkeypatch):
+    X, calls = np.random.default_rng(0).normal(size=(50, 2)), []
+    keys = rows._row_keys
+    monkeypatch.setattr(rows, "_row_keys", lambda X: calls.append(1) or keys(X))
+    with rows.remembered(X):
+        for seed in range(5):
+            rows.priority_sample(X, 10, random_state=seed)
+    assert len(calls) == 2
+    rows.distinct_rows(X)
+    assert len(calls) == 3

@@ -7,17 +7,21 @@ along short rows; what is quick there has its place here, so that no rule needs 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace, is_numpy_array
+from array_api_compat import array_namespace, is_array_api_obj, is_numpy_array
 
 __all__ = [
     "column_changes",
     "column_sums",
     "is_surely_all",
     "log_sums",
+    "moved",
     "namespace",
+    "on_host",
     "row_max",
     "row_min",
     "row_sums",
@@ -30,6 +34,25 @@ BLOCK_ROWS = 8192  # whose temporary arrays are small beside those of all rows
 def namespace(*arrays: Any) -> Any:
     """The array API namespace that the arrays belong to."""
     return array_namespace(*arrays)
+
+
+def on_host(array: Any) -> Any:
+    """An array as NumPy's, from wherever it lives."""
+    if is_numpy_array(array):
+        return array
+    return np.asarray(array.cpu() if hasattr(array, "cpu") else array)
+
+
+def moved(value: Any, move: Callable[[Any], Any]) -> Any:
+    """A value with every array in it moved: of an array itself, or in the fields of dataclasses."""
+    if is_array_api_obj(value):
+        return move(value)
+    if not is_dataclass(value) or isinstance(value, type):
+        return value
+    parts = {part.name: getattr(value, part.name) for part in fields(value) if part.init}
+    changed = {name: moved(part, move) for name, part in parts.items()}
+    kept = all(changed[name] is part for name, part in parts.items())
+    return value if kept else replace(value, **changed)
 
 
 def row_sums(values: Any, other: Any = None) -> Any:

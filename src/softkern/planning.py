@@ -27,6 +27,7 @@ from softkern.operators.blocked import BlockedOperator
 from softkern.operators.dense import DenseOperator
 from softkern.operators.features import FeatureOperator
 from softkern.operators.fourier import FourierOperator
+from softkern.operators.gpu import GpuOperator
 from softkern.operators.nystroem import DEFAULT_RANK, NystroemOperator
 from softkern.operators.precomputed import PrecomputedOperator
 from softkern.operators.tiled import TiledOperator
@@ -77,6 +78,7 @@ for _operator in (
     DenseOperator,
     TiledOperator,
     FourierOperator,
+    GpuOperator,
     NystroemOperator,
     FeatureOperator,
     BlockedOperator,
@@ -85,10 +87,12 @@ for _operator in (
     register(_operator)
 
 
-def serving_engine(engine: str) -> str:
-    """The engine itself where it serves new points, else ``"auto"``."""
+def serving(engine: str, engine_params: dict[str, Any] | None) -> dict[str, Any]:
+    """Parameters of an engine where it serves new points, else those of ``"auto"``."""
     known = ENGINES.get(engine)
-    return engine if known is not None and known.serves_new_points else "auto"
+    if known is None or not known.serves_new_points:
+        return {"engine": "auto"}
+    return {"engine": engine, "engine_params": engine_params}
 
 
 @dataclass(frozen=True)
@@ -202,9 +206,7 @@ class Plan:
         if self.instead is not None and not _is_certified(operator):
             return self.instead.build(X, **chance)
         if self.ahead is not None:
-            operator.make_ahead = partial(
-                _factor, kernel, operator.X, rank=self.ahead_rank, **chance
-            )
+            operator.make_ahead = partial(_factor, operator, rank=self.ahead_rank, **chance)
         return operator
 
     def over(self, support: Any, kernel: Kernel | None = None) -> KernelOperator:
@@ -216,7 +218,8 @@ class Plan:
         kernel = self.kernel if kernel is None else kernel
         work = _work_at(support, kernel)
         engine, options = ENGINES.get(self.engine), self.options
-        if engine is None or not engine.serves_new_points or engine.refusal(work) is not None:
+        is_there = engine is not None and _refusal(engine, work, options) is None
+        if engine is None or not engine.serves_new_points or not is_there:
             engine, options = _without_matrix(work), {}
         with config_context(assume_finite=True):
             return engine.of(kernel, support, **options)
@@ -350,7 +353,7 @@ def plan(
     work = replace(work, n_vectors=n_vectors, products=products, threads=available_threads())
     limit = int(MEMORY_SHARE * available_memory()) if memory_limit is None else int(memory_limit)
     options = dict(engine_params or {})
-    refusals = {name: operator.refusal(work) for name, operator in ENGINES.items()}
+    refusals = {name: _refusal(operator, work, options) for name, operator in ENGINES.items()}
     costs = {
         name: _cost_with_loop(operator, work, options)
         for name, operator in ENGINES.items()
@@ -361,8 +364,13 @@ def plan(
         raise ValueError(f"no engine can do this. {reasons}.")
     can_run_ahead = ahead and NystroemOperator.engine in costs
     rank = _ahead_rank(work) if can_run_ahead else 0
-    factor = NystroemOperator.cost(work, rank=rank) if can_run_ahead else None
-    times = {name: _time(name, cost, work, factor, limit) for name, cost in costs.items()}
+    factors = {
+        name: (ENGINES[name].factor_cost(work, rank) or NystroemOperator.cost(work, rank=rank))
+        if can_run_ahead
+        else None
+        for name in costs
+    }
+    times = {name: _time(name, cost, work, factors[name], limit) for name, cost in costs.items()}
     taken = _choose(costs, times, limit, patience) if engine == "auto" else _meant(engine, work)
     if taken not in costs:
         raise ValueError(f"engine={taken!r} cannot be used here: {refusals[taken]}.")
@@ -371,6 +379,7 @@ def plan(
         _candidate(name, refusals[name], costs, times, limit, taken, engine != "auto")
         for name in ENGINES
     )
+    factor = factors[taken]
     if not _runs_ahead(taken, costs[taken], work, factor, limit):
         factor, rank = None, 0
     exact = Plan(
@@ -388,6 +397,15 @@ def plan(
     if engine != "auto" or options or not is_slow or NystroemOperator.engine not in costs:
         return exact
     return _certified(exact, work, times[taken]) or exact
+
+
+def _refusal(operator: type[KernelOperator], work: Workload, options: dict[str, Any]) -> str | None:
+    """Why an operator cannot do the work here, or None."""
+    return operator.refusal(work) or operator.missing(**_known(operator, options))
+
+
+def _known(operator: type[KernelOperator], options: dict[str, Any]) -> dict[str, Any]:
+    return {name: options[name] for name in options if name in operator.option_names()}
 
 
 def _certified(exact: Plan, work: Workload, seconds: float) -> Plan | None:
@@ -461,8 +479,7 @@ def _cost_with_loop(
     operator: type[KernelOperator], work: Workload, options: dict[str, Any]
 ) -> Cost:
     """The operator's cost with the options that it knows, and the arrays of the loop around it."""
-    known = operator.option_names()
-    cost = operator.cost(work, **{name: options[name] for name in options if name in known})
+    cost = operator.cost(work, **_known(operator, options))
     return replace(cost, memory=cost.memory + LOOP_ARRAYS * work.vectors)
 
 
@@ -492,9 +509,11 @@ def _is_certified(operator: KernelOperator) -> bool:
     return operator.approximation_error <= CERTIFIED and of_a_row <= CERTIFIED_OF_A_ROW
 
 
-def _factor(kernel: Kernel, X: Any, rank: int, **chance: Any) -> KernelOperator | None:
+def _factor(operator: KernelOperator, rank: int, **chance: Any) -> KernelOperator | None:
     """The low-rank factor that a loop runs ahead on; None where it is of no use."""
-    factor = NystroemOperator.of(kernel, X, rank=rank, trace_tolerance=AHEAD_TOLERANCE, **chance)
+    factor = operator.low_rank(rank, AHEAD_TOLERANCE, **chance) or NystroemOperator.of(
+        operator.kernel, operator.X, rank=rank, trace_tolerance=AHEAD_TOLERANCE, **chance
+    )
     return factor if factor.approximation_error <= AHEAD_ERROR else None
 
 

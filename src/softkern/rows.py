@@ -10,6 +10,9 @@ Called by the bandwidth rules, the landmark choice and the models' starts.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -26,6 +29,7 @@ __all__ = [
     "lower_quantile",
     "lower_quantiles",
     "priority_sample",
+    "remembered",
     "row_slices",
     "row_uniforms",
     "share_among_copies",
@@ -163,9 +167,8 @@ def distinct_rows(
     n = X.shape[0]
     weight = check_weights(sample_weight, n)
     rows = np.flatnonzero(weight > 0)
-    keys = _row_keys(X[rows] if rows.size < n else X)
-    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
-    total = np.bincount(inverse.ravel(), weights=weight[rows])
+    first, group = _groups(X[rows] if rows.size < n else X)
+    total = np.bincount(group, weights=weight[rows])
     return rows[first], total.astype(np.float64)
 
 
@@ -182,10 +185,9 @@ def share_among_copies(X: Any, A: NDArray[Any], sample_weight: Any) -> NDArray[A
     array([0.25, 0.5 , 0.25])
     """
     weight = check_weights(sample_weight, X.shape[0])
-    _, first, group = np.unique(_row_keys(X), return_index=True, return_inverse=True)
+    first, group = _groups(X)
     if first.size == X.shape[0]:
         return A
-    group = group.ravel()
     total = np.bincount(group, weights=weight)
     share = weight / np.where(total > 0, total, 1.0)[group]
     sums = np.column_stack([np.bincount(group, weights=column) for column in A.T])
@@ -227,9 +229,7 @@ def company_of_rows(
     n = X.shape[0]
     weight = check_weights(sample_weight, n)
     there = np.flatnonzero(weight > 0)
-    keys = _row_keys(X[there] if there.size < n else X)
-    _, one, group = np.unique(keys, return_index=True, return_inverse=True)
-    group = group.ravel()
+    one, group = _groups(X[there] if there.size < n else X)
     mass = np.bincount(group, weights=weight[there] / weight.max())
     share = mass / mass.sum()
     company = max(COMPANY, lower_quantile(share, np.ones(share.size), 0.5))
@@ -244,7 +244,11 @@ def row_uniforms(X: Any, seed: int = 0) -> NDArray[np.float64]:
 
     Equal rows get equal numbers. Multiplying a column by a constant leaves them as they are.
     """
-    keys = _mix(_row_keys(_without_units(X)) + _steps(seed))
+    return _uniforms(_row_keys(_without_units(X)), seed)
+
+
+def _uniforms(keys: NDArray[np.uint64], seed: int = 0) -> NDArray[np.float64]:
+    keys = _mix(keys + _steps(seed))
     return ((keys >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
 
 
@@ -256,7 +260,7 @@ def canonical_rows(
     Whoever draws from cumulated weights in this order draws the same rows for any row order.
     """
     index, weight = distinct_rows(X, sample_weight)
-    order = np.argsort(row_uniforms(X[index]))
+    order = np.argsort(_uniforms(_unitless_keys(X, index)))
     return index[order], weight[order]
 
 
@@ -303,10 +307,69 @@ def priority_sample(
     if index.size <= size:
         return index, weight
     seed = int(check_random_state(random_state).randint(2**31 - 1))
-    priority = weight / row_uniforms(X[index], seed)
+    priority = weight / _uniforms(_unitless_keys(X, index), seed)
     order = np.argpartition(-priority, size)
     kept = np.sort(order[:size])
     return index[kept], np.maximum(weight[kept], priority[order[size]])
+
+
+@contextmanager
+def remembered(X: Any) -> Iterator[None]:
+    """Within, which rows of this array are alike is found out once; it must not change there.
+
+    Of a million rows that takes a second, and a fit asks ten times.
+    """
+    token = _remembered.set(_Rows(X))
+    try:
+        yield
+    finally:
+        _remembered.reset(token)
+
+
+class _Rows:
+    """An array, and what was found out of its rows."""
+
+    def __init__(self, X: Any) -> None:
+        self.X = X
+
+    def are(self, X: Any) -> bool:
+        """Whether this is the same array, or another view of all of its numbers."""
+        if X is self.X or sp.issparse(X) or sp.issparse(self.X):
+            return X is self.X
+        one, two = X.__array_interface__, self.X.__array_interface__
+        return bool(one == two)
+
+    @cached_property
+    def groups(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """The first of every group of equal rows, and the group of every row."""
+        return _grouped(_row_keys(self.X))
+
+    @cached_property
+    def unitless_keys(self) -> NDArray[np.uint64]:
+        """Keys of the distinct rows, in the order of the groups."""
+        return _row_keys(_without_units(self.X[self.groups[0]]))
+
+
+_remembered: ContextVar[_Rows | None] = ContextVar("_remembered", default=None)
+
+
+def _groups(X: Any) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The first of every group of equal rows, and the group of every row."""
+    known = _remembered.get()
+    return known.groups if known is not None and known.are(X) else _grouped(_row_keys(X))
+
+
+def _grouped(keys: NDArray[np.uint64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    _, first, group = np.unique(keys, return_index=True, return_inverse=True)
+    return first, group.ravel()
+
+
+def _unitless_keys(X: Any, index: NDArray[np.intp]) -> NDArray[np.uint64]:
+    """Keys of rows of X that do not depend on units; `index` are those of `distinct_rows`."""
+    known = _remembered.get()
+    if known is not None and known.are(X) and np.array_equal(index, known.groups[0]):
+        return known.unitless_keys
+    return _row_keys(_without_units(X[index]))
 
 
 def _mix(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:

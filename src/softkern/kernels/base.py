@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from softkern._arrays import namespace
 from softkern._typing import Array
 from softkern.rows import row_slices
 
@@ -99,6 +100,15 @@ class Kernel(ABC):
             raise ValueError(f"{self} has negative values, and they have no logarithm.")
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(values))
+
+    def array_block(self, X: Any, Y: Any) -> Any | None:
+        """As `block`, for arrays of any library that follows the array API; None: not known."""
+        return None
+
+    def array_log_block(self, X: Any, Y: Any) -> Any | None:
+        """Logarithm of `array_block`; kernels that underflow far away give it without underflow."""
+        values = self.array_block(X, Y)
+        return None if values is None else namespace(values).log(values)
 
     def features(self, X: Any) -> Any | None:
         """F (n, r) with F Fᵀ = K and r of the order of d, or None where there is no such map."""

@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.extmath import safe_sparse_dot
 
+from softkern._arrays import namespace
 from softkern._typing import Array
 from softkern.kernels.base import Kernel, check_number
 
@@ -34,6 +35,10 @@ class Linear(Kernel):
     def block(self, X: Any, Y: Any) -> Array:
         """Kernel values (n, m)."""
         return _products(X, Y)
+
+    def array_block(self, X: Any, Y: Any) -> Any:
+        """As `block`, for arrays of any library."""
+        return X @ Y.T
 
     def diag(self, X: Any) -> Array:
         """‖x‖², (n,)."""
@@ -90,6 +95,10 @@ class Polynomial(Kernel):
         """Kernel values (n, m)."""
         return self._of_products(_products(X, Y), X)
 
+    def array_block(self, X: Any, Y: Any) -> Any:
+        """As `block`, for arrays of any library."""
+        return self._of_products(X @ Y.T, X)
+
     def diag(self, X: Any) -> Array:
         """(γ ‖x‖² + c)^p, (n,)."""
         return self._of_products(_squared_norms(X), X)
@@ -98,8 +107,8 @@ class Polynomial(Kernel):
         """The polynomial of twice the degree."""
         return Polynomial(2 * self.degree, self.coef0, self.gamma)
 
-    def _of_products(self, products: Array, X: Any) -> Array:
-        return np.asarray((_gamma(self.gamma, X) * products + self.coef0) ** self.degree)
+    def _of_products(self, products: Any, X: Any) -> Any:
+        return (_gamma(self.gamma, X) * products + self.coef0) ** self.degree
 
 
 @dataclass(frozen=True)
@@ -135,12 +144,16 @@ class Sigmoid(Kernel):
         """Kernel values (n, m)."""
         return self._of_products(_products(X, Y), X)
 
+    def array_block(self, X: Any, Y: Any) -> Any:
+        """As `block`, for arrays of any library."""
+        return self._of_products(X @ Y.T, X)
+
     def diag(self, X: Any) -> Array:
         """tanh(γ ‖x‖² + c), (n,)."""
         return self._of_products(_squared_norms(X), X)
 
-    def _of_products(self, products: Array, X: Any) -> Array:
-        return np.asarray(np.tanh(_gamma(self.gamma, X) * products + self.coef0))
+    def _of_products(self, products: Any, X: Any) -> Any:
+        return namespace(products).tanh(_gamma(self.gamma, X) * products + self.coef0)
 
 
 def _products(X: Any, Y: Any) -> Array:

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
+from softkern._arrays import namespace
 from softkern._typing import Array
 from softkern.kernels.bandwidths import check_reach
 from softkern.kernels.base import Kernel, as_float
@@ -50,6 +51,23 @@ class Radial(Kernel):
     @abstractmethod
     def _logarithm(self, X: Any, Y: Any) -> Array:
         """Logarithm of the kernel values, (n, m), float64."""
+
+    def array_block(self, X: Any, Y: Any) -> Any:
+        """As `block`, for arrays of any library."""
+        logs = self.array_log_block(X, Y)
+        return namespace(logs).exp(logs)
+
+    def array_log_block(self, X: Any, Y: Any) -> Any:
+        """As `log_block`, for arrays of any library, one column after the other."""
+        widths = np.broadcast_to(np.asarray(self.bandwidth), (X.shape[1],)).tolist()
+        columns = range(len(widths))
+        gaps = ((X[:, k][:, None] - Y[:, k][None, :]) / widths[k] for k in columns)
+        return -sum(self._part(gap) for gap in gaps)
+
+    @staticmethod
+    @abstractmethod
+    def _part(gap: Any) -> Any:
+        """What a column's difference, in bandwidths, takes off the logarithm."""
 
     def with_bandwidth(self, bandwidth: float | ArrayLike) -> Self:
         """The same kernel of another bandwidth."""
@@ -130,6 +148,10 @@ class Gaussian(Radial):
             squared = _squared_by_products(self.scaled(X, origin), self.scaled(Y, origin))
         return np.asarray(-0.5 * squared)
 
+    @staticmethod
+    def _part(gap: Any) -> Any:
+        return 0.5 * gap * gap
+
     def spectrum(self, frequency: Array) -> Array:
         """Fourier transform at angular frequencies of one scaled column, √(2π) exp(−ω²/2)."""
         return np.asarray(np.sqrt(2 * np.pi) * np.exp(-0.5 * np.square(frequency)))
@@ -164,6 +186,10 @@ class Laplacian(Radial):
 
             return np.asarray(-manhattan_distances(self.scaled(X), self.scaled(Y)))
         return -self._differences(X, Y, "cityblock", 1)
+
+    @staticmethod
+    def _part(gap: Any) -> Any:
+        return namespace(gap).abs(gap)
 
 
 def _squared_by_products(X: Any, Y: Any) -> Array:

@@ -31,7 +31,7 @@ from softkern.models.clustering import Clustering
 from softkern.models.possibilistic import OneClassPCM
 from softkern.models.reading import Reading
 from softkern.operators.base import KernelOperator
-from softkern.planning import serving_engine
+from softkern.planning import serving
 from softkern.progress import stage
 from softkern.rows import lower_quantile, without_common_factor
 from softkern.rules.memberships import runner_up
@@ -353,7 +353,8 @@ objective_, history_
             return None
 
         def fit(points: Array, weight: Array, bandwidth: Any) -> Landscape:
-            one_class = self._one_class(bandwidth, Density, engine=serving_engine(self.engine))
+            served = serving(self.engine, self.engine_params)
+            one_class = self._one_class(bandwidth, Density, **served)
             return _landscape(one_class.fit(points, sample_weight=weight), points, weight)
 
         seed = int(check_random_state(self.random_state).randint(2**31))
@@ -446,8 +447,8 @@ objective_, history_
 
     def _fit_line(self, values: Array, mass: Array) -> Landscape:
         """The landscape of a single column (m, 1), by the rules of this model's defaults."""
-        engine = serving_engine(self.engine)
-        one_class = Density(bandwidth="tree", max_iter=1000, engine=engine)
+        served = serving(self.engine, self.engine_params)
+        one_class = Density(bandwidth="tree", max_iter=1000, **served)
         return _landscape(one_class.fit(values, sample_weight=mass), values, mass)
 
     def __sklearn_tags__(self) -> Tags:

@@ -28,7 +28,7 @@ from softkern.kernels.resolve import has_open_bandwidth
 from softkern.models.html import fitted_html
 from softkern.operators.base import CrossOperator, Geometry, KernelOperator
 from softkern.planning import Plan, plan
-from softkern.rows import check_weights, company_of_rows
+from softkern.rows import check_weights, company_of_rows, remembered
 from softkern.solvers.stopping import STOPPING
 
 __all__ = ["OF_A_FIT", "UNKNOWN_LENGTHS", "KernelModel"]
@@ -115,7 +115,7 @@ class KernelModel(BaseEstimator, ABC):  # type: ignore[misc]
         X = validate_data(self, X, accept_sparse=sparse, dtype=[np.float64, np.float32])
         self.sample_weight_ = check_weights(sample_weight, X.shape[0]).astype(X.dtype)
         self._operators: dict[str, KernelOperator] = {}
-        with config_context(assume_finite=True):  # it has been looked at
+        with config_context(assume_finite=True), remembered(X):  # it has been looked at
             self._fit(X, self.sample_weight_)
         return self
 

@@ -5,6 +5,7 @@ from softkern.operators.blocked import BlockedOperator
 from softkern.operators.dense import DenseOperator
 from softkern.operators.features import FeatureOperator
 from softkern.operators.fourier import FourierOperator
+from softkern.operators.gpu import GpuOperator
 from softkern.operators.nystroem import NystroemOperator
 from softkern.operators.precomputed import PrecomputedOperator
 from softkern.operators.tiled import TiledOperator
@@ -15,6 +16,7 @@ __all__ = [
     "DenseOperator",
     "FeatureOperator",
     "FourierOperator",
+    "GpuOperator",
     "KernelOperator",
     "NystroemOperator",
     "PrecomputedOperator",

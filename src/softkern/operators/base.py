@@ -105,6 +105,7 @@ class KernelOperator(ABC):
     keeps_centres: ClassVar[bool] = True  # the centres of `compressed` are those of A
     error_is_known: ClassVar[bool] = True  # before the operator is built
     serves_new_points: ClassVar[bool] = True  # `Plan.over` builds it for a stored support
+    is_elsewhere: ClassVar[bool] = False  # its arrays live on a device, where `here` takes others
 
     # how `ahead` is made, where it pays; None again where it turns out to be of no use
     make_ahead: Callable[[], KernelOperator | None] | None = None
@@ -162,14 +163,37 @@ class KernelOperator(ABC):
         """Why this operator cannot do the work, or None where it can."""
 
     @classmethod
+    def missing(cls, **options: Any) -> str | None:
+        """What this machine lacks for the operator with these options, or None."""
+        return None
+
+    @classmethod
     @abstractmethod
     def cost(cls, work: Workload, **options: Any) -> Cost:
         """What the work will cost with these options of the constructor."""
 
     @classmethod
+    def factor_cost(cls, work: Workload, rank: int) -> Cost | None:
+        """Of an own low-rank operator to run ahead on, by `low_rank`; None: it has none."""
+        return None
+
+    def low_rank(
+        self, rank: int, tolerance: float, sample_weight: Any = None, random_state: Any = 0
+    ) -> KernelOperator | None:
+        """A low-rank operator that leaves out at most this share of the trace, where rank allows.
+
+        None where the operator has no way of its own.
+        """
+        return None
+
+    @classmethod
     def speed(cls) -> float:
         """Seconds on this machine over seconds on the machine that `cost` was measured on."""
         return machine_speed()
+
+    def here(self, array: Any) -> Any:
+        """An array of the host as one of the place where products are made: the same, mostly."""
+        return array
 
     @cached_property
     def ahead(self) -> KernelOperator:
@@ -182,7 +206,12 @@ class KernelOperator(ABC):
     @property
     def error(self) -> float:
         """Bound of ``|(self @ A) − K A|`` for every column, as a share of ``Σ |A|``."""
-        return float(ROUNDING * np.finfo(self.dtype).eps) * self._largest_value()
+        return ROUNDING * self.rounding * self._largest_value()
+
+    @property
+    def rounding(self) -> float:
+        """Relative error of a kernel value."""
+        return float(np.finfo(self.dtype).eps)
 
     @property
     def attainable_error(self) -> float:
@@ -209,7 +238,7 @@ class KernelOperator(ABC):
         sizes = self.diag() if self.features is None else self.features.norms
         xp, limits = namespace(sizes), np.finfo(self.dtype)
         largest = float(xp.max(xp.abs(sizes)))
-        return max(4 * float(limits.eps) * largest, float(limits.tiny) / float(limits.eps))
+        return max(4 * self.rounding * largest, float(limits.tiny) / float(limits.eps))
 
     # What follows
 
@@ -389,7 +418,7 @@ class KernelOperator(ABC):
             raise ValueError("own must not exceed a.")
         product = (self._product(columns) if product is None else product).reshape(-1)
         others = product - (columns[:, 0] - left) * self.diag()
-        lost = others <= LOST_DIGITS * np.sqrt(np.finfo(self.dtype).eps) * product
+        lost = others <= LOST_DIGITS * np.sqrt(self.rounding) * product
         lost |= self._doubtful(others[:, None], columns)[:, 0]
         with np.errstate(divide="ignore", invalid="ignore"):
             logs: Array = np.log(others)

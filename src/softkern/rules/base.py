@@ -131,6 +131,11 @@ class Rule:
     memberships: MembershipRule
     centres: CentreRule
 
+    @property
+    def goes_anywhere(self) -> bool:
+        """Whether it is all array operations, wherever arrays live; a solver stays on the host."""
+        return bool(getattr(self.centres, "goes_anywhere", False))
+
     def __post_init__(self) -> None:
         for part, needed in (
             (self.memberships, ("evaluate", "log_memberships")),

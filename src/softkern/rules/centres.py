@@ -7,6 +7,7 @@ that memberships that underflow still have a centre (Filippone et al. 2010, appe
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -28,6 +29,8 @@ class Mean:
     array([[0.25],
            [0.75]])
     """
+
+    goes_anywhere: ClassVar[bool] = True
 
     def centres(self, mass: AnyArray, weight: AnyArray, previous: Centres | None) -> Centres:
         """Weighted means of all points."""

@@ -14,7 +14,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from softkern._arrays import namespace
+from array_api_compat import is_numpy_array
+
+from softkern._arrays import moved, namespace, on_host
 from softkern._typing import AnyArray
 from softkern.operators.base import Geometry, KernelOperator
 from softkern.rules.base import Centres, Rule
@@ -64,6 +66,23 @@ def alternate(
     description : str, default="fit"
         What the bar says is being done.
     """
+    if operator.is_elsewhere and rule.goes_anywhere and is_numpy_array(sample_weight):
+        here = operator.here
+        return _on_host(
+            alternate(
+                operator,
+                moved(rule, here),
+                moved(centres, here),
+                sample_weight=here(sample_weight),
+                tol=tol,
+                max_iter=max_iter,
+                geometry=moved(geometry, here),
+                stopping=stopping,
+                cycles=cycles,
+                verbose=verbose,
+                description=description,
+            )
+        )
     driver: Driver | None = None
     if not cycles:
         driver = sweeps(operator, rule, centres, sample_weight)
@@ -94,6 +113,16 @@ def alternate_all(
     Each ends where `alternate` would end; arguments as there.
     """
     options: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "stopping": stopping}
+    if operator.is_elsewhere and rule.goes_anywhere and is_numpy_array(sample_weight):
+        here = operator.here
+        runs_there = alternate_all(
+            operator,
+            moved(rule, here),
+            [moved(start, here) for start in starts],
+            sample_weight=here(sample_weight),
+            **options,
+        )
+        return [_on_host(end) for end in runs_there]
     if operator.features is not None or len(starts) == 1:  # there is no product to share
         each = (
             alternate(operator, rule, start, sample_weight=sample_weight, **options)
@@ -114,6 +143,11 @@ def alternate_all(
         for _, run in pending:
             run.advance()
     return [run.end() for run in runs]
+
+
+def _on_host(solution: Solution) -> Solution:
+    """Where a loop that ran on a device ended, for the host."""
+    return moved(solution, on_host)
 
 
 class _Run:

@@ -194,8 +194,9 @@ def solve(
             report(1, history["change"][-1])
     else:
         centred = _centred_form(operator, scale)
+        least = max(tol, _attainable(operator))
         values, vectors, history = _by_blocks(
-            centred, operator.shape[0], count, wanted, tol, max_iter, report
+            centred, operator.shape[0], count, wanted, least, max_iter, report
         )
     floor = 1e3 * np.finfo(operator.dtype).eps
     if strict:

@@ -1,0 +1,275 @@
+"""The GPU engine. Without a GPU its tiles run on torch's CPU, its compiled loops in Triton's
+interpreter, a few products of each.
+"""
+
+import importlib.util
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import softkern
+from softkern import planning
+from softkern.kernels import CallableKernel, Gaussian, Laplacian, Linear, Polynomial, Sigmoid
+from softkern.operators import DenseOperator, GpuOperator
+from softkern.operators import gpu as gpu_module
+from tests.operators.contract import GaussianContract, OperatorContract
+
+torch = pytest.importorskip("torch", reason="needs PyTorch: pip install 'softkern[gpu]'")
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+HAS_TRITON = importlib.util.find_spec("triton") is not None
+on_a_gpu = pytest.mark.skipif(DEVICE == "cpu", reason="needs a CUDA device")
+KERNELS = [Gaussian(1.5), Laplacian(2.0)]
+
+
+class TestTiles(GaussianContract):
+    """Kernel values are kept, or computed tile by tile, in the precision of the data."""
+
+    def make(self, kernel, X):
+        return GpuOperator(kernel, X, device=DEVICE)
+
+    def uniform(self, cls, X):
+        return cls.of(self.kernel, X, sample_weight=np.ones(len(X)), device=DEVICE)
+
+
+@pytest.mark.parametrize("kernel", [Linear(), Polynomial(2), Sigmoid(0.1), Laplacian(0.8)])
+def test_other_kernels(kernel):
+    contract = OperatorContract()
+    contract.kernel = kernel
+    contract.make = lambda kernel, X: GpuOperator(kernel, X, device=DEVICE)
+    contract.test_equals_the_dense_product(3, np.dtype("float64"))
+    contract.test_new_points(np.dtype("float64"))
+
+
+@on_a_gpu
+class TestFused(GaussianContract):
+    """The compiled loops in single precision, of however few points."""
+
+    @pytest.fixture(autouse=True)
+    def of_few_points(self, monkeypatch):
+        monkeypatch.setattr(gpu_module, "GRAM_ROWS", 0)
+
+    def make(self, kernel, X):
+        return GpuOperator(kernel, X)
+
+    def test_row_order_does_not_matter(self):
+        X, A = self.data(2, np.float64), np.random.default_rng(7).uniform(size=(self.n, 2))
+        shuffle = np.random.default_rng(6).permutation(self.n)
+        one, two = self.make(self.kernel, X), self.make(self.kernel, X[shuffle])
+        gap = np.abs((one @ A)[shuffle] - two @ A[shuffle])
+        assert np.all(gap <= 2 * self.allowed(one, A))
+
+
+@on_a_gpu
+class TestFusedInDoublePrecision(GaussianContract):
+    @pytest.fixture(autouse=True)
+    def of_few_points(self, monkeypatch):
+        monkeypatch.setattr(gpu_module, "GRAM_ROWS", 0)
+
+    def make(self, kernel, X):
+        return GpuOperator(kernel, X, precision="float64")
+
+
+@pytest.fixture
+def interpreted(monkeypatch):
+    """Compiled loops on the device, or in the interpreter on small frames."""
+    if not HAS_TRITON:
+        pytest.skip("needs Triton")
+    from softkern.operators import _gpu_points
+
+    monkeypatch.setattr(gpu_module, "GRAM_ROWS", 0)
+    if DEVICE == "cpu":
+        monkeypatch.setenv("TRITON_INTERPRET", "1")
+        monkeypatch.setattr(_gpu_points, "FRAME", 128)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize(("d", "columns"), [(2, 1), (2, 3), (12, 1)])
+def test_loops_equal_the_dense_product(interpreted, kernel, d, columns):
+    random = np.random.default_rng(0)
+    X, A = random.normal(size=(200, d)) + 50, random.normal(size=(200, columns))
+    operator = GpuOperator(kernel, X, device=DEVICE)
+    error = np.abs(operator @ A - kernel.block(X, X) @ A)
+    assert np.all(error <= operator.error * np.abs(A).sum(axis=0))
+    assert type(operator._support).__name__ == "FusedPoints"
+
+
+def test_loops_in_double_precision(interpreted):
+    random = np.random.default_rng(0)
+    X, a = random.normal(size=(150, 2)) + 50, random.normal(size=150)
+    product = GpuOperator(KERNELS[0], X, device=DEVICE, precision="float64") @ a
+    assert product == pytest.approx(KERNELS[0].block(X, X) @ a, rel=1e-12, abs=1e-12)
+
+
+def test_loops_keep_the_digits_of_wide_frames(interpreted):
+    """Two rows half a bandwidth apart, twenty thousand bandwidths from all others."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(150, 2))
+    X[:2] = [[1e4, 1e4], [1e4, 1e4 + 0.25]]
+    kernel, A = Gaussian(0.5), random.uniform(size=(150, 2))
+    operator, exact = GpuOperator(kernel, X, device=DEVICE), DenseOperator(kernel, X)
+    assert operator @ A == pytest.approx(exact @ A, rel=1e-5)
+    assert operator.log_product(A) == pytest.approx(exact.log_product(A), abs=1e-5, rel=1e-6)
+    a = A[:, 0]
+    others = exact.log_product_of_others(a, a)
+    assert operator.log_product_of_others(a, a) == pytest.approx(others, abs=1e-5, rel=1e-6)
+
+
+def test_loops_pass_over_far_frames(interpreted):
+    from softkern.operators._gpu_points import FusedPoints
+
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    X[150:] += 1000
+    points = torch.as_tensor(X, device=DEVICE)
+    support = FusedPoints(Gaussian(1.0), points, "float32")
+    lists = list(support._near(support._own_blocks, support._frames_of("all")))
+    entries = sum(len(near) for _, _, near in lists)
+    assert entries < len(support._own_blocks.low) * support.n_frames
+    weights = torch.ones(300, 1, dtype=torch.float64, device=DEVICE)
+    product = support.product(weights).cpu().numpy()[:, 0]
+    assert product == pytest.approx(Gaussian(1.0).block(X, X).sum(axis=1), rel=1e-5)
+
+
+@pytest.mark.parametrize("n", [1, 5, 127, 129, 1500, 40_000])
+@pytest.mark.parametrize("d", [1, 3])
+def test_frames_hold_every_row_once(n, d):
+    from softkern.operators._gpu_points import _in_frames
+
+    points = torch.as_tensor(np.random.default_rng(0).normal(size=(n, d)), dtype=torch.float32)
+    cells = _in_frames(points, 128)
+    rows = cells[cells[:, 1] == 1, 0]
+    assert len(cells) % 128 == 0
+    assert len(cells) <= 1.2 * n + 128
+    assert torch.equal(rows.sort().values, torch.arange(n))
+
+
+def test_neighbours_share_a_frame():
+    from softkern.operators._gpu_points import _in_frames
+
+    X = np.random.default_rng(0).uniform(size=(20_000, 2))
+    cells = _in_frames(torch.as_tensor(X, dtype=torch.float32), 128).numpy()
+    frames = X[cells[:, 0]].reshape(-1, 128, 2)
+    widths = frames.max(axis=1) - frames.min(axis=1)
+    assert widths.max() < 0.4
+    assert widths.mean() < 0.15  # 157 frames of equal squares would be .08 wide
+
+
+def test_arrays_of_the_device_stay_there():
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    operator = GpuOperator(Gaussian(1.0), X, device=DEVICE)
+    A = operator.here(np.ones((40, 2)))
+    product = operator @ A
+    assert isinstance(product, torch.Tensor)
+    assert isinstance(operator @ A[:, 0], torch.Tensor)
+    geometry = operator.geometry(A)
+    assert isinstance(geometry.distances, torch.Tensor)
+    host = DenseOperator(Gaussian(1.0), X).geometry(np.ones((40, 2)))
+    assert geometry.distances.cpu().numpy() == pytest.approx(host.distances)
+    new = operator.here(X[:7])
+    assert operator.cross(new) @ A == pytest.approx((operator @ A)[:7])
+    with pytest.raises(ValueError, match=r"\(40,\) or \(40, c\)"):
+        operator @ A[:7]
+    with pytest.raises(ValueError, match="3 columns"):
+        operator.cross(new[:, :2])
+
+
+@pytest.mark.parametrize("keeps_gram", [True, False])
+def test_a_small_memory_makes_small_tiles(monkeypatch, keeps_gram):
+    from softkern.operators._gpu_points import TiledPoints
+
+    X = torch.as_tensor(np.random.default_rng(0).normal(size=(300, 2)))
+    expected = Gaussian(1.0).block(X.numpy(), X.numpy()).sum(axis=1)
+    points = TiledPoints(Gaussian(1.0), X, keeps_gram)
+    values = TiledPoints._values
+
+    def tight(self, rows):
+        if len(rows) > most:
+            raise torch.OutOfMemoryError("no room")
+        return values(self, rows)
+
+    monkeypatch.setattr(TiledPoints, "_values", tight)
+    ones = torch.ones(300, 1, dtype=torch.float64)
+    most = 100
+    assert points.product(ones)[:, 0].numpy() == pytest.approx(expected)
+    most = 0
+    with pytest.raises(MemoryError, match="do not fit into the memory of cpu"):
+        TiledPoints(Gaussian(1.0), X).product(ones)
+
+
+def test_a_factor_on_the_device():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(500, 2))
+    exact = GpuOperator(Gaussian(2.0), X, device=DEVICE)
+    A = random.uniform(size=(500, 2))
+    factor = exact.low_rank(100, 1e-8)
+    assert factor @ A == pytest.approx(exact @ A, rel=1e-6)
+    assert factor.approximation_error <= 1e-8
+    rough = exact.low_rank(5, 1e-8)
+    left = 500 - np.square(rough._support.factor.cpu().numpy()).sum()
+    assert rough.approximation_error == pytest.approx(left / 500, rel=1e-6)
+    repeated = GpuOperator(Gaussian(2.0), np.repeat(X[:3], 50, axis=0), device=DEVICE)
+    assert repeated.low_rank(100, 1e-8) @ np.ones(150) == pytest.approx(repeated @ np.ones(150))
+
+
+# What cannot be done
+
+
+def test_refusals():
+    X = np.ones((5, 2))
+    with pytest.raises(ValueError, match="not written for GPUs"):
+        GpuOperator(CallableKernel(lambda X, Y: X @ Y.T), X, device="cpu")
+    with pytest.raises(ValueError, match="dense array"):
+        GpuOperator(Gaussian(1.0), sp.csr_array(X), device="cpu")
+    with pytest.raises(ValueError, match="precision must be one of"):
+        GpuOperator(Gaussian(1.0), X, device="cpu", precision="half")
+
+
+def test_a_machine_without_a_device(monkeypatch):
+    monkeypatch.setattr(gpu_module, "_has_device", lambda: False)
+    with pytest.raises(ValueError, match="no CUDA device"):
+        GpuOperator(Gaussian(1.0), np.ones((5, 2)))
+    with pytest.raises(ValueError, match="no CUDA device"):
+        softkern.OneClassPCM(engine="gpu").fit(np.random.default_rng(0).normal(size=(20, 2)))
+    shown = str(softkern.plan((1000, 2)))
+    assert "there is no CUDA device" in shown
+
+
+def test_a_machine_without_pytorch(monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(ValueError, match=r"pip install 'softkern\[gpu\]'"):
+        GpuOperator(Gaussian(1.0), np.ones((5, 2)))
+
+
+def test_a_model_fitted_on_a_device_is_read_without(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    options = {"engine": "gpu", "engine_params": {"device": "cpu"}}
+    model = softkern.OneClassPCM(**options).fit(X)
+    expected = model.score_samples(X)
+    monkeypatch.setattr(GpuOperator, "missing", classmethod(lambda cls, **options: "it is gone"))
+    model._operators = {}
+    assert model.score_samples(X) == pytest.approx(expected)
+
+
+def test_plan_takes_the_device_where_it_is_worthwhile(monkeypatch):
+    monkeypatch.setattr(gpu_module, "_has_device", lambda: True)
+    monkeypatch.setattr(gpu_module, "_device_speed", lambda device: 1.0)
+    few = planning.plan((2000, 10), memory_limit=8 * 2**30)
+    many = planning.plan((300_000, 10), memory_limit=8 * 2**30)
+    assert few.engine != "gpu"
+    assert many.engine == "gpu"
+    assert many.device_memory > 300_000 * 10 * 8
+    assert "device" in str(many)
+
+
+def test_nothing_is_imported_to_learn_that_there_is_no_device():
+    code = (
+        "import sys, softkern, numpy as np;"
+        "softkern.plan((100, 2));"
+        "softkern.OneClassPCM().fit(np.random.default_rng(0).normal(size=(50, 2)));"
+        "sys.exit('torch' in sys.modules)"
+    )
+    if DEVICE == "cuda":
+        pytest.skip("there is a device")
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
