@@ -25,6 +25,7 @@ from softkern._typing import Array
 from softkern.exceptions import ApproximationWarning, warn
 from softkern.kernels import Kernel
 from softkern.kernels.resolve import has_open_bandwidth
+from softkern.models.elsewhere import answering, taken
 from softkern.models.html import fitted_html
 from softkern.operators.base import CrossOperator, Geometry, KernelOperator
 from softkern.planning import Plan, plan
@@ -54,6 +55,20 @@ UNKNOWN_LENGTHS = (
     "does not give where those of the training points differ. Give the kernel by name or as a "
     "function, or a matrix with a constant diagonal, K_ij / √(K_ii K_jj)."
 )
+# What models say of rows; see `softkern.models.elsewhere`.
+ANSWERS = {
+    "decision_function",
+    "fit_predict",
+    "mean_similarity",
+    "memberships",
+    "outlier_scores",
+    "outlier_weights",
+    "overlap_scores",
+    "predict",
+    "projections",
+    "score_samples",
+    "typicality",
+}
 LEAST_LEFT = 1e-3  # of a sum without its largest part, where the sum is an approximation
 
 
@@ -97,6 +112,14 @@ class KernelModel(BaseEstimator, ABC):  # type: ignore[misc]
     # Rows from which on most of them may be those of a low-rank factor; none where it is infinite.
     _ahead_from: ClassVar[float] = np.inf
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Methods that answer for rows do so where the rows' arrays live."""
+        super().__init_subclass__(**options)
+        for name in ANSWERS:
+            method = getattr(cls, name, None)
+            if method is not None:
+                setattr(cls, name, answering(method))
+
     # Fitting
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -112,8 +135,8 @@ class KernelModel(BaseEstimator, ABC):  # type: ignore[misc]
         self._validate_params()
         self._check_parameters()
         sparse = "csr" if self.__sklearn_tags__().input_tags.sparse else False
-        X = validate_data(self, X, accept_sparse=sparse, dtype=[np.float64, np.float32])
-        self.sample_weight_ = check_weights(sample_weight, X.shape[0]).astype(X.dtype)
+        X = validate_data(self, taken(X), accept_sparse=sparse, dtype=[np.float64, np.float32])
+        self.sample_weight_ = check_weights(taken(sample_weight), X.shape[0]).astype(X.dtype)
         self._operators: dict[str, KernelOperator] = {}
         with config_context(assume_finite=True), remembered(X):  # it has been looked at
             self._fit(X, self.sample_weight_)
@@ -244,7 +267,7 @@ class KernelModel(BaseEstimator, ABC):  # type: ignore[misc]
         check_is_fitted(self)
         sparse = "csr" if self.__sklearn_tags__().input_tags.sparse else False
         dtype = self.sample_weight_.dtype
-        return validate_data(self, X, accept_sparse=sparse, dtype=dtype, reset=False)
+        return validate_data(self, taken(X), accept_sparse=sparse, dtype=dtype, reset=False)
 
     def _served(self) -> KernelOperator:
         """The operator over the stored support, of the fitted engine; built when first needed."""

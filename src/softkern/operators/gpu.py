@@ -7,7 +7,7 @@ Triton, which comes with PyTorch for Linux (extra ``gpu``).
 
 from __future__ import annotations
 
-import ctypes.util
+import ctypes
 import importlib.util
 import sys
 import time
@@ -26,6 +26,7 @@ from softkern.rows import row_slices
 __all__ = ["GpuOperator"]
 
 PRECISIONS = ("float32", "float64")
+DRIVERS = ("libcuda.so.1", "libamdhip64.so", "nvcuda.dll")
 GRAM_ROWS = 4096  # up to which kernel values are kept, in the precision of the data
 ROWS_AT_ONCE = 2**19  # new points on the device at a time
 FEW_ROWS = 512  # whose kernel values with all others are formed as they are
@@ -350,11 +351,21 @@ class _FarSums:
 @cache
 def _has_device() -> bool:
     """Whether PyTorch has a CUDA device; not imported where the driver itself is missing."""
-    if "torch" not in sys.modules and ctypes.util.find_library("cuda") is None:
+    if "torch" not in sys.modules and not _has_driver():
         return False
     import torch
 
     return bool(torch.cuda.is_available())
+
+
+def _has_driver() -> bool:
+    for name in DRIVERS:
+        try:
+            ctypes.CDLL(name)
+        except OSError:
+            continue
+        return True
+    return False
 
 
 @cache
