@@ -319,7 +319,7 @@ def remembered(X: Any) -> Iterator[None]:
 
     Of a million rows that takes a second, and a fit asks ten times.
     """
-    token = _remembered.set(_Rows(X))
+    token = _remembered.set((*_remembered.get(), _Rows(X)))
     try:
         yield
     finally:
@@ -350,13 +350,18 @@ class _Rows:
         return _row_keys(_without_units(self.X[self.groups[0]]))
 
 
-_remembered: ContextVar[_Rows | None] = ContextVar("_remembered", default=None)
+_remembered: ContextVar[tuple[_Rows, ...]] = ContextVar("_remembered", default=())
+
+
+def _known(X: Any) -> _Rows | None:
+    """What is remembered of an array, the innermost first."""
+    return next((rows for rows in reversed(_remembered.get()) if rows.are(X)), None)
 
 
 def _groups(X: Any) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """The first of every group of equal rows, and the group of every row."""
-    known = _remembered.get()
-    return known.groups if known is not None and known.are(X) else _grouped(_row_keys(X))
+    known = _known(X)
+    return _grouped(_row_keys(X)) if known is None else known.groups
 
 
 def _grouped(keys: NDArray[np.uint64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -366,8 +371,8 @@ def _grouped(keys: NDArray[np.uint64]) -> tuple[NDArray[np.intp], NDArray[np.int
 
 def _unitless_keys(X: Any, index: NDArray[np.intp]) -> NDArray[np.uint64]:
     """Keys of rows of X that do not depend on units; `index` are those of `distinct_rows`."""
-    known = _remembered.get()
-    if known is not None and known.are(X) and np.array_equal(index, known.groups[0]):
+    known = _known(X)
+    if known is not None and np.array_equal(index, known.groups[0]):
         return known.unitless_keys
     return _row_keys(_without_units(X[index]))
 

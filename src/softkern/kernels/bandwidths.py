@@ -27,6 +27,7 @@ from softkern.rows import (
     lower_quantile,
     lower_quantiles,
     priority_sample,
+    remembered,
     row_slices,
     varying_columns,
 )
@@ -138,7 +139,9 @@ default="auto"
             f"bandwidth={rule!r} needs at least two different points, and the data hold "
             f"{index.size} (n_samples = {X.shape[0]}); give bandwidth=<a number>."
         )
-    bandwidth = RULES[rule](_rows(X, index), weight, random_state)
+    points = _rows(X, index)
+    with remembered(points):
+        bandwidth = RULES[rule](points, weight, random_state)
     if not (np.isfinite(bandwidth).all() and np.all(np.asarray(bandwidth) > 0)):
         raise DataError(
             f"bandwidth={rule!r} came out as {bandwidth}: the data's values are too near to each "
