@@ -463,24 +463,47 @@ def test_a_view_sets_both_axes(browser, tmp_path):
     assert page.complaints() == []
 
 
-def test_the_slider_by_number_of_clusters(alpha_page):
+def tones_of_tree(page):
+    return set(page.column("tone", "lines"))
+
+
+def test_the_slider_by_number_of_clusters(alpha_page, table):
     page, model = alpha_page
-    least = 8
     offered = page.run("return softkernReport.numbers")
-    assert {1, 3} <= {cut["clusters"] for cut in offered}
-    for step, cut in enumerate(offered):
+    assert len(offered) >= 3
+    for step in range(3):
         page.slide("number", step)
-        truth = model.labels_at(page.levels[cut["step"]])
-        sizes = np.bincount(truth[truth >= 0])
-        names = np.where(sizes >= least, np.cumsum(sizes >= least) - 1, -1)
-        truth = np.where(truth < 0, -1, names[np.maximum(truth, 0)])
-        assert np.array_equal(page.labels(), truth[page.rows])
-        assert truth.max() + 1 == cut["clusters"]
-        assert f"{(truth < 0).sum()} of 240 rows" in page.state()
+        asked = AlphaCutClustering(n_clusters=step + 1, bandwidth=model.bandwidth_)
+        truth = asked.fit(table)
+        assert np.array_equal(page.labels(), truth.labels_[page.rows])
+        assert f"As many as asked for: {plural(step + 1)}; 0 of 240 rows" in page.state()
+        assert page.find("#number").get_attribute("aria-valuetext") == plural(step + 1)
+        assert legend_of(page).pop("all rows", 240) == 240
+        assert set(range(step + 1)) <= tones_of_tree(page) <= {*range(step + 1), 6}
+        assert page.find("#own").get_attribute("aria-pressed") == "false"
     page.slide("alpha", 200)  # as it says, small pieces and all
     assert np.array_equal(page.labels(), model.labels_at(page.levels[200])[page.rows])
+    page.slide("number", 1)
     page.find("#own").click()
     assert np.array_equal(page.labels(), model.labels_[page.rows])
+    assert page.complaints() == []
+
+
+def plural(clusters):
+    return f"{clusters} cluster{'s' * (clusters != 1)}"
+
+
+def test_seven_of_thirty_equal_groups_are_asked_for(browser, tmp_path):
+    centres = 9.0 * np.array([divmod(k, 6) for k in range(30)])
+    X = make_blobs([20] * 30, 2, centers=centres, cluster_std=0.8, random_state=0)[0]
+    table = pd.DataFrame(X, columns=["east", "north"])
+    model = AlphaCutClustering(bandwidth=1.0).fit(table)
+    write_report(tmp_path / "page.html", model, table)
+    page = Page(browser, tmp_path / "page.html")
+    page.slide("number", 6)
+    truth = AlphaCutClustering(n_clusters=7, bandwidth=1.0).fit(table)
+    assert np.array_equal(page.labels(), truth.labels_[page.rows])
+    assert "7 clusters; 0 of 600 rows" in page.state()
     assert page.complaints() == []
 
 

@@ -454,20 +454,44 @@ def test_known_labels_against_clusters():
     assert (codes[:30] == 255).all()
 
 
-def test_the_level_of_a_number_of_clusters(model):
-    levels = alpha_levels(model.tree_)
-    rows = np.bincount(model.node_, minlength=len(model.tree_.heights))
-    truth = {}
-    for step, level in enumerate(levels):
-        labels = model.tree_.labels_at(level)
-        sizes = np.bincount(labels[labels >= 0], rows[labels >= 0]) if (labels >= 0).any() else []
-        large = [size for size in sizes if size >= 9]
-        best = truth.get(len(large), (-1, 0))
-        truth[len(large)] = max(best, (sum(large), -step))
-    truth = {k: best for k, best in truth.items() if k and best[0] >= rows.sum() / 4}
-    assert len(truth) > 1
-    found = cuts_by_number(model.tree_, rows, levels, 9)
-    assert {cut["clusters"]: -cut["step"] for cut in found} == {k: v[1] for k, v in truth.items()}
+def equal_groups(count, rows=40, seed=0):
+    """Groups on a square grid, all alike, and the group of every row."""
+    side = int(np.ceil(np.sqrt(count)))
+    centres = 9.0 * np.array([divmod(k, side) for k in range(count)])
+    return make_blobs([rows] * count, 2, centers=centres, cluster_std=0.8, random_state=seed)
+
+
+@pytest.mark.parametrize("bandwidth", [0.9, 1.2])
+def test_thirty_equal_groups_can_be_had_in_every_number(bandwidth):
+    X, groups = equal_groups(30)
+    model = AlphaCutClustering(bandwidth=bandwidth).fit(X)
+    tree, rows = model.tree_, np.bincount(model.node_)
+    parts, numbers = cuts_by_number(tree, rows, least=12)
+    assert [len(cut["sizes"]) for cut in numbers[:30]] == list(range(1, 31))
+    for count in (1, 2, 7, 29, 30):
+        cut = numbers[count - 1]
+        labels = np.array(cut["names"])[parts][model.node_]
+        other = AlphaCutClustering(n_clusters=count, bandwidth=bandwidth).fit(X)
+        assert np.array_equal(labels, other.labels_)
+        assert cut["sizes"] == np.bincount(other.labels_).tolist()
+        # no group is divided
+        assert len(set(zip(labels.tolist(), groups.tolist(), strict=True))) == 30
+
+
+def test_pieces_of_few_rows_count_as_no_cluster(model):
+    tree, rows = model.tree_, np.bincount(model.node_, minlength=len(model.tree_.heights))
+    every, _ = cuts_by_number(tree, rows, 1)
+    assert every.max() + 1 == tree.count_tips()
+    parts, numbers = cuts_by_number(tree, rows, 9)
+    assert [len(cut["sizes"]) for cut in numbers] == list(range(1, len(numbers) + 1))
+    assert len(numbers) < tree.count_tips()
+    for cut in numbers:
+        labels = np.array(cut["names"])[parts]
+        sizes = [int(rows[labels == k].sum()) for k in range(labels.max() + 1)]
+        assert sizes == cut["sizes"]
+        assert min(sizes) >= 9
+        assert sum(sizes) + rows[labels < 0].sum() == len(model.labels_)
+    assert cuts_by_number(tree, rows, len(model.labels_) + 1)[1] == []
 
 
 def test_large_numbers_keep_the_digits_that_differ(tmp_path):

@@ -36,7 +36,7 @@ const known = data.known.map((column) => ({ ...column, codes: unpack(column.code
 let tree = null;
 if (data.tree) {
   const arrays = { ...data.tree };
-  for (const name of ["order", "gaps", "rank", "above", "weight", "rows", "node", "steps"]) {
+  for (const name of ["order", "gaps", "rank", "above", "weight", "rows", "node", "steps", "parts"]) {
     arrays[name] = arrays[name] && unpack(arrays[name]);
   }
   tree = { ...arrays, flat: new FlatTree(arrays) };

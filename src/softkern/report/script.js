@@ -34,12 +34,7 @@ function listenToSliders() {
   if (tree) {
     byId("alpha").addEventListener("input", (event) => choose({ level: Number(event.target.value), number: null }));
     byId("own").addEventListener("click", () => choose({ level: null, number: null }));
-    byId("number")?.addEventListener("input", (event) => {
-      const number = Number(event.target.value);
-      const level = tree.numbers[number].step;
-      byId("alpha").value = level;
-      choose({ level, number });
-    });
+    byId("number")?.addEventListener("input", (event) => choose({ level: null, number: Number(event.target.value) }));
   }
   byId("rejected").addEventListener("input", (event) => {
     state.rejected = Number(event.target.value);
