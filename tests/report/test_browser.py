@@ -729,12 +729,12 @@ def test_why_rows_are_listed(browser, table, tmp_path):
     heads = [
         cell.text for cell in page.browser.find_elements(By.CSS_SELECTOR, "#outliers-table th")
     ]
-    assert heads[3:6] == ["outlier score", "grade", "why"]
+    assert heads[:6] == ["rank", "row", "grade", "why", "cluster", "outlier score"]
     first = page.find("#outliers-table tbody tr")
     cells = [cell.text for cell in first.find_elements(By.TAG_NAME, "td")]
     assert cells[1] == "3"
-    assert cells[4] == "extreme"
-    assert cells[5].startswith("height 60, usual ")
+    assert cells[2] == "extreme"
+    assert cells[3].startswith("height 60, usual ")
     articles = page.browser.find_elements(By.CSS_SELECTOR, "#clusters article")
     assert len(articles) == 3
     assert articles[0].text.startswith("cluster 0: ")

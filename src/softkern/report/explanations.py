@@ -12,7 +12,7 @@ from softkern._typing import Array
 from softkern.explain import Explainer, Seen, cluster_lines
 from softkern.explain.clusters import describe
 from softkern.ranking import Ranker
-from softkern.words import count
+from softkern.words import count, shortened
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -103,13 +103,17 @@ def _clusters(table: pd.DataFrame) -> dict[str, Any]:
 
 def _bar(row: Mapping[Any, Any]) -> dict[str, Any]:
     """The range and median of a column, or the share of a value, beside all rows', in percent."""
-    bar: dict[str, Any] = {"name": str(row["column"])[:LONGEST], "words": row["words"], "value": ""}
+    bar: dict[str, Any] = {
+        "name": shortened(str(row["column"]), LONGEST),
+        "words": row["words"],
+        "value": "",
+    }
     if isinstance(row["value"], str):
         own, every = (
             {"left": 0.0, "width": share, "median": share}
             for share in (round(100 * row[name], 2) for name in ("value_share", "all_share"))
         )
-        return bar | {"value": row["value"][:LONGEST], "own": own, "all": every}
+        return bar | {"value": shortened(row["value"], LONGEST), "own": own, "all": every}
     low, high = min(row["low"], row["all_low"]), max(row["high"], row["all_high"])
     width = (high / 2 - low / 2) or 1.0  # of halves, so that nothing overflows
 

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from pandas.api.types import is_bool_dtype, is_complex_dtype, is_numeric_dtype
 
+from softkern.words import shortened
+
 __all__ = ["holds_numbers", "packed", "shorten"]
 
 LONGEST = 60  # letters of a name from the data
@@ -16,7 +18,7 @@ LONGEST = 60  # letters of a name from the data
 def shorten(value: Any, longest: int = LONGEST) -> str:
     """A name or a value of the data as text of bounded length."""
     text = f"{value:.6g}" if isinstance(value, float) else str(value)
-    return text if len(text) <= longest else text[: longest - 1] + "…"
+    return shortened(text, longest)
 
 
 def holds_numbers(kind: Any) -> bool:

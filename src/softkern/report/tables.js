@@ -44,10 +44,14 @@ function columnsOf(name) {
     { head: "rank", value: (i) => rank[i] },
     { head: "row", isText: true, value: (i) => data.ids[i] },
   ];
+  // the words first: on a phone nothing else is seen without scrolling
+  if (!isOutliers || data.outliers) {
+    const head = isOutliers ? "grade" : "between";
+    found.push({ head, isText: true, value: why(head) });
+  }
+  found.push({ head: "why", isText: true, isLong: true, value: why("why") });
   if (!data.isDetector) found.push({ head: "cluster", isText: true, isLabel: true, value: (i) => current.labels[i] });
   found.push({ head: `${isOutliers ? "outlier" : "overlap"} score`, value: (i) => Number(short(score[i])) });
-  found.push({ head: isOutliers ? "grade" : "between", isText: true, value: why(isOutliers ? "grade" : "between") });
-  found.push({ head: "why", isText: true, isLong: true, value: why("why") });
   data.cells.columns.forEach((head, k) => {
     const cells = data.tables[name].map((i) => data.cells.rows[i][k]);
     const isText = cells.some((cell) => typeof cell === "string");
@@ -56,7 +60,7 @@ function columnsOf(name) {
   return found;
 }
 
-const classOf = ({ isLong, isText }) => (isLong ? "why" : isText ? "name" : "");
+const classOf = ({ isLong, isLabel, isText }) => (isLong ? "why" : isLabel ? "name label" : isText ? "name" : "");
 const said = (value) => (value === null ? "" : typeof value === "number" ? short(value, 7) : String(value));
 
 function fillTable(name) {
@@ -138,7 +142,7 @@ function labelTables() {
     const label = current.labels[Number(row.dataset.place)];
     if (row.dataset.label === String(label)) continue;
     row.dataset.label = label;
-    row.cells[2].replaceChildren(sign(label), ` ${labelName(label)}`);
+    row.querySelector(".label").replaceChildren(sign(label), ` ${labelName(label)}`);
   }
 }
 
