@@ -26,6 +26,10 @@ from softkern import (  # noqa: E402
     PossibilisticCMeans,
     rank_points,
 )
+from softkern.columns import Preparation  # noqa: E402
+from softkern.explain import Explainer  # noqa: E402
+from softkern.explain.seen import kept_rows  # noqa: E402
+from softkern.ranking import Ranker  # noqa: E402
 from softkern.report import write_report  # noqa: E402
 
 FLAGS = (
@@ -739,3 +743,78 @@ def test_why_rows_are_listed(browser, table, tmp_path):
     assert len(articles) == 3
     assert articles[0].text.startswith("cluster 0: ")
     assert page.complaints() == []
+
+
+def test_dates_are_said_as_dates(browser, tmp_path):
+    generator = np.random.default_rng(0)
+    days = pd.date_range("2023-01-01", periods=200).to_series(index=range(200))
+    amount = generator.normal(np.where(np.arange(200) < 100, 10.0, 40.0))
+    written = pd.DataFrame({"paid on": days.astype(str), "amount": amount})
+    preparation, prepared = Preparation.fit(written, dates=True)
+    model = PossibilisticCMeans(2).fit(prepared.values)
+    ranks, seen = rank_points(model), kept_rows(preparation, written, prepared)
+    explainer = Explainer(model, seen, Ranker(model).read(), ranks)
+    write_report(tmp_path / "page.html", model, prepared.features, ranks=ranks, explainer=explainer)
+    page = Page(browser, tmp_path / "page.html")
+    marks = page.run(f"return [...{FIGURE}.below[0].major_label_overrides.values()]")
+    assert len(marks) >= 3
+    assert set(marks) <= {f"{day:%Y-%m}" for day in pd.date_range("2022", "2024", freq="MS")}
+    assert not page.find("#log-across").is_enabled()
+    row = page.find("#outliers-table tbody tr")
+    page.run("arguments[0].focus()", row)
+    place = int(row.get_attribute("data-place"))
+    assert written["paid on"][place] in page.find("#point").text
+    choose(page, "colour", "paid on")
+    assert page.find("#key").text.count("2023-") == 3
+    # from years to hours, as the view narrows
+    for width, mark in ((4000, "2022"), (40, "2023-01-02"), (0.5, "2023-01-01 12:00")):
+        script = f"{FIGURE}.x_range.setv({{ start: 19358.2, end: 19358.2 + arguments[0] }})"
+        page.run(script, width)
+        page.drawn()
+        marks = page.run(f"return [...{FIGURE}.below[0].major_label_overrides.values()]")
+        assert 2 <= len(marks) <= 14
+        assert all(len(one) == len(mark) for one in marks)
+    assert page.complaints() == []
+
+
+def test_controls_are_large_enough_for_a_thumb(browser, written):
+    path, _ = written
+    browser.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": True},
+    )
+    browser.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": True})
+    try:
+        page = Page(browser, path)
+        script = (
+            "return [...document.querySelectorAll('button, select, input')]"
+            ".map((e) => (e.closest('label') ?? e).getBoundingClientRect())"
+            ".filter(({ height }) => height > 0).map(({ height }) => height)"
+        )
+        heights = page.run(script)
+        assert len(heights) > 15
+        assert min(heights) >= 44
+        wide = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        assert page.run(wide) == 0
+        # why a row is listed is seen without scrolling
+        why = page.find("#outliers-table td.why").rect
+        assert why["x"] + why["width"] <= 390
+    finally:
+        browser.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": False})
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_without_scripts_the_answer_is_still_read(browser, written):
+    path, model = written
+    browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+    try:
+        browser.get(path.as_uri())
+        text = browser.find_element(By.TAG_NAME, "body").text
+    finally:
+        browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+    assert "240 rows in 3 clusters" in text
+    assert "JavaScript, which is switched off" in text
+    assert "cluster 2: " in text
+    first = int(np.argmin(rank_points(model)["outlier_rank"]))
+    assert f"\n{first} width 12" in text or f"\n{first} height 12" in text
+    assert "Cut the clusters" not in text  # nothing that would not answer

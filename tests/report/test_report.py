@@ -31,7 +31,7 @@ from softkern.report.axes import MOST_FEATURES
 from softkern.report.contents import TOP_OUTLIERS, TOP_OVERLAPS, shown_rows
 from softkern.report.known import known_columns
 from softkern.report.levels import alpha_levels, cuts_by_number, steps_below
-from softkern.report.packing import packed
+from softkern.report.packing import in_order, packed
 
 HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror=window.hacked=1>\u2028'\""
 
@@ -668,3 +668,10 @@ def test_a_table_of_one_cluster_is_described(tmp_path):
     text = page.read_text(encoding="utf-8")
     assert "What the table is" in text
     assert "one cluster: 80 rows" in text
+
+
+def test_numbers_stay_behind_names_from_right_to_left():
+    mark = "\N{LEFT-TO-RIGHT MARK}"
+    name = "\u0645\u0628\u064a\u0639\u0627\u062a \u0643\u0644\u064a\u0629"
+    assert in_order(f"{name} 5.2, usual 1 to 2") == f"{name}{mark} 5.2, usual 1 to 2"
+    assert in_order("width 5.2, usual 1 to 2") == "width 5.2, usual 1 to 2"

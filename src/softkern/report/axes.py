@@ -7,7 +7,7 @@ the inner 98 % of the rows, because a few far ones would turn all towards themse
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -46,6 +46,7 @@ def axes_of(
     is_usual: Array,
     labels: Array,
     features: tuple[str, str] | None,
+    dates: Set[int],
     random_state: int,
 ) -> dict[str, Any]:
     """Columns and views of the shown rows, and the two axes that are drawn first.
@@ -54,7 +55,10 @@ def axes_of(
     outliers.
     """
     columns = _chosen_columns(X, labels, features, len(rows))
-    axes = [_axis(shorten(X.columns[k]), _numbers(X.iloc[rows, k])) for k in columns]
+    axes = [
+        _axis(shorten(X.columns[k]), _numbers(X.iloc[rows, k])) | {"isDate": k in dates}
+        for k in columns
+    ]
     first = [columns.index(list(X.columns).index(name)) for name in features or ()]
     views: list[dict[str, Any]] = []
 
@@ -89,6 +93,9 @@ def axes_of(
                 for k, (share, what) in enumerate(zip(shares, made_of[1], strict=True))
             ],
         )
+        if across.shape[1] == 1 and features is None:
+            help_ = "the direction in which the clusters differ most for their width, and another"
+            views.insert(0, {"name": "across the clusters", "help": help_, "axes": first})
         if seen.shape[1] > MAP_COLUMNS:
             found, help_ = _neighbour_map(scaled, is_usual, random_state)
             names = [f"neighbour map {k + 1}" for k in range(found.shape[1])]

@@ -81,7 +81,7 @@ function colourKey() {
     const [low, high] = innerEnds(column.values);
     const bar = element("div", { className: "ramp" });
     bar.style.background = `linear-gradient(to right, ${scale.join(", ")})`;
-    const ends = [short(low, 4), short((low + high) / 2, 4), short(high, 4)].map((text) => element("span", { text }));
+    const ends = [low, (low + high) / 2, high].map((value) => said(column, value, 4)).map((text) => element("span", { text }));
     const note = element("p", { className: "help", text: "The range of the inner 98 % of the rows." });
     key.replaceChildren(head, bar, element("div", { className: "ends" }, ...ends), note);
     return;

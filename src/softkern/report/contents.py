@@ -7,7 +7,7 @@ together with the rows that rank highest; counts on the page are always of all r
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,15 +43,16 @@ def contents(
     features: tuple[str, str] | None,
     X_model: Array | None,
     table: pd.DataFrame | None,
+    dates: Set[int],
     random_state: int,
 ) -> dict[str, Any]:
-    """Everything that the page's script needs, ready for JSON."""
+    """Everything that the page's script needs, ready for JSON; `dates` are columns of days."""
     seen = X.to_numpy(np.float64, na_value=np.nan) if X_model is None else np.asarray(X_model)
     table = X if table is None else table
     rows, is_sampled = shown_rows(seen, ranks, random_state)
     labels = ranks["label"].to_numpy().astype(np.int64)
     is_usual = is_sampled & ~ranks["is_outlier"].to_numpy(dtype=bool)[rows]
-    axes = axes_of(model, X, table, seen, rows, is_usual, labels, features, random_state)
+    axes = axes_of(model, X, table, seen, rows, is_usual, labels, features, dates, random_state)
     tables = _tables(ranks, rows)
     names = list(X.index if ids is None else ids)
     rooted = with_tree(model)

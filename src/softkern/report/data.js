@@ -22,8 +22,9 @@ const numbers = Object.fromEntries(
 );
 const count = numbers.rows.length; // of the rows that are drawn
 
-const axes = data.axes.map(({ name, base, unit, values }) => ({
+const axes = data.axes.map(({ name, base, unit, values, isDate = false }) => ({
   name,
+  isDate,
   values: Float64Array.from(unpack(values), (value) => value * unit + base),
 }));
 const typicality = data.typicality && unpack(data.typicality);

@@ -12,6 +12,7 @@ from softkern._typing import Array
 from softkern.explain import Explainer, Seen, cluster_lines
 from softkern.explain.clusters import describe
 from softkern.ranking import Ranker
+from softkern.report.packing import in_order
 from softkern.words import count, shortened
 
 if TYPE_CHECKING:
@@ -74,7 +75,8 @@ def _why(explainer: Explainer, ranks: pd.DataFrame, data: dict[str, Any]) -> dic
             {
                 "grade": grade,
                 "between": between,
-                "why": why.removeprefix(f"between clusters {between}: "),  # it has its own column
+                # which two it is between has its own column
+                "why": in_order(why.removeprefix(f"between clusters {between}: ")),
             }
             for grade, between, why in zip(
                 table["grade"], table["between"], table["why"], strict=True
@@ -96,7 +98,9 @@ def _clusters(table: pd.DataFrame) -> dict[str, Any]:
         told = part[(part["effect"] >= DISTINCT) | (part["rank"] <= FEWEST_BARS)].head(MOST_BARS)
         bars = [_bar(row) for row in told.to_dict("records") if row["words"] and cluster >= 0]
         head, *words = line.split("; ")
-        found.append({"cluster": cluster, "head": head, "words": "; ".join(words), "bars": bars})
+        found.append(
+            {"cluster": cluster, "head": head, "words": in_order("; ".join(words)), "bars": bars}
+        )
     more = len(lines) - len(found)
     return {"clusters": found, "moreClusters": count(more, "cluster") if more else ""}
 

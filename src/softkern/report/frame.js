@@ -141,6 +141,13 @@ function fitting(text, pixels) {
   return text.length > letters ? `${text.slice(0, letters - 1)}…` : text;
 }
 
+// The marks of an axis of dates, or of a logarithmic one; none of others, which bokeh marks.
+function ownTicks(name, { start, end }, pixels) {
+  if (state.logarithmic[name]) return logarithmicTicks(start, end);
+  const most = Math.max(2, Math.min(TICKS, (pixels || 400) / (name === "up" ? 40 : 80)));
+  return axes[state[name]].isDate ? dateTicks(start, end, most) : new Map();
+}
+
 function nameAxes() {
   const { figure, doc } = views.points;
   const both = [
@@ -149,12 +156,9 @@ function nameAxes() {
   ];
   for (const [name, axis, shown, pixels] of both) {
     const isLog = state.logarithmic[name];
-    const kind = doc.get_model_by_name(`${isLog ? "fixed" : "basic"} ticker ${name}`);
-    let names = new Map();
-    if (isLog) {
-      names = logarithmicTicks(shown.start, shown.end);
-      kind.ticks = [...names.keys()];
-    }
+    const names = ownTicks(name, shown, pixels);
+    const kind = doc.get_model_by_name(`${names.size ? "fixed" : "basic"} ticker ${name}`);
+    if (names.size) kind.ticks = [...names.keys()];
     axis.setv({
       axis_label: fitting(`${axes[state[name]].name}${isLog ? " (logarithmic)" : ""}`, pixels),
       ticker: kind,
@@ -171,7 +175,7 @@ function listenToFrame() {
     isWaiting = true;
     requestAnimationFrame(() => {
       isWaiting = false;
-      if (state.logarithmic.across || state.logarithmic.up) nameAxes();
+      if (["across", "up"].some((name) => state.logarithmic[name] || axes[state[name]].isDate)) nameAxes();
       markFar();
     });
   };

@@ -49,6 +49,7 @@ MARKERS = ("circle", "square", "triangle", "diamond", "inverted_triangle", "plus
 SCRIPTS = (
     "tree.js",
     "data.js",
+    "dates.js",
     "chosen.js",
     "colour.js",
     "legend.js",
@@ -152,6 +153,7 @@ def write_report(
         features=features,
         X_model=X_model,
         table=table,
+        dates=frozenset() if explainer is None else explainer.seen.dates,
         random_state=random_state,
     )
     data |= explanations(model, X, ranks, data, X_model, explainer, clusters)

@@ -4,7 +4,7 @@
 let pinned = -1;
 
 function valuesOf(i) {
-  return axes.slice(0, data.features).map(({ name, values }) => [name, short(values[i], 7)]);
+  return axes.slice(0, data.features).map((axis) => [axis.name, said(axis, axis.values[i], 7)]);
 }
 
 function show(i) {
@@ -45,10 +45,9 @@ function columnsOf(name) {
     { head: "row", isText: true, value: (i) => data.ids[i] },
   ];
   // the words first: on a phone nothing else is seen without scrolling
-  if (!isOutliers || data.outliers) {
-    const head = isOutliers ? "grade" : "between";
-    found.push({ head, isText: true, value: why(head) });
-  }
+  const what = isOutliers ? "grade" : "between";
+  // nothing is flagged where it is blank in all rows
+  if (data.why[name].some((row) => row[what])) found.push({ head: what, isText: true, value: why(what) });
   found.push({ head: "why", isText: true, isLong: true, value: why("why") });
   if (!data.isDetector) found.push({ head: "cluster", isText: true, isLabel: true, value: (i) => current.labels[i] });
   found.push({ head: `${isOutliers ? "outlier" : "overlap"} score`, value: (i) => Number(short(score[i])) });
@@ -61,7 +60,7 @@ function columnsOf(name) {
 }
 
 const classOf = ({ isLong, isLabel, isText }) => (isLong ? "why" : isLabel ? "name label" : isText ? "name" : "");
-const said = (value) => (value === null ? "" : typeof value === "number" ? short(value, 7) : String(value));
+const cellText = (value) => (value === null ? "" : typeof value === "number" ? short(value, 7) : String(value));
 
 function fillTable(name) {
   const table = byId(`${name}-table`);
@@ -75,7 +74,7 @@ function fillTable(name) {
   const rows = data.tables[name].map((i) => {
     const row = element("tr", { tabindex: "0", "data-place": i });
     for (const column of columns) {
-      const text = column.isLabel ? "" : said(column.value(i));
+      const text = column.isLabel ? "" : cellText(column.value(i));
       row.append(element("td", { text, title: text, className: classOf(column) }));
     }
     row.addEventListener("pointerenter", () => show(i));
