@@ -24,6 +24,7 @@ import softkern
 from softkern import AlphaCutClustering, OneClassPCM, PossibilisticCMeans, rank_points
 from softkern.alpha_tree.layout import flatten
 from softkern.alpha_tree.tree import AlphaTree
+from softkern.explain.clusters import describe
 from softkern.fitted import with_tree
 from softkern.report import axes as report_axes
 from softkern.report import write_report
@@ -675,3 +676,26 @@ def test_numbers_stay_behind_names_from_right_to_left():
     name = "\u0645\u0628\u064a\u0639\u0627\u062a \u0643\u0644\u064a\u0629"
     assert in_order(f"{name} 5.2, usual 1 to 2") == f"{name}{mark} 5.2, usual 1 to 2"
     assert in_order("width 5.2, usual 1 to 2") == "width 5.2, usual 1 to 2"
+
+
+def test_notes_and_dates_are_text(model, table, tmp_path):
+    path = tmp_path / "page.html"
+    days = pd.date_range("2024-01-01", periods=len(table))
+    shown = table.assign(day=days.to_numpy(), moment=(days + pd.Timedelta("90min")).to_numpy())
+    page = written(path, model, table, table=shown, notes=["left out <b>", "two"])
+    text = path.read_text(encoding="utf-8")
+    assert "How the table was read: 2 notes" in text
+    assert "<li>left out &lt;b&gt;</li>" in text
+    cells = page.data()["cells"]
+    place, row = next(iter(cells["rows"].items()))
+    day, moment = (row[cells["columns"].index(name)] for name in ("day", "moment"))
+    assert day == f"{days[int(place)]:%Y-%m-%d}"
+    assert moment == f"{day} 01:30:00"
+
+
+def test_words_that_tell_nothing_have_no_bar(table, model, tmp_path):
+    words = pd.DataFrame({"k": [f"word {k % 7}" for k in range(len(table))]})
+    clusters = describe(table.iloc[:, :1].join(words), model.labels_)
+    data = written(tmp_path / "page.html", model, table, clusters=clusters).data()
+    names = {bar["name"] for cluster in data["clusters"] for bar in cluster["bars"]}
+    assert names == {str(table.columns[0])}

@@ -411,6 +411,7 @@ def _report(
         table=data.table[data.prepared.kept],
         explainer=explainer,
         clusters=clusters,
+        notes=data.notes,
         random_state=job.seed,
     )
 

@@ -23,7 +23,7 @@ __all__ = ["explanations"]
 MOST_BARS, FEWEST_BARS = 6, 3  # columns of a cluster that are drawn
 DISTINCT = 0.25  # effect from which more than the fewest are
 MOST_CLUSTERS = 24
-LONGEST = 40  # letters of a column's name
+LONGEST = 32  # letters of a bar's name, on two lines
 
 
 def explanations(
@@ -95,7 +95,9 @@ def _clusters(table: pd.DataFrame) -> dict[str, Any]:
     lines = cluster_lines(table)
     for cluster, line in list(lines.items())[:MOST_CLUSTERS]:
         part = table[table["cluster"] == cluster]
-        told = part[(part["effect"] >= DISTINCT) | (part["rank"] <= FEWEST_BARS)].head(MOST_BARS)
+        # of words none is worth a bar that a cluster has hardly more often
+        is_filler = (part["rank"] <= FEWEST_BARS) & (part["value"].isna() | (len(lines) == 1))
+        told = part[(part["effect"] >= DISTINCT) | is_filler].head(MOST_BARS)
         bars = [_bar(row) for row in told.to_dict("records") if row["words"] and cluster >= 0]
         head, *words = line.split("; ")
         found.append(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
+from datetime import datetime, time
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,10 @@ LONGEST = 60  # letters of a name from the data
 
 
 def shorten(value: Any, longest: int = LONGEST) -> str:
-    """A name or a value of the data as text of bounded length."""
+    """A name or a value of the data as text of bounded length; midnight is a day."""
     text = f"{value:.6g}" if isinstance(value, float) else str(value)
+    if isinstance(value, datetime) and value.time() == time():
+        text = f"{value:%Y-%m-%d}"
     return shortened(text, longest)
 
 
