@@ -818,3 +818,53 @@ def test_without_scripts_the_answer_is_still_read(browser, written):
     first = int(np.argmin(rank_points(model)["outlier_rank"]))
     assert f"\n{first} width 12" in text or f"\n{first} height 12" in text
     assert "Cut the clusters" not in text  # nothing that would not answer
+
+
+def test_a_table_is_one_tab_stop_and_arrows_go_through_its_rows(browser, words_page):
+    path, _, _ = words_page
+    page = Page(browser, path)
+    stops = "return document.querySelectorAll('#outliers-table tr[tabindex=\"0\"]').length"
+    assert page.run(stops) == 1
+    first = page.find("#outliers-table tbody tr")
+    page.run("arguments[0].focus()", first)
+    rank = "return document.activeElement.cells[0].textContent"
+    keys = (Keys.ARROW_DOWN, Keys.ARROW_DOWN, Keys.ARROW_UP, Keys.END, Keys.ARROW_DOWN, Keys.HOME)
+    ranks = []
+    for key in keys:
+        ActionChains(page.browser).send_keys(key).perform()
+        ranks.append(page.run(rank))
+        assert page.run(stops) == 1
+    assert ranks == ["2", "3", "2", "100", "100", "1"]
+    place = int(page.run("return document.activeElement.dataset.place"))
+    assert f"Row {place}" in page.find("#point").text
+    page.find("#outliers-search").send_keys("wide")
+    hidden = "return document.querySelector('#outliers-table tr[tabindex=\"0\"]').hidden"
+    assert page.run(hidden) is False
+
+
+def test_a_cluster_is_shown_alone_by_keys(alpha_page):
+    page, model = alpha_page
+    button = page.find("#legend button[data-label='1']")
+    assert button.get_attribute("aria-label") == f"cluster 1, {(model.labels_ == 1).sum()} rows"
+    page.run("arguments[0].focus()", button)
+    ActionChains(page.browser).key_down(Keys.ALT).send_keys(Keys.ENTER).key_up(Keys.ALT).perform()
+    assert np.array_equal(drawn_rows(page), model.labels_[page.rows] == 1)
+
+
+def test_paper_gets_an_image_of_the_picture(alpha_page):
+    page, _ = alpha_page
+    page.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    try:
+        page.run("dispatchEvent(new Event('beforeprint'))")
+        page.drawn()
+        image = page.find("img.printed")
+        assert image.is_displayed()
+        assert image.get_property("naturalWidth") > 300
+        assert image.get_attribute("alt").startswith("Scatter plot of 240 rows")
+        assert not page.find("#points").is_displayed()
+        page.run("dispatchEvent(new Event('afterprint'))")
+        assert page.find("#points").is_displayed()
+    finally:
+        page.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    assert not page.find("img.printed").is_displayed()
+    assert page.complaints() == []

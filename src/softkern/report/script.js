@@ -177,6 +177,7 @@ function listen() {
   listenToKeys(plot);
   listenToPoints(plot);
   listenToFrame();
+  listenToPrinter();
   byId("everything").addEventListener("click", () => frame(range));
   byId("most").addEventListener("click", () => frame(usualRange));
   byId("save").addEventListener("click", savePicture);

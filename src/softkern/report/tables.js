@@ -72,17 +72,21 @@ function fillTable(name) {
     return element("th", { scope: "col", className: classOf(column) }, button);
   });
   const rows = data.tables[name].map((i) => {
-    const row = element("tr", { tabindex: "0", "data-place": i });
+    const row = element("tr", { tabindex: "-1", "data-place": i });
     for (const column of columns) {
       const text = column.isLabel ? "" : cellText(column.value(i));
       row.append(element("td", { text, title: text, className: classOf(column) }));
     }
     row.addEventListener("pointerenter", () => show(i));
     row.addEventListener("pointerleave", () => show(pinned));
-    row.addEventListener("focus", () => show((pinned = i)));
+    row.addEventListener("focus", () => {
+      keepTabStop(table, row);
+      show((pinned = i));
+    });
     return row;
   });
   table.replaceChildren(element("thead", {}, element("tr", {}, ...headings)), element("tbody", {}, ...rows));
+  table.tBodies[0].addEventListener("keydown", moveThroughRows);
   byId(`${name}-search`).addEventListener("input", (event) => search(name, event.target.value));
   byId(`${name}-save`).addEventListener("click", () => {
     const places = shownPlaces(table);
@@ -91,8 +95,7 @@ function fillTable(name) {
   search(name, "");
 }
 
-const shownPlaces = (table) =>
-  [...table.tBodies[0].rows].filter((row) => !row.hidden).map((row) => Number(row.dataset.place));
+const shownPlaces = (table) => shownRows(table).map((row) => Number(row.dataset.place));
 
 // By this column; the other way round where it is sorted by it already. Empty cells come last.
 function sortTable(table, columns, k) {
@@ -110,6 +113,24 @@ function sortTable(table, columns, k) {
     return direction * (isNumbers ? one - two : collator.compare(String(one), String(two)));
   });
   table.tBodies[0].append(...sorted);
+  keepTabStop(table);
+}
+
+const shownRows = (table) => [...table.tBodies[0].rows].filter((row) => !row.hidden);
+
+// Tab stops once at a table, at the row where it was last; arrow keys go from row to row.
+function keepTabStop(table, row = shownRows(table)[0]) {
+  for (const other of table.tBodies[0].rows) other.tabIndex = other === row ? 0 : -1;
+}
+
+function moveThroughRows(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  const rows = shownRows(event.currentTarget.parentElement);
+  const at = rows.indexOf(event.target);
+  const row = { ArrowDown: rows[at + 1], ArrowUp: rows[at - 1], Home: rows[0], End: rows.at(-1) }[event.key];
+  if (!row) return;
+  event.preventDefault();
+  row.focus();
 }
 
 // Rows that hold every word, in any of their cells.
@@ -122,6 +143,7 @@ function search(name, text) {
     row.hidden = !words.every((word) => cells.includes(word));
     if (!row.hidden) found++;
   }
+  keepTabStop(byId(`${name}-table`));
   byId(`${name}-found`).textContent = words.length ? `${whole(found)} of ${plural(rows.length, "row")}` : plural(rows.length, "row");
 }
 
