@@ -54,12 +54,13 @@ function columnsOf(name) {
   data.cells.columns.forEach((head, k) => {
     const cells = data.tables[name].map((i) => data.cells.rows[i][k]);
     const isText = cells.some((cell) => typeof cell === "string");
-    found.push({ head, isText, value: (i) => data.cells.rows[i][k] });
+    found.push({ head, isText, isTheirs: true, value: (i) => data.cells.rows[i][k] });
   });
   return found;
 }
 
-const classOf = ({ isLong, isLabel, isText }) => (isLong ? "why" : isLabel ? "name label" : isText ? "name" : "");
+const classOf = ({ isLong, isLabel, isText, isTheirs }) =>
+  isLong ? "why" : `${isText ? "name" : ""}${isLabel ? " label" : ""}${isTheirs ? " theirs" : ""}`.trim();
 const cellText = (value) => (value === null ? "" : typeof value === "number" ? short(value, 7) : String(value));
 
 function fillTable(name) {
