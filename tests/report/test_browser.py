@@ -793,6 +793,9 @@ def test_controls_are_large_enough_for_a_thumb(browser, written):
         )
         heights = page.run(script)
         assert len(heights) > 15
+        for link in browser.find_elements(By.CSS_SELECTOR, ".contents a"):
+            assert link.rect["height"] >= 40
+            assert page.find(link.get_attribute("hash")).is_displayed()
         assert min(heights) >= 44
         wide = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
         assert page.run(wide) == 0
@@ -868,3 +871,21 @@ def test_paper_gets_an_image_of_the_picture(alpha_page):
         page.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
     assert not page.find("img.printed").is_displayed()
     assert page.complaints() == []
+
+
+def test_numbers_of_an_axis_do_not_run_into_each_other(browser, table, tmp_path):
+    wide = table.assign(width=1e6 * table["width"] - 3e6)
+    write_report(tmp_path / "page.html", AlphaCutClustering(bandwidth=0.8).fit(table), wide)
+    size = {"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    try:
+        page = Page(browser, tmp_path / "page.html")
+        script = (
+            f"const f = {FIGURE}, {{ ticker }} = f.below[0], {{ start, end }} = f.x_range;"
+            "const ticks = ticker.get_ticks_no_defaults(start, end, NaN, ticker.desired_num_ticks);"
+            "return [ticks.major, f.inner_width]"
+        )
+        ticks, pixels = page.run(script)
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    assert 2 <= len(ticks) <= pixels / (6 * len(f"{max(ticks, key=abs):.0f}"))
