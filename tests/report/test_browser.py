@@ -485,11 +485,13 @@ def test_the_slider_by_number_of_clusters(alpha_page, table):
         assert legend_of(page).pop("all rows", 240) == 240
         assert set(range(step + 1)) <= tones_of_tree(page) <= {*range(step + 1), 6}
         assert page.find("#own").get_attribute("aria-pressed") == "false"
+        assert page.find("#clusters .of-own").is_displayed()
     page.slide("alpha", 200)  # as it says, small pieces and all
     assert np.array_equal(page.labels(), model.labels_at(page.levels[200])[page.rows])
     page.slide("number", 1)
     page.find("#own").click()
     assert np.array_equal(page.labels(), model.labels_[page.rows])
+    assert not page.find("#clusters .of-own").is_displayed()
     assert page.complaints() == []
 
 

@@ -87,7 +87,9 @@ function describeCut() {
   const level = state.level === null ? "a level α" : levelName(state.level);
   byId("alpha-value").textContent = level;
   byId("alpha").setAttribute("aria-valuetext", state.level === null ? "no cut" : level);
-  byId("own").setAttribute("aria-pressed", String(state.level === null && state.number === null));
+  const isOwn = state.level === null && state.number === null;
+  byId("own").setAttribute("aria-pressed", String(isOwn));
+  for (const note of document.querySelectorAll(".of-own")) note.hidden = isOwn;
   if (!byId("number")) return;
   const asked = state.number === null ? "a number of clusters" : plural(tree.numbers[state.number].sizes.length, "cluster");
   byId("number-value").textContent = asked;
