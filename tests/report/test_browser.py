@@ -891,3 +891,27 @@ def test_numbers_of_an_axis_do_not_run_into_each_other(browser, table, tmp_path)
     finally:
         browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
     assert 2 <= len(ticks) <= pixels / (6 * len(f"{max(ticks, key=abs):.0f}"))
+
+
+def test_groups_of_a_single_column_are_hills(browser, table, tmp_path):
+    one = table[["width"]]
+    model = AlphaCutClustering().fit(one)
+    write_report(tmp_path / "page.html", model, one)
+    page = Page(browser, tmp_path / "page.html")
+    assert page.column("x") == pytest.approx(one["width"].to_numpy(), abs=1e-5)
+    assert page.column("y") == pytest.approx(model.typicality_, rel=1e-6)
+    assert page.complaints() == []
+
+
+def test_the_number_of_clusters_with_weights_and_equal_rows(browser, table, tmp_path):
+    X = pd.concat([table.round(1), table.round(1)[:90]], ignore_index=True)
+    weight = np.random.default_rng(0).integers(0, 4, len(X)).astype(float)
+    model = AlphaCutClustering(bandwidth=0.8).fit(X, sample_weight=weight)
+    write_report(tmp_path / "page.html", model, X)
+    page = Page(browser, tmp_path / "page.html")
+    for count in (1, 2, 3):
+        page.slide("number", count - 1)
+        asked = AlphaCutClustering(n_clusters=count, bandwidth=0.8).fit(X, sample_weight=weight)
+        assert np.array_equal(page.labels(), asked.labels_[page.rows])
+        legend = legend_of(page)
+        assert [legend[f"cluster {k}"] for k in range(count)] == np.bincount(asked.labels_).tolist()

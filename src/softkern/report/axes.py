@@ -28,6 +28,7 @@ MOST_FEATURES = 24  # to choose axes from, whatever the number of rows
 MOST_NUMBERS = 250_000  # of all columns that can be chosen: one and a third megabytes
 COMPONENTS = 3  # of a projection
 RIDGE = 0.02  # share of the mean variance that is added, so that directions follow little noise
+TYPICALITY = 2  # its place among the scores, which `data.js` puts behind these axes
 INNER = 0.98  # share of the rows that directions are of
 NAMED = 3  # columns that the name of a direction has
 MAPPED = 1_000  # rows of a neighbour map: a few seconds
@@ -47,6 +48,7 @@ def axes_of(
     labels: Array,
     features: tuple[str, str] | None,
     dates: Set[int],
+    has_typicality: bool,
     random_state: int,
 ) -> dict[str, Any]:
     """Columns and views of the shown rows, and the two axes that are drawn first.
@@ -115,8 +117,9 @@ def axes_of(
         "views": views,
         "features": len(columns),
         "columns": X.shape[1],
-        # scores are axes too, and the only second one of a single column
-        "start": [*first, len(axes)][:2],
+        # scores are axes too, and the only second one of a single column: over how typical rows
+        # are its groups are hills
+        "start": [*first, len(axes) + (TYPICALITY if has_typicality else 0)][:2],
     }
 
 

@@ -52,13 +52,16 @@ def contents(
     rows, is_sampled = shown_rows(seen, ranks, random_state)
     labels = ranks["label"].to_numpy().astype(np.int64)
     is_usual = is_sampled & ~ranks["is_outlier"].to_numpy(dtype=bool)[rows]
-    axes = axes_of(model, X, table, seen, rows, is_usual, labels, features, dates, random_state)
     tables = _tables(ranks, rows)
     names = list(X.index if ids is None else ids)
     rooted = with_tree(model)
     kind, typicality = typicality_of(model if rooted is None else rooted) or (
         "membership",
         ranks["membership"].to_numpy(),
+    )
+    has_typicality = kind == "typicality"
+    axes = axes_of(
+        model, X, table, seen, rows, is_usual, labels, features, dates, has_typicality, random_state
     )
     return {
         "n": len(X),
@@ -82,7 +85,7 @@ def contents(
                 ("overlapRank", "overlap_rank", np.int32),
             )
         },
-        "typicality": packed(typicality[rows]) if kind == "typicality" else None,
+        "typicality": packed(typicality[rows]) if has_typicality else None,
         **axes,
         "tables": tables,
         "cells": cells_of(table, rows, sorted({*tables["outliers"], *tables["overlaps"]})),
