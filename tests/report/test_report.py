@@ -699,3 +699,18 @@ def test_words_that_tell_nothing_have_no_bar(table, model, tmp_path):
     data = written(tmp_path / "page.html", model, table, clusters=clusters).data()
     names = {bar["name"] for cluster in data["clusters"] for bar in cluster["bars"]}
     assert names == {str(table.columns[0])}
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        pd.DataFrame(np.ones((30, 2)), columns=["a", "b"]),
+        pd.DataFrame(np.random.default_rng(0).normal(size=(60, 2)), columns=["a", "a"]),
+        pd.DataFrame(np.arange(10.0).reshape(5, 2), columns=["a", "b"]),
+    ],
+    ids=["equal rows", "equal names", "five rows"],
+)
+def test_odd_tables_have_a_page(X, tmp_path):
+    model = AlphaCutClustering(bandwidth=1.0).fit(X.to_numpy())
+    page = written(tmp_path / "page.html", model, X)
+    assert sum(page.data()["sizes"]) + page.data()["noise"] == len(X)

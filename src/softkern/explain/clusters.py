@@ -128,8 +128,8 @@ def describe(table: pd.DataFrame, labels: Array, weight: Any = None) -> pd.DataF
     group = np.array([place.get(label, 0) for label in labels.tolist()])
     parts = [
         part
-        for name in table.columns
-        for part in _column(str(name), table[name], weight, group, len(clusters))
+        for k, name in enumerate(table.columns)  # by place: names may come twice
+        for part in _column(str(name), table.iloc[:, k], weight, group, len(clusters))
     ]
     records = []
     total = float(weight.sum())

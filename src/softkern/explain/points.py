@@ -309,6 +309,8 @@ def _kernel(model: Any, rows: Array, mass: Array, is_own: bool) -> Radial:
         bandwidth = kernel.bandwidth
         if not isinstance(bandwidth, tuple) or len(bandwidth) == rows.shape[1]:
             return kernel
+    if (rows == rows[0]).all():
+        return Gaussian(1.0)  # where all rows are alike, any width says the same
     return Gaussian(select_bandwidth(rows, "auto", sample_weight=mass))
 
 

@@ -20,7 +20,7 @@ from softkern.report.packing import packed
 __all__ = ["tree_of"]
 
 TICKS = 7  # of the tree's axis
-FEWEST = 8  # rows, below which a piece of the tree is no cluster
+FEWEST = 3  # rows, below which a piece of the tree is no cluster
 
 
 def tree_of(model: Any, labels: Array, rows: Array) -> dict[str, Any]:
