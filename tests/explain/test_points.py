@@ -231,12 +231,3 @@ def test_large_tables_are_sampled():
     explainer = Explainer.of(model, X)
     table = explainer.explain(explainer.seen, explainer.points, explainer.ranks, [0])
     assert table["column_1"].tolist() == ["x5"]
-
-
-def test_the_only_column_is_not_compared_with_others():
-    """A row in a gap of the only column is within its range, and nothing is beside it."""
-    values = np.concatenate([np.linspace(0, 4, 60), np.linspace(6, 10, 60), [5.0]])
-    table = pd.DataFrame({"x": values})
-    model = softkern.OneClassPCM(bandwidth=0.3).fit(table)
-    why = explain_points(model, [120], X=table)["why"]
-    assert why.tolist() == ["few rows are near x 5"]

@@ -97,9 +97,7 @@ class Reasons:
             named = outside if far else [j for j in outside if shares[j] >= least]
             words = "; ".join(self._say(rows, i, j, *told[j]) for j in named[:most])
         else:
-            said = [f"{rows.name(j)} {rows.said(i, j)}" for j in named]
-            # with one column there is nothing beside which it could be strange
-            words = _together(said) if len(shares) > 1 else f"few rows are near {said[0]}"
+            words = _together([f"{rows.name(j)} {rows.said(i, j)}" for j in named])
         causes = [Cause(j, told[j][0], float(shares[j])) for j in named[:most]]
         return Found(causes, words)
 
