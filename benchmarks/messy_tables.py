@@ -5,7 +5,8 @@
 makes the tables in FOLDER, runs `softkern analyze` on each with nothing but -o, and prints a line
 about each: exit code, rows, which of the columns that measure something were read, clusters, the
 adjusted Rand index against the planted groups; then what was said. Files that are no tables have
-no groups: what counts there is that the message names them.
+no groups: what counts there is that the message names them. With --pages every table gets its
+report page, FOLDER/results/NAME/report.html.
 """
 
 from __future__ import annotations
@@ -308,13 +309,12 @@ CASES: dict[str, Callable[[], Case]] = {
 }
 
 
-def look_at(name: str, case: Case, folder: Path) -> None:
+def look_at(name: str, case: Case, folder: Path, is_page: bool) -> None:
     path, out = folder / name, folder / "results" / name
     path.write_bytes(case.data)
     command = [sys.executable, "-m", "softkern.cli", "analyze", str(path), "-o", str(out)]
-    done = subprocess.run(
-        [*command, "--no-report", "--force"], capture_output=True, text=True, check=False
-    )
+    command += ["--force", *([] if is_page else ["--no-report"])]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     print(f"{name}: exit {done.returncode}, {answer(case, out) if done.returncode == 0 else '–'}")
     said = [line.strip() for line in done.stdout.splitlines() if line.startswith("  · ")]
     for line in [*said, *done.stderr.strip().splitlines()[-1:]]:
@@ -343,7 +343,9 @@ def answer(case: Case, out: Path) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
-    folder = parser.parse_args().folder
+    parser.add_argument("--pages", action="store_true", help="write the report pages too")
+    given = parser.parse_args()
+    folder: Path = given.folder
     (folder / "results").mkdir(parents=True, exist_ok=True)
     for name, make in CASES.items():
         try:
@@ -351,7 +353,7 @@ def main() -> None:
         except ImportError as error:
             print(f"{name}: not made, {error}")
             continue
-        look_at(name, case, folder)
+        look_at(name, case, folder, given.pages)
         with contextlib.suppress(BrokenPipeError):
             sys.stdout.flush()
 

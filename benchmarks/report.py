@@ -1,9 +1,11 @@
-"""How large the report of 10⁵ rows is, and how soon its slider answers, in headless Chromium.
+"""How large the report of 10⁵ rows is, and how soon it answers, in headless Chromium.
 
-    python benchmarks/report.py [rows]
+    python benchmarks/report.py [rows] [columns]
 
-Needs chromium and chromedriver. "labels" is the cut of the whole tree and the labels of all rows
-shown; "picture" ends when the frame that shows them has been painted.
+Needs chromium and chromedriver. "first picture" is from opening the file until the rows are drawn,
+as the median of five; a control's time ends when the frame that shows its change has been painted.
+Of two columns the model is the one with a tree, and "labels" is the cut of the whole tree and the
+labels of all rows shown; of more it is fuzzy c-means.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 from sklearn.datasets import make_blobs
 
-from softkern import AlphaCutClustering, rank_points
+from softkern import AlphaCutClustering, FuzzyCMeans, rank_points
 from softkern.report import write_report
 
 FLAGS = "headless=new no-sandbox disable-gpu disable-quic no-first-run disable-background-networking disable-component-update disable-sync"
@@ -45,11 +47,45 @@ const frame = () => new Promise((next) => requestAnimationFrame(() => setTimeout
 })();
 """
 
+# of every control, some moves from one end to the other
+CONTROLS = """
+const done = arguments[0], times = {};
+const frame = () => new Promise((next) => requestAnimationFrame(() => setTimeout(next, 0)));
+const timed = async (name, change) => {
+  await frame();
+  const start = performance.now();
+  change();
+  await frame();
+  await frame();
+  (times[name] ??= []).push(performance.now() - start);
+};
+const set = (control, value, kind) => {
+  control.value = value;
+  control.dispatchEvent(new Event(kind, { bubbles: true }));
+};
+(async () => {
+  for (const name of ["number", "rejected"]) {
+    const slider = document.getElementById(name);
+    for (let k = 0; slider && k <= 20; k++) {
+      await timed(name, () => set(slider, Math.round((k * slider.max) / 20), "input"));
+    }
+  }
+  for (const name of ["across", "colour"]) {
+    const select = document.getElementById(name);
+    for (const { value } of [...select.options].slice(0, 12)) await timed(name, () => set(select, value, "change"));
+  }
+  set(document.getElementById("colour"), "", "change");
+  for (let k = 0; k < 12; k++) await timed("legend", () => document.querySelector("#legend button").click());
+  done(times);
+})();
+"""
 
-def groups(n: int) -> np.ndarray:
+
+def groups(n: int, columns: int) -> pd.DataFrame:
     spread = [0.3, 0.5, 0.8] * 4
-    X, _ = make_blobs(n * 9 // 10, 2, centers=12, cluster_std=spread, random_state=1)
-    return np.vstack([X, np.random.default_rng(0).uniform(-14, 14, (n - len(X), 2))])
+    X, _ = make_blobs(n * 9 // 10, columns, centers=12, cluster_std=spread, random_state=1)
+    noise = np.random.default_rng(0).uniform(-14, 14, (n - len(X), columns))
+    return pd.DataFrame(np.vstack([X, noise]), columns=[f"column {k}" for k in range(columns)])
 
 
 def chromium(folder: str) -> webdriver.Chrome:
@@ -75,20 +111,40 @@ def check(browser: webdriver.Chrome, model: AlphaCutClustering) -> None:
         assert np.array_equal(browser.execute_script(script), model.tree_.labels_at(levels[step]))
 
 
-def main(n: int) -> None:
-    X = pd.DataFrame(groups(n), columns=["x", "y"])
-    model = AlphaCutClustering().fit(X)
+def opened(browser: webdriver.Chrome, page: Path) -> float:
+    """Milliseconds from opening the page to its first picture."""
+    browser.get(page.as_uri())
+    ready = "softkernReport.ready.then(() => requestAnimationFrame(() => setTimeout(done, 0)))"
+    browser.execute_async_script(f"const done = arguments[0]; {ready}")
+    return float(browser.execute_script("return performance.now()"))
+
+
+def tell(times: dict[str, np.ndarray]) -> None:
+    for name, values in times.items():
+        middle, high = np.quantile(values, [0.5, 0.95])
+        print(f"  {name}: {middle:.1f} ms, 95 % within {high:.1f} ms (wanted < 100)")
+
+
+def main(n: int, columns: int) -> None:
+    X = groups(n, columns)
+    model = AlphaCutClustering().fit(X) if columns == 2 else FuzzyCMeans(12).fit(X)
     ranks = rank_points(model)
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder, "report.html")
         start = time.perf_counter()
         write_report(page, model, X, ranks=ranks, title="Groups")
         seconds, size = time.perf_counter() - start, page.stat().st_size / 1e6
-        print(f"report of {n:,} rows: {size:.2f} MB (wanted < 8), written in {seconds:.1f} s")
+        print(
+            f"report of {n:,} rows × {columns}: {size:.2f} MB (wanted < 8), "
+            f"written in {seconds:.1f} s"
+        )
         browser = chromium(folder)
         try:
-            browser.get(page.as_uri())
-            browser.execute_async_script("softkernReport.ready.then(arguments[0])")
+            first = [opened(browser, page) for _ in range(5)]
+            print(f"  first picture: {np.median(first):.0f} ms")
+            tell(browser.execute_async_script(CONTROLS))
+            if columns > 2:
+                return
             browser.execute_cdp_cmd("Performance.enable", {"timeDomain": "threadTicks"})
             before = task_seconds(browser)
             times = np.array(browser.execute_async_script(MOVE))
@@ -96,11 +152,10 @@ def main(n: int) -> None:
             check(browser, model)
         finally:
             browser.quit()
-    for name, column in zip(("cut alone", "labels", "picture"), times.T, strict=True):
-        middle, high = np.quantile(column, [0.5, 0.95])
-        print(f"  {name}: {middle:.1f} ms, 95 % within {high:.1f} ms (wanted < 100)")
+    tell(dict(zip(("cut alone", "labels", "picture"), times.T, strict=True)))
     print(f"  time of the page's own thread: {1000 * busy:.1f} ms a move")
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 100_000)
+    given = [int(word) for word in sys.argv[1:]]
+    main(*(given + [100_000, 2][len(given) :]))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import Any
 
-__all__ = ["count", "named", "nearest", "quoted", "unknown"]
+__all__ = ["count", "named", "nearest", "quoted", "shortened", "unknown"]
+
+JOINERS = "\N{ZERO WIDTH JOINER}\N{ZERO WIDTH NON-JOINER}"
 
 
 def count(number: int, noun: str) -> str:
@@ -20,10 +23,36 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def shortened(text: str, most: int = 60) -> str:
+    """Text of at most so many letters; both ends of a longer one, for names often begin alike.
+
+    Examples
+    --------
+    >>> shortened("temperature of the room, morning", 20), shortened("short", 20)
+    ('temperature o…orning', 'short')
+    """
+    if len(text) <= most:
+        return text
+    end = (most - 1) // 3
+    return f"{text[: most - 1 - end]}…{text[len(text) - end :]}"
+
+
 def quoted(text: Any, most: int = 60) -> str:
-    """A name or value from the data, safe to show: printable, on one line, not too long."""
-    shown = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in str(text))
-    return shown if len(shown) <= most else shown[: most - 1] + "…"
+    r"""A name or value from the data, safe to show: printable, on one line, not too long.
+
+    Examples
+    --------
+    >>> quoted("two\nlines"), quoted("no\N{NO-BREAK SPACE}break")
+    ('two\\x0alines', 'no break')
+    """
+    return shortened("".join(map(_printable, str(text))), most)
+
+
+def _printable(letter: str) -> str:
+    """The letter, or its code; joiners hold emoji and some scripts together."""
+    if letter.isprintable() or letter in JOINERS:
+        return letter
+    return " " if unicodedata.category(letter) == "Zs" else f"\\x{ord(letter):02x}"
 
 
 def named(columns: Sequence[Any], most: int = 5) -> str:

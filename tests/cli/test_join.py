@@ -193,6 +193,8 @@ def test_dates_are_offered_and_used(capsys):
     assert "left out 'day': dates (--dates uses them, as days)" in capsys.readouterr().out
     record = analyze("data.csv", "--dates")
     assert record["preparation"]["features"] == ["x", "y", "day"]
+    said = pd.read_csv("out/clusters.csv").set_index("column")["words"]["day"]
+    assert all("day 2024-0" in words for words in np.atleast_1d(said))
     assert run(["score", "out/model.safetensors", "data.csv", "-o", "s.csv", "-q"]) == 0
     first = pd.read_csv("out/points.csv")
     assert pd.read_csv("s.csv")["label"].tolist() == first["label"].tolist()

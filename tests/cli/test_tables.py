@@ -540,7 +540,7 @@ def test_parquet_without_pyarrow(write, monkeypatch):
 
 def test_words_for_messages_are_harmless():
     assert quoted("a\x1b[31m\nb") == "a\\x1b[31m\\x0ab"
-    assert quoted("x" * 100) == "x" * 59 + "…"
+    assert quoted("x" * 100) == "x" * 40 + "…" + "x" * 19
     assert named(list("abcdefg")) == "'a', 'b', 'c', 'd', 'e' and 2 more"
 
 

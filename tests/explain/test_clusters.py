@@ -94,3 +94,15 @@ def test_another_table_is_refused():
     X = np.random.default_rng(0).normal(size=(50, 2))
     with pytest.raises(ValueError, match="fitted on 50"):
         describe_clusters(softkern.OneClassPCM().fit(X), X[:10])
+
+
+def test_dates_are_said_as_dates():
+    days = pd.Series(pd.date_range("2024-01-01", periods=90))
+    labels = np.repeat([0, 1], [60, 30])
+    table = describe(pd.DataFrame({"paid": days, "none": pd.NaT}), labels)
+    assert table["column"].tolist() == ["paid", "paid"]
+    assert table["words"][1] == (
+        "paid 2024-03-02 to 2024-03-29 (all rows 2024-01-05 to 2024-03-26)"
+    )
+    stamps = days.dt.tz_localize("UTC")
+    pd.testing.assert_frame_equal(describe(pd.DataFrame({"paid": stamps}), labels), table)

@@ -26,6 +26,10 @@ from softkern import (  # noqa: E402
     PossibilisticCMeans,
     rank_points,
 )
+from softkern.columns import Preparation  # noqa: E402
+from softkern.explain import Explainer  # noqa: E402
+from softkern.explain.seen import kept_rows  # noqa: E402
+from softkern.ranking import Ranker  # noqa: E402
 from softkern.report import write_report  # noqa: E402
 
 FLAGS = (
@@ -463,24 +467,49 @@ def test_a_view_sets_both_axes(browser, tmp_path):
     assert page.complaints() == []
 
 
-def test_the_slider_by_number_of_clusters(alpha_page):
+def tones_of_tree(page):
+    return set(page.column("tone", "lines"))
+
+
+def test_the_slider_by_number_of_clusters(alpha_page, table):
     page, model = alpha_page
-    least = 8
     offered = page.run("return softkernReport.numbers")
-    assert {1, 3} <= {cut["clusters"] for cut in offered}
-    for step, cut in enumerate(offered):
+    assert len(offered) >= 3
+    for step in range(3):
         page.slide("number", step)
-        truth = model.labels_at(page.levels[cut["step"]])
-        sizes = np.bincount(truth[truth >= 0])
-        names = np.where(sizes >= least, np.cumsum(sizes >= least) - 1, -1)
-        truth = np.where(truth < 0, -1, names[np.maximum(truth, 0)])
-        assert np.array_equal(page.labels(), truth[page.rows])
-        assert truth.max() + 1 == cut["clusters"]
-        assert f"{(truth < 0).sum()} of 240 rows" in page.state()
+        asked = AlphaCutClustering(n_clusters=step + 1, bandwidth=model.bandwidth_)
+        truth = asked.fit(table)
+        assert np.array_equal(page.labels(), truth.labels_[page.rows])
+        assert f"As many as asked for: {plural(step + 1)}; 0 of 240 rows" in page.state()
+        assert page.find("#number").get_attribute("aria-valuetext") == plural(step + 1)
+        assert legend_of(page).pop("all rows", 240) == 240
+        assert set(range(step + 1)) <= tones_of_tree(page) <= {*range(step + 1), 6}
+        assert page.find("#own").get_attribute("aria-pressed") == "false"
+        assert page.find("#clusters .of-own").is_displayed()
     page.slide("alpha", 200)  # as it says, small pieces and all
     assert np.array_equal(page.labels(), model.labels_at(page.levels[200])[page.rows])
+    page.slide("number", 1)
     page.find("#own").click()
     assert np.array_equal(page.labels(), model.labels_[page.rows])
+    assert not page.find("#clusters .of-own").is_displayed()
+    assert page.complaints() == []
+
+
+def plural(clusters):
+    return f"{clusters} cluster{'s' * (clusters != 1)}"
+
+
+def test_seven_of_thirty_equal_groups_are_asked_for(browser, tmp_path):
+    centres = 9.0 * np.array([divmod(k, 6) for k in range(30)])
+    X = make_blobs([20] * 30, 2, centers=centres, cluster_std=0.8, random_state=0)[0]
+    table = pd.DataFrame(X, columns=["east", "north"])
+    model = AlphaCutClustering(bandwidth=1.0).fit(table)
+    write_report(tmp_path / "page.html", model, table)
+    page = Page(browser, tmp_path / "page.html")
+    page.slide("number", 6)
+    truth = AlphaCutClustering(n_clusters=7, bandwidth=1.0).fit(table)
+    assert np.array_equal(page.labels(), truth.labels_[page.rows])
+    assert "7 clusters; 0 of 600 rows" in page.state()
     assert page.complaints() == []
 
 
@@ -706,13 +735,183 @@ def test_why_rows_are_listed(browser, table, tmp_path):
     heads = [
         cell.text for cell in page.browser.find_elements(By.CSS_SELECTOR, "#outliers-table th")
     ]
-    assert heads[3:6] == ["outlier score", "grade", "why"]
+    assert heads[:6] == ["rank", "row", "grade", "why", "cluster", "outlier score"]
     first = page.find("#outliers-table tbody tr")
     cells = [cell.text for cell in first.find_elements(By.TAG_NAME, "td")]
     assert cells[1] == "3"
-    assert cells[4] == "extreme"
-    assert cells[5].startswith("height 60, usual ")
+    assert cells[2] == "extreme"
+    assert cells[3].startswith("height 60, usual ")
     articles = page.browser.find_elements(By.CSS_SELECTOR, "#clusters article")
     assert len(articles) == 3
     assert articles[0].text.startswith("cluster 0: ")
     assert page.complaints() == []
+
+
+def test_dates_are_said_as_dates(browser, tmp_path):
+    generator = np.random.default_rng(0)
+    days = pd.date_range("2023-01-01", periods=200).to_series(index=range(200))
+    amount = generator.normal(np.where(np.arange(200) < 100, 10.0, 40.0))
+    written = pd.DataFrame({"paid on": days.astype(str), "amount": amount})
+    preparation, prepared = Preparation.fit(written, dates=True)
+    model = PossibilisticCMeans(2).fit(prepared.values)
+    ranks, seen = rank_points(model), kept_rows(preparation, written, prepared)
+    explainer = Explainer(model, seen, Ranker(model).read(), ranks)
+    write_report(tmp_path / "page.html", model, prepared.features, ranks=ranks, explainer=explainer)
+    page = Page(browser, tmp_path / "page.html")
+    marks = page.run(f"return [...{FIGURE}.below[0].major_label_overrides.values()]")
+    assert len(marks) >= 3
+    assert set(marks) <= {f"{day:%Y-%m}" for day in pd.date_range("2022", "2024", freq="MS")}
+    assert not page.find("#log-across").is_enabled()
+    row = page.find("#outliers-table tbody tr")
+    page.run("arguments[0].focus()", row)
+    place = int(row.get_attribute("data-place"))
+    assert written["paid on"][place] in page.find("#point").text
+    choose(page, "colour", "paid on")
+    assert page.find("#key").text.count("2023-") == 3
+    # from years to hours, as the view narrows
+    for width, mark in ((4000, "2022"), (40, "2023-01-02"), (0.5, "2023-01-01 12:00")):
+        script = f"{FIGURE}.x_range.setv({{ start: 19358.2, end: 19358.2 + arguments[0] }})"
+        page.run(script, width)
+        page.drawn()
+        marks = page.run(f"return [...{FIGURE}.below[0].major_label_overrides.values()]")
+        assert 2 <= len(marks) <= 14
+        assert all(len(one) == len(mark) for one in marks)
+    assert page.complaints() == []
+
+
+def test_controls_are_large_enough_for_a_thumb(browser, written):
+    path, _ = written
+    browser.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": True},
+    )
+    browser.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": True})
+    try:
+        page = Page(browser, path)
+        script = (
+            "return [...document.querySelectorAll('button, select, input')]"
+            ".map((e) => (e.closest('label') ?? e).getBoundingClientRect())"
+            ".filter(({ height }) => height > 0).map(({ height }) => height)"
+        )
+        heights = page.run(script)
+        assert len(heights) > 15
+        for link in browser.find_elements(By.CSS_SELECTOR, ".contents a"):
+            assert link.rect["height"] >= 40
+            assert page.find(link.get_attribute("hash")).is_displayed()
+        assert min(heights) >= 44
+        wide = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        assert page.run(wide) == 0
+        # why a row is listed is seen without scrolling
+        why = page.find("#outliers-table td.why").rect
+        assert why["x"] + why["width"] <= 390
+    finally:
+        browser.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": False})
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_without_scripts_the_answer_is_still_read(browser, written):
+    path, model = written
+    browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+    try:
+        browser.get(path.as_uri())
+        text = browser.find_element(By.TAG_NAME, "body").text
+    finally:
+        browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+    assert "240 rows in 3 clusters" in text
+    assert "JavaScript, which is switched off" in text
+    assert "cluster 2: " in text
+    first = int(np.argmin(rank_points(model)["outlier_rank"]))
+    assert f"\n{first} width 12" in text or f"\n{first} height 12" in text
+    assert "Cut the clusters" not in text  # nothing that would not answer
+
+
+def test_a_table_is_one_tab_stop_and_arrows_go_through_its_rows(browser, words_page):
+    path, _, _ = words_page
+    page = Page(browser, path)
+    stops = "return document.querySelectorAll('#outliers-table tr[tabindex=\"0\"]').length"
+    assert page.run(stops) == 1
+    first = page.find("#outliers-table tbody tr")
+    page.run("arguments[0].focus()", first)
+    rank = "return document.activeElement.cells[0].textContent"
+    keys = (Keys.ARROW_DOWN, Keys.ARROW_DOWN, Keys.ARROW_UP, Keys.END, Keys.ARROW_DOWN, Keys.HOME)
+    ranks = []
+    for key in keys:
+        ActionChains(page.browser).send_keys(key).perform()
+        ranks.append(page.run(rank))
+        assert page.run(stops) == 1
+    assert ranks == ["2", "3", "2", "100", "100", "1"]
+    place = int(page.run("return document.activeElement.dataset.place"))
+    assert f"Row {place}" in page.find("#point").text
+    page.find("#outliers-search").send_keys("wide")
+    hidden = "return document.querySelector('#outliers-table tr[tabindex=\"0\"]').hidden"
+    assert page.run(hidden) is False
+
+
+def test_a_cluster_is_shown_alone_by_keys(alpha_page):
+    page, model = alpha_page
+    button = page.find("#legend button[data-label='1']")
+    assert button.get_attribute("aria-label") == f"cluster 1, {(model.labels_ == 1).sum()} rows"
+    page.run("arguments[0].focus()", button)
+    ActionChains(page.browser).key_down(Keys.ALT).send_keys(Keys.ENTER).key_up(Keys.ALT).perform()
+    assert np.array_equal(drawn_rows(page), model.labels_[page.rows] == 1)
+
+
+def test_paper_gets_an_image_of_the_picture(alpha_page):
+    page, _ = alpha_page
+    page.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    try:
+        page.run("dispatchEvent(new Event('beforeprint'))")
+        page.drawn()
+        image = page.find("img.printed")
+        assert image.is_displayed()
+        assert image.get_property("naturalWidth") > 300
+        assert image.get_attribute("alt").startswith("Scatter plot of 240 rows")
+        assert not page.find("#points").is_displayed()
+        page.run("dispatchEvent(new Event('afterprint'))")
+        assert page.find("#points").is_displayed()
+    finally:
+        page.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    assert not page.find("img.printed").is_displayed()
+    assert page.complaints() == []
+
+
+def test_numbers_of_an_axis_do_not_run_into_each_other(browser, table, tmp_path):
+    wide = table.assign(width=1e6 * table["width"] - 3e6)
+    write_report(tmp_path / "page.html", AlphaCutClustering(bandwidth=0.8).fit(table), wide)
+    size = {"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    try:
+        page = Page(browser, tmp_path / "page.html")
+        script = (
+            f"const f = {FIGURE}, {{ ticker }} = f.below[0], {{ start, end }} = f.x_range;"
+            "const ticks = ticker.get_ticks_no_defaults(start, end, NaN, ticker.desired_num_ticks);"
+            "return [ticks.major, f.inner_width]"
+        )
+        ticks, pixels = page.run(script)
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    assert 2 <= len(ticks) <= pixels / (6 * len(f"{max(ticks, key=abs):.0f}"))
+
+
+def test_groups_of_a_single_column_are_hills(browser, table, tmp_path):
+    one = table[["width"]]
+    model = AlphaCutClustering().fit(one)
+    write_report(tmp_path / "page.html", model, one)
+    page = Page(browser, tmp_path / "page.html")
+    assert page.column("x") == pytest.approx(one["width"].to_numpy(), abs=1e-5)
+    assert page.column("y") == pytest.approx(model.typicality_, rel=1e-6)
+    assert page.complaints() == []
+
+
+def test_the_number_of_clusters_with_weights_and_equal_rows(browser, table, tmp_path):
+    X = pd.concat([table.round(1), table.round(1)[:90]], ignore_index=True)
+    weight = np.random.default_rng(0).integers(0, 4, len(X)).astype(float)
+    model = AlphaCutClustering(bandwidth=0.8).fit(X, sample_weight=weight)
+    write_report(tmp_path / "page.html", model, X)
+    page = Page(browser, tmp_path / "page.html")
+    for count in (1, 2, 3):
+        page.slide("number", count - 1)
+        asked = AlphaCutClustering(n_clusters=count, bandwidth=0.8).fit(X, sample_weight=weight)
+        assert np.array_equal(page.labels(), asked.labels_[page.rows])
+        legend = legend_of(page)
+        assert [legend[f"cluster {k}"] for k in range(count)] == np.bincount(asked.labels_).tolist()

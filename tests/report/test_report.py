@@ -24,6 +24,7 @@ import softkern
 from softkern import AlphaCutClustering, OneClassPCM, PossibilisticCMeans, rank_points
 from softkern.alpha_tree.layout import flatten
 from softkern.alpha_tree.tree import AlphaTree
+from softkern.explain.clusters import describe
 from softkern.fitted import with_tree
 from softkern.report import axes as report_axes
 from softkern.report import write_report
@@ -31,7 +32,7 @@ from softkern.report.axes import MOST_FEATURES
 from softkern.report.contents import TOP_OUTLIERS, TOP_OVERLAPS, shown_rows
 from softkern.report.known import known_columns
 from softkern.report.levels import alpha_levels, cuts_by_number, steps_below
-from softkern.report.packing import packed
+from softkern.report.packing import in_order, packed
 
 HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror=window.hacked=1>\u2028'\""
 
@@ -454,20 +455,44 @@ def test_known_labels_against_clusters():
     assert (codes[:30] == 255).all()
 
 
-def test_the_level_of_a_number_of_clusters(model):
-    levels = alpha_levels(model.tree_)
-    rows = np.bincount(model.node_, minlength=len(model.tree_.heights))
-    truth = {}
-    for step, level in enumerate(levels):
-        labels = model.tree_.labels_at(level)
-        sizes = np.bincount(labels[labels >= 0], rows[labels >= 0]) if (labels >= 0).any() else []
-        large = [size for size in sizes if size >= 9]
-        best = truth.get(len(large), (-1, 0))
-        truth[len(large)] = max(best, (sum(large), -step))
-    truth = {k: best for k, best in truth.items() if k and best[0] >= rows.sum() / 4}
-    assert len(truth) > 1
-    found = cuts_by_number(model.tree_, rows, levels, 9)
-    assert {cut["clusters"]: -cut["step"] for cut in found} == {k: v[1] for k, v in truth.items()}
+def equal_groups(count, rows=40, seed=0):
+    """Groups on a square grid, all alike, and the group of every row."""
+    side = int(np.ceil(np.sqrt(count)))
+    centres = 9.0 * np.array([divmod(k, side) for k in range(count)])
+    return make_blobs([rows] * count, 2, centers=centres, cluster_std=0.8, random_state=seed)
+
+
+@pytest.mark.parametrize("bandwidth", [0.9, 1.2])
+def test_thirty_equal_groups_can_be_had_in_every_number(bandwidth):
+    X, groups = equal_groups(30)
+    model = AlphaCutClustering(bandwidth=bandwidth).fit(X)
+    tree, rows = model.tree_, np.bincount(model.node_)
+    parts, numbers = cuts_by_number(tree, rows, least=12)
+    assert [len(cut["sizes"]) for cut in numbers[:30]] == list(range(1, 31))
+    for count in (1, 2, 7, 29, 30):
+        cut = numbers[count - 1]
+        labels = np.array(cut["names"])[parts][model.node_]
+        other = AlphaCutClustering(n_clusters=count, bandwidth=bandwidth).fit(X)
+        assert np.array_equal(labels, other.labels_)
+        assert cut["sizes"] == np.bincount(other.labels_).tolist()
+        # no group is divided
+        assert len(set(zip(labels.tolist(), groups.tolist(), strict=True))) == 30
+
+
+def test_pieces_of_few_rows_count_as_no_cluster(model):
+    tree, rows = model.tree_, np.bincount(model.node_, minlength=len(model.tree_.heights))
+    every, _ = cuts_by_number(tree, rows, 1)
+    assert every.max() + 1 == tree.count_tips()
+    parts, numbers = cuts_by_number(tree, rows, 9)
+    assert [len(cut["sizes"]) for cut in numbers] == list(range(1, len(numbers) + 1))
+    assert len(numbers) < tree.count_tips()
+    for cut in numbers:
+        labels = np.array(cut["names"])[parts]
+        sizes = [int(rows[labels == k].sum()) for k in range(labels.max() + 1)]
+        assert sizes == cut["sizes"]
+        assert min(sizes) >= 9
+        assert sum(sizes) + rows[labels < 0].sum() == len(model.labels_)
+    assert cuts_by_number(tree, rows, len(model.labels_) + 1)[1] == []
 
 
 def test_large_numbers_keep_the_digits_that_differ(tmp_path):
@@ -513,7 +538,7 @@ def test_names_and_values_of_the_data_are_text(table, tmp_path):
     text = page.read_text(encoding="utf-8")
     assert "<img" not in text.split("<script>")[0]
     assert all("\u2028" not in script and "<" not in script for script in hostile.scripts[:2])
-    assert hostile.data()["axes"][0]["name"] == HOSTILE[:59] + "…"
+    assert hostile.data()["axes"][0]["name"] == HOSTILE[:40] + "…" + HOSTILE[-19:]
 
 
 def test_the_page_asks_for_nothing(model, table, tmp_path):
@@ -644,3 +669,48 @@ def test_a_table_of_one_cluster_is_described(tmp_path):
     text = page.read_text(encoding="utf-8")
     assert "What the table is" in text
     assert "one cluster: 80 rows" in text
+
+
+def test_numbers_stay_behind_names_from_right_to_left():
+    mark = "\N{LEFT-TO-RIGHT MARK}"
+    name = "\u0645\u0628\u064a\u0639\u0627\u062a \u0643\u0644\u064a\u0629"
+    assert in_order(f"{name} 5.2, usual 1 to 2") == f"{name}{mark} 5.2, usual 1 to 2"
+    assert in_order("width 5.2, usual 1 to 2") == "width 5.2, usual 1 to 2"
+
+
+def test_notes_and_dates_are_text(model, table, tmp_path):
+    path = tmp_path / "page.html"
+    days = pd.date_range("2024-01-01", periods=len(table))
+    shown = table.assign(day=days.to_numpy(), moment=(days + pd.Timedelta("90min")).to_numpy())
+    page = written(path, model, table, table=shown, notes=["left out <b>", "two"])
+    text = path.read_text(encoding="utf-8")
+    assert "How the table was read: 2 notes" in text
+    assert "<li>left out &lt;b&gt;</li>" in text
+    cells = page.data()["cells"]
+    place, row = next(iter(cells["rows"].items()))
+    day, moment = (row[cells["columns"].index(name)] for name in ("day", "moment"))
+    assert day == f"{days[int(place)]:%Y-%m-%d}"
+    assert moment == f"{day} 01:30:00"
+
+
+def test_words_that_tell_nothing_have_no_bar(table, model, tmp_path):
+    words = pd.DataFrame({"k": [f"word {k % 7}" for k in range(len(table))]})
+    clusters = describe(table.iloc[:, :1].join(words), model.labels_)
+    data = written(tmp_path / "page.html", model, table, clusters=clusters).data()
+    names = {bar["name"] for cluster in data["clusters"] for bar in cluster["bars"]}
+    assert names == {str(table.columns[0])}
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        pd.DataFrame(np.ones((30, 2)), columns=["a", "b"]),
+        pd.DataFrame(np.random.default_rng(0).normal(size=(60, 2)), columns=["a", "a"]),
+        pd.DataFrame(np.arange(10.0).reshape(5, 2), columns=["a", "b"]),
+    ],
+    ids=["equal rows", "equal names", "five rows"],
+)
+def test_odd_tables_have_a_page(X, tmp_path):
+    model = AlphaCutClustering(bandwidth=1.0).fit(X.to_numpy())
+    page = written(tmp_path / "page.html", model, X)
+    assert sum(page.data()["sizes"]) + page.data()["noise"] == len(X)

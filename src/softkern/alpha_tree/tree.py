@@ -190,12 +190,19 @@ class AlphaTree:
         values = self.significance
         if np.isnan(values).any():
             values = self.peaks.min(axis=1) - self.saddles
-        is_small = self.masses.min(axis=1) < SMALL_SHARE * self.weight.sum()
-        order = np.lexsort([-values, is_small])[: count - 1]
+        order = np.lexsort([-values, self._is_small()])[: count - 1]
         is_cut = np.zeros(len(values), dtype=bool)
         is_cut[order] = True
         last = float(values[order[-1]]) if len(order) else np.inf
         return self.labels_without(is_cut), last
+
+    def count_tips(self) -> int:
+        """Into how many clusters of a hundredth of the mass or more `labels_of` can cut it."""
+        return 1 + int((~self._is_small()).sum())
+
+    def _is_small(self) -> NDArray[np.bool_]:
+        """Joins of which one side holds less than a hundredth of the mass, (n − 1,)."""
+        return np.asarray(self.masses.min(axis=1) < SMALL_SHARE * self.weight.sum())
 
     def separating_alpha(self, threshold: float = 1.0) -> float:
         """The smallest level at which all significant clusters are apart; 0 for one cluster."""

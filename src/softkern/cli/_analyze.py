@@ -33,7 +33,7 @@ from softkern.columns.preparation import Missing, Preparation, Prepared, Scale
 from softkern.explain import Explainer
 from softkern.explain.clusters import describe
 from softkern.explain.points import flagged_rows, unusual_rows
-from softkern.explain.seen import kept_rows
+from softkern.explain.seen import dates_of, kept_rows
 from softkern.files import save
 from softkern.fitted import choice_of
 from softkern.progress import stage
@@ -323,6 +323,8 @@ def _described(job: Job, data: Input) -> pd.DataFrame:
     """What clusters are described by: the features as they were read, and all columns of text."""
     preparation, table = data.preparation, data.table[data.prepared.kept]
     numbers = data.prepared.features[preparation.columns].set_axis(table.index)
+    for k in dates_of(preparation):
+        numbers[preparation.columns[k]] = pd.to_datetime(numbers.iloc[:, k], unit="D")
     numbers = numbers.mask(table[preparation.columns].isna())
     excluded = {job.id, *_split(job.exclude, list(table.columns)), *preparation.columns}
     texts = [
@@ -409,6 +411,7 @@ def _report(
         table=data.table[data.prepared.kept],
         explainer=explainer,
         clusters=clusters,
+        notes=data.notes,
         random_state=job.seed,
     )
 

@@ -180,7 +180,8 @@ class Writing:
     negative : str
         How negative numbers are marked, unless by a minus in front.
     date : str
-        The format of dates; empty where the column holds numbers. Dates are counted in days.
+        The format of dates, or "spans" of time; empty where the column holds numbers. Both are
+        counted in days.
 
     Examples
     --------
@@ -348,7 +349,7 @@ def date_writing(values: pd.Series[Any], decimal: str = ".") -> tuple[Writing | 
     ('%d/%m/%Y', '')
     """
     if values.dtype.kind in "mM":
-        return Writing(decimal, date="dates"), ""
+        return Writing(decimal, date="spans" if values.dtype.kind == "m" else "dates"), ""
     if len(values) == 0:
         return None, ""
     kinds = values.map(type).unique().tolist()

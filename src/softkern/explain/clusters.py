@@ -9,14 +9,15 @@ has its most over-represented value.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from softkern._typing import Array
-from softkern.explain.wording import number, span, times
+from softkern.columns.writing import Writing
+from softkern.explain.wording import day, number, span, times
 from softkern.fitted import fitted_step
 from softkern.ranking import Ranker
 from softkern.rows import check_weights, lower_quantiles
@@ -127,8 +128,8 @@ def describe(table: pd.DataFrame, labels: Array, weight: Any = None) -> pd.DataF
     group = np.array([place.get(label, 0) for label in labels.tolist()])
     parts = [
         part
-        for name in table.columns
-        for part in _column(str(name), table[name], weight, group, len(clusters))
+        for k, name in enumerate(table.columns)  # by place: names may come twice
+        for part in _column(str(name), table.iloc[:, k], weight, group, len(clusters))
     ]
     records = []
     total = float(weight.sum())
@@ -189,6 +190,7 @@ class _Part:
     shares: tuple[float, float] = (np.nan, np.nan)  # of the cluster, of all rows
     effect: float = 0.0
     is_positive: bool = False
+    is_date: bool = False  # numbers are days since 1970
 
     @property
     def shift(self) -> float:
@@ -221,6 +223,8 @@ class _Part:
         if self.own is None or self.every is None:
             return self._of_value(name, is_one) if self.name else ""
         low, median, high = self.own
+        if self.is_date:
+            return self._of_dates(name, is_one)
         if is_one:
             return f"{name} {span(low, high)}, median {number(median, 3)}"
         all_low, all_median, all_high = self.every
@@ -234,6 +238,12 @@ class _Part:
             return f"{name} {span(low, high)} (all rows {span(all_low, all_high)})"
         side = "high" if median > all_median else "low"
         return f"{name} {side} (median {number(median, 3)}, all rows {number(all_median, 3)})"
+
+    def _of_dates(self, name: str, is_one: bool) -> str:
+        assert self.own is not None
+        assert self.every is not None
+        own, every = (f"{day(low)} to {day(high)}" for low, _, high in (self.own, self.every))
+        return f"{name} {own}" if is_one else f"{name} {own} (all rows {every})"
 
     def _of_value(self, name: str, is_one: bool) -> str:
         said = f"{name} {quoted(self.value, 30)} in {_percent(self.shares[0])}"
@@ -260,11 +270,15 @@ def _column(
     """What every cluster has of a column; nothing of one that is constant or names rows."""
     is_there = np.asarray((weight > 0) & column.notna().to_numpy(dtype=bool))
     column, weight, group = column[is_there], weight[is_there], group[is_there]
+    is_date = column.dtype.kind == "M"
+    if is_date:
+        column = Writing(date="dates").numbers(column)
     if _is_number(column) and column.nunique() > FEW:
         values = column.to_numpy(dtype=np.float64)
         is_finite = np.isfinite(values)
-        yield from _numbers(name, values[is_finite], weight[is_finite], group[is_finite], count)
-    elif 1 < column.nunique() <= MOST_TEXTS and column.dtype.kind not in "mM":
+        parts = _numbers(name, values[is_finite], weight[is_finite], group[is_finite], count)
+        yield from (replace(part, is_date=is_date) for part in parts)
+    elif 1 < column.nunique() <= MOST_TEXTS and column.dtype.kind != "m" and not is_date:
         yield from _texts(name, column, weight, group, count)
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from softkern._typing import Array
 from softkern.explain.densities import Ellipsoids, KernelDensity
 from softkern.explain.reasons import Cause, Found, Reasons
-from softkern.explain.seen import Seen, seen_by, texts_of
+from softkern.explain.seen import Seen, dates_of, seen_by, texts_of
 from softkern.explain.usual import Usual
 from softkern.explain.wording import grade
 from softkern.fitted import fitted_step
@@ -309,6 +309,8 @@ def _kernel(model: Any, rows: Array, mass: Array, is_own: bool) -> Radial:
         bandwidth = kernel.bandwidth
         if not isinstance(bandwidth, tuple) or len(bandwidth) == rows.shape[1]:
             return kernel
+    if (rows == rows[0]).all():
+        return Gaussian(1.0)  # where all rows are alike, any width says the same
     return Gaussian(select_bandwidth(rows, "auto", sample_weight=mass))
 
 
@@ -391,7 +393,8 @@ def saved_explainer(model: Any, preparation: Any, ranker: Ranker) -> Explainer |
     donors = neighbours.scaling.backward(np.array(neighbours.donors, dtype=np.float64))
     own = neighbours.fill(donors)
     values = own if preparation.scaling is None else preparation.scaling.forward(own)
-    seen = Seen(list(preparation.names), own, values, texts_of(preparation))
+    texts, dates = texts_of(preparation), dates_of(preparation)
+    seen = Seen(list(preparation.names), own, values, texts, dates=dates)
     names = getattr(model, "feature_names_in_", None)
     points = ranker.read(values if names is None else pd.DataFrame(values, columns=names))
     return Explainer(model, seen, points, ranker.table(points))

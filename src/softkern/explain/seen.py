@@ -6,17 +6,17 @@ straight, and are told in the table's own units. A column of text is one of code
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from softkern._typing import Array
-from softkern.explain.wording import joined, number, span
+from softkern.explain.wording import day, joined, number, span
 from softkern.words import quoted
 
-__all__ = ["Seen", "kept_rows", "seen_by", "texts_of"]
+__all__ = ["Seen", "dates_of", "kept_rows", "seen_by", "texts_of"]
 
 MOST_VALUES = 3  # of a column of text that are named as usual
 
@@ -37,6 +37,8 @@ class Seen:
         Of a column of text, its number and the values that the codes stand for.
     is_filled : boolean array of shape (n, d), or None
         Cells that were missing in the table.
+    dates : set of int
+        Columns that count days since 1970.
     """
 
     names: list[str]
@@ -44,6 +46,7 @@ class Seen:
     values: Array
     texts: Mapping[int, Sequence[str]] = field(default_factory=dict)
     is_filled: Array | None = None
+    dates: Set[int] = frozenset()
 
     def __len__(self) -> int:
         return len(self.own)
@@ -51,7 +54,7 @@ class Seen:
     def take(self, rows: Array) -> Seen:
         """Some of the rows."""
         filled = None if self.is_filled is None else self.is_filled[rows]
-        return Seen(self.names, self.own[rows], self.values[rows], self.texts, filled)
+        return replace(self, own=self.own[rows], values=self.values[rows], is_filled=filled)
 
     def name(self, column: int) -> str:
         """A column's name for a sentence; that of a code is the column's without the value."""
@@ -68,20 +71,25 @@ class Seen:
     def said(self, row: int, column: int) -> str:
         """A cell in words."""
         value = self.value(row, column)
-        text = number(value) if isinstance(value, float) else quoted(value, 30)
+        text = self._number(column, value) if isinstance(value, float) else quoted(value, 30)
         is_filled = self.is_filled is not None and self.is_filled[row, column]
         return f"{text} (filled in)" if is_filled else text
 
     def range_said(self, column: int, low: float, high: float) -> str:
         """What is usual of a column, in words."""
+        if column in self.dates and low < high:
+            return f"{day(low)} to {day(high)}"
         if column not in self.texts:
-            return span(low, high)
+            return span(low, high) if low < high else self._number(column, low)
         texts = [quoted(text, 20) for text in self.texts[column]]
         codes = range(round(low), round(high) + 1)
         usual = [texts[code] for code in codes if 0 <= code < len(texts)]
         if len(usual) > MOST_VALUES:
             return f"{usual[0]} to {usual[-1]}"
         return joined(usual).replace(" and ", " or ") if usual else span(low, high)
+
+    def _number(self, column: int, value: float) -> str:
+        return day(value) if column in self.dates else number(value)
 
 
 def seen_by(model: Any, X: Any, preparation: Any = None) -> Seen:
@@ -116,13 +124,21 @@ def kept_rows(preparation: Any, table: Any, prepared: Any) -> Seen:
     own = prepared.features.to_numpy(np.float64)
     is_filled = table[preparation.names].isna().to_numpy()[prepared.kept]
     names = list(preparation.names)
-    return Seen(names, own, prepared.values, texts_of(preparation), is_filled)
+    return Seen(
+        names, own, prepared.values, texts_of(preparation), is_filled, dates_of(preparation)
+    )
 
 
 def texts_of(preparation: Any) -> dict[int, Sequence[str]]:
     """The columns of codes of a prepared table, and what their codes stand for."""
     first = len(preparation.columns)
     return {first + k: words for k, words in enumerate(preparation.categories.values())}
+
+
+def dates_of(preparation: Any) -> frozenset[int]:
+    """The columns of days of a prepared table."""
+    dates = {c for c, how in preparation.writings.items() if how.date not in ("", "spans")}
+    return frozenset(k for k, column in enumerate(preparation.columns) if column in dates)
 
 
 def _with_blanks(seen: Seen, kept: Array) -> Seen:
@@ -135,7 +151,7 @@ def _with_blanks(seen: Seen, kept: Array) -> Seen:
     own[kept], values[kept] = seen.own, seen.values
     is_filled = np.ones(own.shape, dtype=bool)
     is_filled[kept] = seen.is_filled
-    return Seen(seen.names, own, values, seen.texts, is_filled)
+    return replace(seen, own=own, values=values, is_filled=is_filled)
 
 
 def _numbers(X: Any) -> Array:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from datetime import datetime, timedelta
 
-__all__ = ["grade", "joined", "number", "span", "times"]
+__all__ = ["day", "grade", "joined", "number", "span", "times"]
 
+MOST_DAYS = 700_000  # from 1970 that a calendar has
 STRONG, EXTREME = 6.0, 10.0  # outlier scores: one typical row in 10^6, in 10^10
 
 
@@ -43,6 +45,21 @@ def number(value: float, digits: int = 4) -> str:
     if value == round(value) or size >= 10.0 ** (digits - 1):
         return f"{value:,.0f}"
     return f"{value:.{digits}g}"
+
+
+def day(value: float) -> str:
+    """A date from days since 1970, with the time where it is not midnight.
+
+    Examples
+    --------
+    >>> day(18915.0), day(18915.75)
+    ('2021-10-15', '2021-10-15 18:00')
+    """
+    if not math.isfinite(value) or abs(value) > MOST_DAYS:
+        return number(value)
+    minutes = round(24 * 60 * value)
+    moment = datetime(1970, 1, 1) + timedelta(minutes=minutes)
+    return f"{moment:%Y-%m-%d}" if minutes % (24 * 60) == 0 else f"{moment:%Y-%m-%d %H:%M}"
 
 
 def span(low: float, high: float) -> str:

@@ -7,7 +7,7 @@ the inner 98 % of the rows, because a few far ones would turn all towards themse
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +28,7 @@ MOST_FEATURES = 24  # to choose axes from, whatever the number of rows
 MOST_NUMBERS = 250_000  # of all columns that can be chosen: one and a third megabytes
 COMPONENTS = 3  # of a projection
 RIDGE = 0.02  # share of the mean variance that is added, so that directions follow little noise
+TYPICALITY = 2  # its place among the scores, which `data.js` puts behind these axes
 INNER = 0.98  # share of the rows that directions are of
 NAMED = 3  # columns that the name of a direction has
 MAPPED = 1_000  # rows of a neighbour map: a few seconds
@@ -46,6 +47,8 @@ def axes_of(
     is_usual: Array,
     labels: Array,
     features: tuple[str, str] | None,
+    dates: Set[int],
+    has_typicality: bool,
     random_state: int,
 ) -> dict[str, Any]:
     """Columns and views of the shown rows, and the two axes that are drawn first.
@@ -54,7 +57,10 @@ def axes_of(
     outliers.
     """
     columns = _chosen_columns(X, labels, features, len(rows))
-    axes = [_axis(shorten(X.columns[k]), _numbers(X.iloc[rows, k])) for k in columns]
+    axes = [
+        _axis(shorten(X.columns[k]), _numbers(X.iloc[rows, k])) | {"isDate": k in dates}
+        for k in columns
+    ]
     first = [columns.index(list(X.columns).index(name)) for name in features or ()]
     views: list[dict[str, Any]] = []
 
@@ -89,6 +95,9 @@ def axes_of(
                 for k, (share, what) in enumerate(zip(shares, made_of[1], strict=True))
             ],
         )
+        if across.shape[1] == 1 and features is None:
+            help_ = "the direction in which the clusters differ most for their width, and another"
+            views.insert(0, {"name": "across the clusters", "help": help_, "axes": first})
         if seen.shape[1] > MAP_COLUMNS:
             found, help_ = _neighbour_map(scaled, is_usual, random_state)
             names = [f"neighbour map {k + 1}" for k in range(found.shape[1])]
@@ -108,8 +117,9 @@ def axes_of(
         "views": views,
         "features": len(columns),
         "columns": X.shape[1],
-        # scores are axes too, and the only second one of a single column
-        "start": [*first, len(axes)][:2],
+        # scores are axes too, and the only second one of a single column: over how typical rows
+        # are its groups are hills
+        "start": [*first, len(axes) + (TYPICALITY if has_typicality else 0)][:2],
     }
 
 

@@ -6,7 +6,7 @@ const NEUTRAL = colours.length; // its number among the tones; those of the scal
 
 const state = {
   level: null, // a step of the alpha slider
-  number: null, // a step of the slider by number of clusters, which chooses the level
+  number: null, // a step of the slider by number of clusters; then no level is chosen
   rejected: data.rejection.start,
   across: data.start[0],
   up: data.start[1],
@@ -18,34 +18,23 @@ const own = { labels: numbers.labels, sizes: data.sizes, noise: data.noise, node
 const current = { ...own };
 
 function relabel() {
-  if (state.level === null) {
-    Object.assign(current, own);
-    return;
-  }
-  const k = state.level;
-  const { labels: nodes, sizes } = tree.flat.cut(k);
-  const kept = state.number === null ? null : withoutSmall(sizes, tree.least);
-  const nameOf = (label) => (label < 0 || !kept ? label : kept.names[label]);
-  const labels = new Int32Array(count);
-  for (let i = 0; i < count; i++) labels[i] = tree.steps[i] > k ? nameOf(nodes[tree.node[i]]) : -1;
-  Object.assign(current, {
-    labels,
-    sizes: kept ? kept.sizes : sizes,
-    noise: tree.noise[k] + (kept ? kept.lost : 0),
-    nodes: kept ? nodes.map(nameOf) : nodes,
-  });
+  if (state.number !== null) Object.assign(current, ofNumber(tree.numbers[state.number]));
+  else if (state.level !== null) Object.assign(current, ofLevel(state.level));
+  else Object.assign(current, own);
 }
 
-// New numbers for the clusters that are large enough, −1 for the others.
-function withoutSmall(sizes, least) {
-  const names = new Int32Array(sizes.length).fill(-1);
-  const large = [];
-  let lost = 0;
-  sizes.forEach((size, label) => {
-    if (size >= least) names[label] = large.push(size) - 1;
-    else lost += size;
-  });
-  return { names, sizes: large, lost };
+function ofLevel(k) {
+  const { labels: nodes, sizes } = tree.flat.cut(k);
+  const labels = new Int32Array(count);
+  for (let i = 0; i < count; i++) labels[i] = tree.steps[i] > k ? nodes[tree.node[i]] : -1;
+  return { labels, sizes, noise: tree.noise[k], nodes };
+}
+
+// Pieces that are too small to count are in no cluster.
+function ofNumber({ names, sizes }) {
+  const labels = Int32Array.from(tree.parts, (part) => names[part]);
+  const inside = sizes.reduce((sum, size) => sum + size, 0);
+  return { labels, sizes, noise: data.n - inside, nodes: null };
 }
 
 const clusterCount = () => {
@@ -70,14 +59,17 @@ const toneOf = (label) => (label < 0 ? NEUTRAL : label % colours.length);
 const colourOf = (label) => (label < 0 ? neutral : colours[toneOf(label)]);
 const markerOf = (label) => (label < 0 ? "x" : markers[label % markers.length]);
 
+function chosenCut() {
+  if (state.number !== null) return "As many as asked for";
+  return state.level === null ? "The model’s own clusters" : levelName(state.level);
+}
+
 function describe() {
   const rejected = data.rejection.counts[state.rejected];
   const share = rejected ? `${percent(rejected / data.n)}: ${plural(rejected, "row")}` : "rows: none";
   const parts = [];
   if (!data.isDetector) {
-    let lead = state.level === null ? "The model’s own clusters" : levelName(state.level);
-    if (state.number !== null) lead += `, pieces of ${plural(tree.least, "row")} and more`;
-    parts.push(`${lead}: ${plural(clusterCount(), "cluster")}`);
+    parts.push(`${chosenCut()}: ${plural(clusterCount(), "cluster")}`);
     const noise = `${whole(current.noise)} of ${plural(data.n, "row")} (${percent(current.noise / data.n)})`;
     if (tree || current.noise) parts.push(`${noise} are in no cluster`);
   }
@@ -95,9 +87,11 @@ function describeCut() {
   const level = state.level === null ? "a level α" : levelName(state.level);
   byId("alpha-value").textContent = level;
   byId("alpha").setAttribute("aria-valuetext", state.level === null ? "no cut" : level);
-  byId("own").setAttribute("aria-pressed", String(state.level === null));
+  const isOwn = state.level === null && state.number === null;
+  byId("own").setAttribute("aria-pressed", String(isOwn));
+  for (const note of document.querySelectorAll(".of-own")) note.hidden = isOwn;
   if (!byId("number")) return;
-  const asked = state.number === null ? "a number of clusters" : plural(tree.numbers[state.number].clusters, "cluster");
+  const asked = state.number === null ? "a number of clusters" : plural(tree.numbers[state.number].sizes.length, "cluster");
   byId("number-value").textContent = asked;
   byId("number").setAttribute("aria-valuetext", state.number === null ? "none asked for" : asked);
 }

@@ -81,7 +81,9 @@ function colourKey() {
     const [low, high] = innerEnds(column.values);
     const bar = element("div", { className: "ramp" });
     bar.style.background = `linear-gradient(to right, ${scale.join(", ")})`;
-    const ends = [short(low, 4), short((low + high) / 2, 4), short(high, 4)].map((text) => element("span", { text }));
+    const middle = (low + high) / 2;
+    const places = [low, column.isDate && high - low > 3 ? Math.round(middle) : middle, high];
+    const ends = places.map((value) => element("span", { text: said(column, value, 4) }));
     const note = element("p", { className: "help", text: "The range of the inner 98 % of the rows." });
     key.replaceChildren(head, bar, element("div", { className: "ends" }, ...ends), note);
     return;

@@ -7,20 +7,19 @@ together with the rows that rank highest; counts on the page are always of all r
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import is_outlier_detector
 
 from softkern._typing import Array
-from softkern.alpha_tree.layout import dendrogram, flatten
-from softkern.fitted import choice_of, histogram_bins, level_of, typicality_of, with_tree
+from softkern.fitted import choice_of, histogram_bins, typicality_of, with_tree
 from softkern.report.axes import axes_of
 from softkern.report.cells import cells_of
 from softkern.report.known import known_columns
-from softkern.report.levels import alpha_levels, cuts_by_number, steps_below
 from softkern.report.packing import packed, shorten
+from softkern.report.tree import tree_of
 from softkern.rows import priority_sample
 
 if TYPE_CHECKING:
@@ -32,8 +31,6 @@ MOST_ROWS = 4_000  # drawn without a sample; more would not let the sliders answ
 TOP_OUTLIERS, TOP_OVERLAPS = 500, 250  # drawn in any case
 LISTED = 100  # rows of a ranked table
 REJECTION_STEPS = 400
-TICKS = 7  # of the tree's axis
-SMALL_SHARE, FEWEST = 0.01, 8  # of the rows, below which a piece of the tree is no cluster
 LEAST_OVERLAP = 1e-3  # score from which a point is worth listing
 
 
@@ -46,21 +43,25 @@ def contents(
     features: tuple[str, str] | None,
     X_model: Array | None,
     table: pd.DataFrame | None,
+    dates: Set[int],
     random_state: int,
 ) -> dict[str, Any]:
-    """Everything that the page's script needs, ready for JSON."""
+    """Everything that the page's script needs, ready for JSON; `dates` are columns of days."""
     seen = X.to_numpy(np.float64, na_value=np.nan) if X_model is None else np.asarray(X_model)
     table = X if table is None else table
     rows, is_sampled = shown_rows(seen, ranks, random_state)
     labels = ranks["label"].to_numpy().astype(np.int64)
     is_usual = is_sampled & ~ranks["is_outlier"].to_numpy(dtype=bool)[rows]
-    axes = axes_of(model, X, table, seen, rows, is_usual, labels, features, random_state)
     tables = _tables(ranks, rows)
     names = list(X.index if ids is None else ids)
     rooted = with_tree(model)
     kind, typicality = typicality_of(model if rooted is None else rooted) or (
         "membership",
         ranks["membership"].to_numpy(),
+    )
+    has_typicality = kind == "typicality"
+    axes = axes_of(
+        model, X, table, seen, rows, is_usual, labels, features, dates, has_typicality, random_state
     )
     return {
         "n": len(X),
@@ -84,14 +85,14 @@ def contents(
                 ("overlapRank", "overlap_rank", np.int32),
             )
         },
-        "typicality": packed(typicality[rows]) if kind == "typicality" else None,
+        "typicality": packed(typicality[rows]) if has_typicality else None,
         **axes,
         "tables": tables,
         "cells": cells_of(table, rows, sorted({*tables["outliers"], *tables["overlaps"]})),
         "known": known_columns(table, rows, labels),
         "rejection": _rejection(ranks),
         "histogram": _histogram(kind, typicality),
-        "tree": None if rooted is None else _tree(rooted, labels, rows),
+        "tree": None if rooted is None else tree_of(rooted, labels, rows),
         "choice": choice_of(model),
     }
 
@@ -151,63 +152,3 @@ def _histogram(kind: str, values: Array) -> dict[str, Any]:
     highest = values.reshape(len(values), -1).max(axis=1, initial=0.0).astype(np.float64)
     counts, edges = np.histogram(highest, histogram_bins(len(highest)))
     return {"name": kind, "edges": edges.tolist(), "counts": counts.tolist()}
-
-
-# The alpha tree
-
-
-def _tree(model: Any, labels: Array, rows: Array) -> dict[str, Any]:
-    """The tree as `tree.js` reads it, and the rows' places in it."""
-    tree, own = model.tree_, level_of(model)
-    levels = alpha_levels(tree, own)
-    order, gaps = flatten(len(tree.heights), tree.edges, tree.saddles)
-    heights, rank = np.unique(tree.heights, return_inverse=True)
-    counts = np.bincount(model.node_, minlength=len(order))
-    label_of = np.full(len(order), -1)
-    label_of[model.node_] = labels
-    least = max(FEWEST, round(SMALL_SHARE * len(labels)))
-    start = np.searchsorted(levels, np.quantile(tree.heights, 0.05) if own is None else own)
-    # clusters that were chosen one by one need not be those of any level
-    has_level = own is not None and (model.alpha != "auto" or model.rejection is not None)
-    return {
-        "levels": levels.tolist(),
-        "own": own if has_level else None,
-        "ownStep": -1 if own is None else int(np.searchsorted(levels, own)),
-        "start": int(min(start, len(levels) - 1)),
-        "least": least,
-        "numbers": cuts_by_number(tree, counts, levels, least),
-        "order": packed(order, np.int32),
-        "gaps": packed(steps_below(levels, gaps), np.uint16),
-        "rank": packed(rank, np.int32),
-        "above": packed(np.searchsorted(heights, levels, side="right"), np.int32),
-        "weight": None if (tree.weight == 1).all() else packed(tree.weight, np.float64),
-        "rows": None if (counts == 1).all() else packed(counts, np.int32),
-        "node": packed(model.node_[rows], np.int32),
-        "steps": packed(steps_below(levels, model.level_[rows]), np.uint16),
-        "noise": np.searchsorted(np.sort(model.level_), levels, side="right").tolist(),
-        "ticks": {str(k): f"{levels[k]:.4g}" for k in _ticks(len(levels))},
-        "lines": [
-            {
-                "x0": line.x0,
-                "x1": line.x1,
-                # in steps of the slider, which spread the tree over the picture
-                "y0": float(np.interp(line.y0, levels, np.arange(len(levels)))),
-                "y1": float(np.interp(line.y1, levels, np.arange(len(levels)))),
-                "peak": line.peak,
-                "share": line.share,
-                "isSplit": line.is_split,
-                # the model's own cluster, where all branches above are of one
-                "label": int(label_of[line.tips[0]]) if _is_one(label_of[list(line.tips)]) else -2,
-            }
-            for line in dendrogram(tree)
-        ],
-    }
-
-
-def _ticks(steps: int) -> list[int]:
-    ticks: list[int] = np.unique(np.linspace(0, steps - 1, TICKS).astype(int)).tolist()
-    return ticks
-
-
-def _is_one(labels: Array) -> bool:
-    return bool((labels == labels[0]).all())

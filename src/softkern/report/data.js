@@ -22,8 +22,9 @@ const numbers = Object.fromEntries(
 );
 const count = numbers.rows.length; // of the rows that are drawn
 
-const axes = data.axes.map(({ name, base, unit, values }) => ({
+const axes = data.axes.map(({ name, base, unit, values, isDate = false }) => ({
   name,
+  isDate,
   values: Float64Array.from(unpack(values), (value) => value * unit + base),
 }));
 const typicality = data.typicality && unpack(data.typicality);
@@ -36,7 +37,7 @@ const known = data.known.map((column) => ({ ...column, codes: unpack(column.code
 let tree = null;
 if (data.tree) {
   const arrays = { ...data.tree };
-  for (const name of ["order", "gaps", "rank", "above", "weight", "rows", "node", "steps"]) {
+  for (const name of ["order", "gaps", "rank", "above", "weight", "rows", "node", "steps", "parts"]) {
     arrays[name] = arrays[name] && unpack(arrays[name]);
   }
   tree = { ...arrays, flat: new FlatTree(arrays) };

@@ -12,7 +12,8 @@ from softkern._typing import Array
 from softkern.explain import Explainer, Seen, cluster_lines
 from softkern.explain.clusters import describe
 from softkern.ranking import Ranker
-from softkern.words import count
+from softkern.report.packing import in_order
+from softkern.words import count, shortened
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,7 +23,7 @@ __all__ = ["explanations"]
 MOST_BARS, FEWEST_BARS = 6, 3  # columns of a cluster that are drawn
 DISTINCT = 0.25  # effect from which more than the fewest are
 MOST_CLUSTERS = 24
-LONGEST = 40  # letters of a column's name
+LONGEST = 32  # letters of a bar's name, on two lines
 
 
 def explanations(
@@ -74,7 +75,8 @@ def _why(explainer: Explainer, ranks: pd.DataFrame, data: dict[str, Any]) -> dic
             {
                 "grade": grade,
                 "between": between,
-                "why": why.removeprefix(f"between clusters {between}: "),  # it has its own column
+                # which two it is between has its own column
+                "why": in_order(why.removeprefix(f"between clusters {between}: ")),
             }
             for grade, between, why in zip(
                 table["grade"], table["between"], table["why"], strict=True
@@ -93,23 +95,31 @@ def _clusters(table: pd.DataFrame) -> dict[str, Any]:
     lines = cluster_lines(table)
     for cluster, line in list(lines.items())[:MOST_CLUSTERS]:
         part = table[table["cluster"] == cluster]
-        told = part[(part["effect"] >= DISTINCT) | (part["rank"] <= FEWEST_BARS)].head(MOST_BARS)
+        # of words none is worth a bar that a cluster has hardly more often
+        is_filler = (part["rank"] <= FEWEST_BARS) & (part["value"].isna() | (len(lines) == 1))
+        told = part[(part["effect"] >= DISTINCT) | is_filler].head(MOST_BARS)
         bars = [_bar(row) for row in told.to_dict("records") if row["words"] and cluster >= 0]
         head, *words = line.split("; ")
-        found.append({"cluster": cluster, "head": head, "words": "; ".join(words), "bars": bars})
+        found.append(
+            {"cluster": cluster, "head": head, "words": in_order("; ".join(words)), "bars": bars}
+        )
     more = len(lines) - len(found)
     return {"clusters": found, "moreClusters": count(more, "cluster") if more else ""}
 
 
 def _bar(row: Mapping[Any, Any]) -> dict[str, Any]:
     """The range and median of a column, or the share of a value, beside all rows', in percent."""
-    bar: dict[str, Any] = {"name": str(row["column"])[:LONGEST], "words": row["words"], "value": ""}
+    bar: dict[str, Any] = {
+        "name": shortened(str(row["column"]), LONGEST),
+        "words": row["words"],
+        "value": "",
+    }
     if isinstance(row["value"], str):
         own, every = (
             {"left": 0.0, "width": share, "median": share}
             for share in (round(100 * row[name], 2) for name in ("value_share", "all_share"))
         )
-        return bar | {"value": row["value"][:LONGEST], "own": own, "all": every}
+        return bar | {"value": shortened(row["value"], LONGEST), "own": own, "all": every}
     low, high = min(row["low"], row["all_low"]), max(row["high"], row["all_high"])
     width = (high / 2 - low / 2) or 1.0  # of halves, so that nothing overflows
 

@@ -4,6 +4,7 @@
 const NEAR = 0.5; // of the inner rows' range, up to which others are shown with them
 const MARGIN = 0.05; // of the range, around the rows
 const TICKS = 7; // fewest marks of a logarithmic axis, of finer steps where whole powers are fewer
+const MOST_TICKS = 6; // of an axis of numbers, about
 const LETTER = 7; // pixels of one in an axis' name
 let chosenFrame = usualRange; // what the reader last asked for
 let farRows = []; // outside the first view
@@ -141,6 +142,20 @@ function fitting(text, pixels) {
   return text.length > letters ? `${text.slice(0, letters - 1)}…` : text;
 }
 
+// The marks of an axis of dates, or of a logarithmic one; none of others, which bokeh marks.
+function ownTicks(name, { start, end }, pixels) {
+  if (state.logarithmic[name]) return logarithmicTicks(start, end);
+  const most = Math.max(2, Math.min(TICKS, (pixels || 400) / (name === "up" ? 40 : 80)));
+  return axes[state[name]].isDate ? dateTicks(start, end, most) : new Map();
+}
+
+// How many numbers find room along an axis: across it they are beside each other.
+function roomForTicks(name, { start, end }, pixels) {
+  if (name === "up") return MOST_TICKS;
+  const letters = Math.max(short(start, 3).length, short(end, 3).length);
+  return Math.max(2, Math.min(MOST_TICKS, Math.floor((pixels || 400) / (LETTER * (letters + 2)))));
+}
+
 function nameAxes() {
   const { figure, doc } = views.points;
   const both = [
@@ -149,12 +164,10 @@ function nameAxes() {
   ];
   for (const [name, axis, shown, pixels] of both) {
     const isLog = state.logarithmic[name];
-    const kind = doc.get_model_by_name(`${isLog ? "fixed" : "basic"} ticker ${name}`);
-    let names = new Map();
-    if (isLog) {
-      names = logarithmicTicks(shown.start, shown.end);
-      kind.ticks = [...names.keys()];
-    }
+    const names = ownTicks(name, shown, pixels);
+    const kind = doc.get_model_by_name(`${names.size ? "fixed" : "basic"} ticker ${name}`);
+    if (names.size) kind.ticks = [...names.keys()];
+    else kind.desired_num_ticks = roomForTicks(name, shown, pixels);
     axis.setv({
       axis_label: fitting(`${axes[state[name]].name}${isLog ? " (logarithmic)" : ""}`, pixels),
       ticker: kind,
@@ -171,7 +184,7 @@ function listenToFrame() {
     isWaiting = true;
     requestAnimationFrame(() => {
       isWaiting = false;
-      if (state.logarithmic.across || state.logarithmic.up) nameAxes();
+      if (["across", "up"].some((name) => state.logarithmic[name] || axes[state[name]].isDate)) nameAxes();
       markFar();
     });
   };

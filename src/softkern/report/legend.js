@@ -54,7 +54,13 @@ function legend() {
   const entries = listed.map((group) => {
     const mark = group.labels.length > 1 ? "…" : sign(group.labels[0], isKey ? {} : { colour: neutral });
     const button = element(
-      "button", { type: "button", "aria-pressed": String(!isHidden(group)), title: "click: hide; double click: alone" },
+      "button",
+      {
+        type: "button",
+        "aria-pressed": String(!isHidden(group)),
+        "aria-label": `${group.name}, ${plural(group.rows, "row")}`,
+        title: "click: hide; double click: alone",
+      },
       ...(isShape ? [mark] : []), element("span", { className: "of", text: group.name }),
       element("span", { className: "count", text: whole(group.rows) }),
     );
@@ -99,6 +105,11 @@ function listenToLegend() {
     }
   };
   byId("legend").addEventListener("click", (event) => act(event, event.altKey ? isolate : toggle));
+  byId("legend").addEventListener("keydown", (event) => {
+    if (!event.altKey || event.key !== "Enter") return;
+    event.preventDefault();
+    act(event, isolate);
+  });
   // its two clicks have hidden the cluster and shown it again
   byId("legend").addEventListener("dblclick", (event) => act(event, isolate));
 }

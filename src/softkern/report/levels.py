@@ -7,6 +7,9 @@ cluster at every gap of α or less.
 Levels come from a list that the slider steps through, so that a saddle need not be kept as a
 number: it is enough to know how many levels of the list lie below it. Two bytes say that, and
 the comparison with a level of the list is exact, not rounded. `tree.js` is the other half.
+
+Cuts by number need not be those of a level: equal groups part at one. They are few, and nested, so
+that the browser gets the parts of the finest and which of them go together at every number.
 """
 
 from __future__ import annotations
@@ -22,7 +25,6 @@ __all__ = ["alpha_levels", "cuts_by_number", "steps_below"]
 STEPS = 400  # of the slider over the range of the levels, and as many over their ranks
 RESOLUTION = 1e4  # into how many parts the range is divided, at least, by the levels' decimals
 MOST_CLUSTERS = 60  # that can be asked for
-LEAST_INSIDE = 0.25  # share of the rows that they hold together
 
 
 def alpha_levels(tree: AlphaTree, own: float | None = None) -> NDArray[np.float64]:
@@ -59,55 +61,40 @@ def steps_below(levels: Array, values: Array) -> NDArray[np.uint16]:
     return np.searchsorted(levels, values, side="left").astype(np.uint16)
 
 
-def cuts_by_number(tree: AlphaTree, rows: Array, levels: Array, least: int) -> list[dict[str, int]]:
-    """For every number of clusters that hold enough rows at some level, the best level.
+def cuts_by_number(
+    tree: AlphaTree, rows: Array, least: int
+) -> tuple[NDArray[np.uint8], list[dict[str, list[int]]]]:
+    """The tree cut into 1, 2, 3, … clusters, as `AlphaTree.labels_of` and so the model cuts it.
 
-    A cluster is a piece of at least so many rows; of the levels with one number of `clusters`, the
-    best `step` has most rows in them, and is the lowest of these. Pieces are joined level by level
-    from the highest down. `rows` are those of every point of the tree, (n,).
+    Pieces that hold fewer than `least` rows are no clusters, −1, and not counted; of the cuts into
+    one number of clusters, the first is taken. `rows` are those of every point of the tree, (n,).
+    Returned are the parts of the finest cut, (n,), and for each number of clusters their `sizes`
+    in rows and `names`, the cluster of every part.
 
     Examples
     --------
     >>> import numpy as np
     >>> edges, saddles = np.array([[0, 1], [1, 2]]), np.array([0.5, 0.2])
     >>> tree = AlphaTree(edges, saddles, np.array([0.9, 0.6, 0.8]))
-    >>> cuts_by_number(tree, np.array([1, 1, 1]), np.array([0.1, 0.3, 0.7]), least=1)
-    [{'clusters': 1, 'step': 0}, {'clusters': 2, 'step': 1}]
+    >>> parts, numbers = cuts_by_number(tree, np.array([1, 1, 1]), least=1)
+    >>> parts
+    array([0, 2, 1], dtype=uint8)
+    >>> numbers[1]
+    {'sizes': [2, 1], 'names': [0, 1, 0]}
     """
-    born = _by_step(steps_below(levels, tree.heights), len(levels))
-    joined = _by_step(steps_below(levels, tree.saddles), len(levels))
-    parent, size = list(range(len(tree.heights))), [0] * len(tree.heights)
-
-    def root(node: int) -> int:
-        while parent[node] != node:
-            parent[node] = node = parent[parent[node]]
-        return node
-
-    clusters = inside = 0
-    best: dict[int, tuple[int, int]] = {}
-    for step in range(len(levels) - 1, -1, -1):
-        for node in born[step + 1].tolist():
-            size[node] = int(rows[node])
-            clusters, inside = _with(clusters, inside, size[node], 1, least)
-        for one, two in tree.edges[joined[step + 1]].tolist():
-            one, two = root(one), root(two)
-            if one == two:
-                continue
-            for part in (one, two):
-                clusters, inside = _with(clusters, inside, size[part], -1, least)
-            parent[one], size[two] = two, size[one] + size[two]
-            clusters, inside = _with(clusters, inside, size[two], 1, least)
-        if 1 <= clusters <= MOST_CLUSTERS and inside >= LEAST_INSIDE * rows.sum():
-            best[clusters] = max(best.get(clusters, (0, 0)), (inside, -step))
-    return [{"clusters": number, "step": -best[number][1]} for number in sorted(best)]
-
-
-def _by_step(steps: Array, count: int) -> list[Array]:
-    """Which of them have 0, 1, … `count` levels below."""
-    order = np.argsort(steps, kind="stable")
-    return np.split(order, np.searchsorted(steps[order], np.arange(1, count + 1)))
-
-
-def _with(clusters: int, inside: int, rows: int, sign: int, least: int) -> tuple[int, int]:
-    """Numbers of clusters and of rows in them, with a piece more or less."""
-    return (clusters + sign, inside + sign * rows) if rows >= least else (clusters, inside)
+    first: dict[int, tuple[NDArray[np.uint8], Array]] = {}
+    for count in range(1, tree.count_tips() + 1):
+        labels = tree.labels_of(count)[0].astype(np.uint8)  # a hundredth each: no more than 100
+        sizes = np.bincount(labels, weights=rows).astype(np.int64)
+        first.setdefault(int((sizes >= least).sum()), (labels, sizes))
+        if MOST_CLUSTERS in first:
+            break
+    # a cut changes the number by one at most, so that the largest was reached last
+    parts = first[max(first)][0]
+    places = np.unique(parts, return_index=True)[1]
+    numbers = []
+    for labels, sizes in (first[number] for number in sorted(first) if number > 0):
+        is_large = sizes >= least
+        names = np.where(is_large, np.cumsum(is_large) - 1, -1)
+        numbers.append({"sizes": sizes[is_large].tolist(), "names": names[labels[places]].tolist()})
+    return parts, numbers

@@ -49,6 +49,7 @@ MARKERS = ("circle", "square", "triangle", "diamond", "inverted_triangle", "plus
 SCRIPTS = (
     "tree.js",
     "data.js",
+    "dates.js",
     "chosen.js",
     "colour.js",
     "legend.js",
@@ -75,6 +76,7 @@ def write_report(
     table: pd.DataFrame | None = None,
     explainer: Explainer | None = None,
     clusters: pd.DataFrame | None = None,
+    notes: Sequence[str] = (),
     random_state: int = 0,
 ) -> None:
     """Write one self-contained HTML page on a fitted model: no other file, no network.
@@ -116,6 +118,8 @@ def write_report(
         that were filled in.
     clusters : DataFrame, default=None
         What `softkern.describe_clusters` returns for a table with more columns than X.
+    notes : sequence of str, default=()
+        What was done to the table before, in a sentence each: columns left out, cells filled in.
     random_state : int, default=0
         Chooses the rows that are drawn of more than a few thousand.
 
@@ -152,6 +156,7 @@ def write_report(
         features=features,
         X_model=X_model,
         table=table,
+        dates=frozenset() if explainer is None else explainer.seen.dates,
         random_state=random_state,
     )
     data |= explanations(model, X, ranks, data, X_model, explainer, clusters)
@@ -163,6 +168,7 @@ def write_report(
         summary=summary(ranks, data["isDetector"]),
         data=data,
         details=details or {},
+        notes=notes,
         **_embedded(data),
     )
     with replacing(path) as temporary:

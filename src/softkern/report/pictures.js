@@ -54,7 +54,10 @@ function paintOpen(isClusters) {
 }
 
 // The level that is drawn as a line: the slider's, or the model's own where it cut at one.
-const shownLevel = () => (state.level === null ? tree && tree.own : tree.levels[state.level]);
+function shownLevel() {
+  if (state.level !== null) return tree.levels[state.level];
+  return tree && state.number === null ? tree.own : null;
+}
 
 function drawHistogram() {
   const { edges, counts } = data.histogram;
@@ -72,7 +75,7 @@ function drawHistogram() {
 }
 
 function drawTree() {
-  const step = state.level ?? (tree.own === null ? null : tree.ownStep);
+  const step = state.level ?? (shownLevel() === null ? null : tree.ownStep);
   const lines = { x0: [], y0: [], x1: [], y1: [], tone: [], width: [], alpha: [] };
   const add = (line, y0, y1, label) => {
     lines.x0.push(line.x0);
@@ -84,7 +87,7 @@ function drawTree() {
     lines.alpha.push(label < 0 ? 0.55 : 0.95);
   };
   for (const line of tree.lines) {
-    if (state.level === null) add(line, line.y0, line.y1, Math.max(line.label, -1));
+    if (state.level === null) add(line, line.y0, line.y1, labelAbove(line));
     else if (line.y1 <= step) add(line, line.y0, line.y1, -1);
     else {
       if (line.y0 < step) add(line, line.y0, step, -1);
@@ -96,8 +99,17 @@ function drawTree() {
   cut.setv({ visible: step !== null, location: step ?? 0 });
 }
 
+// The cluster of all tips above a line of the tree, −1 where they are of several.
+function labelAbove({ tips: [first, last] }) {
+  const names = state.number === null ? null : tree.numbers[state.number].names;
+  const labels = tree.tips.slice(first, last + 1).map(({ own, part }) => (names ? names[part] : own));
+  return labels.every((label) => label === labels[0]) ? labels[0] : -1;
+}
+
 function drawSplits() {
-  const splits = tree.lines.filter((line) => line.isSplit);
+  const splits = tree.lines.filter((line) => line.isSplit && line.x0 !== line.x1); // the bars
+  const dots = Math.max(4, Math.min(11, 160 / splits.length));
+  views.tree.doc.get_model_by_name("split glyph").glyph.setv({ size: { value: dots }, line_width: { value: dots / 4 } });
   views.tree.doc.get_model_by_name("splits").data = {
     x: splits.map((line) => (line.x0 + line.x1) / 2),
     y: splits.map((line) => line.y0),

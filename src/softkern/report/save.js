@@ -60,6 +60,18 @@ function writeScale(pen, left, top) {
   return top + LINE - 2;
 }
 
+// On paper the picture has another width than on the screen: an image of it is printed.
+function listenToPrinter() {
+  const image = element("img", { className: "printed", alt: "" });
+  byId("points").parentElement.after(image);
+  addEventListener("beforeprint", () => {
+    image.src = pictureCanvas().toDataURL("image/png");
+    image.alt = byId("points").getAttribute("aria-label");
+    document.body.classList.add("printing");
+  });
+  addEventListener("afterprint", () => document.body.classList.remove("printing"));
+}
+
 function savePicture() {
   pictureCanvas().toBlob((blob) => download(fileName("rows.png"), blob), "image/png");
 }

@@ -34,12 +34,7 @@ function listenToSliders() {
   if (tree) {
     byId("alpha").addEventListener("input", (event) => choose({ level: Number(event.target.value), number: null }));
     byId("own").addEventListener("click", () => choose({ level: null, number: null }));
-    byId("number")?.addEventListener("input", (event) => {
-      const number = Number(event.target.value);
-      const level = tree.numbers[number].step;
-      byId("alpha").value = level;
-      choose({ level, number });
-    });
+    byId("number")?.addEventListener("input", (event) => choose({ level: null, number: Number(event.target.value) }));
   }
   byId("rejected").addEventListener("input", (event) => {
     state.rejected = Number(event.target.value);
@@ -77,7 +72,7 @@ function showAxes(change) {
     byId(name).value = String(state[name]);
     const check = byId(`log-${name}`);
     check.checked = state.logarithmic[name];
-    check.disabled = !axes[state[name]].values.some((value) => value > 0);
+    check.disabled = axes[state[name]].isDate || !axes[state[name]].values.some((value) => value > 0);
   }
   if (byId("view")) {
     byId("view").value = found < 0 ? "" : String(found);
@@ -158,7 +153,7 @@ function tipOf(i) {
   const label = data.isDetector ? "" : ` ${labelName(current.labels[i])},`;
   const column = coloured();
   let value = "";
-  if (column.kind === "axis") value = `, ${column.name} ${short(column.values[i])}`;
+  if (column.kind === "axis") value = `, ${column.name} ${said(column, column.values[i])}`;
   if (column.kind === "known") {
     const code = column.codes[i];
     value = `, ${column.name} ${code === MISSING ? "empty" : (column.values[code] ?? "a rarer value")}`;
@@ -169,7 +164,7 @@ function tipOf(i) {
 function farTipOf(i) {
   const [across, up] = sides(i);
   const where = [...(across ? [state.across] : []), ...(up ? [state.up] : [])]
-    .map((axis) => `${axes[axis].name} ${short(axes[axis].values[i])}`);
+    .map((axis) => `${axes[axis].name} ${said(axes[axis], axes[axis].values[i])}`);
   if (!hasPlace(i)) return `Row ${data.ids[i]}: ${where.join(", ")}, which has no logarithm.`;
   return `Row ${data.ids[i]}, far outside: ${where.join(", ")}. Click to widen the view to it.`;
 }
@@ -182,6 +177,7 @@ function listen() {
   listenToKeys(plot);
   listenToPoints(plot);
   listenToFrame();
+  listenToPrinter();
   byId("everything").addEventListener("click", () => frame(range));
   byId("most").addEventListener("click", () => frame(usualRange));
   byId("save").addEventListener("click", savePicture);

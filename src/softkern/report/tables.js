@@ -4,7 +4,7 @@
 let pinned = -1;
 
 function valuesOf(i) {
-  return axes.slice(0, data.features).map(({ name, values }) => [name, short(values[i], 7)]);
+  return axes.slice(0, data.features).map((axis) => [axis.name, said(axis, axis.values[i], 7)]);
 }
 
 function show(i) {
@@ -44,20 +44,24 @@ function columnsOf(name) {
     { head: "rank", value: (i) => rank[i] },
     { head: "row", isText: true, value: (i) => data.ids[i] },
   ];
+  // the words first: on a phone nothing else is seen without scrolling
+  const what = isOutliers ? "grade" : "between";
+  // nothing is flagged where it is blank in all rows
+  if (data.why[name].some((row) => row[what])) found.push({ head: what, isText: true, value: why(what) });
+  found.push({ head: "why", isText: true, isLong: true, value: why("why") });
   if (!data.isDetector) found.push({ head: "cluster", isText: true, isLabel: true, value: (i) => current.labels[i] });
   found.push({ head: `${isOutliers ? "outlier" : "overlap"} score`, value: (i) => Number(short(score[i])) });
-  found.push({ head: isOutliers ? "grade" : "between", isText: true, value: why(isOutliers ? "grade" : "between") });
-  found.push({ head: "why", isText: true, isLong: true, value: why("why") });
   data.cells.columns.forEach((head, k) => {
     const cells = data.tables[name].map((i) => data.cells.rows[i][k]);
     const isText = cells.some((cell) => typeof cell === "string");
-    found.push({ head, isText, value: (i) => data.cells.rows[i][k] });
+    found.push({ head, isText, isTheirs: true, value: (i) => data.cells.rows[i][k] });
   });
   return found;
 }
 
-const classOf = ({ isLong, isText }) => (isLong ? "why" : isText ? "name" : "");
-const said = (value) => (value === null ? "" : typeof value === "number" ? short(value, 7) : String(value));
+const classOf = ({ isLong, isLabel, isText, isTheirs }) =>
+  isLong ? "why" : `${isText ? "name" : ""}${isLabel ? " label" : ""}${isTheirs ? " theirs" : ""}`.trim();
+const cellText = (value) => (value === null ? "" : typeof value === "number" ? short(value, 7) : String(value));
 
 function fillTable(name) {
   const table = byId(`${name}-table`);
@@ -69,17 +73,21 @@ function fillTable(name) {
     return element("th", { scope: "col", className: classOf(column) }, button);
   });
   const rows = data.tables[name].map((i) => {
-    const row = element("tr", { tabindex: "0", "data-place": i });
+    const row = element("tr", { tabindex: "-1", "data-place": i });
     for (const column of columns) {
-      const text = column.isLabel ? "" : said(column.value(i));
+      const text = column.isLabel ? "" : cellText(column.value(i));
       row.append(element("td", { text, title: text, className: classOf(column) }));
     }
     row.addEventListener("pointerenter", () => show(i));
     row.addEventListener("pointerleave", () => show(pinned));
-    row.addEventListener("focus", () => show((pinned = i)));
+    row.addEventListener("focus", () => {
+      keepTabStop(table, row);
+      show((pinned = i));
+    });
     return row;
   });
   table.replaceChildren(element("thead", {}, element("tr", {}, ...headings)), element("tbody", {}, ...rows));
+  table.tBodies[0].addEventListener("keydown", moveThroughRows);
   byId(`${name}-search`).addEventListener("input", (event) => search(name, event.target.value));
   byId(`${name}-save`).addEventListener("click", () => {
     const places = shownPlaces(table);
@@ -88,8 +96,7 @@ function fillTable(name) {
   search(name, "");
 }
 
-const shownPlaces = (table) =>
-  [...table.tBodies[0].rows].filter((row) => !row.hidden).map((row) => Number(row.dataset.place));
+const shownPlaces = (table) => shownRows(table).map((row) => Number(row.dataset.place));
 
 // By this column; the other way round where it is sorted by it already. Empty cells come last.
 function sortTable(table, columns, k) {
@@ -107,6 +114,24 @@ function sortTable(table, columns, k) {
     return direction * (isNumbers ? one - two : collator.compare(String(one), String(two)));
   });
   table.tBodies[0].append(...sorted);
+  keepTabStop(table);
+}
+
+const shownRows = (table) => [...table.tBodies[0].rows].filter((row) => !row.hidden);
+
+// Tab stops once at a table, at the row where it was last; arrow keys go from row to row.
+function keepTabStop(table, row = shownRows(table)[0]) {
+  for (const other of table.tBodies[0].rows) other.tabIndex = other === row ? 0 : -1;
+}
+
+function moveThroughRows(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  const rows = shownRows(event.currentTarget.parentElement);
+  const at = rows.indexOf(event.target);
+  const row = { ArrowDown: rows[at + 1], ArrowUp: rows[at - 1], Home: rows[0], End: rows.at(-1) }[event.key];
+  if (!row) return;
+  event.preventDefault();
+  row.focus();
 }
 
 // Rows that hold every word, in any of their cells.
@@ -119,6 +144,7 @@ function search(name, text) {
     row.hidden = !words.every((word) => cells.includes(word));
     if (!row.hidden) found++;
   }
+  keepTabStop(byId(`${name}-table`));
   byId(`${name}-found`).textContent = words.length ? `${whole(found)} of ${plural(rows.length, "row")}` : plural(rows.length, "row");
 }
 
@@ -138,7 +164,7 @@ function labelTables() {
     const label = current.labels[Number(row.dataset.place)];
     if (row.dataset.label === String(label)) continue;
     row.dataset.label = label;
-    row.cells[2].replaceChildren(sign(label), ` ${labelName(label)}`);
+    row.querySelector(".label").replaceChildren(sign(label), ` ${labelName(label)}`);
   }
 }
 
