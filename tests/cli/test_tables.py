@@ -441,6 +441,48 @@ def test_mixed_encodings_are_refused_with_the_line(write):
         open_table(path, Format(encoding="klingon"))
 
 
+def test_what_is_not_utf8_is_read_as_cp1252_and_said(write):
+    text = "straße;größe\nZürich;1\nKöln – „Spaß“;2\n"
+    with open_table(write(text.encode("cp1252"))) as reader:
+        assert reader.columns == ["straße", "größe"]
+        assert reader.read()["straße"].tolist() == ["Zürich", "Köln – „Spaß“"]
+        assert "cp1252" in reader.kind
+        assert reader.style.encoding == "cp1252"  # in which the table is written back
+    (note,) = reader.notes
+    assert "read as cp1252, in which a word of it is 'straße' (--encoding" in note
+    # a table that was asked for is not guessed at
+    with open_table(write(text.encode("mac-roman")), Format(encoding="mac-roman")) as reader:
+        assert reader.columns == ["straße", "größe"]
+        assert reader.notes == []
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_letters_far_below_the_first_decide_too(pack, write):
+    rows = "x,1\n" * 400_000
+    path = write(pack(("a,b\n" + rows + "Köln,2\n").encode("cp1252")))
+    with open_table(path) as reader:
+        last = list(reader.chunks())[-1]
+    assert last["a"].iloc[-1] == "Köln"
+    assert "'Köln'" in reader.notes[0]
+    with open_table(write(pack(("a,b\n" + rows + "Köln,2\n").encode()))) as reader:
+        assert list(reader.chunks())[-1]["a"].iloc[-1] == "Köln"
+        assert reader.notes == []
+
+
+@pytest.mark.parametrize("broken", [b"\x81", b"\xff\x01", b"\xc3"])
+def test_bytes_that_are_no_letters_are_refused(broken, write):
+    with pytest.raises(TableError, match=r"not utf-8: byte 0x.. in line 3"):
+        open_table(write("a,b\nä,1\n".encode() + b"x" + broken + b",2\n")).read()
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_wide_letters_without_a_mark(encoding, write):
+    with open_table(write("größe\tb\n1\t2\n".encode(encoding))) as reader:
+        assert reader.columns == ["größe", "b"]
+        assert reader.read().to_numpy().tolist() == [[1, 2]]
+    assert f"read as {encoding}" in reader.notes[0]
+
+
 # What cannot be read
 
 

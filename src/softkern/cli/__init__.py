@@ -87,7 +87,10 @@ Separator = Annotated[
 ]
 Encoding = Annotated[
     str | None,
-    typer.Option(help="UTF-8, or what a byte order mark says, by default.", rich_help_panel="Text"),
+    typer.Option(
+        help="UTF-8, what a byte order mark says, or else cp1252, by default.",
+        rich_help_panel="Text",
+    ),
 ]
 Decimal = Annotated[
     str | None,
@@ -101,6 +104,15 @@ SkipRows = Annotated[
         parser=whole(0, MOST),
         metavar="N",
         help="Lines above the header; found out by default.",
+        rich_help_panel="Text",
+    ),
+]
+SkipFooter = Annotated[
+    int | None,
+    typer.Option(
+        parser=whole(0, MOST),
+        metavar="N",
+        help="Lines below the last row, as totals and sources; found out by default.",
         rich_help_panel="Text",
     ),
 ]
@@ -232,6 +244,7 @@ def analyze(
     encoding: Encoding = None,
     header: Header = None,
     skip_rows: SkipRows = None,
+    skip_footer: SkipFooter = None,
     sheet: Sheet = None,
     na: Marks = None,
     skip_bad_lines: SkipBadLines = False,
@@ -246,7 +259,9 @@ def analyze(
     if open_page and not report:
         raise typer.BadParameter("--open shows report.html, which --no-report leaves out.")
     number = _checked_option(lambda: parse_clusters(clusters))
-    form = _form(separator, decimal, encoding, header, na, skip_bad_lines, skip_rows, sheet)
+    form = _form(
+        separator, decimal, encoding, header, na, skip_bad_lines, skip_rows, sheet, skip_footer
+    )
     from softkern.cli._analyze import Job, analyze
     from softkern.cli._join import readable_twice
 
@@ -276,7 +291,7 @@ def analyze(
         open=open_page,
         form=form,
     )
-    with readable_twice(data, join) as job.source:
+    with readable_twice(data, True) as job.source:  # its end is looked at, too
         analyze(job)
 
 
@@ -310,6 +325,7 @@ def score(
     encoding: Encoding = None,
     header: Header = None,
     skip_rows: SkipRows = None,
+    skip_footer: SkipFooter = None,
     sheet: Sheet = None,
     na: Marks = None,
     skip_bad_lines: SkipBadLines = False,
@@ -332,7 +348,9 @@ def score(
         all_memberships=all_memberships,
         force=force,
         quiet=quiet,
-        form=_form(separator, decimal, encoding, header, na, skip_bad_lines, skip_rows, sheet),
+        form=_form(
+            separator, decimal, encoding, header, na, skip_bad_lines, skip_rows, sheet, skip_footer
+        ),
     )
     with readable_twice(data, join) as job.source:
         score(job)
@@ -454,6 +472,7 @@ def _form(
     skip_bad_lines: bool,
     skip_rows: int | None,
     sheet: str | None,
+    skip_footer: int | None,
 ) -> Any:
     from softkern.cli.tables import Format
 
@@ -466,7 +485,9 @@ def _form(
     if decimal not in (None, ".", ",") or decimal == separator is not None:
         raise typer.BadParameter(f"--decimal {decimal!r} must be . or , and not the separator.")
     marks = tuple(na or ())
-    return Format(separator, encoding, header, decimal, marks, skip_bad_lines, skip_rows, sheet)
+    return Format(
+        separator, encoding, header, decimal, marks, skip_bad_lines, skip_rows, sheet, skip_footer
+    )
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -34,8 +34,8 @@ class Format:
         Words for a missing value beyond the usual ones.
     skip_bad_lines : bool
         Leave out lines with too many fields instead of refusing the file.
-    skip_rows : int or None to find out
-        Lines above the header.
+    skip_rows, skip_footer : int or None to find out
+        Lines above the header, and below the last row.
     sheet : str or None for the first that holds something
         Name or number of a workbook's sheet.
     """
@@ -48,6 +48,7 @@ class Format:
     skip_bad_lines: bool = False
     skip_rows: int | None = None
     sheet: str | None = None
+    skip_footer: int | None = None
 
     def marks(self) -> list[str]:
         """All words for a missing value."""

@@ -19,7 +19,7 @@ from softkern.cli.tables._bytes import HEAD, broken
 from softkern.columns.writing import decimals_of, is_number
 from softkern.words import count, quoted
 
-__all__ = ["BLANKS", "ONE_COLUMN", "Layout", "header_of", "text_layout"]
+__all__ = ["BLANKS", "ONE_COLUMN", "Layout", "header_of", "is_value", "parsed_line", "text_layout"]
 
 SEPARATORS = (",", "\t", ";", "|")
 BLANKS = r"\s+"  # as a separator
@@ -47,6 +47,8 @@ class Layout:
         What was decided.
     separator, decimal : str or None
         Of a table of text; no decimal point where nothing tells.
+    sample : list of lists of str
+        The first records below the header of a table of text.
     """
 
     names: list[str]
@@ -55,6 +57,7 @@ class Layout:
     separator: str = ","
     decimal: str | None = None
     lines: int = 0
+    sample: list[list[str]] = field(default_factory=list)
 
 
 def text_layout(text: str, is_cut: bool, path: str, name: str, form: Format) -> Layout:
@@ -75,7 +78,8 @@ def text_layout(text: str, is_cut: bool, path: str, name: str, form: Format) -> 
     layout = header_of(records, form, name)
     layout.lines = ends[layout.skip - 1] if layout.skip else 0
     layout.separator = separator
-    layout.decimal = form.decimal or _decimal(records[layout.skip :])
+    layout.sample = records[layout.skip :]
+    layout.decimal = form.decimal or _decimal(layout.sample)
     if layout.decimal == "," and form.decimal is None:
         layout.notes.append("numbers have a decimal comma (--decimal . says otherwise)")
     return layout
@@ -132,7 +136,7 @@ def _titles(records: Sequence[Record]) -> int:
         filled = [cell for cell in record if cell]
         is_nameless = len(record) == width and not record[0] and len(filled) == width - 1
         is_short = len(filled) <= max(1, width // 2) or _is_above(record, records[place + 1 :])
-        is_title = is_short and not all(map(_is_value, filled))
+        is_title = is_short and not all(map(is_value, filled))
         if filled and (is_nameless or not is_title):
             return place if any(any(above) for above in records[:place]) else 0
     return 0
@@ -155,7 +159,7 @@ def _titles_of_one(records: Sequence[Record]) -> int:
 
 def _is_data(record: Record) -> bool:
     """Whether cells are numbers, dates or missing, and hold a number, so that they name nothing."""
-    return any(map(is_number, record)) and all(map(_is_value, record))
+    return any(map(is_number, record)) and all(map(is_value, record))
 
 
 def _is_index(first: Record, below: Sequence[Record]) -> bool:
@@ -175,7 +179,8 @@ def _is_index(first: Record, below: Sequence[Record]) -> bool:
     return is_numbered or runs_on
 
 
-def _is_value(cell: str) -> bool:
+def is_value(cell: str) -> bool:
+    """Whether a cell is a number, a date or missing, so that it says nothing."""
     return cell in MISSING or is_number(cell) or bool(DATE.fullmatch(cell))
 
 
@@ -258,6 +263,13 @@ def _records(
     if not any(map(any, found)):
         raise TableError(f"{name}: the first line is longer than {HEAD:,} bytes.")
     return found, ends
+
+
+def parsed_line(line: str, separator: str, name: str) -> list[str]:
+    """The cells of one line."""
+    if separator == BLANKS:
+        return line.split()
+    return next(iter(_parsed(io.StringIO(line, newline=""), separator, name)[0]), [])
 
 
 def _parsed(lines: io.StringIO, separator: str, name: str) -> tuple[list[list[str]], list[int]]:
