@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -410,7 +411,7 @@ def test_refused_model_files(data, capsys):
         ("x,y\n1,1\n1,1\n", "no column to work with"),
         ("x,y\n1,2\n3,4,5\n", "line 3"),
         ("x,y\n1,2\n3,1e300\n", "1e+300 in row 2"),
-        ("é,y\n1,2\n3,4\n".encode("latin-1"), "--encoding"),
+        (b"\x81,y\n1,2\n3,4\n", "--encoding"),
         (b"\x1f\x8bnot gzip", "cannot be read"),
     ],
 )
@@ -774,3 +775,34 @@ def test_help_loads_nothing_heavy():
     assert done.stderr.strip() == ""
     for command in ("analyze", "score", "plan", "demo", "datasets", "--install-completion"):
         assert command in done.stdout
+
+
+TRADE = ("K @ A", "engine", "α", "typicality", "PCM", "noise", "eigen", "iteration", "bandwidth")
+
+
+@pytest.mark.parametrize("centres", [[0], [0, 9], [0, 9, 18]])
+@pytest.mark.parametrize("columns", [2, 6])
+def test_what_everybody_reads_has_no_words_of_the_trade(centres, columns, folder, capsys):
+    table = table_of_many_columns(np.random.default_rng(0), centres, d=columns)
+    table.iloc[0] = 60.0
+    table.to_csv("data.csv", index=False)
+    assert run(["analyze", "data.csv", "-o", "out"]) == 0
+    said = capsys.readouterr().out
+    page = Path("out/report.html").read_text()
+    markup = re.sub(r"<(style|script)\b.*?</\1>", "", page, flags=re.DOTALL)
+    shown, computed = markup.split('id="computed"')
+    names = "|".join(choice.estimator for choice in MODELS.values())
+    for text in (said, shown, Path("out/clusters.csv").read_text()):
+        found = [word for word in TRADE if word in text]
+        assert not found
+        assert not re.search(rf"{names}|density", text)
+    assert re.search("one group" if len(centres) == 1 else names, computed)
+    assert "engine" not in computed
+    assert run(["analyze", "data.csv", "-o", "out", "-f", "--verbose"]) == 0
+    assert "engine" in Path("out/report.html").read_text().split('id="computed"')[1]
+
+
+def test_the_list_of_models_has_no_words_of_the_trade(capsys):
+    assert run(["models"]) == 0
+    said = capsys.readouterr().out
+    assert not [word for word in (*TRADE, "kernel", "machine") if word in said]

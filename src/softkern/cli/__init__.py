@@ -152,7 +152,9 @@ Join = Annotated[
 ]
 Verbose = Annotated[
     bool,
-    typer.Option("--verbose", "-v", help="Also how it was computed: models, engines, iterations."),
+    typer.Option(
+        "--verbose", "-v", help="Also how it was computed: models compared, steps, memory."
+    ),
 ]
 AllMemberships = Annotated[
     bool,
@@ -398,7 +400,10 @@ def plan(
         typer.Argument(parser=whole(1, MOST), metavar="D", help="Columns.", show_default=False),
     ],
     clusters: Annotated[
-        int, typer.Option(parser=whole(1, MOST), metavar="N", help="Columns of A in K @ A.")
+        int,
+        typer.Option(
+            parser=whole(1, MOST), metavar="N", help="Clusters that are computed at once."
+        ),
     ] = 1,
     engine: Annotated[str, typer.Option(help="auto, or the engine that must be used.")] = "auto",
     memory: Annotated[
@@ -437,7 +442,7 @@ def models() -> None:
     from softkern.cli._printer import Printer
 
     rows = [(name.value, choice.estimator, choice.finds) for name, choice in MODELS.items()]
-    Printer(False).table(("model", "estimator", "what it finds"), rows)
+    Printer(False).table(("model", "in Python", "what it finds"), rows)
 
 
 @app.command()

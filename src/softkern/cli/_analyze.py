@@ -403,7 +403,7 @@ def _report(
         ranks=ranks,
         ids=data.rows if data.ids is None else data.ids,
         title="standard input" if job.data == "-" else Path(job.data).name,
-        details=record,
+        details=record if job.verbose else _without_steps(record),
         features=shown,
         X_model=data.prepared.values,
         table=data.table[data.prepared.kept],
@@ -445,7 +445,7 @@ def _record(job: Job, clock: Clock, data: Input, model: Any, ranks: pd.DataFrame
         "result": {
             "clusters": int(labels[labels >= 0].nunique()),
             "sizes": labels[labels >= 0].value_counts().sort_index().tolist(),
-            "noise": int((labels < 0).sum()),
+            "in_no_cluster": int((labels < 0).sum()),
             "outliers": int(ranks["is_outlier"].sum()),
             "overlaps": int(ranks["is_overlap"].sum()),
             "bandwidth": getattr(model, "bandwidth_", None),
@@ -456,6 +456,15 @@ def _record(job: Job, clock: Clock, data: Input, model: Any, ranks: pd.DataFrame
         "versions": _versions(),
         "seconds": dict(clock.seconds),
     }
+
+
+def _without_steps(record: dict[str, Any]) -> dict[str, Any]:
+    """The record without what only who knows the methods can read; run.json has it."""
+    hidden = {"model": {"parameters"}, "result": {"bandwidth", "iterations", "converged"}}
+    shown = {name: part for name, part in record.items() if name != "plan"}
+    for name, steps in hidden.items():
+        shown[name] = {key: value for key, value in record[name].items() if key not in steps}
+    return shown
 
 
 def _versions() -> dict[str, str]:

@@ -56,7 +56,7 @@ MODELS: dict[ModelName, Choice] = {
     ModelName.alpha_cut: Choice(
         "AlphaCutClustering",
         "itself",
-        "clusters of any shape and number, and noise",
+        "clusters of any shape and number; rows far from all are in none",
         most_columns=500,
     ),
     ModelName.fuzzy: Choice("FuzzyCMeans", "parameter", "clusters that share points between them"),
@@ -64,12 +64,14 @@ MODELS: dict[ModelName, Choice] = {
         "OutlierFuzzyCMeans", "parameter", "the same, with outliers given little weight"
     ),
     ModelName.mixture: Choice(
-        "OneClassMixture", "parameter", "soft clusters, each a weighted one-class machine"
+        "OneClassMixture",
+        "parameter",
+        "clusters that share points, each with a boundary of its own",
     ),
     ModelName.spectral: Choice(
         "SoftKernelSpectralClustering",
         "parameter",
-        "soft clusters of any shape, in the kernel's eigenspace",
+        "clusters of any shape that share points between them",
         {"n_train": "auto"},
     ),
     ModelName.possibilistic: Choice(

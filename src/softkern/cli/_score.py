@@ -69,7 +69,7 @@ def score(job: Job) -> None:
                 rows = write_chunks(scorer.tables(reader), str(path), job.out)
     printer.notes(reader.notes + scorer.notes())
     where = "" if is_stream else f" into {job.out}"
-    printer.line(f"scored {rows:,} rows by {header['estimator']}{where}", "bold")
+    printer.line(f"scored {count(rows, 'row')}{where}", "bold")
 
 
 def _open(job: Job, form: Format) -> Reader:

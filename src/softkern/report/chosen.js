@@ -63,7 +63,7 @@ function labelName(label) {
 
 // exact, so that it can be given to the model; save for the model's own, which has many digits
 const levelName = (k) =>
-  `α = ${k === tree.ownStep ? `${short(tree.levels[k])}, the model’s level` : tree.levels[k]}`;
+  `level ${k === tree.ownStep ? `${short(tree.levels[k])}, the model’s own` : tree.levels[k]}`;
 
 // The marks of clusters, or of values of a column
 const toneOf = (label) => (label < 0 ? NEUTRAL : label % colours.length);
@@ -75,7 +75,7 @@ function describe() {
   const share = rejected ? `${percent(rejected / data.n)}: ${plural(rejected, "row")}` : "rows: none";
   const parts = [];
   if (!data.isDetector) {
-    let lead = state.level === null ? "The model’s own clusters" : levelName(state.level);
+    let lead = state.level === null ? "The model’s own clusters" : `Cut at ${levelName(state.level)}`;
     if (state.number !== null) lead += `, pieces of ${plural(tree.least, "row")} and more`;
     parts.push(`${lead}: ${plural(clusterCount(), "cluster")}`);
     const noise = `${whole(current.noise)} of ${plural(data.n, "row")} (${percent(current.noise / data.n)})`;
@@ -92,7 +92,7 @@ function describe() {
 }
 
 function describeCut() {
-  const level = state.level === null ? "a level α" : levelName(state.level);
+  const level = state.level === null ? "a level" : levelName(state.level);
   byId("alpha-value").textContent = level;
   byId("alpha").setAttribute("aria-valuetext", state.level === null ? "no cut" : level);
   byId("own").setAttribute("aria-pressed", String(state.level === null));

@@ -159,7 +159,6 @@ def write_report(
     filters = {"is_mapping": lambda value: isinstance(value, Mapping), "text": _text}
     page = template("page.html", **filters).render(
         title=shorten(title or type(model).__name__, LONGEST_TITLE),
-        model=type(model).__name__,
         summary=summary(ranks, data["isDetector"]),
         data=data,
         details=details or {},

@@ -22,7 +22,7 @@ function show(i) {
   const facts = [
     ...(data.isDetector ? [] : [["cluster", labelName(current.labels[i])]]),
     ["membership", short(numbers.membership[i])],
-    ...(typicality ? [["typicality", short(typicality[i])]] : []),
+    ...(typicality ? [["how typical", short(typicality[i])]] : []),
     ["outlier rank", `${whole(numbers.outlierRank[i])} of ${whole(data.n)}`],
     ...(data.isDetector ? [] : [["overlap score", short(numbers.overlapScore[i])]]),
     ...valuesOf(i),
@@ -46,7 +46,9 @@ function columnsOf(name) {
   ];
   if (!data.isDetector) found.push({ head: "cluster", isText: true, isLabel: true, value: (i) => current.labels[i] });
   found.push({ head: `${isOutliers ? "outlier" : "overlap"} score`, value: (i) => Number(short(score[i])) });
-  found.push({ head: isOutliers ? "grade" : "between", isText: true, value: why(isOutliers ? "grade" : "between") });
+  const what = isOutliers ? "grade" : "between";
+  // nothing is flagged where it is blank in all rows
+  if (data.why[name].some((row) => row[what])) found.push({ head: what, isText: true, value: why(what) });
   found.push({ head: "why", isText: true, isLong: true, value: why("why") });
   data.cells.columns.forEach((head, k) => {
     const cells = data.tables[name].map((i) => data.cells.rows[i][k]);
