@@ -17,6 +17,7 @@ import pytest
 import softkern
 from softkern.cli import run
 from softkern.cli._models import MODELS, ModelName, make, parse_clusters
+from tests.models.test_automatic import hard_tables
 
 FILES = {"points.csv", "clusters.csv", "model.safetensors", "report.html", "run.json"}
 
@@ -806,3 +807,12 @@ def test_the_list_of_models_has_no_words_of_the_trade(capsys):
     assert run(["models"]) == 0
     said = capsys.readouterr().out
     assert not [word for word in (*TRADE, "kernel", "machine") if word in said]
+
+
+@pytest.mark.parametrize("name", ["auto", "fuzzy", "alpha-cut"])
+@pytest.mark.parametrize("table", ["few rows", "repeats", "skew", "one group", "two columns"])
+def test_trial_fits_are_not_told_of(table, name, folder, capsys):
+    pd.DataFrame(hard_tables()[table]).add_prefix("c").to_csv("data.csv", index=False)
+    assert run(["analyze", "data.csv", "-o", "out", "--no-report", "--model", name]) == 0
+    assert "arning" not in "".join(capsys.readouterr())
+    assert json.loads(Path("out/run.json").read_text())["warnings"] == []
