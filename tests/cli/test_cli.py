@@ -728,7 +728,11 @@ def test_version_plan_models_and_datasets(folder, capsys):
     assert run(["--version"]) == 0
     assert capsys.readouterr().out == f"softkern {softkern.__version__}\n"
     assert run(["plan", "1000000", "2", "--memory", "8"]) == 0
-    assert "n = 1,000,000, d = 2" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "n = 1,000,000, d = 2" in said
+    assert re.search(r"the tree of clusters: about \d+ (s|min) more \(auto takes it\)", said)
+    assert run(["plan", "1000", "5", "--clusters", "3"]) == 0
+    assert "--model alpha-cut, not auto" in capsys.readouterr().out
     assert run(["models"]) == 0
     said = capsys.readouterr().out
     assert all(name.value in said for name in ModelName)

@@ -261,6 +261,7 @@ def analyze(
     if open_page and not report:
         raise typer.BadParameter("--open shows report.html, which --no-report leaves out.")
     number = _checked_option(lambda: parse_clusters(clusters))
+    _starting(quiet)
     form = _form(
         separator, decimal, encoding, header, na, skip_bad_lines, skip_rows, sheet, skip_footer
     )
@@ -336,6 +337,7 @@ def score(
 
     Columns are matched by name, in any order; the table is read and prepared as in the analysis.
     """
+    _starting(quiet, to_stderr=out == "-")
     from softkern.cli._join import readable_twice
     from softkern.cli._score import Job, score
 
@@ -382,6 +384,7 @@ def compare(
     Clusters that became one or fell apart, rows that moved, came or went, new outliers, and how
     every column drifted.
     """
+    _starting(quiet)
     from softkern.cli._compare import Job, compare
     from softkern.cli._join import readable_twice
 
@@ -413,6 +416,7 @@ def plan(
 ) -> None:
     """Show how a table of N rows and D columns would be computed, and at what cost."""
     from softkern import plan
+    from softkern.cli._models import tree_words
     from softkern.cli._printer import Printer
 
     limit = None if memory is None else int(memory * 2**30)
@@ -420,7 +424,8 @@ def plan(
     chosen = _checked_option(
         lambda: plan((n, d), n_vectors=clusters, engine=engine, memory_limit=limit)
     )
-    Printer(False).line(str(chosen))
+    one = chosen if clusters == 1 else plan((n, d), engine=engine, memory_limit=limit)
+    Printer(False).line(f"{chosen}\n\n{tree_words(one)}")
 
 
 @app.command()
@@ -458,6 +463,13 @@ def datasets(
         list_sets()
     else:
         write_set(name, out, force)
+
+
+def _starting(quiet: bool, to_stderr: bool = False) -> None:
+    """Say something while packages are loaded, which takes seconds."""
+    from softkern.cli._printer import Printer
+
+    Printer(quiet, to_stderr).progress("starting …")
 
 
 def _checked_option(answer: Callable[[], Answer]) -> Answer:

@@ -18,6 +18,7 @@ __all__ = [
     "check_columns",
     "make",
     "parse_clusters",
+    "tree_words",
 ]
 
 
@@ -110,6 +111,26 @@ def _groups(X: Any, seed: int) -> int:
     from softkern.models.numbers import number_of_groups
 
     return number_of_groups(X, np.ones(len(X)), seed)
+
+
+def tree_words(plan: Any) -> str:
+    """How long the tree of clusters will take beyond a plan of one vector, and where there is one.
+
+    Examples
+    --------
+    >>> from softkern import plan
+    >>> tree_words(plan((100, 600)))
+    'no tree of clusters: 600 columns are too many for it (up to 500)'
+    """
+    from softkern.alpha_tree.cost import tree_seconds
+    from softkern.models.alpha_scales import FEW_COLUMNS
+    from softkern.planning import seconds_in_words
+
+    most = MODELS[ModelName.alpha_cut].most_columns
+    if most is not None and plan.work.d > most:
+        return f"no tree of clusters: {plan.work.d} columns are too many for it (up to {most})"
+    used = "auto takes it" if plan.work.d <= FEW_COLUMNS else "--model alpha-cut, not auto"
+    return f"the tree of clusters: about {seconds_in_words(tree_seconds(plan))} more ({used})"
 
 
 def check_columns(name: ModelName, columns: int) -> None:

@@ -255,11 +255,11 @@ history_
         del self._seed
 
     @contextmanager
-    def _stage(self, what: str) -> Iterator[list[str]]:
+    def _stage(self, what: str, watched_as: str = "") -> Iterator[list[str]]:
         """A stage of the fit, of which one line is shown: what, what came of it, seconds."""
         said: list[str] = []
         start = time.perf_counter()
-        with stage(what):
+        with stage(watched_as or what):
             yield said
         self._tell([", ".join([f"{what}: {time.perf_counter() - start:.1f} s", *said])])
 
@@ -321,11 +321,14 @@ history_
     def _take_best(self, X: Array, Z: Array, coordinates: Coordinates, mixture: Mixture) -> None:
         """Of the models that can be fitted to groups of observations X, seen as Z."""
         points = coordinates.forward(X)
-        compared = []
-        for name in SOFT_MODELS:
-            with self._stage(f"{name}, on the rows and on halves of them") as said:
-                compared.append(self._compare(name, points, mixture.labels, Z))
-                said.append(compared[-1].words)
+        compared: list[Compared] = []
+        with stage("comparing models", total=len(SOFT_MODELS)) as done:
+            for name in SOFT_MODELS:
+                what = f"{name}, on the rows and on halves of them"
+                with self._stage(what, "on the rows and on halves of them") as said:
+                    compared.append(self._compare(name, points, mixture.labels, Z))
+                    said.append(compared[-1].words)
+                done(len(compared))
         best = _best(compared)
         if compared[best].model is None:
             return

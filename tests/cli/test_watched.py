@@ -1,0 +1,66 @@
+"""What a person sees who watches a terminal: every stage by its name, from the beginning."""
+
+import os
+import re
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from softkern.cli._analyze import STEPS
+
+pty = pytest.importorskip("pty", reason="there are no pseudo-terminals here")
+
+
+def watched(*arguments):
+    """All that a command writes to a terminal, in the order in which it does."""
+    process, terminal = pty.fork()
+    if process == 0:
+        os.environ |= {"TERM": "xterm", "COLUMNS": "120", "LINES": "50"}
+        os.execv(sys.executable, [sys.executable, "-m", "softkern.cli", *arguments])
+    shown = b""
+    while True:
+        try:
+            part = os.read(terminal, 65536)
+        except OSError:  # how Linux says that nobody writes any more
+            break
+        if not part:
+            break
+        shown += part
+    os.close(terminal)
+    assert os.waitpid(process, 0)[1] == 0
+    return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown.decode())
+
+
+@pytest.mark.parametrize("model", ["auto", "fuzzy", "alpha-cut"])
+def test_every_stage_of_analyze_is_shown(model, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(size=(150, 5)), rng.normal(size=(150, 5)) + 8])
+    pd.DataFrame(X).add_prefix("c").to_csv("data.csv", index=False)
+    shown = watched("analyze", "data.csv", "-o", "out", "--join", "--model", model)
+    assert shown.startswith("starting")
+    places = [shown.find(f" {words} ") for words in STEPS.values()]
+    assert -1 not in places
+    assert places == sorted(places)
+    within = {
+        "auto": ("groups apart", "how far out", "comparing models", "halves of them"),
+        "fuzzy": ("the number of clusters", "fuzzy c-means"),
+        "alpha-cut": ("scales at which", "how dense", "the tree of dense parts"),
+    }[model]
+    assert all(words in shown for words in (*within, "the map of neighbours", "why rows"))
+    if model == "auto":
+        assert re.search(r"comparing models .*\d:\d\d:\d\d left", shown)
+    assert "open out/report.html" in shown.rstrip().splitlines()[-1]
+
+
+def test_scoring_is_shown(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pd.DataFrame(np.random.default_rng(0).normal(size=(80, 2))).add_prefix("c").to_csv(
+        "data.csv", index=False
+    )
+    watched("analyze", "data.csv", "-o", "out", "--no-report")
+    shown = watched("score", "out/model.safetensors", "data.csv", "-o", "s.csv")
+    assert shown.startswith("starting")
+    assert "80 rows" in shown
