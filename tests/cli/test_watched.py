@@ -7,8 +7,10 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from rich.progress import Progress
 
 from softkern.cli._analyze import STEPS
+from softkern.cli._printer import _time_left
 
 pty = pytest.importorskip("pty", reason="there are no pseudo-terminals here")
 
@@ -33,7 +35,7 @@ def watched(*arguments):
     return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown.decode())
 
 
-@pytest.mark.parametrize("model", ["auto", "fuzzy", "alpha-cut"])
+@pytest.mark.parametrize("model", ["auto", "fuzzy"])
 def test_every_stage_of_analyze_is_shown(model, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
@@ -47,12 +49,22 @@ def test_every_stage_of_analyze_is_shown(model, tmp_path, monkeypatch):
     within = {
         "auto": ("groups apart", "how far out", "comparing models", "halves of them"),
         "fuzzy": ("the number of clusters", "fuzzy c-means"),
-        "alpha-cut": ("scales at which", "how dense", "the tree of dense parts"),
     }[model]
     assert all(words in shown for words in (*within, "the map of neighbours", "why rows"))
-    if model == "auto":
-        assert re.search(r"comparing models .*\d:\d\d:\d\d left", shown)
-    assert "open out/report.html" in shown.rstrip().splitlines()[-1]
+    assert "open out/report.html" in shown
+
+
+def test_the_time_left_is_shown_where_steps_are_counted():
+    now = 0.0
+    bars = Progress(_time_left(), get_time=lambda: now)
+    counted = bars.add_task("counted", total=10)
+    bars.add_task("other", total=None)
+    for step in range(1, 4):
+        now = 20.0 * step
+        bars.update(counted, completed=step)
+    column = _time_left()
+    words = {task.description: column(task).plain for task in bars.tasks}
+    assert words == {"counted": "0:02:20 left", "other": ""}
 
 
 def test_scoring_is_shown(tmp_path, monkeypatch):
