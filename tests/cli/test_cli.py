@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
 import softkern
 from softkern.cli import run
@@ -383,6 +384,54 @@ def test_models_saved_from_python(data, capsys):
     )
     frame.to_csv("two.csv", index=False)
     assert run(["score", "plain.safetensors", "two.csv", "-o", "b.csv", "-q"]) == 0
+
+
+FITTED = [
+    softkern.AutoClustering(),
+    softkern.AlphaCutClustering(),
+    softkern.FuzzyCMeans(2),
+    softkern.OneClassPCM(),
+    softkern.OneClassMixture(2),
+    softkern.WeightedSVDD(),
+    softkern.SoftKernelSpectralClustering(2),
+    softkern.OneClassPCM(engine="nystroem"),
+    softkern.FuzzyCMeans(2, kernel="linear"),
+]
+
+
+@pytest.mark.parametrize("columns", [2, 5])
+@pytest.mark.parametrize("model", FITTED, ids=lambda model: type(model).__name__)
+def test_models_saved_from_python_give_reasons(model, columns, folder):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(240, columns))
+    X[::2, 0] += 9
+    table = pd.DataFrame(X).add_prefix("c")
+    new = table.head(40).copy()
+    new.loc[7, "c1"] = 40.0
+    new.to_csv("new.csv", index=False)
+    for fitted in (table, X):  # with names and without
+        softkern.save(clone(model).fit(fitted), "model.safetensors")
+        assert run(["score", "model.safetensors", "new.csv", "-o", "s.csv", "-q", "-f"]) == 0
+        scored = pd.read_csv("s.csv", keep_default_na=False).loc[7]
+        assert scored["is_outlier"]
+        assert scored["grade"] == "extreme"
+        assert re.match(r"c1 40, usual -?\d\.\d+ to \d\.\d+", scored["why"])
+    np.save("new.npy", new.to_numpy())
+    assert run(["score", "model.safetensors", "new.npy", "-o", "s.csv", "-q", "-f"]) == 0
+    assert pd.read_csv("s.csv").loc[7, "why"].startswith("x2 40, usual ")
+
+
+def test_a_model_of_similarities_has_no_columns_to_name(folder):
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    squares = ((X[:, None] - X) ** 2).sum(axis=2)
+    softkern.save(
+        softkern.OneClassPCM(kernel="precomputed").fit(np.exp(-squares)), "model.safetensors"
+    )
+    np.save("new.npy", np.full((3, 60), -50.0))  # unlike all that the model knows
+    assert run(["score", "model.safetensors", "new.npy", "-o", "s.csv", "-q"]) == 0
+    scored = pd.read_csv("s.csv", keep_default_na=False)
+    assert scored["is_outlier"].all()
+    assert (scored["why"] == "").all()
 
 
 def test_refused_model_files(data, capsys):

@@ -264,6 +264,12 @@ history_
         self._tell([", ".join([f"{what}: {time.perf_counter() - start:.1f} s", *said])])
 
     @property
+    def support_vectors_(self) -> Any:
+        """The rows of the fit that new points are compared with on all columns, (n_support, d)."""
+        check_is_fitted(self)
+        return self._whole.support_vectors_
+
+    @property
     def _whole(self) -> Any:
         """The model of all rows, in the data's own columns and units."""
         return self.model_ if self.one_class_ is None else self.one_class_
