@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import Any
 
-__all__ = ["count", "named", "nearest", "quoted", "unknown"]
+__all__ = ["count", "named", "nearest", "one_line", "quoted", "unknown"]
 
 
 def count(number: int, noun: str) -> str:
@@ -20,9 +21,22 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def one_line(text: str) -> str:
+    r"""A text of several lines with blanks between them instead, as names of columns are said.
+
+    Examples
+    --------
+    >>> one_line("Revenue\r\n (EUR)")
+    'Revenue (EUR)'
+    """
+    parts = re.split(r"[\r\n]+", text)
+    return text if len(parts) == 1 else " ".join(filter(None, map(str.strip, parts)))
+
+
 def quoted(text: Any, most: int = 60) -> str:
     """A name or value from the data, safe to show: printable, on one line, not too long."""
-    shown = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in str(text))
+    words = one_line(str(text))
+    shown = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in words)
     return shown if len(shown) <= most else shown[: most - 1] + "…"
 
 

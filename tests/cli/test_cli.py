@@ -509,6 +509,31 @@ def test_categories_of_digits_are_scored_as_they_were_read(data):
     assert again["label"].dropna().tolist() == first["label"].tolist()
 
 
+def test_names_of_several_lines_are_said_and_taken_in_one(folder, capsys):
+    X = points()
+    table = pd.DataFrame(X, columns=["Revenue\n(EUR)", "Costs,\r\nall"])
+    table.insert(0, "Cust\nNo", [f"c{i}" for i in range(len(X))])
+    table.to_csv("data.csv", index=False)
+    names = ["--columns", "Costs, all", "--columns", "Revenue (EUR)", "--id", "Cust No"]
+    assert run(["analyze", "data.csv", "-o", "out", "--no-report", *names]) == 0
+    said = capsys.readouterr().out
+    assert "2 features: 'Revenue (EUR)', 'Costs, all'" in said
+    assert "\\x0" not in said
+    assert pd.read_csv("out/points.csv")["id"][3] == "c3"
+    score = ["score", "out/model.safetensors", "data.csv", "--id", "Cust No", "-o", "s.csv"]
+    assert run(score) == 0
+    assert pd.read_csv("s.csv")["id"][3] == "c3"
+
+
+def test_where_nothing_stands_out_no_rows_are_listed(folder, capsys):
+    write("flag\n" + "0\n1\n" * 40)
+    assert run(["analyze", "data.csv", "-o", "out", "--no-report"]) == 0
+    said = capsys.readouterr().out
+    assert "No row stands out." in said
+    assert "no column stands out" not in said
+    assert "most unusual" not in said
+
+
 def test_an_identifier_that_is_asked_for_is_a_feature_too(data):
     data.assign(k=np.arange(90) % 7).to_csv("data.csv", index=False)
     assert analyze("--columns", "x,k", "--id", "k") == 0

@@ -229,6 +229,16 @@ def test_lines_above_the_header(text, form, columns, rows, write):
         assert sum(len(part) for part in reader.chunks(1)) == rows
 
 
+@pytest.mark.parametrize("header", ["a,b,,,", "a,b,,", "a,b"])
+def test_columns_without_anything_do_not_make_a_header_short(header, write):
+    tail = "," * header.count(",")
+    text = header + "\n" + "".join(f"{i},{i % 5}{tail[1:]}\n" for i in range(9))
+    with open_table(write(text)) as reader:
+        assert len(reader.read()) == 9
+    assert reader.columns[0] == "a"
+    assert not any("above" in note for note in reader.notes)
+
+
 def test_no_line_is_left_out_where_none_is_to_be(write):
     with open_table(write("Sales,,\na,b,c\n1,2,3\n"), Format(skip_rows=0)) as reader:
         assert reader.columns == ["Sales", "column 2", "column 3"]
@@ -581,7 +591,7 @@ def test_parquet_without_pyarrow(write, monkeypatch):
 
 
 def test_words_for_messages_are_harmless():
-    assert quoted("a\x1b[31m\nb") == "a\\x1b[31m\\x0ab"
+    assert quoted("a\x1b[31m\nb") == "a\\x1b[31m b"
     assert quoted("x" * 100) == "x" * 59 + "…"
     assert named(list("abcdefg")) == "'a', 'b', 'c', 'd', 'e' and 2 more"
 
@@ -604,6 +614,30 @@ def test_columns_that_cannot_matter_are_left_out():
     assert "'when': dates" in told
     with pytest.raises(DataError, match="no column to work with.*'one'"):
         Preparation.fit(table[["one", "who"]])
+
+
+def test_names_dates_and_times_are_said_to_be_so():
+    n = 60
+    shapes = ("2024-01-%02d", "%02d.01.2024", "01/%02d/2024")
+    table = frame(
+        x=np.random.default_rng(0).normal(size=n),
+        account=[10**17 + 7919 * i for i in range(n)],
+        order=[str(10**20 + i) for i in range(n)],
+        when=[shapes[i % 3] % (i % 28 + 1) for i in range(n)],
+        took=[f"{i % 5:02d}:{i:02d}:00" for i in range(n)],
+        some=["12:30", "noon"] * (n // 2),
+    )
+    preparation, prepared = Preparation.fit(table)
+    assert preparation.columns == ["x"]
+    said = " ".join(prepared.notes)
+    assert "left out 'account', 'order': whole numbers of 17 digits and more" in said
+    assert "left out 'when': dates written in several ways" in said
+    assert "left out 'took': times of day or durations; write them as minutes or hours" in said
+    assert "left out 'some': text (--categories uses it)" in said
+    asked, _ = Preparation.fit(table, columns=["x", "account"])
+    assert asked.columns == ["x", "account"]  # whatever it looks like
+    large = frame(x=[1.5e18, 2e18, 9e18] * 20, y=[2**62, 3, 4] * 20)
+    assert Preparation.fit(large)[0].columns == ["x", "y"]
 
 
 def test_columns_are_chosen_by_name_and_text_is_named():
@@ -695,7 +729,7 @@ def test_cells_that_are_neither_numbers_nor_words():
     preparation, prepared = Preparation.fit(table)
     assert preparation.columns == ["x"]
     assert any("'cell': text" in note for note in prepared.notes)
-    assert any("'long': it has no value" in note for note in prepared.notes)
+    assert any("'long': whole numbers of 17 digits" in note for note in prepared.notes)
 
 
 def test_values_that_hardly_differ():

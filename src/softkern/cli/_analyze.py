@@ -38,7 +38,7 @@ from softkern.files import save
 from softkern.fitted import choice_of
 from softkern.progress import stage
 from softkern.ranking import Ranker, rank_points
-from softkern.words import count, named, nearest, quoted, unknown
+from softkern.words import count, named, nearest, one_line, quoted, unknown
 
 __all__ = ["Job", "analyze"]
 
@@ -209,7 +209,7 @@ def _say(
 
 def _read(job: Job, printer: Printer, clock: Clock) -> Input:
     with clock.step("read"), _open(job) as reader:
-        reader.check_identifier(job.id)
+        job.id = reader.identifier(job.id)
         table = reader.read(
             text=[] if job.id is None else [job.id], words=_split(job.categories, reader.columns)
         )
@@ -247,10 +247,16 @@ def _open(job: Job) -> Reader:
 
 
 def _split(asked: Sequence[str], columns: Sequence[str]) -> list[str]:
-    """Column names of options such as "a,b"; a name with a comma in it is taken whole."""
+    """Column names of options such as "a,b"; a name with a comma in it is taken whole.
+
+    One that has several lines may be given in one, as it is said.
+    """
+    known = {one_line(column): column for column in reversed(columns)}
     names: list[str] = []
     for word in asked:
-        names += [word] if word in columns else [part.strip() for part in word.split(",")]
+        is_one = word in columns or word in known
+        parts = [word] if is_one else [part.strip() for part in word.split(",")]
+        names += [part if part in columns else known.get(part, part) for part in parts]
     return list(dict.fromkeys(names))
 
 

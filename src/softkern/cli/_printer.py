@@ -75,7 +75,9 @@ class Printer:
         """A table; columns of numbers are set to the right, one of whole sentences is `wide`."""
         if self.quiet or not rows:
             return
-        shown = Table(title=title, title_justify="left", title_style="bold", box=rich.box.SIMPLE)
+        if title:  # not within the table, whose width it would wrap at
+            self.line(title, "bold")
+        shown = Table(box=rich.box.SIMPLE)
         for j, name in enumerate(head):
             is_number = all(_is_number(row[j]) for row in rows)
             justify: Any = "right" if is_number else "left"

@@ -11,6 +11,7 @@ import pandas as pd
 
 from softkern.cli._printer import Printer
 from softkern.explain import cluster_lines, summary
+from softkern.explain.points import NO_COLUMN
 from softkern.fitted import choice_of
 from softkern.words import count
 
@@ -53,6 +54,9 @@ def _say_rows(
         title = "Outliers" if len(far) <= TOP else f"The first {TOP} of {len(far):,} outliers"
     else:
         far = explained[explained["between"] == ""]
+        if (far["why"] == NO_COLUMN).all():
+            printer.line("No row stands out.", "bold")
+            far = far[:0]
         shown = count(min(TOP, len(far)), "row")
         title = f"The most unusual {shown}; none is an outlier"
     _table(printer, far, names, "grade", title, ranks["outlier_rank"])

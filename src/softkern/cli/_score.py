@@ -175,9 +175,8 @@ def _preparation(
 
 def _identifier(job: Job, metadata: dict[str, Any], reader: Reader) -> str | None:
     """The column that names the rows: the one asked for, or the analysis' own where it is there."""
-    reader.check_identifier(job.id)
-    usual = metadata.get("id")
-    return job.id if job.id is not None else usual if usual in reader.columns else None
+    asked, usual = reader.identifier(job.id), metadata.get("id")
+    return asked if asked is not None else usual if usual in reader.columns else None
 
 
 class _Scorer:

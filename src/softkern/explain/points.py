@@ -29,8 +29,16 @@ from softkern.rows import check_weights, priority_sample
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Explainer", "explain_points", "flagged_rows", "saved_explainer", "unusual_rows"]
+__all__ = [
+    "NO_COLUMN",
+    "Explainer",
+    "explain_points",
+    "flagged_rows",
+    "saved_explainer",
+    "unusual_rows",
+]
 
+NO_COLUMN = "no column stands out"
 UNUSUAL = 10  # rows that are explained where none is flagged
 LEARNED_ROWS = 10_000  # typical rows that medians, spreads and covariances are taken from
 REFERENCE_ROWS = 2_000  # and those of the kernel density
@@ -234,7 +242,7 @@ class Explainer:
             else:
                 between = ""
                 cluster = int(nearest[i])
-                found = Found([], "no column stands out")
+                found = Found([], NO_COLUMN)
                 if is_outlier[i] or self._stands_out(rows, i, parts[i], cluster):
                     found = self._reasons.outlier(rows, i, parts[i], cluster, columns)
             record: dict[str, Any] = {

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from softkern.exceptions import DataError
-from softkern.words import quoted, unknown
+from softkern.words import one_line, quoted, unknown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -118,10 +118,14 @@ class Reader:
         chunks.close()
         return cast("pd.DataFrame", table)
 
-    def check_identifier(self, column: str | None) -> None:
-        """Refuse an --id that is no column."""
-        if column is not None and column not in self.columns:
-            raise TableError(f"--id: {self.name} has no column {unknown([column], self.columns)}")
+    def identifier(self, asked: str | None) -> str | None:
+        """The column that --id names, in one line maybe; refused where it is none."""
+        if asked is None or asked in self.columns:
+            return asked
+        for column in self.columns:
+            if one_line(column) == asked:
+                return column
+        raise TableError(f"--id: {self.name} has no column {unknown([asked], self.columns)}")
 
     def rows_at_once(self) -> int:
         """Rows of a chunk that stays small in memory."""

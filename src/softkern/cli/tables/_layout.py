@@ -109,7 +109,10 @@ def header_of(records: Sequence[Record], form: Format, name: str) -> Layout:
     if has_header is None:
         has_header = not _is_data(first) or _is_index(first, below)
         if not has_header:
-            notes.append("the first line is numbers: taken as data, columns called x1, x2, …")
+            notes.append(
+                "the first line is numbers: taken as data, columns called x1, x2, … (--header "
+                "takes it for their names)"
+            )
     if not has_header:
         while start > above and records[start - 1]:  # rows of missing values, and no blank lines
             start -= 1
@@ -135,11 +138,17 @@ def _titles(records: Sequence[Record]) -> int:
     for place, record in enumerate(records[: MOST_TITLES + 1]):
         filled = [cell for cell in record if cell]
         is_nameless = len(record) == width and not record[0] and len(filled) == width - 1
-        is_short = len(filled) <= max(1, width // 2) or _is_above(record, records[place + 1 :])
+        is_short = len(filled) <= max(1, _used(records[place + 1 :]) // 2)
+        is_short = is_short or _is_above(record, records[place + 1 :])
         is_title = is_short and not all(map(is_value, filled))
         if filled and (is_nameless or not is_title):
             return place if any(any(above) for above in records[:place]) else 0
     return 0
+
+
+def _used(records: Sequence[Record]) -> int:
+    """How many columns hold something."""
+    return sum(any(cells) for cells in zip_longest(*records, fillvalue=""))
 
 
 def _is_above(record: Record, below: Sequence[Record]) -> bool:
