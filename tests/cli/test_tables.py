@@ -141,6 +141,15 @@ def test_decimal_commas_do_not_separate(text, separator, columns, write):
         assert reader.read().to_numpy().dtype.kind in "if"
 
 
+def test_a_decimal_comma_is_none_where_commas_part_the_cells(write):
+    """As in a table that is scored by a model of one with a decimal comma."""
+    with open_table(write("a,b\n1.5,2\n3,4\n"), Format(decimal=",")) as reader:
+        assert reader.read().to_numpy().tolist() == [[1.5, 2], [3, 4]]
+    assert reader.notes == ["commas part its cells, so that numbers have a decimal point"]
+    with open_table(write("a\n1,5\n3,25\n"), Format(decimal=",")) as reader:
+        assert reader.read()["a"].tolist() == [1.5, 3.25]
+
+
 def test_blanks_below_a_header(write):
     with open_table(write("a b\n1 2\n3 4\n")) as reader:
         assert reader.columns == ["a", "b"]

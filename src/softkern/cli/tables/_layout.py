@@ -80,7 +80,10 @@ def text_layout(text: str, is_cut: bool, path: str, name: str, form: Format) -> 
     layout.separator = separator
     layout.sample = records[layout.skip :]
     layout.decimal = form.decimal or _decimal(layout.sample)
-    if layout.decimal == "," and form.decimal is None:
+    if layout.decimal == separator and form.separator is None:
+        layout.decimal = "."
+        layout.notes.append("commas part its cells, so that numbers have a decimal point")
+    elif layout.decimal == "," and form.decimal is None:
         layout.notes.append("numbers have a decimal comma (--decimal . says otherwise)")
     return layout
 
@@ -214,7 +217,15 @@ def _separator(bare: Sequence[str], path: str, decimal: str | None) -> str:
         return best
     if path.endswith((".tsv", ".tab", ".tsv.gz")):
         return "\t"
+    if decimal == "," and not best and _are_parted(bare):
+        return ","
     return BLANKS if _is_aligned(bare) else ONE_COLUMN
+
+
+def _are_parted(bare: Sequence[str]) -> bool:
+    """Whether commas part names, and as many cells in the lines below, decimal comma or not."""
+    commas = {line.count(",") for line in bare}
+    return len(commas) == 1 and commas != {0} and not any(map(is_number, bare[0].split(",")))
 
 
 def _beside_decimal_commas(bare: Sequence[str], found: dict[str, tuple[float, int]]) -> str:
