@@ -691,6 +691,21 @@ def test_too_few_rows_for_the_clusters(name, folder, capsys):
     assert refused(capsys, analyze("--model", name, "--clusters", 5), "cluster") == 3
 
 
+def test_warnings_are_in_words_that_can_be_acted_on(folder, capsys):
+    write("a,b\n" + "1,2\n" * 30 + "3,4\n")
+    command = ["analyze", "data.csv", "-o", "out", "--no-report", "-f", "--clusters", "5"]
+    assert run([*command, "--model", "possibilistic"]) == 0
+    said = capsys.readouterr().out
+    assert "warning: some of the clusters are one and the same; --clusters" in said
+    assert "eta" not in said
+    assert "1 of the 5 clusters asked for has rows" in said
+    assert "eta_scale" in json.loads(Path("out/run.json").read_text())["warnings"][0]
+    assert run([*command, "--model", "possibilistic", "--verbose"]) == 0
+    assert "eta_scale" in capsys.readouterr().out
+    words = ("--clusters 5 is more than", "use --clusters 2 or fewer")
+    assert refused(capsys, run([*command, "--model", "fuzzy"]), *words) == 3
+
+
 def test_interrupted(data, folder, capsys, monkeypatch):
     def interrupted(*arguments, **keywords):
         raise KeyboardInterrupt

@@ -26,7 +26,7 @@ from softkern.cli._join import joined, rows_of
 from softkern.cli._models import ModelName, check_columns, make
 from softkern.cli._points import has_all_columns, points_table, write_chunks
 from softkern.cli._printer import Printer
-from softkern.cli._result import doubts, say_choice, say_memberships, say_result
+from softkern.cli._result import doubts, in_words, say_choice, say_memberships, say_result
 from softkern.cli.preparation import CommandPreparation
 from softkern.cli.tables import Format, Reader, TableError, open_table
 from softkern.columns.preparation import Missing, Preparation, Prepared, Scale
@@ -307,7 +307,8 @@ def _fit(job: Job, prepared: Prepared, printer: Printer, clock: Clock) -> tuple[
         model.fit(X)
     # arithmetic warnings are for developers; run.json has them
     shown = [w for w in caught if not issubclass(w.category, RuntimeWarning | FutureWarning)]
-    printer.notes([f"warning: {message}" for message in _messages(shown)])
+    told = _messages(shown) if job.verbose else in_words(shown)
+    printer.notes([f"warning: {message}" for message in told])
     say_choice(printer, model, job.verbose)
     return model, _messages(caught)
 
