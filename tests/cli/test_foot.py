@@ -82,12 +82,15 @@ def test_rows_stay(last, write):
 
 
 def test_a_total_that_is_no_sum_stays_and_is_named(write):
-    table, notes = read(write(ROWS + "Total S.A.;2004;77;8\nSource: us\n"))
-    assert table["name"].tolist() == ["a", "b", "c", "Total S.A."]
-    assert "'Total S.A.' at the end is no sum of the columns above it: kept" in notes[-2]
+    table, notes = read(write(ROWS + "Total:;2004;77;8\nSource: us\n"))
+    assert table["name"].tolist() == ["a", "b", "c", "Total:"]
+    assert "'Total:' at the end is no sum of the columns above it: kept" in notes[-2]
     assert "--skip-footer 2 " in notes[-2]
-    table, _ = read(write(ROWS + "Total S.A.;2004;77;8\nSource: us\n"), skip_footer=2)
+    table, _ = read(write(ROWS + "Total:;2004;77;8\nSource: us\n"), skip_footer=2)
     assert table["name"].tolist() == ["a", "b", "c"]
+    table, notes = read(write(ROWS + "Total S.A.;2004;77;8\n"))
+    assert table["name"].tolist() == ["a", "b", "c", "Total S.A."]  # a firm, not worth a word
+    assert not any("Total" in note for note in notes)
 
 
 def test_a_rounded_total_is_one(write):

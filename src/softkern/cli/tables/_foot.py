@@ -122,11 +122,12 @@ def foot_of(
     wrong = [k for k, cells in totals.items() if not _is_total(records[k], cells, known, writing)]
     notes = []
     if wrong:
-        place = wrong[-1] + 1
-        notes.append(
-            f"'{quoted(_total_word(records[wrong[-1]]), 40)}' at the end is no sum of the columns "
-            f"above it: kept as a row (--skip-footer {_lines(records[place:]) + 1} leaves it out)"
-        )
+        place, word = wrong[-1] + 1, _total_word(records[wrong[-1]])
+        if TOTAL.fullmatch(word.rstrip(": ")):  # not "Total S.A.", which is a name
+            notes.append(
+                f"'{quoted(word, 40)}' at the end is no sum of the columns above it: kept as a row "
+                f"(--skip-footer {_lines(records[place:]) + 1} leaves it out)"
+            )
     lines = _lines(records[place:])
     if not lines:
         return Foot(len(records), tuple(notes))
