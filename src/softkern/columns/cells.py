@@ -143,7 +143,8 @@ def numeric_columns(
         is_typed = _is_numeric(kinds[column])
         found = _Found() if is_typed else _look_at(table, column, decimal, say)
         if not were_asked and _are_long(table[column].dropna()):
-            found = _Found(text=f"whole numbers of {LONG} digits and more, as names have")
+            use = f"({say('columns', '')} uses what it names)"
+            found = _Found(text=f"whole numbers of {LONG} digits and more, as names have {use}")
         if found.text:
             texts[column] = found.text
         elif found.writing is None:
