@@ -34,7 +34,7 @@ MOST = 10**9  # rows, columns or GiB that a plan is made for
 
 app = typer.Typer(
     name="softkern",
-    help="Soft clusters, outliers and overlap points with kernels: from a table to an answer.",
+    help="Clusters, outliers and rows in between: from a table to an answer that explains itself.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},

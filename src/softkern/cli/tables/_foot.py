@@ -58,8 +58,9 @@ class Figures:
     count: int = 0
 
     def plus(self, cells: pd.Series[Any], writing: Writing) -> Figures:
-        """With more of its cells."""
-        values = writing.numbers(cells).dropna().to_numpy(dtype=np.float64)
+        """With more of its cells, as numbers or as text."""
+        numbers = cells if cells.dtype.kind in "iuf" else writing.numbers(cells)
+        values = numbers.dropna().to_numpy(dtype=np.float64)
         size = float(np.abs(values).sum())
         return Figures(self.sum + float(values.sum()), self.size + size, self.count + len(values))
 

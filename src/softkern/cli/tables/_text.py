@@ -132,7 +132,7 @@ class _Read:
         names = {j: self.reader.columns[j] for j in columns}
         found = dict.fromkeys(columns, Figures())
         aside = replace(self, reader=replace(self.reader, notes=[]))
-        for piece in aside.chunks(raw, end, None, tuple(names.values()), ()):
+        for piece in aside.chunks(raw, end, None, (), ()):
             found = {j: found[j].plus(piece[name], writing) for j, name in names.items()}
         return found
 
