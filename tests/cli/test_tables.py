@@ -183,6 +183,12 @@ def test_parquet_with_an_index_in_chunks(index, write):
         assert pd.concat(parts)[["a", "b"]].to_numpy().tolist() == VALUES
 
 
+def test_errors_of_a_spreadsheet_are_missing_values(write):
+    with open_table(write("a,b\n1,#DIV/0!\n2,5\n#REF!,6\n")) as reader:
+        table = reader.read()
+    assert table.isna().to_numpy().tolist() == [[False, True], [False, False], [True, False]]
+
+
 def test_identifiers_are_kept_as_written(write):
     path = write("id,b\n007,1\nNA,NA\n,3\n")
     whole = open_table(path).read(text=["id"])

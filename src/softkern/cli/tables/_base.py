@@ -12,11 +12,22 @@ from softkern.words import one_line, quoted, unknown
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["CHUNK_ROWS", "MISSING", "Format", "Reader", "Style", "TableError", "unique_names"]
+__all__ = [
+    "CHUNK_ROWS",
+    "ERRORS",
+    "MISSING",
+    "Format",
+    "Reader",
+    "Style",
+    "TableError",
+    "unique_names",
+]
 
 CHUNK_ROWS = 50_000
 CHUNK_CELLS = 5_000_000  # wide tables come in fewer rows at a time
-MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "#N/A", "<NA>", "-nan")
+# of spreadsheets, where no value came out
+ERRORS = ("#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!", "#N/A")
+MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "<NA>", "-nan", *ERRORS)
 
 
 class TableError(DataError):

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from softkern.cli.tables._base import Format, Reader, Style, TableError, unique_names
+from softkern.cli.tables._base import ERRORS, Format, Reader, Style, TableError, unique_names
 from softkern.cli.tables._bytes import broken, in_memory
 from softkern.cli.tables._foot import MOST_NOTES, Figures, foot_of
 from softkern.cli.tables._layout import header_of
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 __all__ = ["sheet_table"]
 
 Row = tuple[Any, ...]
-ERRORS = ("#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!", "#N/A")  # no value came out
 
 
 def sheet_table(raw: BinaryIO, name: str, form: Format) -> Reader:
