@@ -42,8 +42,7 @@ def test_every_stage_of_analyze_is_shown(model, tmp_path, monkeypatch):
     X = np.concatenate([rng.normal(size=(150, 5)), rng.normal(size=(150, 5)) + 8])
     pd.DataFrame(X).add_prefix("c").to_csv("data.csv", index=False)
     shown = watched("analyze", "data.csv", "-o", "out", "--join", "--model", model)
-    assert shown.startswith("starting")
-    places = [shown.find(f" {words} ") for words in STEPS.values()]
+    places = [shown.find(f" {words} ") for words in ("starting", *STEPS.values())]
     assert -1 not in places
     assert places == sorted(places)
     within = {
@@ -74,5 +73,5 @@ def test_scoring_is_shown(tmp_path, monkeypatch):
     )
     watched("analyze", "data.csv", "-o", "out", "--no-report")
     shown = watched("score", "out/model.safetensors", "data.csv", "-o", "s.csv")
-    assert shown.startswith("starting")
+    assert " starting " in shown
     assert "80 rows" in shown

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, NoReturn, TypeVar
@@ -261,12 +262,12 @@ def analyze(
     if open_page and not report:
         raise typer.BadParameter("--open shows report.html, which --no-report leaves out.")
     number = _checked_option(lambda: parse_clusters(clusters))
-    _starting(quiet)
-    form = _form(
-        separator, decimal, encoding, header, na, skip_bad_lines, skip_rows, sheet, skip_footer
-    )
-    from softkern.cli._analyze import Job, analyze
-    from softkern.cli._join import readable_twice
+    with _starting(quiet):
+        form = _form(
+            separator, decimal, encoding, header, na, skip_bad_lines, skip_rows, sheet, skip_footer
+        )
+        from softkern.cli._analyze import Job, analyze
+        from softkern.cli._join import readable_twice
 
     job = Job(
         data=data,
@@ -337,9 +338,9 @@ def score(
 
     Columns are matched by name, in any order; the table is read and prepared as in the analysis.
     """
-    _starting(quiet, to_stderr=out == "-")
-    from softkern.cli._join import readable_twice
-    from softkern.cli._score import Job, score
+    with _starting(quiet, to_stderr=out == "-"):
+        from softkern.cli._join import readable_twice
+        from softkern.cli._score import Job, score
 
     job = Job(
         model=model,
@@ -384,9 +385,9 @@ def compare(
     Clusters that became one or fell apart, rows that moved, came or went, new outliers, and how
     every column drifted.
     """
-    _starting(quiet)
-    from softkern.cli._compare import Job, compare
-    from softkern.cli._join import readable_twice
+    with _starting(quiet):
+        from softkern.cli._compare import Job, compare
+        from softkern.cli._join import readable_twice
 
     with readable_twice(after, True) as source:
         compare(Job(before, after, out, source, force, quiet))
@@ -465,11 +466,14 @@ def datasets(
         write_set(name, out, force)
 
 
-def _starting(quiet: bool, to_stderr: bool = False) -> None:
-    """Say something while packages are loaded, which takes seconds."""
+@contextmanager
+def _starting(quiet: bool, to_stderr: bool = False) -> Iterator[None]:
+    """Show that packages are being loaded, which takes seconds."""
     from softkern.cli._printer import Printer
+    from softkern.progress import stage
 
-    Printer(quiet, to_stderr).progress("starting …")
+    with Printer(quiet, to_stderr).stages(), stage("starting"):
+        yield
 
 
 def _checked_option(answer: Callable[[], Answer]) -> Answer:
