@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from softkern.cli.tables._base import Format, TableError
 from softkern.words import quoted
@@ -33,7 +33,7 @@ ZEROS = 0.8  # share of every second byte, of text in UTF-16
 
 
 def encoding_of(
-    head: bytes, is_utf8: bool, pieces: Iterable[bytes], form: Format
+    head: bytes, is_utf8: bool, pieces: Callable[[], Iterable[bytes]], form: Format
 ) -> tuple[str, list[str]]:
     r"""The encoding, and what to say of it.
 
@@ -43,14 +43,14 @@ def encoding_of(
         The beginning.
     is_utf8 : bool
         Whether all that is known of the text is.
-    pieces : iterable of bytes
-        All that is known of the text, looked at where it is not UTF-8.
+    pieces : callable
+        Gives all that is known of the text, where it is not UTF-8.
     form : Format
 
     Examples
     --------
     >>> text = "Größe;Ort\n3;Köln\n".encode("cp1252")
-    >>> encoding_of(text, False, [text], Format())
+    >>> encoding_of(text, False, lambda: [text], Format())
     ('cp1252', ["it is not UTF-8: read as cp1252, in which a word of it is 'Größe' ..."])
     """
     if form.encoding is not None:
@@ -67,7 +67,7 @@ def encoding_of(
             return word, [f"read as {word}, by its bytes (--encoding names another)"]
     if is_utf8:
         return "utf-8", []
-    word = _western_word(pieces)
+    word = _western_word(pieces())
     if not word:  # the reader says which byte of which line
         return "utf-8", []
     return WESTERN, [

@@ -201,14 +201,19 @@ def _is_note(record: Record, width: int, numbers: set[int]) -> bool:
 def _may_be_note(record: Record, width: int, numbers: set[int]) -> bool:
     """Whether a record fills up to half of the columns, none of numbers."""
     filled = [cell for cell in record if cell]
-    return len(filled) <= max(1, width // 2) and _is_text(record, numbers)
+    is_text = _is_text(record, numbers) and not _held(record, numbers)
+    return is_text and len(filled) <= max(1, width // 2)
 
 
 def _is_text(record: Record, numbers: set[int]) -> bool:
     """Whether it begins with words, and holds numbers in less than half of their columns."""
     first = next(cell for cell in record if cell)
-    held = [j for j in numbers if j < len(record) and is_number(record[j])]
-    return not is_value(first) and bool(numbers) and 2 * len(held) < len(numbers)
+    return not is_value(first) and bool(numbers) and 2 * _held(record, numbers) < len(numbers)
+
+
+def _held(record: Record, numbers: set[int]) -> int:
+    """In how many columns of numbers it holds one."""
+    return sum(is_number(cell) for j, cell in enumerate(record) if j in numbers)
 
 
 def _is_total(

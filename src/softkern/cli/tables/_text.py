@@ -45,7 +45,7 @@ def text_table(
     # of a stream that is read once, the beginning must do
     source = again or (lambda: io.BytesIO(head))
     seen = survey(source(), name, is_cut=again is None)
-    encoding, said = encoding_of(head, seen.is_utf8, pieces_of(source()), form)
+    encoding, said = encoding_of(head, seen.is_utf8, lambda: pieces_of(source()), form)
     try:
         text = head.decode(encoding, errors="replace").lstrip("\ufeff")
     except (LookupError, UnicodeError):  # such as base64 and idna, which are codecs too
@@ -164,6 +164,11 @@ def _end(read: _Read, seen: Survey, head: bytes, again: Callable[[], BinaryIO]) 
     )
     end = end_above(foot.place)
     if not seen.tail.endswith("".join(lines[foot.place :]).encode(letters, errors="replace")):
+        if form.skip_footer:
+            raise TableError(
+                f"--skip-footer {form.skip_footer}: in {read.encoding} the place of the last lines "
+                f"of {read.reader.name} is not known; save it as UTF-8."
+            )
         return None  # an encoding whose letters depend on those before them
     read.reader.notes.extend(foot.notes)
     return end if end < seen.size else None
