@@ -108,6 +108,34 @@ def titles_without_separators() -> Case:
     return Case(title.encode() + csv(table, ";"), FEATURES, group)
 
 
+def total_below() -> Case:
+    """As a German Excel saves a sheet: cp1252, decimal comma, a title, a total and a source."""
+    table, group = sales(7)
+    total = ["Summe", *written(table.sum(), swap=".,")]
+    table["revenue"] = written(table["revenue"], swap=".,")
+    table["discount"] = written(table["discount"], swap=".,")
+    table.insert(0, "Käufer", [f"Müller {i}" for i in range(N)])
+    foot = f";;;\n{';'.join(total)}\nQuelle: Buchführung\n".encode("cp1252")
+    title = "Umsätze 2024;;;\n".encode("cp1252")
+    return Case(title + csv(table, ";", "cp1252") + foot, FEATURES, group)
+
+
+def unicode_text() -> Case:
+    """As Excel saves "Unicode text", with columns that hold nothing."""
+    table, group = sales(8)
+    table[["", " "]] = ""
+    return Case(csv(table, "\t", "utf-16"), FEATURES, group)
+
+
+def times_and_long_numbers() -> Case:
+    table, group = sales(9)
+    shapes = ("2024-01-{:02d}", "{:02d}.01.2024", "01/{:02d}/2024")
+    table["account"] = [10**17 + 7919 * i for i in range(N)]
+    table["when"] = [shapes[i % 3].format(i % 28 + 1) for i in range(N)]
+    table["took"] = [f"{i % 5}:{i % 60:02d}:00" for i in range(N)]
+    return Case(csv(table), FEATURES, group)
+
+
 def bank() -> Case:
     rng = np.random.default_rng(7)
     group = rng.permutation(np.arange(N) % 3)
@@ -287,6 +315,9 @@ CASES: dict[str, Callable[[], Case]] = {
     "schweiz.csv": swiss,
     "title lines.csv": title_lines,
     "comments above.csv": titles_without_separators,
+    "total below, cp1252.csv": total_below,
+    "unicode text.txt": unicode_text,
+    "times and long numbers.csv": times_and_long_numbers,
     "bank statement.csv": bank,
     "trailing minus.csv": trailing_minus,
     "sensor log.csv": sensor,

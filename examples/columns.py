@@ -55,7 +55,7 @@ def main(folder: Path) -> None:
     figure, axes = plt.subplots(1, 2, figsize=(10, 4.5), layout="constrained")
     for axis, (title, (shown, X)) in zip(axes, pictures.items(), strict=True):
         model = AlphaCutClustering().fit(X)
-        said = f"{title}: {model.n_clusters_} clusters, {(model.labels_ < 0).sum()} rows of noise"
+        said = f"{title}: {model.n_clusters_} clusters, {(model.labels_ < 0).sum()} rows in none"
         print(said)
         axis.scatter(*shown.T, c=model.labels_, cmap="tab10", s=8)
         axis.set(title=said, xlabel="age", ylabel="spent")

@@ -65,7 +65,7 @@ def test_the_stages_of_fits():
     assert "the number of clusters" in stages_of(lambda: FuzzyCMeans("auto").fit(X)).names
     wide = make_blobs(300, 5, centers=3, random_state=0)[0]
     names = stages_of(lambda: cluster(wide)).names
-    assert any(name.startswith("groups with valleys") for name in names)
+    assert any(name.startswith("groups apart") for name in names)
     assert "how far out every row is" in names
 
 

@@ -34,7 +34,15 @@ from softkern.operators.tiled import TiledOperator
 from softkern.rows import priority_sample
 from softkern.words import count
 
-__all__ = ["ENGINES", "Candidate", "Plan", "available_memory", "plan", "register"]
+__all__ = [
+    "ENGINES",
+    "Candidate",
+    "Plan",
+    "available_memory",
+    "plan",
+    "register",
+    "seconds_in_words",
+]
 
 ENGINES: dict[str, type[KernelOperator]] = {}
 # Exact, and without the matrix: the first that takes a kernel is what "tiled" means for it, and
@@ -186,6 +194,18 @@ class Plan:
         """Expected time of one K @ A."""
         return self._cost.product * self.chosen.speed
 
+    @property
+    def serving_seconds(self) -> float:
+        """Expected time of the same product for as many new points."""
+        engine = ENGINES.get(self.engine)
+        if engine is not None and engine.serves_new_points:
+            return self.product_seconds
+        served = _without_matrix(self.work)
+        known = next((c for c in self.candidates if c.engine == served.engine and c.cost), None)
+        if known is not None and known.cost is not None:
+            return known.cost.product * known.speed
+        return served.cost(self.work).product * served.speed()
+
     def build(self, X: Any, sample_weight: Any = None, random_state: Any = 0) -> KernelOperator:
         """The operator, for the data that the plan was made for.
 
@@ -260,8 +280,8 @@ class Plan:
                 memory = _bytes(cost.memory)
                 figures = (
                     f"{memory} + {_bytes(cost.device)} device" if cost.device else memory,
-                    _seconds(cost.setup * candidate.speed),
-                    _seconds(cost.product * candidate.speed),
+                    seconds_in_words(cost.setup * candidate.speed),
+                    seconds_in_words(cost.product * candidate.speed),
                 )
             rows.append((mark + candidate.engine, *figures, candidate.reason))
         widths = [max(len(row[k]) for row in rows) for k in range(4)]
@@ -654,7 +674,14 @@ def _bytes(count: float) -> str:
     return f"{count:.3g} TiB"
 
 
-def _seconds(seconds: float) -> str:
+def seconds_in_words(seconds: float) -> str:
+    """A time in its usual unit, in two digits.
+
+    Examples
+    --------
+    >>> seconds_in_words(0.0123), seconds_in_words(75.4), seconds_in_words(9000)
+    ('12 ms', '75 s', '2.5 h')
+    """
     if seconds < 0.9995:
         return f"{seconds * 1e3:.2g} ms" if seconds < 0.0995 else f"{seconds * 1e3:.0f} ms"
     if seconds < 120:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import Any
 
-__all__ = ["count", "named", "nearest", "quoted", "shortened", "unknown"]
+__all__ = ["count", "named", "nearest", "one_line", "quoted", "shortened", "unknown"]
 
 JOINERS = "\N{ZERO WIDTH JOINER}\N{ZERO WIDTH NON-JOINER}"
 
@@ -21,6 +22,18 @@ def count(number: int, noun: str) -> str:
     ('1 row', '3,000 rows')
     """
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def one_line(text: str) -> str:
+    r"""A text of several lines with blanks between them instead, as names of columns are said.
+
+    Examples
+    --------
+    >>> one_line("Revenue\r\n (EUR)")
+    'Revenue (EUR)'
+    """
+    parts = re.split(r"[\r\n]+", text)
+    return text if len(parts) == 1 else " ".join(filter(None, map(str.strip, parts)))
 
 
 def shortened(text: str, most: int = 60) -> str:
@@ -43,9 +56,9 @@ def quoted(text: Any, most: int = 60) -> str:
     Examples
     --------
     >>> quoted("two\nlines"), quoted("no\N{NO-BREAK SPACE}break")
-    ('two\\x0alines', 'no break')
+    ('two lines', 'no break')
     """
-    return shortened("".join(map(_printable, str(text))), most)
+    return shortened("".join(map(_printable, one_line(str(text)))), most)
 
 
 def _printable(letter: str) -> str:

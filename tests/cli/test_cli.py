@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,10 +13,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
 import softkern
 from softkern.cli import run
 from softkern.cli._models import MODELS, ModelName, make, parse_clusters
+from tests.models.test_automatic import hard_tables
 
 FILES = {"points.csv", "clusters.csv", "model.safetensors", "report.html", "run.json"}
 
@@ -383,6 +386,54 @@ def test_models_saved_from_python(data, capsys):
     assert run(["score", "plain.safetensors", "two.csv", "-o", "b.csv", "-q"]) == 0
 
 
+FITTED = [
+    softkern.AutoClustering(),
+    softkern.AlphaCutClustering(),
+    softkern.FuzzyCMeans(2),
+    softkern.OneClassPCM(),
+    softkern.OneClassMixture(2),
+    softkern.WeightedSVDD(),
+    softkern.SoftKernelSpectralClustering(2),
+    softkern.OneClassPCM(engine="nystroem"),
+    softkern.FuzzyCMeans(2, kernel="linear"),
+]
+
+
+@pytest.mark.parametrize("columns", [2, 5])
+@pytest.mark.parametrize("model", FITTED, ids=lambda model: type(model).__name__)
+def test_models_saved_from_python_give_reasons(model, columns, folder):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(240, columns))
+    X[::2, 0] += 9
+    table = pd.DataFrame(X).add_prefix("c")
+    new = table.head(40).copy()
+    new.loc[7, "c1"] = 40.0
+    new.to_csv("new.csv", index=False)
+    for fitted in (table, X):  # with names and without
+        softkern.save(clone(model).fit(fitted), "model.safetensors")
+        assert run(["score", "model.safetensors", "new.csv", "-o", "s.csv", "-q", "-f"]) == 0
+        scored = pd.read_csv("s.csv", keep_default_na=False).loc[7]
+        assert scored["is_outlier"]
+        assert scored["grade"] == "extreme"
+        assert re.match(r"c1 40, usual -?\d\.\d+ to \d\.\d+", scored["why"])
+    np.save("new.npy", new.to_numpy())
+    assert run(["score", "model.safetensors", "new.npy", "-o", "s.csv", "-q", "-f"]) == 0
+    assert pd.read_csv("s.csv").loc[7, "why"].startswith("x2 40, usual ")
+
+
+def test_a_model_of_similarities_has_no_columns_to_name(folder):
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    squares = ((X[:, None] - X) ** 2).sum(axis=2)
+    softkern.save(
+        softkern.OneClassPCM(kernel="precomputed").fit(np.exp(-squares)), "model.safetensors"
+    )
+    np.save("new.npy", np.full((3, 60), -50.0))  # unlike all that the model knows
+    assert run(["score", "model.safetensors", "new.npy", "-o", "s.csv", "-q"]) == 0
+    scored = pd.read_csv("s.csv", keep_default_na=False)
+    assert scored["is_outlier"].all()
+    assert (scored["why"] == "").all()
+
+
 def test_refused_model_files(data, capsys):
     assert refused(capsys, run(["score", "no.safetensors", "data.csv"]), "cannot be read") == 5
     assert refused(capsys, run(["score", "data.csv", "data.csv"]), "not a softkern model") == 5
@@ -410,7 +461,7 @@ def test_refused_model_files(data, capsys):
         ("x,y\n1,1\n1,1\n", "no column to work with"),
         ("x,y\n1,2\n3,4,5\n", "line 3"),
         ("x,y\n1,2\n3,1e300\n", "1e+300 in row 2"),
-        ("é,y\n1,2\n3,4\n".encode("latin-1"), "--encoding"),
+        (b"\x81,y\n1,2\n3,4\n", "--encoding"),
         (b"\x1f\x8bnot gzip", "cannot be read"),
     ],
 )
@@ -456,6 +507,31 @@ def test_categories_of_digits_are_scored_as_they_were_read(data):
     )
     first, again = pd.read_csv("out/points.csv"), pd.read_csv("s.csv")
     assert again["label"].dropna().tolist() == first["label"].tolist()
+
+
+def test_names_of_several_lines_are_said_and_taken_in_one(folder, capsys):
+    X = points()
+    table = pd.DataFrame(X, columns=["Revenue\n(EUR)", "Costs,\r\nall"])
+    table.insert(0, "Cust\nNo", [f"c{i}" for i in range(len(X))])
+    table.to_csv("data.csv", index=False)
+    names = ["--columns", "Costs, all", "--columns", "Revenue (EUR)", "--id", "Cust No"]
+    assert run(["analyze", "data.csv", "-o", "out", "--no-report", *names]) == 0
+    said = capsys.readouterr().out
+    assert "2 features: 'Revenue (EUR)', 'Costs, all'" in said
+    assert "\\x0" not in said
+    assert pd.read_csv("out/points.csv")["id"][3] == "c3"
+    score = ["score", "out/model.safetensors", "data.csv", "--id", "Cust No", "-o", "s.csv"]
+    assert run(score) == 0
+    assert pd.read_csv("s.csv")["id"][3] == "c3"
+
+
+def test_where_nothing_stands_out_no_rows_are_listed(folder, capsys):
+    write("flag\n" + "0\n1\n" * 40)
+    assert run(["analyze", "data.csv", "-o", "out", "--no-report"]) == 0
+    said = capsys.readouterr().out
+    assert "No row stands out." in said
+    assert "no column stands out" not in said
+    assert "most unusual" not in said
 
 
 def test_an_identifier_that_is_asked_for_is_a_feature_too(data):
@@ -615,6 +691,21 @@ def test_too_few_rows_for_the_clusters(name, folder, capsys):
     assert refused(capsys, analyze("--model", name, "--clusters", 5), "cluster") == 3
 
 
+def test_warnings_are_in_words_that_can_be_acted_on(folder, capsys):
+    write("a,b\n" + "1,2\n" * 30 + "3,4\n")
+    command = ["analyze", "data.csv", "-o", "out", "--no-report", "-f", "--clusters", "5"]
+    assert run([*command, "--model", "possibilistic"]) == 0
+    said = capsys.readouterr().out
+    assert "warning: some of the clusters are one and the same; --clusters" in said
+    assert "eta" not in said
+    assert "1 of the 5 clusters asked for has rows" in said
+    assert "eta_scale" in json.loads(Path("out/run.json").read_text())["warnings"][0]
+    assert run([*command, "--model", "possibilistic", "--verbose"]) == 0
+    assert "eta_scale" in capsys.readouterr().out
+    words = ("--clusters 5 is more than", "use --clusters 2 or fewer")
+    assert refused(capsys, run([*command, "--model", "fuzzy"]), *words) == 3
+
+
 def test_interrupted(data, folder, capsys, monkeypatch):
     def interrupted(*arguments, **keywords):
         raise KeyboardInterrupt
@@ -726,7 +817,11 @@ def test_version_plan_models_and_datasets(folder, capsys):
     assert run(["--version"]) == 0
     assert capsys.readouterr().out == f"softkern {softkern.__version__}\n"
     assert run(["plan", "1000000", "2", "--memory", "8"]) == 0
-    assert "n = 1,000,000, d = 2" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "n = 1,000,000, d = 2" in said
+    assert re.search(r"the tree of clusters: about \d+ (s|min) more \(auto takes it\)", said)
+    assert run(["plan", "1000", "5", "--clusters", "3"]) == 0
+    assert "--model alpha-cut, not auto" in capsys.readouterr().out
     assert run(["models"]) == 0
     said = capsys.readouterr().out
     assert all(name.value in said for name in ModelName)
@@ -774,3 +869,43 @@ def test_help_loads_nothing_heavy():
     assert done.stderr.strip() == ""
     for command in ("analyze", "score", "plan", "demo", "datasets", "--install-completion"):
         assert command in done.stdout
+
+
+TRADE = ("K @ A", "engine", "α", "typicality", "PCM", "noise", "eigen", "iteration", "bandwidth")
+
+
+@pytest.mark.parametrize("centres", [[0], [0, 9], [0, 9, 18]])
+@pytest.mark.parametrize("columns", [2, 6])
+def test_what_everybody_reads_has_no_words_of_the_trade(centres, columns, folder, capsys):
+    table = table_of_many_columns(np.random.default_rng(0), centres, d=columns)
+    table.iloc[0] = 60.0
+    table.to_csv("data.csv", index=False)
+    assert run(["analyze", "data.csv", "-o", "out"]) == 0
+    said = capsys.readouterr().out
+    page = Path("out/report.html").read_text()
+    markup = re.sub(r"<(style|script)\b.*?</\1>", "", page, flags=re.DOTALL)
+    shown, computed = markup.split('id="computed"')
+    names = "|".join(choice.estimator for choice in MODELS.values())
+    for text in (said, shown, Path("out/clusters.csv").read_text()):
+        found = [word for word in TRADE if word in text]
+        assert not found
+        assert not re.search(rf"{names}|density", text)
+    assert re.search("one group" if len(centres) == 1 else names, computed)
+    assert "engine" not in computed
+    assert run(["analyze", "data.csv", "-o", "out", "-f", "--verbose"]) == 0
+    assert "engine" in Path("out/report.html").read_text().split('id="computed"')[1]
+
+
+def test_the_list_of_models_has_no_words_of_the_trade(capsys):
+    assert run(["models"]) == 0
+    said = capsys.readouterr().out
+    assert not [word for word in (*TRADE, "kernel", "machine") if word in said]
+
+
+@pytest.mark.parametrize("name", ["auto", "fuzzy", "alpha-cut"])
+@pytest.mark.parametrize("table", ["few rows", "repeats", "skew", "one group", "two columns"])
+def test_trial_fits_are_not_told_of(table, name, folder, capsys):
+    pd.DataFrame(hard_tables()[table]).add_prefix("c").to_csv("data.csv", index=False)
+    assert run(["analyze", "data.csv", "-o", "out", "--no-report", "--model", name]) == 0
+    assert "arning" not in "".join(capsys.readouterr())
+    assert json.loads(Path("out/run.json").read_text())["warnings"] == []

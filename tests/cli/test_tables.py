@@ -141,6 +141,15 @@ def test_decimal_commas_do_not_separate(text, separator, columns, write):
         assert reader.read().to_numpy().dtype.kind in "if"
 
 
+def test_a_decimal_comma_is_none_where_commas_part_the_cells(write):
+    """As in a table that is scored by a model of one with a decimal comma."""
+    with open_table(write("a,b\n1.5,2\n3,4\n"), Format(decimal=",")) as reader:
+        assert reader.read().to_numpy().tolist() == [[1.5, 2], [3, 4]]
+    assert reader.notes == ["commas part its cells, so that numbers have a decimal point"]
+    with open_table(write("a\n1,5\n3,25\n"), Format(decimal=",")) as reader:
+        assert reader.read()["a"].tolist() == [1.5, 3.25]
+
+
 def test_blanks_below_a_header(write):
     with open_table(write("a b\n1 2\n3 4\n")) as reader:
         assert reader.columns == ["a", "b"]
@@ -172,6 +181,12 @@ def test_parquet_with_an_index_in_chunks(index, write):
         parts = list(reader.chunks(2))
         assert [len(part) for part in parts] == [2, 1]
         assert pd.concat(parts)[["a", "b"]].to_numpy().tolist() == VALUES
+
+
+def test_errors_of_a_spreadsheet_are_missing_values(write):
+    with open_table(write("a,b\n1,#DIV/0!\n2,5\n#REF!,6\n")) as reader:
+        table = reader.read()
+    assert table.isna().to_numpy().tolist() == [[False, True], [False, False], [True, False]]
 
 
 def test_identifiers_are_kept_as_written(write):
@@ -227,6 +242,16 @@ def test_lines_above_the_header(text, form, columns, rows, write):
         assert is_said == (form is None and text.split("\n")[0] not in (",value", "a,b,c", "a,b"))
     with open_table(path, form) as reader:
         assert sum(len(part) for part in reader.chunks(1)) == rows
+
+
+@pytest.mark.parametrize("header", ["a,b,,,", "a,b,,", "a,b"])
+def test_columns_without_anything_do_not_make_a_header_short(header, write):
+    tail = "," * header.count(",")
+    text = header + "\n" + "".join(f"{i},{i % 5}{tail[1:]}\n" for i in range(9))
+    with open_table(write(text)) as reader:
+        assert len(reader.read()) == 9
+    assert reader.columns[0] == "a"
+    assert not any("above" in note for note in reader.notes)
 
 
 def test_no_line_is_left_out_where_none_is_to_be(write):
@@ -441,6 +466,48 @@ def test_mixed_encodings_are_refused_with_the_line(write):
         open_table(path, Format(encoding="klingon"))
 
 
+def test_what_is_not_utf8_is_read_as_cp1252_and_said(write):
+    text = "straße;größe\nZürich;1\nKöln – „Spaß“;2\n"
+    with open_table(write(text.encode("cp1252"))) as reader:
+        assert reader.columns == ["straße", "größe"]
+        assert reader.read()["straße"].tolist() == ["Zürich", "Köln – „Spaß“"]
+        assert "cp1252" in reader.kind
+        assert reader.style.encoding == "cp1252"  # in which the table is written back
+    (note,) = reader.notes
+    assert "read as cp1252, in which a word of it is 'straße' (--encoding" in note
+    # a table that was asked for is not guessed at
+    with open_table(write(text.encode("mac-roman")), Format(encoding="mac-roman")) as reader:
+        assert reader.columns == ["straße", "größe"]
+        assert reader.notes == []
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_letters_far_below_the_first_decide_too(pack, write):
+    rows = "x,1\n" * 400_000
+    path = write(pack(("a,b\n" + rows + "Köln,2\n").encode("cp1252")))
+    with open_table(path) as reader:
+        last = list(reader.chunks())[-1]
+    assert last["a"].iloc[-1] == "Köln"
+    assert "'Köln'" in reader.notes[0]
+    with open_table(write(pack(("a,b\n" + rows + "Köln,2\n").encode()))) as reader:
+        assert list(reader.chunks())[-1]["a"].iloc[-1] == "Köln"
+        assert reader.notes == []
+
+
+@pytest.mark.parametrize("broken", [b"\x81", b"\xff\x01", b"\xc3"])
+def test_bytes_that_are_no_letters_are_refused(broken, write):
+    with pytest.raises(TableError, match=r"not utf-8: byte 0x.. in line 3"):
+        open_table(write("a,b\nä,1\n".encode() + b"x" + broken + b",2\n")).read()
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_wide_letters_without_a_mark(encoding, write):
+    with open_table(write("größe\tb\n1\t2\n".encode(encoding))) as reader:
+        assert reader.columns == ["größe", "b"]
+        assert reader.read().to_numpy().tolist() == [[1, 2]]
+    assert f"read as {encoding}" in reader.notes[0]
+
+
 # What cannot be read
 
 
@@ -539,7 +606,7 @@ def test_parquet_without_pyarrow(write, monkeypatch):
 
 
 def test_words_for_messages_are_harmless():
-    assert quoted("a\x1b[31m\nb") == "a\\x1b[31m\\x0ab"
+    assert quoted("a\x1b[31m\nb") == "a\\x1b[31m b"
     assert quoted("x" * 100) == "x" * 40 + "…" + "x" * 19
     assert named(list("abcdefg")) == "'a', 'b', 'c', 'd', 'e' and 2 more"
 
@@ -562,6 +629,30 @@ def test_columns_that_cannot_matter_are_left_out():
     assert "'when': dates" in told
     with pytest.raises(DataError, match="no column to work with.*'one'"):
         Preparation.fit(table[["one", "who"]])
+
+
+def test_names_dates_and_times_are_said_to_be_so():
+    n = 60
+    shapes = ("2024-01-%02d", "%02d.01.2024", "01/%02d/2024")
+    table = frame(
+        x=np.random.default_rng(0).normal(size=n),
+        account=[10**17 + 7919 * i for i in range(n)],
+        order=[str(10**20 + i) for i in range(n)],
+        when=[shapes[i % 3] % (i % 28 + 1) for i in range(n)],
+        took=[f"{i % 5:02d}:{i:02d}:00" for i in range(n)],
+        some=["12:30", "noon"] * (n // 2),
+    )
+    preparation, prepared = Preparation.fit(table)
+    assert preparation.columns == ["x"]
+    said = " ".join(prepared.notes)
+    assert "left out 'account', 'order': whole numbers of 17 digits and more" in said
+    assert "left out 'when': dates written in several ways" in said
+    assert "left out 'took': times of day or durations; write them as minutes or hours" in said
+    assert "left out 'some': text (--categories uses it)" in said
+    asked, _ = Preparation.fit(table, columns=["x", "account"])
+    assert asked.columns == ["x", "account"]  # whatever it looks like
+    large = frame(x=[1.5e18, 2e18, 9e18] * 20, y=[2**62, 3, 4] * 20)
+    assert Preparation.fit(large)[0].columns == ["x", "y"]
 
 
 def test_columns_are_chosen_by_name_and_text_is_named():
@@ -653,7 +744,7 @@ def test_cells_that_are_neither_numbers_nor_words():
     preparation, prepared = Preparation.fit(table)
     assert preparation.columns == ["x"]
     assert any("'cell': text" in note for note in prepared.notes)
-    assert any("'long': it has no value" in note for note in prepared.notes)
+    assert any("'long': whole numbers of 17 digits" in note for note in prepared.notes)
 
 
 def test_values_that_hardly_differ():

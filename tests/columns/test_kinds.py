@@ -209,7 +209,7 @@ def test_every_decision_is_said_once():
     assert lines == [
         "left out 'a', 'f': they number the rows",
         "'c', 'h' are skewed, taken by their logarithm",
-        "'d', 'i' have two values, which count as one spread apart",
+        "'d', 'i' have two values, as far apart as usual values of other columns",
     ]
 
 

@@ -180,7 +180,7 @@ def test_noise_is_named_and_a_cluster_keeps_its_colour(X):
     y = np.where(X[:, 0] > 0, 2, -1)
     display = MembershipDisplay.from_estimator(Bump().fit(X), X, y)
     _, names = display.ax_.get_legend_handles_labels()
-    assert "noise" in names
+    assert "in no cluster" in names
     faces = [
         to_hex(c.get_facecolor()[0]) for c in display.ax_.collections if len(c.get_offsets()) > 1
     ]

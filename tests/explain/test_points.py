@@ -231,3 +231,10 @@ def test_large_tables_are_sampled():
     explainer = Explainer.of(model, X)
     table = explainer.explain(explainer.seen, explainer.points, explainer.ranks, [0])
     assert table["column_1"].tolist() == ["x5"]
+
+
+def test_the_only_column_is_beside_no_other():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"x": np.concatenate([rng.normal(0, 1, 100), rng.normal(20, 1, 100), [10.0]])})
+    table = explain_points(softkern.OneClassPCM().fit(X), [200], X=X)
+    assert table["why"].tolist() == ["x 10, which few rows have"]

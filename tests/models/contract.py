@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import spearmanr
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -242,6 +242,16 @@ class ModelContract:
                 assert len(getattr(model, name)(table)) == len(X)  # and no warning
         with pytest.raises(ValueError, match="feature names"):
             model.predict(table[["height", "width"]])
+
+    def test_keeps_rows_of_the_data(self, X):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", QUIET)
+            kept = np.asarray(self.make().fit(X).support_vectors_)
+        rows = {tuple(row) for row in np.asarray(X).tolist()}
+        assert len(kept) > 1
+        assert {tuple(row) for row in kept.tolist()} <= rows
+        with pytest.raises(NotFittedError):
+            self.make().support_vectors_  # noqa: B018
 
     def test_reports_how_it_went(self, X):
         model = self.make().fit(X)

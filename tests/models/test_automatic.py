@@ -1,5 +1,6 @@
 import pickle
 import warnings
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ from sklearn.model_selection import GridSearchCV
 
 import softkern
 from softkern import AutoClustering, rank_points
+from softkern.exceptions import CollapseWarning
 from softkern.models.automatic import SOFT_MODELS
 from tests.models.contract import QUIET, ModelContract
 
@@ -327,3 +329,46 @@ def test_files_and_pickles_say_the_same(tmp_path, d, count):
         assert other.reason_ == model.reason_
         pd.testing.assert_frame_equal(other.comparison_, model.comparison_)
     assert clone(model).get_params() == model.get_params()
+
+
+def hard_tables():
+    """Tables on which some of the models that are tried do not come to rest, or coincide."""
+    rng = np.random.default_rng(0)
+
+    def two(n, d):
+        return np.concatenate([rng.normal(size=(n, d)), rng.normal(size=(n, d)) + 8])
+
+    return {
+        "few rows": two(6, 5),
+        "repeats": np.repeat(two(20, 6), 5, axis=0),
+        "constant columns": np.column_stack([two(40, 4), np.ones((80, 3))]),
+        "skew": np.exp(two(60, 5)),
+        "200 columns": two(30, 200),
+        "one group": rng.normal(size=(150, 6)),
+        "yes and no": rng.integers(0, 2, (120, 6)).astype(float),
+        "two columns": two(30, 2),
+    }
+
+
+@pytest.mark.parametrize("name", hard_tables())
+@pytest.mark.parametrize("n_clusters", ["auto", 3])
+def test_trial_fits_warn_of_nothing(name, n_clusters):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        softkern.cluster(hard_tables()[name], n_clusters)
+
+
+def test_what_a_trial_fit_warns_of_stays_with_it(monkeypatch):
+    tried = []
+
+    def make(*args, name, maker, **options):
+        tried.append(name)
+        warnings.warn(f"{name} is not sure", CollapseWarning, stacklevel=2)
+        return maker(*args, **options)
+
+    for name, maker in SOFT_MODELS.items():
+        monkeypatch.setitem(SOFT_MODELS, name, partial(make, name=name, maker=maker))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        softkern.cluster(hard_tables()["repeats"])
+    assert set(tried) == set(SOFT_MODELS)

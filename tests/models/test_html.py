@@ -52,7 +52,7 @@ def test_bars_count_every_row_in_its_clusters_colour(X):
 def test_noise_and_the_level_are_shown(X):
     model = AlphaCutClustering(rejection=0.2).fit(X)
     html = fitted_html(model)
-    assert f"noise: {(model.labels_ < 0).sum()}" in html
+    assert f"in no cluster: {(model.labels_ < 0).sum()}" in html
     assert sum(e.tag.endswith("path") for e in picture(html)) == 2  # the ground and the level
 
 

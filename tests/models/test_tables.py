@@ -178,7 +178,7 @@ def test_what_is_no_table(X, message):
 def test_every_stage_is_told_of(customers, capsys):
     softkern.cluster(customers, verbose=True)
     said = " ".join(capsys.readouterr().out.split())
-    for words in ("left out 'customer'", "groups with valleys between them", "2 found"):
+    for words in ("left out 'customer'", "groups apart from each other", "2 found"):
         assert words in said
     for name in ("FuzzyCMeans", "OneClassMixture", "SoftKernelSpectralClustering"):
         assert f"{name}, on the rows and on halves of them" in said

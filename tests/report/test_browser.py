@@ -148,7 +148,7 @@ def test_the_slider_shows_what_the_model_says(alpha_page):
         n_clusters, noise = truth.max() + 1, (truth < 0).sum()
         assert f"{n_clusters} cluster" in page.state()
         assert f"{noise} of 240 rows" in page.state()
-        assert f"α = {page.levels[step]}" in page.state() or "the model’s level" in page.state()
+        assert f"level {page.levels[step]}" in page.state() or "the model’s own" in page.state()
         tones = np.array(page.column("tone"))
         assert np.array_equal(tones, np.where(truth < 0, 6, truth % 6)[page.rows])
     page.find("#own").click()
@@ -184,7 +184,7 @@ def test_keys_move_the_sliders_and_the_picture(alpha_page):
     slider.send_keys(Keys.HOME, Keys.ARROW_RIGHT, Keys.ARROW_RIGHT)
     page.drawn()
     assert np.array_equal(page.labels(), model.labels_at(page.levels[2])[page.rows])
-    assert slider.get_attribute("aria-valuetext") == f"α = {page.levels[2]}"
+    assert slider.get_attribute("aria-valuetext") == f"level {page.levels[2]}"
     assert page.find("#state").get_attribute("aria-live") == "polite"
     where = "return Bokeh.documents[0].get_model_by_name('points figure').x_range.start"
     before = page.run(where)
@@ -639,10 +639,10 @@ def test_pointing_at_a_row_reads_it(alpha_page, table):
 
 def test_other_axes_can_be_chosen(alpha_page):
     page, _ = alpha_page
-    page.find("#up").send_keys("typ")
+    page.find("#up").send_keys("how")
     page.drawn()
     figure = "Bokeh.documents[0].get_model_by_name('points figure')"
-    assert page.run(f"return {figure}.left[0].axis_label") == "typicality"
+    assert page.run(f"return {figure}.left[0].axis_label") == "how typical"
     assert max(page.column("y")) < 1
 
 
@@ -915,3 +915,22 @@ def test_the_number_of_clusters_with_weights_and_equal_rows(browser, table, tmp_
         assert np.array_equal(page.labels(), asked.labels_[page.rows])
         legend = legend_of(page)
         assert [legend[f"cluster {k}"] for k in range(count)] == np.bincount(asked.labels_).tolist()
+
+
+def test_a_column_that_says_nothing_is_left_out(browser, alpha_page, tmp_path):
+    page, _ = alpha_page
+    assert "grade" in page.find("#outliers-table thead").text
+    X = pd.DataFrame(np.random.default_rng(0).uniform(size=(80, 2)), columns=["a", "b"])
+    model = OneClassPCM().fit(X)
+    assert not rank_points(model)["is_outlier"].any()
+    write_report(tmp_path / "page.html", model, X)
+    head = Page(browser, tmp_path / "page.html").find("#outliers-table thead").text
+    assert "grade" not in head
+    assert "why" in head
+
+
+def test_how_it_was_computed_is_there_for_who_asks(alpha_page):
+    page, _ = alpha_page
+    assert not page.find("#computed dl").is_displayed()
+    page.find("#computed summary").click()
+    assert "alpha-cut" in page.find("#computed").text

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, NoReturn, TypeVar
@@ -34,7 +35,7 @@ MOST = 10**9  # rows, columns or GiB that a plan is made for
 
 app = typer.Typer(
     name="softkern",
-    help="Soft clusters, outliers and overlap points with kernels: from a table to an answer.",
+    help="Clusters, outliers and rows in between: from a table to an answer that explains itself.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -87,7 +88,10 @@ Separator = Annotated[
 ]
 Encoding = Annotated[
     str | None,
-    typer.Option(help="UTF-8, or what a byte order mark says, by default.", rich_help_panel="Text"),
+    typer.Option(
+        help="UTF-8, what a byte order mark says, or else cp1252, by default.",
+        rich_help_panel="Text",
+    ),
 ]
 Decimal = Annotated[
     str | None,
@@ -101,6 +105,15 @@ SkipRows = Annotated[
         parser=whole(0, MOST),
         metavar="N",
         help="Lines above the header; found out by default.",
+        rich_help_panel="Text",
+    ),
+]
+SkipFooter = Annotated[
+    int | None,
+    typer.Option(
+        parser=whole(0, MOST),
+        metavar="N",
+        help="Lines below the last row, as totals and sources; found out by default.",
         rich_help_panel="Text",
     ),
 ]
@@ -140,7 +153,9 @@ Join = Annotated[
 ]
 Verbose = Annotated[
     bool,
-    typer.Option("--verbose", "-v", help="Also how it was computed: models, engines, iterations."),
+    typer.Option(
+        "--verbose", "-v", help="Also how it was computed: models compared, steps, memory."
+    ),
 ]
 AllMemberships = Annotated[
     bool,
@@ -232,6 +247,7 @@ def analyze(
     encoding: Encoding = None,
     header: Header = None,
     skip_rows: SkipRows = None,
+    skip_footer: SkipFooter = None,
     sheet: Sheet = None,
     na: Marks = None,
     skip_bad_lines: SkipBadLines = False,
@@ -246,9 +262,12 @@ def analyze(
     if open_page and not report:
         raise typer.BadParameter("--open shows report.html, which --no-report leaves out.")
     number = _checked_option(lambda: parse_clusters(clusters))
-    form = _form(separator, decimal, encoding, header, na, skip_bad_lines, skip_rows, sheet)
-    from softkern.cli._analyze import Job, analyze
-    from softkern.cli._join import readable_twice
+    with _starting(quiet):
+        form = _form(
+            separator, decimal, encoding, header, na, skip_bad_lines, skip_rows, sheet, skip_footer
+        )
+        from softkern.cli._analyze import Job, analyze
+        from softkern.cli._join import readable_twice
 
     job = Job(
         data=data,
@@ -276,7 +295,7 @@ def analyze(
         open=open_page,
         form=form,
     )
-    with readable_twice(data, join) as job.source:
+    with readable_twice(data, True) as job.source:  # its end is looked at, too
         analyze(job)
 
 
@@ -310,6 +329,7 @@ def score(
     encoding: Encoding = None,
     header: Header = None,
     skip_rows: SkipRows = None,
+    skip_footer: SkipFooter = None,
     sheet: Sheet = None,
     na: Marks = None,
     skip_bad_lines: SkipBadLines = False,
@@ -318,8 +338,9 @@ def score(
 
     Columns are matched by name, in any order; the table is read and prepared as in the analysis.
     """
-    from softkern.cli._join import readable_twice
-    from softkern.cli._score import Job, score
+    with _starting(quiet, to_stderr=out == "-"):
+        from softkern.cli._join import readable_twice
+        from softkern.cli._score import Job, score
 
     job = Job(
         model=model,
@@ -332,7 +353,9 @@ def score(
         all_memberships=all_memberships,
         force=force,
         quiet=quiet,
-        form=_form(separator, decimal, encoding, header, na, skip_bad_lines, skip_rows, sheet),
+        form=_form(
+            separator, decimal, encoding, header, na, skip_bad_lines, skip_rows, sheet, skip_footer
+        ),
     )
     with readable_twice(data, join) as job.source:
         score(job)
@@ -362,8 +385,9 @@ def compare(
     Clusters that became one or fell apart, rows that moved, came or went, new outliers, and how
     every column drifted.
     """
-    from softkern.cli._compare import Job, compare
-    from softkern.cli._join import readable_twice
+    with _starting(quiet):
+        from softkern.cli._compare import Job, compare
+        from softkern.cli._join import readable_twice
 
     with readable_twice(after, True) as source:
         compare(Job(before, after, out, source, force, quiet))
@@ -380,7 +404,10 @@ def plan(
         typer.Argument(parser=whole(1, MOST), metavar="D", help="Columns.", show_default=False),
     ],
     clusters: Annotated[
-        int, typer.Option(parser=whole(1, MOST), metavar="N", help="Columns of A in K @ A.")
+        int,
+        typer.Option(
+            parser=whole(1, MOST), metavar="N", help="Clusters that are computed at once."
+        ),
     ] = 1,
     engine: Annotated[str, typer.Option(help="auto, or the engine that must be used.")] = "auto",
     memory: Annotated[
@@ -390,6 +417,7 @@ def plan(
 ) -> None:
     """Show how a table of N rows and D columns would be computed, and at what cost."""
     from softkern import plan
+    from softkern.cli._models import tree_words
     from softkern.cli._printer import Printer
 
     limit = None if memory is None else int(memory * 2**30)
@@ -397,7 +425,8 @@ def plan(
     chosen = _checked_option(
         lambda: plan((n, d), n_vectors=clusters, engine=engine, memory_limit=limit)
     )
-    Printer(False).line(str(chosen))
+    one = chosen if clusters == 1 else plan((n, d), engine=engine, memory_limit=limit)
+    Printer(False).line(f"{chosen}\n\n{tree_words(one)}")
 
 
 @app.command()
@@ -419,7 +448,7 @@ def models() -> None:
     from softkern.cli._printer import Printer
 
     rows = [(name.value, choice.estimator, choice.finds) for name, choice in MODELS.items()]
-    Printer(False).table(("model", "estimator", "what it finds"), rows)
+    Printer(False).table(("model", "in Python", "what it finds"), rows)
 
 
 @app.command()
@@ -435,6 +464,16 @@ def datasets(
         list_sets()
     else:
         write_set(name, out, force)
+
+
+@contextmanager
+def _starting(quiet: bool, to_stderr: bool = False) -> Iterator[None]:
+    """Show that packages are being loaded, which takes seconds."""
+    from softkern.cli._printer import Printer
+    from softkern.progress import stage
+
+    with Printer(quiet, to_stderr).stages(), stage("starting"):
+        yield
 
 
 def _checked_option(answer: Callable[[], Answer]) -> Answer:
@@ -454,6 +493,7 @@ def _form(
     skip_bad_lines: bool,
     skip_rows: int | None,
     sheet: str | None,
+    skip_footer: int | None,
 ) -> Any:
     from softkern.cli.tables import Format
 
@@ -466,7 +506,9 @@ def _form(
     if decimal not in (None, ".", ",") or decimal == separator is not None:
         raise typer.BadParameter(f"--decimal {decimal!r} must be . or , and not the separator.")
     marks = tuple(na or ())
-    return Format(separator, encoding, header, decimal, marks, skip_bad_lines, skip_rows, sheet)
+    return Format(
+        separator, encoding, header, decimal, marks, skip_bad_lines, skip_rows, sheet, skip_footer
+    )
 
 
 def run(arguments: Sequence[str]) -> int:

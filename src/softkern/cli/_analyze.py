@@ -26,7 +26,7 @@ from softkern.cli._join import joined, rows_of
 from softkern.cli._models import ModelName, check_columns, make
 from softkern.cli._points import has_all_columns, points_table, write_chunks
 from softkern.cli._printer import Printer
-from softkern.cli._result import doubts, say_choice, say_memberships, say_result
+from softkern.cli._result import doubts, in_words, say_choice, say_memberships, say_result
 from softkern.cli.preparation import CommandPreparation
 from softkern.cli.tables import Format, Reader, TableError, open_table
 from softkern.columns.preparation import Missing, Preparation, Prepared, Scale
@@ -38,7 +38,7 @@ from softkern.files import save
 from softkern.fitted import choice_of
 from softkern.progress import stage
 from softkern.ranking import Ranker, rank_points
-from softkern.words import count, named, nearest, quoted, unknown
+from softkern.words import count, named, nearest, one_line, quoted, unknown
 
 __all__ = ["Job", "analyze"]
 
@@ -209,7 +209,7 @@ def _say(
 
 def _read(job: Job, printer: Printer, clock: Clock) -> Input:
     with clock.step("read"), _open(job) as reader:
-        reader.check_identifier(job.id)
+        job.id = reader.identifier(job.id)
         table = reader.read(
             text=[] if job.id is None else [job.id], words=_split(job.categories, reader.columns)
         )
@@ -247,10 +247,16 @@ def _open(job: Job) -> Reader:
 
 
 def _split(asked: Sequence[str], columns: Sequence[str]) -> list[str]:
-    """Column names of options such as "a,b"; a name with a comma in it is taken whole."""
+    """Column names of options such as "a,b"; a name with a comma in it is taken whole.
+
+    One that has several lines may be given in one, as it is said.
+    """
+    known = {one_line(column): column for column in reversed(columns)}
     names: list[str] = []
     for word in asked:
-        names += [word] if word in columns else [part.strip() for part in word.split(",")]
+        is_one = word in columns or word in known
+        parts = [word] if is_one else [part.strip() for part in word.split(",")]
+        names += [part if part in columns else known.get(part, part) for part in parts]
     return list(dict.fromkeys(names))
 
 
@@ -301,7 +307,8 @@ def _fit(job: Job, prepared: Prepared, printer: Printer, clock: Clock) -> tuple[
         model.fit(X)
     # arithmetic warnings are for developers; run.json has them
     shown = [w for w in caught if not issubclass(w.category, RuntimeWarning | FutureWarning)]
-    printer.notes([f"warning: {message}" for message in _messages(shown)])
+    told = _messages(shown) if job.verbose else in_words(shown)
+    printer.notes([f"warning: {message}" for message in told])
     say_choice(printer, model, job.verbose)
     return model, _messages(caught)
 
@@ -405,7 +412,7 @@ def _report(
         ranks=ranks,
         ids=data.rows if data.ids is None else data.ids,
         title="standard input" if job.data == "-" else Path(job.data).name,
-        details=record,
+        details=record if job.verbose else _without_steps(record),
         features=shown,
         X_model=data.prepared.values,
         table=data.table[data.prepared.kept],
@@ -448,7 +455,7 @@ def _record(job: Job, clock: Clock, data: Input, model: Any, ranks: pd.DataFrame
         "result": {
             "clusters": int(labels[labels >= 0].nunique()),
             "sizes": labels[labels >= 0].value_counts().sort_index().tolist(),
-            "noise": int((labels < 0).sum()),
+            "in_no_cluster": int((labels < 0).sum()),
             "outliers": int(ranks["is_outlier"].sum()),
             "overlaps": int(ranks["is_overlap"].sum()),
             "bandwidth": getattr(model, "bandwidth_", None),
@@ -459,6 +466,15 @@ def _record(job: Job, clock: Clock, data: Input, model: Any, ranks: pd.DataFrame
         "versions": _versions(),
         "seconds": dict(clock.seconds),
     }
+
+
+def _without_steps(record: dict[str, Any]) -> dict[str, Any]:
+    """The record without what only who knows the methods can read; run.json has it."""
+    hidden = {"model": {"parameters"}, "result": {"bandwidth", "iterations", "converged"}}
+    shown = {name: part for name, part in record.items() if name != "plan"}
+    for name, steps in hidden.items():
+        shown[name] = {key: value for key, value in record[name].items() if key not in steps}
+    return shown
 
 
 def _versions() -> dict[str, str]:

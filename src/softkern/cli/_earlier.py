@@ -29,7 +29,9 @@ KINDS: dict[str, Any] = {
     "is_outlier": bool,
     "outlier_score": float,
 }
-WRITTEN = Format(separator=",", encoding="utf-8", header=True, decimal=".", skip_rows=0)
+WRITTEN = Format(
+    separator=",", encoding="utf-8", header=True, decimal=".", skip_rows=0, skip_footer=0
+)
 AGAIN = "softkern analyze --force writes the folder again"
 
 

@@ -60,7 +60,7 @@ def one_line(error: BaseException) -> str:
             f"internal error, {type(error).__name__}: {_flat(error)} (please report it, with what "
             "--debug shows)"
         )
-    return _flat(error)
+    return _flat(error).replace("n_clusters=", "--clusters ")  # as it is typed here
 
 
 def _usage(error: Any) -> str:

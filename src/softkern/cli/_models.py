@@ -18,6 +18,7 @@ __all__ = [
     "check_columns",
     "make",
     "parse_clusters",
+    "tree_words",
 ]
 
 
@@ -56,7 +57,7 @@ MODELS: dict[ModelName, Choice] = {
     ModelName.alpha_cut: Choice(
         "AlphaCutClustering",
         "itself",
-        "clusters of any shape and number, and noise",
+        "clusters of any shape and number; rows far from all are in none",
         most_columns=500,
     ),
     ModelName.fuzzy: Choice("FuzzyCMeans", "parameter", "clusters that share points between them"),
@@ -64,12 +65,14 @@ MODELS: dict[ModelName, Choice] = {
         "OutlierFuzzyCMeans", "parameter", "the same, with outliers given little weight"
     ),
     ModelName.mixture: Choice(
-        "OneClassMixture", "parameter", "soft clusters, each a weighted one-class machine"
+        "OneClassMixture",
+        "parameter",
+        "clusters that share points, each with a boundary of its own",
     ),
     ModelName.spectral: Choice(
         "SoftKernelSpectralClustering",
         "parameter",
-        "soft clusters of any shape, in the kernel's eigenspace",
+        "clusters of any shape that share points between them",
         {"n_train": "auto"},
     ),
     ModelName.possibilistic: Choice(
@@ -108,6 +111,26 @@ def _groups(X: Any, seed: int) -> int:
     from softkern.models.numbers import number_of_groups
 
     return number_of_groups(X, np.ones(len(X)), seed)
+
+
+def tree_words(plan: Any) -> str:
+    """How long the tree of clusters will take beyond a plan of one vector, and where there is one.
+
+    Examples
+    --------
+    >>> from softkern import plan
+    >>> tree_words(plan((100, 600)))
+    'no tree of clusters: 600 columns are too many for it (up to 500)'
+    """
+    from softkern.alpha_tree.cost import tree_seconds
+    from softkern.models.alpha_scales import FEW_COLUMNS
+    from softkern.planning import seconds_in_words
+
+    most = MODELS[ModelName.alpha_cut].most_columns
+    if most is not None and plan.work.d > most:
+        return f"no tree of clusters: {plan.work.d} columns are too many for it (up to {most})"
+    used = "auto takes it" if plan.work.d <= FEW_COLUMNS else "--model alpha-cut, not auto"
+    return f"the tree of clusters: about {seconds_in_words(tree_seconds(plan))} more ({used})"
 
 
 def check_columns(name: ModelName, columns: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import Any
 
 import rich
@@ -58,8 +59,7 @@ class Printer:
             bars.TextColumn("{task.description}", markup=False),
             bars.BarColumn(30),
             bars.TimeElapsedColumn(),
-            bars.TextColumn("left"),
-            bars.TimeRemainingColumn(),
+            _time_left(),
         )
         shown = bars.Progress(*columns, console=self._console, transient=True)
         with shown, watched(_Shown(shown)):
@@ -75,7 +75,9 @@ class Printer:
         """A table; columns of numbers are set to the right, one of whole sentences is `wide`."""
         if self.quiet or not rows:
             return
-        shown = Table(title=title, title_justify="left", title_style="bold", box=rich.box.SIMPLE)
+        if title:  # not within the table, whose width it would wrap at
+            self.line(title, "bold")
+        shown = Table(box=rich.box.SIMPLE)
         for j, name in enumerate(head):
             is_number = all(_is_number(row[j]) for row in rows)
             justify: Any = "right" if is_number else "left"
@@ -86,6 +88,20 @@ class Printer:
             cells = map(_cell, row, longest)
             shown.add_row(*(Text(cell) for cell in cells))
         self._console.print(shown)
+
+
+def _time_left() -> Any:
+    """A column with the time left, of stages whose steps are counted."""
+    from rich.progress import ProgressColumn, Task
+
+    class Left(ProgressColumn):
+        max_refresh = 0.5
+
+        def render(self, task: Task) -> Text:
+            left = task.time_remaining
+            return Text("" if left is None else f"{timedelta(seconds=int(left))} left", "cyan")
+
+    return Left()
 
 
 class _Shown:

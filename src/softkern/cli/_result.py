@@ -5,20 +5,35 @@ Words of the method (models that were compared, memberships) are for --verbose.
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
+from sklearn.exceptions import ConvergenceWarning
 
 from softkern.cli._printer import Printer
+from softkern.exceptions import CollapseWarning, ReseedWarning, SpectrumWarning
 from softkern.explain import cluster_lines, summary
+from softkern.explain.points import NO_COLUMN
 from softkern.fitted import choice_of
 from softkern.words import count
 
-__all__ = ["doubts", "say_choice", "say_memberships", "say_result"]
+__all__ = ["doubts", "in_words", "say_choice", "say_memberships", "say_result"]
 
 TOP = 10  # rows that are shown
 MOST_LINES = 20  # clusters
 MUCH_NOISE = 0.2  # share of the rows from which on it is said
+WARNED: dict[type[Warning], str] = {
+    CollapseWarning: "some of the clusters are one and the same; --clusters with a smaller number "
+    "tells them apart",
+    ConvergenceWarning: "the search was stopped before it came to rest, so that clusters may be "
+    "unclear; another --model may find clearer ones",
+    SpectrumWarning: "some clusters may be no more than a few rows far from all others; --model "
+    "auto calls such rows outliers",
+    ReseedWarning: "a cluster lost all of its rows on the way and was started again; --clusters "
+    "with a smaller number may suit the table better",
+}
 
 
 def say_result(
@@ -53,6 +68,9 @@ def _say_rows(
         title = "Outliers" if len(far) <= TOP else f"The first {TOP} of {len(far):,} outliers"
     else:
         far = explained[explained["between"] == ""]
+        if (far["why"] == NO_COLUMN).all():
+            printer.line("No row stands out.", "bold")
+            far = far[:0]
         shown = count(min(TOP, len(far)), "row")
         title = f"The most unusual {shown}; none is an outlier"
     _table(printer, far, names, "grade", title, ranks["outlier_rank"])
@@ -125,12 +143,28 @@ def say_memberships(printer: Printer, ranks: pd.DataFrame) -> None:
     printer.table(head, rows[:MOST_LINES], "Clusters in numbers")
 
 
+def in_words(caught: Sequence[warnings.WarningMessage]) -> list[str]:
+    """What a fit warns of, for who does not know the model; each once.
+
+    Examples
+    --------
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     warnings.warn("centres 1 and 2 coincide; use a smaller m.", CollapseWarning)
+    >>> in_words(caught)
+    ['some of the clusters are one and the same; --clusters with a smaller number tells them apart']
+    """
+    said = (WARNED.get(warning.category, str(warning.message)) for warning in caught)
+    return list(dict.fromkeys(" ".join(words.split()) for words in said))
+
+
 def doubts(asked: int | None, ranks: pd.DataFrame) -> list[str]:
     """What to know of clusters that are not as expected."""
     labels, notes = ranks["label"], []
     found = int(labels[labels >= 0].nunique())
     if asked is not None and found < asked:
-        notes.append(f"{found} of the {count(asked, 'cluster')} asked for have rows")
+        verb = "has" if found == 1 else "have"
+        notes.append(f"{found} of the {count(asked, 'cluster')} asked for {verb} rows")
     noise = int((labels < 0).sum())
     if noise > MUCH_NOISE * len(labels):
         notes.append(

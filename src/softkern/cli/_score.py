@@ -69,7 +69,7 @@ def score(job: Job) -> None:
                 rows = write_chunks(scorer.tables(reader), str(path), job.out)
     printer.notes(reader.notes + scorer.notes())
     where = "" if is_stream else f" into {job.out}"
-    printer.line(f"scored {rows:,} rows by {header['estimator']}{where}", "bold")
+    printer.line(f"scored {count(rows, 'row')}{where}", "bold")
 
 
 def _open(job: Job, form: Format) -> Reader:
@@ -175,9 +175,8 @@ def _preparation(
 
 def _identifier(job: Job, metadata: dict[str, Any], reader: Reader) -> str | None:
     """The column that names the rows: the one asked for, or the analysis' own where it is there."""
-    reader.check_identifier(job.id)
-    usual = metadata.get("id")
-    return job.id if job.id is not None else usual if usual in reader.columns else None
+    asked, usual = reader.identifier(job.id), metadata.get("id")
+    return asked if asked is not None else usual if usual in reader.columns else None
 
 
 class _Scorer:

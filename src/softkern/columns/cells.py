@@ -6,6 +6,7 @@ Called by `softkern.columns.preparation`.
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -47,6 +48,9 @@ __all__ = [
 
 MOST_CATEGORIES = 20
 FARTHEST = 5.0  # spreads from the middle of a column, beyond which rows are as far as that
+LONG = 17  # digits of whole numbers that measure nothing
+DIGITS = re.compile(rf"\s*\d{{{LONG},}}\s*")
+TIME = re.compile(r"\d{1,3}:\d{2}(:\d{2}([.,]\d+)?)?")
 FEW = 100  # cells that mostly tell whether all are plain
 NEARLY_NUMBERS = 0.5  # share of a column's values from which text among them is a mistake
 
@@ -138,6 +142,9 @@ def numeric_columns(
     for column in wanted:
         is_typed = _is_numeric(kinds[column])
         found = _Found() if is_typed else _look_at(table, column, decimal, say)
+        if not were_asked and _are_long(table[column].dropna()):
+            use = f"({say('columns', '')} uses what it names)"
+            found = _Found(text=f"whole numbers of {LONG} digits and more, as names have {use}")
         if found.text:
             texts[column] = found.text
         elif found.writing is None:
@@ -239,7 +246,29 @@ def _text_kind(values: pd.Series[Any], say: Say) -> str:
     different = values.astype(str).nunique()
     if different == 1:
         return "text of one value"
+    some = some_of(values)
+    if all(map(TIME.fullmatch, some)):
+        return "times of day or durations; write them as minutes or hours"
+    if _are_dates(some[:FEW]):
+        return "dates written in several ways; write them in one"
     return f"text ({say('categories', '')} uses it)" if different <= MOST_CATEGORIES else "text"
+
+
+def _are_dates(words: Sequence[str]) -> bool:
+    """Whether each of some words is a date by itself."""
+    import pandas as pd
+
+    return all(date_writing(pd.Series([word]))[0] is not None for word in words)
+
+
+def _are_long(values: pd.Series[Any]) -> bool:
+    """Whether most cells are whole numbers so long that floats cannot tell them apart."""
+    if values.dtype.kind in "iu":
+        return bool(len(values)) and bool((values.abs() >= 10 ** (LONG - 1)).mean() > 0.5)
+    if not _is_text(values.dtype) or values.empty:
+        return False
+    some = some_of(values)
+    return sum(bool(DIGITS.fullmatch(word)) for word in some) > len(some) / 2
 
 
 def _kinds(table: pd.DataFrame) -> dict[str, Any]:

@@ -160,7 +160,7 @@ def describe(columns: Sequence[Column]) -> list[str]:
     >>> for line in describe(recognise(X, ["row", "member", "area"])):
     ...     print(line)
     left out 'row': it numbers the rows
-    'member' has two values, which count as one spread apart
+    'member' has two values, as far apart as usual values of other columns
     """
     alike: dict[tuple[Kind, str], list[str]] = {}
     far: dict[str, list[str]] = {}
@@ -183,8 +183,8 @@ def _line(kind: Kind, reason: str, names: Sequence[str]) -> str:
     if kind in NO_FEATURES:
         return f"left out {named(names)}: {'it' if is_one else 'they'} {said}"
     what = {
-        "two values": "which count as one spread apart",
-        "codes": "which count as one spread from one to the next",
+        "two values": "as far apart as usual values of other columns",
+        "codes": "each as far from the next as usual values of other columns",
         "skewed": f"taken by {'its' if is_one else 'their'} logarithm",
     }
     return f"{named(names)} {said}, {what[kind]}"

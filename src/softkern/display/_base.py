@@ -179,7 +179,7 @@ def scatter_points(ax: Any, points: Array, labels: Array | None, size: float | N
     kinds = np.unique(labels[~is_noise]).tolist()
     is_detector = kinds in ([], [1])  # scikit-learn's outlier detectors say 1 and −1
     if is_noise.any():
-        name = "outliers" if is_detector else "noise"
+        name = "outliers" if is_detector else "in no cluster"
         style = {"marker": "x", "color": "black", "linewidths": 0.7, "alpha": 0.5}
         ax.scatter(*points[is_noise].T, s=1.2 * size, label=name, zorder=1, **style)
     for place, kind in enumerate(kinds):

@@ -208,5 +208,5 @@ class RankDisplay(Display):
         row = self.table.iloc[place]
         name = str(self.table.index[place])
         name = name if len(name) <= 10 else f"{name[:9]}…"
-        label = "noise" if row["label"] < 0 else str(row["label"])
+        label = "none" if row["label"] < 0 else str(row["label"])
         return str(row[f"{kind}_rank"]), name, label, f"{row[f'{kind}_score']:.2f}"

@@ -29,11 +29,20 @@ from softkern.rows import check_weights, priority_sample
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Explainer", "explain_points", "flagged_rows", "saved_explainer", "unusual_rows"]
+__all__ = [
+    "NO_COLUMN",
+    "Explainer",
+    "explain_points",
+    "flagged_rows",
+    "saved_explainer",
+    "unusual_rows",
+]
 
+NO_COLUMN = "no column stands out"
 UNUSUAL = 10  # rows that are explained where none is flagged
 LEARNED_ROWS = 10_000  # typical rows that medians, spreads and covariances are taken from
 REFERENCE_ROWS = 2_000  # and those of the kernel density
+FEWEST_ROWS = 2  # that show what is usual
 STANDARD_ROWS = 100  # typical rows that say how much a column usually takes off
 STANDING_OUT = 0.9  # quantile of their largest parts, in which parts of both densities are measured
 
@@ -233,7 +242,7 @@ class Explainer:
             else:
                 between = ""
                 cluster = int(nearest[i])
-                found = Found([], "no column stands out")
+                found = Found([], NO_COLUMN)
                 if is_outlier[i] or self._stands_out(rows, i, parts[i], cluster):
                     found = self._reasons.outlier(rows, i, parts[i], cluster, columns)
             record: dict[str, Any] = {
@@ -384,17 +393,33 @@ def unusual_rows(ranks: pd.DataFrame, most: int = UNUSUAL) -> NDArray[np.intp]:
 
 
 def saved_explainer(model: Any, preparation: Any, ranker: Ranker) -> Explainer | None:
-    """From a model's file alone: by the rows that missing cells are filled in from."""
-    neighbours = preparation.neighbours
-    if neighbours is None or len(neighbours.donors) < 2:
-        return None
+    """From a model's file alone: by the rows that missing cells are filled in from.
+
+    A model that was saved from Python has none of these; it has rows of its own.
+    """
     import pandas as pd
 
-    donors = neighbours.scaling.backward(np.array(neighbours.donors, dtype=np.float64))
-    own = neighbours.fill(donors)
+    own = _donors(preparation) if preparation.neighbours is not None else _support(model)
+    if own is None or len(own) < FEWEST_ROWS:
+        return None
     values = own if preparation.scaling is None else preparation.scaling.forward(own)
     texts, dates = texts_of(preparation), dates_of(preparation)
     seen = Seen(list(preparation.names), own, values, texts, dates=dates)
     names = getattr(model, "feature_names_in_", None)
     points = ranker.read(values if names is None else pd.DataFrame(values, columns=names))
     return Explainer(model, seen, points, ranker.table(points))
+
+
+def _donors(preparation: Any) -> Array:
+    neighbours = preparation.neighbours
+    donors = neighbours.scaling.backward(np.array(neighbours.donors, dtype=np.float64))
+    return np.asarray(neighbours.fill(donors))
+
+
+def _support(model: Any) -> Array | None:
+    """Rows that the model itself keeps, some of many; None where it keeps similarities."""
+    if not model.kernel_.takes_points:
+        return None
+    rows = model.support_vectors_
+    rows = np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows, dtype=np.float64)
+    return rows[np.sort(priority_sample(rows, REFERENCE_ROWS)[0])]

@@ -97,7 +97,8 @@ class Reasons:
             named = outside if far else [j for j in outside if shares[j] >= least]
             words = "; ".join(self._say(rows, i, j, *told[j]) for j in named[:most])
         else:
-            words = _together([f"{rows.name(j)} {rows.said(i, j)}" for j in named])
+            said = [f"{rows.name(j)} {rows.said(i, j)}" for j in named]
+            words = _together(said, is_alone=len(rows.names) == 1)
         causes = [Cause(j, told[j][0], float(shares[j])) for j in named[:most]]
         return Found(causes, words)
 
@@ -183,8 +184,10 @@ class Reasons:
         return f"{rows.name(j)} {rows.said(i, j)} ({first} in {a}, {second} in {b})"
 
 
-def _together(said: Sequence[str]) -> str:
-    """Of values that are usual, each by itself."""
+def _together(said: Sequence[str], is_alone: bool) -> str:
+    """Of values that are usual, each by itself; the only column's lies in a gap, or at the edge."""
+    if is_alone:
+        return f"{said[0]}, which few rows have"
     if len(said) == 1:
         return f"{said[0]} is unusual beside the other columns, not by itself"
     return f"{joined(said)} are unusual together, none by itself"

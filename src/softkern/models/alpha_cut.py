@@ -208,6 +208,12 @@ objective_, history_
         """All that the model says of new points, from one product; see `Clustering.reading`."""
         return self._read(self._check_new(X))
 
+    @property
+    def support_vectors_(self) -> Any:
+        """The different rows of the fit that new points are compared with, (n_support, d)."""
+        check_is_fitted(self)
+        return self.one_class_.support_vectors_
+
     def predict(self, X: Any) -> NDArray[np.int64]:
         """Cluster of new points, −1 for noise, (m,)."""
         return self.reading(X).labels

@@ -255,13 +255,19 @@ history_
         del self._seed
 
     @contextmanager
-    def _stage(self, what: str) -> Iterator[list[str]]:
+    def _stage(self, what: str, watched_as: str = "") -> Iterator[list[str]]:
         """A stage of the fit, of which one line is shown: what, what came of it, seconds."""
         said: list[str] = []
         start = time.perf_counter()
-        with stage(what):
+        with stage(watched_as or what):
             yield said
         self._tell([", ".join([f"{what}: {time.perf_counter() - start:.1f} s", *said])])
+
+    @property
+    def support_vectors_(self) -> Any:
+        """The rows of the fit that new points are compared with on all columns, (n_support, d)."""
+        check_is_fitted(self)
+        return self._whole.support_vectors_
 
     @property
     def _whole(self) -> Any:
@@ -291,12 +297,17 @@ history_
         found = self.model_.n_clusters_
         tree = Compared("AlphaCutClustering", self.model_, found, np.nan, np.nan)
         self._comparison = _table([tree], 0)
-        self.reason_ = reason if found > 1 else "no part stands out of the density's own noise"
+        self.reason_ = (
+            reason
+            if found > 1
+            else "no part of the rows stands apart by more than chance would make it"
+        )
 
     def _take_groups(self, X: Array, mass: Array) -> None:
         """Find groups, fit the models to them, and take the best."""
         rows = repeated(X, mass, MOST_ROWS, self._seed)
-        with self._stage(f"groups with valleys between them, in {len(rows):,} rows") as said:
+        different = len(np.unique(rows))
+        with self._stage(f"groups apart from each other, in {different:,} different rows") as said:
             Z = continuous(X[rows], self._seed)
             if self.n_clusters == "auto":
                 labels = split(Z, self._seed, max(FEWEST, int(SMALL_SHARE * len(rows))))
@@ -308,19 +319,22 @@ history_
             self._take_one_group(X, mass, "no model could be fitted to the groups found")
             self._take_best(X[rows], Z, *found)
         elif self.n_clusters == "auto":
-            reason = "no two groups have a valley between them that is more than chance"
+            reason = "no two groups of rows are further apart than chance would make them"
             self._take_one_group(X, mass, reason)
         else:
-            self._take_tree(X, mass, "groups of so few rows have no common covariance")
+            self._take_tree(X, mass, "groups of so few rows are too small for the other models")
 
     def _take_best(self, X: Array, Z: Array, coordinates: Coordinates, mixture: Mixture) -> None:
         """Of the models that can be fitted to groups of observations X, seen as Z."""
         points = coordinates.forward(X)
-        compared = []
-        for name in SOFT_MODELS:
-            with self._stage(f"{name}, on the rows and on halves of them") as said:
-                compared.append(self._compare(name, points, mixture.labels, Z))
-                said.append(compared[-1].words)
+        compared: list[Compared] = []
+        with stage("comparing models", total=len(SOFT_MODELS)) as done:
+            for name in SOFT_MODELS:
+                what = f"{name}, on the rows and on halves of them"
+                with self._stage(what, "on the rows and on halves of them") as said:
+                    compared.append(self._compare(name, points, mixture.labels, Z))
+                    said.append(compared[-1].words)
+                done(len(compared))
         best = _best(compared)
         if compared[best].model is None:
             return

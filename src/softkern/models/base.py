@@ -269,6 +269,16 @@ class KernelModel(BaseEstimator, ABC):  # type: ignore[misc]
         dtype = self.sample_weight_.dtype
         return validate_data(self, taken(X), accept_sparse=sparse, dtype=dtype, reset=False)
 
+    @property
+    def support_vectors_(self) -> Any:
+        """The rows of the fit that new points are compared with, (n_support, d).
+
+        Most models keep all that have a weight, one-class machines those on their boundary, and
+        engines of low rank their landmarks. Of a precomputed kernel they are kernel values.
+        """
+        check_is_fitted(self)
+        return self._support
+
     def _served(self) -> KernelOperator:
         """The operator over the stored support, of the fitted engine; built when first needed."""
         return self._kept("support", self._support)

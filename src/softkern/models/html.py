@@ -106,10 +106,10 @@ def _sizes(labels: Array) -> str:
     dot = "display:inline-block;width:.7em;height:.7em;border-radius:50%;margin-right:.35em"
     entries = []
     for name, count in zip(names.tolist(), counts.tolist(), strict=True):
-        word = "noise" if name < 0 else f"cluster {name}"
+        word = "in no cluster" if name < 0 else f"cluster {name}"
         entry = f'<span style="{dot};background:{_colour(name)}"></span>{word}: {count:,}'
         entries.append((name < 0, f'<span style="margin-right:1em">{entry}</span>'))
-    # the noise last, however many clusters are left out
+    # rows of none last, however many clusters are left out
     shown = [entry for is_noise, entry in entries if not is_noise]
     left_out = f"and {len(shown) - LISTED:,} more " if len(shown) > LISTED else ""
     noise = "".join(entry for is_noise, entry in entries if is_noise)

@@ -17,6 +17,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from softkern._typing import Array
 from softkern.fitted import choice_of, with_tree
+from softkern.progress import stage
 from softkern.report.packing import holds_numbers, packed, shorten
 
 if TYPE_CHECKING:
@@ -283,12 +284,14 @@ def _neighbour_map(scaled: Array, is_usual: Array, random_state: int) -> tuple[A
     if scaled.shape[1] > PRINCIPAL:
         count = min(PRINCIPAL, len(mapped))
         scaled = PCA(count, random_state=random_state).fit(scaled[mapped]).transform(scaled)
-    found = TSNE(
+    neighbours = TSNE(
         perplexity=min(PERPLEXITY, (len(mapped) - 1) / 3),
         max_iter=500,
         init="pca",
         random_state=random_state,
-    ).fit_transform(scaled[mapped])
+    )
+    with stage("the map of neighbours"):
+        found = neighbours.fit_transform(scaled[mapped])
     nearest = NearestNeighbors(n_neighbors=1).fit(scaled[mapped])
     place = nearest.kneighbors(scaled, return_distance=False)[:, 0]
     place[mapped] = np.arange(len(mapped))

@@ -52,7 +52,7 @@ function labelName(label) {
 
 // exact, so that it can be given to the model; save for the model's own, which has many digits
 const levelName = (k) =>
-  `α = ${k === tree.ownStep ? `${short(tree.levels[k])}, the model’s level` : tree.levels[k]}`;
+  `level ${k === tree.ownStep ? `${short(tree.levels[k])}, the model’s own` : tree.levels[k]}`;
 
 // The marks of clusters, or of values of a column
 const toneOf = (label) => (label < 0 ? NEUTRAL : label % colours.length);
@@ -61,7 +61,7 @@ const markerOf = (label) => (label < 0 ? "x" : markers[label % markers.length]);
 
 function chosenCut() {
   if (state.number !== null) return "As many as asked for";
-  return state.level === null ? "The model’s own clusters" : levelName(state.level);
+  return state.level === null ? "The model’s own clusters" : `Cut at ${levelName(state.level)}`;
 }
 
 function describe() {
@@ -84,7 +84,7 @@ function describe() {
 }
 
 function describeCut() {
-  const level = state.level === null ? "a level α" : levelName(state.level);
+  const level = state.level === null ? "a level" : levelName(state.level);
   byId("alpha-value").textContent = level;
   byId("alpha").setAttribute("aria-valuetext", state.level === null ? "no cut" : level);
   const isOwn = state.level === null && state.number === null;

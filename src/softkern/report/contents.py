@@ -91,7 +91,7 @@ def contents(
         "cells": cells_of(table, rows, sorted({*tables["outliers"], *tables["overlaps"]})),
         "known": known_columns(table, rows, labels),
         "rejection": _rejection(ranks),
-        "histogram": _histogram(kind, typicality),
+        "histogram": _histogram("how typical" if kind == "typicality" else kind, typicality),
         "tree": None if rooted is None else tree_of(rooted, labels, rows),
         "choice": choice_of(model),
     }

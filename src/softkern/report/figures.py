@@ -165,7 +165,7 @@ def _tree(ticks: dict[str, str]) -> Any:
     columns = ("x0", "y0", "x1", "y1", "tone", "width", "alpha")
     source = ColumnDataSource({name: [] for name in columns}, name="lines")
     splits = ColumnDataSource({"x": [], "y": []}, name="splits")
-    drawn = _figure([], name="tree figure", y_axis_label="α", toolbar_location=None)
+    drawn = _figure([], name="tree figure", y_axis_label="level", toolbar_location=None)
     drawn.segment(
         "x0",
         "y0",

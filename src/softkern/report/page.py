@@ -23,6 +23,7 @@ from softkern._typing import Array
 from softkern.explain import Explainer, summary
 from softkern.files import replacing
 from softkern.fitted import fitted_step
+from softkern.progress import stage
 from softkern.ranking import rank_points
 from softkern.report.assets import asset, template
 from softkern.report.contents import contents
@@ -159,12 +160,12 @@ def write_report(
         dates=frozenset() if explainer is None else explainer.seen.dates,
         random_state=random_state,
     )
-    data |= explanations(model, X, ranks, data, X_model, explainer, clusters)
+    with stage("why rows are listed"):
+        data |= explanations(model, X, ranks, data, X_model, explainer, clusters)
     data["style"] = {"colours": COLOURS, "neutral": NEUTRAL, "markers": MARKERS, "scale": SCALE}
     filters = {"is_mapping": lambda value: isinstance(value, Mapping), "text": _text}
     page = template("page.html", **filters).render(
         title=shorten(title or type(model).__name__, LONGEST_TITLE),
-        model=type(model).__name__,
         summary=summary(ranks, data["isDetector"]),
         data=data,
         details=details or {},

@@ -7,16 +7,27 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from softkern.exceptions import DataError
-from softkern.words import quoted, unknown
+from softkern.words import one_line, quoted, unknown
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["CHUNK_ROWS", "MISSING", "Format", "Reader", "Style", "TableError", "unique_names"]
+__all__ = [
+    "CHUNK_ROWS",
+    "ERRORS",
+    "MISSING",
+    "Format",
+    "Reader",
+    "Style",
+    "TableError",
+    "unique_names",
+]
 
 CHUNK_ROWS = 50_000
 CHUNK_CELLS = 5_000_000  # wide tables come in fewer rows at a time
-MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "#N/A", "<NA>", "-nan")
+# of spreadsheets, where no value came out
+ERRORS = ("#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!", "#N/A")
+MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "<NA>", "-nan", *ERRORS)
 
 
 class TableError(DataError):
@@ -34,8 +45,8 @@ class Format:
         Words for a missing value beyond the usual ones.
     skip_bad_lines : bool
         Leave out lines with too many fields instead of refusing the file.
-    skip_rows : int or None to find out
-        Lines above the header.
+    skip_rows, skip_footer : int or None to find out
+        Lines above the header, and below the last row.
     sheet : str or None for the first that holds something
         Name or number of a workbook's sheet.
     """
@@ -48,6 +59,7 @@ class Format:
     skip_bad_lines: bool = False
     skip_rows: int | None = None
     sheet: str | None = None
+    skip_footer: int | None = None
 
     def marks(self) -> list[str]:
         """All words for a missing value."""
@@ -117,10 +129,14 @@ class Reader:
         chunks.close()
         return cast("pd.DataFrame", table)
 
-    def check_identifier(self, column: str | None) -> None:
-        """Refuse an --id that is no column."""
-        if column is not None and column not in self.columns:
-            raise TableError(f"--id: {self.name} has no column {unknown([column], self.columns)}")
+    def identifier(self, asked: str | None) -> str | None:
+        """The column that --id names, in one line maybe; refused where it is none."""
+        if asked is None or asked in self.columns:
+            return asked
+        for column in self.columns:
+            if one_line(column) == asked:
+                return column
+        raise TableError(f"--id: {self.name} has no column {unknown([asked], self.columns)}")
 
     def rows_at_once(self) -> int:
         """Rows of a chunk that stays small in memory."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import codecs
 import gzip
 import io
 import lzma
@@ -11,6 +12,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -20,13 +22,17 @@ from softkern.words import count, quoted
 __all__ = [
     "HEAD",
     "WORKBOOK",
+    "Survey",
     "broken",
     "in_memory",
     "is_plain",
     "naming",
     "open_bytes",
     "peek",
+    "pieces_of",
+    "survey",
     "unpacked",
+    "up_to",
 ]
 
 WORKBOOK = "workbook"  # in place of a packing's name: a zip that is a table itself
@@ -82,6 +88,64 @@ def peek(raw: BinaryIO, name: str) -> bytes:
     """The first bytes of a stream of `unpacked`."""
     with naming(name):
         return cast(io.BufferedReader, raw).peek(HEAD)[:HEAD]
+
+
+class _Part(io.RawIOBase):
+    """The first so many bytes of a stream, which it closes."""
+
+    def __init__(self, stream: BinaryIO, size: int) -> None:
+        self._stream, self._left = stream, size
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        part = self._stream.read(min(len(buffer), self._left))
+        self._left -= len(part)
+        buffer[: len(part)] = part
+        return len(part)
+
+    def close(self) -> None:
+        if not self.closed:
+            super().close()
+            self._stream.close()
+
+
+def up_to(stream: BinaryIO, size: int | None) -> BinaryIO:
+    """The first so many bytes of a stream; all of them without a number."""
+    return stream if size is None else cast(BinaryIO, io.BufferedReader(_Part(stream, size), HEAD))
+
+
+def pieces_of(stream: BinaryIO) -> Iterator[bytes]:
+    """A stream piece by piece, closed at the end."""
+    with stream:
+        yield from iter(lambda: stream.read(HEAD), b"")
+
+
+@dataclass(frozen=True)
+class Survey:
+    """A stream looked through: its size, its last bytes, and whether all of it is UTF-8."""
+
+    size: int
+    tail: bytes
+    is_utf8: bool
+
+
+def survey(stream: BinaryIO, name: str, is_cut: bool = False) -> Survey:
+    """Look through a stream once; one that `is_cut` may end within a letter."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    size, tail, is_utf8 = 0, b"", True
+    with naming(name):
+        for piece in pieces_of(stream):
+            size += len(piece)
+            tail = (tail + piece)[-HEAD:]
+            try:
+                decoder.decode(piece if is_utf8 else b"")
+            except UnicodeDecodeError:
+                is_utf8 = False
+    if is_utf8 and not is_cut:
+        is_utf8 = not decoder.getstate()[0]  # nothing is left of a letter
+    return Survey(size, tail, is_utf8)
 
 
 def _buffered(stream: BinaryIO, below: BinaryIO | None = None) -> BinaryIO:

@@ -19,7 +19,7 @@ from softkern.cli.tables._bytes import HEAD, broken
 from softkern.columns.writing import decimals_of, is_number
 from softkern.words import count, quoted
 
-__all__ = ["BLANKS", "ONE_COLUMN", "Layout", "header_of", "text_layout"]
+__all__ = ["BLANKS", "ONE_COLUMN", "Layout", "header_of", "is_value", "parsed_line", "text_layout"]
 
 SEPARATORS = (",", "\t", ";", "|")
 BLANKS = r"\s+"  # as a separator
@@ -47,6 +47,8 @@ class Layout:
         What was decided.
     separator, decimal : str or None
         Of a table of text; no decimal point where nothing tells.
+    sample : list of lists of str
+        The first records below the header of a table of text.
     """
 
     names: list[str]
@@ -55,6 +57,7 @@ class Layout:
     separator: str = ","
     decimal: str | None = None
     lines: int = 0
+    sample: list[list[str]] = field(default_factory=list)
 
 
 def text_layout(text: str, is_cut: bool, path: str, name: str, form: Format) -> Layout:
@@ -75,8 +78,12 @@ def text_layout(text: str, is_cut: bool, path: str, name: str, form: Format) -> 
     layout = header_of(records, form, name)
     layout.lines = ends[layout.skip - 1] if layout.skip else 0
     layout.separator = separator
-    layout.decimal = form.decimal or _decimal(records[layout.skip :])
-    if layout.decimal == "," and form.decimal is None:
+    layout.sample = records[layout.skip :]
+    layout.decimal = form.decimal or _decimal(layout.sample)
+    if layout.decimal == separator and form.separator is None:
+        layout.decimal = "."
+        layout.notes.append("commas part its cells, so that numbers have a decimal point")
+    elif layout.decimal == "," and form.decimal is None:
         layout.notes.append("numbers have a decimal comma (--decimal . says otherwise)")
     return layout
 
@@ -105,7 +112,10 @@ def header_of(records: Sequence[Record], form: Format, name: str) -> Layout:
     if has_header is None:
         has_header = not _is_data(first) or _is_index(first, below)
         if not has_header:
-            notes.append("the first line is numbers: taken as data, columns called x1, x2, …")
+            notes.append(
+                "the first line is numbers: taken as data, columns called x1, x2, … (--header "
+                "takes it for their names)"
+            )
     if not has_header:
         while start > above and records[start - 1]:  # rows of missing values, and no blank lines
             start -= 1
@@ -131,11 +141,17 @@ def _titles(records: Sequence[Record]) -> int:
     for place, record in enumerate(records[: MOST_TITLES + 1]):
         filled = [cell for cell in record if cell]
         is_nameless = len(record) == width and not record[0] and len(filled) == width - 1
-        is_short = len(filled) <= max(1, width // 2) or _is_above(record, records[place + 1 :])
-        is_title = is_short and not all(map(_is_value, filled))
+        is_short = len(filled) <= max(1, _used(records[place + 1 :]) // 2)
+        is_short = is_short or _is_above(record, records[place + 1 :])
+        is_title = is_short and not all(map(is_value, filled))
         if filled and (is_nameless or not is_title):
             return place if any(any(above) for above in records[:place]) else 0
     return 0
+
+
+def _used(records: Sequence[Record]) -> int:
+    """How many columns hold something."""
+    return sum(any(cells) for cells in zip_longest(*records, fillvalue=""))
 
 
 def _is_above(record: Record, below: Sequence[Record]) -> bool:
@@ -155,7 +171,7 @@ def _titles_of_one(records: Sequence[Record]) -> int:
 
 def _is_data(record: Record) -> bool:
     """Whether cells are numbers, dates or missing, and hold a number, so that they name nothing."""
-    return any(map(is_number, record)) and all(map(_is_value, record))
+    return any(map(is_number, record)) and all(map(is_value, record))
 
 
 def _is_index(first: Record, below: Sequence[Record]) -> bool:
@@ -175,7 +191,8 @@ def _is_index(first: Record, below: Sequence[Record]) -> bool:
     return is_numbered or runs_on
 
 
-def _is_value(cell: str) -> bool:
+def is_value(cell: str) -> bool:
+    """Whether a cell is a number, a date or missing, so that it says nothing."""
     return cell in MISSING or is_number(cell) or bool(DATE.fullmatch(cell))
 
 
@@ -200,7 +217,15 @@ def _separator(bare: Sequence[str], path: str, decimal: str | None) -> str:
         return best
     if path.endswith((".tsv", ".tab", ".tsv.gz")):
         return "\t"
+    if decimal == "," and not best and _are_parted(bare):
+        return ","
     return BLANKS if _is_aligned(bare) else ONE_COLUMN
+
+
+def _are_parted(bare: Sequence[str]) -> bool:
+    """Whether commas part names, and as many cells in the lines below, decimal comma or not."""
+    commas = {line.count(",") for line in bare}
+    return len(commas) == 1 and commas != {0} and not any(map(is_number, bare[0].split(",")))
 
 
 def _beside_decimal_commas(bare: Sequence[str], found: dict[str, tuple[float, int]]) -> str:
@@ -258,6 +283,13 @@ def _records(
     if not any(map(any, found)):
         raise TableError(f"{name}: the first line is longer than {HEAD:,} bytes.")
     return found, ends
+
+
+def parsed_line(line: str, separator: str, name: str) -> list[str]:
+    """The cells of one line."""
+    if separator == BLANKS:
+        return line.split()
+    return next(iter(_parsed(io.StringIO(line, newline=""), separator, name)[0]), [])
 
 
 def _parsed(lines: io.StringIO, separator: str, name: str) -> tuple[list[list[str]], list[int]]:

@@ -6,10 +6,12 @@ import warnings
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from softkern.cli.tables._base import Format, Reader, Style, TableError, unique_names
+from softkern.cli.tables._base import ERRORS, Format, Reader, Style, TableError, unique_names
 from softkern.cli.tables._bytes import broken, in_memory
+from softkern.cli.tables._foot import MOST_NOTES, Figures, foot_of
 from softkern.cli.tables._layout import header_of
 from softkern.cli.tables._records import pieces
+from softkern.columns.writing import Writing
 from softkern.words import count, named, nearest, quoted
 
 if TYPE_CHECKING:
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
 __all__ = ["sheet_table"]
 
 Row = tuple[Any, ...]
-ERRORS = ("#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!", "#N/A")  # no value came out
 
 
 def sheet_table(raw: BinaryIO, name: str, form: Format) -> Reader:
@@ -38,7 +39,9 @@ def sheet_table(raw: BinaryIO, name: str, form: Format) -> Reader:
         notes.insert(0, f"the sheet '{quoted(title)}' is read; --sheet names {named(others)}")
     width = max(len(layout.names), *(len(row) for row in rows[layout.skip :]), 0)
     names = layout.names + [""] * (width - len(layout.names))
-    body, found_errors = _body(rows[layout.skip :], width)
+    below = rows[layout.skip :]
+    below = below[: _end(below, width, form, notes)]
+    body, found_errors = _body(below, width)
     if found_errors:
         notes.append(f"{count(found_errors, 'cell')} with an error of Excel's: taken as missing")
     reader = Reader(
@@ -107,6 +110,25 @@ def _trimmed(row: Row) -> Row:
     while end and row[end - 1] in (None, ""):
         end -= 1
     return row[:end]
+
+
+def _end(rows: Sequence[Row], width: int, form: Format, notes: list[str]) -> int:
+    """How many rows there are above totals and notes."""
+    import pandas as pd
+
+    writing = Writing(form.decimal or ".")
+    start = max(0, len(rows) - max(form.skip_footer or 0, MOST_NOTES) * 2)
+
+    def figures(place: int, columns: Sequence[int]) -> dict[int, Figures]:
+        body = [row + (None,) * (width - len(row)) for row in rows[: start + place]]
+        cells = {j: pd.Series([row[j] for row in body], dtype=object) for j in columns}
+        return {j: Figures().plus(values, writing) for j, values in cells.items()}
+
+    records = [[_word(cell) for cell in row] for row in rows[start:]]
+    sample = [[_word(cell) for cell in row] for row in rows[:200]]
+    foot = foot_of(records, sample, width, form.skip_footer, figures, writing)
+    notes.extend(foot.notes)
+    return start + foot.place
 
 
 def _word(cell: Any) -> str:

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-import codecs
 import io
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from softkern.cli.tables._base import Format, Reader, Style, TableError, unique_names
-from softkern.cli.tables._bytes import HEAD, naming, open_bytes, unpacked
-from softkern.cli.tables._layout import BLANKS, ONE_COLUMN, text_layout
+from softkern.cli.tables._bytes import (
+    HEAD,
+    Survey,
+    naming,
+    open_bytes,
+    pieces_of,
+    survey,
+    unpacked,
+    up_to,
+)
+from softkern.cli.tables._encoding import encoding_of, one_piece
+from softkern.cli.tables._foot import MOST_NOTES, Figures, foot_of
+from softkern.cli.tables._layout import BLANKS, ONE_COLUMN, Layout, parsed_line, text_layout
+from softkern.columns.writing import Writing
 from softkern.words import count, quoted
 
 if TYPE_CHECKING:
@@ -23,18 +35,17 @@ __all__ = ["text_table"]
 
 TAB = "\t"
 UNKNOWN = "\N{REPLACEMENT CHARACTER}"  # what stands for bytes that are no letter
-BYTE_ORDER_MARKS = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
 
 
 def text_table(
     raw: BinaryIO, head: bytes, path: str, name: str, packed: str, form: Format
 ) -> Reader:
-    encoding = _encoding(head, form, name)
     is_cut = len(head) >= HEAD
+    again = _again(head, is_cut, path, name)
+    # of a stream that is read once, the beginning must do
+    source = again or (lambda: io.BytesIO(head))
+    seen = survey(source(), name, is_cut=again is None)
+    encoding, said = encoding_of(head, seen.is_utf8, lambda: pieces_of(source()), form)
     try:
         text = head.decode(encoding, errors="replace").lstrip("\ufeff")
     except (LookupError, UnicodeError):  # such as base64 and idna, which are codecs too
@@ -47,7 +58,7 @@ def text_table(
             head.decode(encoding)
         except UnicodeDecodeError as error:
             raise TableError(_undecodable(name, error, path, encoding)) from error
-    notes = layout.notes
+    notes = said + layout.notes
     columns = unique_names(layout.names, notes)
     separator = layout.separator
     reader = Reader(
@@ -59,22 +70,113 @@ def text_table(
         _style(separator, layout.decimal, encoding),
         _stream=raw,
     )
-    options = {
-        "sep": separator,
-        "names": columns,
-        "header": None,
-        # a blank line is a missing value where there is nothing else in a line
-        "skip_blank_lines": len(columns) > 1,
-        "decimal": layout.decimal or ".",
-        "skipinitialspace": True,
-        "low_memory": False,
-        "on_bad_lines": "warn" if form.skip_bad_lines else "error",
-    }
-    marks = form.marks()
-    reader._chunks = lambda rows, kept, words: _text_chunks(
-        _Rest(raw, encoding, layout.lines), reader, options, marks, rows, kept, words, path
-    )
+    read = _Read(reader, layout, encoding, form, path)
+    if again is None and form.skip_footer:
+        raise TableError(
+            f"--skip-footer {form.skip_footer}: the end of {name} is not known before it is read; "
+            "save it into a file first."
+        )
+    end = None if again is None else _end(read, seen, head, again)
+    reader._chunks = lambda rows, kept, words: read.chunks(raw, end, rows, kept, words)
     return reader
+
+
+def _again(head: bytes, is_cut: bool, path: str, name: str) -> Callable[[], BinaryIO] | None:
+    """What opens the table another time; None for a long stream that can be read but once."""
+    if not is_cut:
+        return lambda: io.BytesIO(head)
+    if path == "-" or not Path(path).is_file():
+        return None
+    return lambda: unpacked(open_bytes(path), name)[0]
+
+
+@dataclass(frozen=True)
+class _Read:
+    """How the rows of a table are read, once it is known how it is written."""
+
+    reader: Reader
+    layout: Layout
+    encoding: str
+    form: Format
+    path: str
+
+    def chunks(
+        self,
+        raw: BinaryIO,
+        end: int | None,
+        rows: int | None,
+        kept: tuple[str, ...],
+        words: tuple[str, ...],
+    ) -> Iterator[pd.DataFrame]:
+        """The rows up to so many bytes, in pieces."""
+        columns = self.reader.columns
+        options = {
+            "sep": self.layout.separator,
+            "names": columns,
+            "header": None,
+            # a blank line is a missing value where there is nothing else in a line
+            "skip_blank_lines": len(columns) > 1,
+            "decimal": self.layout.decimal or ".",
+            "skipinitialspace": True,
+            "low_memory": False,
+            "on_bad_lines": "warn" if self.form.skip_bad_lines else "error",
+        }
+        rest = _Rest(up_to(raw, end), self.encoding, self.layout.lines)
+        marks = self.form.marks()
+        return _text_chunks(rest, self.reader, options, marks, rows, kept, words, self.path)
+
+    def figures(
+        self, raw: BinaryIO, end: int, columns: Sequence[int], writing: Writing
+    ) -> dict[int, Figures]:
+        """Sums of columns over the rows up to so many bytes."""
+        names = {j: self.reader.columns[j] for j in columns}
+        found = dict.fromkeys(columns, Figures())
+        aside = replace(self, reader=replace(self.reader, notes=[]))
+        for piece in aside.chunks(raw, end, None, (), ()):
+            found = {j: found[j].plus(piece[name], writing) for j, name in names.items()}
+        return found
+
+
+def _end(read: _Read, seen: Survey, head: bytes, again: Callable[[], BinaryIO]) -> int | None:
+    """The bytes after which there are no rows but totals and notes; None where rows end the table.
+
+    These are lines for themselves: what a quote spans is no note.
+    """
+    layout, form = read.layout, read.form
+    letters = one_piece(read.encoding, head)
+    lines = list(io.StringIO(seen.tail.decode(letters, errors="replace"), newline=""))
+    # the first of a part need not be whole
+    lines = lines[layout.lines :] if seen.size <= HEAD else lines[1:]
+    lines = lines[-max(form.skip_footer or 0, MOST_NOTES) * 2 :]
+    records = [_cells(line, layout.separator, read.reader.name) for line in lines]
+    writing = Writing(layout.decimal or ".")
+
+    def end_above(place: int) -> int:
+        return seen.size - len("".join(lines[place:]).encode(letters, errors="replace"))
+
+    foot = foot_of(
+        records,
+        layout.sample,
+        len(layout.names),
+        form.skip_footer,
+        lambda place, columns: read.figures(again(), end_above(place), columns, writing),
+        writing,
+    )
+    end = end_above(foot.place)
+    if not seen.tail.endswith("".join(lines[foot.place :]).encode(letters, errors="replace")):
+        if form.skip_footer:
+            raise TableError(
+                f"--skip-footer {form.skip_footer}: in {read.encoding} the place of the last lines "
+                f"of {read.reader.name} is not known; save it as UTF-8."
+            )
+        return None  # an encoding whose letters depend on those before them
+    read.reader.notes.extend(foot.notes)
+    return end if end < seen.size else None
+
+
+def _cells(line: str, separator: str, name: str) -> list[str]:
+    """The cells of a line; one that begins or ends within quotes is none of its own."""
+    return ['"', '"'] if line.count('"') % 2 else parsed_line(line, separator, name)
 
 
 class _Rest:
@@ -190,15 +292,6 @@ def _as_table_errors(reader: Reader, rest: _Rest, path: str) -> Iterator[None]:
     lines = sum(str(warning.message).count("Skipping line") for warning in caught)
     if lines:
         reader.notes.append(f"left out {count(lines, 'line')} with too many fields")
-
-
-def _encoding(head: bytes, form: Format, name: str) -> str:
-    if form.encoding is not None:
-        try:
-            return codecs.lookup(form.encoding).name
-        except LookupError:
-            raise TableError(f"there is no encoding {quoted(form.encoding)!r}.") from None
-    return next((word for mark, word in BYTE_ORDER_MARKS if head.startswith(mark)), "utf-8")
 
 
 def _undecodable(name: str, error: UnicodeDecodeError, path: str, encoding: str) -> str:
