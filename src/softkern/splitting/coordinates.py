@@ -76,7 +76,7 @@ def fit_coordinates(X: Array, labels: Array) -> tuple[Coordinates, Mixture] | No
     signs = np.sign(rows[np.arange(count), largest])  # an axis has two; rounding must not choose
     axes = (rows[:count] * signs[:, None]).T  # (columns that vary, q)
     directions = np.zeros((d, count))
-    directions[varies] = mixture.whitening @ axes
+    directions[varies] = mixture.whitening.columns(axes)
     return Coordinates(values, images, directions, middle @ axes), mixture
 
 
