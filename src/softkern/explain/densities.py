@@ -54,14 +54,7 @@ class KernelDensity:
         return parts
 
     def _block(self, X: Array) -> Array:
-        d = X.shape[1]
-        bandwidth = np.broadcast_to(self.kernel.bandwidth, (d,))
-        logs = np.stack(
-            [
-                self.kernel.with_bandwidth(bandwidth[j]).log_block(X[:, [j]], self.rows[:, [j]])
-                for j in range(d)
-            ]
-        )  # (d, m, n)
+        logs = self.kernel.column_logs(X, self.rows)  # (d, m, n)
         total = logs.sum(axis=0)
         with np.errstate(divide="ignore"):
             mass = np.where((logs == 0).all(axis=0), -np.inf, np.log(self.weight))  # (m, n)

@@ -47,6 +47,16 @@ class Radial(Kernel):
         """Logarithm of `block`, (n, m), without underflow."""
         return as_float(self._logarithm(X, Y), X)
 
+    def column_logs(self, X: Array, Y: Array) -> Array:
+        """Logarithm of every column's factor of dense rows, (d, n, m); their sum is `log_block`."""
+        unit = np.broadcast_to(np.asarray(self.bandwidth), (X.shape[1],))[:, None, None]
+        return self._factor_logs((X.T[:, :, None] - Y.T[:, None, :]) / unit)
+
+    @staticmethod
+    @abstractmethod
+    def _factor_logs(differences: Array) -> Array:
+        """Logarithm of a column's factor, of differences in bandwidths."""
+
     @abstractmethod
     def _logarithm(self, X: Any, Y: Any) -> Array:
         """Logarithm of the kernel values, (n, m), float64."""
@@ -130,6 +140,10 @@ class Gaussian(Radial):
             squared = _squared_by_products(self.scaled(X, origin), self.scaled(Y, origin))
         return np.asarray(-0.5 * squared)
 
+    @staticmethod
+    def _factor_logs(differences: Array) -> Array:
+        return np.asarray(-0.5 * np.square(differences))
+
     def spectrum(self, frequency: Array) -> Array:
         """Fourier transform at angular frequencies of one scaled column, √(2π) exp(−ω²/2)."""
         return np.asarray(np.sqrt(2 * np.pi) * np.exp(-0.5 * np.square(frequency)))
@@ -156,6 +170,10 @@ class Laplacian(Radial):
     def powered(self, power: float) -> Laplacian:
         """The Laplacian of bandwidth b / power."""
         return Laplacian(np.asarray(self.bandwidth) / power)
+
+    @staticmethod
+    def _factor_logs(differences: Array) -> Array:
+        return -np.abs(differences)
 
     def _logarithm(self, X: Any, Y: Any) -> Array:
         self._check_columns(X)
