@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import cholesky, eigh, solve_triangular
 
+from softkern._arrays import principal_axes
 from softkern._typing import Array
 
 __all__ = ["Whitening", "whitening_of"]
@@ -125,10 +126,7 @@ def _of_few_rows(X: Array, shares: Array) -> Whitening:
     amount = _shrinkage(*_powers(within / np.sqrt(variance)), d, n)
     diagonal = variance - (1 - amount) * own + RIDGE
     scaled = np.sqrt(1 - amount) * within / np.sqrt(diagonal)
-    size, turn = eigh(scaled @ scaled.T)
-    is_there = size > n * np.finfo(float).eps * max(size[-1], 1.0)
-    size, turn = size[is_there], turn[:, is_there]
-    directions = scaled.T @ (turn / np.sqrt(size))
+    directions, size = principal_axes(scaled)
     return LowRankWhitening(1 / np.sqrt(diagonal), directions, 1 / np.sqrt(1 + size) - 1)
 
 
