@@ -79,8 +79,8 @@ def explain_points(
             The two clusters of a row that is flagged as in between, such as "0 and 2".
         column_1, value_1, low_1, high_1, share_1, and so on
             The columns that make it so, the first one most: the value, the usual range (the inner
-            nine tenths of the typical rows: of all, of its cluster, or of those like it in the
-            column that disagrees), and its share among all columns.
+            nine tenths of the typical rows, of all or of its cluster; the inner half of those like
+            it in a column that disagrees), and its share among all columns.
         why
             The same in words.
 
@@ -92,7 +92,9 @@ def explain_points(
     factors are the density without it. It is taken from at most 2,000 rows, which their values
     choose. In many columns a kernel does not see that two of them disagree, so that a normal
     density of every cluster is asked as well, and the one in which a column stands out more is
-    taken, for every row.
+    taken, for every row. The first column is then set aside and the others are asked again, as long
+    as one is far out by itself or stands out as in one usual row of a hundred: two that are far
+    out hide each other.
 
     Examples
     --------
