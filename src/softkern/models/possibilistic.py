@@ -266,15 +266,21 @@ class OneClassPCM(Detector):
             )
         return np.asarray(mass)
 
-    def _log_scales(self, rows: CrossOperator, geometry: Geometry) -> tuple[Array, Array]:
-        """Logarithms of the narrow and the wide density of points, (m,) each."""
+    def _log_scales(
+        self, rows: CrossOperator, geometry: Geometry, by: KernelOperator
+    ) -> tuple[Array, Array]:
+        """Logarithms of the narrow and the wide density of points, (m,) each.
+
+        The geometry was computed `by` an operator.
+        """
         assert self._wide is not None
         wide = self._kept("wide", self._support, self._wide)
         is_support = rows.X is self._support  # of which a kernel value is that of both points
         over_all = wide if is_support else wide.cross(rows.X)
-        return self._log_narrow(rows, geometry.product), over_all.log_product(self._evidence)
+        narrow = self._log_narrow(rows, geometry.product, by.error_is_known)
+        return narrow, over_all.log_product(self._evidence)
 
-    def _log_narrow(self, rows: CrossOperator, product: Array) -> Array:
+    def _log_narrow(self, rows: CrossOperator, product: Array, is_exact: bool = True) -> Array:
         """Logarithm of the narrow density, (m,), from the product with all coefficients, (m, 1).
 
         What few suspects have of it is taken off; where that leaves hardly any digits, it is summed
@@ -284,7 +290,7 @@ class OneClassPCM(Detector):
         if not suspects.size:
             return rows.log_product(self._evidence, product)
         is_few = suspects.size <= MOST_SUSPECTS * self._evidence.size
-        if not (is_few and rows.support.error_is_known):
+        if not (is_few and is_exact):
             return rows.log_product(self._evidence)
         few = self.plan_.over(self._support[suspects], self.kernel_).cross(rows.X)
         whole = product.reshape(-1)
@@ -294,7 +300,7 @@ class OneClassPCM(Detector):
 
     def _isolation(self, rows: CrossOperator, geometry: Geometry) -> Array:
         """`outlier_scores` of new points, (m,), where there are two scales."""
-        narrow, wide = self._log_scales(rows, geometry)
+        narrow, wide = self._log_scales(rows, geometry, rows.support)
         surroundings = log_surroundings(wide, narrow, self._company)
         return combined(-narrow, -surroundings, self._standards)
 
@@ -303,9 +309,9 @@ class OneClassPCM(Detector):
     ) -> Array:
         if self._wide is None:
             return super()._training_scores(operator, coefficients, geometry, weight)
-        is_whole = len(self.support_) == operator.shape[0]
+        is_whole = np.array_equal(self.support_, np.arange(operator.shape[0]))
         points = self._support if is_whole else operator.X
-        narrow, wide = self._log_scales(self._served().cross(points), geometry)
+        narrow, wide = self._log_scales(self._served().cross(points), geometry, operator)
         if operator.keeps_centres:
             evidence = np.zeros_like(coefficients)
             evidence[self.support_, 0] = self._evidence
