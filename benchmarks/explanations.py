@@ -6,8 +6,8 @@ them alone stays usual. For 200 rows of each kind: the share in which a planted 
 which all planted ones are named, and in which the row was flagged at all. Rows half way between
 two clusters: the share in which these two are named.
 
-What is named at all, and from where on, was set on these tables. Those of `planted.py` were written
-afterwards and nothing was set on them: six families, explained by `softkern.cluster`.
+What is named at all, and from where on, was set on these tables. On those of `planted.py` no number
+was set, though two rules came of looking at them: six families, explained by `softkern.cluster`.
 
     python benchmarks/explanations.py [--tables 20]
 """
@@ -161,7 +161,7 @@ def main() -> None:
 
 def _held_out_table(tables: int) -> Table:
     rows = planted.PLANTED * tables
-    shown = Table(title=f"Tables on which nothing was set, {rows} rows of each family and kind")
+    shown = Table(title=f"Tables on which no number was set, {rows} rows of each family and kind")
     for name in ("columns", "planted in", "family", "first is right", "all named", "only these"):
         shown.add_column(name, justify="right")
     shown.add_column("flagged", justify="right")

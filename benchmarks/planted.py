@@ -1,4 +1,4 @@
-"""Tables with planted causes of many kinds, on which nothing in `softkern.explain` was set.
+"""Tables with planted causes of many kinds, on which no number of `softkern.explain` was set.
 
 Columns are normal within clusters and go together by common factors, the first two closely; a
 family then makes them skewed, rounded, heavy-tailed and so on. Causes are planted before that, so
