@@ -24,8 +24,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import softkern
-from softkern import kernels
+from softkern import kernels, models
 from softkern.files import DOCUMENT, FORMAT, ModelFileError, _digest, inspect, replacing
+from softkern.models import state
 from softkern.models.state import MODELS, declared, from_state, to_state
 from tests.golden.make import METHODS, answers, golden_file
 
@@ -581,3 +582,30 @@ def test_disk_full(tmp_path):
     assert "OSError" in done.stderr
     assert path.read_text() == "old"
     assert os.listdir(tmp_path) == ["model.safetensors"]
+
+
+def test_loading_imports_what_the_file_names_only(path, X):
+    """A detector needs neither the tree of densities nor spectral search, nor what they import."""
+    softkern.save(softkern.OneClassPCM().fit(X), path)
+    code = (
+        "import sys, softkern; softkern.load(sys.argv[1]); "
+        "print([m for m in sys.modules if m.startswith('softkern.models.')]); "
+        "print('sklearn.neighbors' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True
+    )
+    loaded, has_neighbours = done.stdout.splitlines()
+    assert "softkern.models.possibilistic" in loaded
+    for other in ("alpha_cut", "automatic", "fuzzy", "spectral", "one_class_clustering"):
+        assert f"'softkern.models.{other}'" not in loaded
+    assert has_neighbours == "False"
+
+
+def test_every_model_and_object_has_its_home():
+    for name in MODELS:
+        assert getattr(models, name).__name__ == name
+    for name in state.HOMES:
+        assert state._object(name).__name__ == name
+    with pytest.raises(ValueError, match="no model"):
+        from_state({"estimator": "SpectralSearch", "params": {}, "fitted": {}})

@@ -22,6 +22,7 @@ __all__ = [
     "moved",
     "namespace",
     "on_host",
+    "principal_axes",
     "row_max",
     "row_min",
     "row_sums",
@@ -113,6 +114,14 @@ def log_sums(logs: Any) -> Any:
     np.exp(logs, out=logs)
     with np.errstate(divide="ignore"):
         return np.log(logs.sum(axis=-1)) + shift[..., 0]
+
+
+def principal_axes(rows: Any) -> tuple[Any, Any]:
+    """Eigenvectors (d, r) and eigenvalues (r,) of AᵀA for few rows A (n, d), n < d, by A Aᵀ."""
+    sizes, turn = np.linalg.eigh(rows @ rows.T)
+    is_there = sizes > len(rows) * np.finfo(float).eps * max(float(sizes[-1]), 1.0)
+    sizes = sizes[is_there]
+    return rows.T @ (turn[:, is_there] / np.sqrt(sizes)), sizes
 
 
 def is_surely_all(mask: Any) -> bool:

@@ -103,3 +103,15 @@ def test_values_too_large_to_square(radial, wrap, X):
         radial(1.0).check(wrap(X))
     radial(1e100).check(wrap(X))
     radial(1e-200).check(wrap(X[:3]))
+
+
+@radial
+@pytest.mark.parametrize("bandwidth", [1.7, (0.5, 2.0, 1e-3)])
+def test_factors_of_columns_make_the_kernel(radial, bandwidth):
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(5, 3)), rng.normal(size=(7, 3))
+    logs = radial(bandwidth).column_logs(X, Y)
+    assert logs.shape == (3, 5, 7)
+    np.testing.assert_allclose(logs.sum(axis=0), radial(bandwidth).log_block(X, Y), rtol=1e-12)
+    alone = radial(np.broadcast_to(bandwidth, 3)[1]).log_block(X[:, [1]], Y[:, [1]])
+    np.testing.assert_allclose(logs[1], alone, rtol=1e-12)

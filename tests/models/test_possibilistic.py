@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.spatial.distance import cdist
+from scipy.special import logsumexp
 from sklearn.datasets import load_iris, make_blobs
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import adjusted_rand_score
@@ -480,3 +481,19 @@ def test_clusters_are_numbered_by_size():
         counts = np.bincount(model.labels_)
         assert (np.diff(counts) <= 0).all()
         assert np.array_equal(model.predict(X), model.labels_)  # widths went with their clusters
+
+
+@pytest.mark.parametrize("d", [2, 12])
+def test_what_suspects_have_is_taken_off_to_all_digits(d):
+    """Also of points that see hardly anything else."""
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(size=(1500, d)), 40 + 1e-3 * rng.normal(size=(4, d))])
+    model = OneClassPCM().fit(X)
+    is_suspect = model._evidence != model.dual_coef_
+    assert is_suspect[-4:].all()
+    points = np.concatenate([X[-6:], X[:50], rng.normal(size=(5, d)) + 39.5, [np.full(d, 20.0)]])
+    rows = model._rows(points)
+    narrow = model._log_narrow(rows, model._geometry(rows).product)
+    kernel, evidence = model.kernel_, model._evidence
+    terms = kernel.log_block(points, model._support[evidence > 0]) + np.log(evidence[evidence > 0])
+    np.testing.assert_allclose(narrow, logsumexp(terms, axis=1), rtol=1e-6, atol=1e-6)

@@ -7,6 +7,7 @@ from sklearn.datasets import make_blobs
 from softkern.kernels import Gaussian, Laplacian, Precomputed
 from softkern.operators import TiledOperator
 from softkern.operators._gaussian_tiles import _exp2_f32, _exp2_f64
+from softkern.operators.tiled import _rounds
 from tests.operators.contract import GaussianContract
 
 
@@ -55,7 +56,10 @@ def test_far_tiles_are_not_computed():
     operator._tiles.support[:] = np.nan  # computing a tile would show
     operator._tiles.low[:] = 1e9  # every tile is far away
     operator._tiles.high[:] = 1e9
-    assert not (operator @ np.ones(20_000)).any()
+    assert not (operator.cross(X) @ np.ones(20_000)).any()
+    other = TiledOperator(Gaussian(1.0), X)
+    other._tiles.low[:], other._tiles.high[:] = 1e9, 1e9
+    assert not (other @ np.ones(20_000)).any()
 
 
 def test_far_tiles_of_many_columns_are_not_computed():
@@ -138,3 +142,33 @@ def test_logarithms_end_where_numbers_do():
     # half the square of a distance is more than there are numbers
     assert logs[:3] == pytest.approx(-0.5 * far[:3, 0] ** 2, rel=1e-2)
     assert np.array_equal(logs[4:], [-np.inf, -np.inf])
+
+
+@pytest.mark.parametrize(
+    ("n", "d", "bandwidth", "dtype", "tolerance"),
+    [
+        (1300, 2, 0.3, np.float64, 1e-12),
+        (3000, 5, 0.05, np.float64, 1e-12),  # most tiles are passed over
+        (2600, 20, 2.0, np.float64, 1e-12),
+        (1111, 3, 0.5, np.float32, 1e-5),
+    ],
+)
+def test_pairs_computed_once_give_the_sums_of_rows(n, d, bandwidth, dtype, tolerance):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, d)).astype(dtype)
+    X[: n // 3] += 6
+    a = rng.uniform(size=(n, 1)).astype(dtype)
+    a[::7] = 0
+    operator = TiledOperator(Gaussian(bandwidth), X)
+    np.testing.assert_allclose(operator @ a, operator.cross(X) @ a, rtol=tolerance)
+    one, many = (TiledOperator(Gaussian(bandwidth), X, threads=t) @ a for t in (1, 5))
+    assert np.array_equal(one, many)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 8, 9])
+def test_in_every_round_nobody_meets_twice_and_all_meet_once(count):
+    rounds = _rounds(count)
+    met = sorted(pair for pairs in rounds for pair in pairs)
+    assert met == [(i, j) for i in range(count) for j in range(i, count)]
+    for pairs in rounds[1:]:
+        assert len({group for pair in pairs for group in pair}) == 2 * len(pairs)

@@ -45,9 +45,10 @@ def test_a_small_group_far_away_stays_apart():
     """A column that its groups make skewed is not straightened: that would draw them together."""
     values = np.sort(np.random.default_rng(0).normal(size=500))
     values[-50:] += 8
-    z = straightened(values, np.ones(500))
+    [z] = straightened([values], [np.ones(500)])
     assert np.corrcoef(z, values)[0, 1] > 1 - 1e-9
-    assert abs(skew(straightened(np.exp(values[:-50]), np.ones(450)))) < 0.3
+    [z] = straightened([np.exp(values[:-50])], [np.ones(450)])
+    assert abs(skew(z)) < 0.3
 
 
 def test_a_row_without_weight_is_not_there(X):
@@ -131,7 +132,7 @@ def test_order_of_values_is_kept(column):
 )
 def test_straightened_values_rise_and_are_what_continuous_spreads(column):
     values, place, counts = np.unique(column, return_inverse=True, return_counts=True)
-    images = straightened(values.astype(float), counts)
+    [images] = straightened([values.astype(float)], [counts])
     assert (np.diff(images) > 0).all()
     Z = continuous(np.asarray(column, dtype=float)[:, None])[:, 0]
     assert spearmanr(images[place], Z).statistic > 0.97
@@ -142,3 +143,14 @@ def test_straightened_values_rise_and_are_what_continuous_spreads(column):
 def test_a_long_tail_is_drawn_in():
     column = np.random.default_rng(0).lognormal(0, 1.5, 1000)
     assert abs(skew(continuous(column[:, None])[:, 0])) < 0.5 < 5 < skew(column)
+
+
+def test_a_column_does_not_depend_on_those_beside_it():
+    rng = np.random.default_rng(0)
+    X = np.column_stack(
+        [rng.normal(size=(150, 3)), rng.integers(0, 4, 150), rng.lognormal(size=150)]
+    )
+    parts = [np.unique(column, return_counts=True) for column in X.T]
+    together = straightened(*zip(*parts, strict=True))
+    for (values, counts), image in zip(parts, together, strict=True):
+        assert image == pytest.approx(straightened([values], [counts])[0], abs=1e-6)

@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
-from sklearn.metrics.pairwise import euclidean_distances
-from sklearn.neighbors import NearestNeighbors
 
 from softkern._typing import Array
 from softkern.alpha_tree.layout import flatten
@@ -83,6 +81,8 @@ def neighbour_pairs(Z: Array, neighbours: int = NEIGHBOURS) -> NDArray[np.intp]:
         index = cKDTree(Z).query(Z, k + 1, workers=available_threads())[1]
     else:
         threads = available_threads()
+        from sklearn.neighbors import NearestNeighbors  # takes long to import
+
         search = NearestNeighbors(n_neighbors=k + 1, n_jobs=threads).fit(Z)
         index = search.kneighbors(Z, return_distance=False)
     pairs = np.stack([np.repeat(np.arange(n), k + 1), index.ravel()], axis=1)
@@ -321,6 +321,8 @@ def _gaussian_levels(Z: Array, weights: Array, points: int) -> Array:
     K(x(t), x_r) = K(x_i, x_r)^(1−t) K(x_j, x_r)^t exp(t(1−t) ‖x_i − x_j‖²/2): every t is one
     matrix product, and 1 − t is its transpose.
     """
+    from sklearn.metrics.pairwise import euclidean_distances  # takes long to import
+
     squared = euclidean_distances(Z, squared=True)
     lowest = np.full(squared.shape, np.inf)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):

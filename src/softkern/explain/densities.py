@@ -5,17 +5,20 @@ unusual its value is given all others. Two densities say so exactly. `KernelDens
 kernel's value without a column is that of the other columns, so that all densities come from the
 same differences; it follows clusters of any shape, and hardly sees correlations in many columns.
 `Ellipsoids`: one normal density for every cluster, whose conditional densities are known in closed
-form; it sees a row that breaks a correlation in 200 columns. `softkern.explain.points` asks both
+form; it sees a row that breaks a correlation in 200 columns. `softkern.explain.causes` asks both
 and takes, for every row, the one in which a column stands out more.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
-from softkern._arrays import log_sums
+from softkern._arrays import log_sums, principal_axes
 from softkern._typing import Array
 from softkern.kernels.radial import Radial
 from softkern.rows import lower_quantiles, row_slices
@@ -45,33 +48,45 @@ class KernelDensity:
     rows: Array
     weight: Array
 
-    def parts(self, X: Array) -> Array:
-        """log f without column j, less log f, (m, d)."""
-        n, d = self.rows.shape
-        parts = np.zeros((len(X), d))
-        for block in row_slices(len(X), max(1, CELLS // (n * d))):
-            parts[block] = self._block(X[block])
+    def parts(self, X: Array, aside: NDArray[np.intp] | None = None) -> Array:
+        """log f without column j, less log f, (m, d); both without the columns `aside` (m, s)."""
+        parts = np.zeros(X.shape)
+        for block in self._blocks(len(X)):
+            logs, total = self._logs(X[block])
+            for columns in () if aside is None else aside[block].T:
+                total -= _of_each(logs, columns)
+            whole = log_sums(total.copy())
+            np.subtract(total, logs, out=logs)
+            parts[block] = (log_sums(logs) - whole).T
         return parts
 
-    def _block(self, X: Array) -> Array:
-        d = X.shape[1]
-        bandwidth = np.broadcast_to(self.kernel.bandwidth, (d,))
-        logs = np.stack(
-            [
-                self.kernel.with_bandwidth(bandwidth[j]).log_block(X[:, [j]], self.rows[:, [j]])
-                for j in range(d)
-            ]
-        )  # (d, m, n)
+    def beside(
+        self, X: Array, first: NDArray[np.intp], others: NDArray[np.intp]
+    ) -> tuple[Array, Array]:
+        """The part of one column, (m,), without each of some others, (m, k), and with all, (m,)."""
+        left, whole = np.zeros(others.shape), np.zeros(len(X))
+        for block in self._blocks(len(X)):
+            logs, total = self._logs(X[block])
+            own = _of_each(logs, first[block])
+            whole[block] = log_sums(total - own) - log_sums(total.copy())
+            for k, columns in enumerate(others[block].T):
+                rest = total - _of_each(logs, columns)
+                left[block, k] = log_sums(rest - own) - log_sums(rest)
+        return left, whole
+
+    def _blocks(self, count: int) -> Iterator[slice]:
+        return row_slices(count, max(1, CELLS // self.rows.size))
+
+    def _logs(self, X: Array) -> tuple[Array, Array]:
+        """Logarithms of all factors, (d, m, n), and of the terms of f, (m, n), copies aside."""
+        logs = self.kernel.column_logs(X, self.rows)
         total = logs.sum(axis=0)
         with np.errstate(divide="ignore"):
-            mass = np.where((logs == 0).all(axis=0), -np.inf, np.log(self.weight))  # (m, n)
-        total += mass
-        is_alone = np.isneginf(total).all(axis=1)  # every reference row is a copy
+            total += np.where((logs == 0).all(axis=0), -np.inf, np.log(self.weight))
+        is_alone = np.isneginf(total).all(axis=1)  # every reference row is a copy: all parts are 0
         total[is_alone] = 0.0
-        whole = log_sums(total.copy())
-        np.subtract(total, logs, out=logs)
-        parts = log_sums(logs) - whole  # (d, m)
-        return np.where(is_alone[:, None], 0.0, parts.T)
+        logs[:, is_alone] = 0.0
+        return logs, total
 
 
 @dataclass(frozen=True)
@@ -83,12 +98,12 @@ class Ellipsoids:
     spread : array of shape (d,)
         The unit of every column.
     means : array of shape (c, d)
-    precisions : array of shape (c, d, d)
+    precisions : list of Precision
     """
 
     spread: Array
     means: Array
-    precisions: Array
+    precisions: list[Precision]
 
     @classmethod
     def fit(cls, X: Array, weight: Array, labels: Array) -> Ellipsoids:
@@ -111,31 +126,133 @@ class Ellipsoids:
         d = X.shape[1]
         # less than what suits a matrix of no correlations, of which the few strong ones would go
         shrinkage = d / (d + 2 * len(common))
-        pooled = _covariance(common, shrinkage)
         precisions = []
         for Z, n in zip(within, counts, strict=True):
             trust = n / (n + 2 * d)
-            covariance = trust * _covariance(Z, shrinkage) + (1 - trust) * pooled
-            precisions.append(np.linalg.inv(covariance))
-        return cls(spread, np.array(means), np.array(precisions))
+            parts = ((trust / n, Z), ((1 - trust) / len(common), common))
+            precisions.append(Precision.of(parts, shrinkage))
+        return cls(spread, np.array(means), precisions)
 
-    def parts(self, X: Array) -> Array:
+    def parts(self, X: Array, aside: NDArray[np.intp] | None = None) -> Array:
         """½ r², r the distance of column j from what the others let expect, (m, d).
 
-        In the cluster that the row would fit best but for one column.
+        In the cluster that the row would fit best but for one column; columns `aside`, (m, s), are
+        no part of it.
         """
         Z = X / self.spread
         best = np.full(len(X), np.inf)
         parts = np.zeros(X.shape)
         for mean, precision in zip(self.means, self.precisions, strict=True):
             off = Z - mean
-            pull = off @ precision  # (m, d)
-            r2 = pull**2 / np.diagonal(precision)
-            rest = np.einsum("ij,ij->i", off, pull) - r2.max(axis=1)  # without its worst column
+            pull = precision.times(off)  # (m, d)
+            width = np.broadcast_to(precision.diagonal, pull.shape)
+            total = np.einsum("ij,ij->i", off, pull)
+            if aside is not None:
+                pull, width, total = _without(precision, pull, total, aside)
+            r2 = pull**2 / width
+            rest = total - r2.max(axis=1)  # without its worst column
             is_better = rest < best
             best = np.where(is_better, rest, best)
             parts[is_better] = 0.5 * r2[is_better]
         return parts
+
+    def against(self, X: Array, first: NDArray[np.intp]) -> Array:
+        """How far each column draws what is expected of one, (m,), away from its value, (m, d)."""
+        Z = X / self.spread
+        best = np.full(len(X), np.inf)
+        found = np.zeros(X.shape)
+        at = np.arange(len(X)), first
+        for mean, precision in zip(self.means, self.precisions, strict=True):
+            off = Z - mean
+            pull = precision.times(off)
+            rest = np.einsum("ij,ij->i", off, pull) - pull[at] ** 2 / precision.diagonal[first]
+            is_better = rest < best
+            best = np.where(is_better, rest, best)
+            drawn = precision.rows(first) * off * np.sign(pull[at])[:, None]
+            found[is_better] = drawn[is_better]
+        return found
+
+    def beside(
+        self, X: Array, first: NDArray[np.intp], others: NDArray[np.intp]
+    ) -> tuple[Array, Array]:
+        """The part of one column, (m,), without each of some others, (m, k), and with all, (m,)."""
+        whole = np.take_along_axis(self.parts(X), first[:, None], axis=1)[:, 0]
+        left = [
+            np.take_along_axis(self.parts(X, columns[:, None]), first[:, None], axis=1)[:, 0]
+            for columns in others.T
+        ]
+        return np.stack(left, axis=1), whole
+
+
+@dataclass(frozen=True)
+class Precision:
+    """An inverse covariance, diag(t) + F diag(g) Fᵀ with F (d, r), r no more than there are rows.
+
+    Attributes
+    ----------
+    flat : array of shape (d,)
+    directions : array of shape (d, r)
+    gains : array of shape (r,)
+    """
+
+    flat: Array
+    directions: Array
+    gains: Array
+
+    @classmethod
+    def of(cls, parts: Sequence[tuple[float, Array]], shrinkage: float) -> Precision:
+        """Of Σ w ZᵀZ over parts (w, Z) of centred rows, drawn to its diagonal.
+
+        No column is narrower than `LEAST_WIDTH`.
+        """
+        own = sum(w * np.square(Z).sum(axis=0) for w, Z in parts)
+        flat = shrinkage * own + LEAST_WIDTH**2
+        if sum(len(Z) for _, Z in parts) < len(flat):
+            rows = np.concatenate([np.sqrt((1 - shrinkage) * w) * Z for w, Z in parts])
+            axes, sizes = principal_axes(rows / np.sqrt(flat))
+            return cls(1 / flat, axes / np.sqrt(flat)[:, None], 1 / (1 + sizes) - 1)
+        covariance = (1 - shrinkage) * sum(w * (Z.T @ Z) for w, Z in parts) + np.diag(flat)
+        factor = np.linalg.inv(np.linalg.cholesky(covariance))
+        return cls(np.zeros(len(flat)), factor.T, np.ones(len(flat)))
+
+    @cached_property
+    def diagonal(self) -> Array:
+        """(d,)."""
+        return np.asarray(self.flat + np.square(self.directions) @ self.gains)
+
+    def times(self, X: Array) -> Array:
+        """X times it, (m, d)."""
+        return np.asarray(X * self.flat + (X @ self.directions * self.gains) @ self.directions.T)
+
+    def rows(self, index: NDArray[np.intp]) -> Array:
+        """Some of its rows, (*index.shape, d)."""
+        found = (self.directions[index] * self.gains) @ self.directions.T
+        places = index[..., None]
+        np.put_along_axis(
+            found, places, np.take_along_axis(found, places, -1) + self.flat[places], axis=-1
+        )
+        return np.asarray(found)
+
+
+def _without(
+    precision: Precision, pull: Array, total: Array, aside: NDArray[np.intp]
+) -> tuple[Array, Array, Array]:
+    """Pulls, their widths (m, d) and squared lengths (m,) of the columns that are not aside."""
+    rows = precision.rows(aside)  # (m, s, d)
+    square = np.take_along_axis(rows, aside[:, None, :], axis=2)  # (m, s, s)
+    own = np.take_along_axis(pull, aside, axis=1)  # (m, s)
+    share = np.linalg.solve(square, rows)  # (m, s, d)
+    width = precision.diagonal - np.einsum("msd,msd->md", rows, share)
+    left = pull - np.einsum("ms,msd->md", own, share)
+    total = total - np.einsum("ms,ms->m", own, np.linalg.solve(square, own[..., None])[..., 0])
+    np.put_along_axis(left, aside, 0.0, axis=1)
+    np.put_along_axis(width, aside, 1.0, axis=1)
+    return left, width, total
+
+
+def _of_each(logs: Array, columns: NDArray[np.intp]) -> Array:
+    """Of logarithms (d, m, n), for every row those of one column, (m, n)."""
+    return np.asarray(logs[columns, np.arange(logs.shape[1])])
 
 
 def lower_medians(X: Array, weight: Array) -> Array:
@@ -150,11 +267,3 @@ def _spread(X: Array, weight: Array) -> Array:
     off = np.abs(X - lower_medians(X, weight)).mean(axis=0)
     spread = np.where(spread > 0, spread, off)
     return np.asarray(np.where(spread > 0, spread, 1.0))
-
-
-def _covariance(Z: Array, shrinkage: float) -> Array:
-    """Of centred rows, drawn to its diagonal; no column is narrower than `LEAST_WIDTH`."""
-    covariance = Z.T @ Z / len(Z)
-    diagonal = np.diag(np.diagonal(covariance))
-    least = LEAST_WIDTH**2 * np.eye(len(covariance))
-    return np.asarray((1 - shrinkage) * covariance + shrinkage * diagonal + least)

@@ -2,19 +2,19 @@
 
 The part of a column in a row's outlyingness is what leaving it out would take off −log density,
 less what it takes off for a usual row (`softkern.explain.densities`); shares are of the sum of
-these. `softkern.explain.reasons` finds the words.
+these. `softkern.explain.causes` finds the columns, `softkern.explain.reasons` the words.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from softkern._typing import Array
+from softkern.explain.causes import Calibrated, Causes, Named
 from softkern.explain.densities import Ellipsoids, KernelDensity
 from softkern.explain.reasons import Cause, Found, Reasons
 from softkern.explain.seen import Seen, dates_of, seen_by, texts_of
@@ -44,7 +44,6 @@ LEARNED_ROWS = 10_000  # typical rows that medians, spreads and covariances are 
 REFERENCE_ROWS = 2_000  # and those of the kernel density
 FEWEST_ROWS = 2  # that show what is usual
 STANDARD_ROWS = 100  # typical rows that say how much a column usually takes off
-STANDING_OUT = 0.9  # quantile of their largest parts, in which parts of both densities are measured
 
 
 def explain_points(
@@ -89,8 +88,8 @@ def explain_points(
             The two clusters of a row that is flagged as in between, such as "0 and 2".
         column_1, value_1, low_1, high_1, share_1, and so on
             The columns that make it so, the first one most: the value, the usual range (the inner
-            nine tenths of the typical rows: of all, of its cluster, or of those like it in the
-            column that disagrees), and its share among all columns.
+            nine tenths of the typical rows, of all or of its cluster; the inner half of those like
+            it in a column that disagrees), and its share among all columns.
         why
             The same in words.
 
@@ -102,7 +101,9 @@ def explain_points(
     factors are the density without it. It is taken from at most 2,000 rows, which their values
     choose. In many columns a kernel does not see that two of them disagree, so that a normal
     density of every cluster is asked as well, and the one in which a column stands out more is
-    taken, for every row.
+    taken, for every row. The first column is then set aside and the others are asked again, as long
+    as one is far out by itself or stands out as in one usual row of a hundred: two that are far
+    out hide each other.
 
     Examples
     --------
@@ -183,14 +184,13 @@ class Explainer:
         some, some_mass = priority_sample(values, REFERENCE_ROWS, mass)
         kernel = _kernel(model, values[some], some_mass, own_kernel)
         standard = values[priority_sample(values, STANDARD_ROWS, mass)[0]]
-        self._densities = [
-            _Calibrated.fit(density, standard)
-            for density in (
-                KernelDensity(kernel, values[some], some_mass / some_mass.max()),
-                Ellipsoids.fit(values, mass, labels),
-            )
-        ]
+        densities = (
+            KernelDensity(kernel, values[some], some_mass / some_mass.max()),
+            Ellipsoids.fit(values, mass, labels),
+        )
         self._reasons = Reasons(self.usual, values, mass, labels)
+        kernel_parts, normal_parts = (Calibrated.fit(density, standard) for density in densities)
+        self._causes = Causes(kernel_parts, normal_parts, self._reasons.is_far)
 
     @classmethod
     def of(
@@ -229,22 +229,28 @@ class Explainer:
         places = np.asarray(places, dtype=np.intp)
         rows = seen.take(places)
         nearest = nearest_clusters(points)[places]
-        parts = self._parts(rows.values, nearest)
         scores = ranks["outlier_score"].to_numpy()[places]
         is_outlier = ranks["is_outlier"].to_numpy(dtype=bool)[places]
         is_overlap = ranks["is_overlap"].to_numpy(dtype=bool)[places]
+        pairs = [
+            _pair(points.memberships[place]) if overlaps else None  # type: ignore[index]
+            for place, overlaps in zip(places.tolist(), is_overlap, strict=True)
+        ]
+        is_between = [pair is not None and all(map(self._reasons.has, pair)) for pair in pairs]
+        far = np.flatnonzero(~np.array(is_between, dtype=bool))
+        named = self._causes.find(rows.values[far], nearest[far].tolist(), columns)
+        causes = dict(zip(far.tolist(), named, strict=True))
         records = []
-        for i, place in enumerate(places.tolist()):
-            pair = _pair(points.memberships[place]) if is_overlap[i] else None  # type: ignore[index]
-            if pair is not None and all(map(self._reasons.has, pair)):
+        for i, (place, pair) in enumerate(zip(places.tolist(), pairs, strict=True)):
+            if pair is not None and is_between[i]:
                 found = self._reasons.between(rows, i, *pair, columns)
                 between = f"{pair[0]} and {pair[1]}"
             else:
                 between = ""
                 cluster = int(nearest[i])
                 found = Found([], NO_COLUMN)
-                if is_outlier[i] or self._stands_out(rows, i, parts[i], cluster):
-                    found = self._reasons.outlier(rows, i, parts[i], cluster, columns)
+                if is_outlier[i] or self._stands_out(rows, i, causes[i], cluster):
+                    found = self._reasons.outlier(rows, i, causes[i], cluster, columns)
             record: dict[str, Any] = {
                 "row": place,
                 "outlier_score": scores[i],
@@ -257,41 +263,11 @@ class Explainer:
             records.append(record | {"why": found.words})
         return pd.DataFrame(records, columns=_names(columns))
 
-    def _stands_out(self, rows: Seen, i: int, parts: Array, cluster: int) -> bool:
-        first = int(np.argmax(parts))
-        return bool(parts[first] >= 1) or self._reasons.is_far(
+    def _stands_out(self, rows: Seen, i: int, named: Named, cluster: int) -> bool:
+        first = named.columns[0]
+        return bool(named.parts[first] >= 1) or self._reasons.is_far(
             rows.values[i, first], first, cluster
         )
-
-    def _parts(self, X: Array, nearest: NDArray[np.int64]) -> Array:
-        """What every column takes off beyond what is usual, of the clearer density, (m, d)."""
-        kernel, normal = (density.parts(X) for density in self._densities)
-        is_normal = normal.max(axis=1) > kernel.max(axis=1)
-        for i in np.flatnonzero(is_normal).tolist():
-            # what is far out by itself is for the kernel: beside it, all that goes with the column
-            # is strange too
-            first = int(np.argmax(normal[i]))
-            is_normal[i] = not self._reasons.is_far(X[i, first], first, int(nearest[i]))
-        return np.where(is_normal[:, None], normal, kernel)
-
-
-@dataclass(frozen=True)
-class _Calibrated:
-    """A density's parts, less those of a usual row and in units of what stands out in some."""
-
-    density: Any
-    usual: Array  # (d,)
-    unit: float
-
-    @classmethod
-    def fit(cls, density: Any, standard: Array) -> _Calibrated:
-        parts = density.parts(standard)
-        usual = np.median(parts, axis=0)
-        unit = float(np.quantile((parts - usual).max(axis=1), STANDING_OUT))
-        return cls(density, usual, max(unit, np.finfo(float).eps))
-
-    def parts(self, X: Array) -> Array:
-        return np.asarray((self.density.parts(X) - self.usual) / self.unit)
 
 
 def nearest_clusters(points: PointScores) -> NDArray[np.int64]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from softkern._typing import Array
+from softkern.explain.causes import Named
 from softkern.explain.densities import lower_medians
 from softkern.explain.seen import Seen
 from softkern.explain.usual import FAR, Range, Usual
@@ -20,9 +21,6 @@ from softkern.explain.wording import joined
 
 __all__ = ["Cause", "Found", "Reasons"]
 
-LEAST_SHARE = 0.15  # of a column that is named beside the first
-LEAST_OF_FIRST = 0.25  # and of the first column's share
-LEAST_OF_FAR = 0.05  # share of a column whose value is far out by itself
 HALF_WAY = 0.25  # of the way between two clusters, on both sides of its middle
 DIFFERING = 1.0  # spreads that two clusters lie apart in a column that tells them apart
 NORMAL_MEDIAN = 0.6745  # of the distances from the middle, in standard deviations
@@ -72,35 +70,33 @@ class Reasons:
 
     # An outlier
 
-    def outlier(self, rows: Seen, i: int, parts: Array, cluster: int, most: int) -> Found:
-        """Why row i is far out, by what each column takes off, (d,), in the nearest cluster."""
-        shares = np.maximum(parts, 0)
-        shares = shares / (shares.sum() or 1.0)
-        order = np.argsort(-shares, kind="stable").tolist()
-        least = max(LEAST_SHARE, LEAST_OF_FIRST * shares[order[0]])
-        top = [j for k, j in enumerate(order[: max(most, 2)]) if k < 2 or shares[j] >= least]
-        # beside a value that is far out by itself, others are strange because of it
-        far = [
-            j
-            for j in order[:most]
-            if shares[j] >= LEAST_OF_FAR and self.is_far(rows.values[i, j], j, cluster)
-        ]
-        joint = None if far else self._disagreement(rows, i, cluster, top)
-        named = far or [j for j in top if shares[j] > 0] or top[:1]
-        told = {j: self._told(rows, i, j, cluster) for j in named}
-        outside = [j for j in named if told[j][0].beyond(rows.values[i, j]) > 0]
+    def outlier(self, rows: Seen, i: int, named: Named, cluster: int, most: int) -> Found:
+        """Why row i is far out, by the columns that make it so, in the nearest cluster."""
+        columns, told = list(named.columns), dict[int, tuple[Range, str]]()
+        joint = None
+        if not self.is_far(rows.values[i, columns[0]], columns[0], cluster):
+            joint = self._disagreement(rows, i, cluster, columns[0], named.against)
+            if joint is None and named.partner is not None:
+                columns = list(dict.fromkeys([columns[0], named.partner, *columns[1:]]))
+        said = []
         if joint is not None:
-            named = list(joint[:2])
             told = {joint[0]: (joint[2], ""), joint[1]: (self.usual.range(joint[1]), "")}
-            words = self._joint_words(rows, i, *joint)
-        elif named[0] in outside:
-            named = outside if far else [j for j in outside if shares[j] >= least]
-            words = "; ".join(self._say(rows, i, j, *told[j]) for j in named[:most])
-        else:
-            said = [f"{rows.name(j)} {rows.said(i, j)}" for j in named]
-            words = _together(said, is_alone=len(rows.names) == 1)
-        causes = [Cause(j, told[j][0], float(shares[j])) for j in named[:most]]
-        return Found(causes, words)
+            columns = list(dict.fromkeys([*joint[:2], *columns]))
+            said = [self._joint_words(rows, i, *joint)]
+        columns = columns[: max(most, len(told))]
+        rest = [j for j in columns if j not in told]
+        told |= {j: self._told(rows, i, j, cluster) for j in rest}
+        inside = [j for j in rest if told[j][0].beyond(rows.values[i, j]) == 0]
+        said += [self._say(rows, i, j, *told[j]) for j in rest if j not in inside]
+        if inside:
+            words = _together(
+                [f"{rows.name(j)} {rows.said(i, j)}" for j in inside], len(rows.names) == 1
+            )
+            said.insert(0 if inside[0] == columns[0] else len(said), words)
+        shares = np.maximum(named.parts, 0)
+        shares = shares / (shares.sum() or 1.0)
+        causes = [Cause(j, told[j][0], float(shares[j])) for j in columns[:most]]
+        return Found(causes, "; ".join(said))
 
     def _told(self, rows: Seen, i: int, j: int, cluster: int) -> tuple[Range, str]:
         """The usual range that says more of a value, of all rows or of a cluster, and of which."""
@@ -118,15 +114,13 @@ class Reasons:
         return f"{rows.name(j)} {rows.said(i, j)}, usual {usually}{where}"
 
     def _disagreement(
-        self, rows: Seen, i: int, cluster: int, top: Sequence[int]
+        self, rows: Seen, i: int, cluster: int, first: int, against: Sequence[int]
     ) -> tuple[int, int, Range] | None:
         """Two columns, each usual by itself, of which one is unusual for a row with the other."""
         x = rows.values[i]
-        if len(top) < 2:
-            return None
         within = (None,) if self._is_one or not self.has(cluster) else (cluster, None)
         found, least = None, FAR
-        for j, other in [(top[0], k) for k in top[1:]] + [(top[1], top[0])]:
+        for j, other in [(first, k) for k in against] + [(k, first) for k in against[:1]]:
             for group in within:
                 usual = self.usual.given(j, other, x[other], group)
                 beyond = usual.beyond(x[j])

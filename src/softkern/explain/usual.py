@@ -16,6 +16,8 @@ __all__ = ["Range", "Usual"]
 
 INNER = (0.05, 0.95)  # what lies between these shares of the rows is usual
 FAR = 0.5  # widths of the usual range beyond it, from which on a value is far out
+HALF = (0.25, 0.5, 0.75)
+TAILS = 2.44  # from the middle of a normal column to its inner nine tenths, in steps to its half
 NEAR_ROWS = 0.05  # share of the rows that are like one in a column
 FEWEST_NEAR = 30
 
@@ -60,14 +62,27 @@ class Usual:
         return self._of(self._rows(cluster), column)
 
     def given(self, column: int, other: int, seen: float, cluster: int | None = None) -> Range:
-        """Of the rows, or those of a cluster, that are most like a value of another column."""
+        """Of the rows, or those of a cluster, that are most like a value of another column.
+
+        These are few, and some may be as strange as the row itself: the range told is that of
+        their inner half, and what lies beyond is counted from where nine tenths would lie.
+        """
         rows = self._some
         if cluster is not None:
             rows = rows[self._labels[rows] == cluster]
         distance = np.abs(self.seen.values[rows, other] - seen)
         count = min(max(FEWEST_NEAR, int(NEAR_ROWS * len(rows))), len(rows))
         reach = np.partition(distance, count - 1)[count - 1]
-        return self._of(rows[distance <= reach], column)
+        near = rows[distance <= reach]
+        own, values = (
+            lower_quantiles(table[near, column], self._weight[near], HALF).tolist()
+            for table in (self.seen.own, self.seen.values)
+        )
+        low, middle, high = values
+        if low == high:
+            return self._of(near, column)
+        tails = middle - TAILS * (middle - low), middle + TAILS * (high - middle)
+        return Range(own[0], own[2], *tails)
 
     def _rows(self, cluster: int | None) -> NDArray[np.intp]:
         every = np.arange(len(self.seen))

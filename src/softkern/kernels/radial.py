@@ -48,6 +48,16 @@ class Radial(Kernel):
         """Logarithm of `block`, (n, m), without underflow."""
         return as_float(self._logarithm(X, Y), X)
 
+    def column_logs(self, X: Array, Y: Array) -> Array:
+        """Logarithm of every column's factor of dense rows, (d, n, m); their sum is `log_block`."""
+        unit = np.broadcast_to(np.asarray(self.bandwidth), (X.shape[1],))[:, None, None]
+        return self._factor_logs((X.T[:, :, None] - Y.T[:, None, :]) / unit)
+
+    @staticmethod
+    @abstractmethod
+    def _factor_logs(differences: Any) -> Any:
+        """Logarithm of a column's factor, of differences in bandwidths; arrays of any library."""
+
     @abstractmethod
     def _logarithm(self, X: Any, Y: Any) -> Array:
         """Logarithm of the kernel values, (n, m), float64."""
@@ -62,12 +72,7 @@ class Radial(Kernel):
         widths = np.broadcast_to(np.asarray(self.bandwidth), (X.shape[1],)).tolist()
         columns = range(len(widths))
         gaps = ((X[:, k][:, None] - Y[:, k][None, :]) / widths[k] for k in columns)
-        return -sum(self._part(gap) for gap in gaps)
-
-    @staticmethod
-    @abstractmethod
-    def _part(gap: Any) -> Any:
-        """What a column's difference, in bandwidths, takes off the logarithm."""
+        return sum(self._factor_logs(gap) for gap in gaps)
 
     def with_bandwidth(self, bandwidth: float | ArrayLike) -> Self:
         """The same kernel of another bandwidth."""
@@ -149,8 +154,8 @@ class Gaussian(Radial):
         return np.asarray(-0.5 * squared)
 
     @staticmethod
-    def _part(gap: Any) -> Any:
-        return 0.5 * gap * gap
+    def _factor_logs(differences: Any) -> Any:
+        return -0.5 * differences * differences
 
     def spectrum(self, frequency: Array) -> Array:
         """Fourier transform at angular frequencies of one scaled column, √(2π) exp(−ω²/2)."""
@@ -179,6 +184,10 @@ class Laplacian(Radial):
         """The Laplacian of bandwidth b / power."""
         return Laplacian(np.asarray(self.bandwidth) / power)
 
+    @staticmethod
+    def _factor_logs(differences: Any) -> Any:
+        return -namespace(differences).abs(differences)
+
     def _logarithm(self, X: Any, Y: Any) -> Array:
         self._check_columns(X)
         if sp.issparse(X) or sp.issparse(Y):
@@ -186,10 +195,6 @@ class Laplacian(Radial):
 
             return np.asarray(-manhattan_distances(self.scaled(X), self.scaled(Y)))
         return -self._differences(X, Y, "cityblock", 1)
-
-    @staticmethod
-    def _part(gap: Any) -> Any:
-        return namespace(gap).abs(gap)
 
 
 def _squared_by_products(X: Any, Y: Any) -> Array:

@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import adjusted_rand_score
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -346,6 +345,8 @@ history_
 
     def _compare(self, name: str, points: Array, labels: Array, Z: Array) -> Compared:
         """A model fitted to groups along the directions in which they differ."""
+        from sklearn.metrics import adjusted_rand_score  # takes long to import
+
         count = int(labels.max()) + 1
         make = SOFT_MODELS[name]
         with warnings.catch_warnings():

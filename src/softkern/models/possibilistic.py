@@ -67,6 +67,7 @@ SAME_PLACE = 0.05
 MASS_SAMPLE = 2000  # support rows from which the mass around a row is estimated ...
 MASS_GAIN = 4  # ... where there are so many times more
 SURELY_MORE = 10 * COMPANY  # an estimated mass that is above the company for sure
+MOST_SUSPECTS = 0.5  # share of the support up to which their part is taken off, not the rest summed
 SCALES = (1.0, 0.5, 0.25)  # that eta_scale="auto" tries; with less, one group can hold two centres
 
 
@@ -265,17 +266,41 @@ class OneClassPCM(Detector):
             )
         return np.asarray(mass)
 
-    def _log_scales(self, rows: CrossOperator, geometry: Geometry) -> tuple[Array, Array]:
-        """Logarithms of the narrow and the wide density of points, (m,) each."""
+    def _log_scales(
+        self, rows: CrossOperator, geometry: Geometry, by: KernelOperator
+    ) -> tuple[Array, Array]:
+        """Logarithms of the narrow and the wide density of points, (m,) each.
+
+        The geometry was computed `by` an operator.
+        """
         assert self._wide is not None
-        is_all = np.array_equal(self._evidence, self.dual_coef_)
-        narrow = rows.log_product(self._evidence, geometry.product if is_all else None)
-        wide = self._kept("wide", self._support, self._wide).cross(rows.X)
-        return narrow, wide.log_product(self._evidence)
+        wide = self._kept("wide", self._support, self._wide)
+        is_support = rows.X is self._support  # of which a kernel value is that of both points
+        over_all = wide if is_support else wide.cross(rows.X)
+        narrow = self._log_narrow(rows, geometry.product, by.error_is_known)
+        return narrow, over_all.log_product(self._evidence)
+
+    def _log_narrow(self, rows: CrossOperator, product: Array, is_exact: bool = True) -> Array:
+        """Logarithm of the narrow density, (m,), from the product with all coefficients, (m, 1).
+
+        What few suspects have of it is taken off; where that leaves hardly any digits, it is summed
+        again.
+        """
+        suspects = np.flatnonzero(self._evidence != self.dual_coef_)
+        if not suspects.size:
+            return rows.log_product(self._evidence, product)
+        is_few = suspects.size <= MOST_SUSPECTS * self._evidence.size
+        if not (is_few and is_exact):
+            return rows.log_product(self._evidence)
+        few = self.plan_.over(self._support[suspects], self.kernel_).cross(rows.X)
+        whole = product.reshape(-1)
+        left = whole - few @ self.dual_coef_[suspects]
+        is_lost = left <= np.sqrt(np.finfo(whole.dtype).eps) * whole
+        return rows.log_product(self._evidence, np.where(is_lost, 0, left))
 
     def _isolation(self, rows: CrossOperator, geometry: Geometry) -> Array:
         """`outlier_scores` of new points, (m,), where there are two scales."""
-        narrow, wide = self._log_scales(rows, geometry)
+        narrow, wide = self._log_scales(rows, geometry, rows.support)
         surroundings = log_surroundings(wide, narrow, self._company)
         return combined(-narrow, -surroundings, self._standards)
 
@@ -284,7 +309,9 @@ class OneClassPCM(Detector):
     ) -> Array:
         if self._wide is None:
             return super()._training_scores(operator, coefficients, geometry, weight)
-        narrow, wide = self._log_scales(self._served().cross(operator.X), geometry)
+        is_whole = np.array_equal(self.support_, np.arange(operator.shape[0]))
+        points = self._support if is_whole else operator.X
+        narrow, wide = self._log_scales(self._served().cross(points), geometry, operator)
         if operator.keeps_centres:
             evidence = np.zeros_like(coefficients)
             evidence[self.support_, 0] = self._evidence

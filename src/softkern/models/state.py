@@ -24,32 +24,31 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
 from softkern import kernels, models
-from softkern.alpha_tree.tree import AlphaTree
-from softkern.columns import Bend, Neighbours, Preparation, Scaling, Writing
+from softkern._lazy import importer
 from softkern.exceptions import ModelFileError
 from softkern.kernels import Kernel
-from softkern.models.spectral_search import SpectralSearch
-from softkern.operators.base import Cost, Workload
-from softkern.planning import Candidate, Plan
-from softkern.splitting.coordinates import Coordinates
-from softkern.splitting.reach import Reach
 
 __all__ = ["declared", "from_state", "to_state"]
 
-MODELS: dict[str, type] = {
-    name: kind
-    for name in models.__all__
-    if issubclass(kind := getattr(models, name), BaseEstimator)
+# By their names, so that a file waits for what it names only.
+MODELS = tuple(name for name in models.__all__ if name != "SpectralSearch")
+HOMES = {
+    **{name: "kernels" for name in kernels.__all__ if isinstance(getattr(kernels, name), type)},
+    "AlphaTree": "alpha_tree.tree",
+    "Bend": "columns",
+    "Candidate": "planning",
+    "Coordinates": "splitting.coordinates",
+    "Cost": "operators.base",
+    "Neighbours": "columns",
+    "Plan": "planning",
+    "Preparation": "columns",
+    "Reach": "splitting.reach",
+    "Scaling": "columns",
+    "SpectralSearch": "models.spectral_search",
+    "Workload": "operators.base",
+    "Writing": "columns",
 }
-OBJECTS: dict[str, type] = {
-    kind.__name__: kind
-    for kind in (
-        *(getattr(kernels, name) for name in kernels.__all__),
-        *(AlphaTree, Candidate, Coordinates, Cost, Plan, Reach, SpectralSearch, Workload),
-        *(Bend, Neighbours, Preparation, Scaling, Writing),
-    )
-    if isinstance(kind, type)
-}
+_object = importer("softkern", HOMES)
 BIT_GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
 SPARSE = {
     f"{name}_{kind}": getattr(sp, f"{name}_{kind}")
@@ -91,7 +90,7 @@ def to_state(model: Any) -> dict[str, Any]:
     last = model
     while isinstance(last, Pipeline):
         last = last.steps[-1][1]
-    if type(last) not in MODELS.values():
+    if not _is_model(type(last)):
         raise TypeError(
             f"a model of softkern, or a pipeline that ends in one, is needed, not {last!r}."
         )
@@ -115,6 +114,11 @@ def from_state(state: dict[str, Any], *, trusted: Collection[str] = ()) -> Any:
     OneClassPCM(eta_scale=2.0)
     """
     return _value({"$": "estimator", **state}, trusted)
+
+
+def _is_model(kind: type) -> bool:
+    name = kind.__name__
+    return name in MODELS and getattr(models, name) is kind
 
 
 def _plain(value: Any, where: str) -> Any:
@@ -143,11 +147,12 @@ def _value(plain: Any, trusted: Collection[str]) -> Any:
 
 def _parts(value: Any, where: str) -> tuple[str, dict[str, Any]]:
     """The kind of a value that is not plain, and what it is made of."""
-    known = type(value) in OBJECTS.values()
+    name = type(value).__name__
+    known = name in HOMES and _object(name) is type(value)
     if isinstance(value, BaseEstimator):
         return "estimator", _estimator_parts(value, where)
     if known or isinstance(value, Kernel):
-        name = type(value).__name__ if known else _import_name(type(value), where)
+        name = name if known else _import_name(type(value), where)
         return "object", {"name": name, "fields": _fields(value)}
     if isinstance(value, np.ndarray) and value.dtype.kind in "OU":
         parts = {"shape": list(value.shape), "items": value.ravel().tolist()}
@@ -184,7 +189,7 @@ def _estimator_parts(model: Any, where: str) -> dict[str, Any]:
         name = _public_name(kind)
         if _found(name) is kind:
             return {"estimator": name, "attributes": model.__getstate__()}
-    if kind not in MODELS.values():
+    if not _is_model(kind):
         raise TypeError(
             f"{where} is a {kind.__name__}, which is neither softkern's nor a public class of "
             "scikit-learn, and a model file cannot hold it."
@@ -211,7 +216,9 @@ def _build_estimator(
     attributes: dict[str, Any] | None = None,
 ) -> Any:
     if params is not None and fitted is not None:
-        kind = MODELS[estimator]
+        if estimator not in MODELS:
+            raise ValueError(f"{estimator} is no model of softkern.")
+        kind = getattr(models, estimator)
         model = kind(**params)
         names = {name.lstrip("_"): name for name in declared(kind)}
         vars(model).update({names[name]: value for name, value in fitted.items()})
@@ -233,7 +240,7 @@ def _fields(value: Any) -> dict[str, Any]:
 
 
 def _build_object(trusted: Collection[str], *, name: str, fields: dict[str, Any]) -> Any:
-    kind: Any = OBJECTS.get(name) or _trusted(name, trusted)
+    kind: Any = _object(name) if name in HOMES else _trusted(name, trusted)
     takes_fields = is_dataclass(kind)
     if takes_fields:
         return kind(**fields)

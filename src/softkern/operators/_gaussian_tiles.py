@@ -9,7 +9,8 @@ The exponential is a polynomial in base 2 whose scale is added to the exponent b
 would not vectorise). Sums run over one tile in the data's dtype and over tiles in float64. Every
 row is summed by one thread in one order: results do not depend on the number of threads. A tile
 whose bounding box or ball is so far from a block of rows that no kernel value between them counts
-is passed over.
+is passed over. `gaussian_pairs` is the same for a vector and the support itself, whose values are
+those of both of two points: each is computed once.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from llvmlite import ir
 from numba import njit
 from numba.extending import intrinsic, overload
 
-__all__ = ["ROW_BLOCK", "gaussian_rows"]
+__all__ = ["ROW_BLOCK", "gaussian_pairs", "gaussian_rows"]
 
 ROW_BLOCK = 64  # rows that share a tile while it is in the first-level cache
 
@@ -164,6 +165,17 @@ def _add_four_columns(e0, e1, e2, e3, y0, y1, y2, y3, q, k):
         e3[j] -= s * s + t * t + u * u + v * v
 
 
+@njit(cache=True)
+def _distances(E, y, four):
+    """E (4, width) = −(squared distances) of four rows (4, d) from the points of a tile."""
+    if four.shape[1] == 2:
+        _two_columns(E[0], E[1], E[2], E[3], y[0], y[1], four)
+        return
+    E[:] = 0
+    for k in range(0, four.shape[1], 4):
+        _add_four_columns(E[0], E[1], E[2], E[3], y[k], y[k + 1], y[k + 2], y[k + 3], four, k)
+
+
 @njit(fastmath=_SUMS, cache=True)
 def _sum_one_column(e0, e1, e2, e3, a, out):
     """out[:, 0] += Σ 2^E a: exponential and sum in one pass."""
@@ -175,6 +187,29 @@ def _sum_one_column(e0, e1, e2, e3, a, out):
         s1 += w * _exp2(e1[j])
         s2 += w * _exp2(e2[j])
         s3 += w * _exp2(e3[j])
+    out[0, 0] += s0
+    out[1, 0] += s1
+    out[2, 0] += s2
+    out[3, 0] += s3
+
+
+@njit(fastmath=_SUMS, cache=True)
+def _sum_both_ways(e0, e1, e2, e3, a, own, out, back):
+    """out[:, 0] += Σ 2^E a, and back += 2^E own, own (4,) the weights of the four rows."""
+    zero = a.dtype.type(0)
+    s0, s1, s2, s3 = zero, zero, zero, zero
+    w0, w1, w2, w3 = own[0], own[1], own[2], own[3]
+    for j in range(a.size):
+        w = a[j]
+        x0 = _exp2(e0[j])
+        x1 = _exp2(e1[j])
+        x2 = _exp2(e2[j])
+        x3 = _exp2(e3[j])
+        s0 += w * x0
+        s1 += w * x1
+        s2 += w * x2
+        s3 += w * x3
+        back[j] += w0 * x0 + w1 * x1 + w2 * x2 + w3 * x3
     out[0, 0] += s0
     out[1, 0] += s1
     out[2, 0] += s2
@@ -304,23 +339,7 @@ def gaussian_rows(Q, Y, centre, radius, low, high, A, cutoff, out):
             for r in range(0, stop - start, 4):
                 four = q[r : r + 4]
                 o = out[start + r : start + r + 4]
-                if d == 2:
-                    _two_columns(E[0], E[1], E[2], E[3], y[0], y[1], four)
-                else:
-                    E[:] = 0
-                    for k in range(0, d, 4):
-                        _add_four_columns(
-                            E[0],
-                            E[1],
-                            E[2],
-                            E[3],
-                            y[k],
-                            y[k + 1],
-                            y[k + 2],
-                            y[k + 3],
-                            four,
-                            k,
-                        )
+                _distances(E, y, four)
                 if c == 1:
                     _sum_one_column(E[0], E[1], E[2], E[3], a[0], o)
                 else:
@@ -330,3 +349,61 @@ def gaussian_rows(Q, Y, centre, radius, low, high, A, cutoff, out):
                         _sum_four_columns(
                             E[0], E[1], E[2], E[3], a[k], a[k + 1], a[k + 2], a[k + 3], o, k
                         )
+
+
+@njit(nogil=True, cache=True)
+def gaussian_pairs(Y, centre, radius, low, high, counts, A, cutoff, rows, others, out):
+    """Add to 2^(−‖x − y‖²) @ a what points of some tiles and of others are to each other.
+
+    Parameters
+    ----------
+    Y, centre, radius, low, high, cutoff : as in `gaussian_rows`
+    counts : array of shape (tiles,)
+        Points of every tile, without padding.
+    A : array of shape (tiles, 1, width), zero where Y is padding
+    rows, others : pairs of int
+        First tile and the one after the last; the same, or those of `others` are all later.
+    out : float64 array of shape (tiles, width, 1), added to
+    """
+    d, width = Y.shape[1:]
+    E = np.empty((4, width), Y.dtype)
+    q = np.empty((ROW_BLOCK, d), Y.dtype)
+    back = np.empty(width, Y.dtype)
+    block_low = np.empty(d)
+    block_high = np.empty(d)
+    middle = np.empty(d)
+    for s in range(rows[0], rows[1]):
+        for start in range(0, counts[s], ROW_BLOCK):
+            stop = min(counts[s], start + ROW_BLOCK)
+            for k in range(d):
+                block = Y[s, k, start:stop]
+                block_low[k] = centre[s, k] + block.min()
+                block_high[k] = centre[s, k] + block.max()
+                middle[k] = centre[s, k] + block.mean()
+            farthest = 0.0
+            for r in range(start, stop):
+                farthest = max(farthest, np.square(centre[s] + Y[s, :, r] - middle).sum())
+            farthest = np.sqrt(farthest)
+            four_rows = stop - start + (start - stop) % 4
+            for t in range(max(s, others[0]), others[1]):
+                if _squared_gap_of_balls(middle, farthest, centre[t], radius[t]) > cutoff:
+                    continue
+                if _squared_gap(block_low, block_high, low[t], high[t]) > cutoff:
+                    continue
+                for k in range(d):
+                    shift = centre[s, k] - centre[t, k]
+                    for r in range(four_rows):
+                        q[r, k] = Y[s, k, start + r] + shift
+                back[:] = 0
+                for r in range(0, four_rows, 4):
+                    first = start + r
+                    o = out[s, first : first + 4]
+                    _distances(E, Y[t], q[r : r + 4])
+                    if s == t:
+                        _sum_one_column(E[0], E[1], E[2], E[3], A[t, 0], o)
+                    else:
+                        own = A[s, 0, first : first + 4]
+                        _sum_both_ways(E[0], E[1], E[2], E[3], A[t, 0], own, o, back)
+                if s != t:
+                    for j in range(width):
+                        out[t, j, 0] += back[j]

@@ -27,6 +27,7 @@ __all__ = ["TiledOperator"]
 COLUMNS_AT_ONCE = 64
 ROWS_A_TASK = 1024
 TILE = 512
+GROUPS = 128  # of tiles that meet in rounds; half as many threads have work
 SMALL_WORK = 1_000_000  # numbers of all pairs, up to which starting threads takes as long
 LONG_WORK = 10_000_000_000  # and from which on it is said how far a product is
 CUTOFF = 64.0  # kernel values below 2^−64 are nothing: the rounding of one at zero distance
@@ -140,6 +141,18 @@ def _near_share(work: Workload) -> float:
     return share_of_near_pairs(sample, REACH, TILE / work.n) if len(sample) > 1 else 1.0
 
 
+def _rounds(count: int) -> list[list[tuple[int, int]]]:
+    """Rounds in which all meet: first each itself, then all pairs, nobody twice in a round."""
+    circle: list[int | None] = [*range(count), *([None] if count % 2 else [])]
+    rounds = [[(k, k) for k in range(count)]]
+    for _ in range(len(circle) - 1):
+        half = len(circle) // 2
+        met = zip(circle[:half], reversed(circle[half:]), strict=True)
+        rounds.append([(min(i, j), max(i, j)) for i, j in met if i is not None and j is not None])
+        circle = [circle[0], circle[-1], *circle[1:-1]]
+    return rounds
+
+
 def _padded(d: int) -> int:
     """Columns as the tiles want them: two, or a multiple of four."""
     return 2 if d <= 2 else -(-d // 4) * 4
@@ -206,6 +219,8 @@ class _GaussianTiles:
 
     def product(self, X_new: Array | None, A: Array, threads: int, X: Array) -> Array:
         """K(X_new, X) @ A, (m, c); None stands for X itself."""
+        if X_new is None and A.shape[1] == 1 and len(self.parts) > 1:
+            return self._product_with_itself(A, threads)
         rows, order = (X, self.order) if X_new is None else (X_new, self._order(X_new))
         out = np.empty((rows.shape[0], A.shape[1]), dtype=self.dtype)
         if rows.shape[0] * self.n * (self.support.shape[1] + A.shape[1]) < SMALL_WORK:
@@ -213,6 +228,40 @@ class _GaussianTiles:
         with nullcontext() if threads == 1 else ThreadPoolExecutor(threads) as pool:
             for columns in row_slices(A.shape[1], COLUMNS_AT_ONCE):
                 self._fill(rows, order, A[:, columns], out[:, columns], threads, pool)
+        return out
+
+    def _product_with_itself(self, a: Array, threads: int) -> Array:
+        """K @ a, (n, 1), every kernel value computed once for both of its points.
+
+        Groups of tiles meet in rounds, as in a tournament: of each round no two tasks have a group
+        in common, so that threads do not wait for each other, and every sum has one order.
+        """
+        from softkern.operators._gaussian_tiles import gaussian_pairs
+
+        weights = self._tiled(1, lambda tile: a[self.order[self.parts[tile]]])
+        counts = np.array([part.stop - part.start for part in self.parts])
+        sums = np.zeros((len(self.parts), TILE, 1))
+        ends = np.linspace(0, len(self.parts), min(len(self.parts), GROUPS) + 1).astype(int)
+
+        def task(pair: tuple[int, int]) -> None:
+            rows, others = ((ends[g], ends[g + 1]) for g in pair)
+            boxes = self.centre, self.radius, self.low, self.high
+            gaussian_pairs(self.support, *boxes, counts, weights, CUTOFF, rows, others, sums)
+
+        meetings = _rounds(len(ends) - 1)
+        work = self.n**2 * (self.support.shape[1] + 1)
+        is_long, is_small = work > LONG_WORK, work < SMALL_WORK
+        with (
+            nullcontext() if threads == 1 or is_small else ThreadPoolExecutor(threads) as pool,
+            stage("similarities", total=len(meetings)) if is_long else nullcontext(_silent) as done,
+        ):
+            for number, pairs in enumerate(meetings, 1):
+                for _ in map(task, pairs) if pool is None else pool.map(task, pairs):
+                    pass
+                done(number)
+        out = np.empty((self.n, 1), dtype=self.dtype)
+        for t, part in enumerate(self.parts):
+            out[self.order[part]] = sums[t, : counts[t]]
         return out
 
     def _fill(

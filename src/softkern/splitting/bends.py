@@ -10,7 +10,7 @@ test. Called by `splitting.recursion`.
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import eigh, solve
+from scipy.linalg import eigh, qr, solve
 
 from softkern._typing import Array
 
@@ -40,6 +40,10 @@ def is_bent(mapped: Array, way: Array, is_above: Array) -> bool:
     length = float(np.linalg.norm(way))
     if length == 0 or length > FARTHEST:
         return False
+    columns_in_all = len(way)
+    if columns_in_all > len(mapped) + 1:  # in the directions that the points have
+        axes = qr(np.column_stack([mapped.T, way]), mode="economic")[0]
+        mapped, way = mapped @ axes, way @ axes
     along = mapped @ (way / length)
     off = _centred_by(mapped - np.outer(along, way / length), is_above)  # (n, d)
     distance = _centred_by(np.where(is_above, along, -along), is_above)  # (n,)
@@ -47,7 +51,7 @@ def is_bent(mapped: Array, way: Array, is_above: Array) -> bool:
     guesses = np.empty((len(mapped), 2))
     for k in range(FOLDS):
         inside, outside = fold == k, fold != k
-        side, bend = _directions(off[outside], distance[outside])
+        side, bend = _directions(off[outside], distance[outside], columns_in_all)
         one_side, both_sides = off @ side, np.square(off @ bend)
         for which, told_by in enumerate(([both_sides], [both_sides, one_side])):
             columns = np.column_stack([np.ones(len(off)), *told_by])
@@ -58,7 +62,7 @@ def is_bent(mapped: Array, way: Array, is_above: Array) -> bool:
     return bool(told[0] > BOTH_SIDES or told[1] > ALL)
 
 
-def _directions(off: Array, distance: Array) -> tuple[Array, Array]:
+def _directions(off: Array, distance: Array, columns: int) -> tuple[Array, Array]:
     """Where points near the cut are: to one side, (d,), and on both sides alike, (d,).
 
     The first is that of a ridge regression. The second is the principal Hessian direction (Li
@@ -66,7 +70,7 @@ def _directions(off: Array, distance: Array) -> tuple[Array, Array]:
     """
     n, d = off.shape
     covariance = off.T @ off / n
-    ridge = (LEAST_RIDGE + d / n) * max(float(np.trace(covariance)) / d, 1e-12)
+    ridge = (LEAST_RIDGE + columns / n) * max(float(np.trace(covariance)) / columns, 1e-12)
     side = solve(covariance + ridge * np.eye(d), off.T @ distance / n, assume_a="pos")
     hessian = (off.T * distance) @ off / n
     return side, eigh(hessian, subset_by_index=(0, 0))[1][:, 0]

@@ -59,8 +59,7 @@ def fit_coordinates(X: Array, labels: Array) -> tuple[Coordinates, Mixture] | No
     The mixture's labels are the groups after the covariance is known: rows near a boundary may
     have changed sides.
     """
-    pairs = [_knots(column) for column in X.T]
-    values, images = (np.stack(part) for part in zip(*pairs, strict=True))
+    values, images = _knots(X)
     d = X.shape[1]
     varies = images[:, -1] > images[:, 0]  # a constant column has no part in the covariance
     plain = Coordinates(values, images, np.eye(d), np.zeros(d))
@@ -77,21 +76,25 @@ def fit_coordinates(X: Array, labels: Array) -> tuple[Coordinates, Mixture] | No
     signs = np.sign(rows[np.arange(count), largest])  # an axis has two; rounding must not choose
     axes = (rows[:count] * signs[:, None]).T  # (columns that vary, q)
     directions = np.zeros((d, count))
-    directions[varies] = mixture.whitening @ axes
+    directions[varies] = mixture.whitening.columns(axes)
     return Coordinates(values, images, directions, middle @ axes), mixture
 
 
-def _knots(column: Array) -> tuple[Array, Array]:
-    """Values of a column and what they become, (k,) each; a constant column becomes zero."""
-    values, counts = np.unique(np.asarray(column, dtype=np.float64), return_counts=True)
-    if len(values) == 1:
-        return values[0] + np.linspace(-1, 1, KNOTS), np.zeros(KNOTS)
-    images = straightened(values, counts)
-    middle = np.cumsum(counts) - counts / 2
-    places = np.interp(np.linspace(0, middle[-1], KNOTS), middle, np.arange(len(values)))
-    places[0], places[-1] = 0, len(values) - 1
-    index = np.arange(len(values))
-    return np.interp(places, index, values), np.interp(places, index, images)
+def _knots(X: Array) -> tuple[Array, Array]:
+    """Values of every column and what they become, (d, k); constant columns become zero."""
+    found = [np.unique(column, return_counts=True) for column in np.asarray(X, np.float64).T]
+    varying = [j for j, (values, _) in enumerate(found) if len(values) > 1]
+    values = np.stack([x[0] + np.linspace(-1, 1, KNOTS) for x, _ in found])
+    images = np.zeros(values.shape)
+    straight = straightened(*([found[j][part] for j in varying] for part in (0, 1)))
+    for j, image in zip(varying, straight, strict=True):
+        own, counts = found[j]
+        middle = np.cumsum(counts) - counts / 2
+        places = np.interp(np.linspace(0, middle[-1], KNOTS), middle, np.arange(len(own)))
+        places[0], places[-1] = 0, len(own) - 1
+        index = np.arange(len(own))
+        values[j], images[j] = np.interp(places, index, own), np.interp(places, index, image)
+    return values, images
 
 
 def _interpolated(x: Array, values: Array, images: Array) -> Array:

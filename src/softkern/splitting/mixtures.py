@@ -2,9 +2,7 @@
 
 With one covariance S for all groups, the log ratio of two groups' densities is linear, and
 S^(−1/2) makes every group round with unit spread: the direction between two centres there is the
-one along which the groups are furthest apart for their width. The covariance is that of columns
-whose correlations are drawn to zero as far as they are chance (Schäfer and Strimmer 2005), so
-that it can be had with more columns than rows. Called by `splitting.recursion`.
+one along which the groups are furthest apart for their width. Called by `splitting.recursion`.
 """
 
 from __future__ import annotations
@@ -14,15 +12,14 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cholesky, solve_triangular
 
 from softkern._typing import Array
+from softkern.splitting.whitening import Whitening, whitening_of
 
 __all__ = ["Mixture", "fit_mixture"]
 
 STEPS = 60
 CHANGED = 1e-3  # share of the points that change their group in the last step
-LEAST_SHRINKAGE = 1e-3
 FEWEST = 2.0  # points of a group
 
 
@@ -32,8 +29,8 @@ class Mixture:
 
     Attributes
     ----------
-    whitening : array of shape (d, d)
-        Points times it are in units of the groups' spread.
+    whitening : Whitening
+        To units of the groups' spread.
     centres : array of shape (c, d)
         There.
     log_shares : array of shape (c,)
@@ -42,7 +39,7 @@ class Mixture:
         The group of every point that was fitted.
     """
 
-    whitening: Array
+    whitening: Whitening
     centres: Array
     log_shares: Array
     labels: NDArray[np.intp]
@@ -54,7 +51,7 @@ class Mixture:
 
     def mapped(self, X: Array) -> Array:
         """Points in units of the groups' spread, (m, d)."""
-        return np.asarray(X @ self.whitening)
+        return self.whitening.rows(X)
 
     def assign(self, mapped: Array) -> NDArray[np.intp]:
         """The likeliest group of mapped points, (m,)."""
@@ -82,19 +79,17 @@ def fit_mixture(X: Array, labels: Array, steps: int = STEPS) -> Mixture | None:
     labels : array of shape (n,)
         Whole numbers from 0.
     """
-    n, d = X.shape
+    n = len(X)
     shares = np.eye(int(labels.max()) + 1)[labels]  # (n, c)
-    products, previous = X.T @ X, labels
+    whitening_for, previous = whitening_of(X), labels
     for _ in range(steps):
         mass = shares.sum(axis=0)
         if (mass < FEWEST).any():
             return None
         means = shares.T @ X / mass[:, None]
-        covariance = (products - (means.T * mass) @ means) / n
-        factor = cholesky(_shrunk(covariance, n) + 1e-9 * np.eye(d), lower=True)
-        whitening = solve_triangular(factor, np.eye(d), lower=True).T
-        centres, log_shares = means @ whitening, np.log(mass / n)
-        logs = _log_ratios(X @ whitening, centres, log_shares)
+        whitening = whitening_for(shares)
+        centres, log_shares = whitening.rows(means), np.log(mass / n)
+        logs = _log_ratios(whitening.rows(X), centres, log_shares)
         found = np.argmax(logs, axis=1)
         shares = np.exp(logs - logs.max(axis=1, keepdims=True))
         shares /= shares.sum(axis=1, keepdims=True)
@@ -113,21 +108,3 @@ def _without_empty(mixture: Mixture) -> Mixture:
 def _log_ratios(mapped: Array, centres: Array, log_shares: Array) -> Array:
     """Logarithms of the groups' densities less what they have in common, (m, c)."""
     return np.asarray(mapped @ centres.T + (log_shares - np.square(centres).sum(axis=1) / 2))
-
-
-def _shrunk(covariance: Array, n: int) -> Array:
-    """The covariance with its correlations drawn to zero as far as they are chance.
-
-    Towards the columns' own spreads, not towards one spread for all: a column that separates
-    groups is narrow within them, and is known by that.
-    """
-    spread = np.sqrt(np.maximum(np.diag(covariance), 1e-12))
-    correlation = covariance / np.outer(spread, spread)
-    np.fill_diagonal(correlation, 0.0)
-    squares = np.square(correlation)
-    total = float(squares.sum())
-    d = len(spread)
-    # the diagonal's ones are no chance
-    chance = (float(np.square(1 - squares).sum()) - d) / max(n - 1, 1)
-    amount = 1.0 if total == 0 else min(1.0, max(LEAST_SHRINKAGE, chance / total))
-    return np.asarray(((1 - amount) * correlation + np.eye(d)) * np.outer(spread, spread))

@@ -7,14 +7,16 @@ long tail has no valley but hides those of other columns. Called by the models t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
-from sklearn.preprocessing import PowerTransformer
 
 from softkern._typing import Array
 from softkern.rows import lower_quantile, priority_sample
-from softkern.splitting.valleys import dip
+from softkern.splitting.powers import least_skewed
+from softkern.splitting.valleys import dip, quantile
 
 __all__ = ["MOST_ROWS", "continuous", "has_piles", "repeated", "straightened"]
 
@@ -48,26 +50,33 @@ def continuous(X: Array, seed: int = 0) -> Array:
     are broken at random: alone it has one mode, together with others it may tell groups apart.
     """
     generator = np.random.default_rng(seed)
+    found = [
+        np.unique(column, return_inverse=True, return_counts=True)
+        for column in np.asarray(X, dtype=np.float64).T
+    ]
+    found = [parts for parts in found if len(parts[0]) > 1]
+    smooth = [values for values, _, counts in found if not has_piles(counts)]
+    images = iter(_straight(smooth))
     columns = []
-    for column in np.asarray(X, dtype=np.float64).T:
-        values, place, counts = np.unique(column, return_inverse=True, return_counts=True)
-        if len(values) == 1:
-            continue
+    for _, place, counts in found:
         if has_piles(counts):
-            order = np.lexsort([generator.uniform(size=len(column)), place])
-            scores = np.empty(len(column))
-            scores[order] = ndtri((np.arange(len(column)) + 0.5) / len(column))
+            order = np.lexsort([generator.uniform(size=len(place)), place])
+            scores = np.empty(len(place))
+            scores[order] = ndtri((np.arange(len(place)) + 0.5) / len(place))
             columns.append(scores)
         else:
-            columns.append(_spread_out(_straight(values), place, generator))
+            columns.append(_spread_out(next(images), place, generator))
     return np.column_stack(columns) if columns else np.empty((len(X), 0))
 
 
-def straightened(values: Array, counts: Array) -> Array:
-    """What the distinct, sorted values of a column become in the middle of their piles, (k,)."""
-    if not has_piles(counts):
-        return _straight(values)
-    return np.asarray(ndtri((np.cumsum(counts) - counts / 2) / counts.sum()))
+def straightened(values: Sequence[Array], counts: Sequence[Array]) -> list[Array]:
+    """What the distinct, sorted values of every column become in the middle of their piles."""
+    is_smooth = [not has_piles(count) for count in counts]
+    images = iter(_straight([x for x, smooth in zip(values, is_smooth, strict=True) if smooth]))
+    return [
+        next(images) if smooth else ndtri((np.cumsum(count) - count / 2) / count.sum())
+        for count, smooth in zip(counts, is_smooth, strict=True)
+    ]
 
 
 def has_piles(counts: Array) -> bool:
@@ -75,23 +84,31 @@ def has_piles(counts: Array) -> bool:
     return bool(len(counts) <= FEW_VALUES or counts.max() > LARGE_PILE * counts.sum())
 
 
-def _straight(values: Array) -> Array:
-    """Distinct values by the power that makes them least skewed (Yeo and Johnson 2000).
+def _straight(columns: Sequence[Array]) -> list[Array]:
+    """Distinct, sorted values by the power that makes them least skewed (Yeo and Johnson 2000).
 
     The power is that of all but the outermost: to make a few far values less so it would draw in
     all that is far. A column with a clear valley of its own is skewed by its groups; its power
     would draw them together, and it is left as it is.
     """
-    first, low, middle, high, last = np.quantile(
-        values, [OUTERMOST, 0.16, 0.5, 0.84, 1 - OUTERMOST]
-    )
-    scaled = (values - middle) / ((high - low) or 1.0)
-    if dip(scaled) > CLEAR_VALLEY:
-        return np.asarray((scaled - scaled.mean()) / scaled.std())
-    inner = scaled[(values >= first) & (values <= last), None]
-    if len(inner) < FEW_VALUES:
-        inner = scaled[:, None]
-    return np.asarray(PowerTransformer().fit(inner).transform(scaled[:, None])[:, 0])
+    scaled = [_about_zero(values) for values in columns]
+    images = [(x - x.mean()) / x.std() for x in scaled]
+    skewed = [j for j, x in enumerate(scaled) if dip(x) <= CLEAR_VALLEY]
+    chosen = [scaled[j] for j in skewed]
+    for j, image in zip(skewed, least_skewed(chosen, [_inner(x) for x in chosen]), strict=True):
+        images[j] = image
+    return images
+
+
+def _about_zero(values: Array) -> Array:
+    low, middle, high = (quantile(values, share) for share in (0.16, 0.5, 0.84))
+    return (values - middle) / ((high - low) or 1.0)
+
+
+def _inner(values: Array) -> Array:
+    first, last = quantile(values, OUTERMOST), quantile(values, 1 - OUTERMOST)
+    inner = values[(values >= first) & (values <= last)]
+    return inner if len(inner) >= FEW_VALUES else values
 
 
 def _spread_out(values: Array, place: Array, generator: np.random.Generator) -> Array:

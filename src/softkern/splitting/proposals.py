@@ -14,8 +14,6 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import svd
-from sklearn.cluster import KMeans
-from sklearn.decomposition import FastICA
 from sklearn.exceptions import ConvergenceWarning
 
 from softkern._typing import Array
@@ -51,6 +49,8 @@ def pair_starts(X: Array, seed: int) -> Iterator[NDArray[np.intp]]:
 
 def k_means(X: Array, count: int, seed: int) -> NDArray[np.intp]:
     """The best of three runs; labels from 0, fewer groups where there are fewer distinct rows."""
+    from sklearn.cluster import KMeans  # takes long to import
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct points than groups
         model = KMeans(count, n_init=3, max_iter=30, random_state=seed).fit(X)
@@ -59,6 +59,8 @@ def k_means(X: Array, count: int, seed: int) -> NDArray[np.intp]:
 
 def _directions(X: Array, seed: int) -> Array:
     """Places of the points on columns, principal and independent directions, (n, k)."""
+    from sklearn.decomposition import FastICA  # takes long to import
+
     n, d = X.shape
     left, size, _ = svd(X - X.mean(axis=0), full_matrices=False)
     principal = (left * size)[:, : max(1, min(d, n // 4, COMPONENTS))]

@@ -74,7 +74,7 @@ def fit_reach(X: Array, coordinates: Coordinates, labels: Array) -> Reach | None
         return None
     distance = _to_nearest(mixture.mapped(points), mixture.centres)
     directions = np.zeros((X.shape[1], int(smooth.sum())))
-    directions[smooth] = mixture.whitening
+    directions[smooth] = mixture.whitening.columns(np.eye(directions.shape[1]))
     whitened = replace(coordinates, directions=directions, origin=np.zeros(directions.shape[1]))
     return Reach(whitened, mixture.centres, BEYOND * float(np.quantile(distance, 1 - FEW)))
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from softkern._typing import Array
 
-__all__ = ["FEWEST", "depth", "dip", "excess_mass"]
+__all__ = ["FEWEST", "depth", "dip", "excess_mass", "quantile"]
 
 LEVELS = 24  # λ at which excess masses are compared: over all, and as many near the average
 FEWEST = 8  # points of a group below which there is no telling
@@ -64,13 +64,13 @@ def _levels(places: Array) -> NDArray[np.float64]:
     span = float(places[-1] - places[0])
     if span <= 0:
         return np.ones(1)
-    narrow = max(_quantile(width, 0.02), span / n**2)
+    narrow = max(quantile(width, 0.02), span / n**2)
     low, high = 0.1 / span, 1.5 * max(step / n / narrow, 1 / span)
-    usual = step / n / max(_quantile(width, 0.5), span / n**2)
+    usual = step / n / max(quantile(width, 0.5), span / n**2)
     return np.concatenate([low * (high / low) ** STEPS, usual * (0.5 + STEPS)])
 
 
-def _quantile(ordered: Array, share: float) -> float:
+def quantile(ordered: Array, share: float) -> float:
     """Of ordered values, as `numpy.quantile`, which takes longer than all the rest here."""
     place = share * (len(ordered) - 1)
     below = int(place)

@@ -1,0 +1,106 @@
+import numpy as np
+import pytest
+from scipy.optimize import minimize_scalar
+from sklearn.preprocessing import PowerTransformer
+
+from softkern.splitting import powers
+from softkern.splitting.powers import least_skewed
+
+COLUMNS = {
+    "normal": lambda rng, n: rng.normal(size=n),
+    "uniform": lambda rng, n: rng.uniform(-1, 1, n),
+    "skewed": lambda rng, n: rng.lognormal(0, 1.5, n) - 1,
+    "skewed down": lambda rng, n: 1 - rng.lognormal(0, 1, n),
+    "very skewed": lambda rng, n: rng.exponential(size=n) ** 4 - 0.2,
+    "tails": lambda rng, n: rng.standard_t(1, n),
+    "far": lambda rng, n: np.sinh(5 * rng.normal(size=n)),
+    "above zero": lambda rng, n: 0.5 + rng.gamma(2, size=n),
+    "below zero": lambda rng, n: -0.5 - rng.gamma(2, size=n),
+    "crowded at the top": lambda rng, n: rng.uniform(size=n) ** 0.1 - 0.9,
+    "ties": lambda rng, n: rng.gamma(1, 10, n).round() / 10 - 1,
+}
+
+
+def reference(x):
+    """The largest likelihood by a search in one column, from the formulas as they are printed."""
+
+    def image(power):
+        above, below = x[x >= 0], x[x < 0]
+        up = ((above + 1) ** power - 1) / power if power else np.log(above + 1)
+        p = 2 - power
+        down = -((1 - below) ** p - 1) / p if p else -np.log(1 - below)
+        return np.concatenate([up, down])
+
+    def loss(power):
+        change = (power - 1) * np.sum(np.sign(x) * np.log(np.abs(x) + 1))
+        return len(x) / 2 * np.log(np.var(image(power))) - change
+
+    coarse = np.linspace(-20, 22, 421)
+    best = coarse[np.argmin([loss(power) for power in coarse])]
+    return minimize_scalar(loss, bounds=(best - 0.1, best + 0.1), method="bounded").x
+
+
+def found(columns):
+    reach = np.array([powers._reach(x, x) for x in columns])
+    return powers._powers(columns, reach)
+
+
+@pytest.mark.parametrize("n", [21, 60, 700])
+def test_powers_are_those_of_a_search_column_by_column(n):
+    rng = np.random.default_rng(n)
+    columns = [make(rng, n) for make in COLUMNS.values()]
+    expected = [reference(x) for x in columns]
+    assert found(columns) == pytest.approx(np.array(expected), abs=1e-3)
+
+
+def test_columns_become_what_scikit_learn_makes_of_them():
+    rng = np.random.default_rng(0)
+    columns = [make(rng, n) for make in COLUMNS.values() for n in (30, 200, 45)]
+    for x, image in zip(columns, least_skewed(columns, columns), strict=True):
+        fitted = PowerTransformer().fit(x[:, None])
+        assert found([x])[0] == pytest.approx(fitted.lambdas_[0], abs=1e-3)
+        assert image == pytest.approx(fitted.transform(x[:, None])[:, 0], abs=1e-3, rel=1e-3)
+
+
+def test_blocks_do_not_matter(monkeypatch):
+    rng = np.random.default_rng(0)
+    columns = [make(rng, int(rng.integers(20, 90))) for make in COLUMNS.values()]
+    inner = [np.sort(x)[1:-1] for x in columns]
+    whole = least_skewed(columns, inner)
+    monkeypatch.setattr(powers, "CELLS", 1)
+    for one, other in zip(whole, least_skewed(columns, inner), strict=True):
+        assert one == pytest.approx(other, abs=1e-6)
+
+
+def test_power_is_that_of_the_inner_values():
+    x = np.random.default_rng(0).lognormal(size=300) - 1
+    [alone], [beside] = least_skewed([x], [x]), least_skewed([np.append(x, 1e6)], [x])
+    assert beside[:-1] == pytest.approx(alone, abs=1e-9)
+    assert np.isfinite(beside).all()
+
+
+@pytest.mark.parametrize("far", [1e8, 1e100, 1e300])
+def test_no_value_overflows(far):
+    rng = np.random.default_rng(0)
+    x = -(np.abs(rng.normal(size=50)) ** 0.02)  # whose own power is large
+    x = np.append(x - np.median(x), [-far, far])
+    with np.errstate(over="raise"):
+        [image] = least_skewed([x], [x[:-2]])
+    assert np.isfinite(image).all()
+    assert (np.diff(image[np.argsort(x)]) >= 0).all()
+
+
+def test_constant_columns_and_none_at_all():
+    assert least_skewed([], []) == []
+    one, two = least_skewed(
+        [np.full(30, 2.0), np.arange(30.0)], [np.full(30, 2.0), np.arange(30.0)]
+    )
+    assert (one == 0).all()
+    assert two.std() == pytest.approx(1)
+
+
+def test_a_straight_column_stays_as_it_is():
+    x = np.linspace(-1, 1, 101)
+    [image] = least_skewed([x], [x])
+    assert found([x])[0] == pytest.approx(1, abs=1e-6)
+    assert image == pytest.approx(x / x.std())
