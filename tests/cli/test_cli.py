@@ -729,12 +729,16 @@ def test_signals_leave_nothing_behind(name, code, folder):
         # tests in the background of a shell inherit that the signal is ignored
         preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
     )
-    for _ in range(600):  # it waits for its input, with the temporary folder made
+    process.stdin.write((folder / "data.csv").read_bytes())
+    process.stdin.close()
+    for _ in range(600):  # it computes for seconds, with the temporary folder made
         if any(name.endswith(".tmp") for name in os.listdir(folder)):
             break
         time.sleep(0.05)
     process.send_signal(number)
-    _, said = process.communicate(timeout=60)
+    said = process.stderr.read()
+    process.stderr.close()
+    process.wait(timeout=60)
     assert process.returncode == code
     assert b"Traceback" not in said
     assert leftovers(folder, "data.csv") == []

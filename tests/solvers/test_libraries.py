@@ -31,6 +31,7 @@ class Elsewhere:
     gram: object
     diag: object
     features: None = None
+    is_elsewhere: bool = False  # its arrays are given to it
 
     @property
     def ahead(self):
