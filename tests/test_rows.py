@@ -174,3 +174,12 @@ def test_remembered_rows_are_found_once(monkeypatch):
     assert len(calls) == 2
     rows.distinct_rows(X)
     assert len(calls) == 3
+
+
+def test_rows_in_other_units_are_remembered_rows():
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    other = X * [1000.0, 0.3]
+    expected = rows.priority_sample(X, 40, random_state=1)
+    with rows.remembered(X), rows.remembered(other, like=X):
+        found = rows.priority_sample(other, 40, random_state=1)
+    assert all(np.array_equal(one, two) for one, two in zip(expected, found, strict=True))

@@ -10,6 +10,7 @@ the operator from it, and ask it for the operator `over` the support that they k
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -391,12 +392,21 @@ def plan(
         for name in costs
     }
     times = {name: _time(name, cost, work, factors[name], limit) for name, cost in costs.items()}
-    taken = _choose(costs, times, limit, patience) if engine == "auto" else _meant(engine, work)
+    crowded = {name for name, cost in costs.items() if _is_crowded(ENGINES[name], cost, options)}
+    fitting = [name for name in costs if costs[name].memory <= limit and name not in crowded]
+    taken = _choose(costs, times, fitting, patience) if engine == "auto" else _meant(engine, work)
     if taken not in costs:
         raise ValueError(f"engine={taken!r} cannot be used here: {refusals[taken]}.")
     _check_options(options, taken, engine)
+    if taken in crowded:
+        raise MemoryError(
+            f"engine={taken!r} needs {_bytes(costs[taken].device)} on its device for n = "
+            f"{work.n:,}, more than is free there; use another engine, or fewer rows."
+        )
     candidates = tuple(
         _candidate(name, refusals[name], costs, times, limit, taken, engine != "auto")
+        if name not in crowded
+        else Candidate(name, costs[name], "over the memory that is free on its device")
         for name in ENGINES
     )
     factor = factors[taken]
@@ -559,8 +569,15 @@ def _time(name: str, cost: Cost, work: Workload, factor: Cost | None, limit: int
     return _total(cost, work)
 
 
-def _choose(costs: dict[str, Cost], times: dict[str, float], limit: int, patience: float) -> str:
-    fitting = [name for name, cost in costs.items() if cost.memory <= limit]
+def _is_crowded(operator: type[KernelOperator], cost: Cost, options: dict[str, Any]) -> bool:
+    """Whether the operator's own device has too little memory left."""
+    free = operator.device_memory(**_known(operator, options))
+    return free is not None and cost.device > MEMORY_SHARE * free
+
+
+def _choose(
+    costs: dict[str, Cost], times: dict[str, float], fitting: Sequence[str], patience: float
+) -> str:
     if not fitting:
         return min(costs, key=lambda name: costs[name].memory)
     known = [name for name in fitting if ENGINES[name].error_is_known]

@@ -314,12 +314,14 @@ def priority_sample(
 
 
 @contextmanager
-def remembered(X: Any) -> Iterator[None]:
+def remembered(X: Any, like: Any = None) -> Iterator[None]:
     """Within, which rows of this array are alike is found out once; it must not change there.
 
-    Of a million rows that takes a second, and a fit asks ten times.
+    Of a million rows that takes a second, and a fit asks ten times. With `like`, X has the rows of
+    that array in other units, of which nothing new is to be found out.
     """
-    token = _remembered.set((*_remembered.get(), _Rows(X)))
+    known = None if like is None else _known(like)
+    token = _remembered.set((*_remembered.get(), _Rows(X, known)))
     try:
         yield
     finally:
@@ -329,8 +331,8 @@ def remembered(X: Any) -> Iterator[None]:
 class _Rows:
     """An array, and what was found out of its rows."""
 
-    def __init__(self, X: Any) -> None:
-        self.X = X
+    def __init__(self, X: Any, known: _Rows | None = None) -> None:
+        self.X, self.known = X, known
 
     def are(self, X: Any) -> bool:
         """Whether this is the same array, or another view of all of its numbers."""
@@ -342,11 +344,13 @@ class _Rows:
     @cached_property
     def groups(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """The first of every group of equal rows, and the group of every row."""
-        return _grouped(_row_keys(self.X))
+        return _grouped(_row_keys(self.X)) if self.known is None else self.known.groups
 
     @cached_property
     def unitless_keys(self) -> NDArray[np.uint64]:
         """Keys of the distinct rows, in the order of the groups."""
+        if self.known is not None:
+            return self.known.unitless_keys
         return _row_keys(_without_units(self.X[self.groups[0]]))
 
 

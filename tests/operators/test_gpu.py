@@ -132,6 +132,31 @@ def test_loops_pass_over_far_frames(interpreted):
     assert product == pytest.approx(Gaussian(1.0).block(X, X).sum(axis=1), rel=1e-5)
 
 
+def test_devices_share_the_queries(interpreted):
+    from softkern.operators._gpu_points import SplitPoints
+
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    points = torch.as_tensor(X, device=DEVICE)
+    support = SplitPoints(Gaussian(1.0), points, "float32", [DEVICE, DEVICE])
+    ones = torch.ones(300, 1, dtype=torch.float64, device=DEVICE)
+    expected = Gaussian(1.0).block(X, X).sum(axis=1)
+    assert support.product(ones).cpu().numpy()[:, 0] == pytest.approx(expected, rel=1e-5)
+    new = support.product(ones, points[:140]).cpu().numpy()[:, 0]
+    assert new == pytest.approx(expected[:140], rel=1e-5)
+    blocks = [
+        sum(len(starts) - 1 for _, starts, _ in part._own_lists["narrow"]) for part in support.parts
+    ]
+    assert min(blocks) >= 1  # neither does all
+
+
+def test_new_points_come_in_parts(monkeypatch):
+    monkeypatch.setattr(gpu_module, "ROWS_AT_ONCE", 7)
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    operator = GpuOperator(Gaussian(1.0), X, device=DEVICE)
+    A = np.random.default_rng(1).uniform(size=(40, 2))
+    assert operator.cross(X[:30]) @ A == pytest.approx((operator @ A)[:30])
+
+
 @pytest.mark.parametrize("n", [1, 5, 127, 129, 1500, 40_000])
 @pytest.mark.parametrize("d", [1, 3])
 def test_frames_hold_every_row_once(n, d):
@@ -255,12 +280,20 @@ def test_a_model_fitted_on_a_device_is_read_without(monkeypatch):
 def test_plan_takes_the_device_where_it_is_worthwhile(monkeypatch):
     monkeypatch.setattr(gpu_module, "_has_device", lambda: True)
     monkeypatch.setattr(gpu_module, "_device_speed", lambda device: 1.0)
+    free = 8 * 2**30
+    monkeypatch.setattr(GpuOperator, "device_memory", classmethod(lambda cls, **options: free))
     few = planning.plan((2000, 10), memory_limit=8 * 2**30)
     many = planning.plan((300_000, 10), memory_limit=8 * 2**30)
     assert few.engine != "gpu"
     assert many.engine == "gpu"
     assert many.device_memory > 300_000 * 10 * 8
     assert "device" in str(many)
+    free = 2**20
+    crowded = planning.plan((300_000, 10), memory_limit=8 * 2**30)
+    assert crowded.engine != "gpu"
+    assert "over the memory that is free on its device" in str(crowded)
+    with pytest.raises(MemoryError, match="on its device for n = 300,000"):
+        planning.plan((300_000, 10), engine="gpu")
 
 
 def test_nothing_is_imported_to_learn_that_there_is_no_device():

@@ -223,7 +223,8 @@ def _auto(X: Any, weight: Array, random_state: Any) -> Bandwidth:
     spread = robust_spread(X, weight, random_state)
     scaled = _divided(X, spread)
     neighbour = max(LEAST_NEIGHBOUR, round(np.sqrt(X.shape[0])))
-    distance, query_weight = _neighbour_distances(scaled, weight, neighbour, random_state)
+    with remembered(scaled, like=X):
+        distance, query_weight = _neighbour_distances(scaled, weight, neighbour, random_state)
     high = lower_quantile(distance, query_weight, AUTO_CLIP)
     mean = np.average(np.minimum(distance, high), weights=query_weight)
     factor = np.clip(1 / np.sqrt(_varying_columns(X) + 2), *AUTO_FACTORS)
@@ -236,7 +237,8 @@ def _tree(X: Any, weight: Array, random_state: Any) -> Bandwidth:
     spread = robust_spread(X, weight, random_state)
     scaled = _divided(X, spread)
     neighbour = max(LEAST_NEIGHBOUR, round(TREE_FACTOR * n ** (4 / (d + 4))))
-    distance, query_weight = _neighbour_distances(scaled, weight, neighbour, random_state)
+    with remembered(scaled, like=X):
+        distance, query_weight = _neighbour_distances(scaled, weight, neighbour, random_state)
     median = lower_quantile(distance, query_weight, 0.5)
     bandwidth = median / np.sqrt(d + 2) * spread
     return np.asarray(np.maximum(bandwidth, _column_steps(X, random_state)))
@@ -292,8 +294,13 @@ def _median(X: Any, weight: Array, random_state: Any) -> Bandwidth:
 
 def _global(X: Any, weight: Array, random_state: Any) -> Bandwidth:
     spread = robust_spread(X, weight, random_state)
+    return np.asarray(_median_of_scaled(X, spread, weight, random_state) * spread)
+
+
+def _median_of_scaled(X: Any, spread: Array, weight: Array, random_state: Any) -> Bandwidth:
     scaled = _divided(X, spread)
-    return np.asarray(_median(scaled, weight, random_state) * spread)
+    with remembered(scaled, like=X):
+        return _median(scaled, weight, random_state)
 
 
 def _boundary(X: Any, weight: Array, random_state: Any) -> Bandwidth:
@@ -302,8 +309,10 @@ def _boundary(X: Any, weight: Array, random_state: Any) -> Bandwidth:
 
 def _within(X: Any, weight: Array, random_state: Any) -> Bandwidth:
     spread = robust_spread(X, weight, random_state)
-    spread = spread * _share_within(_divided(X, spread), weight, random_state)
-    return np.asarray(_median(_divided(X, spread), weight, random_state) * spread)
+    scaled = _divided(X, spread)
+    with remembered(scaled, like=X):
+        spread = spread * _share_within(scaled, weight, random_state)
+    return np.asarray(_median_of_scaled(X, spread, weight, random_state) * spread)
 
 
 def _share_within(X: Any, weight: Array, random_state: Any) -> NDArray[np.float64]:

@@ -11,8 +11,10 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -20,7 +22,7 @@ import torch
 
 from softkern.kernels import Gaussian, Kernel, Laplacian
 
-__all__ = ["FactorPoints", "FusedPoints", "TiledPoints", "has_fused"]
+__all__ = ["FactorPoints", "FusedPoints", "SplitPoints", "TiledPoints", "has_fused", "uploaded"]
 
 FRAME = 1024  # support rows that share a centre
 BLOCK = 128  # query rows that share a list of near frames
@@ -70,10 +72,15 @@ class FusedPoints:
     points : tensor of shape (n, d)
     precision : {"float32", "float64"}
         Of kernel values; sums are in double precision.
+    share : (int, int), default=(0, 1)
+        Of how many shares of the queries the sums are computed: the number of the share, and of
+        all of them. The sums of other queries are zero.
     """
 
-    def __init__(self, kernel: Kernel, points: Any, precision: str) -> None:
-        self.kernel, self.device = kernel, points.device
+    def __init__(
+        self, kernel: Kernel, points: Any, precision: str, share: tuple[int, int] = (0, 1)
+    ) -> None:
+        self.kernel, self.device, self.share = kernel, points.device, share
         self.n, self.d = points.shape
         self.is_square = isinstance(kernel, Gaussian)
         self.kind = torch.float64 if precision == "float64" else torch.float32
@@ -189,10 +196,12 @@ class FusedPoints:
 
     def _near(self, queries: _Blocks, frames: Any) -> Iterator[tuple[int, Any, Any]]:
         """Of groups of blocks: the first, where each one's list begins, and the lists."""
-        n_blocks = len(queries.low)
+        number, of_all = self.share
+        begin, end = (len(queries.low) * k // of_all for k in (number, number + 1))
         step = max(1, MOST_ENTRIES // max(1, len(frames)))
-        for first in range(0, n_blocks, step):
-            low, high = queries.low[first : first + step], queries.high[first : first + step]
+        for first in range(begin, end, step):
+            blocks = slice(first, min(first + step, end))
+            low, high = queries.low[blocks], queries.high[blocks]
             distance = torch.zeros(len(low), len(frames), device=self.device)
             for k in range(self.d):
                 below = self.low[frames, k][None] - high[:, k, None]
@@ -228,6 +237,10 @@ class FusedPoints:
 
     def product(self, A: Any, points: Any = None) -> Any:
         """K(points, support) @ A, (m, c), in double precision; None stands for the support."""
+        with _on(self.device):
+            return self._product(A, points)
+
+    def _product(self, A: Any, points: Any) -> Any:
         queries = self._own_blocks if points is None else self._queries(points)
         out = torch.empty(len(queries.place), A.shape[1], dtype=torch.float64, device=self.device)
         is_single = self.kind == torch.float64
@@ -353,6 +366,10 @@ class FusedPoints:
 
     def logs(self, points: Any, log_a: Any, own: Any = None, log_left: Any = None) -> Any:
         """log Σ_r k(x, x_r) a_r, (m,), however far; `log_left` is of a query's own row `own`."""
+        with _on(self.device):
+            return self._logs(points, log_a, own, log_left)
+
+    def _logs(self, points: Any, log_a: Any, own: Any, log_left: Any) -> Any:
         from softkern.operators._gpu_kernels import log_sums
 
         queries = self._queries(points)
@@ -384,6 +401,28 @@ class FusedPoints:
             num_warps=4,
         )
         return out[queries.place] / math.log2(math.e)
+
+
+class SplitPoints:
+    """A support on several devices, each of which computes its share of the queries."""
+
+    def __init__(self, kernel: Kernel, points: Any, precision: str, devices: list[Any]) -> None:
+        self.parts = [
+            FusedPoints(kernel, points.to(device), precision, (k, len(devices)))
+            for k, device in enumerate(devices)
+        ]
+
+    def product(self, A: Any, points: Any = None) -> Any:
+        """K(points, support) @ A, (m, c), where A is; None stands for the support."""
+        shares = [
+            part.product(A.to(part.device), None if points is None else points.to(part.device))
+            for part in self.parts
+        ]
+        return sum(share.to(A.device) for share in shares)
+
+    def logs(self, points: Any, log_a: Any, own: Any = None, log_left: Any = None) -> Any:
+        """log Σ_r k(x, x_r) a_r, (m,), as `FusedPoints.logs`: few queries, for the first device."""
+        return self.parts[0].logs(points, log_a, own, log_left)
 
 
 class TiledPoints:
@@ -500,6 +539,35 @@ def _drawn(mass: Any, count: int, random: Any) -> Any:
     reached = torch.cumsum(mass.to(torch.float64), 0)
     found = torch.searchsorted(reached, places * reached[-1])
     return torch.unique(found.clamp(max=len(mass) - 1))
+
+
+def _on(device: torch.device) -> AbstractContextManager[Any]:
+    """Where loops are started: Triton takes the current device."""
+    return torch.cuda.device(device) if device.type == "cuda" else nullcontext()
+
+
+def uploaded(parts: Iterator[Any], device: str) -> Iterator[Any]:
+    """Arrays of the host on the device, each on its way while the one before is worked on."""
+    if not device.startswith("cuda"):
+        yield from (torch.as_tensor(part, device=device) for part in parts)
+        return
+    beside: Any = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
+    present = torch.cuda.current_stream(device)
+
+    def sent(part: Any) -> tuple[Any, Any]:
+        with torch.cuda.stream(beside):
+            there = torch.as_tensor(part).pin_memory().to(device, non_blocking=True)
+        return there, beside.record_event()
+
+    on_its_way: tuple[Any, Any] | None = None
+    for part in chain(parts, [None]):
+        following = None if part is None else sent(part)
+        if on_its_way is not None:
+            there, arrival = on_its_way
+            present.wait_event(arrival)
+            there.record_stream(present)
+            yield there
+        on_its_way = following
 
 
 def _power(number: int) -> int:

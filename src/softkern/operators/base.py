@@ -173,6 +173,11 @@ class KernelOperator(ABC):
         """What the work will cost with these options of the constructor."""
 
     @classmethod
+    def device_memory(cls, **options: Any) -> int | None:
+        """Bytes that are free on the operator's own device; None: it has none."""
+        return None
+
+    @classmethod
     def factor_cost(cls, work: Workload, rank: int) -> Cost | None:
         """Of an own low-rank operator to run ahead on, by `low_rank`; None: it has none."""
         return None

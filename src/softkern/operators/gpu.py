@@ -29,6 +29,7 @@ PRECISIONS = ("float32", "float64")
 DRIVERS = ("libcuda.so.1", "libamdhip64.so", "nvcuda.dll")
 GRAM_ROWS = 4096  # up to which kernel values are kept, in the precision of the data
 ROWS_AT_ONCE = 2**19  # new points on the device at a time
+SPLIT_ROWS = 100_000  # from which on several devices share the work
 FEW_ROWS = 512  # whose kernel values with all others are formed as they are
 DOUBTFUL = 2.0**-32  # share of Σ A below which halves have lost digits of a sum
 CUTOFF = 2.0**-50  # the same where the frames passed over may show
@@ -58,8 +59,9 @@ class GpuOperator(KernelOperator):
     kernel : softkern.kernels.Kernel
     X : array of shape (n, d)
     device : str, default=None
-        Name of a torch device; None is the first CUDA device. ``"cpu"`` runs the same code without
-        one, for trying things out.
+        Name of a torch device, such as ``"cuda:1"``; None is all CUDA devices, which share large
+        products, arrays being on the first. ``"cpu"`` runs the same code without one, for trying
+        things out.
     precision : {"float32", "float64"}, default="float32"
         Of the kernel values; sums are in double precision either way. Single precision gives
         products to about 1e-6 of Σ |A|.
@@ -111,11 +113,14 @@ class GpuOperator(KernelOperator):
 
     def _for_many(self, points: Any) -> Any:
         """Points as products with many others want them."""
-        from softkern.operators._gpu_points import FusedPoints, TiledPoints, has_fused
+        from softkern.operators._gpu_points import FusedPoints, SplitPoints, TiledPoints, has_fused
 
-        if has_fused(self.kernel, points.device):
-            return FusedPoints(self.kernel, points, self.precision)
-        return TiledPoints(self.kernel, points)
+        if not has_fused(self.kernel, points.device):
+            return TiledPoints(self.kernel, points)
+        devices = _devices(self.device)
+        if len(devices) > 1 and len(points) > SPLIT_ROWS:
+            return SplitPoints(self.kernel, points, self.precision, devices)
+        return FusedPoints(self.kernel, points, self.precision)
 
     @cached_property
     def _support_of_many(self) -> Any:
@@ -154,9 +159,13 @@ class GpuOperator(KernelOperator):
         support = self._support_of_many if many else self._support
         if self._is_here(X_new):
             return self._as_asked(support.product(weights, X_new), X_new)
+        from softkern.operators._gpu_points import uploaded
+
         out = np.empty((X_new.shape[0], A.shape[1]), dtype=self.dtype)
-        for rows in row_slices(X_new.shape[0], ROWS_AT_ONCE):
-            out[rows] = on_host(support.product(weights, self.here(X_new[rows])))
+        parts = list(row_slices(X_new.shape[0], ROWS_AT_ONCE))
+        chunks = uploaded((np.ascontiguousarray(X_new[rows]) for rows in parts), self.device)
+        for rows, points in zip(parts, chunks, strict=True):
+            out[rows] = on_host(support.product(weights, points))
         return out
 
     @classmethod
@@ -199,6 +208,15 @@ class GpuOperator(KernelOperator):
         setup = START_SECONDS + work.values * work.itemsize / BUS_BYTES
         memory = work.values * work.itemsize + 2 * work.vectors
         return Cost(memory, setup, moved + work.n**2 * seconds * slower, on_device)
+
+    @classmethod
+    def device_memory(cls, device: str | None = None, **options: Any) -> int:
+        """Bytes that are free on the device."""
+        import torch
+
+        if device == "cpu":
+            return sys.maxsize  # the host's, which has its own limit
+        return int(torch.cuda.mem_get_info(device or "cuda")[0])
 
     @classmethod
     def factor_cost(cls, work: Workload, rank: int) -> Cost:
@@ -356,6 +374,15 @@ def _has_device() -> bool:
     import torch
 
     return bool(torch.cuda.is_available())
+
+
+def _devices(device: str) -> list[str]:
+    """Devices that share the work: all of them, unless one is named."""
+    import torch
+
+    if device != "cuda":
+        return [device]
+    return [f"cuda:{k}" for k in range(torch.cuda.device_count())]
 
 
 def _has_driver() -> bool:
