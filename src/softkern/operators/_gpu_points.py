@@ -551,7 +551,7 @@ def uploaded(parts: Iterator[Any], device: str) -> Iterator[Any]:
     if not device.startswith("cuda"):
         yield from (torch.as_tensor(part, device=device) for part in parts)
         return
-    beside: Any = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
+    beside = torch.cuda.Stream(device)
     present = torch.cuda.current_stream(device)
 
     def sent(part: Any) -> tuple[Any, Any]:
