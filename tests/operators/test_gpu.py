@@ -251,6 +251,15 @@ def test_refusals():
         GpuOperator(Gaussian(1.0), X, device="cpu", precision="half")
 
 
+def test_devices_that_are_not_there(monkeypatch):
+    with pytest.raises(ValueError, match="device='gpu0' is not known to PyTorch"):
+        GpuOperator(Gaussian(1.0), np.ones((5, 2)), device="gpu0")
+    monkeypatch.setattr(gpu_module, "_has_device", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    with pytest.raises(ValueError, match="'cuda:7' is not there; the last is 'cuda:1'"):
+        GpuOperator(Gaussian(1.0), np.ones((5, 2)), device="cuda:7")
+
+
 def test_a_machine_without_a_device(monkeypatch):
     monkeypatch.setattr(gpu_module, "_has_device", lambda: False)
     with pytest.raises(ValueError, match="no CUDA device"):

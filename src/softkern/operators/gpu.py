@@ -183,9 +183,11 @@ class GpuOperator(KernelOperator):
         """PyTorch, or the device."""
         if importlib.util.find_spec("torch") is None:
             return "PyTorch is not installed (pip install 'softkern[gpu]')"
-        if device is None or device.startswith("cuda"):
-            return None if _has_device() else "there is no CUDA device that PyTorch can use"
-        return None
+        if device is not None and not device.startswith("cuda"):
+            return _unknown(device)
+        if not _has_device():
+            return "there is no CUDA device that PyTorch can use"
+        return None if device is None else _unknown(device)
 
     @classmethod
     def cost(
@@ -246,14 +248,8 @@ class GpuOperator(KernelOperator):
 
     # What follows, on the device
 
-    @property
-    def features(self) -> None:
-        """None: products are quick, and in double precision where there is a feature map."""
-        return None
-
-    @features.setter
-    def features(self, value: None) -> None:
-        raise AttributeError("features of a GPU operator cannot be set.")
+    # products are quick, and in double precision where there is a feature map
+    features: None = None
 
     @cached_property
     def _diagonal_here(self) -> Any:
@@ -374,6 +370,20 @@ def _has_device() -> bool:
     import torch
 
     return bool(torch.cuda.is_available())
+
+
+def _unknown(device: str) -> str | None:
+    """What is wrong with the name of a device, or None."""
+    import torch
+
+    try:
+        number = getattr(torch.device(device), "index", None) or 0
+    except (RuntimeError, TypeError):
+        return f"device={device!r} is not known to PyTorch; give 'cuda', 'cuda:0' or 'cpu'"
+    count = torch.cuda.device_count()
+    if device.startswith("cuda") and number >= count:
+        return f"device={device!r} is not there; the last is 'cuda:{count - 1}'"
+    return None
 
 
 def _devices(device: str) -> list[str]:
