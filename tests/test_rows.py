@@ -183,3 +183,13 @@ def test_rows_in_other_units_are_remembered_rows():
     with rows.remembered(X), rows.remembered(other, like=X):
         found = rows.priority_sample(other, 40, random_state=1)
     assert all(np.array_equal(one, two) for one, two in zip(expected, found, strict=True))
+
+
+def test_distinct_rows_are_remembered_rows():
+    X = np.random.default_rng(0).integers(0, 9, size=(300, 2)).astype(float)
+    distinct = X[rows.distinct_rows(X)[0]]
+    expected = rows.priority_sample(distinct, 40, random_state=1), rows.distinct_rows(distinct)
+    with rows.remembered(X), rows.remembered(distinct, distinct_of=X):
+        found = rows.priority_sample(distinct, 40, random_state=1), rows.distinct_rows(distinct)
+    for one, two in zip(expected, found, strict=True):
+        assert all(np.array_equal(a, b) for a, b in zip(one, two, strict=True))

@@ -25,6 +25,7 @@ __all__ = [
     "check_weights",
     "company_of_rows",
     "distinct_rows",
+    "groups_of_rows",
     "largest_first",
     "lower_quantile",
     "lower_quantiles",
@@ -167,7 +168,7 @@ def distinct_rows(
     n = X.shape[0]
     weight = check_weights(sample_weight, n)
     rows = np.flatnonzero(weight > 0)
-    first, group = _groups(X[rows] if rows.size < n else X)
+    first, group = groups_of_rows(X[rows] if rows.size < n else X)
     total = np.bincount(group, weights=weight[rows])
     return rows[first], total.astype(np.float64)
 
@@ -185,7 +186,7 @@ def share_among_copies(X: Any, A: NDArray[Any], sample_weight: Any) -> NDArray[A
     array([0.25, 0.5 , 0.25])
     """
     weight = check_weights(sample_weight, X.shape[0])
-    first, group = _groups(X)
+    first, group = groups_of_rows(X)
     if first.size == X.shape[0]:
         return A
     total = np.bincount(group, weights=weight)
@@ -229,7 +230,7 @@ def company_of_rows(
     n = X.shape[0]
     weight = check_weights(sample_weight, n)
     there = np.flatnonzero(weight > 0)
-    one, group = _groups(X[there] if there.size < n else X)
+    one, group = groups_of_rows(X[there] if there.size < n else X)
     mass = np.bincount(group, weights=weight[there] / weight.max())
     share = mass / mass.sum()
     company = max(COMPANY, lower_quantile(share, np.ones(share.size), 0.5))
@@ -314,14 +315,20 @@ def priority_sample(
 
 
 @contextmanager
-def remembered(X: Any, like: Any = None) -> Iterator[None]:
+def remembered(X: Any, like: Any = None, distinct_of: Any = None) -> Iterator[None]:
     """Within, which rows of this array are alike is found out once; it must not change there.
 
-    Of a million rows that takes a second, and a fit asks ten times. With `like`, X has the rows of
-    that array in other units, of which nothing new is to be found out.
+    Of a million rows that takes a second, and a fit asks ten times. Nothing new is to be found out
+    where X has the rows of another array in other units (`like`), or those that `distinct_rows`
+    gives of it, in that order (`distinct_of`).
     """
     known = None if like is None else _known(like)
-    token = _remembered.set((*_remembered.get(), _Rows(X, known)))
+    rows = _Rows(X, known)
+    whole = None if distinct_of is None else _known(distinct_of)
+    if whole is not None and whole.groups[0].size == X.shape[0]:
+        each = np.arange(X.shape[0])
+        rows.groups, rows.unitless_keys = (each, each), whole.unitless_keys
+    token = _remembered.set((*_remembered.get(), rows))
     try:
         yield
     finally:
@@ -362,8 +369,16 @@ def _known(X: Any) -> _Rows | None:
     return next((rows for rows in reversed(_remembered.get()) if rows.are(X)), None)
 
 
-def _groups(X: Any) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """The first of every group of equal rows, and the group of every row."""
+def groups_of_rows(X: Any) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The first of every group of equal rows, and the group of every row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> first, group = groups_of_rows(np.array([[0.0], [1.0], [0.0]]))
+    >>> bool(group[0] == group[2] != group[1])
+    True
+    """
     known = _known(X)
     return _grouped(_row_keys(X)) if known is None else known.groups
 

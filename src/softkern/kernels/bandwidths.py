@@ -140,7 +140,7 @@ default="auto"
             f"{index.size} (n_samples = {X.shape[0]}); give bandwidth=<a number>."
         )
     points = _rows(X, index)
-    with remembered(points):
+    with remembered(points, distinct_of=X):
         bandwidth = RULES[rule](points, weight, random_state)
     if not (np.isfinite(bandwidth).all() and np.all(np.asarray(bandwidth) > 0)):
         raise DataError(

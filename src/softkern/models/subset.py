@@ -20,7 +20,7 @@ from softkern._typing import Array
 from softkern.exceptions import DataError
 from softkern.kernels import Kernel
 from softkern.operators.base import row_blocks
-from softkern.rows import canonical_rows, priority_sample, row_slices, row_uniforms
+from softkern.rows import canonical_rows, groups_of_rows, priority_sample, row_slices, row_uniforms
 
 __all__ = ["TrainingRows", "renyi_rows", "training_rows", "which_training_row"]
 
@@ -51,10 +51,15 @@ def training_rows(
     own = np.minimum(weights, 1.0)
     if size is None or rows.size <= size:
         return TrainingRows(rows, weights, own)
-    # a row of a Gram matrix is known by its place in the order that its values decide
-    names = X[rows] if kernel.takes_points else np.arange(rows.size, dtype=np.float64)[:, None]
     wanted = size if subset == "random" else POOL * size
-    place, mass = priority_sample(names, wanted, weights, random_state)
+    if kernel.takes_points:
+        index, mass = priority_sample(X, wanted, weight, random_state)
+        position = np.empty(X.shape[0], dtype=np.intp)
+        position[rows] = np.arange(rows.size)
+        place = position[index]
+    else:  # a row of a Gram matrix is known by its place in the order that its values decide
+        names = np.arange(rows.size, dtype=np.float64)[:, None]
+        place, mass = priority_sample(names, wanted, weights, random_state)
     order = np.argsort(place)
     place, mass = place[order], mass[order]
     pool, own = rows[place], mass * (own[place] / weights[place])
@@ -153,10 +158,7 @@ def which_training_row(X: Any, weight: Array, rows: Index, by_number: bool) -> I
     if by_number:
         out[rows] = np.arange(rows.size)
         return out
-    keys = row_uniforms(X)
-    order = np.argsort(keys[rows])
-    known = keys[rows][order]
-    place = np.minimum(np.searchsorted(known, keys), rows.size - 1)
-    is_copy = (known[place] == keys) & (weight > 0)
-    out[is_copy] = order[place[is_copy]]
-    return out
+    _, group = groups_of_rows(X)
+    number = np.full(group.max() + 1, -1)
+    number[group[rows]] = np.arange(rows.size)
+    return np.where(weight > 0, number[group], -1)
