@@ -64,7 +64,7 @@ class GpuOperator(KernelOperator):
         things out.
     precision : {"float32", "float64"}, default="float32"
         Of the kernel values; sums are in double precision either way. Single precision gives
-        products to about 1e-6 of Σ |A|.
+        products to about 1e-6 of ``Σ |A|``.
 
     Examples
     --------
