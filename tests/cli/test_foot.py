@@ -12,16 +12,6 @@ from softkern.cli.tables import Format, TableError, open_table
 ROWS = "name;year;sales;cost\na;2001;1.000,5;1\nb;2002;2.000;-3\nc;2003;500,5;2\n"
 
 
-@pytest.fixture
-def write(tmp_path):
-    def write(data, name="table.csv"):
-        path = tmp_path / name
-        path.write_bytes(data.encode() if isinstance(data, str) else data)
-        return str(path)
-
-    return write
-
-
 def read(path, **form):
     with open_table(path, Format(**form)) as reader:
         return reader.read(), reader.notes

@@ -22,16 +22,6 @@ TEXT = "a,b\n1,2\n3,4\n5.5,-6\n"
 VALUES = [[1, 2], [3, 4], [5.5, -6]]
 
 
-@pytest.fixture
-def write(tmp_path):
-    def write(data, name="table.csv"):
-        path = tmp_path / name
-        path.write_bytes(data.encode() if isinstance(data, str) else data)
-        return str(path)
-
-    return write
-
-
 def npy(values, **kwargs):
     buffer = io.BytesIO()
     np.save(buffer, values, **kwargs)

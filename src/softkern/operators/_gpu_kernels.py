@@ -38,6 +38,16 @@ def _added(acc, values, weight, weight_rest, j, N: tl.constexpr):
 
 
 @triton.jit
+def _add_to(out, rows, total, N: tl.constexpr):
+    """Add the sums of a block of rows to what other lists of frames gave them."""
+    if N == 1:
+        at = out + rows
+    else:
+        at = out + rows[:, None] * N + tl.arange(0, N)[None, :]
+    tl.store(at, tl.load(at) + total)
+
+
+@triton.jit
 def _exponents(
     x, x_rest, y, y_rest, centre, rows, j, n, m, shift, kind: tl.constexpr,
     BM: tl.constexpr, BN: tl.constexpr, D: tl.constexpr,
@@ -97,11 +107,7 @@ def sums_by_differences(
             )  # fmt: skip
             acc = _added(acc, tl.exp2(exponents), weight, weight_rest, j, N)
         total += tl.sum(acc, axis=1).to(tl.float64) if N == 1 else acc.to(tl.float64)
-    if N == 1:
-        at = out + rows
-    else:
-        at = out + rows[:, None] * N + tl.arange(0, N)[None, :]
-    tl.store(at, tl.load(at) + total)
+    _add_to(out, rows, total, N)
 
 
 @triton.jit
@@ -145,11 +151,7 @@ def sums_by_products(
                 exponents = tl.dot(z_rest, y_half.T, exponents)
             acc = _added(acc, tl.exp2(exponents), weight, weight_rest, j, N)
         total += tl.sum(acc, axis=1).to(tl.float64) if N == 1 else acc.to(tl.float64)
-    if N == 1:
-        at = out + rows
-    else:
-        at = out + rows[:, None] * N + tl.arange(0, N)[None, :]
-    tl.store(at, tl.load(at) + total)
+    _add_to(out, rows, total, N)
 
 
 @triton.jit

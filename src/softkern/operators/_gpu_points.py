@@ -63,6 +63,28 @@ class _Blocks:
     high: Any
 
 
+@dataclass(frozen=True)
+class _Round:
+    """What a launch works on: some blocks of queries, their near frames, weights and sums."""
+
+    queries: _Blocks
+    first: int  # block
+    starts: Any  # of the blocks' lists, (blocks + 1,)
+    near: Any  # frames
+    weights: tuple[Any, Any]  # (size, N), and what they leave out
+    sums: Any  # (rows, N)
+    shift: float
+
+    @property
+    def rows(self) -> slice:
+        """Of the queries, from the first block on."""
+        return slice(self.first * BLOCK, None)
+
+    def programs(self, rows_each: int) -> tuple[int]:
+        """How many programs there are, of so many rows each."""
+        return ((len(self.starts) - 1) * BLOCK // rows_each,)
+
+
 class FusedPoints:
     """A support for the compiled loops.
 
@@ -268,12 +290,11 @@ class FusedPoints:
             unit, shift = unit * 2.0 ** (-2 * SHIFT), SHIFT
         for part, by_products, is_double in self._ways(n):
             for first, starts, near in self._lists(queries, part):
+                work = _Round(queries, first, starts, near, weights, sums, shift)
                 if by_products:
-                    self._by_products(queries, first, starts, near, weights, sums, shift)
+                    self._by_products(work)
                 else:
-                    self._by_differences(
-                        queries, first, starts, near, weights, sums, shift, is_double
-                    )
+                    self._by_differences(work, is_double)
         return sums[:, :c] * unit
 
     def _ways(self, n: int) -> Iterator[tuple[str, bool, bool]]:
@@ -287,34 +308,24 @@ class FusedPoints:
         if bool(self.is_wide.any()):
             yield "wide", False, True
 
-    def _by_differences(
-        self,
-        queries: _Blocks,
-        first: int,
-        starts: Any,
-        near: Any,
-        weights: tuple[Any, Any],
-        sums: Any,
-        shift: float,
-        is_double: bool,
-    ) -> None:
+    def _by_differences(self, work: _Round, is_double: bool) -> None:
         from softkern.operators._gpu_kernels import sums_by_differences
 
-        rows, n = slice(first * BLOCK, None), sums.shape[1]
+        n = work.sums.shape[1]
         bn = 16 if n > 1 or self.d == 3 else 32
         bm = 64 if n > 1 or self.kind == torch.float64 else BLOCK
-        sums_by_differences[((len(starts) - 1) * BLOCK // bm,)](
-            queries.whole[:, rows],
-            queries.rest[:, rows],
+        sums_by_differences[work.programs(bm)](
+            work.queries.whole[:, work.rows],
+            work.queries.rest[:, work.rows],
             *(self._all_digits if is_double else self._columns),
             self.centre,
-            *weights,
-            sums[rows],
-            starts,
-            near,
-            queries.size,
+            *work.weights,
+            work.sums[work.rows],
+            work.starts,
+            work.near,
+            work.queries.size,
             self.size,
-            shift,
+            work.shift,
             D=self.d,
             N=n,
             BM=bm,
@@ -326,35 +337,26 @@ class FusedPoints:
             num_warps=4,
         )
 
-    def _by_products(
-        self,
-        queries: _Blocks,
-        first: int,
-        starts: Any,
-        near: Any,
-        weights: tuple[Any, Any],
-        sums: Any,
-        shift: float,
-    ) -> None:
+    def _by_products(self, work: _Round) -> None:
         from softkern.operators._gpu_kernels import sums_by_products
 
-        rows, bm, bn = slice(first * BLOCK, None), 64, 64
+        bm = bn = 64
         half, rest, norm, centre = self._halves
-        sums_by_products[((len(starts) - 1) * BLOCK // bm,)](
-            self._beside(queries.whole[:, rows].T),
-            self._beside(queries.rest[:, rows].T),
+        sums_by_products[work.programs(bm)](
+            self._beside(work.queries.whole[:, work.rows].T),
+            self._beside(work.queries.rest[:, work.rows].T),
             half,
             rest,
             norm,
             centre,
-            *weights,
-            sums[rows],
-            starts,
-            near,
-            shift,
+            *work.weights,
+            work.sums[work.rows],
+            work.starts,
+            work.near,
+            work.shift,
             D=self.d,
             K=self._width,
-            N=sums.shape[1],
+            N=work.sums.shape[1],
             BM=bm,
             BN=bn,
             TILES=FRAME // bn,
