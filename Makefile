@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo examples test lint bench docs clean
+.PHONY: demo examples test fuzz lint bench docs clean
 
 $(STAMP): pyproject.toml src/softkern/__init__.py
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -18,6 +18,9 @@ demo: $(STAMP)  ## the main job on generated data; writes demo/
 
 examples: $(STAMP)  ## the pictures of examples/, into demo/
 	@set -e; for example in examples/*.py; do $(BIN)/python $$example demo; done
+
+fuzz: $(STAMP)  ## N hostile arrays through all models; says what came out
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.fuzz.campaign $(or $(N),1000)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -39,6 +39,7 @@ __all__ = [
 ]
 
 LARGEST_COUNT = 2.0**53  # up to which whole numbers are exact
+LEAST_SHARE = 2.0**-60  # of the largest weight; less is lost in the rounding of sums
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 COMPANY = 0.01  # share of the weight up to which rows that are alike are no evidence for each other
 
@@ -46,7 +47,18 @@ COMPANY = 0.01  # share of the weight up to which rows that are alike are no evi
 def check_weights(sample_weight: Any, n: int) -> NDArray[np.float64]:
     """Sample weights as an array of shape (n,); ones where none are given.
 
+    Weights count up to a common factor: where the largest is very large or small, all are divided
+    by it, so that sums and products of them are numbers in any precision. A weight that is less
+    than the rounding of the largest adds nothing to any sum, and is zero.
+
     Raises a ValueError where a weight is negative or not finite, or where all are zero.
+
+    Examples
+    --------
+    >>> check_weights([2.0, 3.0], 2)
+    array([2., 3.])
+    >>> check_weights([1e300, 5e299, 1.0], 3)
+    array([1. , 0.5, 0. ])
     """
     if sample_weight is None:
         return np.ones(n)
@@ -63,7 +75,10 @@ def check_weights(sample_weight: Any, n: int) -> NDArray[np.float64]:
         )
     if not weight.any():
         raise ValueError("sample_weight is zero for every row; at least one must be positive.")
-    return weight
+    largest = weight.max()
+    if not 1 / LARGEST_COUNT <= largest <= LARGEST_COUNT:
+        weight, largest = weight / largest, 1.0
+    return np.where(weight < LEAST_SHARE * largest, 0.0, weight)
 
 
 def without_common_factor(weight: Any) -> NDArray[np.float64]:

@@ -135,8 +135,9 @@ default="auto"
     check_reach(X, 1.0)
     index, weight = distinct_rows(X, sample_weight)
     if index.size < 2:
+        among = "" if sample_weight is None else " with a weight"
         raise DataError(
-            f"bandwidth={rule!r} needs at least two different points, and the data hold "
+            f"bandwidth={rule!r} needs at least two different points{among}, and the data hold "
             f"{index.size} (n_samples = {X.shape[0]}); give bandwidth=<a number>."
         )
     points = _rows(X, index)
@@ -373,7 +374,7 @@ def _loo(X: Any, weight: Array, random_state: Any) -> Bandwidth:
     index, weight = priority_sample(X, PAIR_SAMPLE, weight, random_state)
     squared = _squared_distances(X, index)
     np.fill_diagonal(squared, np.inf)
-    log_others = np.log(weight.sum() - weight)
+    log_others = np.log(np.maximum(weight.sum() - weight, weight.min()))  # a difference may vanish
 
     def loss(log_bandwidth: float) -> float:
         exponent = -0.5 * squared * np.exp(-2 * log_bandwidth)
@@ -405,11 +406,12 @@ RULES: dict[str, Callable[[Any, Array, Any], Bandwidth]] = {
 def check_reach(X: Any, unit: Any) -> None:
     """Raise a ValueError where a value of X, in units of its column, is too large to be squared."""
     values = X.data if sp.issparse(X) else X
-    if max(values.max(initial=0), -values.min(initial=0)) <= FARTHEST * np.min(unit):
+    if max(float(values.max(initial=0)), -float(values.min(initial=0))) / FARTHEST <= np.min(unit):
         return  # columns one by one take ten times as long
     largest = _largest(X)
-    column = int(np.argmax(largest / unit))
-    if largest[column] > FARTHEST * np.broadcast_to(unit, largest.shape)[column]:
+    with np.errstate(over="ignore"):
+        column = int(np.argmax(largest / unit))
+    if largest[column] / FARTHEST > np.broadcast_to(unit, largest.shape)[column]:
         raise ValueError(
             f"column {column} holds a value of size {largest[column]:.6g}, too large for squared "
             "distances beside it; correct or remove that row, or rescale the column."

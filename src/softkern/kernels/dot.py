@@ -14,6 +14,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 from softkern._arrays import namespace
 from softkern._typing import Array
+from softkern.exceptions import DataError
 from softkern.kernels.base import Kernel, check_number
 
 __all__ = ["Linear", "Polynomial", "Sigmoid"]
@@ -39,6 +40,10 @@ class Linear(Kernel):
     def array_block(self, X: Any, Y: Any) -> Any:
         """As `block`, for arrays of any library."""
         return X @ Y.T
+
+    def check(self, X: Any) -> None:
+        """Raise a DataError where ‖x‖² is too large to be computed with."""
+        _check_size(self, X)
 
     def diag(self, X: Any) -> Array:
         """‖x‖², (n,)."""
@@ -99,6 +104,10 @@ class Polynomial(Kernel):
         """As `block`, for arrays of any library."""
         return self._of_products(X @ Y.T, X)
 
+    def check(self, X: Any) -> None:
+        """Raise a DataError where a kernel value is too large to be computed with."""
+        _check_size(self, X)
+
     def diag(self, X: Any) -> Array:
         """(γ ‖x‖² + c)^p, (n,)."""
         return self._of_products(_squared_norms(X), X)
@@ -154,6 +163,20 @@ class Sigmoid(Kernel):
 
     def _of_products(self, products: Any, X: Any) -> Any:
         return namespace(products).tanh(_gamma(self.gamma, X) * products + self.coef0)
+
+
+def _check_size(kernel: Kernel, X: Any) -> None:
+    """Raise a DataError where a row's value with itself is too large for sums of such values."""
+    most = float(np.finfo(X.dtype).max * np.finfo(X.dtype).eps)
+    with np.errstate(over="ignore", invalid="ignore"):
+        values = np.abs(kernel.diag(X))
+    row = int(np.argmax(np.where(np.isnan(values), np.inf, values)))
+    if not values[row] <= most:
+        raise DataError(
+            f"row {row} is too large for {kernel!r} in {X.dtype}: its value with itself is "
+            f"{values[row]:.3g}, above {most:.3g}; correct or remove that row, or scale the "
+            "columns down."
+        )
 
 
 def _products(X: Any, Y: Any) -> Array:

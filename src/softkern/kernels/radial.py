@@ -16,7 +16,7 @@ from scipy.spatial.distance import cdist
 
 from softkern._arrays import namespace
 from softkern._typing import Array
-from softkern.kernels.bandwidths import check_reach
+from softkern.kernels.bandwidths import FARTHEST, check_reach
 from softkern.kernels.base import Kernel, as_float
 
 __all__ = ["Gaussian", "Laplacian", "Radial"]
@@ -81,8 +81,10 @@ class Radial(Kernel):
     def check(self, X: Any) -> None:
         """Raise a ValueError where X has other columns, or values too far for their distances."""
         self._check_columns(X)
-        # at least one: a bandwidth far below all distances is legal, every point then stands alone
-        check_reach(X, np.maximum(self.bandwidth, 1.0))
+        # A bandwidth far below all distances is legal, every point then stands alone; but values
+        # in bandwidths must be numbers.
+        narrow = FARTHEST * np.minimum(self.bandwidth, 1 / FARTHEST)
+        check_reach(X, np.maximum(self.bandwidth, narrow))
 
     def _check_columns(self, X: Any) -> None:
         if isinstance(self.bandwidth, tuple) and len(self.bandwidth) != X.shape[1]:

@@ -28,6 +28,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from softkern._typing import Array
 from softkern.alpha_tree.tree import SMALL_SHARE
+from softkern.kernels.bandwidths import check_reach, robust_spread
 from softkern.models.alpha_cut import AlphaCutClustering
 from softkern.models.alpha_scales import FEW_COLUMNS
 from softkern.models.base import OF_A_FIT, KernelModel
@@ -229,6 +230,7 @@ history_
     # How a fit goes
 
     def _fit(self, X: Array, weight: Array) -> None:
+        check_reach(X, robust_spread(X, weight))  # of all models that are tried
         rows, together = distinct_rows(X, weight)
         # a table in which every row stands twice says no more than the table itself
         mass = weight * float(without_common_factor(together).sum() / together.sum())

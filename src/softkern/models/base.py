@@ -25,6 +25,7 @@ from softkern._typing import Array
 from softkern.exceptions import ApproximationWarning, warn
 from softkern.kernels import Kernel
 from softkern.kernels.resolve import has_open_bandwidth
+from softkern.models.checks import check_scales
 from softkern.models.elsewhere import answering, taken
 from softkern.models.html import fitted_html
 from softkern.operators.base import CrossOperator, Geometry, KernelOperator
@@ -135,7 +136,9 @@ class KernelModel(BaseEstimator, ABC):  # type: ignore[misc]
         self._validate_params()
         self._check_parameters()
         sparse = "csr" if self.__sklearn_tags__().input_tags.sparse else False
-        X = validate_data(self, taken(X), accept_sparse=sparse, dtype=[np.float64, np.float32])
+        with np.errstate(invalid="ignore"):  # a sum of infinities, before they are refused
+            X = validate_data(self, taken(X), accept_sparse=sparse, dtype=[np.float64, np.float32])
+        check_scales(X)
         self.sample_weight_ = check_weights(taken(sample_weight), X.shape[0]).astype(X.dtype)
         self._operators: dict[str, KernelOperator] = {}
         with config_context(assume_finite=True), remembered(X):  # it has been looked at
@@ -347,7 +350,9 @@ class KernelModel(BaseEstimator, ABC):  # type: ignore[misc]
         """
         first, left_out, _ = company_of_rows(operator.X, weight)
         own = _summed_at(first, coefficients)[first] * left_out[:, None] * operator.diag()[:, None]
-        return logs + np.log(np.maximum(1 - own * np.exp(-logs), LEAST_LEFT)).astype(logs.dtype)
+        farthest = 0.5 * np.log(np.finfo(logs.dtype).max)  # beyond, the inverse might overflow
+        inverse = np.exp(np.minimum(-logs, farthest))
+        return logs + np.log(np.maximum(1 - own * inverse, LEAST_LEFT)).astype(logs.dtype)
 
     # Notebooks ask for one or the other; both show scikit-learn's diagram first.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from softkern._typing import Array
 from softkern.exceptions import DataError
@@ -15,6 +16,7 @@ __all__ = [
     "check_apart",
     "check_distinct",
     "check_n_clusters",
+    "check_scales",
     "check_semidefinite",
     "check_start",
 ]
@@ -22,6 +24,34 @@ __all__ = [
 FEWEST_DIGITS = 16.0  # times the rounding that the largest squared distance must have
 HEAD = 4096  # rows that are looked at first
 PROBE = 256  # rows on which an unknown kernel is tried
+
+
+def check_scales(X: Any) -> None:
+    """Refuse columns whose values, or the differences of them, are no numbers to compute with."""
+    numbers = np.finfo(X.dtype)
+    low, high = (_along(X.min(axis=0)), _along(X.max(axis=0)))
+    largest = np.maximum(high, -low)
+    column = int(np.argmax(largest))
+    if largest[column] > numbers.max * numbers.eps:
+        values = _along(X[:, [column]])
+        row = int(np.argmax(np.abs(values)))
+        raise DataError(
+            f"column {column} holds {values[row]:.6g} in row {row}, too large for sums in "
+            f"{X.dtype}; correct or remove that row, or divide the column by a constant."
+        )
+    reach = high - low
+    narrow = np.flatnonzero((reach > 0) & (reach < numbers.tiny / numbers.eps))
+    if narrow.size:
+        column = int(narrow[0])
+        raise DataError(
+            f"the values of column {column} differ by {reach[column]:.3g} at most, too little for "
+            f"products in {X.dtype}; multiply the column by a constant, or leave it out."
+        )
+
+
+def _along(values: Any) -> Array:
+    """One row or column of an array or a sparse matrix, as a vector."""
+    return np.asarray(values.toarray() if sp.issparse(values) else values).ravel()
 
 
 def check_n_clusters(n_clusters: int, n: int) -> None:

@@ -21,7 +21,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from softkern._typing import Array
 from softkern.exceptions import CollapseWarning, ReseedWarning, warn
 from softkern.models.base import UNKNOWN_LENGTHS, KernelModel
-from softkern.models.checks import check_n_clusters, check_semidefinite, check_start
+from softkern.models.checks import check_apart, check_n_clusters, check_semidefinite, check_start
 from softkern.models.clustering import CentreClustering
 from softkern.models.reading import Reading
 from softkern.models.starts import INITS, draw_of
@@ -389,6 +389,7 @@ default="k-means++"
         operator = self._planned(X, weight, self.n_clusters_)
         check_n_clusters(self.n_clusters_, int((weight > 0).sum()))
         check_semidefinite(operator)
+        check_apart(operator, weight)
         variance = principal_variance(operator, weight)
         mass = float(weight.sum()) / self.n_clusters_
         self.critical_scale_ = variance * (2.0 if self._formulation.needs_lengths else mass)
@@ -564,6 +565,7 @@ kernel_, plan_, engine_, n_iter_, converged_, history_
         operator = self._planned(X, weight, self.n_clusters_)
         check_n_clusters(self.n_clusters_, int((weight > 0).sum()))
         check_semidefinite(operator)
+        check_apart(operator, weight)
         options = {"cycles": True, "description": "one-class k-means"}
 
         def rule(part: KernelOperator) -> Rule:

@@ -31,6 +31,7 @@ from softkern.operators.base import (
 __all__ = ["FourierOperator"]
 
 MODES_LIMIT = 2**27  # a larger grid takes more memory and time than it saves
+FEW_MODES = 2**16  # of which a transform takes milliseconds; more than pairs of points save nothing
 PEAK_ROWS = 256  # of the support that its largest entry is read from
 RELATIVE = 1e-4  # accuracy that log_product asks of an entry before it takes it
 WIDEST = 1e12  # bandwidths; beyond, the number of modes is over any limit
@@ -212,6 +213,11 @@ class FourierOperator(KernelOperator):
         """The tolerance, as a share of ``Σ |A|``; measured errors are smaller (see `tolerance`)."""
         return self.tolerance + super().error
 
+    @property
+    def distance_error(self) -> float:
+        """That of the product too: a distance below it is none."""
+        return max(super().distance_error, 2 * self.tolerance)
+
     def _doubtful(self, product: Array, A: Array) -> Array:
         # the error is a share of the largest entry over the support, which queries need not reach
         peak = product.max(axis=0, initial=0)
@@ -236,9 +242,10 @@ class FourierOperator(KernelOperator):
         if work.is_sparse:
             return "it needs a dense array"
         modes, _ = _grid(_extent(work), _default_tolerance(work.dtype))
-        if work.extent is not None and math.prod(modes) > MODES_LIMIT:
-            return f"the data are {_times(work.extent)} bandwidths wide: too many Fourier modes"
-        return None
+        if work.extent is None or math.prod(modes) <= min(MODES_LIMIT, max(FEW_MODES, work.n**2)):
+            return None
+        width = _times(work.extent)
+        return f"the data are {width} bandwidths wide: too many Fourier modes for {work.n} rows"
 
     @classmethod
     def cost(cls, work: Workload, tolerance: float | None = None, **options: Any) -> Cost:

@@ -27,6 +27,7 @@ TREE_COLUMNS = 8  # beyond these, a tree of neighbours is no quicker than all pa
 TAIL_ACCURACY = 1e-6  # in the logarithm
 NEIGHBOURS_AT_ONCE = 2_000_000  # neighbours of queries held at once
 VALUES_AT_ONCE = 2**22  # logarithms of kernel values held at once
+WIDEST = 1e150  # bandwidths; squares of more are no numbers, and a tree refuses them
 ORIGIN_ROWS = 1024  # of the support, at least, whose median is the tree's origin
 
 
@@ -68,6 +69,8 @@ class FarSums:
             return self._all_logs(queries, used, log_a, own, log_left)
         is_whole = used.size == self.X.shape[0]
         tree = self._tree if is_whole else cKDTree(self._scaled(self.X[used]))
+        if max(tree.maxes.max(), -tree.mins.min()) > WIDEST:
+            return self._all_logs(queries, used, log_a, own, log_left)
         return near_logs(tree, log_a, self._scaled(queries), own, log_left, threads)
 
     @property

@@ -38,7 +38,7 @@ FEW_ROWS = 4096  # on which threads would wait for each other longer than they w
 
 def directions(projections: Array) -> Array:
     """e / ‖e‖, (m, q); a projection of no length keeps none."""
-    norms = np.linalg.norm(projections, axis=1, keepdims=True)
+    norms = np.hypot.reduce(projections, axis=1, keepdims=True)  # squares might overflow
     unit = np.divide(projections, norms, out=np.zeros_like(projections), where=norms > 0)
     return np.asarray(unit)
 
@@ -121,8 +121,8 @@ def prototype_distances(projections: Array, centres: Array) -> Array:
         return np.zeros((len(projections), 1))
     if projections.shape[1] == 1:
         return np.asarray(np.abs(projections - centres.T))
-    norms = np.linalg.norm(projections, axis=1)
-    nothing = norms <= 8 * np.finfo(np.float64).eps * np.linalg.norm(centres, axis=1).max()
+    norms = np.hypot.reduce(projections, axis=1)
+    nothing = norms <= 8 * np.finfo(np.float64).eps * np.hypot.reduce(centres, axis=1).max()
     # by differences of unit vectors: one minus a cosine has no digits left near a prototype
     distances = cdist(directions(projections), directions(centres), "sqeuclidean") / 2
     distances[nothing] = 1.0

@@ -10,6 +10,7 @@ ends on a membership step, so that what is stored (coefficients) gives back what
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -18,6 +19,7 @@ from array_api_compat import is_numpy_array
 
 from softkern._arrays import moved, namespace, on_host
 from softkern._typing import AnyArray
+from softkern.exceptions import DataError
 from softkern.operators.base import Geometry, KernelOperator
 from softkern.rules.base import Centres, Rule
 from softkern.solvers.corrected import corrected
@@ -173,6 +175,12 @@ class _Run:
         """A step; whether it was the last."""
         step = self.driver.step()
         self.n_iter += 1
+        if math.isnan(step.objective):
+            raise DataError(
+                f"the objective is no number in step {self.n_iter}: kernel values or weights are "
+                "too far apart to be added up. Scale the data or the kernel matrix towards one, "
+                "or remove what is far from all else."
+            )
         self.history["objective"].append(step.objective)
         self.change = measured_change(step, self.history["objective"], self.total, self.stopping)
         self.history["change"].append(self.change)

@@ -214,7 +214,8 @@ def _largest_eigenvalue(
 ) -> float:
     """λ_max of S (H K Hᵀ) S with S = √(a / D), between 0 and 1."""
     # a point on the common centre stays there, and has no part in what moves away
-    is_off = distances > 1e-10 * distances.max(initial=0)
+    nothing = max(1e-10 * distances.max(initial=0), ALL_ONE * operator.distance_error)
+    is_off = distances > nothing
     scale = np.sqrt(np.where(is_off, a / np.where(is_off, distances, 1), 0))
     if np.count_nonzero(scale) < 3:  # the trace says it all
         return float(np.count_nonzero(scale) > 0)

@@ -219,6 +219,7 @@ def _spectrum(
     count = vectors.shape[1]
     shrink = np.divide(scale, weight, out=np.zeros_like(scale), where=scale > 0)  # 1/√(w d)
     alpha = shrink[:, None] * vectors
+    alpha /= np.abs(alpha).max(axis=0)  # powers of degrees far from one might overflow
     alpha *= _signs(alpha, weight) / np.sqrt(weight @ alpha**2)
     coefficients = weight[:, None] * alpha
     product = np.asarray(operator @ coefficients, dtype=np.float64)

@@ -25,6 +25,7 @@ FEW_VALUES = 20
 LARGE_PILE = 0.1  # of the rows at one value
 OUTERMOST = 0.01  # share of a column's values at each end
 CLEAR_VALLEY = 0.6  # √n times the dip, from which on a column is skewed by its groups
+FARTHEST = 1e30  # inner spreads; what is farther is as far, and its powers are numbers
 
 
 def repeated(X: Array, weight: Array, most: int, seed: int = 0) -> NDArray[np.intp]:
@@ -102,7 +103,8 @@ def _straight(columns: Sequence[Array]) -> list[Array]:
 
 def _about_zero(values: Array) -> Array:
     low, middle, high = (quantile(values, share) for share in (0.16, 0.5, 0.84))
-    return (values - middle) / ((high - low) or 1.0)
+    with np.errstate(over="ignore"):
+        return np.clip((values - middle) / ((high - low) or 1.0), -FARTHEST, FARTHEST)
 
 
 def _inner(values: Array) -> Array:
