@@ -24,7 +24,7 @@ from typing import Annotated, Any, NoReturn, TypeVar
 import typer
 
 from softkern import __version__
-from softkern.cli._errors import NO_READER, exit_code, one_line
+from softkern.cli._errors import INTERRUPTION, NO_READER, exit_code, one_line
 from softkern.cli._models import ModelName, parse_clusters
 from softkern.cli._options import amount, choice, share, whole
 
@@ -537,7 +537,7 @@ def run(arguments: Sequence[str]) -> int:
             sys.stderr.write(f"softkern: {message}\n")
         return exit_code(error)
     if code == 130:
-        sys.stderr.write("softkern: interrupted; nothing was written\n")
+        sys.stderr.write(f"softkern: {INTERRUPTION}\n")
     return code if isinstance(code, int) else 0
 
 
