@@ -13,6 +13,7 @@ goes wrong into one line and an exit code that scripts can use:
 
 from __future__ import annotations
 
+import io
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -547,6 +548,9 @@ def main() -> NoReturn:
     closed = getattr(signal, "SIGHUP", None)  # the terminal was; nohup lets that pass
     if closed is not None and signal.getsignal(closed) is signal.SIG_DFL:
         signal.signal(closed, _terminate)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # letters that it lacks must not end the program
+            stream.reconfigure(errors="replace")
     code = run(sys.argv[1:])
     if code == NO_READER:  # standard output has no reader; Python would complain when it closes it
         sys.stdout = None
