@@ -15,7 +15,16 @@ MODULES = sorted(
 )
 
 # What each module, or each module of a folder, may import of softkern itself; the first that fits.
-EVERYWHERE = {"_typing", "_arrays", "_lazy", "_threads", "exceptions", "progress", "words"}
+EVERYWHERE = {
+    "_typing",
+    "_arrays",
+    "_compiled",
+    "_lazy",
+    "_threads",
+    "exceptions",
+    "progress",
+    "words",
+}
 BELOW_MODELS = {
     "rows",
     "kernels*",
@@ -75,9 +84,9 @@ ALLOWED = {
     "cli*": {"*"},
     "__init__": {"*"},
 }
-# Heavy packages live in one file each; numba in two, which hold compiled loops and nothing else.
+# Heavy packages live in one file each; numba in two: compiled loops.
 HOMES = {
-    "numba": {"operators._gaussian_tiles", "solvers._pairs"},
+    "numba": {"_compiled", "operators._gaussian_tiles"},
     "llvmlite": {"operators._gaussian_tiles"},
     "finufft": {"operators.fourier"},
     "torch": {"operators.gpu", "operators._gpu_points"},

@@ -5,13 +5,16 @@ Looking for the libraries takes some milliseconds, which is longer than many a s
 
 from __future__ import annotations
 
+import os
 from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["libraries", "one_thread"]
+__all__ = ["is_forked", "libraries", "one_thread"]
+
+LOADED_IN = os.getpid()  # the process that imported softkern
 
 
 @cache
@@ -23,3 +26,11 @@ def libraries() -> ThreadpoolController:
 def one_thread(kind: str | None = None) -> AbstractContextManager[Any]:
     """A context in which libraries of this kind, ``"blas"`` or ``"openmp"``, take one thread."""
     return libraries().limit(limits=1, user_api=kind)
+
+
+def is_forked() -> bool:
+    """Whether this process is a fork of the one that imported softkern.
+
+    Threads of OpenMP do not come along, and a library that had some waits for them for ever.
+    """
+    return os.getpid() != LOADED_IN

@@ -1,3 +1,7 @@
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -150,3 +154,33 @@ def test_scores_of_far_points_do_not_depend_on_the_batch():
     np.testing.assert_allclose(
         alone[:, 0], logsumexp(Gaussian(0.5).log_block(far, X), axis=1, b=1 / 5000), rtol=1e-5
     )
+
+
+FORKED = """
+import multiprocessing
+import numpy as np
+from softkern.kernels import Gaussian
+from softkern.operators import FourierOperator
+
+X = np.random.default_rng(0).normal(size=(7000, 2))
+def product():
+    return FourierOperator(Gaussian(0.1), X) @ np.ones(7000)
+def differ(answer):
+    answer.put(np.abs(product() - here).max())
+here = product()
+context = multiprocessing.get_context("fork")
+answer = context.Queue()
+child = context.Process(target=differ, args=(answer,), daemon=True)
+child.start()
+assert answer.get(timeout=60) <= 1e-9 * here.max()
+child.join()
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="forks are not safe elsewhere")
+def test_a_fork_computes_what_its_parent_did():
+    """Threads of OpenMP that the parent had are not there, and were waited for."""
+    environment = {**os.environ, "OMP_NUM_THREADS": "2"}
+    command = [sys.executable, "-c", FORKED]
+    done = subprocess.run(command, env=environment, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode()

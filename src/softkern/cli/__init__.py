@@ -13,6 +13,7 @@ goes wrong into one line and an exit code that scripts can use:
 
 from __future__ import annotations
 
+import io
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -24,7 +25,7 @@ from typing import Annotated, Any, NoReturn, TypeVar
 import typer
 
 from softkern import __version__
-from softkern.cli._errors import NO_READER, exit_code, one_line
+from softkern.cli._errors import INTERRUPTION, NO_READER, exit_code, one_line
 from softkern.cli._models import ModelName, parse_clusters
 from softkern.cli._options import amount, choice, share, whole
 
@@ -537,7 +538,7 @@ def run(arguments: Sequence[str]) -> int:
             sys.stderr.write(f"softkern: {message}\n")
         return exit_code(error)
     if code == 130:
-        sys.stderr.write("softkern: interrupted; nothing was written\n")
+        sys.stderr.write(f"softkern: {INTERRUPTION}\n")
     return code if isinstance(code, int) else 0
 
 
@@ -547,6 +548,9 @@ def main() -> NoReturn:
     closed = getattr(signal, "SIGHUP", None)  # the terminal was; nohup lets that pass
     if closed is not None and signal.getsignal(closed) is signal.SIG_DFL:
         signal.signal(closed, _terminate)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # letters that it lacks must not end the program
+            stream.reconfigure(errors="replace")
     code = run(sys.argv[1:])
     if code == NO_READER:  # standard output has no reader; Python would complain when it closes it
         sys.stdout = None

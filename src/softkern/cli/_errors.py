@@ -10,9 +10,10 @@ from typing import Any
 
 from softkern.exceptions import DataError, ModelFileError
 
-__all__ = ["NO_READER", "NoReaderError", "OutputError", "exit_code", "one_line"]
+__all__ = ["INTERRUPTION", "NO_READER", "NoReaderError", "OutputError", "exit_code", "one_line"]
 
 INTERNAL, USAGE, DATA, OUTPUT, MODEL, MEMORY, INTERRUPTED, NO_READER = 1, 2, 3, 4, 5, 6, 130, 141
+INTERRUPTION = "interrupted; nothing is left half-written"
 
 
 class OutputError(Exception):
@@ -46,7 +47,7 @@ def one_line(error: BaseException) -> str:
     if code == NO_READER:
         return ""
     if code == INTERRUPTED:
-        return "interrupted; nothing was written"
+        return INTERRUPTION
     if code == USAGE:
         return f"{_usage(error)} (softkern --help shows what can be asked)"
     if isinstance(error, OSError) and error.strerror:

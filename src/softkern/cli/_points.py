@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ import pandas as pd
 from softkern.cli._errors import NoReaderError, OutputError
 from softkern.cli._formats import write_json_lines, write_workbook
 from softkern.cli.tables import Style
+from softkern.words import quoted
 
 __all__ = ["DIGITS", "has_all_columns", "nullable", "points_table", "write_chunks"]
 
@@ -147,17 +149,36 @@ def _text_file(path: str, name: str, encoding: str = "utf-8") -> Iterator[TextIO
     if path == "-":
         if sys.stdout is None:
             raise OutputError("standard output is closed; -o names a file.")
-        try:
+        with _whole_letters(sys.stdout):
             yield sys.stdout
-            sys.stdout.flush()
-        except BrokenPipeError as error:
-            raise NoReaderError from error
     elif name.endswith(".gz"):
         with gzip.open(path, "wt", encoding=encoding, newline="", compresslevel=6) as packed:
             yield cast(TextIO, packed)
     else:  # a user's own letters are of the encoding; of ours some may not be
         with open(path, "w", encoding=encoding, errors="replace", newline="") as file:
             yield file
+
+
+@contextmanager
+def _whole_letters(stream: TextIO) -> Iterator[None]:
+    """Refuse letters that a stream cannot write, where what is written is data."""
+    usual = stream.errors
+    if isinstance(stream, io.TextIOWrapper):
+        stream.reconfigure(errors="strict")
+    try:
+        yield
+        stream.flush()
+    except BrokenPipeError as error:
+        raise NoReaderError from error
+    except UnicodeEncodeError as error:
+        raise OutputError(
+            f"standard output is {stream.encoding}, which cannot write "
+            f"{quoted(error.object[error.start : error.end])}; -o names a file, which is UTF-8, "
+            "and PYTHONIOENCODING=utf-8 makes standard output so."
+        ) from error
+    finally:
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors=usual)
 
 
 def _write_parquet(tables: Iterable[pd.DataFrame], path: str) -> int:

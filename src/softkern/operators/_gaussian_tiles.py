@@ -1,24 +1,24 @@
 """Fused tiles of the Gaussian kernel: distance, exponential and weighted sum in one pass.
 
-The one file that imports numba. `gaussian_rows` computes rows of K @ A for coordinates already
-scaled so that K = 2^(−‖x − y‖²). Support points lie in tiles, column by column, so that
-every inner loop runs over contiguous numbers and LLVM turns it into vector instructions: four
-rows at a time, four coordinates or four columns of A at a time. Distances are taken by
-differences, not by products, so they keep their digits however far the data lie from the origin.
-The exponential is a polynomial in base 2 whose scale is added to the exponent bits (`math.exp`
-would not vectorise). Sums run over one tile in the data's dtype and over tiles in float64. Every
-row is summed by one thread in one order: results do not depend on the number of threads. A tile
-whose bounding box or ball is so far from a block of rows that no kernel value between them counts
-is passed over. `gaussian_pairs` is the same for a vector and the support itself, whose values are
-those of both of two points: each is computed once.
+`gaussian_rows` computes rows of K @ A for coordinates already scaled so that K = 2^(−‖x − y‖²).
+Support points lie in tiles, column by column, so that every inner loop runs over contiguous numbers
+and LLVM turns it into vector instructions: four rows at a time, four coordinates or four columns of
+A at a time. Distances are taken by differences, not by products, so they keep their digits however
+far the data lie from the origin. The exponential is a polynomial in base 2 whose scale is added to
+the exponent bits (`math.exp` would not vectorise). Sums run over one tile in the data's dtype and
+over tiles in float64. Every row is summed by one thread in one order: results do not depend on the
+number of threads. A tile whose bounding box or ball is so far from a block of rows that no kernel
+value between them counts is passed over. `gaussian_pairs` is the same for a vector and the support
+itself, whose values are those of both of two points: each is computed once.
 """
 
 from __future__ import annotations
 
 import numpy as np
 from llvmlite import ir
-from numba import njit
 from numba.extending import intrinsic, overload
+
+from softkern._compiled import compiled
 
 __all__ = ["ROW_BLOCK", "gaussian_pairs", "gaussian_rows"]
 
@@ -62,7 +62,7 @@ def _add_exponent(typing_context, value, rounded):
     return value(value, rounded), generate
 
 
-@njit(fastmath=_LITERAL, cache=True)
+@compiled(fastmath=_LITERAL)
 def _exp2_f32(x):
     x = max(x, np.float32(-125.0))
     rounded = x + _ROUND_F32
@@ -76,7 +76,7 @@ def _exp2_f32(x):
     return _add_exponent(p, rounded)
 
 
-@njit(fastmath=_LITERAL, cache=True)
+@compiled(fastmath=_LITERAL)
 def _exp2_f64(x):
     x = max(x, -1021.0)
     rounded = x + _ROUND_F64
@@ -109,7 +109,7 @@ def _exp2_of_dtype(x):
     return lambda x: _exp2_f64(x)
 
 
-@njit(fastmath=_SUMS, cache=True)
+@compiled(fastmath=_SUMS)
 def _two_columns(e0, e1, e2, e3, y0, y1, q):
     """E = −(squared differences in both columns), four rows q (4, 2) at a time."""
     a0, a1, a2, a3 = q[0, 0], q[1, 0], q[2, 0], q[3, 0]
@@ -131,7 +131,7 @@ def _two_columns(e0, e1, e2, e3, y0, y1, q):
         e3[j] = -(s * s + t * t)
 
 
-@njit(fastmath=_SUMS, cache=True)
+@compiled(fastmath=_SUMS)
 def _add_four_columns(e0, e1, e2, e3, y0, y1, y2, y3, q, k):
     """E −= squared differences in columns k to k + 3."""
     a0, a1, a2, a3 = q[0, k], q[1, k], q[2, k], q[3, k]
@@ -165,7 +165,7 @@ def _add_four_columns(e0, e1, e2, e3, y0, y1, y2, y3, q, k):
         e3[j] -= s * s + t * t + u * u + v * v
 
 
-@njit(cache=True)
+@compiled()
 def _distances(E, y, four):
     """E (4, width) = −(squared distances) of four rows (4, d) from the points of a tile."""
     if four.shape[1] == 2:
@@ -176,7 +176,7 @@ def _distances(E, y, four):
         _add_four_columns(E[0], E[1], E[2], E[3], y[k], y[k + 1], y[k + 2], y[k + 3], four, k)
 
 
-@njit(fastmath=_SUMS, cache=True)
+@compiled(fastmath=_SUMS)
 def _sum_one_column(e0, e1, e2, e3, a, out):
     """out[:, 0] += Σ 2^E a: exponential and sum in one pass."""
     zero = a.dtype.type(0)
@@ -193,7 +193,7 @@ def _sum_one_column(e0, e1, e2, e3, a, out):
     out[3, 0] += s3
 
 
-@njit(fastmath=_SUMS, cache=True)
+@compiled(fastmath=_SUMS)
 def _sum_both_ways(e0, e1, e2, e3, a, own, out, back):
     """out[:, 0] += Σ 2^E a, and back += 2^E own, own (4,) the weights of the four rows."""
     zero = a.dtype.type(0)
@@ -216,13 +216,13 @@ def _sum_both_ways(e0, e1, e2, e3, a, own, out, back):
     out[3, 0] += s3
 
 
-@njit(fastmath=_SUMS, cache=True)
+@compiled(fastmath=_SUMS)
 def _exponentials(e):
     for j in range(e.size):
         e[j] = _exp2(e[j])
 
 
-@njit(fastmath=_SUMS, cache=True)
+@compiled(fastmath=_SUMS)
 def _sum_four_columns(e0, e1, e2, e3, a, b, c, d, out, k):
     """out[:, k : k + 4] += Σ E (a, b, c, d)."""
     zero = a.dtype.type(0)
@@ -273,7 +273,7 @@ def _sum_four_columns(e0, e1, e2, e3, a, b, c, d, out, k):
     out[3, k + 3] += s33
 
 
-@njit(cache=True)
+@compiled()
 def _squared_gap(low, high, other_low, other_high):
     """Squared distance between two boxes, all four (d,)."""
     total = 0.0
@@ -284,7 +284,7 @@ def _squared_gap(low, high, other_low, other_high):
     return total
 
 
-@njit(cache=True)
+@compiled()
 def _squared_gap_of_balls(centre, radius, other, other_radius):
     """Squared distance between two balls, their centres (d,)."""
     total = 0.0
@@ -293,7 +293,7 @@ def _squared_gap_of_balls(centre, radius, other, other_radius):
     return max(np.sqrt(total) - radius - other_radius, 0.0) ** 2
 
 
-@njit(nogil=True, cache=True)
+@compiled(nogil=True)
 def gaussian_rows(Q, Y, centre, radius, low, high, A, cutoff, out):
     """Rows of 2^(−‖q − y‖²) @ A.
 
@@ -351,7 +351,7 @@ def gaussian_rows(Q, Y, centre, radius, low, high, A, cutoff, out):
                         )
 
 
-@njit(nogil=True, cache=True)
+@compiled(nogil=True)
 def gaussian_pairs(Y, centre, radius, low, high, counts, A, cutoff, rows, others, out):
     """Add to 2^(−‖x − y‖²) @ a what points of some tiles and of others are to each other.
 

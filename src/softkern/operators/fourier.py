@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from softkern._threads import is_forked
 from softkern._typing import Array
 from softkern.kernels import Gaussian, Kernel
 from softkern.operators.base import (
@@ -98,7 +99,7 @@ class FourierOperator(KernelOperator):
 
     def _forget(self) -> None:
         """Transforms hold pointers, and modes are many: both are made anew when needed."""
-        self._process = self._lock_process = os.getpid()
+        self._lock_process = os.getpid()
         self._plans: dict[int, tuple[Any, int]] = {}  # to modes (1) and back to the support (2)
         self._kept: tuple[Array, list[_Modes]] | None = None
         self._peak: tuple[Array, Array] | None = None
@@ -125,7 +126,7 @@ class FourierOperator(KernelOperator):
         return out
 
     def _locked(self) -> Any:
-        if os.getpid() != self._process and self._lock_process != os.getpid():
+        if self._lock_process != os.getpid():
             self._lock = threading.RLock()  # a fork may have copied one that is held for good
             self._lock_process = os.getpid()
         return self._lock
@@ -175,7 +176,7 @@ class FourierOperator(KernelOperator):
             isign=-1 if transform == 1 else 1,
             dtype="complex128",
             # threads of OpenMP do not survive a fork, and waiting for them would never end
-            nthreads=available_threads() if os.getpid() == self._process else 1,
+            nthreads=1 if is_forked() else available_threads(),
         )
         angles = self._scaled(points) * (2 * np.pi / self._period)
         plan.setpts(*(np.ascontiguousarray(column) for column in angles.T))

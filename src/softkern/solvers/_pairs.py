@@ -11,12 +11,13 @@ training support vector machines", JMLR 6, 2005.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from softkern._compiled import compiled
 
 __all__ = ["move_pairs"]
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def move_pairs(K, field, alpha, upper, tolerance, max_moves):
     """Bring ½ αᵀKα + pᵀα down over 0 ≤ α ≤ upper with Σ α kept, until the gap is below tolerance.
 

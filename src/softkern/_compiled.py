@@ -1,0 +1,34 @@
+"""How loops are compiled: kept on the disk for the next time, where there is a place to keep them.
+
+Called by the files that hold compiled loops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from numba import njit
+
+__all__ = ["compiled"]
+
+
+def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """A decorator that compiles a function when it is first called.
+
+    Examples
+    --------
+    >>> @compiled(nogil=True)
+    ... def twice(x):
+    ...     return 2 * x
+    >>> twice(21)
+    42
+    """
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        try:
+            return njit(cache=True, **options)(function)
+        except RuntimeError:  # neither the package's folder nor the user's own can be written
+            return njit(**options)(function)
+
+    return decorate

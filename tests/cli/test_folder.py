@@ -1,0 +1,128 @@
+"""The results folder: all of it or nothing, whatever happens in between."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from softkern.cli._errors import OutputError
+from softkern.cli._folder import results_folder
+
+NAMES = ("points.csv", "model", "run.json")
+
+
+def write(out, text, names=NAMES, force=True):
+    with results_folder(out, names, force) as hidden:
+        for name in names:
+            (hidden / name).write_text(text)
+
+
+def contents(out):
+    return {path.name: path.read_text() for path in out.iterdir()}
+
+
+def test_an_existing_folder_is_written_from_inside(tmp_path):
+    """It may be the top of a disk, which nothing beside it can be moved into."""
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "own.txt").write_text("mine")
+    with results_folder(out, NAMES, False) as hidden:
+        assert hidden.parent == out
+        assert os.listdir(tmp_path) == ["out"]
+        (hidden / "run.json").write_text("new")
+    assert contents(out) == {"own.txt": "mine", "run.json": "new"}
+
+
+@pytest.mark.parametrize("failing", range(1, 7))
+def test_a_move_that_fails_is_undone(failing, tmp_path, monkeypatch):
+    out, rename, calls = tmp_path / "out", os.rename, []
+    write(out, "old")
+
+    def fails(start, end):
+        calls.append(end)
+        if len(calls) == failing:
+            raise OSError("the disk is gone")
+        rename(start, end)
+
+    monkeypatch.setattr(os, "rename", fails)
+    with pytest.raises(OSError, match="the disk is gone"):
+        write(out, "new")
+    assert contents(out) == dict.fromkeys(NAMES, "old")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are others there")
+@pytest.mark.parametrize("at", range(1, 7))
+def test_an_interruption_waits_until_all_files_are_moved(at, tmp_path, monkeypatch):
+    out, rename, calls = tmp_path / "out", os.rename, []
+    write(out, "old")
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def interrupted(start, end):
+        calls.append(end)
+        if len(calls) == at:
+            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)  # impatient
+        rename(start, end)
+
+    monkeypatch.setattr(os, "rename", interrupted)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            write(out, "new")
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert contents(out) == dict.fromkeys(NAMES, "new")
+
+
+def test_a_folder_in_the_place_of_a_file_is_refused(tmp_path):
+    (tmp_path / "run.json").mkdir()
+    (tmp_path / "run.json" / "precious").write_text("mine")
+    with pytest.raises(OutputError, match="is a folder"):
+        write(tmp_path, "new")
+    assert (tmp_path / "run.json" / "precious").read_text() == "mine"
+
+
+KILLED = """
+import sys, time, pathlib
+from softkern.cli._folder import results_folder
+with results_folder(pathlib.Path(sys.argv[1]), ["run.json"], True) as hidden:
+    (hidden / "run.json").write_text("half")
+    print("ready", flush=True)
+    time.sleep(600)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are others there")
+@pytest.mark.parametrize("exists", [True, False])
+def test_what_a_killed_run_left_is_removed_and_a_living_one_is_not(exists, tmp_path):
+    out = tmp_path / "out"
+    home = out if exists else tmp_path
+    home.mkdir(exist_ok=True)
+    own = home / ".softkern-of-mine.tmp"
+    own.mkdir()
+    runs = [
+        subprocess.Popen([sys.executable, "-c", KILLED, str(out)], stdout=subprocess.PIPE)
+        for _ in range(2)
+    ]
+    for run in runs:
+        assert run.stdout.readline() == b"ready\n"
+    runs[0].kill()
+    runs[0].wait()
+    hidden = {path for path in home.iterdir() if path != own}
+    assert len(hidden) == 2
+    write(out, "new")
+    left = {path for path in hidden if path.exists()}
+    assert len(left) == 1
+    runs[1].send_signal(signal.SIGINT)
+    runs[1].wait()
+    for run in runs:
+        run.stdout.close()
+    for _ in range(100):
+        if not any(path.exists() for path in left):
+            break
+        time.sleep(0.05)
+    assert own.exists()
+    assert (out / "run.json").read_text() == "new"
+    assert not any(path.exists() for path in left)
