@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,7 @@ ENGINES = {  # that take the kernel
 RULES = ["auto", "boundary", "global", "knn", "loo", "median", "scott", "tree", "within"]
 # words of messages that name nothing the user gave
 INSIDE = ("contains NaN or infinity", "infs or NaNs", "zero-size array", "broadcast", "convert")
+READINGS = ("memberships", "outlier_scores", "overlap_scores", "decision_function")
 RESULTS = ("labels_", "memberships_", "outlier_scores_", "overlap_scores_", "dual_coef_")
 
 
@@ -182,8 +184,17 @@ def model(case: Case) -> Any:
     return cls(**{name: value for name, value in wanted.items() if name in known})
 
 
+@cache
+def _make_ready() -> None:
+    """Import and compile what fits do at first, which has no limit: half an import stays broken."""
+    X = np.arange(8.0)[:, None]
+    for engine in ("tiled", "fourier"):
+        softkern.WeightedSVDD(engine=engine).fit(X).predict(X)
+
+
 def outcome(case: Case) -> tuple[str, str]:
     """What came of a case in one word, and what there is to know of it."""
+    _make_ready()
     X, weight = arrays(case)
     with warnings.catch_warnings(record=True) as heard, _limited(SECONDS):
         warnings.simplefilter("always")
@@ -211,7 +222,18 @@ def _judged(fitted: Any, X: Any) -> tuple[str, str]:
     labels = getattr(fitted, "labels_", again)
     if not np.array_equal(labels, again):
         return "differs", f"predict(X) and labels_ in {int((labels != again).sum())} rows"
+    new = _new_points(X)
+    for name in (name for name in READINGS if hasattr(fitted, name)):
+        if np.isnan(np.asarray(getattr(fitted, name)(new), dtype=float)).any():
+            return "nan", f"{name} of new points"
     return "fitted", ""
+
+
+def _new_points(X: Any) -> Any:
+    """Rows near and very far, in the dtype of X."""
+    largest = np.finfo(X.dtype).max if X.dtype.kind == "f" else 100
+    places = [0, 1, -1, largest * 1e-30, largest * 1e-3]
+    return np.repeat(np.array(places)[:, None], X.shape[1], axis=1).astype(X.dtype)
 
 
 def _refused(error: ValueError) -> tuple[str, str]:

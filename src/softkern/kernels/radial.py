@@ -101,7 +101,8 @@ class Radial(Kernel):
             scale = np.broadcast_to(1.0 / np.asarray(self.bandwidth), (X.shape[1],))
             return X.astype(np.float64) @ sp.diags_array(scale)
         X = np.asarray(X, dtype=np.float64)
-        return (X if origin is None else X - origin) / np.asarray(self.bandwidth)
+        with np.errstate(over="ignore"):  # a new point may be infinitely many bandwidths away
+            return (X if origin is None else X - origin) / np.asarray(self.bandwidth)
 
     def _differences(self, X: Any, Y: Any, metric: str, power: int) -> Array:
         """``Σ (|x_j − y_j| / b_j)^power``, (n, m), of dense rows; the metric is SciPy's name."""
@@ -109,7 +110,8 @@ class Radial(Kernel):
         # the rest of the bandwidth is applied to the differences.
         rest, exponent = np.frexp(np.asarray(self.bandwidth))
         unit = np.ldexp(1.0, exponent)
-        X, Y = np.asarray(X, dtype=np.float64) / unit, np.asarray(Y, dtype=np.float64) / unit
+        with np.errstate(over="ignore"):
+            X, Y = np.asarray(X, dtype=np.float64) / unit, np.asarray(Y, dtype=np.float64) / unit
         if rest.ndim:
             return np.asarray(cdist(X, Y, metric, w=rest ** float(-power)))
         distances = np.asarray(cdist(X, Y, metric))

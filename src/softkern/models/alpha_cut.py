@@ -316,7 +316,8 @@ objective_, history_
             read = self._settle(landscape, labels, is_wide=scales is not None)
         is_left_out = weight == 0
         if is_left_out.any():  # they go with the nearest node, as new points do
-            self.node_[is_left_out] = cKDTree(nodes).query(X[is_left_out])[1]
+            unit = 2.0 ** np.frexp(np.abs(X).max())[1]  # squares of large values would overflow
+            self.node_[is_left_out] = cKDTree(nodes / unit).query(X[is_left_out] / unit)[1]
         reading = _of_rows(read, self.node_, is_left_out, lambda: self._read(X[is_left_out]))
         self._keep_reading(reading)
         self.typicality_ = reading.typicality

@@ -270,7 +270,11 @@ class KernelModel(BaseEstimator, ABC):  # type: ignore[misc]
         check_is_fitted(self)
         sparse = "csr" if self.__sklearn_tags__().input_tags.sparse else False
         dtype = self.sample_weight_.dtype
-        return validate_data(self, taken(X), accept_sparse=sparse, dtype=dtype, reset=False)
+        with np.errstate(invalid="ignore"):
+            X = validate_data(self, taken(X), accept_sparse=sparse, dtype=dtype, reset=False)
+        if not self.kernel_.has_bandwidth:  # far from all else is an answer where there is one
+            self.kernel_.check(X)
+        return X
 
     @property
     def support_vectors_(self) -> Any:

@@ -565,7 +565,6 @@ kernel_, plan_, engine_, n_iter_, converged_, history_
         operator = self._planned(X, weight, self.n_clusters_)
         check_n_clusters(self.n_clusters_, int((weight > 0).sum()))
         check_semidefinite(operator)
-        check_apart(operator, weight)
         options = {"cycles": True, "description": "one-class k-means"}
 
         def rule(part: KernelOperator) -> Rule:

@@ -445,7 +445,9 @@ class KernelOperator(ABC):
             if not A[:, c].any():
                 logs[:, c] = -np.inf
             elif again.size:
-                logs[again, c] = self._far_sums.logs(queries[again], A[:, c], available_threads())
+                far = self._far_sums.logs(queries[again], A[:, c], available_threads())
+                with np.errstate(over="ignore"):  # in float32 the farthest are −∞
+                    logs[again, c] = far
         return logs
 
     def _doubtful(self, product: Array, A: Array) -> Array:

@@ -28,6 +28,7 @@ TAIL_ACCURACY = 1e-6  # in the logarithm
 NEIGHBOURS_AT_ONCE = 2_000_000  # neighbours of queries held at once
 VALUES_AT_ONCE = 2**22  # logarithms of kernel values held at once
 WIDEST = 1e150  # bandwidths; squares of more are no numbers, and a tree refuses them
+BEYOND = 1e200  # bandwidths: as far as any place whose square is no number
 ORIGIN_ROWS = 1024  # of the support, at least, whose median is the tree's origin
 
 
@@ -71,7 +72,8 @@ class FarSums:
         tree = self._tree if is_whole else cKDTree(self._scaled(self.X[used]))
         if max(tree.maxes.max(), -tree.mins.min()) > WIDEST:
             return self._all_logs(queries, used, log_a, own, log_left)
-        return near_logs(tree, log_a, self._scaled(queries), own, log_left, threads)
+        far = np.clip(self._scaled(queries), -BEYOND, BEYOND)  # a tree takes no infinite places
+        return near_logs(tree, log_a, far, own, log_left, threads)
 
     @property
     def _has_tree(self) -> bool:

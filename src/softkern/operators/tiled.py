@@ -189,7 +189,8 @@ class _GaussianTiles:
 
     def scaled(self, rows: Array) -> Array:
         """Coordinates in which the kernel is a power of two, in float64."""
-        return np.asarray((rows - self.offset) * self.scale)
+        with np.errstate(over="ignore"):  # of new points infinitely many bandwidths away
+            return np.asarray((rows - self.offset) * self.scale)
 
     def _tiled(self, width: int, rows_of: Callable[[int], Array]) -> Array:
         """Rows of a table as (tiles, width, 512), zero where there is no row or column."""
