@@ -176,7 +176,9 @@ def _analyze(job: Job, printer: Printer) -> None:
         record["choice"] = choice_of(model)  # the page has a part of its own for it
         record["seconds"] = {**clock.seconds, "total": clock.total()}
         text = json.dumps(record, indent=2, ensure_ascii=False, default=_plain)
-        (folder / "run.json").write_text(text + "\n", encoding="utf-8")
+        # a file's name need not be text: what is none is written as JSON writes it
+        record_file = folder / "run.json"
+        record_file.write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
     _say(job, printer, model, ranks, clusters, explained, points)
     printer.line(f"wrote {', '.join(names)} into {job.out} in {clock.total():.1f} s")
     first = job.out / (page or [points_name])[0]

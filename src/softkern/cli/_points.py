@@ -107,13 +107,21 @@ def _write_csv(
                     index=False,
                     header=number == 0,
                     float_format=digits,
-                    lineterminator="\n",
+                    lineterminator=_line_end(part),
                     sep=mark,
                     decimal=style.decimal,
                 )
             file.write(text or "")
             count += len(table)
     return count
+
+
+def _line_end(table: pd.DataFrame) -> str:
+    """What ends a line: of a cell with a carriage return, csv writes quotes only if that does."""
+    texts = [column.astype(str) for _, column in table.items() if column.dtype.kind not in "biuf"]
+    names = pd.Series([str(name) for name in table.columns], dtype=str)
+    has_return = any(text.str.contains("\r", regex=False).any() for text in (names, *texts))
+    return "\r\n" if has_return else "\n"
 
 
 def _csv_lines(table: pd.DataFrame) -> str | None:
