@@ -80,6 +80,7 @@ class Job:
     source: str | None = None  # where the data can be read twice, if not at `data`
     report: bool = True
     all_memberships: bool = False
+    raw_text: bool = False
     seed: int = 0
     force: bool = False
     quiet: bool = False
@@ -153,8 +154,9 @@ def _analyze(job: Job, printer: Printer) -> None:
             points = points_table(
                 ranks, model.memberships_, data.rows, data.ids, job.all_memberships, explained
             )
-            write_chunks([points], str(folder / points_name))
-            write_chunks([clusters], str(folder / "clusters.csv"))
+            raw = job.raw_text
+            write_chunks([points], str(folder / points_name), raw_text=raw)
+            write_chunks([clusters], str(folder / "clusters.csv"), raw_text=raw)
         if job.join:
             with clock.step("join"):
                 names.insert(0, _join(job, folder, data, points))
@@ -390,7 +392,8 @@ def _join(job: Job, folder: Path, data: Input, points: pd.DataFrame) -> str:
         rows = again.rows_at_once()
         starts = range(0, len(data.table), rows)
         results = rows_of(points, [min(rows, len(data.table) - start) for start in starts])
-        write_chunks(joined(again, results, rows), str(folder / name), style=again.style)
+        tables = joined(again, results, rows)
+        write_chunks(tables, str(folder / name), style=again.style, raw_text=job.raw_text)
     return name
 
 
