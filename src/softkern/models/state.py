@@ -232,6 +232,8 @@ def _build_estimator(
             raise ValueError(f"{estimator} is no model of softkern.")
         kind = getattr(models, estimator)
         model = kind(**params)
+        if fitted:
+            model._validate_params()  # as before the fit
         names = {name.lstrip("_"): name for name in declared(kind)}
         _check_fitted(kind, fitted)
         vars(model).update({names[name]: value for name, value in fitted.items()})
