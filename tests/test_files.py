@@ -491,7 +491,7 @@ def test_headers_and_files_that_are_too_large(path, monkeypatch):
     with pytest.raises(ModelFileError, match="no safetensors file, or was cut off"):
         softkern.load(path)
     path.write_bytes(whole)
-    monkeypatch.setattr("softkern.planning.available_memory", lambda: 100)
+    monkeypatch.setattr("softkern.files.available_memory", lambda: 100)
     with pytest.raises(MemoryError, match="more than is free"):
         softkern.load(path)
     monkeypatch.setattr("softkern.files.MOST_HEADER", 10)

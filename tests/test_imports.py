@@ -20,6 +20,7 @@ EVERYWHERE = {
     "_arrays",
     "_compiled",
     "_lazy",
+    "_memory",
     "_threads",
     "exceptions",
     "progress",
@@ -68,7 +69,7 @@ ALLOWED = {
     "datasets*": {"datasets*"},
     "selection*": {"kernels*", "metrics*", "models", "planning", "rows", "selection*"},
     "ranking": {"rows"},
-    "files": {"models.state", "planning"},
+    "files": {"models.state"},
     "explain*": {"columns*", "explain*", "fitted", "kernels*", "ranking", "rows"},
     "display*": {"_colours", "alpha_tree*", "fitted", "ranking", "display*"},
     "report*": {

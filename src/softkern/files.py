@@ -27,6 +27,7 @@ from typing import Any
 
 from safetensors import SafetensorError, safe_open
 
+from softkern._memory import available_memory
 from softkern.exceptions import ModelFileError
 
 __all__ = ["FORMAT", "ModelFileError", "inspect", "load", "replacing", "save"]
@@ -134,7 +135,6 @@ def load(path: str | os.PathLike[str], *, trusted: Collection[str] = ()) -> Any:
     0.2
     """
     from softkern.models.state import from_state
-    from softkern.planning import available_memory
 
     with _refusals_named(path):
         document = _document(path)
@@ -243,6 +243,8 @@ def _refusals_named(path: str | os.PathLike[str]) -> Iterator[None]:
 
 def _document(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The JSON document of a model file, checked."""
+    if not stat.S_ISREG(os.stat(path).st_mode):  # a pipe would be waited for, a device never end
+        raise ModelFileError("is no regular file, and only such are read.")
     with open(path, "rb") as file:
         start = file.read(8)
     if start.startswith(b"PK\x03\x04"):  # two bytes alone may be the length of a header

@@ -9,11 +9,9 @@ the operator from it, and ask it for the operator `over` the support that they k
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +19,7 @@ from numpy.typing import ArrayLike
 from sklearn import config_context
 from sklearn.utils import check_array
 
+from softkern._memory import available_memory
 from softkern.kernels import Kernel, resolve
 from softkern.kernels.resolve import has_open_bandwidth
 from softkern.operators.base import Cost, KernelOperator, Workload, available_threads
@@ -650,37 +649,6 @@ def _work_at(X: Any, kernel: Kernel) -> Workload:
         return work
     low, high = X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
     return replace(work, extent=tuple(kernel.scaled(high[None], low)[0].tolist()))
-
-
-def available_memory() -> int:
-    """Bytes this process may still take, as the system and its container say."""
-    free = _meminfo() or _physical()
-    try:
-        folder = Path("/sys/fs/cgroup")
-        limit = int((folder / "memory.max").read_text())
-        used = int((folder / "memory.current").read_text())
-        lines = (folder / "memory.stat").read_text().splitlines()
-        # pages of files that can be dropped are counted as used, and are not
-        cached = next(int(line.split()[1]) for line in lines if line.startswith("inactive_file"))
-        return min(free, limit - used + cached)
-    except (OSError, ValueError, StopIteration):  # no container, or no limit ("max")
-        return free
-
-
-def _meminfo() -> int | None:
-    try:
-        with open("/proc/meminfo") as lines:
-            fields = dict(line.split(":") for line in lines)
-        return int(fields["MemAvailable"].split()[0]) * 1024
-    except (OSError, KeyError, ValueError):
-        return None
-
-
-def _physical() -> int:
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, OSError, ValueError):
-        return 4 * 2**30  # unknown to the system: what a small laptop has
 
 
 def _bytes(count: float) -> str:

@@ -1,5 +1,6 @@
 """The command line on machines that are unlike ours: letters, folders, limits."""
 
+import json
 import os
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import pytest
 from numba.core import caching
 
 from softkern._compiled import compiled
+from softkern.cli import run
 
 
 @pytest.fixture
@@ -57,3 +59,42 @@ def test_loops_are_compiled_without_a_place_to_keep_them(monkeypatch):
         return 2 * x
 
     assert twice(21) == 42
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names are text elsewhere")
+def test_a_file_whose_name_is_no_text(folder):
+    name = os.fsdecode(b"d\xff.csv")
+    os.rename("data.csv", name)
+    assert run(["analyze", name, "-o", "out"]) == 0
+    assert json.loads((folder / "out/run.json").read_bytes())["input"]["file"] == name
+    assert run(["compare", "out", name]) == 0
+
+
+def test_a_model_that_is_no_regular_file(folder, capsys):
+    os.mkfifo("pipe")
+    for path in ("pipe", "/dev/zero", "."):
+        assert run(["score", path, "data.csv"]) == 5
+        assert "is no regular file" in capsys.readouterr().err
+
+
+def test_a_table_larger_than_memory_is_refused_before_it_is_read(folder, capsys, monkeypatch):
+    monkeypatch.setattr("softkern.cli.tables._base.available_memory", lambda: 100)
+    assert run(["analyze", "data.csv", "-o", "out"]) == 6
+    assert "not enough memory: data.csv holds" in capsys.readouterr().err
+
+
+def test_reading_that_runs_out_of_memory_says_so(folder, capsys, monkeypatch):
+    def fails(*arguments, **options):
+        raise pd.errors.ParserError("Error tokenizing data. C error: out of memory")
+
+    monkeypatch.setattr(pd, "read_csv", fails)
+    assert run(["analyze", "data.csv", "-o", "out"]) == 6
+    said = capsys.readouterr().err
+    assert "data.csv does not fit" in said
+    assert "Mend" not in said
+
+
+def test_an_error_is_a_line_that_can_be_read(folder, capsys):
+    assert run(["analyze", "data.csv", "-o", "out", "--columns", "x" * 100_000]) == 3
+    assert run(["analyze", "data.csv", "-o", "out", "--model", "y" * 100_000]) == 2
+    assert all(len(line) < 2100 for line in capsys.readouterr().err.splitlines())

@@ -1,5 +1,6 @@
 """The table of points as text: written quickly, and as pandas writes it."""
 
+import csv
 import io
 
 import numpy as np
@@ -11,7 +12,7 @@ from softkern.cli._points import DIGITS, _csv_lines, write_chunks
 NUMBERS = np.array([0.0, 1.0, -0.0, 1 / 3, 1e-300, 123456789.5, np.inf, -5e-324, 2**60])
 IDS = {
     "plain": ["a", "", "007", "NA", "é ü", " x", "None", "1e5", "%s"],
-    "quoted": ["a,b", 'say "no"', "two\nlines", "x", "", "y", "z", "r\r", "s"],
+    "quoted": ["a,b", 'say "no"', "two\nlines", "x", "", "y", "z", "r", "s"],
     "numbers": list(range(9)),
     "blank": ["a", None, "c", "d", "e", "f", "g", "h", "i"],
 }
@@ -56,3 +57,12 @@ def test_plain_tables_take_the_quick_way():
     assert _csv_lines(table_of("numbers").astype({"id": int})) is not None
     assert _csv_lines(table_of("quoted")) is None
     assert _csv_lines(table_of("blank")) is None
+
+
+def test_a_carriage_return_in_a_cell_ends_no_row(tmp_path):
+    path = tmp_path / "points.csv"
+    table = table_of("plain").assign(id=["a\rb", "\r", "c\r\nd", "e\n", "f", "g", "h", "i", "j\r"])
+    write_chunks([table, table_of("plain")], str(path), raw_text=True)
+    rows = list(csv.reader(io.StringIO(path.read_bytes().decode(), newline="")))
+    assert [row[1] for row in rows] == ["id", *table["id"], *IDS["plain"]]
+    assert {len(row) for row in rows} == {6}

@@ -549,6 +549,7 @@ def test_the_page_asks_for_nothing(model, table, tmp_path):
     policy = next(a["content"] for tag, a in page.tags if tag == "meta" and "http-equiv" in a)
     assert policy.startswith("default-src 'none'; script-src 'sha256-")
     assert "unsafe" not in policy.split("style-src")[0]
+    assert policy.endswith("base-uri 'none'; form-action 'none'")
 
 
 def test_long_names_are_shortened(table, tmp_path):

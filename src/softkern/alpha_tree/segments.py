@@ -17,11 +17,11 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
+from softkern._memory import available_memory
 from softkern._typing import Array
 from softkern.alpha_tree.layout import flatten
 from softkern.alpha_tree.tree import maximum_spanning_tree
 from softkern.operators.base import available_threads
-from softkern.planning import available_memory
 from softkern.progress import stage
 from softkern.rows import row_slices
 

@@ -162,6 +162,12 @@ AllMemberships = Annotated[
     bool,
     typer.Option("--all-memberships", help="A column for every cluster, also for more than 20."),
 ]
+RawText = Annotated[
+    bool,
+    typer.Option(
+        "--raw-text", help="Write text such as =1+1, which a spreadsheet would run, as it is."
+    ),
+]
 
 
 def _show_version(asked: bool) -> None:
@@ -237,6 +243,7 @@ def analyze(
         bool, typer.Option("--open", help="Open report.html in the browser when it is there.")
     ] = False,
     all_memberships: AllMemberships = False,
+    raw_text: RawText = False,
     seed: Annotated[
         int, typer.Option(parser=whole(0, 2**32 - 1), metavar="N", help="Of random choices.")
     ] = 0,
@@ -289,6 +296,7 @@ def analyze(
         join_as=None if points is None else points.value,
         report=report,
         all_memberships=all_memberships,
+        raw_text=raw_text,
         seed=seed,
         force=force,
         quiet=quiet,
@@ -323,6 +331,7 @@ def score(
     ] = None,
     join: Join = False,
     all_memberships: AllMemberships = False,
+    raw_text: RawText = False,
     force: Force = False,
     quiet: Quiet = False,
     separator: Separator = None,
@@ -352,6 +361,7 @@ def score(
         chunk=chunk,
         join=join,
         all_memberships=all_memberships,
+        raw_text=raw_text,
         force=force,
         quiet=quiet,
         form=_form(

@@ -80,6 +80,7 @@ class Job:
     source: str | None = None  # where the data can be read twice, if not at `data`
     report: bool = True
     all_memberships: bool = False
+    raw_text: bool = False
     seed: int = 0
     force: bool = False
     quiet: bool = False
@@ -153,8 +154,9 @@ def _analyze(job: Job, printer: Printer) -> None:
             points = points_table(
                 ranks, model.memberships_, data.rows, data.ids, job.all_memberships, explained
             )
-            write_chunks([points], str(folder / points_name))
-            write_chunks([clusters], str(folder / "clusters.csv"))
+            raw = job.raw_text
+            write_chunks([points], str(folder / points_name), raw_text=raw)
+            write_chunks([clusters], str(folder / "clusters.csv"), raw_text=raw)
         if job.join:
             with clock.step("join"):
                 names.insert(0, _join(job, folder, data, points))
@@ -176,7 +178,9 @@ def _analyze(job: Job, printer: Printer) -> None:
         record["choice"] = choice_of(model)  # the page has a part of its own for it
         record["seconds"] = {**clock.seconds, "total": clock.total()}
         text = json.dumps(record, indent=2, ensure_ascii=False, default=_plain)
-        (folder / "run.json").write_text(text + "\n", encoding="utf-8")
+        # a file's name need not be text: what is none is written as JSON writes it
+        record_file = folder / "run.json"
+        record_file.write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
     _say(job, printer, model, ranks, clusters, explained, points)
     printer.line(f"wrote {', '.join(names)} into {job.out} in {clock.total():.1f} s")
     first = job.out / (page or [points_name])[0]
@@ -388,7 +392,8 @@ def _join(job: Job, folder: Path, data: Input, points: pd.DataFrame) -> str:
         rows = again.rows_at_once()
         starts = range(0, len(data.table), rows)
         results = rows_of(points, [min(rows, len(data.table) - start) for start in starts])
-        write_chunks(joined(again, results, rows), str(folder / name), style=again.style)
+        tables = joined(again, results, rows)
+        write_chunks(tables, str(folder / name), style=again.style, raw_text=job.raw_text)
     return name
 
 

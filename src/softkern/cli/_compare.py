@@ -299,7 +299,7 @@ def _write(job: Job, found: Changes, folder: Path) -> None:
         "softkern": version("softkern"),
     }
     text = json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False)
-    (folder / "compare.json").write_text(text + "\n", encoding="utf-8")
+    (folder / "compare.json").write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
 
 
 def _write_page(job: Job, found: Changes, path: Path) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 
 import pandas as pd
 
+from softkern.cli._formulas import as_written
 from softkern.cli._score import Job, header_of
 from softkern.cli.tables import Format, TableError, open_table
 from softkern.words import count
@@ -165,6 +166,8 @@ def _points(path: Path) -> pd.DataFrame:
         has_ids = "id" in reader.columns
         table = reader.read(text=["id"] if has_ids else [])
     points = table[[*KINDS, *(["id"] if has_ids else [])]]
+    if has_ids and path.suffix == ".csv":
+        points = points.assign(id=points["id"].map(as_written))
     try:
         flags = points["is_outlier"].astype(str).str.lower().map({"true": True, "false": False})
         typed = points.assign(is_outlier=flags.astype("boolean"))

@@ -9,10 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 from softkern.exceptions import DataError, ModelFileError
+from softkern.words import shortened
 
 __all__ = ["INTERRUPTION", "NO_READER", "NoReaderError", "OutputError", "exit_code", "one_line"]
 
 INTERNAL, USAGE, DATA, OUTPUT, MODEL, MEMORY, INTERRUPTED, NO_READER = 1, 2, 3, 4, 5, 6, 130, 141
+LONGEST = 2000  # letters of a line; both of its ends are shown of a longer one
 INTERRUPTION = "interrupted; nothing is left half-written"
 
 
@@ -42,7 +44,11 @@ def exit_code(error: BaseException) -> int:
 
 
 def one_line(error: BaseException) -> str:
-    """An error in one line, with what to do about it."""
+    """An error in one line, not too long, with what to do about it."""
+    return shortened(_said(error), LONGEST)
+
+
+def _said(error: BaseException) -> str:
     code = exit_code(error)
     if code == NO_READER:
         return ""

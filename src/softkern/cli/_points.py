@@ -14,6 +14,7 @@ import pandas as pd
 
 from softkern.cli._errors import NoReaderError, OutputError
 from softkern.cli._formats import write_json_lines, write_workbook
+from softkern.cli._formulas import harmless
 from softkern.cli.tables import Style
 from softkern.words import quoted
 
@@ -71,12 +72,18 @@ def _words(n: int, explained: pd.DataFrame | None) -> dict[str, Any]:
 
 
 def write_chunks(
-    tables: Iterable[pd.DataFrame], path: str, to: str | None = None, style: Style | None = None
+    tables: Iterable[pd.DataFrame],
+    path: str,
+    to: str | None = None,
+    style: Style | None = None,
+    raw_text: bool = False,
 ) -> int:
     """Tables of the same columns one after the other; how many rows.
 
     `path` is where to write, ``"-"`` for standard output; `to` is the name that says the format,
     where that is another. `style` is given with a user's own table, whose digits are left alone.
+    Text of CSV is made harmless for spreadsheets, unless `raw_text`; other formats know what text
+    is.
     """
     name = to or path
     if name.endswith(".parquet"):
@@ -87,7 +94,7 @@ def write_chunks(
     if name.endswith((".jsonl", ".jsonl.gz")):
         with _text_file(path, name) as file:
             return write_json_lines(tables, file)
-    return _write_csv(tables, path, name, style)
+    return _write_csv(tables if raw_text else map(harmless, tables), path, name, style)
 
 
 def _write_csv(
@@ -107,13 +114,21 @@ def _write_csv(
                     index=False,
                     header=number == 0,
                     float_format=digits,
-                    lineterminator="\n",
+                    lineterminator=_line_end(part),
                     sep=mark,
                     decimal=style.decimal,
                 )
             file.write(text or "")
             count += len(table)
     return count
+
+
+def _line_end(table: pd.DataFrame) -> str:
+    """What ends a line: of a cell with a carriage return, csv writes quotes only if that does."""
+    texts = [column.astype(str) for _, column in table.items() if column.dtype.kind not in "biuf"]
+    names = pd.Series([str(name) for name in table.columns], dtype=str)
+    has_return = any(text.str.contains("\r", regex=False).any() for text in (names, *texts))
+    return "\r\n" if has_return else "\n"
 
 
 def _csv_lines(table: pd.DataFrame) -> str | None:

@@ -45,6 +45,7 @@ class Job:
     join: bool = False
     source: str | None = None  # where the data can be read twice, if not at `data`
     all_memberships: bool = False
+    raw_text: bool = False
     force: bool = False
     quiet: bool = False
     form: Format = field(default_factory=Format)
@@ -66,7 +67,8 @@ def score(job: Job) -> None:
             if job.join:
                 rows = _write_joined(job, form, scorer, reader, str(path))
             else:
-                rows = write_chunks(scorer.tables(reader), str(path), job.out)
+                tables = scorer.tables(reader)
+                rows = write_chunks(tables, str(path), job.out, raw_text=job.raw_text)
     printer.notes(reader.notes + scorer.notes())
     where = "" if is_stream else f" into {job.out}"
     printer.line(f"scored {count(rows, 'row')}{where}", "bold")
@@ -81,7 +83,7 @@ def _write_joined(job: Job, form: Format, scorer: _Scorer, reader: Reader, path:
     scorer.rows = job.chunk or reader.rows_at_once()
     with _open(job, form) as again:
         tables = joined(again, scorer.tables(reader), scorer.rows)
-        return write_chunks(tables, path, job.out, style=again.style)
+        return write_chunks(tables, path, job.out, style=again.style, raw_text=job.raw_text)
 
 
 def _as_analyzed(job: Job, metadata: dict[str, Any]) -> Format:

@@ -116,7 +116,8 @@ def require(table: pd.DataFrame, names: Sequence[str]) -> None:
 
 def decimal_of(table: pd.DataFrame, wanted: Sequence[str]) -> str:
     """The decimal point of the numbers that stand in columns of text; a point where none says."""
-    texts = [table[c].dropna() for c, kind in _kinds(table).items() if c in set(wanted)]
+    known = set(wanted)
+    texts = [table[c].dropna() for c, kind in _kinds(table).items() if c in known]
     return usual_decimal(values for values in texts if _is_text(values.dtype))
 
 

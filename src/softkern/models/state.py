@@ -27,6 +27,8 @@ from softkern import kernels, models
 from softkern._lazy import importer
 from softkern.exceptions import ModelFileError
 from softkern.kernels import Kernel
+from softkern.models.base import KernelModel
+from softkern.planning import Plan
 
 __all__ = ["declared", "from_state", "to_state"]
 
@@ -50,6 +52,16 @@ HOMES = {
 }
 _object = importer("softkern", HOMES)
 BIT_GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
+MOST_LETTERS = 2**26  # that an array of texts has room for
+# Of models that compare new points with some of their own, which are the "support"
+FITTED: dict[str, Any] = {
+    "n_features_in_": int,
+    "sample_weight_": np.ndarray,
+    "kernel_": Kernel,
+    "plan_": Plan,
+    "dual_coef_": np.ndarray,
+    "support": np.ndarray | sp.spmatrix | sp.sparray,
+}
 SPARSE = {
     f"{name}_{kind}": getattr(sp, f"{name}_{kind}")
     for name in ("csr", "csc")
@@ -220,7 +232,10 @@ def _build_estimator(
             raise ValueError(f"{estimator} is no model of softkern.")
         kind = getattr(models, estimator)
         model = kind(**params)
+        if fitted:
+            model._validate_params()  # as before the fit
         names = {name.lstrip("_"): name for name in declared(kind)}
+        _check_fitted(kind, fitted)
         vars(model).update({names[name]: value for name, value in fitted.items()})
         return model
     found: Any = _found(estimator) if estimator.startswith("sklearn.") else None
@@ -230,6 +245,30 @@ def _build_estimator(
     model = found.__new__(found)
     model.__setstate__(attributes)
     return model
+
+
+def _check_fitted(kind: type, fitted: dict[str, Any]) -> None:
+    """Refuse what new points are compared with where its parts do not fit each other."""
+    if not fitted or not issubclass(kind, KernelModel):
+        return
+    for name, types in FITTED.items():
+        if name in fitted and not isinstance(fitted[name], types):
+            raise ValueError(f"{name} of {kind.__name__} is a {type(fitted[name]).__name__}.")
+    if "support" not in fitted and "dual_coef_" not in fitted:
+        return  # of models that hold others
+    missing = [name for name in FITTED if name not in fitted]
+    if missing:
+        raise ValueError(f"{kind.__name__} lacks {', '.join(missing)}.")
+    points, coefficients = fitted["support"], fitted["dual_coef_"]
+    is_precomputed = isinstance(fitted["kernel_"], kernels.Precomputed)
+    if points.ndim != 2 or not (is_precomputed or points.shape[1] == fitted["n_features_in_"]):
+        raise ValueError(f"the support is of shape {points.shape}.")
+    if coefficients.ndim not in (1, 2) or len(coefficients) != points.shape[0]:
+        raise ValueError(f"{points.shape[0]} points have {coefficients.shape} coefficients.")
+    for array in (points, coefficients, fitted["sample_weight_"]):
+        values = array.data if sp.issparse(array) else array
+        if values.dtype.kind != "f" or not np.isfinite(values).all():
+            raise ValueError("the support, its coefficients or weights are not finite numbers.")
 
 
 def _fields(value: Any) -> dict[str, Any]:
@@ -294,6 +333,13 @@ def _build_objects(_: Any, *, shape: list[int], items: list[Any]) -> Any:
     return out.reshape(shape)
 
 
+def _build_texts(_: Any, *, shape: list[int], items: list[str]) -> Any:
+    longest = max(map(len, items), default=0)
+    if len(items) * longest > MOST_LETTERS:  # all take the room of the longest
+        raise ValueError(f"{len(items):,} texts of up to {longest:,} letters are too many.")
+    return _build_objects(_, shape=shape, items=items).astype(str)
+
+
 def _build_scalar(_: Any, *, dtype: str, value: Any) -> Any:
     kind = np.dtype(dtype)
     if kind.kind not in "biufU":
@@ -340,7 +386,7 @@ BUILDERS: dict[str, Callable[..., Any]] = {
     "object": _build_object,
     "function": lambda trusted, name: _trusted(name, trusted),
     "objects": _build_objects,
-    "texts": lambda _, **parts: _build_objects(_, **parts).astype(str),
+    "texts": _build_texts,
     "scalar": _build_scalar,
     "dtype": lambda _, name: np.dtype(name),
     "numpy type": _build_numpy_type,

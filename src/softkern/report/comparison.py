@@ -47,4 +47,4 @@ def write_comparison(
         parts=[part for part in parts if part.rows],
         style=Markup(asset("style.css")),
     )
-    path.write_text(page, encoding="utf-8")
+    path.write_text(page, encoding="utf-8", errors="replace")

@@ -173,7 +173,7 @@ def write_report(
         **_embedded(data),
     )
     with replacing(path) as temporary:
-        temporary.write_text(page, encoding="utf-8")
+        temporary.write_text(page, encoding="utf-8", errors="replace")
 
 
 # What goes wrong
@@ -246,7 +246,10 @@ def _embedded(data: dict[str, Any]) -> dict[str, Any]:
     script = "\n".join(["(() => {", *map(asset, SCRIPTS), "})();"])
     scripts = [_script(library), _script(script)]
     hashes = " ".join(f"'sha256-{_hash(text)}'" for text in scripts)
-    policy = f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data:"
+    policy = (
+        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
     return {
         "policy": policy,
         "scripts": [_markup(text) for text in scripts],

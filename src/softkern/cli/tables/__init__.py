@@ -8,6 +8,9 @@ with the place and the remedy. Called by the command line.
 
 from __future__ import annotations
 
+import os
+from typing import BinaryIO
+
 from softkern.cli.tables._base import CHUNK_ROWS, Format, Reader, Style, TableError, unique_names
 from softkern.cli.tables._binary import npy_table, parquet_table
 from softkern.cli.tables._bytes import WORKBOOK, open_bytes, peek, unpacked
@@ -54,6 +57,13 @@ def open_table(path: str, form: Format | None = None, *, standard_input: bool = 
     form = form or Format()
     name = "standard input" if path == "-" or standard_input else quoted(path)
     raw, packed = unpacked(open_bytes(path), name)
+    reader = _opened(raw, packed, path, name, form)
+    reader.size = os.path.getsize(path) if os.path.isfile(path) else 0
+    return reader
+
+
+def _opened(raw: BinaryIO, packed: str, path: str, name: str, form: Format) -> Reader:
+    """The table by its kind; the stream is closed where it is none."""
     try:
         if packed == WORKBOOK:
             return sheet_table(raw, name, form)

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self, cast
 
+from softkern._memory import available_memory
 from softkern.exceptions import DataError
-from softkern.words import one_line, quoted, unknown
+from softkern.words import count, one_line, quoted, unknown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,6 +25,7 @@ __all__ = [
 ]
 
 CHUNK_ROWS = 50_000
+MOST_RENAMED = 5  # columns that are told of
 CHUNK_CELLS = 5_000_000  # wide tables come in fewer rows at a time
 # of spreadsheets, where no value came out
 ERRORS = ("#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!", "#N/A")
@@ -94,6 +96,8 @@ class Reader:
         The decimal point that was given, or that the first lines show.
     style : Style
         How to write the table back in its own format.
+    size : int
+        Bytes of the file, 0 where it is none.
     """
 
     name: str
@@ -102,6 +106,7 @@ class Reader:
     notes: list[str] = field(default_factory=list)
     decimal: str | None = None
     style: Style = Style()
+    size: int = 0
     _chunks: Any = field(default=None, repr=False)
     _stream: Any = field(default=None, repr=False)
 
@@ -123,7 +128,12 @@ class Reader:
         return cast("Iterator[pd.DataFrame]", self._chunks(rows, tuple(text), tuple(words)))
 
     def read(self, text: Sequence[str] = (), words: Sequence[str] = ()) -> pd.DataFrame:
-        """The whole table."""
+        """The whole table; refused where its file alone is larger than what memory is left."""
+        free = available_memory()
+        if self.size > free:
+            raise MemoryError(
+                f"{self.name} holds {self.size / 2**30:.1f} GiB, and {free / 2**30:.1f} are free"
+            )
         chunks = self._chunks(0, tuple(text), tuple(words))
         table = next(chunks)
         chunks.close()
@@ -144,15 +154,28 @@ class Reader:
 
 
 def unique_names(names: Sequence[str], notes: list[str]) -> list[str]:
+    """Names that are all different: a second "a" is called "a.2".
+
+    Examples
+    --------
+    >>> unique_names(["a", "a", "a.2", "a"], [])
+    ['a', 'a.2', 'a.2.2', 'a.3']
+    """
     taken: set[str] = set()
-    result = []
+    copies: dict[str, int] = {}  # where to go on: thousands of columns may have one name
+    renamed, result = [], []
     for number, name in enumerate(names, start=1):
         unique = base = name.strip() or f"column {number}"
-        copy = 2
+        copy = copies.get(base, 2)
         while unique in taken:
             unique, copy = f"{base}.{copy}", copy + 1
+        copies[base] = copy
         if unique != base:
-            notes.append(f"a second column '{quoted(base)}' is called '{quoted(unique)}'")
+            renamed.append(f"a second column '{quoted(base)}' is called '{quoted(unique)}'")
         taken.add(unique)
         result.append(unique)
+    notes += renamed[:MOST_RENAMED]
+    if len(renamed) > MOST_RENAMED:
+        more = count(len(renamed) - MOST_RENAMED, "more column")
+        notes.append(f"{more} with the name of another got a number, too")
     return result

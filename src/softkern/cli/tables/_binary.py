@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, BinaryIO
 import numpy as np
 
 from softkern.cli.tables._base import Reader, Style, TableError, unique_names
-from softkern.cli.tables._bytes import broken, in_memory, is_plain
+from softkern.cli.tables._bytes import damaged, in_memory, is_plain
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["npy_table", "parquet_table"]
+
+# What a damaged file makes pyarrow raise beyond errors of its own
+PARQUET_DAMAGE = (OSError, ValueError, TypeError, LookupError, RuntimeError, OverflowError)
 
 
 def parquet_table(raw: BinaryIO, path: str, name: str, packed: str) -> Reader:
@@ -26,11 +29,14 @@ def parquet_table(raw: BinaryIO, path: str, name: str, packed: str) -> Reader:
         ) from None
     try:
         file = pq.ParquetFile(path if is_plain(path, packed) else in_memory(raw, name))
+        names = [str(column) for column in file.schema_arrow.names]
         raw.close()
-    except pa.ArrowException as error:
-        raise broken(name, error) from error
+    except MemoryError as error:
+        raise MemoryError(f"{name} does not fit") from error
+    except (pa.ArrowException, *PARQUET_DAMAGE) as error:
+        raise damaged(name, "a Parquet file") from error
     notes: list[str] = []
-    columns = unique_names([str(column) for column in file.schema_arrow.names], notes)
+    columns = unique_names(names, notes)
     reader = Reader(name, f"Parquet{packed}", columns, notes, style=Style(".parquet"))
 
     def chunks(rows: int | None, *kept: tuple[str, ...]) -> Iterator[pd.DataFrame]:
@@ -41,8 +47,10 @@ def parquet_table(raw: BinaryIO, path: str, name: str, packed: str) -> Reader:
             for batch in file.iter_batches(rows or reader.rows_at_once()):
                 part = pa.Table.from_batches([batch])  # an index of pandas' is a column like others
                 yield part.to_pandas(ignore_metadata=True).set_axis(columns, axis=1)
-        except pa.ArrowException as error:
-            raise broken(name, error) from error
+        except MemoryError as error:
+            raise MemoryError(f"{name} does not fit") from error
+        except (pa.ArrowException, *PARQUET_DAMAGE) as error:
+            raise damaged(name, "a Parquet file") from error
 
     reader._chunks = chunks
     return reader
@@ -55,8 +63,10 @@ def npy_table(raw: BinaryIO, path: str, name: str, packed: str) -> Reader:
             if is_plain(path, packed)
             else np.load(in_memory(raw, name), allow_pickle=False)
         )
-    except (ValueError, OSError, EOFError) as error:
-        raise broken(name, error) from error
+    except MemoryError as error:
+        raise MemoryError(f"{name} does not fit") from error
+    except Exception as error:  # whatever a damaged header makes its parser raise
+        raise damaged(name, "an NPY file") from error
     if values.dtype.names is None:
         values = values[:, None] if values.ndim == 1 else values
         if values.ndim != 2 or values.dtype.kind not in "biuf":

@@ -24,6 +24,7 @@ __all__ = [
     "WORKBOOK",
     "Survey",
     "broken",
+    "damaged",
     "in_memory",
     "is_plain",
     "naming",
@@ -206,6 +207,14 @@ def _zip_member(stream: BinaryIO, name: str) -> BinaryIO | None:
 
 def broken(name: str, error: Exception) -> TableError:
     return TableError(f"{name} cannot be read: {quoted(error, 200).rstrip('. ')}.")
+
+
+def damaged(name: str, what: str) -> TableError:
+    """For files of programs, of whose insides a library's words would say nothing to a user."""
+    return TableError(
+        f"{name} begins as {what} and cannot be read: it is damaged, or of a kind that is not "
+        "known here. Fetch or write it again, or give it as CSV."
+    )
 
 
 @contextmanager

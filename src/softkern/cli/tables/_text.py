@@ -283,6 +283,8 @@ def _as_table_errors(reader: Reader, rest: _Rest, path: str) -> Iterator[None]:
             message = _undecodable(reader.name, error, path, rest.encoding)
             raise TableError(message) from error
         except pd.errors.ParserError as error:
+            if "out of memory" in str(error):
+                raise MemoryError(f"{reader.name} does not fit") from error
             reason = quoted(str(error).split("C error:")[-1].strip().rstrip("."), 200)
             reason = re.sub(r"(?<=line )\d+", lambda n: str(int(n[0]) + rest.lines), reason)
             raise TableError(
