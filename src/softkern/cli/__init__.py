@@ -25,7 +25,7 @@ from typing import Annotated, Any, NoReturn, TypeVar
 import typer
 
 from softkern import __version__
-from softkern.cli._errors import INTERRUPTION, NO_READER, exit_code, one_line
+from softkern.cli._errors import INTERRUPTION, NO_READER, exit_code, heard, one_line
 from softkern.cli._models import ModelName, parse_clusters
 from softkern.cli._options import amount, choice, share, whole
 
@@ -555,6 +555,8 @@ def run(arguments: Sequence[str]) -> int:
 def main() -> NoReturn:
     """The program `softkern`."""
     signal.signal(signal.SIGTERM, _terminate)
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _interrupt)
     closed = getattr(signal, "SIGHUP", None)  # the terminal was; nohup lets that pass
     if closed is not None and signal.getsignal(closed) is signal.SIG_DFL:
         signal.signal(closed, _terminate)
@@ -567,5 +569,11 @@ def main() -> NoReturn:
     sys.exit(code)
 
 
+def _interrupt(number: int, frame: Any) -> NoReturn:
+    heard.append(number)
+    raise KeyboardInterrupt
+
+
 def _terminate(number: int, frame: Any) -> NoReturn:
+    heard.append(number)
     sys.exit(128 + number)  # unlike the signal itself, this removes what is half-written

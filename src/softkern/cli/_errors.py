@@ -11,11 +11,20 @@ from typing import Any
 from softkern.exceptions import DataError, ModelFileError
 from softkern.words import shortened
 
-__all__ = ["INTERRUPTION", "NO_READER", "NoReaderError", "OutputError", "exit_code", "one_line"]
+__all__ = [
+    "INTERRUPTION",
+    "NO_READER",
+    "NoReaderError",
+    "OutputError",
+    "exit_code",
+    "heard",
+    "one_line",
+]
 
 INTERNAL, USAGE, DATA, OUTPUT, MODEL, MEMORY, INTERRUPTED, NO_READER = 1, 2, 3, 4, 5, 6, 130, 141
 LONGEST = 2000  # letters of a line; both of its ends are shown of a longer one
 INTERRUPTION = "interrupted; nothing is left half-written"
+heard: list[int] = []  # signals to stop; what they raise is lost where C code calls Python
 
 
 class OutputError(Exception):

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from softkern.cli._errors import OutputError
+from softkern.cli._errors import OutputError, heard
 from softkern.files import sync_folder
 
 # Names that promise what CSV is not
@@ -53,6 +53,8 @@ def results_folder(out: Path, names: Sequence[str], force: bool) -> Iterator[Pat
         yield hidden
         for name in names:  # once more: another run may have written it in the meantime
             check_free(out / name, force)
+        for number in heard[:1]:  # nothing is written by a run that was to stop
+            signal.raise_signal(number)
         with _undisturbed():
             _publish(hidden, out, names)
     except BaseException:
