@@ -36,11 +36,11 @@ def softkern(*arguments, **environment):
 
 
 def test_a_standard_output_without_our_letters(folder):
-    for encoding in ("cp1252", "ascii"):
-        said = softkern("analyze", "data.csv", "-o", encoding, PYTHONIOENCODING=encoding)
-        assert said.returncode == 0, said.stderr
-        assert b"60 rows ? 3 columns" in said.stdout or b"\xd7" in said.stdout
-    planned = softkern("plan", "1000", "2", PYTHONIOENCODING="ascii")
+    quick = ("--model", "fuzzy", "--clusters", "2")
+    said = softkern("analyze", "data.csv", "-o", "ascii", *quick, PYTHONIOENCODING="ascii")
+    assert said.returncode == 0, said.stderr
+    assert b"60 rows ? 3 columns" in said.stdout
+    planned = softkern("plan", "1000", "2", PYTHONIOENCODING="cp1252")
     assert planned.returncode == 0
     assert b"chosen" in planned.stdout
     score = ("score", "ascii/model.safetensors", "data.csv", "--id", "name", "-q")
