@@ -222,10 +222,8 @@ def _column_steps(X: Any, random_state: Any) -> NDArray[np.float64]:
 
 def _auto(X: Any, weight: Array, random_state: Any) -> Bandwidth:
     spread = robust_spread(X, weight, random_state)
-    scaled = _divided(X, spread)
     neighbour = max(LEAST_NEIGHBOUR, round(np.sqrt(X.shape[0])))
-    with remembered(scaled, like=X):
-        distance, query_weight = _neighbour_distances(scaled, weight, neighbour, random_state)
+    distance, query_weight = _scaled_distances(X, spread, weight, neighbour, random_state)
     high = lower_quantile(distance, query_weight, AUTO_CLIP)
     mean = np.average(np.minimum(distance, high), weights=query_weight)
     factor = np.clip(1 / np.sqrt(_varying_columns(X) + 2), *AUTO_FACTORS)
@@ -236,10 +234,8 @@ def _auto(X: Any, weight: Array, random_state: Any) -> Bandwidth:
 def _tree(X: Any, weight: Array, random_state: Any) -> Bandwidth:
     n, d = X.shape[0], X.shape[1] if sp.issparse(X) else varying_columns(X)
     spread = robust_spread(X, weight, random_state)
-    scaled = _divided(X, spread)
     neighbour = max(LEAST_NEIGHBOUR, round(TREE_FACTOR * n ** (4 / (d + 4))))
-    with remembered(scaled, like=X):
-        distance, query_weight = _neighbour_distances(scaled, weight, neighbour, random_state)
+    distance, query_weight = _scaled_distances(X, spread, weight, neighbour, random_state)
     median = lower_quantile(distance, query_weight, 0.5)
     bandwidth = median / np.sqrt(d + 2) * spread
     return np.asarray(np.maximum(bandwidth, _column_steps(X, random_state)))
@@ -248,6 +244,15 @@ def _tree(X: Any, weight: Array, random_state: Any) -> Bandwidth:
 def _knn(X: Any, weight: Array, random_state: Any) -> Bandwidth:
     distance, query_weight = _neighbour_distances(X, weight, KNN_NEIGHBOUR, random_state)
     return lower_quantile(distance, query_weight, 0.5)
+
+
+def _scaled_distances(
+    X: Any, spread: Array, weight: Array, neighbour: int, random_state: Any
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """`_neighbour_distances` in columns divided by their spread."""
+    scaled = _divided(X, spread)
+    with remembered(scaled, like=X):
+        return _neighbour_distances(scaled, weight, neighbour, random_state)
 
 
 def _neighbour_distances(

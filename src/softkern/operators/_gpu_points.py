@@ -112,12 +112,9 @@ class FusedPoints:
         self.origin = points.to(torch.float64).median(dim=0).values
         scaled = self._scaled(points)
         cells = _in_frames(scaled.to(torch.float32))
-        is_row = cells[:, 1] == 1
-        self.order = cells[:, 0]
-        self.place = torch.empty(self.n, dtype=torch.int64, device=self.device)
-        self.place[self.order[is_row]] = torch.nonzero(is_row)[:, 0]
-        self.size = len(self.order)
-        self._lay_out(scaled[self.order], is_row)
+        self.place, self.size = _places(cells, self.n), len(cells)
+        self._own_lists: dict[str, list[tuple[int, Any, Any]]] = {}
+        self._lay_out(scaled[cells[:, 0]], cells[:, 1] == 1)
 
     def _scaled(self, points: Any) -> Any:
         """Coordinates in which kernel values are powers of two, in double precision."""
@@ -145,9 +142,7 @@ class FusedPoints:
     @cached_property
     def _columns(self) -> tuple[Any, Any]:
         """Local coordinates (d, size) and what they leave out."""
-        whole = self.local.T.to(self.kind)
-        rest = (self.local.T - whole.to(torch.float64)).to(self.kind)
-        return whole.contiguous(), rest.contiguous()
+        return _split(self.local.T.contiguous(), self.kind)
 
     @cached_property
     def _all_digits(self) -> tuple[Any, Any]:
@@ -157,8 +152,7 @@ class FusedPoints:
     @cached_property
     def _halves(self) -> tuple[Any, Any, Any, Any]:
         """Local coordinates (size, K) as halves, their rests, −‖y‖², and the centres (F, K)."""
-        half = self.local.half()
-        rest = (self.local - half.to(torch.float64)).half()
+        half, rest = _split(self.local, torch.float16)
         norm = torch.where(self.is_row, -self.local.square().sum(dim=1), -torch.inf)
         stacked = [half, rest, half] if self._is_stacked else [half]
         width = self._width
@@ -190,14 +184,10 @@ class FusedPoints:
 
     def _queries(self, points: Any) -> _Blocks:
         scaled = self._scaled(points)
-        rows = torch.arange(len(points), device=self.device)
         if self._boxes_reach <= CUTOFF or len(points) <= BLOCK:
-            return self._blocks(scaled, rows)
+            return self._blocks(scaled, torch.arange(len(points), device=self.device))
         cells = _in_frames(scaled.to(torch.float32), BLOCK)
-        is_row = cells[:, 1] == 1
-        place = torch.empty_like(rows)
-        place[cells[is_row, 0]] = torch.nonzero(is_row)[:, 0]
-        return self._blocks(scaled[cells[:, 0]], place)
+        return self._blocks(scaled[cells[:, 0]], _places(cells, len(points)))
 
     def _blocks(self, coordinates: Any, place: Any) -> _Blocks:
         """Blocks of rows in the order given; the last row fills up the last block."""
@@ -205,16 +195,9 @@ class FusedPoints:
         if missing:
             coordinates = torch.cat([coordinates, coordinates[-1:].expand(missing, -1)])
         boxes = coordinates.view(-1, BLOCK, self.d)
-        whole = coordinates.to(self.kind)
-        rest = (coordinates - whole.to(torch.float64)).to(self.kind)
-        return _Blocks(
-            place,
-            len(coordinates),
-            whole.T.contiguous(),
-            rest.T.contiguous(),
-            boxes.amin(dim=1),
-            boxes.amax(dim=1),
-        )
+        whole, rest = _split(coordinates.T.contiguous(), self.kind)
+        low, high = boxes.amin(dim=1), boxes.amax(dim=1)
+        return _Blocks(place, len(coordinates), whole, rest, low, high)
 
     def _near(self, queries: _Blocks, frames: Any) -> Iterator[tuple[int, Any, Any]]:
         """Of groups of blocks: the first, where each one's list begins, and the lists."""
@@ -234,10 +217,6 @@ class FusedPoints:
             starts = torch.zeros(len(low) + 1, dtype=torch.int64, device=self.device)
             torch.cumsum(is_near.sum(dim=1), 0, out=starts[1:])
             yield first, starts, frames[torch.nonzero(is_near)[:, 1]].to(torch.int32)
-
-    @cached_property
-    def _own_lists(self) -> dict[str, list[tuple[int, Any, Any]]]:
-        return {}
 
     def _lists(self, queries: _Blocks, part: str) -> Iterator[tuple[int, Any, Any]]:
         """Lists of near frames, wide or not; those of the support itself are kept if few."""
@@ -285,8 +264,7 @@ class FusedPoints:
             weights = laid.to(self.kind), laid.to(self.kind)
             shift = 0.0
         else:  # as halves, times 2^15 like the kernel values
-            half = (laid * 2.0**SHIFT).half()
-            weights = half, (laid * 2.0**SHIFT - half.to(torch.float64)).half()
+            weights = _split(laid * 2.0**SHIFT, torch.float16)
             unit, shift = unit * 2.0 ** (-2 * SHIFT), SHIFT
         for part, by_products, is_double in self._ways(n):
             for first, starts, near in self._lists(queries, part):
@@ -570,6 +548,20 @@ def uploaded(parts: Iterator[Any], device: str) -> Iterator[Any]:
             there.record_stream(present)
             yield there
         on_its_way = following
+
+
+def _split(values: Any, kind: Any) -> tuple[Any, Any]:
+    """Numbers of double precision as one of fewer digits and one for what that leaves out."""
+    whole = values.to(kind)
+    return whole, (values - whole.to(torch.float64)).to(kind)
+
+
+def _places(cells: Any, n: int) -> Any:
+    """Where each of n rows stands in the order of `_in_frames`, (n,)."""
+    is_row = cells[:, 1] == 1
+    place = torch.empty(n, dtype=torch.int64, device=cells.device)
+    place[cells[is_row, 0]] = torch.nonzero(is_row)[:, 0]
+    return place
 
 
 def _power(number: int) -> int:

@@ -68,22 +68,10 @@ def alternate(
     description : str, default="fit"
         What the bar says is being done.
     """
-    if operator.is_elsewhere and rule.goes_anywhere and is_numpy_array(sample_weight):
-        here = operator.here
-        return _on_host(
-            alternate(
-                operator,
-                moved(rule, here),
-                moved(centres, here),
-                sample_weight=here(sample_weight),
-                tol=tol,
-                max_iter=max_iter,
-                geometry=moved(geometry, here),
-                stopping=stopping,
-                cycles=cycles,
-                verbose=verbose,
-                description=description,
-            )
+    moves = _moves(operator, rule, sample_weight)
+    if moves:
+        rule, centres, geometry, sample_weight = (
+            moved(part, operator.here) for part in (rule, centres, geometry, sample_weight)
         )
     driver: Driver | None = None
     if not cycles:
@@ -97,7 +85,7 @@ def alternate(
             report(run.n_iter, run.change)
             run.advance()
         report(run.n_iter, run.change)
-    return run.end()
+    return moved(run.end(), on_host) if moves else run.end()
 
 
 def alternate_all(
@@ -115,16 +103,13 @@ def alternate_all(
     Each ends where `alternate` would end; arguments as there.
     """
     options: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "stopping": stopping}
-    if operator.is_elsewhere and rule.goes_anywhere and is_numpy_array(sample_weight):
+    if _moves(operator, rule, sample_weight):
         here = operator.here
-        runs_there = alternate_all(
-            operator,
-            moved(rule, here),
-            [moved(start, here) for start in starts],
-            sample_weight=here(sample_weight),
-            **options,
+        there = [moved(start, here) for start in starts]
+        ends = alternate_all(
+            operator, moved(rule, here), there, sample_weight=here(sample_weight), **options
         )
-        return [_on_host(end) for end in runs_there]
+        return [moved(end, on_host) for end in ends]
     if operator.features is not None or len(starts) == 1:  # there is no product to share
         each = (
             alternate(operator, rule, start, sample_weight=sample_weight, **options)
@@ -147,9 +132,9 @@ def alternate_all(
     return [run.end() for run in runs]
 
 
-def _on_host(solution: Solution) -> Solution:
-    """Where a loop that ran on a device ended, for the host."""
-    return moved(solution, on_host)
+def _moves(operator: KernelOperator, rule: Rule, weight: AnyArray) -> bool:
+    """Whether a loop of the host's arrays runs where the operator's are, and its end comes back."""
+    return operator.is_elsewhere and rule.goes_anywhere and is_numpy_array(weight)
 
 
 class _Run:
