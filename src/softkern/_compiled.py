@@ -6,11 +6,10 @@ Called by the files that hold compiled loops.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache, wraps
 from typing import Any
 
-from numba import njit
-
-__all__ = ["compiled"]
+__all__ = ["compiled", "compiled_later"]
 
 
 def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
@@ -24,6 +23,7 @@ def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     >>> twice(21)
     42
     """
+    from numba import njit
 
     def decorate(function: Callable[..., Any]) -> Any:
         try:
@@ -32,3 +32,23 @@ def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
             return njit(**options)(function)
 
     return decorate
+
+
+def compiled_later(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same for a function that other compiled ones do not call: until then numba waits too.
+
+    Examples
+    --------
+    >>> @compiled_later
+    ... def half(x):
+    ...     return x / 2
+    >>> half(21)
+    10.5
+    """
+    loop = cache(lambda: compiled(nogil=True)(function))
+
+    @wraps(function)
+    def call(*arguments: Any) -> Any:
+        return loop()(*arguments)
+
+    return call

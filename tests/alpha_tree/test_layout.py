@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from softkern.alpha_tree.layout import dendrogram, flatten, merges, of_branches
+from softkern.alpha_tree.layout import dendrogram, flatten, merges
 from softkern.alpha_tree.tree import AlphaTree
 
 
@@ -47,8 +47,10 @@ def test_parts_that_no_edge_joins_stay_apart():
 @given(trees())
 def test_a_branch_holds_the_points_that_were_merged_into_it(tree):
     n = len(tree.heights)
-    merged = merges(n, tree.edges)
-    members = of_branches(merged, [{i} for i in range(n)], set.union)
+    merged = merges(n, tree.edges).tolist()
+    members = [{i} for i in range(n)]
+    for i, j in merged:
+        members.append(members[i] | members[j])
     assert members[-1] == set(range(n))
     for (i, j), pair, saddle in zip(merged, tree.edges.tolist(), tree.saddles, strict=True):
         assert not members[i] & members[j]

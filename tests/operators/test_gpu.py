@@ -160,10 +160,10 @@ def test_new_points_come_in_parts(monkeypatch):
 @pytest.mark.parametrize("n", [1, 5, 127, 129, 1500, 40_000])
 @pytest.mark.parametrize("d", [1, 3])
 def test_frames_hold_every_row_once(n, d):
-    from softkern.operators._gpu_points import _in_frames
+    from softkern.operators._gpu_points import in_frames
 
     points = torch.as_tensor(np.random.default_rng(0).normal(size=(n, d)), dtype=torch.float32)
-    cells = _in_frames(points, 128)
+    cells = in_frames(points, 128)
     rows = cells[cells[:, 1] == 1, 0]
     assert len(cells) % 128 == 0
     assert len(cells) <= 1.2 * n + 128
@@ -171,10 +171,10 @@ def test_frames_hold_every_row_once(n, d):
 
 
 def test_neighbours_share_a_frame():
-    from softkern.operators._gpu_points import _in_frames
+    from softkern.operators._gpu_points import in_frames
 
     X = np.random.default_rng(0).uniform(size=(20_000, 2))
-    cells = _in_frames(torch.as_tensor(X, dtype=torch.float32), 128).numpy()
+    cells = in_frames(torch.as_tensor(X, dtype=torch.float32), 128).numpy()
     frames = X[cells[:, 0]].reshape(-1, 128, 2)
     widths = frames.max(axis=1) - frames.min(axis=1)
     assert widths.max() < 0.4

@@ -107,14 +107,17 @@ class Landscape:
             pairs = np.stack([np.arange(n - 1), np.arange(1, n)], axis=1)
             return self._spanning(Z, pairs, least)
         if not is_complete:
-            return self._spanning(Z, neighbour_pairs(Z), least)
+            return self._spanning(Z, self._neighbour_pairs(Z), least)
         require_complete_memory(n)
         if not isinstance(self.kernel, Gaussian):
             return self._spanning(Z, np.stack(np.triu_indices(n, 1), axis=1), least)
-        known = self._spanning(Z, neighbour_pairs(Z), least)
+        known = self._spanning(Z, self._neighbour_pairs(Z), least)
         weights = np.asarray(self.coefficients, dtype=np.float64)
         more = complete_pairs(Z, weights, self.level, known, segment_points)
         return self._spanning(Z, np.concatenate([known.pairs, more]), least)
+
+    def _neighbour_pairs(self, Z: Array) -> NDArray[np.intp]:
+        return neighbour_pairs(Z, self.operator_of(self.nodes, self.kernel).near_rows)
 
     def _spanning(self, Z: Array, pairs: Array, least: int) -> Segments:
         counts = segment_counts(lengths(Z, pairs), least)

@@ -8,63 +8,31 @@ complete graph's search, and by whoever draws a tree: `softkern.display`, `softk
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from softkern._typing import Array
+from softkern.alpha_tree._branches import highest, strung, sums, united
 
 if TYPE_CHECKING:
     from softkern.alpha_tree.tree import AlphaTree
 
-__all__ = ["Line", "Merges", "dendrogram", "flatten", "merges", "of_branches"]
-
-Merges = list[tuple[int, int]]
-Value = TypeVar("Value")
+__all__ = ["Line", "dendrogram", "flatten", "merges"]
 
 
-def merges(n: int, edges: Array) -> Merges:
+def merges(n: int, edges: Array) -> NDArray[np.intp]:
     """The two branches that each edge of a forest merges: points below n, n + k what edge k made.
 
     Examples
     --------
     >>> import numpy as np
-    >>> merges(4, np.array([[0, 1], [2, 3], [1, 2]]))
-    [(0, 1), (2, 3), (4, 5)]
+    >>> merges(4, np.array([[0, 1], [2, 3], [1, 2]])).tolist()
+    [[0, 1], [2, 3], [4, 5]]
     """
-    root = list(range(n + len(edges)))
-
-    def top(node: int) -> int:
-        while root[node] != node:
-            root[node] = root[root[node]]
-            node = root[node]
-        return node
-
-    found = []
-    for made, (i, j) in enumerate(edges.tolist(), start=n):
-        pair = top(i), top(j)
-        root[pair[0]] = root[pair[1]] = made
-        found.append(pair)
-    return found
-
-
-def of_branches(
-    merged: Merges, points: list[Value], combine: Callable[[Value, Value], Value]
-) -> list[Value]:
-    """A quantity of every branch, n + m, combined from that of the n points.
-
-    Examples
-    --------
-    >>> of_branches([(0, 1), (3, 2)], [0.5, 0.25, 1.0], max)
-    [0.5, 0.25, 1.0, 0.5, 1.0]
-    """
-    values = list(points)
-    for i, j in merged:
-        values.append(combine(values[i], values[j]))
-    return values
+    return np.asarray(united(n, edges)[1])
 
 
 def flatten(n: int, edges: Array, levels: Array) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
@@ -82,16 +50,14 @@ def flatten(n: int, edges: Array, levels: Array) -> tuple[NDArray[np.int32], NDA
     >>> flatten(3, np.array([[0, 2], [2, 1]]), np.array([0.6, 0.2]))
     (array([0, 2, 1], dtype=int32), array([0.6, 0.2]))
     """
-    first, last = list(range(n)), list(range(n))
-    after, gap = [-1] * n, np.full(n, -np.inf)
     # levels may saturate, and then differ from the order of the edges by rounding
     order = np.argsort(-levels, kind="stable")
-    for (a, b), level in zip(merges(n, edges[order]), levels[order], strict=True):
-        after[last[a]], gap[last[a]] = first[b], level
-        first.append(first[a])
-        last.append(last[b])
+    after, gap = strung(merges(n, edges[order]), levels[order], n)
+    follows = np.zeros(n, dtype=bool)
+    follows[after[after >= 0]] = True
+    after = after.tolist()
     row: list[int] = []
-    for place in sorted(set(range(n)).difference(after)):  # where a part starts
+    for place in np.flatnonzero(~follows).tolist():  # where a part starts
         while place >= 0:
             row.append(place)
             place = after[place]
@@ -125,9 +91,9 @@ def dendrogram(tree: AlphaTree, smallest: float = 0.01, threshold: float = 1.0) 
         Significance from which a join is a split.
     """
     n, heights = len(tree.heights), tree.heights.tolist()
-    merged = merges(n, tree.edges)
-    mass = of_branches(merged, tree.weight.tolist(), lambda a, b: a + b)
-    peak = of_branches(merged, list(range(n)), lambda i, j: max(i, j, key=heights.__getitem__))
+    joined = merges(n, tree.edges)
+    mass, peak = sums(joined, tree.weight).tolist(), highest(joined, tree.heights).tolist()
+    merged = [(i, j) for i, j in joined.tolist()]
     total = float(tree.weight.sum())
     sides = {  # of the joins that are drawn, the larger first
         made: sorted(pair, key=lambda side: -mass[side])

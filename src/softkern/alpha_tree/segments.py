@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
-from scipy.spatial import cKDTree
 
 from softkern._memory import available_memory
+from softkern._neighbours import nearest
 from softkern._typing import Array
+from softkern.alpha_tree._branches import united
 from softkern.alpha_tree.layout import flatten
 from softkern.alpha_tree.tree import maximum_spanning_tree
 from softkern.operators.base import available_threads
@@ -44,10 +45,11 @@ SPACING = 0.5  # of points along a segment, in bandwidths
 MOST_POINTS = 200  # on a segment; one so long passes through nothing
 SCREENED = 1e-3  # of a level, more than what single precision loses
 FEW_VALUES = 10**8  # of the kernel, up to which every segment is measured
-BATCH = 2**20  # coordinates of points evaluated at once
-TREE_COLUMNS = 8  # beyond these, a tree of neighbours is no quicker than all pairs
+BATCH = 2**22  # coordinates of points evaluated at once
 COMPLETE_NUMBERS = 8  # times n², in memory at once where all pairs are looked at
 IDENTITY_REACH = 70.0  # bandwidths beyond which the product of powers overflows
+
+NearRows = Callable[[Array, int], Array]
 
 
 @dataclass(frozen=True)
@@ -71,20 +73,16 @@ def _between(X: Array, pairs: Array, share: Array) -> Array:
     return np.asarray(start + share[:, None].astype(X.dtype) * (X[pairs[:, 1]] - start))
 
 
-def neighbour_pairs(Z: Array, neighbours: int = NEIGHBOURS) -> NDArray[np.intp]:
-    """Every point with its nearest ones, and components with the nearest components, (m, 2)."""
+def neighbour_pairs(Z: Array, near_rows: NearRows | None = None) -> NDArray[np.intp]:
+    """Every point with its nearest ones, and components with the nearest components, (m, 2).
+
+    `near_rows` gives the numbers of the k nearest of every point, itself among them, (n, k).
+    """
     n = len(Z)
     if n == 1:
         return np.empty((0, 2), dtype=np.intp)
-    k = min(neighbours, n - 1)
-    if Z.shape[1] <= TREE_COLUMNS:
-        index = cKDTree(Z).query(Z, k + 1, workers=available_threads())[1]
-    else:
-        threads = available_threads()
-        from sklearn.neighbors import NearestNeighbors  # takes long to import
-
-        search = NearestNeighbors(n_neighbors=k + 1, n_jobs=threads).fit(Z)
-        index = search.kneighbors(Z, return_distance=False)
+    k = min(NEIGHBOURS, n - 1)
+    index = nearest(Z, Z, k + 1)[1] if near_rows is None else near_rows(Z, k + 1)
     pairs = np.stack([np.repeat(np.arange(n), k + 1), index.ravel()], axis=1)
     pairs = _unique_pairs(n, pairs)
     while True:
@@ -97,9 +95,10 @@ def neighbour_pairs(Z: Array, neighbours: int = NEIGHBOURS) -> NDArray[np.intp]:
 
 
 def _unique_pairs(n: int, pairs: Array) -> NDArray[np.intp]:
-    low, high = pairs.min(axis=1), pairs.max(axis=1)
-    keys = np.unique((low * n + high)[low != high])
-    return np.stack([keys // n, keys % n], axis=1)
+    low, high = np.minimum(*pairs.T), np.maximum(*pairs.T)
+    keys = np.sort((low * n + high)[low != high])
+    keys = keys[np.diff(keys, prepend=-1) > 0]
+    return np.stack(np.divmod(keys, n), axis=1)
 
 
 def _bridges(Z: Array, component: Array, count: int) -> Array:
@@ -143,9 +142,7 @@ def _facing(rows: Array, place: Array) -> Array:
 def _pairs_of(Z: Array, small: Array, large: Array) -> tuple[Array, Array]:
     """Closest pairs (m, 2) and their distances, (m,)."""
     k = min(5, large.size)
-    tree = cKDTree(Z[large])
-    nearest = np.arange(1, k + 1)
-    distance, index = tree.query(Z[small], nearest, workers=available_threads())
+    distance, index = nearest(Z[large], Z[small], k, available_threads())
     order = np.argsort(distance.ravel(), kind="stable")[:CLOSEST_PAIRS]
     pairs = np.stack([small[order // k], large[index.ravel()[order]]], axis=1)
     return pairs, distance.ravel()[order]
@@ -202,12 +199,12 @@ def spanning_segments(
         is_open = counts > 0
     branch = np.arange(len(X))
     kept: list[Array] = []
-    left = np.arange(len(pairs))
+    left = _highest_first(np.arange(len(pairs)), found.level)
     with stage("joining parts", total=len(X) - 1) as done:
         for more in 2 ** np.arange(60):
-            done(len(X) - np.unique(branch).size)
-            ends = branch[pairs[left]]
-            tree = left[maximum_spanning_tree(len(X), ends, found.level[left])]
+            joined = sum(map(len, kept))
+            done(joined)
+            tree = left[united(len(X) - joined, branch[pairs[left]])[0]]
             opened = np.flatnonzero(is_open[tree])
             if not opened.size:
                 break
@@ -216,20 +213,30 @@ def spanning_segments(
             left = left[np.not_equal(*branch[pairs[left]].T)]
             # and some of those that may come next, twice as many every time: the number of rounds
             # stays small where many segments could join the same two branches
-            next_ones = left[is_open[left]]
-            next_ones = next_ones[np.argsort(-found.level[next_ones])[:more]]
-            rows = np.union1d(tree[opened], next_ones)
+            rows = np.union1d(tree[opened], left[is_open[left]][:more])
             measured = measure_segments(X, pairs[rows], counts[rows], level, evaluate)
             found.level[rows], found.place[rows], is_open[rows] = (
                 measured.level,
                 measured.place,
                 False,
             )
+            left = _highest_first(left, found.level)
     return found[np.concatenate([*kept, tree])]
 
 
+def _highest_first(rows: Array, level: Array) -> Array:
+    """Rows by decreasing level, equal ones by number; quick where few are out of place."""
+    rows = rows[np.argsort(-level[rows], kind="stable")]
+    is_equal = np.diff(level[rows]) == 0
+    tied = np.append(is_equal, False) | np.append(False, is_equal)
+    if tied.any():
+        equal = rows[tied]
+        rows[tied] = equal[np.lexsort((equal, -level[equal]))]
+    return rows
+
+
 def _joined(branch: Array, pairs: Array) -> NDArray[np.intp]:
-    """The branch of every point when pairs of points (m, 2) are joined as well."""
+    """The branch of every point when pairs of points (m, 2) are joined as well, from 0."""
     i, j = branch[pairs].T
     graph = csr_array((np.ones(len(i), dtype=bool), (i, j)), shape=(len(branch),) * 2)
     return np.asarray(connected_components(graph, directed=False)[1][branch], dtype=np.intp)

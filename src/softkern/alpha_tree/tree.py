@@ -16,18 +16,18 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf, sqrt
-from operator import add
+from math import sqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter1d
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
+from scipy.sparse.csgraph import connected_components
 
 from softkern._typing import Array
-from softkern.alpha_tree.layout import Merges, merges, of_branches
+from softkern.alpha_tree._branches import best_scores, highest, sums, united
+from softkern.alpha_tree.layout import merges
 from softkern.rows import largest_first
 
 if TYPE_CHECKING:
@@ -148,8 +148,7 @@ class AlphaTree:
         self.edges, self.saddles = edges[kept], saddles[kept]
         merged = merges(n, self.edges)
         self.masses = _of_sides(merged, self.weight)
-        peaks = of_branches(merged, self.heights.tolist(), max)
-        self.peaks = np.asarray(peaks)[_pairs(merged)]
+        self.peaks = self.heights[highest(merged, self.heights)[merged]]
         self.significance = np.full(len(kept), np.nan)
         if evidence is not None:
             self.significance = _significance(merged, evidence, kept)
@@ -236,14 +235,7 @@ def maximum_spanning_tree(n: int, edges: Array, weight: Array) -> NDArray[np.int
     array([1, 2])
     """
     order = np.argsort(-np.asarray(weight), kind="stable")
-    low, high = edges[order].min(axis=1), edges[order].max(axis=1)
-    # of a pair given twice the better one counts; scipy would add the two
-    _, first = np.unique(low * n + high, return_index=True)
-    first = first[low[first] != high[first]]
-    # ranks from one stand for the weights: scipy takes a zero for a missing edge
-    graph = csr_array((first + 1.0, (low[first], high[first])), shape=(n, n))
-    ranks = np.sort(minimum_spanning_tree(graph).data).astype(np.intp) - 1
-    return np.asarray(order[ranks])
+    return np.asarray(order[united(n, edges[order])[0]])
 
 
 def number_by_mass(component: Array, weight: Array, heights: Array) -> NDArray[np.int64]:
@@ -307,16 +299,12 @@ def histogram_valley(memberships: Any, weight: Any = None) -> float:
     return float((bounds[at] + bounds[at + 1]) / 2)
 
 
-def _pairs(merged: Merges) -> NDArray[np.intp]:
-    return np.asarray(merged, dtype=np.intp).reshape(-1, 2)
-
-
-def _of_sides(merged: Merges, points: Array) -> Array:
+def _of_sides(merged: Array, points: Array) -> Array:
     """Sums over the points of both branches of every merge, (m, 2)."""
-    return np.asarray(of_branches(merged, points.tolist(), add))[_pairs(merged)]
+    return np.asarray(sums(merged, points)[merged])
 
 
-def _significance(merged: Merges, evidence: Evidence, kept: Array) -> Array:
+def _significance(merged: Array, evidence: Evidence, kept: Array) -> Array:
     """By how much the weaker branch of every join stands out, in critical values, (m,).
 
     A branch of N observations that joins at density λ is compared with a plateau of density λ
@@ -337,16 +325,10 @@ def _significance(merged: Merges, evidence: Evidence, kept: Array) -> Array:
     if evidence.caution > 1:
         on_a_line, plane = evidence.caution * on_a_line, CAUTIOUS_PLANE
     z /= np.interp(_dimensions(merged, evidence), (line, plane), (on_a_line, in_a_plane))
-    best = [-inf] * len(p)
-    scores = []
-    for (i, j), (z_i, z_j) in zip(merged, z.tolist(), strict=True):
-        score = min(max(best[i], z_i), max(best[j], z_j))
-        scores.append(score)
-        best.append(max(score, best[i], best[j]))
-    return np.asarray(scores)
+    return np.asarray(best_scores(merged, z, len(p)))
 
 
-def _dimensions(merged: Merges, evidence: Evidence) -> Array:
+def _dimensions(merged: Array, evidence: Evidence) -> Array:
     """How many dimensions the points of both branches of every join fill, (m, 2).
 
     Where points fill k dimensions evenly, Σ K² is 2^(−k/2) of Σ K for the Gaussian, whatever the

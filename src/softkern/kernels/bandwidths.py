@@ -15,11 +15,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
-from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 from scipy.special import logsumexp
 from sklearn.utils import check_array
 
+from softkern._neighbours import TREE_COLUMNS, nearest
 from softkern._typing import Array
 from softkern.exceptions import DataError
 from softkern.rows import (
@@ -39,7 +39,6 @@ QUERY_SAMPLE = 1000  # rows whose neighbours are sought
 SPREAD_SAMPLE = 20_000  # rows that give a column's quantiles
 REFERENCE_SAMPLE = 20_000  # rows among which far neighbours are sought
 STRIP = 256  # columns of a wide sparse table that are made dense at a time
-TREE_COLUMNS = 8  # beyond these, a tree of neighbours is no quicker than all pairs
 KNN_NEIGHBOUR = (
     10  # whose distance is the rule "knn"; in a sample, the rank kept for far neighbours
 )
@@ -268,26 +267,13 @@ def _neighbour_distances(
     reference, _ = priority_sample(X, size, None, random_state)
     k = min(max(1, round(neighbour * reference.size / n)), reference.size - 1)
     X = _centred(X)
-    distance, index = _nearest(X[reference], X[queries], k + 1)
+    distance, index = nearest(X[reference], X[queries], k + 1)
     is_itself = reference[index[:, 0]] == queries
     if sp.issparse(X):
         return np.where(is_itself, distance[:, k], distance[:, k - 1]), query_weight
     # a search may take distances by products; those it found are taken again by differences
     found = reference[np.where(is_itself, index[:, k], index[:, k - 1])]
     return np.linalg.norm(X[queries] - X[found], axis=1), query_weight
-
-
-def _nearest(points: Any, queries: Any, k: int) -> tuple[Array, NDArray[np.intp]]:
-    """Distances and numbers of the k nearest points of every query, (m, k)."""
-    if not sp.issparse(points) and points.shape[1] <= TREE_COLUMNS:
-        # single-threaded: a thousand queries do not repay the threads of the brute search
-        distance, index = cKDTree(points).query(queries, np.arange(1, k + 1))
-        return distance, index
-    from sklearn.neighbors import NearestNeighbors  # takes long to import
-
-    search = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(points)
-    distance, index = search.kneighbors(queries)
-    return distance, index
 
 
 def _median(X: Any, weight: Array, random_state: Any) -> Bandwidth:
@@ -343,7 +329,7 @@ def _share_within(X: Any, weight: Array, random_state: Any) -> NDArray[np.float6
     neighbours = min(max(LEAST_NEIGHBOUR, round(WITHIN_SHARE * index.size)), index.size - 1)
     for _ in range(WITHIN_STEPS):
         before = share
-        _, near = _nearest(sample / before, sample / before, neighbours + 1)
+        _, near = nearest(sample / before, sample / before, neighbours + 1)
         differences = _mean_difference(columns, near[:, 1:], weight)
         share = np.divide(differences, overall, out=np.zeros_like(share), where=overall > 0)
         share = np.where(is_category | (share == 0), share.max(), share)

@@ -13,12 +13,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 from scipy.special import softmax
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from softkern._neighbours import nearest
 from softkern._typing import Array
 from softkern.alpha_tree.landscape import Landscape, distinct_nodes, noise_levels
 from softkern.alpha_tree.shares import membership_kernel
@@ -317,7 +317,7 @@ objective_, history_
         is_left_out = weight == 0
         if is_left_out.any():  # they go with the nearest node, as new points do
             unit = 2.0 ** np.frexp(np.abs(X).max())[1]  # squares of large values would overflow
-            self.node_[is_left_out] = cKDTree(nodes / unit).query(X[is_left_out] / unit)[1]
+            self.node_[is_left_out] = nearest(nodes / unit, X[is_left_out] / unit, 1)[1][:, 0]
         reading = _of_rows(read, self.node_, is_left_out, lambda: self._read(X[is_left_out]))
         self._keep_reading(reading)
         self.typicality_ = reading.typicality

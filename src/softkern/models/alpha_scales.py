@@ -16,13 +16,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
+from softkern._neighbours import nearest
 from softkern._typing import Array
 from softkern.alpha_tree.gaps import density_left
 from softkern.alpha_tree.landscape import Landscape
 from softkern.alpha_tree.tree import filled_dimensions
 from softkern.kernels.bandwidths import robust_spread
+from softkern.operators.base import available_threads
 from softkern.rows import priority_sample, varying_columns
 from softkern.splitting.observations import MOST_ROWS, continuous, repeated
 from softkern.splitting.recursion import separations, split
@@ -229,8 +230,8 @@ def _around_zero(nodes: Array) -> NDArray[np.float32]:
 def _of_nearest(nodes: Array, rows: Array, labels: Array) -> NDArray[np.int64]:
     """The labels of some rows, carried to all by the nearest of them."""
     spread = np.maximum(nodes[rows].std(axis=0), np.finfo(np.float64).tiny)
-    nearest = cKDTree(nodes[rows] / spread).query(nodes / spread)[1]
-    return np.asarray(labels[nearest], dtype=np.int64)
+    near = nearest(nodes[rows] / spread, nodes / spread, 1, available_threads())[1][:, 0]
+    return np.asarray(labels[near], dtype=np.int64)
 
 
 def _bandwidth(landscape: Landscape) -> Array:

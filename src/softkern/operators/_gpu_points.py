@@ -22,7 +22,15 @@ import torch
 
 from softkern.kernels import Gaussian, Kernel, Laplacian
 
-__all__ = ["FactorPoints", "FusedPoints", "SplitPoints", "TiledPoints", "has_fused", "uploaded"]
+__all__ = [
+    "FactorPoints",
+    "FusedPoints",
+    "SplitPoints",
+    "TiledPoints",
+    "has_fused",
+    "in_frames",
+    "uploaded",
+]
 
 FRAME = 1024  # support rows that share a centre
 BLOCK = 128  # query rows that share a list of near frames
@@ -111,7 +119,7 @@ class FusedPoints:
         self.scale = torch.as_tensor(unit / bandwidth, device=self.device)
         self.origin = points.to(torch.float64).median(dim=0).values
         scaled = self._scaled(points)
-        cells = _in_frames(scaled.to(torch.float32))
+        cells = in_frames(scaled.to(torch.float32))
         self.place, self.size = _places(cells, self.n), len(cells)
         self._own_lists: dict[str, list[tuple[int, Any, Any]]] = {}
         self._lay_out(scaled[cells[:, 0]], cells[:, 1] == 1)
@@ -186,7 +194,7 @@ class FusedPoints:
         scaled = self._scaled(points)
         if self._boxes_reach <= CUTOFF or len(points) <= BLOCK:
             return self._blocks(scaled, torch.arange(len(points), device=self.device))
-        cells = _in_frames(scaled.to(torch.float32), BLOCK)
+        cells = in_frames(scaled.to(torch.float32), BLOCK)
         return self._blocks(scaled[cells[:, 0]], _places(cells, len(points)))
 
     def _blocks(self, coordinates: Any, place: Any) -> _Blocks:
@@ -557,7 +565,7 @@ def _split(values: Any, kind: Any) -> tuple[Any, Any]:
 
 
 def _places(cells: Any, n: int) -> Any:
-    """Where each of n rows stands in the order of `_in_frames`, (n,)."""
+    """Where each of n rows stands in the order of `in_frames`, (n,)."""
     is_row = cells[:, 1] == 1
     place = torch.empty(n, dtype=torch.int64, device=cells.device)
     place[cells[is_row, 0]] = torch.nonzero(is_row)[:, 0]
@@ -576,7 +584,7 @@ def _padded(parts: list[Any], width: int) -> Any:
     return torch.nn.functional.pad(beside, (0, missing)).contiguous()
 
 
-def _in_frames(points: Any, size: int = FRAME) -> Any:
+def in_frames(points: Any, size: int = FRAME) -> Any:
     """Row numbers in an order in which each `size` lie together, and whether they are new, (m, 2).
 
     Cells are halved at the median of their widest column. Some rows stand twice, so that all cells

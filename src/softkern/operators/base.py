@@ -24,6 +24,7 @@ from sklearn.utils import check_array
 
 from softkern import rows
 from softkern._arrays import namespace
+from softkern._neighbours import nearest
 from softkern._typing import Array
 from softkern.kernels import Kernel
 from softkern.operators.geometry import (
@@ -309,6 +310,10 @@ class KernelOperator(ABC):
         full = np.zeros((self.shape[0], A.shape[1]), dtype=self.dtype)
         full[index] = A
         return self._product(full)
+
+    def near_rows(self, Z: Array, k: int) -> Array:
+        """Numbers of the k points of Z (n, d) nearest to each, itself among them, (n, k)."""
+        return nearest(Z, Z, k, available_threads())[1]
 
     def degree(self) -> Array:
         """Row sums of K, (n,): the unnormalised kernel density of every point."""

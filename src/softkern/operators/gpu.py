@@ -296,6 +296,12 @@ class GpuOperator(KernelOperator):
         support = TiledPoints(self.kernel, chosen) if few else self._for_many(chosen)
         return np.asarray(self._as_asked(support.product(self.here(A), self._points), A))
 
+    def near_rows(self, Z: Array, k: int) -> Array:
+        """Numbers of the k points of Z (n, d) nearest to each, itself among them, (n, k)."""
+        from softkern.operators._gpu_neighbours import near_rows
+
+        return np.asarray(on_host(near_rows(self.here(Z), k)))
+
     @cached_property
     def _far_sums(self) -> Any:
         return _FarSums(self)

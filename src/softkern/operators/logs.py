@@ -17,13 +17,13 @@ import scipy.sparse as sp
 from scipy.spatial import cKDTree
 
 from softkern._arrays import log_sums
+from softkern._neighbours import TREE_COLUMNS
 from softkern._typing import Array
 from softkern.kernels import Kernel
 from softkern.rows import row_slices
 
 __all__ = ["FarSums", "near_logs"]
 
-TREE_COLUMNS = 8  # beyond these, a tree of neighbours is no quicker than all pairs
 TAIL_ACCURACY = 1e-6  # in the logarithm
 NEIGHBOURS_AT_ONCE = 2_000_000  # neighbours of queries held at once
 VALUES_AT_ONCE = 2**22  # logarithms of kernel values held at once
