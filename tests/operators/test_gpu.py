@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.special import logsumexp
 
 import softkern
 from softkern import planning
@@ -130,6 +131,58 @@ def test_loops_pass_over_far_frames(interpreted):
     weights = torch.ones(len(X), 1, dtype=torch.float64, device=DEVICE)
     product = support.product(weights).cpu().numpy()[:, 0]
     assert product == pytest.approx(Gaussian(1.0).block(X, X).sum(axis=1), rel=1e-5)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_logarithms_pass_over_what_does_not_matter(interpreted, kernel):
+    """Far from all points the nearest frames are the sum, and a row's own may be left out."""
+    from softkern.operators._gpu_points import FusedPoints
+
+    random = np.random.default_rng(0)
+    X = random.normal(size=(300 if DEVICE == "cpu" else 5000, 2))
+    X[len(X) // 2 :] += 300
+    X[0] = [-500, 40]  # its own frame holds nothing else that is near
+    a = random.uniform(size=len(X)) ** 8
+    a[5:9] = 0
+    support = FusedPoints(kernel, torch.as_tensor(X, device=DEVICE), "float32")
+    queries = np.concatenate([X[:40], [[150.0, 160.0], [-1e4, 3e3], [1e9, 0]]])
+    logs = kernel.log_block(queries, X)
+    with np.errstate(divide="ignore"):
+        weights = torch.as_tensor(np.log(a), device=DEVICE)
+    here = torch.as_tensor(queries, device=DEVICE)
+    found = support.logs(here, weights).cpu().numpy()
+    assert found == pytest.approx(logsumexp(logs, b=a, axis=1), abs=1e-4, rel=1e-6)
+    own = torch.arange(40, device=DEVICE)
+    nothing = torch.full((40,), -torch.inf, dtype=torch.float64, device=DEVICE)
+    found = support.logs(here[:40], weights, own, nothing).cpu().numpy()
+    others = np.where(np.arange(len(X)) == np.arange(40)[:, None], 0, a)
+    assert found == pytest.approx(logsumexp(logs[:40], b=others, axis=1), abs=1e-4, rel=1e-6)
+    best = weights.new_zeros(support.n_frames)
+    listed = sum(
+        len(near)
+        for *_, near in support._near(support._own_blocks, support._frames_of("all"), (best, best))
+    )
+    assert listed < len(support._own_blocks.low) * support.n_frames
+
+
+@pytest.mark.parametrize(("n", "d"), [(1, 2), (9, 3), (3000, 2), (5000, 12)])
+def test_neighbours_on_the_device(n, d):
+    X = np.random.default_rng(0).normal(size=(n, d)) * 3 + 40
+    X[::50] += 1e5  # far rows share a frame with near ones
+    k = min(n, 11)
+    near = GpuOperator(Gaussian(1.0), X[:1], device=DEVICE).near_rows(X, k)
+    some = np.arange(n)[:: max(1, n // 200)]
+    distance = np.linalg.norm(X[some, None] - X, axis=2)
+    assert np.take_along_axis(distance, near[some], axis=1) == pytest.approx(
+        np.sort(distance, axis=1)[:, :k], abs=1e-9
+    )
+    assert all(len(set(row)) == k for row in near.tolist())
+
+
+def test_equal_rows_are_neighbours_by_number():
+    X = np.repeat(np.random.default_rng(0).normal(size=(4, 2)), 3, axis=0)
+    near = GpuOperator(Gaussian(1.0), X, device=DEVICE).near_rows(X, 3)
+    assert np.array_equal(near, np.arange(12).reshape(4, 3).repeat(3, axis=0))
 
 
 def test_devices_share_the_queries(interpreted):

@@ -156,11 +156,11 @@ def sums_by_products(
 
 @triton.jit
 def log_sums(
-    x, x_rest, y, y_rest, log_weight, own, log_own, out, n, m, n_tiles,
+    x, x_rest, y, y_rest, log_weight, own, log_own, out, starts, near, n, m,
     D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, TILES: tl.constexpr,
-    SQUARES: tl.constexpr,
+    BLOCK: tl.constexpr, SQUARES: tl.constexpr,
 ):  # fmt: skip
-    """log2 Σ_j 2^(exponent + log w_j) over all frames, out (rows,), however small the sum.
+    """log2 Σ_j 2^(exponent + log w_j) over near frames, out (rows,), however small the sum.
 
     Where j is `own` of a row, `log_own` takes the place of the weight.
     """
@@ -170,9 +170,11 @@ def log_sums(
     kind: tl.constexpr = y.dtype.element_ty
     top = tl.full((BM,), float("-inf"), tl.float64)
     total = tl.zeros((BM,), tl.float64)
-    for first in range(0, n_tiles, TILES):
+    block = program * BM // BLOCK
+    for entry in range(tl.load(starts + block), tl.load(starts + block + 1)):
+        frame = tl.load(near + entry).to(tl.int64)
         for tile in range(TILES):
-            j = (first + tile) * BN + tl.arange(0, BN)
+            j = (frame * TILES + tile) * BN + tl.arange(0, BN)
             terms = _exponents(
                 x, x_rest, y, y_rest, y, rows, j, n, m, 0.0,
                 kind, BM, BN, D, SQUARES, True,

@@ -207,24 +207,47 @@ class FusedPoints:
         low, high = boxes.amin(dim=1), boxes.amax(dim=1)
         return _Blocks(place, len(coordinates), whole, rest, low, high)
 
-    def _near(self, queries: _Blocks, frames: Any) -> Iterator[tuple[int, Any, Any]]:
-        """Of groups of blocks: the first, where each one's list begins, and the lists."""
-        number, of_all = self.share
+    def _near(
+        self, queries: _Blocks, frames: Any, heaviest: tuple[Any, Any] | None = None
+    ) -> Iterator[tuple[int, Any, Any]]:
+        """Of groups of blocks: the first, where each one's list begins, and the lists.
+
+        Frames are near that matter beside one; with `heaviest`, the highest two logarithms of
+        weights in every frame, those that matter beside the nearest, for all shares.
+        """
+        number, of_all = (0, 1) if heaviest else self.share
         begin, end = (len(queries.low) * k // of_all for k in (number, number + 1))
         step = max(1, MOST_ENTRIES // max(1, len(frames)))
         for first in range(begin, end, step):
             blocks = slice(first, min(first + step, end))
             low, high = queries.low[blocks], queries.high[blocks]
-            distance = torch.zeros(len(low), len(frames), device=self.device)
-            for k in range(self.d):
-                below = self.low[frames, k][None] - high[:, k, None]
-                above = low[:, k, None] - self.high[frames, k][None]
-                gap = torch.maximum(below, above).clamp(min=0).float()
-                distance += gap.square() if self.is_square else gap
-            is_near = distance < CUTOFF
+            if heaviest is None:
+                is_near = self._distances(low, high, frames, torch.float32) < CUTOFF
+            else:
+                is_near = self._matters(low, high, frames, *heaviest)
             starts = torch.zeros(len(low) + 1, dtype=torch.int64, device=self.device)
             torch.cumsum(is_near.sum(dim=1), 0, out=starts[1:])
             yield first, starts, frames[torch.nonzero(is_near)[:, 1]].to(torch.int32)
+
+    def _distances(self, low: Any, high: Any, frames: Any, kind: Any, far: bool = False) -> Any:
+        """Of boxes to frames, as exponents: to the nearest place in them, or to the farthest."""
+        distance = torch.zeros(len(low), len(frames), dtype=kind, device=self.device)
+        for k in range(self.d):
+            below = self.low[frames, k][None] - high[:, k, None]
+            above = low[:, k, None] - self.high[frames, k][None]
+            gap = torch.minimum(below, above) if far else torch.maximum(below, above)
+            gap = (gap if far else gap.clamp(min=0)).to(kind)
+            distance += gap.square() if self.is_square else gap.abs()
+        return distance
+
+    def _matters(self, low: Any, high: Any, frames: Any, best: Any, second: Any) -> Any:
+        """Whether a frame adds to the sums of a block, however small they are, (blocks, frames)."""
+        kind = torch.float64
+        # the second weight is there even where a query's own row is left out
+        least = second - self._distances(low, high, frames, kind, far=True)
+        nearest = self._distances(low, high, frames, kind)
+        margin = CUTOFF + 1e-12 * nearest.amin(dim=1, keepdim=True)  # and what rounding may hide
+        return best - nearest >= least.amax(dim=1, keepdim=True) - margin
 
     def _lists(self, queries: _Blocks, part: str) -> Iterator[tuple[int, Any, Any]]:
         """Lists of near frames, wide or not; those of the support itself are kept if few."""
@@ -369,25 +392,32 @@ class FusedPoints:
             itself[queries.place] = self.place[own]
             of_itself[queries.place] = log_left.to(torch.float64) * math.log2(math.e)
         out = torch.empty(queries.size, dtype=torch.float64, device=self.device)
+        best = laid.view(-1, FRAME).topk(2, dim=1).values
         bm = 32
-        log_sums[(queries.size // bm,)](
-            queries.whole,
-            queries.rest,
-            *self._all_digits,
-            laid,
-            itself,
-            of_itself,
-            out,
-            queries.size,
-            self.size,
-            self.size // 64,
-            D=self.d,
-            BM=bm,
-            BN=64,
-            TILES=FRAME // 64,
-            SQUARES=self.is_square,
-            num_warps=4,
-        )
+        for first, starts, near in self._near(
+            queries, self._frames_of("all"), (best[:, 0], best[:, 1])
+        ):
+            rows = slice(first * BLOCK, None)
+            log_sums[((len(starts) - 1) * BLOCK // bm,)](
+                queries.whole[:, rows],
+                queries.rest[:, rows],
+                *self._all_digits,
+                laid,
+                itself[rows],
+                of_itself[rows],
+                out[rows],
+                starts,
+                near,
+                queries.size,
+                self.size,
+                D=self.d,
+                BM=bm,
+                BN=64,
+                TILES=FRAME // 64,
+                BLOCK=BLOCK,
+                SQUARES=self.is_square,
+                num_warps=4,
+            )
         return out[queries.place] / math.log2(math.e)
 
 
