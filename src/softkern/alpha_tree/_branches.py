@@ -8,7 +8,7 @@ import numpy as np
 
 from softkern._compiled import compiled_later
 
-__all__ = ["best_scores", "highest", "strung", "sums", "united"]
+__all__ = ["best_scores", "highest", "interleaved", "strung", "sums", "united"]
 
 
 @compiled_later
@@ -87,3 +87,27 @@ def best_scores(merged: Any, scores: Any, n: int) -> Any:
         found[k] = min(max(best[i], scores[k, 0]), max(best[j], scores[k, 1]))
         best[n + k] = max(found[k], best[i], best[j])
     return found
+
+
+@compiled_later
+def interleaved(rows: Any, others: Any, level: Any) -> Any:
+    """The order of two lists of rows after each other, both by decreasing level and by number.
+
+    Equal levels are in the order of their numbers.
+    """
+    m = len(rows)
+    order = np.empty(m + len(others), dtype=np.intp)
+    i = j = 0
+    for k in range(len(order)):
+        if i == m or j == len(others):
+            is_first = i < m
+        else:
+            a, b = level[rows[i]], level[others[j]]
+            is_first = a > b or (a == b and rows[i] < others[j])
+        if is_first:
+            order[k] = i
+            i += 1
+        else:
+            order[k] = m + j
+            j += 1
+    return order

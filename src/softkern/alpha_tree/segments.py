@@ -19,7 +19,7 @@ from scipy.sparse.csgraph import connected_components
 from softkern._memory import available_memory
 from softkern._neighbours import nearest
 from softkern._typing import Array
-from softkern.alpha_tree._branches import united
+from softkern.alpha_tree._branches import interleaved, united
 from softkern.alpha_tree.layout import flatten
 from softkern.alpha_tree.tree import maximum_spanning_tree
 from softkern.operators.base import available_threads
@@ -199,20 +199,22 @@ def spanning_segments(
         is_open = counts > 0
     branch = np.arange(len(X))
     kept: list[Array] = []
-    left = _highest_first(np.arange(len(pairs)), found.level)
+    left = np.argsort(-found.level, kind="stable")
+    ends = pairs[left]
     with stage("joining parts", total=len(X) - 1) as done:
         for more in 2 ** np.arange(60):
             joined = sum(map(len, kept))
             done(joined)
-            tree = left[united(len(X) - joined, branch[pairs[left]])[0]]
+            tree = left[united(len(X) - joined, ends)[0]]
             opened = np.flatnonzero(is_open[tree])
             if not opened.size:
                 break
             kept.append(tree[: opened[0]])
             branch = _joined(branch, pairs[kept[-1]])
-            left = left[np.not_equal(*branch[pairs[left]].T)]
             # and some of those that may come next, twice as many every time: the number of rounds
             # stays small where many segments could join the same two branches
+            is_apart = np.not_equal(*branch[pairs[left]].T)
+            left = left[is_apart]
             rows = np.union1d(tree[opened], left[is_open[left]][:more])
             measured = measure_segments(X, pairs[rows], counts[rows], level, evaluate)
             found.level[rows], found.place[rows], is_open[rows] = (
@@ -220,19 +222,17 @@ def spanning_segments(
                 measured.place,
                 False,
             )
-            left = _highest_first(left, found.level)
+            left = _moved(left, rows, found.level)
+            ends = branch[pairs[left]]
     return found[np.concatenate([*kept, tree])]
 
 
-def _highest_first(rows: Array, level: Array) -> Array:
-    """Rows by decreasing level, equal ones by number; quick where few are out of place."""
-    rows = rows[np.argsort(-level[rows], kind="stable")]
-    is_equal = np.diff(level[rows]) == 0
-    tied = np.append(is_equal, False) | np.append(False, is_equal)
-    if tied.any():
-        equal = rows[tied]
-        rows[tied] = equal[np.lexsort((equal, -level[equal]))]
-    return rows
+def _moved(left: Array, rows: Array, level: Array) -> Array:
+    """Rows in order of their levels again, highest first, when some of them have new ones."""
+    is_new = np.zeros(len(level), dtype=bool)
+    is_new[rows] = True
+    stay, moved = left[~is_new[left]], rows[np.argsort(-level[rows], kind="stable")]
+    return np.concatenate([stay, moved])[interleaved(stay, moved, level)]
 
 
 def _joined(branch: Array, pairs: Array) -> NDArray[np.intp]:
