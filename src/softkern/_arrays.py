@@ -12,12 +12,13 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace, is_array_api_obj, is_numpy_array
+from array_api_compat import array_namespace, device, is_array_api_obj, is_numpy_array
 
 __all__ = [
     "column_changes",
     "column_sums",
     "is_surely_all",
+    "like",
     "log_sums",
     "moved",
     "namespace",
@@ -42,6 +43,13 @@ def on_host(array: Any) -> Any:
     if is_numpy_array(array):
         return array
     return np.asarray(array.cpu() if hasattr(array, "cpu") else array)
+
+
+def like(array: Any, other: Any) -> Any:
+    """A NumPy array where another one lives."""
+    if is_numpy_array(other):
+        return array
+    return namespace(other).asarray(array, device=device(other))
 
 
 def moved(value: Any, move: Callable[[Any], Any]) -> Any:

@@ -29,6 +29,7 @@ __all__ = [
     "TiledPoints",
     "has_fused",
     "in_frames",
+    "tensor",
     "uploaded",
 ]
 
@@ -564,17 +565,23 @@ def _on(device: torch.device) -> AbstractContextManager[Any]:
     return torch.cuda.device(device) if device.type == "cuda" else nullcontext()
 
 
+def tensor(array: Any) -> Any:
+    """An array as torch's, where it is; a copy of memory that must not be written to."""
+    is_locked = isinstance(array, np.ndarray) and not array.flags.writeable
+    return torch.as_tensor(array.copy() if is_locked else array)
+
+
 def uploaded(parts: Iterator[Any], device: str) -> Iterator[Any]:
     """Arrays of the host on the device, each on its way while the one before is worked on."""
     if not device.startswith("cuda"):
-        yield from (torch.as_tensor(part, device=device) for part in parts)
+        yield from (tensor(part).to(device) for part in parts)
         return
     beside = torch.cuda.Stream(device)
     present = torch.cuda.current_stream(device)
 
     def sent(part: Any) -> tuple[Any, Any]:
         with torch.cuda.stream(beside):
-            there = torch.as_tensor(part).pin_memory().to(device, non_blocking=True)
+            there = tensor(part).pin_memory().to(device, non_blocking=True)
         return there, beside.record_event()
 
     on_its_way: tuple[Any, Any] | None = None

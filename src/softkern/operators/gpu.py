@@ -95,9 +95,7 @@ class GpuOperator(KernelOperator):
     @cached_property
     def _points(self) -> Any:
         """X on the device, (n, d)."""
-        import torch
-
-        return torch.as_tensor(np.ascontiguousarray(self.X), device=self.device)
+        return self.here(np.ascontiguousarray(self.X))
 
     @cached_property
     def _support(self) -> Any:
@@ -134,9 +132,9 @@ class GpuOperator(KernelOperator):
 
     def here(self, array: Any) -> Any:
         """An array on the device."""
-        import torch
+        from softkern.operators._gpu_points import tensor
 
-        return torch.as_tensor(array, device=self.device)
+        return tensor(array).to(self.device)
 
     @staticmethod
     def _is_here(array: Any) -> bool:
@@ -247,9 +245,6 @@ class GpuOperator(KernelOperator):
         return np.asarray(product <= share * A.sum(axis=0)) | super()._doubtful(product, A)
 
     # What follows, on the device
-
-    # products are quick, and in double precision where there is a feature map
-    features: None = None
 
     @cached_property
     def _diagonal_here(self) -> Any:

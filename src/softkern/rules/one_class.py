@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from softkern._arrays import namespace, row_max, row_sums, weighted_sum
+from softkern._arrays import column_sums, like, namespace, on_host, row_max, row_sums, weighted_sum
 from softkern._typing import AnyArray, Array
 from softkern.rules.base import Centres, Evaluation, Geometry
 from softkern.rules.memberships import hard, log_joint, log_mixture, log_total
@@ -220,10 +220,11 @@ class Hard:
         """One-hot U, masses and Σ w D² to the own centre: with means, it never rises."""
         memberships = self._nearest(geometry, centres)
         objective = weighted_sum(row_sums(memberships, geometry.distances), weight)
-        empty = np.flatnonzero(np.asarray(weight @ memberships) <= 0)
+        empty = np.flatnonzero(on_host(column_sums(memberships, weight)) <= 0)
         following, seeded = self, memberships
         if empty.size:
-            seeded = self._reseed(geometry.distances, memberships, weight, empty)
+            distances, before = on_host(geometry.distances), on_host(memberships)
+            seeded = like(self._reseed(distances, before, on_host(weight), empty), memberships)
             following = replace(self, reseeded=self.reseeded + empty.size)
         return Evaluation(memberships, weight[:, None] * seeded, objective, following)
 
