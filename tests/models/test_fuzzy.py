@@ -53,7 +53,7 @@ class TestOutlierFuzzyCMeans(FuzzyContract):
         assert weighted.outlier_weights(X) == pytest.approx(repeated.outlier_weights(X), rel=1e-6)
         assert counts @ weighted.outlier_weights_ == pytest.approx(counts.sum())
         for engine in self.engines:
-            model = self.make(engine=engine).fit(X)
+            model = self.fitted(X, engine=engine)
             assert model.outlier_weights(X) == pytest.approx(model.outlier_weights_, rel=1e-6)
 
 

@@ -303,8 +303,10 @@ def fresh_share(model, columns, seeds=12, n=300):
     return float(np.mean(shares))
 
 
-@pytest.mark.parametrize("kind", BOTH)
-@pytest.mark.parametrize("columns", [1, 2, 12, 30])
+@pytest.mark.parametrize(
+    ("kind", "columns"),  # the two are one where the kernel is radial: a few of both
+    [*((WeightedSVDD, d) for d in (1, 2, 12, 30)), *((WeightedOneClassSVM, d) for d in (2, 12))],
+)
 @pytest.mark.parametrize("nu", [0.05, 0.2])
 def test_about_nu_of_fresh_points_are_rejected(kind, columns, nu):
     assert fresh_share(kind(nu=nu), columns) == pytest.approx(nu, abs=0.03)
