@@ -252,7 +252,7 @@ def test_precomputed_sparse_and_float32(X, path):
 def test_searches_and_reduced_models(path):
     X = np.concatenate([np.random.default_rng(0).normal(size=(20, 2)) + 9 * i for i in range(2)])
     for model in (
-        softkern.SoftKernelSpectralClustering("auto").fit(X),
+        softkern.SoftKernelSpectralClustering("auto", bandwidth=2.0).fit(X),
         softkern.KernelSpectralClustering(2, bandwidth=2.0, engine="nystroem").fit(X),
         softkern.OneClassPCM().fit(X).reduce(),
     ):

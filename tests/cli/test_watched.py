@@ -58,8 +58,7 @@ def test_every_stage_of_analyze_is_shown(model, tmp_path, monkeypatch, seen):
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(size=(50, 5)), rng.normal(size=(50, 5)) + 8])
     pd.DataFrame(X).add_prefix("c").to_csv("data.csv", index=False)
-    show = watched if model == "auto" else seen  # a process costs seconds: one of the two
-    shown = show("analyze", "data.csv", "-o", "out", "--join", "--model", model)
+    shown = seen("analyze", "data.csv", "-o", "out", "--join", "--model", model)
     places = [shown.find(f" {words} ") for words in ("starting", *STEPS.values())]
     assert -1 not in places
     assert places == sorted(places)
@@ -84,12 +83,12 @@ def test_the_time_left_is_shown_where_steps_are_counted():
     assert words == {"counted": "0:02:20 left", "other": ""}
 
 
-def test_scoring_is_shown(tmp_path, monkeypatch, seen):
+def test_scoring_is_shown(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     pd.DataFrame(np.random.default_rng(0).normal(size=(80, 2))).add_prefix("c").to_csv(
         "data.csv", index=False
     )
     assert run(["analyze", "data.csv", "-o", "out", "--no-report", "-q"]) == 0
-    shown = seen("score", "out/model.safetensors", "data.csv", "-o", "s.csv")
+    shown = watched("score", "out/model.safetensors", "data.csv", "-o", "s.csv")
     assert " starting " in shown
     assert "80 rows" in shown
