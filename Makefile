@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo examples test fuzz lint bench docs clean
+.PHONY: demo examples test fuzz style lint bench docs clean
 
 $(STAMP): pyproject.toml src/softkern/__init__.py
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -22,14 +22,21 @@ examples: $(STAMP)  ## the pictures of examples/, into demo/
 fuzz: $(STAMP)  ## N hostile arrays through all models; says what came out
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.fuzz.campaign $(or $(N),1000)
 
-lint: $(STAMP)
+style: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+lint: style
 	$(BIN)/mypy
 
-# two workers, each with one thread in BLAS: more would only wait for each other
-test: lint
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --durations=8
+# Two workers, each with one thread in BLAS: more would only wait for each other. A worker takes
+# tests in a row, so that what they share is made once. Types are checked beside them: the first
+# time that takes a minute of one core.
+test: style
+	@$(BIN)/mypy & types=$$!; \
+	  OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
+	    $(BIN)/python -m pytest -n 2 --dist worksteal --durations=8; \
+	  tests=$$?; wait $$types && exit $$tests
 
 bench: $(STAMP)  ## ratios against named peers, measured in one run
 	$(BIN)/python -m pip install --quiet --editable '.[dev,bench]'

@@ -157,11 +157,10 @@ def test_import_is_light():
     assert loaded.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize("model", ["OneClassPCM", "FuzzyCMeans"])
-def test_a_first_fit_waits_for_little_of_scikit_learn(model):
+def test_a_first_fit_waits_for_little_of_scikit_learn():
     code = (
-        "import sys, numpy as np, softkern; "
-        f"softkern.{model}().fit(np.random.default_rng(0).normal(size=(60, 2))); "
+        "import sys, numpy as np, softkern; X = np.random.default_rng(0).normal(size=(60, 2)); "
+        "softkern.OneClassPCM().fit(X); softkern.FuzzyCMeans().fit(X); "
         "print(sorted(set(sys.modules) & {'sklearn.metrics', 'sklearn.neighbors', "
         "'sklearn.cluster', 'sklearn.mixture', 'softkern.splitting.recursion', "
         "'softkern.models.automatic', 'matplotlib', 'rich', 'finufft'}))"

@@ -85,8 +85,9 @@ def test_a_folder_in_the_place_of_a_file_is_refused(tmp_path):
 
 
 KILLED = """
-import sys, time, pathlib
+import sys, signal, time, pathlib
 from softkern.cli._folder import results_folder
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in a shell's background
 with results_folder(pathlib.Path(sys.argv[1]), ["run.json"], True) as hidden:
     (hidden / "run.json").write_text("half")
     print("ready", flush=True)

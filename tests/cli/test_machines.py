@@ -1,5 +1,6 @@
 """The command line on machines that are unlike ours: letters, folders, limits."""
 
+import io
 import json
 import os
 import subprocess
@@ -11,7 +12,7 @@ import pytest
 from numba.core import caching
 
 from softkern._compiled import compiled
-from softkern.cli import run
+from softkern.cli import main, run
 
 
 @pytest.fixture
@@ -26,29 +27,41 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def softkern(*arguments, **environment):
-    return subprocess.run(
-        [sys.executable, "-m", "softkern.cli", *arguments],
-        capture_output=True,
-        env={**os.environ, **environment},
-        check=False,
-    )
+@pytest.fixture
+def program(monkeypatch):
+    """The program within this process: (exit code, bytes of standard output)."""
+
+    def program(*arguments, encoding):
+        written = io.BytesIO()
+        with monkeypatch.context() as patch:
+            patch.setattr("sys.argv", ["softkern", *arguments])
+            patch.setattr("sys.stdout", io.TextIOWrapper(written, encoding))
+            patch.setattr("signal.signal", lambda number, handler: None)
+            with pytest.raises(SystemExit) as stop:
+                main()
+            return stop.value.code, written.getvalue()
+
+    return program
 
 
-def test_a_standard_output_without_our_letters(folder):
+def test_a_standard_output_without_our_letters(folder, program, capsys):
     quick = ("--model", "fuzzy", "--clusters", "2")
-    said = softkern("analyze", "data.csv", "-o", "ascii", *quick, PYTHONIOENCODING="ascii")
+    said = subprocess.run(
+        [sys.executable, "-m", "softkern.cli", "analyze", "data.csv", "-o", "ascii", *quick],
+        capture_output=True,
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+    )
     assert said.returncode == 0, said.stderr
     assert b"60 rows ? 3 columns" in said.stdout
-    planned = softkern("plan", "1000", "2", PYTHONIOENCODING="cp1252")
-    assert planned.returncode == 0
-    assert b"chosen" in planned.stdout
+    code, planned = program("plan", "1000", "2", encoding="cp1252")
+    assert code == 0
+    assert b"chosen" in planned
     score = ("score", "ascii/model.safetensors", "data.csv", "--id", "name", "-q")
-    refused = softkern(*score, PYTHONIOENCODING="cp1252")
-    assert refused.returncode == 4
-    assert b"standard output is cp1252, which cannot write" in refused.stderr
-    whole = softkern(*score, PYTHONIOENCODING="utf-8")
-    assert "\n4,Ψ," in whole.stdout.decode("utf-8")
+    assert program(*score, encoding="cp1252")[0] == 4
+    assert "standard output is cp1252, which cannot write" in capsys.readouterr().err
+    code, whole = program(*score, encoding="utf-8")
+    assert code == 0
+    assert "\n4,Ψ," in whole.decode("utf-8")
 
 
 def test_loops_are_compiled_without_a_place_to_keep_them(monkeypatch):

@@ -195,14 +195,14 @@ def test_chunks_of_wide_tables_are_short():
     assert Reader("", "", ["x"] * 10_000).rows_at_once() == 500
 
 
-def test_ten_thousand_columns(write):
-    names = [f"feature_{i:06d}" for i in range(10_000)]  # a header longer than any buffer
-    rows = ["\t".join(names), *("\t".join(map(str, range(i, i + 10_000))) for i in range(3))]
+def test_thousands_of_columns(write):
+    names = [f"feature_{i:030d}" for i in range(4_000)]  # a header longer than any buffer
+    rows = ["\t".join(names), *("\t".join(map(str, range(i, i + 4_000))) for i in range(3))]
     reader = open_table(write("\n".join(rows) + "\n"))
     assert reader.columns == names
     _, prepared = Preparation.fit(reader.read(), scale="none")
-    assert prepared.values.shape == (3, 10_000)
-    assert prepared.values[2, -1] == 10_001
+    assert prepared.values.shape == (3, 4_000)
+    assert prepared.values[2, -1] == 4_001
 
 
 # Layout

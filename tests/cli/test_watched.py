@@ -1,5 +1,6 @@
 """What a person sees who watches a terminal: every stage by its name, from the beginning."""
 
+import io
 import os
 import re
 import sys
@@ -7,8 +8,11 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+import rich
+from rich.console import Console
 from rich.progress import Progress
 
+from softkern.cli import run
 from softkern.cli._analyze import STEPS
 from softkern.cli._printer import _time_left
 
@@ -35,13 +39,26 @@ def watched(*arguments):
     return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown.decode())
 
 
+@pytest.fixture
+def seen(monkeypatch):
+    """The same within this process, whose console is taken for a terminal."""
+
+    def seen(*arguments):
+        console = Console(file=io.StringIO(), force_terminal=True, width=120)
+        monkeypatch.setattr(rich, "_console", console)
+        assert run(arguments) == 0
+        return console.file.getvalue()
+
+    return seen
+
+
 @pytest.mark.parametrize("model", ["auto", "fuzzy"])
-def test_every_stage_of_analyze_is_shown(model, tmp_path, monkeypatch):
+def test_every_stage_of_analyze_is_shown(model, tmp_path, monkeypatch, seen):
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
-    X = np.concatenate([rng.normal(size=(150, 5)), rng.normal(size=(150, 5)) + 8])
+    X = np.concatenate([rng.normal(size=(50, 5)), rng.normal(size=(50, 5)) + 8])
     pd.DataFrame(X).add_prefix("c").to_csv("data.csv", index=False)
-    shown = watched("analyze", "data.csv", "-o", "out", "--join", "--model", model)
+    shown = seen("analyze", "data.csv", "-o", "out", "--join", "--model", model)
     places = [shown.find(f" {words} ") for words in ("starting", *STEPS.values())]
     assert -1 not in places
     assert places == sorted(places)
@@ -71,7 +88,7 @@ def test_scoring_is_shown(tmp_path, monkeypatch):
     pd.DataFrame(np.random.default_rng(0).normal(size=(80, 2))).add_prefix("c").to_csv(
         "data.csv", index=False
     )
-    watched("analyze", "data.csv", "-o", "out", "--no-report")
+    assert run(["analyze", "data.csv", "-o", "out", "--no-report", "-q"]) == 0
     shown = watched("score", "out/model.safetensors", "data.csv", "-o", "s.csv")
     assert " starting " in shown
     assert "80 rows" in shown

@@ -434,7 +434,7 @@ def test_a_precomputed_kernel_has_no_features(X):
 
 
 def test_alpha_cut_clustering():
-    X, _ = make_dense_regions(random_state=0)
+    X, _ = make_dense_regions(n_rectangle=60, n_ring=150, n_noise=150, random_state=0)
     model = AlphaCutClustering(bandwidth=0.5, alpha="valley").fit(X)
     for kind in (MembershipHistogramDisplay, AlphaTreeDisplay):
         assert kind.from_estimator(model).alpha == model.alpha_

@@ -7,12 +7,9 @@ all is well, and else what is wrong.
 
 from __future__ import annotations
 
-import signal
-import traceback
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,9 +17,8 @@ from typing import Any
 import numpy as np
 
 import softkern
+from tests.fuzz.outcomes import WELL, limited, place, refused
 
-SECONDS = 20  # that a fit of at most fifty rows may take
-WELL = ("fitted", "refused")
 ESTIMATORS = [
     "AlphaCutClustering",
     "AutoClustering",
@@ -45,8 +41,6 @@ ENGINES = {  # that take the kernel
     "cosine": ["dense", "features"],
 }
 RULES = ["auto", "boundary", "global", "knn", "loo", "median", "scott", "tree", "within"]
-# words of messages that name nothing the user gave
-INSIDE = ("contains NaN or infinity", "infs or NaNs", "zero-size array", "broadcast", "convert")
 READINGS = ("memberships", "outlier_scores", "overlap_scores", "decision_function")
 RESULTS = ("labels_", "memberships_", "outlier_scores_", "overlap_scores_", "dual_coef_")
 
@@ -196,17 +190,17 @@ def outcome(case: Case) -> tuple[str, str]:
     """What came of a case in one word, and what there is to know of it."""
     _make_ready()
     X, weight = arrays(case)
-    with warnings.catch_warnings(record=True) as heard, _limited(SECONDS):
+    with warnings.catch_warnings(record=True) as heard, limited():
         warnings.simplefilter("always")
         try:
             fitted = model(case).fit(X, sample_weight=weight)
             word, detail = _judged(fitted, X)
         except ValueError as error:
-            word, detail = _refused(error)
+            word, detail = refused(error)
         except TimeoutError as error:
-            return "slow", _place(error)
+            return "slow", place(error)
         except Exception as error:
-            return "unclear", f"{_place(error)} {type(error).__name__}: {error}"
+            return "unclear", f"{place(error)} {type(error).__name__}: {error}"
     inside = [w for w in heard if issubclass(w.category, RuntimeWarning)]
     if inside and word in WELL:
         first = inside[0]
@@ -234,38 +228,3 @@ def _new_points(X: Any) -> Any:
     largest = np.finfo(X.dtype).max if X.dtype.kind == "f" else 100
     places = [0, 1, -1, largest * 1e-30, largest * 1e-3]
     return np.repeat(np.array(places)[:, None], X.shape[1], axis=1).astype(X.dtype)
-
-
-def _refused(error: ValueError) -> tuple[str, str]:
-    """A refusal is one of ours, or of scikit-learn's checks, and speaks of what was given."""
-    message = str(error)
-    frames = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
-    is_ours = "softkern" in frames[-1] or "validation" in Path(frames[-1]).name
-    is_clear = is_ours and not any(words in message for words in INSIDE)
-    return ("refused" if is_clear else "unclear"), f"{_place(error)} ValueError: {message}"
-
-
-def _place(error: BaseException) -> str:
-    """The innermost line of this package that the error went through."""
-    frames = traceback.extract_tb(error.__traceback__)
-    ours = [f for f in frames if "softkern/" in f.filename] or frames
-    return f"{Path(ours[-1].filename).name}:{ours[-1].lineno}"
-
-
-@contextmanager
-def _limited(seconds: float) -> Iterator[None]:
-    def stop(*_: Any) -> None:
-        raise TimeoutError
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-
-
-def as_record(case: Case) -> dict[str, Any]:
-    """The case as plain values, for the corpus."""
-    return asdict(case)

@@ -15,7 +15,8 @@ from softkern.operators import FourierOperator
 from softkern.operators.work import Workload
 from softkern.rows import check_weights
 from softkern.solvers.alternate import _Run
-from tests.fuzz.arrays import ESTIMATORS, WELL, Case, draw, outcome
+from tests.fuzz.arrays import ESTIMATORS, Case, draw, outcome
+from tests.fuzz.outcomes import WELL
 
 CORPUS = Path(__file__).with_name("arrays.jsonl")  # of cases that once failed; never shortened
 FRESH = range(100_000, 100_240)

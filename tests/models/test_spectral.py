@@ -49,6 +49,11 @@ class TestSoftKernelSpectralClustering(SpectralContract):
     def make(self, **params):
         return SoftKernelSpectralClustering(**{"n_clusters": 3, **params})
 
+    def test_scikit_learn_checks(self):
+        # the search for a bandwidth, which takes most of the time, is in the class above
+        searching, self.make = self.make, lambda **params: searching(bandwidth=1.0, **params)
+        super().test_scikit_learn_checks()
+
 
 def literal(X, sigma, k, assign):
     """KSC and SKSC as printed: memberships, labels of the argmax, projections, bias, degrees."""

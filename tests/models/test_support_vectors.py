@@ -41,6 +41,11 @@ class TestWeightedOneClassSVM(ModelContract):
     def make(self, **params):
         return WeightedOneClassSVM(**params)
 
+    def test_scikit_learn_checks(self):
+        # the threshold for fresh points, which takes most of the time, is in the class above
+        fresh, self.make = self.make, lambda: fresh(threshold="margin")
+        super().test_scikit_learn_checks()
+
 
 @pytest.mark.parametrize("engine", ["dense", "tiled"])
 @pytest.mark.parametrize(
@@ -294,7 +299,7 @@ def test_a_gram_matrix_of_unequal_lengths_is_not_taken_for_one_of_equal():
         model.score_samples(K[:3])
 
 
-def fresh_share(model, columns, seeds=12, n=300):
+def fresh_share(model, columns, seeds=6, n=300):
     """Share of new points that a model of like ones rejects."""
     shares = []
     for seed in range(seeds):
@@ -303,8 +308,10 @@ def fresh_share(model, columns, seeds=12, n=300):
     return float(np.mean(shares))
 
 
-@pytest.mark.parametrize("kind", BOTH)
-@pytest.mark.parametrize("columns", [1, 2, 12, 30])
+@pytest.mark.parametrize(
+    ("kind", "columns"),  # the two are one where the kernel is radial: a few of both
+    [*((WeightedSVDD, d) for d in (1, 2, 12, 30)), *((WeightedOneClassSVM, d) for d in (2, 12))],
+)
 @pytest.mark.parametrize("nu", [0.05, 0.2])
 def test_about_nu_of_fresh_points_are_rejected(kind, columns, nu):
     assert fresh_share(kind(nu=nu), columns) == pytest.approx(nu, abs=0.03)

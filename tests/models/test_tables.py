@@ -15,7 +15,7 @@ from softkern.cli import run
 from softkern.exceptions import DataError
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def customers():
     """Two groups in age and amount, and the usual columns beside them; row 7 has no number."""
     rng = np.random.default_rng(0)
@@ -37,7 +37,7 @@ def customers():
     return table
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def model(customers):
     return softkern.cluster(customers)
 

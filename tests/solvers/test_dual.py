@@ -241,7 +241,7 @@ def test_equal_points_and_one_point():
 
 
 def test_objective_never_rises():
-    X, weight = problem(3000, d=5)
+    X, weight = problem(1500, d=5)
     for operator in (
         TiledOperator(Gaussian(0.3), X),
         TiledOperator(Gaussian(2.0), X),

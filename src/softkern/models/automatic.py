@@ -494,8 +494,9 @@ def cluster(
     Examples
     --------
     >>> import softkern
-    >>> from sklearn.datasets import load_wine
-    >>> model = softkern.cluster(load_wine().data)
+    >>> from sklearn.datasets import make_blobs
+    >>> X, _ = make_blobs(150, 5, centers=3, random_state=0)
+    >>> model = softkern.cluster(X)
     >>> model.n_clusters_
     3
 

@@ -27,8 +27,7 @@ from softkern import kernels, models
 from softkern._lazy import importer
 from softkern.exceptions import ModelFileError
 from softkern.kernels import Kernel
-from softkern.models.base import KernelModel
-from softkern.planning import Plan
+from softkern.models.entries import check_fields, check_fitted, check_shapes
 
 __all__ = ["declared", "from_state", "to_state"]
 
@@ -53,15 +52,6 @@ HOMES = {
 _object = importer("softkern", HOMES)
 BIT_GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
 MOST_LETTERS = 2**26  # that an array of texts has room for
-# Of models that compare new points with some of their own, which are the "support"
-FITTED: dict[str, Any] = {
-    "n_features_in_": int,
-    "sample_weight_": np.ndarray,
-    "kernel_": Kernel,
-    "plan_": Plan,
-    "dual_coef_": np.ndarray,
-    "support": np.ndarray | sp.spmatrix | sp.sparray,
-}
 SPARSE = {
     f"{name}_{kind}": getattr(sp, f"{name}_{kind}")
     for name in ("csr", "csc")
@@ -235,7 +225,7 @@ def _build_estimator(
         if fitted:
             model._validate_params()  # as before the fit
         names = {name.lstrip("_"): name for name in declared(kind)}
-        _check_fitted(kind, fitted)
+        check_fitted(kind, fitted)
         vars(model).update({names[name]: value for name, value in fitted.items()})
         return model
     found: Any = _found(estimator) if estimator.startswith("sklearn.") else None
@@ -247,30 +237,6 @@ def _build_estimator(
     return model
 
 
-def _check_fitted(kind: type, fitted: dict[str, Any]) -> None:
-    """Refuse what new points are compared with where its parts do not fit each other."""
-    if not fitted or not issubclass(kind, KernelModel):
-        return
-    for name, types in FITTED.items():
-        if name in fitted and not isinstance(fitted[name], types):
-            raise ValueError(f"{name} of {kind.__name__} is a {type(fitted[name]).__name__}.")
-    if "support" not in fitted and "dual_coef_" not in fitted:
-        return  # of models that hold others
-    missing = [name for name in FITTED if name not in fitted]
-    if missing:
-        raise ValueError(f"{kind.__name__} lacks {', '.join(missing)}.")
-    points, coefficients = fitted["support"], fitted["dual_coef_"]
-    is_precomputed = isinstance(fitted["kernel_"], kernels.Precomputed)
-    if points.ndim != 2 or not (is_precomputed or points.shape[1] == fitted["n_features_in_"]):
-        raise ValueError(f"the support is of shape {points.shape}.")
-    if coefficients.ndim not in (1, 2) or len(coefficients) != points.shape[0]:
-        raise ValueError(f"{points.shape[0]} points have {coefficients.shape} coefficients.")
-    for array in (points, coefficients, fitted["sample_weight_"]):
-        values = array.data if sp.issparse(array) else array
-        if values.dtype.kind != "f" or not np.isfinite(values).all():
-            raise ValueError("the support, its coefficients or weights are not finite numbers.")
-
-
 def _fields(value: Any) -> dict[str, Any]:
     """What an object declares: ``_state``, or the fields that its constructor takes."""
     if is_dataclass(value):
@@ -280,8 +246,11 @@ def _fields(value: Any) -> dict[str, Any]:
 
 def _build_object(trusted: Collection[str], *, name: str, fields: dict[str, Any]) -> Any:
     kind: Any = _object(name) if name in HOMES else _trusted(name, trusted)
+    if name in HOMES:
+        check_shapes(name, fields)
     takes_fields = is_dataclass(kind)
     if takes_fields:
+        check_fields(kind, fields)
         return kind(**fields)
     built = kind.__new__(kind)
     vars(built).update(fields)
