@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 import safetensors.numpy
+from numpy.typing import NDArray
 from scipy.sparse import csc_matrix, csr_array
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.compose import make_column_transformer
@@ -27,6 +28,7 @@ import softkern
 from softkern import kernels, models
 from softkern.files import DOCUMENT, FORMAT, ModelFileError, _digest, inspect, replacing
 from softkern.models import state
+from softkern.models.entries import check_fields
 from softkern.models.state import MODELS, declared, from_state, to_state
 from tests.golden.make import METHODS, answers, golden_file
 
@@ -609,3 +611,15 @@ def test_every_model_and_object_has_its_home():
         assert state._object(name).__name__ == name
     with pytest.raises(ValueError, match="no model"):
         from_state({"estimator": "SpectralSearch", "params": {}, "fitted": {}})
+
+
+def test_the_name_of_a_type_is_the_type():
+    """NumPy names its arrays' type so from 2.5 on."""
+    names = pytest.importorskip("typing_extensions")
+
+    class Part:
+        values: names.TypeAliasType("Named", NDArray[np.float64])
+
+    check_fields(Part, {"values": np.ones(3)})
+    with pytest.raises(ValueError, match="values of Part is a str"):
+        check_fields(Part, {"values": "ones"})

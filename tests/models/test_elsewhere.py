@@ -69,7 +69,7 @@ class Guarded(torch.Tensor):
     numpy = __array__
 
     def cpu(self):
-        return self.as_subclass(torch.Tensor)
+        return super().cpu().as_subclass(torch.Tensor)
 
 
 @pytest.fixture

@@ -448,4 +448,6 @@ def _fits(value: Any, hint: Any) -> bool:
         is_number = isinstance(value, Integral if hint is int else Real)
         return is_number and not isinstance(value, bool)
     kind = hint if origin is None else origin
+    if hasattr(kind, "__value__"):  # the name of a type, as NumPy's own from 2.5 on
+        kind = get_origin(kind.__value__)
     return isinstance(value, kind) if isinstance(kind, type) else callable(value)
