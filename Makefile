@@ -59,5 +59,13 @@ docs: $(STAMP)  ## the reference pages, from the docstrings, into site/
 	$(BIN)/python -m sphinx -W --keep-going -q docs site
 	@echo "open site/index.html"
 
+release-check: $(STAMP)  ## the packages as a new user gets them, and the lowest versions
+	$(BIN)/python -m pip install --quiet --editable '.[release]'
+	$(BIN)/python tools/release_check.py
+
+lowest: $(STAMP)  ## the tests with the lowest versions that pyproject.toml names
+	$(BIN)/python -m pip install --quiet --editable '.[release]'
+	$(BIN)/python tools/release_check.py lowest
+
 clean:
 	rm -rf $(VENV) demo site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

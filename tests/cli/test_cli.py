@@ -854,6 +854,16 @@ def test_the_list_of_data_sets_has_what_is_there(folder, capsys, monkeypatch):
     assert "shapes/r15" in rest.split("not here")[1]
 
 
+def test_demo_without_what_the_page_needs(folder, capsys, monkeypatch):
+    generate = _demo.generate
+    monkeypatch.setattr(_demo, "generate", lambda n, seed: generate(n // 10, seed))
+    monkeypatch.setattr(_demo, "find_spec", lambda name: None)
+    assert run(["demo"]) == 0
+    assert "pip install 'softkern[report]'" in capsys.readouterr().out
+    made = FILES | {"data.csv", "tomorrow.csv", "scored.csv"}
+    assert set(os.listdir("demo")) == made - {"report.html"}
+
+
 def test_demo(folder, capsys, monkeypatch):
     assert run(["demo"]) == 0
     said = capsys.readouterr().out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -31,12 +32,17 @@ def demo(out: Path) -> None:
         with replacing(path) as temporary:
             write_chunks([table], str(temporary))
     printer.line("A ring around a ball, two groups that touch, a few far points.\n")
-    printer.line(f"$ softkern analyze {today} --id name -o {out}", "bold cyan")
-    analyze(Job(data=str(today), out=out, id="name", force=True))
+    has_page = find_spec("bokeh") is not None
+    without = "" if has_page else " --no-report"
+    printer.line(f"$ softkern analyze {today} --id name -o {out}{without}", "bold cyan")
+    analyze(Job(data=str(today), out=out, id="name", force=True, report=has_page))
     model, scored = out / "model.safetensors", out / "scored.csv"
     printer.line(f"\n$ softkern score {model} {tomorrow} -o {scored}", "bold cyan")
     score(ScoreJob(model=model, data=str(tomorrow), out=str(scored), force=True))
-    printer.line(f"\nopen {out / 'report.html'}", "bold")
+    if has_page:
+        printer.line(f"\nopen {out / 'report.html'}", "bold")
+    else:
+        printer.line("\nfor the page with pictures: pip install 'softkern[report]'", "bold")
 
 
 def generate(n: int, seed: int) -> NDArray[np.float64]:
