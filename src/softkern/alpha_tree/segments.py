@@ -47,6 +47,7 @@ FEW_VALUES = 10**8  # of the kernel, up to which every segment is measured
 BATCH = 2**20  # coordinates of points evaluated at once
 TREE_COLUMNS = 8  # beyond these, a tree of neighbours is no quicker than all pairs
 COMPLETE_NUMBERS = 8  # times n², in memory at once where all pairs are looked at
+LARGEST = 1e150  # size of numbers whose squares are numbers
 IDENTITY_REACH = 70.0  # bandwidths beyond which the product of powers overflows
 
 
@@ -77,6 +78,9 @@ def neighbour_pairs(Z: Array, neighbours: int = NEIGHBOURS) -> NDArray[np.intp]:
     if n == 1:
         return np.empty((0, 2), dtype=np.intp)
     k = min(neighbours, n - 1)
+    reach = np.abs(Z).max()
+    if reach > LARGEST:  # squares of differences would be infinite, and all points as far
+        Z = Z / reach
     if Z.shape[1] <= TREE_COLUMNS:
         index = cKDTree(Z).query(Z, k + 1, workers=available_threads())[1]
     else:
@@ -166,7 +170,8 @@ def lengths(Z: Array, pairs: Array) -> Array:
     found = np.empty(len(pairs))
     for part in row_slices(len(pairs), max(1, BATCH // Z.shape[1])):
         i, j = pairs[part].T
-        found[part] = np.linalg.norm(Z[i] - Z[j], axis=1)
+        with np.errstate(over="ignore"):  # infinitely long is long enough
+            found[part] = np.linalg.norm(Z[i] - Z[j], axis=1)
     return found
 
 
