@@ -15,10 +15,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from tests.fuzz import arrays, files, tables
+from tests.fuzz import arrays, files, laws, tables
 from tests.fuzz.outcomes import WELL
 
-KINDS: dict[str, Any] = {"arrays": arrays, "tables": tables, "files": files}
+KINDS: dict[str, Any] = {"arrays": arrays, "tables": tables, "files": files, "laws": laws}
 
 
 def tried(kind: str, seed: int) -> tuple[Any, str, str, float]:
