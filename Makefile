@@ -19,8 +19,9 @@ demo: $(STAMP)  ## the main job on generated data; writes demo/
 examples: $(STAMP)  ## the pictures of examples/, into demo/
 	@set -e; for example in examples/*.py; do $(BIN)/python $$example demo; done
 
-fuzz: $(STAMP)  ## N hostile arrays through all models; says what came out
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.fuzz.campaign $(or $(N),1000)
+fuzz: $(STAMP)  ## N hostile arrays, tables, model files and random laws; KIND takes one of them
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
+	  $(BIN)/python -m tests.fuzz.campaign $(or $(N),1000) --kind $(or $(KIND),all)
 
 style: $(STAMP)
 	$(BIN)/ruff check .

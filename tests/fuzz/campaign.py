@@ -1,4 +1,4 @@
-"""Fit many hostile arrays and sum up what came out: `make fuzz N=10000`."""
+"""Try many hostile cases and sum up what came out: `make fuzz N=10000 KIND=arrays`."""
 
 from __future__ import annotations
 
@@ -7,17 +7,29 @@ import json
 import os
 import re
 import sys
+import tempfile
 import time
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
-from tests.fuzz.arrays import WELL, Case, as_record, draw, outcome
+from tests.fuzz import arrays, files, laws, tables
+from tests.fuzz.outcomes import WELL
+
+KINDS: dict[str, Any] = {"arrays": arrays, "tables": tables, "files": files, "laws": laws}
 
 
-def tried(seed: int) -> tuple[Case, str, str, float]:
-    case, start = draw(seed), time.perf_counter()
-    return (case, *outcome(case), time.perf_counter() - start)
+def tried(kind: str, seed: int) -> tuple[Any, str, str, float]:
+    """The case of a seed, what came of it, and seconds."""
+    case, start = KINDS[kind].draw(seed), time.perf_counter()
+    if kind == "files":
+        with tempfile.TemporaryDirectory() as folder:
+            found = files.outcome(case, Path(folder) / "model.safetensors")
+    else:
+        found = KINDS[kind].outcome(case)
+    return (case, *found, time.perf_counter() - start)
 
 
 def _general(detail: str) -> str:
@@ -26,35 +38,44 @@ def _general(detail: str) -> str:
     return f"{place} {re.sub('[-+]?[.0-9][-+.e0-9]*', '…', message)}"[:150]
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("fits", type=int, nargs="?", default=1000)
-    parser.add_argument("--first", type=int, default=0, help="the first seed")
-    parser.add_argument("--workers", type=int, default=os.cpu_count())
-    parser.add_argument("--out", type=Path, help="cases that failed, a line of JSON each")
-    parser.add_argument("--all", action="store_true", help="sum up refusals as well")
-    options = parser.parse_args()
-    seeds = range(options.first, options.first + options.fits)
+def campaign(kind: str, options: argparse.Namespace) -> int:
+    """Try the cases of one kind and print what came out; how many failed."""
+    seeds = range(options.first, options.first + options.cases)
     words: Counter[str] = Counter()
     places: Counter[tuple[str, str]] = Counter()
     failed, slowest, longest = [], None, 0.0
     with ProcessPoolExecutor(options.workers) as pool:
-        for case, word, detail, seconds in pool.map(tried, seeds, chunksize=20):
+        names = [kind] * len(seeds)
+        for case, word, detail, seconds in pool.map(tried, names, seeds, chunksize=20):
             words[word] += 1
             if seconds > longest:
                 slowest, longest = case, seconds
             if word not in WELL or options.all:
                 places[word, _general(detail)] += 1
             if word not in WELL:
-                failed.append(as_record(case))
-    print(f"{options.fits} fits, the slowest {longest:.1f} s: {slowest}")
+                failed.append(asdict(case))
+    print(f"{options.cases} {kind}, the slowest {longest:.1f} s: {str(slowest)[:250]}")
     for word, count in words.most_common():
         print(f"{count:8} {word}")
     for (word, place), count in places.most_common():
         print(f"{count:8} {word}: {place}")
     if options.out:
-        options.out.write_text("".join(json.dumps(record) + "\n" for record in failed))
-    return bool(failed)
+        with options.out.open("a") as file:
+            file.writelines(json.dumps(record) + "\n" for record in failed)
+    return len(failed)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("cases", type=int, nargs="?", default=1000, help="of every kind")
+    parser.add_argument("--kind", choices=[*KINDS, "all"], default="all")
+    parser.add_argument("--first", type=int, default=0, help="the first seed")
+    parser.add_argument("--workers", type=int, default=os.cpu_count())
+    parser.add_argument("--out", type=Path, help="cases that failed, a line of JSON each")
+    parser.add_argument("--all", action="store_true", help="sum up refusals as well")
+    options = parser.parse_args()
+    kinds = list(KINDS) if options.kind == "all" else [options.kind]
+    return bool(sum(campaign(kind, options) for kind in kinds))
 
 
 if __name__ == "__main__":

@@ -47,6 +47,7 @@ SCREENED = 1e-3  # of a level, more than what single precision loses
 FEW_VALUES = 10**8  # of the kernel, up to which every segment is measured
 BATCH = 2**22  # coordinates of points evaluated at once
 COMPLETE_NUMBERS = 8  # times n², in memory at once where all pairs are looked at
+LARGEST = 1e150  # size of numbers whose squares are numbers
 IDENTITY_REACH = 70.0  # bandwidths beyond which the product of powers overflows
 
 NearRows = Callable[[Array, int], Array]
@@ -82,6 +83,9 @@ def neighbour_pairs(Z: Array, near_rows: NearRows | None = None) -> NDArray[np.i
     if n == 1:
         return np.empty((0, 2), dtype=np.intp)
     k = min(NEIGHBOURS, n - 1)
+    reach = np.abs(Z).max()
+    if reach > LARGEST:  # squares of differences would be infinite, and all points as far
+        Z = Z / reach
     index = nearest(Z, Z, k + 1)[1] if near_rows is None else near_rows(Z, k + 1)
     pairs = np.stack([np.repeat(np.arange(n), k + 1), index.ravel()], axis=1)
     pairs = _unique_pairs(n, pairs)
@@ -163,7 +167,8 @@ def lengths(Z: Array, pairs: Array) -> Array:
     found = np.empty(len(pairs))
     for part in row_slices(len(pairs), max(1, BATCH // Z.shape[1])):
         i, j = pairs[part].T
-        found[part] = np.linalg.norm(Z[i] - Z[j], axis=1)
+        with np.errstate(over="ignore"):  # infinitely long is long enough
+            found[part] = np.linalg.norm(Z[i] - Z[j], axis=1)
     return found
 
 

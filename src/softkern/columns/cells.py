@@ -309,7 +309,8 @@ def _not_a_number(
     table: pd.DataFrame, column: str, writing: Writing, first_row: int, say: Say
 ) -> DataError:
     values = table[column]
-    bad = values.notna().to_numpy() & np.isnan(_floats(values, writing))
+    # beyond all floats is no number either
+    bad = values.notna().to_numpy() & ~np.isfinite(_floats(values, writing))
     place = int(np.flatnonzero(bad)[0])
     word = quoted(values.iloc[place])
     what = "dates" if writing.date else "numbers"

@@ -149,7 +149,8 @@ class Kernel(ABC):
 def as_float(values: Any, X: Any) -> Array:
     """Kernel values in the dtype of the data, where that is a floating one."""
     dtype = X.dtype if np.issubdtype(X.dtype, np.floating) else np.dtype(np.float64)
-    return np.asarray(values).astype(dtype, copy=False)
+    with np.errstate(over="ignore"):  # a logarithm may be beyond all numbers of the dtype
+        return np.asarray(values).astype(dtype, copy=False)
 
 
 def check_number(name: str, value: Any, *, positive: bool = False) -> float:

@@ -210,9 +210,10 @@ class CentreClustering(Clustering):
         """`outlier_scores` from the logarithms of similarities, or from distances."""
         if self.kernel_.vanishes:
             return -(log_products() - np.log(geometry.norms)).max(axis=1)
-        if np.ndim(self._widths) == 0:  # no array of all distances for one unit
-            return geometry.distances.min(axis=1) / self._widths
-        return (geometry.distances / self._widths).min(axis=1)
+        with np.errstate(over="ignore"):  # one point for all has no width: others are far from it
+            if np.ndim(self._widths) == 0:  # no array of all distances for one unit
+                return geometry.distances.min(axis=1) / self._widths
+            return (geometry.distances / self._widths).min(axis=1)
 
     def _warn_of_coinciding(self, coefficients: Array, remedy: str) -> None:
         """Warn where there are fewer clusters than asked for."""

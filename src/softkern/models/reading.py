@@ -14,6 +14,8 @@ from softkern.rules.memberships import runner_up
 
 __all__ = ["Reading"]
 
+TIE = 16.0  # roundings by which two logarithms may differ and be the same
+
 
 class Reading:
     """Labels, memberships, outlier and overlap scores of the same points, from one product.
@@ -78,7 +80,7 @@ class Reading:
     @cached_property
     def labels(self) -> NDArray[np.intp]:
         """Clusters, (m,)."""
-        return self._take("labels", lambda: np.argmax(self.log_memberships, axis=1))
+        return self._take("labels", lambda: _first_of_largest(self.log_memberships))
 
     @cached_property
     def outlier_scores(self) -> Array:
@@ -96,3 +98,11 @@ class Reading:
             return np.zeros(len(logs), dtype=logs.dtype)
         first, second = runner_up(logs)
         return np.exp(second - first)
+
+
+def _first_of_largest(logs: Array) -> NDArray[np.intp]:
+    """The first column that is the largest up to rounding, (m,): equal centres make ties."""
+    if not logs.shape[1]:
+        return np.argmax(logs, axis=1)
+    least = logs.max(axis=1, keepdims=True) - TIE * np.finfo(logs.dtype).eps
+    return np.argmax(logs >= least, axis=1)
