@@ -106,6 +106,7 @@ class KernelOperator(ABC):
     error_is_known: ClassVar[bool] = True  # before the operator is built
     serves_new_points: ClassVar[bool] = True  # `Plan.over` builds it for a stored support
     is_elsewhere: ClassVar[bool] = False  # its arrays live on a device, where `here` takes others
+    is_in_chunks: ClassVar[bool] = False  # its rows and arrays are Dask's
 
     # how `ahead` is made, where it pays; None again where it turns out to be of no use
     make_ahead: Callable[[], KernelOperator | None] | None = None
@@ -313,6 +314,17 @@ class KernelOperator(ABC):
     def degree(self) -> Array:
         """Row sums of K, (n,): the unnormalised kernel density of every point."""
         return self @ np.ones(self.shape[0], dtype=self.dtype)
+
+    def few(self, weight: Any) -> tuple[KernelOperator, Array]:
+        """An operator over rows of this machine that stand for all, and their weights.
+
+        Itself, mostly: what is asked of it is asked of all rows.
+        """
+        return self, weight
+
+    def points_at(self, index: Any) -> Any:
+        """Rows of the support by their numbers; of a matrix, what new points need of it."""
+        return self.kernel.restrict(self.X, index)
 
     def distinct_rows(self, weight: Any = None) -> tuple[Array, Array]:
         """One number of every distinct support point, and the summed weight of its copies."""
