@@ -68,6 +68,7 @@ CERTIFIED_GAIN = 3.0  # times quicker that it must be
 RANK_SAMPLE = 250  # rows whose eigenvalues show which rank that takes
 AHEAD_ERROR = 0.05  # share of the trace that the factor may leave out
 CHUNKS_ERROR = 0.01  # share of the trace that landmarks of rows in chunks may leave out
+OF_CHUNKS = ("rank", "local", "sample_rows")  # options of plans for rows in chunks
 LOOP_ARRAYS = 5  # of the shape of A: product, distances, memberships old and new, coefficients
 
 
@@ -242,11 +243,10 @@ class Plan:
 
     def _build_in_chunks(self, X: ChunkedRows, random_state: Any) -> DistributedOperator:
         self.require_memory()
-        options, kernel, few = dict(self.options), self.kernel, X.few
-        rank, engine = options.pop("rank", None), options.pop("local", "auto")
-        options.pop("sample_rows", None)
+        options = {k: v for k, v in self.options.items() if k not in OF_CHUNKS}
+        kernel, few, rank = self.kernel, X.few, self.options["rank"]
         if rank is None:
-            local = LocalOperator(kernel, engine, options)
+            local = LocalOperator(kernel, self.options.get("local", "auto"), options)
             operator = DistributedOperator(kernel, X, local)
             one = plan(few.X, kernel=kernel, products=self.work.products, ahead=True)
             operator.make_few = partial(one.build, few.X, few.weight, random_state)
@@ -277,8 +277,8 @@ class Plan:
         takes the place of the plan's own.
         """
         kernel = self.kernel if kernel is None else kernel
-        options = dict(self.options)
-        engine = options.pop("local", self.engine)
+        options = {k: v for k, v in self.options.items() if k not in OF_CHUNKS}
+        engine = self.options.get("local", self.engine)
         return LocalOperator(kernel, engine, options)(support)
 
     def require_memory(self) -> None:
@@ -529,8 +529,10 @@ def _plan_in_chunks(work: Workload, engine: str, options: dict[str, Any], limit:
         rank = options.pop("rank", DEFAULT_RANK)
     elif engine != "auto" or _rank_for(work, CHUNKS_ERROR, SAMPLE) is None:
         rank = None
-    known = {"sample_rows", *NystroemOperator.option_names()}
-    if rank is None and engine in ENGINES:
+    known = {"rank", "sample_rows"}
+    if rank is not None:
+        known |= set(NystroemOperator.option_names())
+    elif engine in ENGINES:
         options["local"] = engine
         known |= {"local", *ENGINES[engine].option_names()}
     unknown = sorted(set(options) - known)

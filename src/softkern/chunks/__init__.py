@@ -6,7 +6,7 @@ computing happens, and turns a lost cluster into an error in place of endless wa
 imported when used, here and in `softkern.operators.distributed`.
 """
 
-from softkern.chunks.asking import answers, quantile, top_rows
+from softkern.chunks.asking import answers, in_chunks_of, quantile, top_rows
 from softkern.chunks.cluster import computed, kept, shared, threads_of_workers, watched
 from softkern.chunks.rows import FEW_ROWS, ChunkedRows, Few, is_chunked, row_chunks
 
@@ -16,6 +16,7 @@ __all__ = [
     "Few",
     "answers",
     "computed",
+    "in_chunks_of",
     "is_chunked",
     "kept",
     "quantile",

@@ -13,7 +13,7 @@ from softkern.chunks.cluster import computed, kept
 from softkern.exceptions import DataError
 from softkern.rows import lower_quantile
 
-__all__ = ["answers", "quantile", "top_rows"]
+__all__ = ["answers", "in_chunks_of", "quantile", "top_rows"]
 
 BINS = 1024  # of a histogram in which a quantile is looked for
 GATHERED = 100_000  # values among which it is found by sorting
@@ -85,6 +85,24 @@ def _asked(
         )
     given = (part[:, 0] if flat else part for part, flat in zip(columns, is_column, strict=True))
     return function(X, *given, **fixed)
+
+
+def in_chunks_of(values: Any, column: Any) -> Any:
+    """An array (n,) or (n, c) in the chunks, and of the dtype, of a Dask array (n,).
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> in_chunks_of(np.ones((5, 2)), da.ones(5, chunks=3)).chunks
+    ((3, 2), (2,))
+    """
+    import dask.array as da
+
+    values = values if hasattr(values, "rechunk") else da.from_array(np.asarray(values))
+    chunks = (column.chunks[0], -1)[: values.ndim]
+    if values.shape[0] == column.shape[0]:
+        values = values.rechunk(chunks)
+    return values.astype(column.dtype)
 
 
 def quantile(values: Any, weight: Any, share: float) -> float:

@@ -91,6 +91,10 @@ class _Watch:
         self.address = client.scheduler.address if client.scheduler is not None else "?"
         self.seen = time.monotonic()  # when there last was a worker
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Nothing: Dask sends its settings to workers that it starts, where this has no place."""
+        return type(None), ()
+
     def __call__(self, graph: Any, keys: Any, **options: Any) -> Any:
         from concurrent.futures import CancelledError
 

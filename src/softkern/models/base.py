@@ -21,7 +21,9 @@ from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from softkern._arrays import on_host
 from softkern._typing import Array
+from softkern.chunks import is_chunked
 from softkern.exceptions import ApproximationWarning, warn
 from softkern.kernels import Kernel
 from softkern.kernels.resolve import has_open_bandwidth
@@ -97,6 +99,7 @@ class KernelModel(BaseEstimator, ABC):  # type: ignore[misc]
         "n_features_in_",
         "feature_names_in_",
         "sample_weight_",
+        "sample_rows_",
         *OF_A_FIT,
         "support_",
         "dual_coef_",
@@ -110,6 +113,8 @@ class KernelModel(BaseEstimator, ABC):  # type: ignore[misc]
     _auto_bandwidth: ClassVar[str] = "auto"
     # Products K @ A that a fit is expected to make, for the plan.
     _products: ClassVar[int] = 20
+    # Whether the loop is array operations alone, and runs over Dask arrays as it is
+    _loops_in_chunks: ClassVar[bool] = False
     # Rows from which on most of them may be those of a low-rank factor; none where it is infinite.
     _ahead_from: ClassVar[float] = np.inf
 
@@ -129,12 +134,18 @@ class KernelModel(BaseEstimator, ABC):  # type: ignore[misc]
         Parameters
         ----------
         X : array or CSR matrix of shape (n, d), or a Gram matrix for kernel="precomputed"
+            Of a Dask array or dataframe, fitted attributes of all rows are Dask arrays.
         y : ignored
         sample_weight : array of shape (n,), default=None
             A weight of two counts a row twice.
         """
         self._validate_params()
         self._check_parameters()
+        if is_chunked(X):
+            from softkern.models.chunked import fit_in_chunks
+
+            fit_in_chunks(self, X, sample_weight)
+            return self
         sparse = "csr" if self.__sklearn_tags__().input_tags.sparse else False
         with np.errstate(invalid="ignore"):  # a sum of infinities, before they are refused
             X = validate_data(self, taken(X), accept_sparse=sparse, dtype=[np.float64, np.float32])
@@ -230,8 +241,8 @@ class KernelModel(BaseEstimator, ABC):  # type: ignore[misc]
         With `positive`, coefficients on landmarks are not negative either: a density stays one.
         """
         self.support_, self.dual_coef_ = operator.compressed(coefficients, nonnegative=positive)
-        self._support = operator.kernel.restrict(operator.X, self.support_)
-        self._norms = norms
+        self._support = operator.points_at(self.support_)
+        self._norms = on_host(norms)
         self._density: tuple[Any, Array] | None = None
         if operator.keeps_centres:
             return
@@ -239,7 +250,7 @@ class KernelModel(BaseEstimator, ABC):  # type: ignore[misc]
         if self.kernel_.vanishes and not positive:
             # coefficients of both signs approach a centre best, but have no logarithm
             rows, density = operator.compressed(coefficients, nonnegative=True)
-            self._density = operator.kernel.restrict(operator.X, rows), density
+            self._density = operator.points_at(rows), density
 
     def _record(self, solution: Any, what: str = "memberships") -> None:
         """How the solver went, for users to read; a warning where it did not arrive."""
@@ -354,6 +365,11 @@ class KernelModel(BaseEstimator, ABC):  # type: ignore[misc]
         """
         first, left_out, _ = company_of_rows(operator.X, weight)
         own = _summed_at(first, coefficients)[first] * left_out[:, None] * operator.diag()[:, None]
+        return KernelModel._less(logs, own)
+
+    @staticmethod
+    def _less(logs: Array, own: Array) -> Array:
+        """Logarithms of sums, less their own parts."""
         farthest = 0.5 * np.log(np.finfo(logs.dtype).max)  # beyond, the inverse might overflow
         inverse = np.exp(np.minimum(-logs, farthest))
         return logs + np.log(np.maximum(1 - own * inverse, LEAST_LEFT)).astype(logs.dtype)

@@ -322,6 +322,11 @@ class KernelOperator(ABC):
         """
         return self, weight
 
+    def geometry_from(self, other: KernelOperator, A: Any) -> Geometry:
+        """How the support lies to centres A (m, c) over the support of another operator."""
+        norms = other.squared_norms(A)
+        return other.cross(self.X).geometry(A, norms)
+
     def points_at(self, index: Any) -> Any:
         """Rows of the support by their numbers; of a matrix, what new points need of it."""
         return self.kernel.restrict(self.X, index)
