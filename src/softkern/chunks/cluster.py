@@ -15,11 +15,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from softkern.exceptions import ClusterError
-from softkern.words import count
 
 __all__ = ["computed", "kept", "shared", "threads_of_workers", "watched"]
 
 POLL_SECONDS = 0.5  # between two looks at the cluster
+VERSION = "__import__('softkern').__version__"
 PATIENCE_SECONDS = 30.0  # that a cluster may be without any worker
 
 
@@ -145,19 +145,21 @@ class _Watch:
         )
 
     def check_versions(self) -> None:
-        """Refuse workers whose package is another one."""
+        """Refuse a scheduler and workers whose package is another one."""
         self.check()
         own = str(sys.modules["softkern"].__version__)
         # a function of this package would not be found by those that lack it; eval is
-        found = self.client.run(
-            eval, "__import__('softkern').__version__", on_error="return", nanny=False
-        )
+        found = self.client.run(eval, VERSION, on_error="return")
+        try:
+            found[self.address] = self.client.run_on_scheduler(eval, VERSION)
+        except ImportError as error:
+            found[self.address] = error
         others = {name: said for name, said in found.items() if said != own}
         if others:
             name, said = next(iter(others.items()))
             has = f"version {said}" if isinstance(said, str) else f"none ({said})"
             raise ClusterError(
-                f"{count(len(others), 'worker')} of {self.address} "
-                f"{'has' if len(others) == 1 else 'have'} another softkern than this process: "
+                f"{len(others)} of the {len(found)} processes of the cluster "
+                f"{'has' if len(others) == 1 else 'have'} another softkern than this one: "
                 f"{name} has {has}, here it is {own}. Install the same version everywhere."
             )
