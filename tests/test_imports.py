@@ -88,7 +88,8 @@ ALLOWED = {
     "cli*": {"*"},
     "__init__": {"*"},
 }
-CHUNKS = {"chunks.asking", "chunks.cluster", "chunks.rows", "operators.distributed"}
+CHUNKS = {f"chunks.{name}" for name in ("asking", "cluster", "rows", "tables")}
+CHUNKS |= {"operators.distributed"}
 # Heavy packages live in one file each; numba in two: compiled loops; Dask where chunks are.
 HOMES = {
     "numba": {"_compiled", "operators._gaussian_tiles"},

@@ -198,3 +198,25 @@ def test_what_cannot_be(X):
     bad[700, 2] = np.nan
     with pytest.raises(DataError, match="chunk 1, row 200 of it"):
         softkern.WeightedSVDD().fit(in_chunks(bad, 500))
+
+
+def test_ranks(X, tmp_path):
+    far = np.vstack([X, [[60, 60, 60, 60.0], [40, 40, 40, 40.0]]])
+    for name in ("OneClassPCM", "FuzzyCMeans"):
+        model = made(name, LOOPS[name], engine_params={"sample_rows": 500}).fit(in_chunks(far, 500))
+        top, table = softkern.rank_points(model, n_top=10)
+        whole = table.compute()
+        assert whole.index.tolist() == list(range(N + 2))
+        assert top.index[:2].tolist() == [N, N + 1]
+        assert top["outlier_rank"][:3].tolist() == [1, 2, 3]
+        assert top["outlier_rank"].count() == 10
+        assert whole.index[whole["is_outlier"]].isin(top.index).all()
+        assert top["is_outlier"][[N, N + 1]].all()
+        assert whole["is_outlier"].mean() < 0.01
+        pd.testing.assert_frame_equal(whole.loc[top.index], top[whole.columns])
+        softkern.save(model, tmp_path / "model.safetensors")
+        again = softkern.load(tmp_path / "model.safetensors")
+        new = softkern.rank_points(again, in_chunks(far + 0.1, 300)).table.compute()
+        here = softkern.rank_points(again, far + 0.1)[new.columns]
+        pd.testing.assert_frame_equal(new, here)
+        assert not hasattr(model.set_params(engine_params=None).fit(X), "sample_rows_")

@@ -9,6 +9,7 @@ imported when used, here and in `softkern.operators.distributed`.
 from softkern.chunks.asking import answers, in_chunks_of, quantile, top_rows
 from softkern.chunks.cluster import computed, kept, shared, threads_of_workers, watched
 from softkern.chunks.rows import FEW_ROWS, ChunkedRows, Few, is_chunked, row_chunks
+from softkern.chunks.tables import tables_of_chunks, top_of_tables
 
 __all__ = [
     "FEW_ROWS",
@@ -22,7 +23,9 @@ __all__ = [
     "quantile",
     "row_chunks",
     "shared",
+    "tables_of_chunks",
     "threads_of_workers",
+    "top_of_tables",
     "top_rows",
     "watched",
 ]

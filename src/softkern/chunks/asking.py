@@ -13,7 +13,12 @@ from softkern.chunks.cluster import computed, kept
 from softkern.exceptions import DataError
 from softkern.rows import lower_quantile
 
-__all__ = ["answers", "in_chunks_of", "quantile", "top_rows"]
+__all__ = [
+    "answers",
+    "in_chunks_of",
+    "quantile",
+    "top_rows",
+]
 
 BINS = 1024  # of a histogram in which a quantile is looked for
 GATHERED = 100_000  # values among which it is found by sorting

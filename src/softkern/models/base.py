@@ -35,7 +35,7 @@ from softkern.planning import Plan, plan
 from softkern.rows import check_weights, company_of_rows, remembered
 from softkern.solvers.stopping import STOPPING
 
-__all__ = ["OF_A_FIT", "UNKNOWN_LENGTHS", "KernelModel"]
+__all__ = ["OF_A_FIT", "OF_A_SAMPLE", "UNKNOWN_LENGTHS", "KernelModel"]
 
 # Fitted attributes that say how a fit went; those of an inner model where a model is made of one.
 OF_A_FIT = (
@@ -49,6 +49,10 @@ OF_A_FIT = (
     "objective_",
     "history_",
 )
+
+# What a fit to Dask arrays keeps of the sample that stands for all rows: their numbers, weights
+# that sum to those of all, and how far out they are.
+OF_A_SAMPLE = ("sample_rows_", "sample_row_weights_", "sample_outlier_scores_")
 
 # Part of the kernel matrix that an approximation leaves out from which it may change the answer:
 # below it labels and ranks of every model agree with the exact ones (benchmarks/calibrate.py).
@@ -99,7 +103,7 @@ class KernelModel(BaseEstimator, ABC):  # type: ignore[misc]
         "n_features_in_",
         "feature_names_in_",
         "sample_weight_",
-        "sample_rows_",
+        *OF_A_SAMPLE,
         *OF_A_FIT,
         "support_",
         "dual_coef_",
@@ -141,6 +145,8 @@ class KernelModel(BaseEstimator, ABC):  # type: ignore[misc]
         """
         self._validate_params()
         self._check_parameters()
+        for name in OF_A_SAMPLE:  # of an earlier fit
+            self.__dict__.pop(name, None)
         if is_chunked(X):
             from softkern.models.chunked import fit_in_chunks
 
@@ -373,6 +379,17 @@ class KernelModel(BaseEstimator, ABC):  # type: ignore[misc]
         farthest = 0.5 * np.log(np.finfo(logs.dtype).max)  # beyond, the inverse might overflow
         inverse = np.exp(np.minimum(-logs, farthest))
         return logs + np.log(np.maximum(1 - own * inverse, LEAST_LEFT)).astype(logs.dtype)
+
+    def without_rows(self) -> Self:
+        """A small copy of a model that was fitted to Dask arrays, without what it says of its rows.
+
+        It answers for new points and can be sent, pickled and saved; of any other model, itself.
+        """
+        if not hasattr(self, "sample_rows_"):
+            return self
+        from softkern.models.chunked import alone
+
+        return alone(self)
 
     # Notebooks ask for one or the other; both show scikit-learn's diagram first.
 

@@ -20,12 +20,20 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from softkern._typing import Array
-from softkern.chunks import FEW_ROWS, ChunkedRows, answers, row_chunks, shared, watched
+from softkern.chunks import (
+    FEW_ROWS,
+    ChunkedRows,
+    answers,
+    computed,
+    row_chunks,
+    shared,
+    watched,
+)
 from softkern.exceptions import DataError
 from softkern.models.checks import check_scales
 from softkern.planning import plan
 
-__all__ = ["answer_in_chunks", "fit_in_chunks"]
+__all__ = ["alone", "answer_in_chunks", "fit_in_chunks"]
 
 # Fitted attributes of all rows, and the methods that answer the same for new ones.
 OF_ROWS = {
@@ -126,14 +134,22 @@ def _fit_few(model: Any, rows: ChunkedRows) -> None:
 def _keep_lazily(model: Any, rows: ChunkedRows) -> None:
     """Fitted attributes of all rows, as Dask arrays."""
     is_few = isinstance(model.sample_weight_, np.ndarray)
-    of_few, own = getattr(model, "outlier_scores_", None), vars(model).pop("_own", None)
-    one = _alone(model)
-    model.sample_rows_, model.sample_weight_ = rows.few.rows, rows.weight
+    own, few = vars(model).pop("_own", None), rows.few
+    one = alone(model)
+    vars(one).pop("feature_names_in_", None)  # chunks are arrays without names
+    if is_few:
+        of_few = np.asarray(model.outlier_scores_)
+    else:
+        of_few = _scores_without_own(few.X, computed(own[few.rows])[0], one)
+    total = float(computed(rows.weight.sum(dtype=np.float64))[0])
+    model.sample_rows_, model.sample_outlier_scores_ = few.rows, of_few
+    model.sample_row_weights_ = few.weight * (total / few.weight.sum(dtype=np.float64))
+    model.sample_weight_ = rows.weight
     for name in _attributes_of_rows(model):
         setattr(model, name, _answers(one, OF_ROWS[name], rows.X))
     fixed = {"name": "outlier-scores", "like": np.empty(0, rows.dtype), "model": shared(one)}
     if is_few:
-        fixed |= {"rows": rows.few.rows, "known": of_few}
+        fixed |= {"rows": few.rows, "known": of_few}
         model.outlier_scores_ = answers(_known_scores, rows.X, rows.numbers, **fixed)
     else:
         model.outlier_scores_ = answers(_scores_without_own, rows.X, own, **fixed)
@@ -145,11 +161,11 @@ def _attributes_of_rows(model: Any) -> list[str]:
     return [name for name in OF_ROWS if name in declared and hasattr(model, OF_ROWS[name])]
 
 
-def _alone(model: Any) -> Any:
+def alone(model: Any) -> Any:
     """The fitted model without what it says of all rows, to be sent to workers."""
     one = copy.copy(model)
     one._operators = {}
-    for name in (*OF_ROWS, "feature_names_in_", "sample_rows_", "_own"):
+    for name in (*OF_ROWS, "_own"):
         vars(one).pop(name, None)
     one.sample_weight_ = np.ones(1, dtype=model.sample_weight_.dtype)
     return one
@@ -173,10 +189,11 @@ def answer_in_chunks(model: Any, method: str, X: Any, *columns: Any) -> Any:
             f"X has {X.shape[1]} features, but {type(model).__name__} is expecting "
             f"{model.n_features_in_} features as input."
         )
-    return _answers(_alone(model), method, X, *columns)
+    return _answers(alone(model), method, X, *columns)
 
 
 def _answers(one: Any, method: str, X: Any, *columns: Any) -> Any:
+    vars(one).pop("feature_names_in_", None)  # chunks are arrays without names
     like = np.asarray(getattr(one, method)(one.support_vectors_[:1]))
     fixed = {"model": shared(one), "method": method}
     name = method.strip("_").replace("_", "-")
