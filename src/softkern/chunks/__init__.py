@@ -7,7 +7,15 @@ imported when used, here and in `softkern.operators.distributed`.
 """
 
 from softkern.chunks.asking import answers, in_chunks_of, quantile, top_rows
-from softkern.chunks.cluster import computed, kept, shared, threads_of_workers, watched
+from softkern.chunks.cluster import (
+    computed,
+    computed_one_by_one,
+    connected,
+    kept,
+    shared,
+    threads_of_workers,
+    watched,
+)
 from softkern.chunks.rows import FEW_ROWS, ChunkedRows, Few, is_chunked, row_chunks
 from softkern.chunks.tables import tables_of_chunks, top_of_tables
 
@@ -17,6 +25,8 @@ __all__ = [
     "Few",
     "answers",
     "computed",
+    "computed_one_by_one",
+    "connected",
     "in_chunks_of",
     "is_chunked",
     "kept",

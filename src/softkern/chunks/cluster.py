@@ -8,16 +8,26 @@ scheduler that is gone, workers that have another version of this package.
 
 from __future__ import annotations
 
+import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from softkern.exceptions import ClusterError
 
-__all__ = ["computed", "kept", "shared", "threads_of_workers", "watched"]
+__all__ = [
+    "computed",
+    "computed_one_by_one",
+    "connected",
+    "kept",
+    "shared",
+    "threads_of_workers",
+    "watched",
+]
 
+CONNECT_SECONDS = 10
 POLL_SECONDS = 0.5  # between two looks at the cluster
 VERSION = "__import__('softkern').__version__"
 PATIENCE_SECONDS = 30.0  # that a cluster may be without any worker
@@ -30,6 +40,51 @@ def computed(*values: Any) -> tuple[Any, ...]:
     with watched():
         found: tuple[Any, ...] = dask.compute(*values)
     return found
+
+
+def computed_one_by_one(
+    tasks: Sequence[Callable[[], Any]], done: Callable[[float], None]
+) -> list[Any]:
+    """What functions return, each a task of its own; `done` is told how many are.
+
+    Examples
+    --------
+    >>> computed_one_by_one([lambda: 1, lambda: 2], done=lambda number: None)
+    [1, 2]
+    """
+    from dask import delayed
+
+    at_once = 2 * (threads_of_workers() or os.cpu_count() or 1)
+    found: list[Any] = []
+    for start in range(0, len(tasks), at_once):
+        found += computed(*(delayed(_called)(task) for task in tasks[start : start + at_once]))
+        done(len(found))
+    return found
+
+
+def _called(task: Callable[[], Any]) -> Any:
+    return task()
+
+
+@contextmanager
+def connected(address: str | None) -> Iterator[None]:
+    """Within, the cluster of a scheduler computes; with None, whoever does already."""
+    if address is None:
+        yield
+        return
+    try:
+        from distributed import Client
+    except ImportError:
+        raise ClusterError("a cluster needs distributed: pip install 'softkern[dask]'.") from None
+    try:
+        client = Client(address, timeout=CONNECT_SECONDS)
+    except (OSError, ValueError) as error:
+        raise ClusterError(
+            f"no Dask scheduler answers at {address!r}; start one (dask scheduler), or correct the "
+            "address, as tcp://host:8786."
+        ) from error
+    with client:
+        yield
 
 
 def kept(array: Any) -> Any:

@@ -92,7 +92,7 @@ def top_of_tables(table: Any, ranked: dict[str, str], size: int) -> Any:
     for column, rank in ranked.items():
         place = top[column].rank(method="min", ascending=False)
         top[rank] = place.where(place <= size).astype("Int64")
-    return top.sort_values(names, ascending=False, kind="stable")
+    return top.sort_values(list(ranked), ascending=False, kind="stable")
 
 
 def top_of_table(table: Any, columns: Sequence[str], size: int) -> Any:
