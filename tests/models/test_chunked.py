@@ -73,6 +73,10 @@ def test_all_pairs_are_those_of_one_machine(name, X, weight):
         assert model.memberships_.compute() == pytest.approx(one.memberships_, abs=1e-6)
         assert model.memberships(X[:9]) == pytest.approx(one.memberships(X[:9]), abs=1e-6)
         assert model.outlier_scores(X[:9]) == pytest.approx(one.outlier_scores(X[:9]), abs=slack)
+        there = weight > 0
+        assert model.outlier_scores_.compute()[there] == pytest.approx(
+            one.outlier_scores_[there], abs=slack
+        )
         assert model.objective_ == pytest.approx(one.objective_, rel=1e-6)
         if hasattr(one, "labels_"):
             assert np.array_equal(model.labels_.compute(), one.labels_)
@@ -201,7 +205,7 @@ def test_what_cannot_be(X):
 
 
 def test_ranks(X, tmp_path):
-    far = np.vstack([X, [[60, 60, 60, 60.0], [40, 40, 40, 40.0]]])
+    far = np.vstack([X, [[60, 60, 60, 60.0], [-40, -40, 40, 40.0]]])
     for name in ("OneClassPCM", "FuzzyCMeans"):
         model = made(name, LOOPS[name], engine_params={"sample_rows": 500}).fit(in_chunks(far, 500))
         top, table = softkern.rank_points(model, n_top=10)

@@ -380,6 +380,23 @@ class KernelModel(BaseEstimator, ABC):  # type: ignore[misc]
         inverse = np.exp(np.minimum(-logs, farthest))
         return logs + np.log(np.maximum(1 - own * inverse, LEAST_LEFT)).astype(logs.dtype)
 
+    def _without_itself(
+        self, logs: Array, own: Array, number: Array, A: Array, product: Array
+    ) -> Array:
+        """log K @ A of rows of a fit to chunks, each less its own part, (m, c).
+
+        Exactly where the support is all rows, which are known by their number.
+        """
+        if self.plan_.options.get("rank") is not None:
+            return self._less(logs, own)
+        place = np.minimum(np.searchsorted(self.support_, number), len(self.support_) - 1)
+        there = np.flatnonzero(self.support_[place] == number)
+        others, served = logs.copy(), self._served()
+        for k, a in enumerate(A.T):
+            some = place[there]
+            others[there, k] = served.log_product_of_others(a, a, product[there, k], some)
+        return others
+
     def without_rows(self) -> Self:
         """A small copy of a model that was fitted to Dask arrays, without what it says of its rows.
 

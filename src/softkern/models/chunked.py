@@ -140,7 +140,7 @@ def _keep_lazily(model: Any, rows: ChunkedRows) -> None:
     if is_few:
         of_few = np.asarray(model.outlier_scores_)
     else:
-        of_few = _scores_without_own(few.X, computed(own[few.rows])[0], one)
+        of_few = _scores_by_others(few.X, computed(own[few.rows])[0], few.rows, one)
     total = float(computed(rows.weight.sum(dtype=np.float64))[0])
     model.sample_rows_, model.sample_outlier_scores_ = few.rows, of_few
     model.sample_row_weights_ = few.weight * (total / few.weight.sum(dtype=np.float64))
@@ -152,7 +152,7 @@ def _keep_lazily(model: Any, rows: ChunkedRows) -> None:
         fixed |= {"rows": few.rows, "known": of_few}
         model.outlier_scores_ = answers(_known_scores, rows.X, rows.numbers, **fixed)
     else:
-        model.outlier_scores_ = answers(_scores_without_own, rows.X, own, **fixed)
+        model.outlier_scores_ = answers(_scores_by_others, rows.X, own, rows.numbers, **fixed)
 
 
 def _attributes_of_rows(model: Any) -> list[str]:
@@ -171,10 +171,13 @@ def alone(model: Any) -> Any:
     return one
 
 
-def answer_in_chunks(model: Any, method: str, X: Any, *columns: Any) -> Any:
+def answer_in_chunks(
+    model: Any, method: str, X: Any, *columns: Any, like: Array | None = None
+) -> Any:
     """What a method of a fitted model says of every chunk, as a Dask array.
 
-    It takes those of the columns (n, c) as well.
+    It takes those of the columns (n, c) as well. `like` shows the answer's dtype and shape; what
+    is said of a row of the support does otherwise.
     """
     check_is_fitted(model)
     names, known = getattr(X, "columns", None), getattr(model, "feature_names_in_", None)
@@ -189,12 +192,13 @@ def answer_in_chunks(model: Any, method: str, X: Any, *columns: Any) -> Any:
             f"X has {X.shape[1]} features, but {type(model).__name__} is expecting "
             f"{model.n_features_in_} features as input."
         )
-    return _answers(alone(model), method, X, *columns)
+    return _answers(alone(model), method, X, *columns, like=like)
 
 
-def _answers(one: Any, method: str, X: Any, *columns: Any) -> Any:
+def _answers(one: Any, method: str, X: Any, *columns: Any, like: Array | None = None) -> Any:
     vars(one).pop("feature_names_in_", None)  # chunks are arrays without names
-    like = np.asarray(getattr(one, method)(one.support_vectors_[:1]))
+    if like is None:
+        like = np.asarray(getattr(one, method)(one.support_vectors_[:1]))
     fixed = {"model": shared(one), "method": method}
     name = method.strip("_").replace("_", "-")
     return answers(_answer, X, *columns, name=name, like=like[:0], **fixed)
@@ -211,6 +215,6 @@ def _known_scores(X: Array, number: Array, model: Any, rows: Array, known: Array
     return np.where(rows[place] == number, known[place], scores)
 
 
-def _scores_without_own(X: Array, own: Array, model: Any) -> Array:
+def _scores_by_others(X: Array, own: Array, number: Array, model: Any) -> Array:
     """Outlier scores of a chunk, each row without its own part in the centres."""
-    return np.asarray(model._scores_by_others(X, own))
+    return np.asarray(model._scores_by_others(X, own, number))

@@ -189,13 +189,16 @@ class CentreClustering(Clustering):
             return np.asarray(solution.coefficients.T @ solution.geometry.product)
         return np.asarray(self._columns.T @ (self._served() @ self._columns))
 
-    def _scores_by_others(self, X: Any, own: Array) -> Array:
-        """Outlier scores of rows of the fit whose own part in log sums is known, (m, c)."""
+    def _scores_by_others(self, X: Any, own: Array, number: Array) -> Array:
+        """Outlier scores of rows of the fit, whose number and own part in sums are known."""
         rows = self._rows(X)
         geometry = self._geometry(rows)
-        return self._isolation(
-            geometry, lambda: self._less(self._log_products(rows, geometry), own)
-        )
+
+        def others() -> Array:
+            logs = self._log_products(rows, geometry)
+            return self._without_itself(logs, own, number, self._columns, geometry.product)
+
+        return self._isolation(geometry, others)
 
     def reading(self, X: Any) -> Reading:
         """All that the model says of new points, from one product; see `Clustering.reading`."""

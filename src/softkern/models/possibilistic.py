@@ -241,7 +241,9 @@ class OneClassPCM(Detector):
         """What is usual, and the threshold, from all rows."""
         self._own = coefficients * operator.diag()[:, None]
         if self._wide is not None:
-            pair = answer_in_chunks(self, "_surprisals", operator.X, self._own)
+            like = np.empty((0, 2), dtype=operator.dtype)
+            given = self._own, operator.numbers
+            pair = answer_in_chunks(self, "_surprisals", operator.X, *given, like=like)
             self._standards = np.array([usual_in_chunks(kept(pair)[:, k], weight) for k in (0, 1)])
         scores = answer_in_chunks(self, "score_samples", operator.X)
         self.offset_ = _threshold_in_chunks(scores, weight, self.contamination)
@@ -340,22 +342,25 @@ class OneClassPCM(Detector):
         self._standards = np.array([usual(surprisals, weight) for surprisals in pair])
         return combined(*pair, self._standards)
 
-    def _surprisals(self, X: Any, own: Any = 0.0) -> Array:
-        """−log densities at two scales, (m, 2), the narrow one less a row's own part, (m, 1)."""
+    def _surprisals(self, X: Any, own: Array, number: Array) -> Array:
+        """−log densities of rows of the fit at two scales, (m, 2), the narrow one without a row."""
         rows = self._rows(X)
         narrow, wide = self._log_scales(rows, self._geometry(rows), rows.support)
-        others = self._less(narrow[:, None], own)[:, 0]
+        logs, evidence = narrow[:, None], self._evidence[:, None]
+        others = self._without_itself(logs, own, number, evidence, np.exp(logs))[:, 0]
         return -np.column_stack([others, log_surroundings(wide, narrow, self._company)])
 
-    def _scores_by_others(self, X: Any, own: Array) -> Array:
-        """Outlier scores of rows of the fit whose own part in the sum is known, (m, 1)."""
+    def _scores_by_others(self, X: Any, own: Array, number: Array) -> Array:
+        """Outlier scores of rows of the fit, whose number and own part in the sum are known."""
         if not self.kernel_.vanishes:
             return self.outlier_scores(X)
         if self._wide is not None:
-            near, far = self._surprisals(X, own).T
+            near, far = self._surprisals(X, own, number).T
             return combined(near, far, self._standards)
         rows = self._rows(X)
-        return -self._less(rows.log_product(self._columns), own)[:, 0]
+        product = rows @ self._columns
+        logs = rows.log_product(self._columns, product)
+        return -self._without_itself(logs, own, number, self._columns, product)[:, 0]
 
     def _store(self, *arguments: Any, **options: Any) -> None:
         super()._store(*arguments, **options)

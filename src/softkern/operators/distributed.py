@@ -156,6 +156,11 @@ class DistributedOperator(KernelOperator):
         """(n, n)."""
         return self.rows.shape[0], self.rows.shape[0]
 
+    @property
+    def numbers(self) -> Any:
+        """The number of every row, (n,)."""
+        return self.rows.numbers
+
     def few(self, weight: Any) -> tuple[KernelOperator, Array]:
         """The operator over the sample that stands for all rows, and its weights."""
         return self._few, self.rows.few.weight
