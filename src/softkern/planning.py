@@ -266,7 +266,8 @@ class Plan:
             factor.trace_error,
             float(factor.residual.max()),
         )
-        through = DistributedNystroem(kernel, X, LocalOperator(kernel), landmarks)
+        local = LocalOperator(kernel, self.options.get("local", "auto"))
+        through = DistributedNystroem(kernel, X, local, landmarks)
         through.make_few = lambda: factor
         return through
 
@@ -389,6 +390,8 @@ def plan(
     products : int, default=20
         Products that will be asked for.
     engine : {"auto", "dense", "tiled", "fourier", "nystroem"} or a registered one, default="auto"
+        Of Dask data, ``"nystroem"`` (or ``"distributed"``) goes through landmarks and any exact
+        one multiplies all pairs of rows, block by block.
         ``"auto"`` takes the quickest engine whose error is known beforehand and that fits into
         memory. Where that takes more than 20 seconds and a sample of the data shows that a
         low-rank factor leaves out at most 1e-5 of the trace, it is that factor, checked when it is
@@ -398,7 +401,8 @@ def plan(
         ``"features"`` or ``"blocked"``. A precomputed kernel has the engine ``"precomputed"``.
     engine_params : dict, default=None
         Options of the engine: ``threads`` (tiled), ``tolerance`` (fourier), ``rank``,
-        ``trace_tolerance``, ``row_tolerance`` and ``landmarks`` (nystroem).
+        ``trace_tolerance``, ``row_tolerance`` and ``landmarks`` (nystroem). Of Dask data also
+        ``sample_rows``, and ``local``, the engine of every block.
     dtype : dtype, default=None
         Of the data, where only their shape is given.
     memory_limit : int, default=None
@@ -529,12 +533,12 @@ def _plan_in_chunks(work: Workload, engine: str, options: dict[str, Any], limit:
         rank = options.pop("rank", DEFAULT_RANK)
     elif engine != "auto" or _rank_for(work, CHUNKS_ERROR, SAMPLE) is None:
         rank = None
-    known = {"rank", "sample_rows"}
+    known = {*OF_CHUNKS}
     if rank is not None:
         known |= set(NystroemOperator.option_names())
     elif engine in ENGINES:
         options["local"] = engine
-        known |= {"local", *ENGINES[engine].option_names()}
+        known |= set(ENGINES[engine].option_names())
     unknown = sorted(set(options) - known)
     if unknown:
         raise ValueError(

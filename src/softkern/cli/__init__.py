@@ -7,7 +7,8 @@ goes wrong into one line and an exit code that scripts can use:
     0 done                          4 the output cannot be written
     1 internal error: report it      5 the model file is refused
     2 wrong usage                   6 not enough memory
-    3 the data cannot be used     130 interrupted (Ctrl-C), 143 terminated, 141 no reader left,
+    3 the data cannot be used       7 the Dask cluster cannot go on
+                                  130 interrupted (Ctrl-C), 143 terminated, 141 no reader left,
                                   129 terminal closed
 """
 
@@ -41,7 +42,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: 0 done, 1 internal, 2 usage, 3 bad data, 4 cannot write, 5 model file "
-    "refused, 6 not enough memory, 130 interrupted.",
+    "refused, 6 not enough memory, 7 no cluster, 130 interrupted.",
 )
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar
 
@@ -189,7 +189,10 @@ class DistributedOperator(KernelOperator):
         return Geometry(product, norms, distances)
 
     def geometry_from(self, other: KernelOperator, A: Array) -> Geometry:
-        """The same for centres A (m, c) over the support of an operator of this machine."""
+        """The same for centres A (m, c) over the support of an operator of this machine.
+
+        Not kept: what is made of it would hold on to it for a whole loop.
+        """
         index, weights = other.compressed(A)
         support = self.local(other.points_at(index))
         norms = np.asarray(support.squared_norms(weights), dtype=self.dtype)
@@ -202,7 +205,7 @@ class DistributedOperator(KernelOperator):
         fixed: dict[str, Any] = {"like": like, "support": support, "weights": weights}
         product = answers(_similarities, self.X, name="similarities", **fixed)
         distances = answers(_distances, self.X, name="distances", norms=norms, **fixed)
-        return Geometry(product, norms, kept(distances))
+        return Geometry(product, norms, distances)
 
     def diag(self) -> Any:
         """Kernel value of every row with itself, (n,)."""
@@ -333,7 +336,8 @@ class DistributedNystroem(DistributedOperator):
     def _geometry(self, A: Any, product: Any) -> Geometry:
         weights = self.on_landmarks(A)
         norms = np.square(self.landmarks.lower.T @ weights).sum(axis=0).astype(self.dtype)
-        return self._lies_to(self._support, weights, norms)
+        found = self._lies_to(self._support, weights, norms)
+        return replace(found, distances=kept(found.distances))
 
     def compressed(self, A: Any, nonnegative: bool = False) -> tuple[Array, Array]:
         """Numbers of the landmarks, and the coefficients on them nearest to the centres."""
