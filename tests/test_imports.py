@@ -28,6 +28,7 @@ EVERYWHERE = {
     "words",
 }
 BELOW_MODELS = {
+    "chunks",
     "rows",
     "kernels*",
     "operators.base",
@@ -40,10 +41,12 @@ BELOW_MODELS = {
 }
 ALLOWED = {
     **{name: set() for name in (*EVERYWHERE, "_colours", "fitted", "rows")},
+    "chunks*": {"chunks*", "rows"},
     "kernels*": {"rows", "kernels*"},
     # one operator a file, none knows another; what several share is private or below
     "operators.__init__": {"operators*"},
     "operators*": {
+        "chunks",
         "kernels*",
         "rows",
         "operators.base",
@@ -57,7 +60,7 @@ ALLOWED = {
         "operators._gpu_points",
         "operators._gram",
     },
-    "planning": {"kernels*", "rows", "operators*"},
+    "planning": {"chunks", "kernels*", "rows", "operators*"},
     # arrays only; then what runs the rules, which knows operators but no data and no kernels
     "rules*": {"rules*"},
     "solvers*": {"operators.base", "rules*", "rows", "solvers*"},
@@ -70,7 +73,7 @@ ALLOWED = {
     # what is built on fitted models knows their public names and fitted attributes only
     "datasets*": {"datasets*"},
     "selection*": {"kernels*", "metrics*", "models", "planning", "rows", "selection*"},
-    "ranking": {"rows"},
+    "ranking": {"chunks", "rows"},
     "files": {"models.state"},
     "explain*": {"columns*", "explain*", "fitted", "kernels*", "ranking", "rows"},
     "display*": {"_colours", "alpha_tree*", "fitted", "ranking", "display*"},
@@ -87,15 +90,17 @@ ALLOWED = {
     "cli*": {"*"},
     "__init__": {"*"},
 }
-# Heavy packages live in one file each; numba in two: compiled loops.
+CHUNKS = {f"chunks.{name}" for name in ("asking", "cluster", "rows", "tables")}
+CHUNKS |= {"operators.distributed"}
+# Heavy packages live in one file each; numba in two: compiled loops; Dask where chunks are.
 HOMES = {
     "numba": {"_compiled", "operators._gaussian_tiles"},
     "llvmlite": {"operators._gaussian_tiles"},
     "finufft": {"operators.fourier"},
     "torch": {"operators.gpu", "operators._gpu_neighbours", "operators._gpu_points"},
     "triton": {"operators._gpu_points", "operators._gpu_kernels"},
-    "dask": {"operators.distributed"},
-    "distributed": {"operators.distributed"},
+    "dask": CHUNKS,
+    "distributed": CHUNKS,
 }
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 __all__ = [
     "ApproximationWarning",
+    "ClusterError",
     "CollapseWarning",
     "DataError",
     "ModelFileError",
@@ -43,6 +44,10 @@ class ApproximationWarning(UserWarning):
 
 class DataError(ValueError):
     """The data cannot be used as they are; the message says why and what to do."""
+
+
+class ClusterError(RuntimeError):
+    """The Dask cluster cannot go on; the message says what is missing."""
 
 
 class ModelFileError(ValueError):

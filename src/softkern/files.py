@@ -85,13 +85,15 @@ def save(model: Any, path: str | os.PathLike[str], **metadata: Any) -> None:
         metadata = json.loads(json.dumps(metadata, allow_nan=False))  # as it will be read
     except (TypeError, ValueError) as error:
         raise TypeError(f"metadata must be what JSON can hold: {error}.") from error
+    # of a fit to Dask arrays, what is said of all rows stays where they are
+    small = model.without_rows() if hasattr(model, "without_rows") else model
     arrays: dict[str, Any] = {}
     document = {
         "format": FORMAT,
         "softkern": version("softkern"),
         "estimator": type(model).__name__,
         "metadata": metadata,
-        "state": _take(to_state(model), arrays, {}),
+        "state": _take(to_state(small), arrays, {}),
         "arrays": _digest_of_arrays(arrays),
     }
     text = json.dumps(document | {"digest": _digest(document)}, allow_nan=False)

@@ -20,11 +20,19 @@ from sklearn import config_context
 from sklearn.utils import check_array
 
 from softkern._memory import available_memory
+from softkern.chunks import ChunkedRows, is_chunked, threads_of_workers
 from softkern.kernels import Kernel, resolve
 from softkern.kernels.resolve import has_open_bandwidth
-from softkern.operators.base import Cost, KernelOperator, Workload, available_threads
+from softkern.operators.base import (
+    Cost,
+    KernelOperator,
+    Workload,
+    available_threads,
+    machine_speed,
+)
 from softkern.operators.blocked import BlockedOperator
 from softkern.operators.dense import DenseOperator
+from softkern.operators.distributed import DistributedNystroem, DistributedOperator, Landmarks
 from softkern.operators.features import FeatureOperator
 from softkern.operators.fourier import FourierOperator
 from softkern.operators.gpu import GpuOperator
@@ -59,6 +67,8 @@ CERTIFIED_OF_A_ROW = 1e-3  # and of a row's own kernel value
 CERTIFIED_GAIN = 3.0  # times quicker that it must be
 RANK_SAMPLE = 250  # rows whose eigenvalues show which rank that takes
 AHEAD_ERROR = 0.05  # share of the trace that the factor may leave out
+CHUNKS_ERROR = 0.01  # share of the trace that landmarks of rows in chunks may leave out
+OF_CHUNKS = ("rank", "local", "sample_rows")  # options of plans for rows in chunks
 LOOP_ARRAYS = 5  # of the shape of A: product, distances, memberships old and new, coefficients
 
 
@@ -211,6 +221,8 @@ class Plan:
 
         Raises a MemoryError before any work where it would not fit.
         """
+        if isinstance(X, ChunkedRows):
+            return self._build_in_chunks(X, random_state)
         X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
         if X.shape != (self.work.n, self.work.d):
             raise ValueError(
@@ -229,6 +241,36 @@ class Plan:
             operator.make_ahead = partial(_factor, operator, rank=self.ahead_rank, **chance)
         return operator
 
+    def _build_in_chunks(self, X: ChunkedRows, random_state: Any) -> DistributedOperator:
+        self.require_memory()
+        options = {k: v for k, v in self.options.items() if k not in OF_CHUNKS}
+        kernel, few, rank = self.kernel, X.few, self.options["rank"]
+        if rank is None:
+            local = LocalOperator(kernel, self.options.get("local", "auto"), options)
+            operator = DistributedOperator(kernel, X, local)
+            one = plan(few.X, kernel=kernel, products=self.work.products, ahead=True)
+            operator.make_few = partial(one.build, few.X, few.weight, random_state)
+            return operator
+        factor = NystroemOperator.of(
+            kernel,
+            few.X,
+            rank=rank,
+            sample_weight=few.weight,
+            random_state=random_state,
+            **options,
+        )
+        landmarks = Landmarks(
+            few.rows[factor.landmarks],
+            few.X[factor.landmarks],
+            factor.lower,
+            factor.trace_error,
+            float(factor.residual.max()),
+        )
+        local = LocalOperator(kernel, self.options.get("local", "auto"))
+        through = DistributedNystroem(kernel, X, local, landmarks)
+        through.make_few = lambda: factor
+        return through
+
     def over(self, support: Any, kernel: Kernel | None = None) -> KernelOperator:
         """The operator that serves new points over a stored support.
 
@@ -236,13 +278,9 @@ class Plan:
         takes the place of the plan's own.
         """
         kernel = self.kernel if kernel is None else kernel
-        work = _work_at(support, kernel)
-        engine, options = ENGINES.get(self.engine), self.options
-        is_there = engine is not None and _refusal(engine, work, options) is None
-        if engine is None or not engine.serves_new_points or not is_there:
-            engine, options = _without_matrix(work), {}
-        with config_context(assume_finite=True):
-            return engine.of(kernel, support, **options)
+        options = {k: v for k, v in self.options.items() if k not in OF_CHUNKS}
+        engine = self.options.get("local", self.engine)
+        return LocalOperator(kernel, engine, options)(support)
 
     def require_memory(self) -> None:
         """Raise a MemoryError, with the alternatives named, where the plan does not fit."""
@@ -294,6 +332,33 @@ class Plan:
         return "\n".join([head, *lines])
 
 
+@dataclass(frozen=True)
+class LocalOperator:
+    """Makes operators over points of this machine, of an engine where it serves new points.
+
+    Else exact and without the matrix.
+
+    Examples
+    --------
+    >>> from softkern.kernels import Gaussian
+    >>> LocalOperator(Gaussian(1.0))(np.zeros((3, 2))).engine
+    'tiled'
+    """
+
+    kernel: Kernel
+    engine: str = "auto"
+    options: dict[str, Any] = field(default_factory=dict, hash=False)
+
+    def __call__(self, support: Any) -> KernelOperator:
+        work = _work_at(support, self.kernel)
+        engine, options = ENGINES.get(self.engine), self.options
+        is_there = engine is not None and _refusal(engine, work, options) is None
+        if engine is None or not engine.serves_new_points or not is_there:
+            engine, options = _without_matrix(work), {}
+        with config_context(assume_finite=True):
+            return engine.of(self.kernel, support, **options)
+
+
 def plan(
     X_or_shape: Any,
     *,
@@ -315,7 +380,7 @@ def plan(
 
     Parameters
     ----------
-    X_or_shape : array or CSR matrix of shape (n, d), or the tuple (n, d)
+    X_or_shape : array or CSR matrix of shape (n, d), Dask array or dataframe, or the tuple (n, d)
         With the data at hand the bandwidth and the width of the data in bandwidths are known, and
         with them the size of a Fourier grid; with a shape they are guessed.
     kernel, kernel_params, bandwidth, sample_weight, random_state
@@ -325,6 +390,8 @@ def plan(
     products : int, default=20
         Products that will be asked for.
     engine : {"auto", "dense", "tiled", "fourier", "nystroem"} or a registered one, default="auto"
+        Of Dask data, ``"nystroem"`` (or ``"distributed"``) goes through landmarks and any exact
+        one multiplies all pairs of rows, block by block.
         ``"auto"`` takes the quickest engine whose error is known beforehand and that fits into
         memory. Where that takes more than 20 seconds and a sample of the data shows that a
         low-rank factor leaves out at most 1e-5 of the trace, it is that factor, checked when it is
@@ -334,7 +401,8 @@ def plan(
         ``"features"`` or ``"blocked"``. A precomputed kernel has the engine ``"precomputed"``.
     engine_params : dict, default=None
         Options of the engine: ``threads`` (tiled), ``tolerance`` (fourier), ``rank``,
-        ``trace_tolerance``, ``row_tolerance`` and ``landmarks`` (nystroem).
+        ``trace_tolerance``, ``row_tolerance`` and ``landmarks`` (nystroem). Of Dask data also
+        ``sample_rows``, and ``local``, the engine of every block.
     dtype : dtype, default=None
         Of the data, where only their shape is given.
     memory_limit : int, default=None
@@ -357,10 +425,22 @@ def plan(
     >>> plan((1000, 2), memory_limit=8 * 2**30).engine
     'dense'
     """
-    if engine != "auto" and engine not in ENGINES:
+    if is_chunked(X_or_shape):
+        X_or_shape = ChunkedRows.of(X_or_shape, sample_weight)
+    is_in_chunks = isinstance(X_or_shape, ChunkedRows)
+    if engine == DistributedOperator.engine and not is_in_chunks:
+        raise ValueError(f"engine={engine!r} needs X as a Dask array or dataframe.")
+    if engine not in ("auto", DistributedOperator.engine, *ENGINES):
         raise ValueError(f"engine={engine!r} is unknown; give 'auto' or one of {list(ENGINES)}.")
     if n_vectors < 1 or products < 1:
         raise ValueError(f"n_vectors={n_vectors!r} and products={products!r} must be at least 1.")
+    limit = int(MEMORY_SHARE * available_memory()) if memory_limit is None else int(memory_limit)
+    options = dict(engine_params or {})
+    if is_in_chunks:
+        named = {"kernel": kernel, "kernel_params": kernel_params, "bandwidth": bandwidth}
+        work = _work_of_chunks(X_or_shape, random_state, **named)
+        work = replace(work, n_vectors=n_vectors, products=products)
+        return _plan_in_chunks(work, engine, options, limit)
     unresolved = None
     if isinstance(X_or_shape, tuple):
         work = _work_of_shape(X_or_shape, kernel, kernel_params, bandwidth, dtype)
@@ -371,8 +451,6 @@ def plan(
             X_or_shape, kernel, kernel_params, bandwidth, sample_weight, random_state
         )
     work = replace(work, n_vectors=n_vectors, products=products, threads=available_threads())
-    limit = int(MEMORY_SHARE * available_memory()) if memory_limit is None else int(memory_limit)
-    options = dict(engine_params or {})
     refusals = {name: _refusal(operator, work, options) for name, operator in ENGINES.items()}
     costs = {
         name: _cost_with_loop(operator, work, options)
@@ -426,6 +504,55 @@ def plan(
     if engine != "auto" or options or not is_slow or NystroemOperator.engine not in costs:
         return exact
     return _certified(exact, work, times[taken]) or exact
+
+
+def _work_of_chunks(X: ChunkedRows, random_state: Any, **named: Any) -> Workload:
+    """The workload of all rows, whose kernel and width are those of the sample."""
+    few = X.few
+    work = _work_of_data(
+        few.X,
+        named["kernel"],
+        named["kernel_params"],
+        named["bandwidth"],
+        few.weight,
+        random_state,
+    )
+    threads = threads_of_workers() or available_threads()
+    return replace(work, n=X.shape[0], chunks=len(X.X.chunks[0]), threads=threads)
+
+
+def _plan_in_chunks(work: Workload, engine: str, options: dict[str, Any], limit: int) -> Plan:
+    """Landmarks where they are enough or asked for, else every pair of rows."""
+    operator, through = DistributedOperator, NystroemOperator.engine
+    reason = operator.refusal(work) or operator.missing()
+    if reason is not None:
+        raise ValueError(f"engine={operator.engine!r} cannot be used here: {reason}.")
+    rank: int | None = DEFAULT_RANK
+    asked = engine in (operator.engine, through)
+    if asked or "rank" in options:
+        rank = options.pop("rank", DEFAULT_RANK)
+    elif engine != "auto" or _rank_for(work, CHUNKS_ERROR, SAMPLE) is None:
+        rank = None
+    known = {*OF_CHUNKS}
+    if rank is not None:
+        known |= set(NystroemOperator.option_names())
+    elif engine in ENGINES:
+        options["local"] = engine
+        known |= set(ENGINES[engine].option_names())
+    unknown = sorted(set(options) - known)
+    if unknown:
+        raise ValueError(
+            f"rows in chunks do not know the option {unknown[0]!r} of engine_params; "
+            f"known are {', '.join(sorted(known))}."
+        )
+    cost = operator.cost(work, rank=rank)
+    if rank is None:  # the model is all rows, on this machine
+        held = work.n * (work.d + work.n_vectors) * work.itemsize
+        cost = replace(cost, memory=cost.memory + held)
+    how = "all pairs of rows" if rank is None else f"through {rank} landmarks"
+    taken = Candidate(operator.engine, cost, how, machine_speed())
+    options = {"rank": rank, **options}
+    return Plan(operator.engine, work.kernel, replace(work, sample=None), (taken,), limit, options)
 
 
 def _refusal(operator: type[KernelOperator], work: Workload, options: dict[str, Any]) -> str | None:

@@ -19,14 +19,17 @@ from sklearn.base import is_outlier_detector
 from sklearn.utils.validation import check_is_fitted
 
 from softkern._typing import Array
+from softkern.chunks import is_chunked, row_chunks, tables_of_chunks, top_of_tables
 from softkern.rows import lower_quantile
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Calibration", "Ranker", "rank_points"]
+__all__ = ["Calibration", "RankedChunks", "Ranker", "rank_points"]
 
 FALSE_ALARMS = 0.05  # typical points expected as far out as one that is called an outlier
+SCORES = ("outlier_score", "overlap_score")
+RANKS = ("outlier_rank", "overlap_rank")
 OVERLAP = 0.5  # overlap score, one half way between two clusters, from which they share a point
 
 # A tail is fitted through the scores that these shares of the points exceed: once roughly, to find
@@ -50,14 +53,15 @@ def rank_points(
     *,
     contamination: float | None = None,
     false_alarms: float = FALSE_ALARMS,
-) -> pd.DataFrame:
+    n_top: int = 1000,
+) -> Any:
     """Rank points by how far out they are and by how much two clusters share them.
 
     Parameters
     ----------
     model : fitted soft model, or a pipeline that ends in one
         Anything with `outlier_scores`: all models of this package.
-    X : array, DataFrame or CSR matrix of shape (m, d), default=None
+    X : array, DataFrame or CSR matrix of shape (m, d), Dask array or dataframe, default=None
         The points to rank. None ranks the training points, each by the others; given as X, they
         are new points, which find themselves among the training points.
     contamination : float in (0, 0.5], default=None
@@ -67,11 +71,15 @@ def rank_points(
         Without `contamination`: flag points so far out that fewer than this many typical points
         are expected there, among as many as were trained on; where most rows are repeated, the
         repeats do not count. The `contamination` of the model itself plays no part.
+    n_top : int, default=1000
+        Of Dask data, so many points of either ranking are in `top`.
 
     Returns
     -------
-    table : DataFrame
-        One row a point, in the order of X and with its index.
+    table : DataFrame, or RankedChunks of `top` and `table` where the points are Dask's
+        One row a point, in the order of X and with its index. `RankedChunks.table` is a Dask
+        dataframe without ranks; `RankedChunks.top` a DataFrame of the points that are furthest out
+        or most shared, known by their row numbers, with their ranks among all.
 
         label
             The cluster; −1 for noise of `AlphaCutClustering`, 0 for the one cluster of detectors.
@@ -127,9 +135,41 @@ def rank_points(
     >>> int(table["outlier_rank"][100])
     1
     """
-    ranker = Ranker(model, contamination=contamination, false_alarms=false_alarms)
+    options: dict[str, Any] = {"contamination": contamination, "false_alarms": false_alarms}
+    if is_chunked(X) or (X is None and is_chunked(getattr(model, "outlier_scores_", None))):
+        return _rank_chunks(model, X, n_top, options)
+    ranker = Ranker(model, **options)
     index = getattr(X, "index", None) if hasattr(X, "columns") else None
     return ranker.table(ranker.read(X), index)
+
+
+class RankedChunks(NamedTuple):
+    """What `rank_points` says of Dask data."""
+
+    top: Any  # a DataFrame
+    table: Any  # a Dask dataframe
+
+
+def _rank_chunks(model: Any, X: Any, n_top: int, options: dict[str, Any]) -> RankedChunks:
+    """The points of highest ranks, and the table of all, chunk by chunk."""
+    small = model.without_rows() if hasattr(model, "without_rows") else model
+    ranker = Ranker(small, **options)
+    if X is None:
+        names = [f"{name}_" for name in PointScores._fields]
+        columns = [getattr(model, name, None) for name in names]
+        table = tables_of_chunks(_rank_read, *columns, ranker=ranker)
+    else:
+        table = tables_of_chunks(_rank_new, row_chunks(X), ranker=ranker)
+    table = table.drop(columns=list(RANKS))
+    return RankedChunks(top_of_tables(table, dict(zip(SCORES, RANKS, strict=True)), n_top), table)
+
+
+def _rank_read(*columns: Any, ranker: Ranker) -> pd.DataFrame:
+    return ranker.table(_points(ranker._model, *columns))
+
+
+def _rank_new(X: Array, ranker: Ranker) -> pd.DataFrame:
+    return ranker.table(ranker.read(X))
 
 
 class PointScores(NamedTuple):
@@ -164,24 +204,20 @@ class Ranker:
         self._steps = model[:-1] if hasattr(model, "steps") and len(model.steps) > 1 else None
         self._model = model = model[-1] if hasattr(model, "steps") else model
         _check_model(model)
-        self._training = training = _read_training(model)
-        weight = _training_weight(model, len(training.outlier_scores))
-        weight = weight / _repeats(training.outlier_scores, weight)
+        scores, weight = _training_scores(model)
         is_flat = getattr(model, "scores_are_flat_within_margin", False)
-        self._calibration = Calibration(
-            training.outlier_scores, weight, most=0.0 if is_flat else MOST_OUTLIERS
-        )
+        self._calibration = Calibration(scores, weight, most=0.0 if is_flat else MOST_OUTLIERS)
         # points above one of the two are outliers
         self._highest_score = self._highest_surprisal = np.inf
         if contamination is None:
             self._highest_surprisal = np.log10(weight.sum(dtype=np.float64) / false_alarms)
         else:
-            self._highest_score = _cut(training.outlier_scores, weight, contamination)
+            self._highest_score = _cut(scores, weight, contamination)
 
     def read(self, X: Any = None) -> PointScores:
         """What the model says of points, from one reading of it; by default the training points."""
         if X is None:
-            return self._training
+            return _read_training(self._model)
         return _read_new(self._model, X if self._steps is None else self._steps.transform(X))
 
     def table(self, points: PointScores, index: Any = None) -> pd.DataFrame:
@@ -461,6 +497,19 @@ def _check_model(model: Any) -> None:
             "outlier_scores, such as those of softkern."
         )
     check_is_fitted(model)
+
+
+def _training_scores(model: Any) -> tuple[Array, NDArray[np.float64]]:
+    """Outlier scores of the training points, of a sample where they are in chunks; and weights.
+
+    Repeats of the usual row do not count.
+    """
+    if hasattr(model, "sample_outlier_scores_"):
+        points = _points(model, None, None, model.sample_outlier_scores_, None)
+        return points.outlier_scores, np.asarray(model.sample_row_weights_, dtype=np.float64)
+    scores = _read_training(model).outlier_scores
+    weight = _training_weight(model, len(scores))
+    return scores, weight / _repeats(scores, weight)
 
 
 def _training_weight(model: Any, n: int) -> NDArray[np.float64]:

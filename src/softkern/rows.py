@@ -29,6 +29,7 @@ __all__ = [
     "largest_first",
     "lower_quantile",
     "lower_quantiles",
+    "number_uniforms",
     "priority_sample",
     "remembered",
     "row_slices",
@@ -261,6 +262,19 @@ def row_uniforms(X: Any, seed: int = 0) -> NDArray[np.float64]:
     Equal rows get equal numbers. Multiplying a column by a constant leaves them as they are.
     """
     return _uniforms(_row_keys(_without_units(X)), seed)
+
+
+def number_uniforms(numbers: Any, seed: int = 0) -> NDArray[np.float64]:
+    """One number in (0, 1) for every whole number and the seed, the same wherever it is asked for.
+
+    For rows in chunks, which are known by their numbers among all.
+
+    Examples
+    --------
+    >>> bool(number_uniforms([7, 8])[1] == number_uniforms([8])[0])
+    True
+    """
+    return _uniforms(np.asarray(numbers).astype(np.uint64), seed)
 
 
 def _uniforms(keys: NDArray[np.uint64], seed: int = 0) -> NDArray[np.float64]:

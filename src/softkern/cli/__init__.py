@@ -7,7 +7,8 @@ goes wrong into one line and an exit code that scripts can use:
     0 done                          4 the output cannot be written
     1 internal error: report it      5 the model file is refused
     2 wrong usage                   6 not enough memory
-    3 the data cannot be used     130 interrupted (Ctrl-C), 143 terminated, 141 no reader left,
+    3 the data cannot be used       7 the Dask cluster cannot go on
+                                  130 interrupted (Ctrl-C), 143 terminated, 141 no reader left,
                                   129 terminal closed
 """
 
@@ -41,7 +42,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: 0 done, 1 internal, 2 usage, 3 bad data, 4 cannot write, 5 model file "
-    "refused, 6 not enough memory, 130 interrupted.",
+    "refused, 6 not enough memory, 7 no cluster, 130 interrupted.",
 )
 
 
@@ -77,7 +78,7 @@ Input = Annotated[
     str,
     typer.Argument(
         help="CSV, TSV, Excel (.xlsx), JSON lines, Parquet or NPY, also as gzip, bzip2, xz or "
-        "zip; - is standard input.",
+        "zip; a folder or a pattern of Parquet files; - is standard input.",
         show_default=False,
     ),
 ]
@@ -156,6 +157,13 @@ Verbose = Annotated[
     bool,
     typer.Option(
         "--verbose", "-v", help="Also how it was computed: models compared, steps, memory."
+    ),
+]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Of a Dask cluster that does the work, as tcp://host:8786; for Parquet.",
     ),
 ]
 AllMemberships = Annotated[
@@ -239,6 +247,7 @@ def analyze(
     ] = None,
     join: Join = False,
     report: Annotated[bool, typer.Option(help="Write report.html.")] = True,
+    scheduler: Scheduler = None,
     open_page: Annotated[
         bool, typer.Option("--open", help="Open report.html in the browser when it is there.")
     ] = False,
@@ -265,7 +274,8 @@ def analyze(
     Writes points.csv (for every row a label, memberships and ranks, and why it is an outlier or in
     between), clusters.csv (what each cluster is), report.html, run.json and model.safetensors (for
     softkern score) into the folder; with --join the table itself with these columns. All or none
-    of them appear.
+    of them appear. Of a folder or pattern of Parquet files, or a Parquet file larger than memory,
+    a sample is analysed and all rows are scored, into points-00000.parquet and so on.
     """
     if open_page and not report:
         raise typer.BadParameter("--open shows report.html, which --no-report leaves out.")
@@ -303,6 +313,7 @@ def analyze(
         verbose=verbose,
         open=open_page,
         form=form,
+        scheduler=scheduler,
     )
     with readable_twice(data, True) as job.source:  # its end is looked at, too
         analyze(job)
@@ -330,6 +341,7 @@ def score(
         typer.Option(parser=whole(1, MOST), metavar="ROWS", help="Rows read at a time."),
     ] = None,
     join: Join = False,
+    scheduler: Scheduler = None,
     all_memberships: AllMemberships = False,
     raw_text: RawText = False,
     force: Force = False,
@@ -364,6 +376,7 @@ def score(
         raw_text=raw_text,
         force=force,
         quiet=quiet,
+        scheduler=scheduler,
         form=_form(
             separator, decimal, encoding, header, na, skip_bad_lines, skip_rows, sheet, skip_footer
         ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
+import tempfile
 import time
 import warnings
 import webbrowser
@@ -24,9 +25,11 @@ from softkern.cli._errors import OutputError
 from softkern.cli._folder import check_free, results_folder
 from softkern.cli._join import joined, rows_of
 from softkern.cli._models import ModelName, check_columns, make
+from softkern.cli._parts import Parts, Summary, top_rows
 from softkern.cli._points import has_all_columns, points_table, write_chunks
 from softkern.cli._printer import Printer
 from softkern.cli._result import doubts, in_words, say_choice, say_memberships, say_result
+from softkern.cli._score import Job as ScoreJob
 from softkern.cli.preparation import CommandPreparation
 from softkern.cli.tables import Format, Reader, TableError, open_table
 from softkern.columns.preparation import Missing, Preparation, Prepared, Scale
@@ -54,6 +57,7 @@ STEPS = {  # what the clock's names stand for
     "model": "saving the model",
     "report": "drawing the page",
 }
+TOP_NAME = "outliers.csv"  # of a table in parts, the rows furthest out with their ranks
 CLASS_NAMES = {"label", "class", "target"}  # of columns that tables carry beside their features
 
 
@@ -87,6 +91,9 @@ class Job:
     verbose: bool = False
     open: bool = False
     form: Format = field(default_factory=Format)
+    scheduler: str | None = None  # address of a Dask cluster that does the work
+    parts: Parts | None = None  # of a table in many files, or larger than memory
+    numbers: Any = None  # of the rows of its sample among all, (n,)
 
 
 @dataclass
@@ -99,11 +106,13 @@ class Input:
     preparation: Preparation
     prepared: Prepared
     notes: list[str]
+    numbers: Any = None  # of the table's rows among all, where it is a sample
 
     @property
     def rows(self) -> Any:
         """Numbers of the rows that were kept; 1 is the table's first."""
-        return np.flatnonzero(self.prepared.kept) + 1
+        kept = np.flatnonzero(self.prepared.kept)
+        return (kept if self.numbers is None else self.numbers[kept]) + 1
 
 
 class Clock:
@@ -130,19 +139,39 @@ def analyze(job: Job) -> None:
     printer = Printer(job.quiet)
     # how far it is, or what the model says of itself, step by step
     with nullcontext() if job.verbose else printer.stages():
-        _analyze(job, printer)
+        job.parts = Parts.of(job.data, job.scheduler)
+        if job.parts is None:
+            _analyze(job, printer)
+            return
+        if job.join:
+            raise OutputError("--join is for single tables, not for tables in parts.")
+        with tempfile.TemporaryDirectory() as folder:
+            _draw(job, Path(folder) / "sample.parquet", printer)
+            _analyze(job, printer)
+
+
+def _draw(job: Job, path: Path, printer: Printer) -> None:
+    """Put some rows that stand for all where the analysis reads them."""
+    assert job.parts is not None
+    job.numbers, table = job.parts.sample(job.seed)
+    table.to_parquet(path, index=False)
+    job.source = str(path)
+    printer.line(f"{quoted(job.data)}: {job.parts.kind}")
+    printer.line(f"{count(len(table), 'row')} are analysed; all are scored by what they show")
 
 
 def _analyze(job: Job, printer: Printer) -> None:
     clock = Clock()
     _check_report(job)
-    points_name = f"points.{job.points}"
+    points_names = [f"points.{job.points}"] if job.parts is None else [*job.parts.names, TOP_NAME]
     page = ["report.html"] if job.report else []
-    names = [points_name, "clusters.csv", "model.safetensors", *page, "run.json"]
+    names = [*points_names, "clusters.csv", "model.safetensors", *page, "run.json"]
     with results_folder(job.out, names, job.force) as folder:
         data = _read(job, printer, clock)
         shown = _shown(job, data)
         model, warned = _fit(job, data.prepared, printer, clock)
+        if job.parts is not None:
+            _stand_for_all(model, job.parts.rows)
         with clock.step("rank"):
             ranks = rank_points(model, contamination=job.contamination)
         with clock.step("explain"):
@@ -150,16 +179,6 @@ def _analyze(job: Job, printer: Printer) -> None:
             asked = np.union1d(flagged_rows(ranks), unusual_rows(ranks))
             explained = explainer.explain(explainer.seen, explainer.points, ranks, asked)
             clusters = describe(_described(job, data), ranks["label"].to_numpy())
-        with clock.step("points"):
-            points = points_table(
-                ranks, model.memberships_, data.rows, data.ids, job.all_memberships, explained
-            )
-            raw = job.raw_text
-            write_chunks([points], str(folder / points_name), raw_text=raw)
-            write_chunks([clusters], str(folder / "clusters.csv"), raw_text=raw)
-        if job.join:
-            with clock.step("join"):
-                names.insert(0, _join(job, folder, data, points))
         with clock.step("model"):
             save(
                 model,
@@ -169,7 +188,24 @@ def _analyze(job: Job, printer: Printer) -> None:
                 id=job.id,
                 reading=asdict(job.form),
             )
+        with clock.step("points"):
+            points = points_table(
+                ranks, model.memberships_, data.rows, data.ids, job.all_memberships, explained
+            )
+            raw = job.raw_text
+            scored = None
+            if job.parts is None:
+                write_chunks([points], str(folder / points_names[0]), raw_text=raw)
+            else:
+                scored = job.parts.score(folder, _scoring(job, folder), points)
+                write_chunks([top_rows(scored)], str(folder / TOP_NAME), raw_text=raw)
+            write_chunks([clusters], str(folder / "clusters.csv"), raw_text=raw)
+        if job.join:
+            with clock.step("join"):
+                names.insert(0, _join(job, folder, data, points))
         record = _record(job, clock, data, model, ranks)
+        if scored is not None:
+            record["all_rows"] = _of_all(scored)
         record["warnings"] = warned
         if job.report:
             with clock.step("report"):
@@ -182,11 +218,57 @@ def _analyze(job: Job, printer: Printer) -> None:
         record_file = folder / "run.json"
         record_file.write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
     _say(job, printer, model, ranks, clusters, explained, points)
+    if job.parts is not None:
+        _say_all(printer, record["all_rows"])
+        names = [f"{names[0]} to {job.parts.names[-1]}", *names[len(job.parts.names) :]]
     printer.line(f"wrote {', '.join(names)} into {job.out} in {clock.total():.1f} s")
-    first = job.out / (page or [points_name])[0]
+    first = job.out / (page or points_names)[0]
     printer.line(f"open {first}", "bold")
     if job.open:
         webbrowser.open(first.absolute().as_uri())
+
+
+def _stand_for_all(model: Any, rows: int) -> None:
+    """Let the rows of the fit stand for all: so many may be flagged by chance."""
+    weight = np.asarray(model.sample_weight_, dtype=np.float64)
+    model.sample_row_weights_ = weight * (rows / weight.sum())
+    model.sample_outlier_scores_ = np.asarray(model.outlier_scores_)
+
+
+def _scoring(job: Job, folder: Path) -> ScoreJob:
+    """What all rows are asked."""
+    return ScoreJob(
+        folder / "model.safetensors",
+        job.data,
+        id=job.id,
+        all_memberships=job.all_memberships,
+        form=job.form,
+    )
+
+
+def _of_all(scored: Sequence[Summary]) -> dict[str, Any]:
+    """What run.json says of all rows."""
+    labels = pd.Series(dtype=np.int64)
+    for one in scored:
+        labels = labels.add(pd.Series(one.labels, dtype=np.int64), fill_value=0)
+    labels = labels.sort_index().astype(int)
+    return {
+        "rows": sum(one.rows for one in scored),
+        "sizes": labels[labels.index >= 0].tolist(),
+        "in_no_cluster": int(labels[labels.index < 0].sum()),
+        "outliers": sum(one.outliers for one in scored),
+        "overlaps": sum(one.overlaps for one in scored),
+        "notes": list(dict.fromkeys(note for one in scored for note in one.notes))[:10],
+    }
+
+
+def _say_all(printer: Printer, found: dict[str, Any]) -> None:
+    sizes = ", ".join(f"{size:,}" for size in found["sizes"][:8])
+    printer.line(
+        f"of all {found['rows']:,} rows: clusters of {sizes} rows; "
+        f"{count(found['outliers'], 'outlier')}, {found['overlaps']:,} in between"
+    )
+    printer.notes(found["notes"])
 
 
 def _say(
@@ -213,6 +295,8 @@ def _say(
 
 def _read(job: Job, printer: Printer, clock: Clock) -> Input:
     with clock.step("read"), _open(job) as reader:
+        if job.parts is not None:
+            reader.name = f"the sample of {quoted(job.data)}"
         job.id = reader.identifier(job.id)
         table = reader.read(
             text=[] if job.id is None else [job.id], words=_split(job.categories, reader.columns)
@@ -243,7 +327,7 @@ def _read(job: Job, printer: Printer, clock: Clock) -> Input:
     names = preparation.features
     rows = f"{len(prepared.values):,} rows"
     printer.line(f"{rows}, {count(len(names), 'feature')}: {named(names, 8)}")
-    return Input(reader, table, ids, preparation, prepared, notes)
+    return Input(reader, table, ids, preparation, prepared, notes, job.numbers)
 
 
 def _open(job: Job) -> Reader:
@@ -439,7 +523,7 @@ def _record(job: Job, clock: Clock, data: Input, model: Any, ranks: pd.DataFrame
             "file": job.data,
             "digest": digest_of(job.data),
             "kind": data.reader.kind,
-            "rows": len(data.table),
+            "rows": len(data.table) if job.parts is None else job.parts.rows,
             "columns": data.table.shape[1],
             "notes": data.notes,
         },

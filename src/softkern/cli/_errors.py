@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from softkern.exceptions import DataError, ModelFileError
+from softkern.exceptions import ClusterError, DataError, ModelFileError
 from softkern.words import shortened
 
 __all__ = [
@@ -21,7 +21,8 @@ __all__ = [
     "one_line",
 ]
 
-INTERNAL, USAGE, DATA, OUTPUT, MODEL, MEMORY, INTERRUPTED, NO_READER = 1, 2, 3, 4, 5, 6, 130, 141
+INTERNAL, USAGE, DATA, OUTPUT, MODEL, MEMORY, CLUSTER = 1, 2, 3, 4, 5, 6, 7
+INTERRUPTED, NO_READER = 130, 141
 LONGEST = 2000  # letters of a line; both of its ends are shown of a longer one
 INTERRUPTION = "interrupted; nothing is left half-written"
 heard: list[int] = []  # signals to stop; what they raise is lost where C code calls Python
@@ -47,6 +48,8 @@ def exit_code(error: BaseException) -> int:
         return OUTPUT
     if isinstance(error, MemoryError):
         return MEMORY
+    if isinstance(error, ClusterError):
+        return CLUSTER
     if isinstance(error, ModelFileError):
         return MODEL
     return DATA if isinstance(error, DataError) else INTERNAL

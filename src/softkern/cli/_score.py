@@ -27,7 +27,7 @@ from softkern.files import inspect, load, replacing
 from softkern.ranking import PointScores, Ranker
 from softkern.words import count, unknown
 
-__all__ = ["Job", "header_of", "points_of", "read_table", "score"]
+__all__ = ["Job", "Scorer", "header_of", "loaded", "points_of", "read_table", "score"]
 
 RANKS = ("outlier_rank", "overlap_rank")  # mean nothing within a chunk
 
@@ -49,19 +49,26 @@ class Job:
     force: bool = False
     quiet: bool = False
     form: Format = field(default_factory=Format)
+    scheduler: str | None = None  # address of a Dask cluster that does the work
 
 
 def score(job: Job) -> None:
     """Do the job; the file `job.out` appears at the end."""
+    from softkern.cli._parts import Parts, score_parts
+
+    parts = Parts.of(job.data, job.scheduler)
+    if parts is not None:
+        score_parts(job, parts)
+        return
     is_stream = job.out == "-"
     printer = Printer(job.quiet, to_stderr=is_stream)
     if not is_stream:
         check_file(Path(job.out), job.force)
-    model, header = _load(job.model)
+    model, header = loaded(job.model)
     form = _as_analyzed(job, header["metadata"])
     with _open(job, form) as reader:
         printer.line(f"{reader.name}: {reader.kind}, {count(len(reader.columns), 'column')}")
-        scorer = _Scorer(job, model, header["metadata"], reader, printer)
+        scorer = Scorer(job, model, header["metadata"], reader, printer)
         place = nullcontext("-") if is_stream else replacing(job.out)
         with place as path:
             if job.join:
@@ -78,7 +85,7 @@ def _open(job: Job, form: Format) -> Reader:
     return open_table(job.source or job.data, form, standard_input=job.data == "-")
 
 
-def _write_joined(job: Job, form: Format, scorer: _Scorer, reader: Reader, path: str) -> int:
+def _write_joined(job: Job, form: Format, scorer: Scorer, reader: Reader, path: str) -> int:
     """The user's own table with the columns of the results."""
     scorer.rows = job.chunk or reader.rows_at_once()
     with _open(job, form) as again:
@@ -116,7 +123,7 @@ def header_of(path: Path) -> dict[str, Any]:
     return header
 
 
-def _load(path: Path) -> tuple[Any, dict[str, Any]]:
+def loaded(path: Path) -> tuple[Any, dict[str, Any]]:
     header = header_of(path)
     return load(path), header
 
@@ -135,9 +142,9 @@ def read_table(job: Job, metadata: dict[str, Any]) -> tuple[pd.DataFrame, Prepar
 
 def points_of(job: Job) -> tuple[pd.DataFrame, list[str]]:
     """What `score` says of all rows of a table, and its notes."""
-    model, header = _load(job.model)
+    model, header = loaded(job.model)
     with _open(job, _as_analyzed(job, header["metadata"])) as reader:
-        scorer = _Scorer(job, model, header["metadata"], reader, Printer(quiet=True))
+        scorer = Scorer(job, model, header["metadata"], reader, Printer(quiet=True))
         points = pd.concat(map(nullable, scorer.tables(reader)), ignore_index=True)
         return points, scorer.notes()
 
@@ -181,13 +188,13 @@ def _identifier(job: Job, metadata: dict[str, Any], reader: Reader) -> str | Non
     return asked if asked is not None else usual if usual in reader.columns else None
 
 
-class _Scorer:
+class Scorer:
     """Chunks of a table in, tables of scores out; counts rows with missing values on the way."""
 
     def __init__(
         self, job: Job, model: Any, metadata: dict[str, Any], reader: Reader, printer: Printer
     ) -> None:
-        self.job, self.printer = job, printer
+        self.job, self.printer, self.first_row = job, printer, 1
         self.preparation = _preparation(model, metadata, reader, job.form.decimal)
         self.rows = job.chunk
         self.identifier = _identifier(job, metadata, reader)
@@ -200,14 +207,15 @@ class _Scorer:
         self._blank_rows = self._filled_rows = 0
 
     def tables(self, reader: Reader) -> Iterator[pd.DataFrame]:
-        first_row = 1
+        """Of all chunks, one after the other."""
+        first_row = self.first_row
         text = [] if self.identifier is None else [self.identifier]
         words = [*self.preparation.categories, *self.preparation.writings]
         for chunk in reader.chunks(self.rows, text=text, words=words):
             yield self._table(chunk, first_row)
             first_row += len(chunk)
             self.printer.progress(f"{first_row - 1:,} rows")
-        if first_row == 1:
+        if first_row == self.first_row:
             raise TableError(f"{reader.name} has a header and no rows.")
 
     def _table(self, chunk: pd.DataFrame, first_row: int) -> pd.DataFrame:

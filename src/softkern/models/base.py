@@ -21,7 +21,9 @@ from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from softkern._arrays import on_host
 from softkern._typing import Array
+from softkern.chunks import is_chunked
 from softkern.exceptions import ApproximationWarning, warn
 from softkern.kernels import Kernel
 from softkern.kernels.resolve import has_open_bandwidth
@@ -33,7 +35,7 @@ from softkern.planning import Plan, plan
 from softkern.rows import check_weights, company_of_rows, remembered
 from softkern.solvers.stopping import STOPPING
 
-__all__ = ["OF_A_FIT", "UNKNOWN_LENGTHS", "KernelModel"]
+__all__ = ["OF_A_FIT", "OF_A_SAMPLE", "UNKNOWN_LENGTHS", "KernelModel"]
 
 # Fitted attributes that say how a fit went; those of an inner model where a model is made of one.
 OF_A_FIT = (
@@ -47,6 +49,10 @@ OF_A_FIT = (
     "objective_",
     "history_",
 )
+
+# What a fit to Dask arrays keeps of the sample that stands for all rows: their numbers, weights
+# that sum to those of all, and how far out they are.
+OF_A_SAMPLE = ("sample_rows_", "sample_row_weights_", "sample_outlier_scores_")
 
 # Part of the kernel matrix that an approximation leaves out from which it may change the answer:
 # below it labels and ranks of every model agree with the exact ones (benchmarks/calibrate.py).
@@ -97,6 +103,7 @@ class KernelModel(BaseEstimator, ABC):  # type: ignore[misc]
         "n_features_in_",
         "feature_names_in_",
         "sample_weight_",
+        *OF_A_SAMPLE,
         *OF_A_FIT,
         "support_",
         "dual_coef_",
@@ -110,6 +117,8 @@ class KernelModel(BaseEstimator, ABC):  # type: ignore[misc]
     _auto_bandwidth: ClassVar[str] = "auto"
     # Products K @ A that a fit is expected to make, for the plan.
     _products: ClassVar[int] = 20
+    # Whether the loop is array operations alone, and runs over Dask arrays as it is
+    _loops_in_chunks: ClassVar[bool] = False
     # Rows from which on most of them may be those of a low-rank factor; none where it is infinite.
     _ahead_from: ClassVar[float] = np.inf
 
@@ -129,12 +138,20 @@ class KernelModel(BaseEstimator, ABC):  # type: ignore[misc]
         Parameters
         ----------
         X : array or CSR matrix of shape (n, d), or a Gram matrix for kernel="precomputed"
+            Of a Dask array or dataframe, fitted attributes of all rows are Dask arrays.
         y : ignored
         sample_weight : array of shape (n,), default=None
             A weight of two counts a row twice.
         """
         self._validate_params()
         self._check_parameters()
+        for name in OF_A_SAMPLE:  # of an earlier fit
+            self.__dict__.pop(name, None)
+        if is_chunked(X):
+            from softkern.models.chunked import fit_in_chunks
+
+            fit_in_chunks(self, X, sample_weight)
+            return self
         sparse = "csr" if self.__sklearn_tags__().input_tags.sparse else False
         with np.errstate(invalid="ignore"):  # a sum of infinities, before they are refused
             X = validate_data(self, taken(X), accept_sparse=sparse, dtype=[np.float64, np.float32])
@@ -230,8 +247,8 @@ class KernelModel(BaseEstimator, ABC):  # type: ignore[misc]
         With `positive`, coefficients on landmarks are not negative either: a density stays one.
         """
         self.support_, self.dual_coef_ = operator.compressed(coefficients, nonnegative=positive)
-        self._support = operator.kernel.restrict(operator.X, self.support_)
-        self._norms = norms
+        self._support = operator.points_at(self.support_)
+        self._norms = on_host(norms)
         self._density: tuple[Any, Array] | None = None
         if operator.keeps_centres:
             return
@@ -239,7 +256,7 @@ class KernelModel(BaseEstimator, ABC):  # type: ignore[misc]
         if self.kernel_.vanishes and not positive:
             # coefficients of both signs approach a centre best, but have no logarithm
             rows, density = operator.compressed(coefficients, nonnegative=True)
-            self._density = operator.kernel.restrict(operator.X, rows), density
+            self._density = operator.points_at(rows), density
 
     def _record(self, solution: Any, what: str = "memberships") -> None:
         """How the solver went, for users to read; a warning where it did not arrive."""
@@ -354,9 +371,42 @@ class KernelModel(BaseEstimator, ABC):  # type: ignore[misc]
         """
         first, left_out, _ = company_of_rows(operator.X, weight)
         own = _summed_at(first, coefficients)[first] * left_out[:, None] * operator.diag()[:, None]
+        return KernelModel._less(logs, own)
+
+    @staticmethod
+    def _less(logs: Array, own: Array) -> Array:
+        """Logarithms of sums, less their own parts."""
         farthest = 0.5 * np.log(np.finfo(logs.dtype).max)  # beyond, the inverse might overflow
         inverse = np.exp(np.minimum(-logs, farthest))
         return logs + np.log(np.maximum(1 - own * inverse, LEAST_LEFT)).astype(logs.dtype)
+
+    def _without_itself(
+        self, logs: Array, own: Array, number: Array, A: Array, product: Array
+    ) -> Array:
+        """log K @ A of rows of a fit to chunks, each less its own part, (m, c).
+
+        Exactly where the support is all rows, which are known by their number.
+        """
+        if self.plan_.options.get("rank") is not None:
+            return self._less(logs, own)
+        place = np.minimum(np.searchsorted(self.support_, number), len(self.support_) - 1)
+        there = np.flatnonzero(self.support_[place] == number)
+        others, served = logs.copy(), self._served()
+        for k, a in enumerate(A.T):
+            some = place[there]
+            others[there, k] = served.log_product_of_others(a, a, product[there, k], some)
+        return others
+
+    def without_rows(self) -> Self:
+        """A small copy of a model that was fitted to Dask arrays, without what it says of its rows.
+
+        It answers for new points and can be sent, pickled and saved; of any other model, itself.
+        """
+        if not hasattr(self, "sample_rows_"):
+            return self
+        from softkern.models.chunked import alone
+
+        return alone(self)
 
     # Notebooks ask for one or the other; both show scikit-learn's diagram first.
 

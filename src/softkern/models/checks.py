@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from softkern._typing import Array
+from softkern.chunks import in_chunks_of, is_chunked
 from softkern.exceptions import DataError
 from softkern.operators.base import KernelOperator
 
@@ -107,8 +108,8 @@ def check_apart(operator: KernelOperator, weight: Array) -> None:
 
 
 def check_start(init: Any, n_clusters: int, weight: Array) -> Array:
-    """Start memberships or weights given by the user, (n, c)."""
-    start = np.asarray(init, dtype=weight.dtype)
+    """Start memberships or weights given by the user, (n, c), in chunks where the weights are."""
+    start = in_chunks_of(init, weight) if is_chunked(weight) else np.asarray(init, weight.dtype)
     if start.shape != (weight.size, n_clusters):
         raise ValueError(f"init has shape {start.shape}; it must be ({weight.size}, {n_clusters}).")
     if not (np.isfinite(start).all() and (start >= 0).all() and (weight @ start > 0).all()):

@@ -19,6 +19,7 @@ from sklearn.utils import ClassifierTags, Tags
 from sklearn.utils.metaestimators import available_if
 
 from softkern._typing import Array
+from softkern.chunks import ChunkedRows
 from softkern.exceptions import CollapseWarning, warn
 from softkern.models.base import KernelModel
 from softkern.models.numbers import number_of_groups
@@ -139,6 +140,8 @@ class CentreClustering(Clustering):
                 "n_clusters='auto' looks for groups among points, and kernel='precomputed' gives "
                 "none; give a number."
             )
+        if isinstance(X, ChunkedRows):
+            X, weight = X.few.X, X.few.weight
         self.n_clusters_ = number_of_groups(X, weight, self.random_state)
 
     def _run(
@@ -157,17 +160,21 @@ class CentreClustering(Clustering):
         self._record(solution)
         self._store(operator, solution.coefficients, solution.geometry.norms)
         A = solution.coefficients
+        if operator.is_in_chunks:
+            self._inner = self._inner_products(operator, solution)
+            self._own = A * operator.diag()[:, None]
+            return solution.geometry
         if operator.keeps_centres:
             geometry = solution.geometry
             operator.release()
-            self._inner = np.asarray(A.T @ geometry.product)
+            self._inner = self._inner_products(operator, solution)
 
             def others() -> Array:
                 return self._log_sums_of_others(operator, A, geometry.product, weight)
         else:  # the stored centres are not the loop's own
             rows = self._served().cross(operator.X)
             geometry = self._geometry(rows)
-            self._inner = np.asarray(self._columns.T @ (self._served() @ self._columns))
+            self._inner = self._inner_products(operator, solution)
 
             def others() -> Array:
                 logs = self._log_products(rows, geometry)
@@ -175,6 +182,23 @@ class CentreClustering(Clustering):
 
         self._keep_reading(self._read(geometry, others))
         return geometry
+
+    def _inner_products(self, operator: KernelOperator, solution: Solution) -> Array:
+        """Between the stored centres, (c, c)."""
+        if operator.keeps_centres:
+            return np.asarray(solution.coefficients.T @ solution.geometry.product)
+        return np.asarray(self._columns.T @ (self._served() @ self._columns))
+
+    def _scores_by_others(self, X: Any, own: Array, number: Array) -> Array:
+        """Outlier scores of rows of the fit, whose number and own part in sums are known."""
+        rows = self._rows(X)
+        geometry = self._geometry(rows)
+
+        def others() -> Array:
+            logs = self._log_products(rows, geometry)
+            return self._without_itself(logs, own, number, self._columns, geometry.product)
+
+        return self._isolation(geometry, others)
 
     def reading(self, X: Any) -> Reading:
         """All that the model says of new points, from one product; see `Clustering.reading`."""

@@ -1,5 +1,7 @@
 """Arrays of other libraries (torch, CuPy) as data: taken to the host, answers given back to them.
 
+Dask arrays are answered by Dask arrays (`softkern.models.chunked`).
+
 As in scikit-learn, answers are arrays of the library and on the device of the data where
 ``array_api_dispatch`` is set, and NumPy's otherwise. Fitted attributes are NumPy's.
 """
@@ -21,6 +23,7 @@ from array_api_compat import (
 from sklearn import get_config
 
 from softkern._arrays import on_host
+from softkern.chunks import is_chunked
 
 __all__ = ["answering", "taken"]
 
@@ -42,6 +45,10 @@ def answering(method: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(method)
     def answered(self: Any, X: Any, *arguments: Any, **options: Any) -> Any:
+        if is_chunked(X) and method.__name__ != "fit_predict":
+            from softkern.models.chunked import answer_in_chunks
+
+            return answer_in_chunks(self, method.__name__, X)
         if not is_foreign(X):
             return method(self, X, *arguments, **options)
         answer = method(self, on_host(X), *arguments, **options)

@@ -48,6 +48,7 @@ class _FuzzyClustering(CentreClustering):
     _state: ClassVar[tuple[str, ...]] = ("m_", "collapse_ratio_")
     _products: ClassVar[int] = 40
     _ahead_from: ClassVar[float] = 2000
+    _loops_in_chunks: ClassVar[bool] = True
     m: Any
     init: Any
     n_init: int
@@ -64,14 +65,14 @@ class _FuzzyClustering(CentreClustering):
     def _fit(self, X: Any, weight: Array) -> None:
         self._choose_number(X, weight)
         operator = self._planned(X, weight, self.n_clusters_)
-        check_distinct(self.n_clusters_, operator, weight)
-        check_semidefinite(operator)
-        self._choose_m(operator, weight)
-        rule = self._memberships(weight)
-        start, first = self._start(operator, rule, weight)
+        few, few_weight = operator.few(weight)
+        check_distinct(self.n_clusters_, few, few_weight)
+        check_semidefinite(few)
+        self._choose_m(few, few_weight)
+        start, first = self._start(operator, weight)
         solution = self._run(
             operator,
-            Rule(rule, Mean()),
+            Rule(self._memberships(weight), Mean()),
             start,
             weight,
             geometry=first,
@@ -100,26 +101,30 @@ class _FuzzyClustering(CentreClustering):
                 ParameterWarning,
             )
 
-    def _start(
-        self, operator: KernelOperator, rule: Fuzzy | OutlierFuzzy, weight: Array
-    ) -> tuple[Centres, Geometry | None]:
+    def _start(self, operator: KernelOperator, weight: Array) -> tuple[Centres, Geometry | None]:
         """Centres of the start, and their geometry where it is known."""
+        rule = self._memberships(weight)
         if not isinstance(self.init, str):
             memberships = check_start(self.init, self.n_clusters_, weight)
             power = 1.0 if getattr(rule, "plain", False) else self.m_
             mass = weight[:, None] * memberships**power
             return Mean().centres(mass, weight, None), None
+        few, few_weight = operator.few(weight)
         best = best_fuzzy(
-            operator,
-            rule,
+            few,
+            self._memberships(few_weight),
             self.m_,
-            weight,
+            few_weight,
             self.n_clusters_,
-            draw=draw_of(self.init, operator),
+            draw=draw_of(self.init, few),
             n_init=self.n_init if self.n_clusters_ > 1 else 1,
             max_iter=self.max_iter,
             random_state=self.random_state,
         )
+        if few is not operator:
+            seen = operator.geometry_from(few, best.coefficients)
+            mass = rule.evaluate(seen, best.centres, weight).mass
+            return Mean().centres(mass, weight, None), None
         return best.centres, best.geometry if operator.ahead is operator else None
 
     def _log_memberships(self, geometry: Geometry) -> Array:

@@ -16,7 +16,9 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from softkern._arrays import column_sums, on_host
 from softkern._typing import Array
+from softkern.chunks import kept, quantile
 from softkern.exceptions import CollapseWarning, warn
 from softkern.kernels import Kernel
 from softkern.models.base import KernelModel
@@ -27,6 +29,7 @@ from softkern.models.checks import (
     check_semidefinite,
     check_start,
 )
+from softkern.models.chunked import answer_in_chunks
 from softkern.models.clustering import CentreClustering
 from softkern.models.detector import Detector
 from softkern.models.reading import Reading
@@ -38,6 +41,7 @@ from softkern.models.scales import (
     suspects,
     usual,
     usual_distance,
+    usual_in_chunks,
     widened,
 )
 from softkern.models.starts import INITS, draw_of
@@ -53,6 +57,7 @@ from softkern.rows import (
 from softkern.rules.base import Rule
 from softkern.rules.centres import Mean
 from softkern.rules.fuzzy import Fuzzy
+from softkern.rules.memberships import fuzzy, hard
 from softkern.rules.possibilistic import Possibilistic, estimate_eta
 from softkern.solvers.alternate import alternate
 from softkern.solvers.starts import best_fuzzy, usable_m
@@ -157,6 +162,7 @@ class OneClassPCM(Detector):
         "_standards",
     )
     _products: ClassVar[int] = 5
+    _loops_in_chunks: ClassVar[bool] = True
     _scores_density: ClassVar[bool] = True
     _wide: Kernel | None = None  # model files of before have one scale
 
@@ -192,7 +198,10 @@ class OneClassPCM(Detector):
     def _fit(self, X: Any, weight: Array) -> None:
         operator, solution = self._fit_density(X, weight)
         coefficients = solution.coefficients
-        self._choose_scales(operator, weight)
+        self._choose_scales(*operator.few(weight))
+        if operator.is_in_chunks:
+            self._settle_in_chunks(operator, coefficients, weight)
+            return
         geometry, reading = self._training_reading(operator, coefficients, solution.geometry)
         self.outlier_scores_ = (
             self._training_scores(operator, coefficients, geometry, weight)
@@ -205,7 +214,7 @@ class OneClassPCM(Detector):
     def _fit_density(self, X: Any, weight: Array) -> tuple[KernelOperator, Solution]:
         """The centre alone, without what is said of the training points."""
         operator = self._planned(X, weight)
-        check_semidefinite(operator)
+        check_semidefinite(operator.few(weight)[0])
         start = Mean().centres(weight[:, None], weight, None)
         first = operator.geometry(start.coefficients)
         ones = np.ones_like(first.distances)
@@ -227,6 +236,17 @@ class OneClassPCM(Detector):
         self._store(operator, solution.coefficients, norms, positive=positive)
         self.offset_, self._wide = 0.0, None
         return operator, solution
+
+    def _settle_in_chunks(self, operator: KernelOperator, coefficients: Any, weight: Any) -> None:
+        """What is usual, and the threshold, from all rows."""
+        self._own = coefficients * operator.diag()[:, None]
+        if self._wide is not None:
+            like = np.empty((0, 2), dtype=operator.dtype)
+            given = self._own, operator.numbers
+            pair = answer_in_chunks(self, "_surprisals", operator.X, *given, like=like)
+            self._standards = np.array([usual_in_chunks(kept(pair)[:, k], weight) for k in (0, 1)])
+        scores = answer_in_chunks(self, "score_samples", operator.X)
+        self.offset_ = _threshold_in_chunks(scores, weight, self.contamination)
 
     # Outlyingness at two scales
 
@@ -321,6 +341,26 @@ class OneClassPCM(Detector):
         pair = -others[:, 0], -log_surroundings(wide, narrow, self._company)
         self._standards = np.array([usual(surprisals, weight) for surprisals in pair])
         return combined(*pair, self._standards)
+
+    def _surprisals(self, X: Any, own: Array, number: Array) -> Array:
+        """−log densities of rows of the fit at two scales, (m, 2), the narrow one without a row."""
+        rows = self._rows(X)
+        narrow, wide = self._log_scales(rows, self._geometry(rows), rows.support)
+        logs, evidence = narrow[:, None], self._evidence[:, None]
+        others = self._without_itself(logs, own, number, evidence, np.exp(logs))[:, 0]
+        return -np.column_stack([others, log_surroundings(wide, narrow, self._company)])
+
+    def _scores_by_others(self, X: Any, own: Array, number: Array) -> Array:
+        """Outlier scores of rows of the fit, whose number and own part in the sum are known."""
+        if not self.kernel_.vanishes:
+            return self.outlier_scores(X)
+        if self._wide is not None:
+            near, far = self._surprisals(X, own, number).T
+            return combined(near, far, self._standards)
+        rows = self._rows(X)
+        product = rows @ self._columns
+        logs = rows.log_product(self._columns, product)
+        return -self._without_itself(logs, own, number, self._columns, product)[:, 0]
 
     def _store(self, *arguments: Any, **options: Any) -> None:
         super()._store(*arguments, **options)
@@ -524,6 +564,7 @@ default="k-means++"
     _state: ClassVar[tuple[str, ...]] = ("eta_", "eta_scale_")
     _products: ClassVar[int] = 40
     _ahead_from: ClassVar[float] = 2000
+    _loops_in_chunks: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -574,7 +615,7 @@ default="k-means++"
     def _fit(self, X: Any, weight: Array) -> None:
         operator = self._planned(X, weight, self.n_clusters)
         check_n_clusters(self.n_clusters, operator.shape[0])
-        check_semidefinite(operator)
+        check_semidefinite(operator.few(weight)[0])
         memberships = self._start(operator, weight)
         start = Mean().centres(weight[:, None] * memberships, weight, None)
         first = operator.geometry(start.coefficients)
@@ -620,21 +661,24 @@ default="k-means++"
         if not isinstance(self.init, str):
             return check_start(self.init, self.n_clusters, weight)
         if self.n_clusters == 1:
-            return np.ones((operator.shape[0], 1), dtype=operator.dtype)
-        check_apart(operator, weight)
-        m, _ = usable_m(operator, "auto", weight)
+            return np.ones_like(weight)[:, None]
+        few, few_weight = operator.few(weight)
+        check_apart(few, few_weight)
+        m, _ = usable_m(few, "auto", few_weight)
         best = best_fuzzy(
-            operator,
+            few,
             Fuzzy(m),
             m,
-            weight,
+            few_weight,
             self.n_clusters,
-            draw=draw_of(self.init, operator),
+            draw=draw_of(self.init, few),
             n_init=self.n_init,
             max_iter=self.max_iter,
             random_state=self.random_state,
         )
-        return best.memberships
+        if few is operator:
+            return best.memberships
+        return fuzzy(operator.geometry_from(few, best.coefficients).distances, m)
 
     def _start_eta(
         self, operator: KernelOperator, distances: Array, start: Array, weight: Array, scale: float
@@ -677,8 +721,7 @@ def _taken(solution: Solution, order: Array) -> Solution:
 
 def _largest_first(solution: Solution, weight: Array) -> Array:
     """The order of the clusters by the weight of the points that each fits best."""
-    nearest = np.argmax(solution.memberships, axis=1)
-    mass = np.bincount(nearest, weight, minlength=solution.memberships.shape[1])
+    mass = on_host(column_sums(hard(solution.memberships), weight))
     return largest_first(mass, solution.geometry.norms)
 
 
@@ -686,9 +729,18 @@ def _first_eta(
     operator: KernelOperator, distances: Array, memberships: Array, weight: Array, scale: float
 ) -> Array:
     """η of the start, (c,); of a cluster whose points coincide, the largest of all, or one."""
-    eta = estimate_eta(distances, memberships, weight, scale)
+    eta = on_host(estimate_eta(distances, memberships, weight, scale))
     floor, largest = FEWEST_DIGITS * operator.distance_error, float(eta.max())
     return np.where(eta > floor, eta, largest if largest > floor else 1.0).astype(eta.dtype)
+
+
+def _threshold_in_chunks(scores: Any, weight: Any, share: float) -> float:
+    """The same as `_threshold`, of Dask arrays."""
+    scores = kept(scores)
+    low = quantile(scores, weight, share)
+    above = low + 1e3 * np.finfo(scores.dtype).eps * max(1.0, abs(low))
+    following = quantile(scores, (weight > 0) & (scores > above), 0.0)
+    return low if not np.isfinite(following) else (low + following) / 2
 
 
 def _threshold(scores: Array, weight: Array, share: float) -> float:

@@ -20,10 +20,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softkern._typing import Array
+from softkern.chunks import quantile
 from softkern.kernels import Kernel
 from softkern.rows import COMPANY, lower_quantile, lower_quantiles, priority_sample
 
-__all__ = ["combined", "log_surroundings", "suspects", "usual", "usual_distance", "widened"]
+__all__ = [
+    "combined",
+    "log_surroundings",
+    "suspects",
+    "usual",
+    "usual_distance",
+    "usual_in_chunks",
+    "widened",
+]
 
 # −log k of the median pair of points: bandwidths of 0.4 and 0.7 of its distance for a Gaussian.
 WIDE = 3.125
@@ -77,6 +86,15 @@ def usual(surprisals: Array, weight: Array) -> tuple[float, float]:
         return 0.0, 1.0
     low, middle, high = lower_quantiles(surprisals[finite], weight[finite], USUAL_SHARES)
     return float(middle), max(float(high - low), LEAST_UNIT)
+
+
+def usual_in_chunks(surprisals: Any, weight: Any) -> tuple[float, float]:
+    """The same as `usual`, of Dask arrays."""
+    weight = weight * (abs(surprisals) < np.inf)
+    low, middle, high = (quantile(surprisals, weight, share) for share in USUAL_SHARES)
+    if not np.isfinite(middle):
+        return 0.0, 1.0
+    return middle, max(high - low, LEAST_UNIT)
 
 
 def combined(narrow: Array, wide: Array, standards: Array) -> Array:

@@ -3,6 +3,7 @@
 from softkern.operators.base import CrossOperator, KernelOperator
 from softkern.operators.blocked import BlockedOperator
 from softkern.operators.dense import DenseOperator
+from softkern.operators.distributed import DistributedNystroem, DistributedOperator
 from softkern.operators.features import FeatureOperator
 from softkern.operators.fourier import FourierOperator
 from softkern.operators.gpu import GpuOperator
@@ -14,6 +15,8 @@ __all__ = [
     "BlockedOperator",
     "CrossOperator",
     "DenseOperator",
+    "DistributedNystroem",
+    "DistributedOperator",
     "FeatureOperator",
     "FourierOperator",
     "GpuOperator",

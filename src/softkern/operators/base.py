@@ -107,6 +107,7 @@ class KernelOperator(ABC):
     error_is_known: ClassVar[bool] = True  # before the operator is built
     serves_new_points: ClassVar[bool] = True  # `Plan.over` builds it for a stored support
     is_elsewhere: ClassVar[bool] = False  # its arrays live on a device, where `here` takes others
+    is_in_chunks: ClassVar[bool] = False  # its rows and arrays are Dask's
 
     # how `ahead` is made, where it pays; None again where it turns out to be of no use
     make_ahead: Callable[[], KernelOperator | None] | None = None
@@ -319,6 +320,27 @@ class KernelOperator(ABC):
         """Row sums of K, (n,): the unnormalised kernel density of every point."""
         return self @ np.ones(self.shape[0], dtype=self.dtype)
 
+    @property
+    def numbers(self) -> Any:
+        """The number of every row, (n,)."""
+        return np.arange(self.shape[0])
+
+    def few(self, weight: Any) -> tuple[KernelOperator, Array]:
+        """An operator over rows of this machine that stand for all, and their weights.
+
+        Itself, mostly: what is asked of it is asked of all rows.
+        """
+        return self, weight
+
+    def geometry_from(self, other: KernelOperator, A: Any) -> Geometry:
+        """How the support lies to centres A (m, c) over the support of another operator."""
+        norms = other.squared_norms(A)
+        return other.cross(self.X).geometry(A, norms)
+
+    def points_at(self, index: Any) -> Any:
+        """Rows of the support by their numbers; of a matrix, what new points need of it."""
+        return self.kernel.restrict(self.X, index)
+
     def distinct_rows(self, weight: Any = None) -> tuple[Array, Array]:
         """One number of every distinct support point, and the summed weight of its copies."""
         return rows.distinct_rows(self.X, weight)
@@ -416,26 +438,32 @@ class KernelOperator(ABC):
         logs = self._log_product(self.X, product, columns)
         return logs[:, 0] if is_vector else logs
 
-    def log_product_of_others(self, a: Any, own: Any, product: Array | None = None) -> Array:
+    def log_product_of_others(
+        self, a: Any, own: Any, product: Array | None = None, rows: Array | None = None
+    ) -> Array:
         """Logarithm of Σ_r K(x_i, x_r) a_r, (n,), each row i without the part `own_i` of a_i.
 
         With own = a this is the leave-one-out sum: isolated points keep their order, which the
-        sum with themselves would hide.
+        sum with themselves would hide. With `rows` it is that of some rows, by their numbers, of
+        which the product is given.
         """
         columns, _ = self._check_columns(a)
         left = columns[:, 0] - np.asarray(own, dtype=self.dtype)
         if (left < 0).any():
             raise ValueError("own must not exceed a.")
         product = (self._product(columns) if product is None else product).reshape(-1)
-        others = product - (columns[:, 0] - left) * self.diag()
+        some = np.arange(self.shape[0]) if rows is None else rows
+        left = left[some]
+        others = product - (columns[some, 0] - left) * self._diagonal[some]
         lost = others <= LOST_DIGITS * np.sqrt(self.rounding) * product
         lost |= self._doubtful(others[:, None], columns)[:, 0]
         with np.errstate(divide="ignore", invalid="ignore"):
             logs: Array = np.log(others)
         again = np.flatnonzero(lost)
         if again.size:
+            numbers = some[again]
             logs[again] = self._far_sums.logs(
-                self.X[again], columns[:, 0], available_threads(), again, left[again]
+                self.X[numbers], columns[:, 0], available_threads(), numbers, left[again]
             )
         return logs
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from array_api_compat import device, is_numpy_array
+from array_api_compat import device, is_dask_array, is_numpy_array
 
 from softkern._arrays import namespace, row_sums
 from softkern.rows import row_slices
@@ -42,6 +42,8 @@ class Geometry:
 
     def take(self, order: Any) -> Geometry:
         """The same of some centres, or of all in another order, by their numbers."""
+        if is_dask_array(self.product):
+            return Geometry(self.product[:, order], self.norms[order], self.distances[:, order])
         xp = namespace(self.product)
         order = xp.asarray(order, device=device(self.product))
         return Geometry(

@@ -272,8 +272,13 @@ class NystroemOperator(KernelOperator):
     def _landmark_form(self, A: Array) -> tuple[Array, Array]:
         """Fᵀ A (rank, c), and the Cholesky factor of K between landmarks (rank, rank)."""
         image = np.concatenate([panel @ A for panel in self._panels]).astype(np.float64)
+        return image, self.lower
+
+    @property
+    def lower(self) -> Array:
+        """The Cholesky factor of K between landmarks, (rank, rank)."""
         lower = np.concatenate([panel[:, self.landmarks] for panel in self._panels]).T
-        return image, np.tril(lower.astype(np.float64))
+        return np.tril(lower.astype(np.float64))
 
     @property
     def error(self) -> float:

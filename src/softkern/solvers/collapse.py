@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from softkern._arrays import namespace
+from softkern._arrays import namespace, on_host
 from softkern._typing import AnyArray, Array
 from softkern.operators.base import KernelOperator
 from softkern.rows import check_weights, row_slices
@@ -160,7 +160,7 @@ def coinciding(coefficients: AnyArray) -> list[tuple[int, int]]:
     [(0, 1)]
     """
     xp = namespace(coefficients)
-    cosines = xp.matmul(xp.matrix_transpose(coefficients), coefficients)
+    cosines = on_host(xp.matmul(xp.matrix_transpose(coefficients), coefficients))
     lengths = [max(float(cosines[k, k]), 1e-300) ** 0.5 for k in range(cosines.shape[0])]
     return [
         (i, j)

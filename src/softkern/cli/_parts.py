@@ -1,0 +1,358 @@
+"""Tables in many Parquet files, or larger than memory: a sample is analysed, all rows are scored.
+
+`Parts` knows the files by their footers. Which rows the sample has depends on their numbers and
+the seed, so that they are known before any row is read; Dask reads them, and scores the row groups
+one by one, each into a part of the results that appears under its name when it is whole. On one
+machine the work is that of its threads, with ``--scheduler`` that of a cluster, whose workers see
+the same files.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from softkern._memory import available_memory
+from softkern.chunks import FEW_ROWS, computed_one_by_one, connected
+from softkern.cli._errors import OutputError
+from softkern.cli._folder import results_folder
+from softkern.cli._points import write_chunks
+from softkern.cli._printer import Printer
+from softkern.cli._score import RANKS, Job, Scorer, loaded
+from softkern.cli.tables import Reader, TableError, unique_names
+from softkern.cli.tables._bytes import damaged
+from softkern.files import replacing
+from softkern.progress import stage
+from softkern.rows import number_uniforms, row_slices
+from softkern.words import count, quoted
+
+__all__ = ["Parts", "Piece", "Summary", "score_parts", "top_rows"]
+
+BYTES_A_CELL = 40  # of a table while it is read, prepared and fitted
+NUMBERS_AT_ONCE = 10_000_000
+TOP = 1000  # rows furthest out that are listed
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A row group of a file, whose first row has the number `start` among all."""
+
+    file: str
+    group: int
+    start: int
+    rows: int
+
+    def table(self) -> pd.DataFrame:
+        """Its rows."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        try:
+            with pq.ParquetFile(self.file) as file:
+                table = file.read_row_group(self.group).to_pandas(ignore_metadata=True)
+        except (pa.ArrowException, OSError, ValueError) as error:
+            raise damaged(quoted(self.file), "a Parquet file") from error
+        return table.set_axis(unique_names([str(name) for name in table.columns], []), axis=1)
+
+    def reader(self, name: str) -> Reader:
+        """The same as an open table."""
+        table = self.table()
+        reader = Reader(name, "Parquet", list(table.columns))
+
+        def chunks(rows: int | None, *kept: Any) -> Iterator[pd.DataFrame]:
+            for part in row_slices(len(table), rows or reader.rows_at_once()):
+                yield table.iloc[part].reset_index(drop=True)
+
+        reader._chunks = chunks
+        return reader
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What came of one piece."""
+
+    rows: int
+    labels: dict[int, int]
+    outliers: int
+    overlaps: int
+    top: pd.DataFrame
+    notes: list[str]
+
+
+@dataclass
+class Parts:
+    """The pieces of a table.
+
+    Attributes
+    ----------
+    name : str
+        As the user gave it.
+    pieces : list of Piece
+    columns : list of str
+    scheduler : str or None
+        Address of a Dask scheduler.
+    """
+
+    name: str
+    pieces: list[Piece]
+    columns: list[str]
+    scheduler: str | None = None
+
+    @classmethod
+    def of(cls, data: str, scheduler: str | None = None) -> Parts | None:
+        """The parts that a folder, a glob or a file too large for memory has; None for others."""
+        files = _files(data)
+        if files is None:
+            if scheduler is not None:
+                raise TableError(
+                    f"--scheduler is for Parquet, as a folder, a pattern or a file, which "
+                    f"{quoted(data)} is not."
+                )
+            return None
+        found = cls(data, *_pieces(files), scheduler)
+        is_one = len(files) == 1 and files[0] == data
+        cells = found.rows * len(found.columns)
+        if is_one and scheduler is None and cells * BYTES_A_CELL < available_memory():
+            return None
+        _check_dask()
+        return found
+
+    @property
+    def rows(self) -> int:
+        """Of all pieces."""
+        return sum(piece.rows for piece in self.pieces)
+
+    @property
+    def kind(self) -> str:
+        """In words."""
+        files = len({piece.file for piece in self.pieces})
+        return f"{count(files, 'Parquet file')}, {count(self.rows, 'row')}"
+
+    @property
+    def names(self) -> list[str]:
+        """Of the parts of the results."""
+        return [f"points-{k:05d}.parquet" for k in range(len(self.pieces))]
+
+    def sample(self, seed: int, size: int = FEW_ROWS) -> tuple[np.ndarray[Any, Any], pd.DataFrame]:
+        """Numbers of some rows that stand for all, and the rows."""
+        numbers = _lowest(self.rows, size, seed)
+        ends = np.searchsorted(numbers, [piece.start + piece.rows for piece in self.pieces])
+        wanted = np.split(numbers, ends[:-1])
+        tasks = [
+            partial(_rows_of, piece, rows - piece.start)
+            for piece, rows in zip(self.pieces, wanted, strict=True)
+            if rows.size
+        ]
+        with stage("reading some rows of all", total=len(tasks)) as done:
+            tables = self._computed(tasks, done)
+        return numbers, pd.concat(tables, ignore_index=True)
+
+    def score(self, folder: Path, job: Job, known: pd.DataFrame | None) -> list[Summary]:
+        """Score every piece into its part of the results; `known` are points of the sample."""
+        job = replace(job, model=job.model.absolute(), quiet=True)
+        places = [folder.absolute() / name for name in self.names]
+        tasks = [
+            partial(_score, job, piece, place, _known_in(known, piece))
+            for piece, place in zip(self.pieces, places, strict=True)
+        ]
+        with stage("scoring all rows", total=len(tasks)) as done:
+            found: list[Summary] = self._computed(tasks, done)
+        missing = [place.name for place in places if not place.exists()]
+        if missing:
+            raise OutputError(
+                f"workers wrote {missing[0]} where this machine does not see it; --out must be on "
+                "a disk that they share."
+            )
+        return found
+
+    def _computed(self, tasks: Sequence[Callable[[], Any]], done: Callable[[float], None]) -> Any:
+        with connected(self.scheduler):
+            return computed_one_by_one(tasks, done)
+
+
+def _files(data: str) -> list[str] | None:
+    """Parquet files of a folder or a pattern, in the order of their names; of a file, itself."""
+    if data == "-":
+        return None
+    if Path(data).is_dir():
+        found = sorted(str(path) for path in Path(data).rglob("*.parquet"))
+        if not found:
+            raise TableError(f"{quoted(data)} is a folder without .parquet files; give a file.")
+        return found
+    if any(mark in data for mark in "*?[") and not Path(data).exists():
+        found = sorted(glob.glob(data, recursive=True))
+        if not found:
+            raise TableError(f"no file fits {quoted(data)}.")
+        return found
+    return [data] if data.endswith((".parquet", ".pq")) and Path(data).is_file() else None
+
+
+def _pieces(files: Sequence[str]) -> tuple[list[Piece], list[str]]:
+    """Row groups of all files, whose columns must be the same, and the columns."""
+    try:
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise TableError("Parquet needs pyarrow: pip install 'softkern[parquet]'.") from None
+    pieces: list[Piece] = []
+    first: Any = None
+    start = 0
+    for file in files:
+        try:
+            footer = pq.read_metadata(file)
+            schema = footer.schema.to_arrow_schema().remove_metadata()
+        except (OSError, ValueError) as error:
+            raise damaged(quoted(file), "a Parquet file") from error
+        if first is not None and not schema.equals(first):
+            raise TableError(
+                f"{quoted(file)} has other columns than {quoted(files[0])}: {_other(schema, first)}"
+            )
+        first = schema
+        for group in range(footer.num_row_groups):
+            rows = footer.row_group(group).num_rows
+            if rows:
+                pieces.append(Piece(os.path.abspath(file), group, start, rows))
+                start += rows
+    if not pieces:
+        raise TableError(f"{quoted(files[0])} has a header and no rows.")
+    return pieces, unique_names([str(name) for name in first.names], [])
+
+
+def _other(schema: Any, first: Any) -> str:
+    """How the columns of a file differ."""
+    for kind, names in (
+        ("lacks", set(first.names) - set(schema.names)),
+        ("adds", set(schema.names) - set(first.names)),
+    ):
+        if names:
+            return f"it {kind} {', '.join(quoted(name) for name in sorted(names)[:5])}."
+    for one, other in zip(schema, first, strict=True):
+        if one != other:
+            return f"'{quoted(one.name)}' is {one.type}, and {other.type} there."
+    return "their order is another."
+
+
+def _check_dask() -> None:
+    try:
+        import dask  # noqa: F401
+    except ImportError:
+        raise TableError(
+            "tables in parts, or larger than memory, need Dask: pip install 'softkern[dask]'."
+        ) from None
+
+
+def _lowest(rows: int, size: int, seed: int) -> np.ndarray[Any, Any]:
+    """Numbers of the rows of the lowest pseudo-random numbers, in rising order."""
+    kept, lots = np.empty(0, dtype=np.int64), np.empty(0)
+    for some in row_slices(rows, NUMBERS_AT_ONCE):
+        numbers = np.concatenate([kept, np.arange(some.start, some.stop)])
+        lots = np.concatenate([lots, number_uniforms(np.arange(some.start, some.stop), seed)])
+        if numbers.size > size:
+            lowest = np.argpartition(lots, size)[:size]
+            numbers, lots = numbers[lowest], lots[lowest]
+        kept = numbers
+    return np.sort(kept)
+
+
+# What tasks do
+
+
+def _rows_of(piece: Piece, rows: np.ndarray[Any, Any]) -> pd.DataFrame:
+    return piece.table().iloc[rows]
+
+
+def _known_in(known: pd.DataFrame | None, piece: Piece) -> pd.DataFrame | None:
+    """Points of the sample that lie in a piece."""
+    if known is None:
+        return None
+    number = known["row"].to_numpy() - 1
+    return known[(number >= piece.start) & (number < piece.start + piece.rows)]
+
+
+@lru_cache(maxsize=1)
+def _loaded(path: Path, changed: int) -> Any:
+    """A model and its header, loaded once by every process."""
+    return loaded(path)
+
+
+def _score(job: Job, piece: Piece, place: Path, known: pd.DataFrame | None) -> Summary:
+    """Score one piece into a file, which appears when it is whole."""
+    model, header = _loaded(job.model, os.stat(job.model).st_mtime_ns)
+    reader = piece.reader(f"{quoted(piece.file)}, row group {piece.group}")
+    scorer = Scorer(job, model, header["metadata"], reader, Printer(quiet=True))
+    scorer.first_row = piece.start + 1
+    summary = _Counts()
+    with replacing(place) as temporary:
+        tables = map(partial(summary.add, known=known), scorer.tables(reader))
+        rows = write_chunks(tables, str(temporary), str(place), raw_text=True)
+    return Summary(
+        rows,
+        summary.labels,
+        summary.outliers,
+        summary.overlaps,
+        summary.top,
+        [*reader.notes, *scorer.notes()],
+    )
+
+
+class _Counts:
+    """What goes by, counted."""
+
+    def __init__(self) -> None:
+        self.labels: dict[int, int] = {}
+        self.outliers = self.overlaps = 0
+        self.top = pd.DataFrame()
+
+    def add(self, table: pd.DataFrame, known: pd.DataFrame | None) -> pd.DataFrame:
+        """The table, with rows that were analysed as the analysis has them."""
+        if known is not None and len(known):
+            table = _with_known(table, known)
+        labels = table["label"].dropna().astype(int)
+        for label, number in labels.value_counts().items():
+            self.labels[int(str(label))] = self.labels.get(int(str(label)), 0) + int(number)
+        self.outliers += int(table["is_outlier"].fillna(False).sum())
+        self.overlaps += int(table["is_overlap"].fillna(False).sum())
+        far = table[table["is_outlier"].fillna(False).astype(bool)]
+        self.top = pd.concat([self.top, far]).nlargest(TOP, "outlier_score")
+        return table
+
+
+def _with_known(table: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
+    columns = [name for name in table.columns if name in known.columns and name not in RANKS]
+    table, known = table.set_index("row"), known.set_index("row")[columns[1:]]
+    known = known[known.index.isin(table.index)].astype(table.dtypes[columns[1:]].to_dict())
+    table.loc[known.index, known.columns] = known
+    return table.reset_index()
+
+
+# The command
+
+
+def score_parts(job: Job, parts: Parts) -> None:
+    """`softkern score` for tables in parts; the folder `job.out` appears at the end."""
+    if job.out == "-":
+        raise OutputError(f"{quoted(job.data)} is a table in parts; -o names a folder for them.")
+    if job.join:
+        raise OutputError("--join is for single tables, not for tables in parts.")
+    printer = Printer(job.quiet)
+    with printer.stages():
+        printer.line(f"{quoted(parts.name)}: {parts.kind}")
+        with results_folder(Path(job.out), parts.names, job.force) as folder:
+            found = parts.score(folder, job, None)
+        printer.notes(list(dict.fromkeys(note for one in found for note in one.notes))[:10])
+        rows = sum(one.rows for one in found)
+        printer.line(f"scored {count(rows, 'row')} into {len(found)} parts in {job.out}", "bold")
+
+
+def top_rows(found: Sequence[Summary]) -> pd.DataFrame:
+    """The rows furthest out of all parts, with their ranks."""
+    top = pd.concat([one.top for one in found]).nlargest(TOP, "outlier_score")
+    ranks = top["outlier_score"].rank(method="min", ascending=False).astype(int)
+    return top.assign(outlier_rank=ranks).reset_index(drop=True)

@@ -1,0 +1,155 @@
+"""Fits on a cluster of processes: the same answer when a worker dies, an error when all do."""
+
+import os
+import pickle
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import dask
+import dask.array as da
+import numpy as np
+import pytest
+from distributed import Client, LocalCluster
+
+from softkern import FuzzyCMeans
+from softkern.chunks import cluster
+from softkern.exceptions import ClusterError, DataError
+from softkern.operators import DistributedNystroem
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # what Dask says while its workers are killed
+DOCS = Path(__file__).parents[2] / "docs" / "scaling.md"
+
+
+def data():
+    X = np.random.default_rng(0).normal(size=(900, 3))
+    X[300:600, 0] += 9
+    X[600:, 1] += 9
+    return X
+
+
+def chunked(X):
+    return da.from_array(X, chunks=(300, 3))
+
+
+def model():
+    params = {"rank": 40, "sample_rows": 300}
+    kernel = {"kernel": "laplacian", "bandwidth": 9.0}  # no worker waits for numba
+    return FuzzyCMeans(3, m=1.5, **kernel, engine="nystroem", engine_params=params, tol=1e-3)
+
+
+@pytest.fixture(scope="module")
+def expected():
+    with dask.config.set(scheduler="synchronous"):
+        return model().fit(chunked(data())).memberships_.compute()
+
+
+@pytest.fixture(scope="module")
+def client():
+    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True}
+    with (
+        dask.config.set({"distributed.comm.timeouts.connect": "5s"}),
+        LocalCluster(**options, dashboard_address=None) as local,
+        Client(local) as found,
+    ):
+        yield found
+
+
+def in_the_second_step(monkeypatch, act):
+    """Do something while a fit is in its loop."""
+    steps = []
+    honest = DistributedNystroem.on_landmarks
+
+    def on_landmarks(self, A):
+        steps.append(1)
+        if len(steps) == 2:
+            act()
+        return honest(self, A)
+
+    monkeypatch.setattr(DistributedNystroem, "on_landmarks", on_landmarks)
+
+
+def test_a_worker_that_is_killed_changes_nothing(client, expected, monkeypatch):
+    pids = client.run(os.getpid)
+
+    def kill():
+        threading.Timer(0.02, os.kill, (next(iter(pids.values())), signal.SIGKILL)).start()
+
+    in_the_second_step(monkeypatch, kill)
+    fitted = model().fit(chunked(data()))
+    assert fitted.memberships_.compute() == pytest.approx(expected, abs=1e-9)
+
+
+def test_settings_that_dask_sends_to_new_workers_do_not_hold_a_client(client):
+    with cluster.watched():
+        sent = pickle.loads(pickle.dumps(dask.config.global_config))
+    assert sent["scheduler"] is None
+
+
+def test_a_poisoned_chunk_is_named(client):
+    X = data()
+    X[407, 2] = np.nan
+    with pytest.raises(DataError, match="nan in chunk 1, row 107 of it .row 407 of all., column 2"):
+        model().fit(chunked(X))
+
+
+def test_another_version_on_a_worker(client):
+    worker = next(iter(client.nthreads()))
+    line = "import softkern; softkern.__version__ = {!r}"
+    own = sys.modules["softkern"].__version__
+    client.run(exec, line.format("0.0.1"), workers=[worker])
+    try:
+        with pytest.raises(ClusterError, match=f"{worker} has version 0.0.1, here it is {own}"):
+            model().fit(chunked(data()))
+    finally:
+        client.run(exec, line.format(own), workers=[worker])
+
+
+def test_all_workers_lost(client, monkeypatch):
+    monkeypatch.setattr(cluster, "PATIENCE_SECONDS", 1.0)
+    in_the_second_step(monkeypatch, lambda: client.cluster.scale(0))
+    began = time.monotonic()
+    with pytest.raises(ClusterError, match="has had no worker for 1 seconds; start some"):
+        model().fit(chunked(data()))
+    assert time.monotonic() - began < 30
+
+
+def commands():
+    """Those of the documentation, which start a scheduler and a worker by hand."""
+    text = DOCS.read_text(encoding="utf-8")
+    return re.findall(r"^    (dask (?:scheduler|worker) .*?)(?:  +#.*)?$", text, re.MULTILINE)
+
+
+def test_started_by_hand_and_a_scheduler_that_is_gone(expected, monkeypatch, tmp_path):
+    scheduler, worker = commands()[:2]
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    address = f"tcp://127.0.0.1:{port}"
+    processes = []
+
+    def start(line):
+        words = line.replace("8786", port).replace("SCHEDULER", "127.0.0.1").split()
+        program = [str(Path(sys.executable).with_name("dask")), *words[1:]]
+        # its files and messages are nobody's concern here
+        processes.append(subprocess.Popen(program, stderr=subprocess.DEVNULL, cwd=tmp_path))
+
+    try:
+        start(scheduler)
+        start(worker)
+        with Client(address, timeout=20) as by_hand:
+            by_hand.wait_for_workers(1, timeout=30)
+            fitted = model().fit(chunked(data()))
+            assert fitted.memberships_.compute() == pytest.approx(expected, abs=1e-9)
+            in_the_second_step(monkeypatch, processes[0].kill)
+            with pytest.raises(ClusterError, match=f"{address} is gone"):
+                model().fit(chunked(data()))
+    finally:
+        for process in processes:
+            process.terminate()
+            process.wait(20)

@@ -1,0 +1,226 @@
+"""The same estimators on Dask arrays: the same answer for any chunks."""
+
+import dask
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import make_blobs
+
+import softkern
+from softkern.exceptions import DataError
+
+N = 1200
+MODELS = {
+    "AlphaCutClustering": {},
+    "FuzzyCMeans": {"n_clusters": 3},
+    "KernelSpectralClustering": {"n_clusters": 3, "bandwidth": 3.0},
+    "OneClassKMeans": {"n_clusters": 3},
+    "OneClassMixture": {"n_clusters": 3},
+    "OneClassPCM": {},
+    "OutlierFuzzyCMeans": {"n_clusters": 3},
+    "PossibilisticCMeans": {"n_clusters": 3},
+    "SoftKernelSpectralClustering": {"n_clusters": 3, "bandwidth": 3.0},
+    "WeightedOneClassSVM": {},
+    "WeightedSVDD": {},
+    "AutoClustering": {},
+}
+LOOPS = {
+    "FuzzyCMeans": {"n_clusters": 3, "m": 1.8, "bandwidth": 5.0, "n_init": 2, "tol": 1e-9},
+    "OneClassPCM": {"bandwidth": 2.0, "tol": 1e-9},
+    "OutlierFuzzyCMeans": {"n_clusters": 3, "m": 1.8, "bandwidth": 5.0, "n_init": 2, "tol": 1e-9},
+    "PossibilisticCMeans": {"n_clusters": 3, "bandwidth": 5.0, "eta": 0.3, "tol": 1e-9},
+}
+
+
+@pytest.fixture(autouse=True)
+def _in_this_thread():
+    with dask.config.set(scheduler="synchronous"):
+        yield
+
+
+@pytest.fixture(scope="module")
+def X():
+    centers = np.array([[0, 0, 0, 0], [12, 0, 0, 0], [0, 12, 0, 0.0]])
+    return make_blobs(N, centers=centers, random_state=3)[0]
+
+
+@pytest.fixture(scope="module")
+def weight():
+    return np.random.default_rng(0).integers(0, 3, N).astype(float)
+
+
+def made(name, options, **more):
+    return getattr(softkern, name)(**options, **more)
+
+
+def in_chunks(X, chunk):
+    return da.from_array(X, chunks=(chunk, -1))
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_all_pairs_are_those_of_one_machine(name, X, weight):
+    one = made(name, LOOPS[name], engine="tiled").fit(X, sample_weight=weight)
+    params = {"rank": None, "sample_rows": 300}
+    slack = 0.05 if name == "OneClassPCM" else 1e-5  # how wide "wide" is, a sample says
+    for chunk in (N, 333) if name in ("FuzzyCMeans", "OneClassPCM") else (500,):
+        model = made(name, LOOPS[name], engine="distributed", engine_params=params)
+        model.fit(in_chunks(X, chunk), sample_weight=in_chunks(weight[:, None], 77)[:, 0])
+        assert model.engine_ == "distributed"
+        assert isinstance(model.memberships_, da.Array)
+        assert model.memberships_.compute() == pytest.approx(one.memberships_, abs=1e-6)
+        assert model.memberships(X[:9]) == pytest.approx(one.memberships(X[:9]), abs=1e-6)
+        assert model.outlier_scores(X[:9]) == pytest.approx(one.outlier_scores(X[:9]), abs=slack)
+        there = weight > 0
+        assert model.outlier_scores_.compute()[there] == pytest.approx(
+            one.outlier_scores_[there], abs=slack
+        )
+        assert model.objective_ == pytest.approx(one.objective_, rel=1e-6)
+        if hasattr(one, "labels_"):
+            assert np.array_equal(model.labels_.compute(), one.labels_)
+        else:
+            assert model.offset_ == pytest.approx(one.offset_, abs=1e-6)
+            assert np.array_equal(model.predict(in_chunks(X, 600)).compute(), one.predict(X))
+
+
+@pytest.mark.parametrize("name", ["FuzzyCMeans", "OneClassPCM"])
+def test_landmarks_give_the_same_for_any_chunks_and_nearly_the_exact(name, X, weight):
+    options = {**LOOPS[name], "bandwidth": 5.0, "tol": 1e-4}
+    one = made(name, options, engine="tiled").fit(X, sample_weight=weight)
+    params = {"rank": 150, "sample_rows": 600}
+    models = [
+        made(name, options, engine="nystroem", engine_params=params).fit(
+            in_chunks(X, chunk), sample_weight=weight
+        )
+        for chunk in (N, 451)
+    ]
+    first = models[0].memberships_.compute()
+    for model in models[1:]:
+        assert model.memberships_.compute() == pytest.approx(first, abs=1e-8)
+        assert model.outlier_scores_.compute() == pytest.approx(
+            models[0].outlier_scores_.compute(), abs=1e-6
+        )
+        assert np.array_equal(model.support_, models[0].support_)
+    assert 0 < models[0].approximation_error_ < 0.01
+    assert len(models[0].support_) <= 150
+    assert np.array_equal(models[0].support_vectors_, X[models[0].support_])
+    assert first == pytest.approx(one.memberships_, abs=0.01)
+    scores = models[0].outlier_scores_.compute(), one.outlier_scores_
+    ranks = [np.argsort(np.argsort(s)) for s in scores]
+    there = weight > 0
+    assert np.corrcoef(ranks[0][there], ranks[1][there])[0, 1] > 0.99
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_estimator_fits_and_answers(name, X, weight):
+    model = made(name, MODELS[name], engine_params={"sample_rows": 400})
+    before = clone(model).get_params()
+    model.fit(in_chunks(X, 500), sample_weight=weight)
+    assert model.get_params() == before
+    assert model.sample_rows_.shape == (400,)
+    assert model.sample_weight_.shape == (N,)
+    new = in_chunks(X + 0.5, 300)
+    for method in ("predict", "memberships", "outlier_scores"):
+        lazy = getattr(model, method)(new)
+        assert isinstance(lazy, da.Array)
+        here = getattr(model, method)(X + 0.5)
+        assert lazy.shape == here.shape
+        assert lazy.dtype == here.dtype
+        assert lazy.compute() == pytest.approx(here, abs=1e-9)
+    assert model.memberships_.compute() == pytest.approx(model.memberships(X), abs=1e-9)
+    if hasattr(model, "labels_"):
+        labels = model.labels_.compute()
+        assert np.array_equal(labels, model.predict(X))
+        truth = np.argmin(((X[:, None, :2] - np.array([[0, 0], [12, 0], [0, 12]])) ** 2).sum(2), 1)
+        clear = labels >= 0
+        assert clear.mean() > 0.8
+        table = pd.crosstab(labels[clear], truth[clear]).to_numpy()
+        assert table.max(axis=1).sum() > 0.98 * clear.sum()
+    scores = model.outlier_scores_.compute()
+    assert scores.shape == (N,)
+    assert np.isfinite(scores).all()
+
+
+@pytest.mark.parametrize("name", ["AlphaCutClustering", "FuzzyCMeans", "WeightedSVDD"])
+def test_a_sample_of_all_rows_is_the_fit_of_one_machine(name, X):
+    one = made(name, MODELS[name]).fit(X)
+    model = made(name, MODELS[name]).fit(in_chunks(X, 500))
+    assert model.engine_ == one.engine_
+    assert model.memberships_.compute() == pytest.approx(one.memberships(X), abs=1e-12)
+    assert model.outlier_scores_.compute() == pytest.approx(one.outlier_scores_, abs=1e-12)
+    assert np.array_equal(model.support_, one.support_) if hasattr(one, "support_") else True
+
+
+def test_rows_of_the_sample_are_scored_by_the_others(X):
+    far = np.vstack([X, [[40, 40, 40, 40.0]]])
+    model = softkern.WeightedSVDD(bandwidth=2.0, engine_params={"sample_rows": N})
+    model.fit(in_chunks(far, 500), sample_weight=np.r_[np.ones(N), 9.0])
+    assert N in model.sample_rows_
+    assert int(model.outlier_scores_.argmax()) == N
+
+
+def test_dataframes_and_their_names(X):
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    table = dd.from_pandas(frame, npartitions=3)
+    model = softkern.OneClassPCM(engine_params={"sample_rows": 300}).fit(table)
+    assert model.feature_names_in_.tolist() == list("abcd")
+    assert model.predict(table).compute() == pytest.approx(model.predict(frame))
+    with pytest.raises(DataError, match="select them in that order"):
+        model.predict(table[list("badc")])
+    with pytest.raises(DataError, match="expecting 4 features"):
+        model.predict(in_chunks(X[:, :3], 500))
+
+
+def test_given_starts(X, weight):
+    start = np.random.default_rng(5).dirichlet(np.ones(3), N)
+    options = {**LOOPS["FuzzyCMeans"], "init": start}
+    one = softkern.FuzzyCMeans(**options, engine="tiled").fit(X, sample_weight=weight)
+    options |= {"engine": "tiled", "init": in_chunks(start, 200)}
+    model = softkern.FuzzyCMeans(**options).fit(in_chunks(X, 500), sample_weight=weight)
+    assert model.memberships_.compute() == pytest.approx(one.memberships_, abs=1e-6)
+    with pytest.raises(ValueError, match=r"init has shape \(1200, 2\)"):
+        model.set_params(init=start[:, :2]).fit(in_chunks(X, 500))
+
+
+def test_float32_stays(X):
+    model = softkern.FuzzyCMeans(3, engine="nystroem", engine_params={"rank": 60})
+    model.fit(in_chunks(X.astype(np.float32), 500))
+    assert model.memberships_.dtype == model.outlier_scores_.dtype == np.float32
+    assert model.memberships_.compute().dtype == np.float32
+
+
+def test_what_cannot_be(X):
+    with pytest.raises(ValueError, match="takes a matrix of this machine"):
+        softkern.OneClassPCM(kernel="precomputed").fit(in_chunks(X, 500))
+    with pytest.raises(ValueError, match="needs X as a Dask array"):
+        softkern.OneClassPCM(engine="distributed").fit(X)
+    with pytest.raises(DataError, match="more than the number of different points"):
+        softkern.FuzzyCMeans(5, engine="nystroem", bandwidth=1.0).fit(da.ones((50, 2), chunks=20))
+    bad = X.copy()
+    bad[700, 2] = np.nan
+    with pytest.raises(DataError, match="chunk 1, row 200 of it"):
+        softkern.WeightedSVDD().fit(in_chunks(bad, 500))
+
+
+def test_ranks(X, tmp_path):
+    far = np.vstack([X, [[60, 60, 60, 60.0], [-40, -40, 40, 40.0]]])
+    for name in ("OneClassPCM", "FuzzyCMeans"):
+        model = made(name, LOOPS[name], engine_params={"sample_rows": 500}).fit(in_chunks(far, 500))
+        top, table = softkern.rank_points(model, n_top=10)
+        whole = table.compute()
+        assert whole.index.tolist() == list(range(N + 2))
+        assert top.index[:2].tolist() == [N, N + 1]
+        assert top["outlier_rank"][:3].tolist() == [1, 2, 3]
+        assert top["outlier_rank"].count() == 10
+        assert whole.index[whole["is_outlier"]].isin(top.index).all()
+        assert top["is_outlier"][[N, N + 1]].all()
+        assert whole["is_outlier"].mean() < 0.01
+        pd.testing.assert_frame_equal(whole.loc[top.index], top[whole.columns])
+        softkern.save(model, tmp_path / "model.safetensors")
+        again = softkern.load(tmp_path / "model.safetensors")
+        new = softkern.rank_points(again, in_chunks(far + 0.1, 300)).table.compute()
+        here = softkern.rank_points(again, far + 0.1)[new.columns]
+        pd.testing.assert_frame_equal(new, here)
+        assert not hasattr(model.set_params(engine_params=None).fit(X), "sample_rows_")
