@@ -82,6 +82,18 @@ ALLOWED = {
         "report*",
         "rows",
     },
+    # the papers use what users use
+    "papers*": {
+        "__init__",
+        "datasets*",
+        "display*",
+        "files",
+        "kernels",
+        "metrics*",
+        "models",
+        "papers*",
+        "selection*",
+    },
     "cli*": {"*"},
     "__init__": {"*"},
 }
