@@ -238,11 +238,8 @@ def two_groups(setting: Setting) -> Measured:
     plain = FuzzyCMeans(2, m=2.0, kernel="linear").fit(X)
     axes[0].scatter(*X.T, c=plain.labels_, cmap="coolwarm", s=14)
     axes[0].set(title="FCM", aspect="equal")
-    for ax, (name, options) in zip(
-        axes[1:],
-        {"Keller": {"kernel": "linear"}, "FKCO": {"bandwidth": SIGMA}}.items(),
-        strict=True,
-    ):
+    kernels: dict[str, Any] = {"Keller": {"kernel": "linear"}, "FKCO": {"bandwidth": SIGMA}}
+    for ax, (name, options) in zip(axes[1:], kernels.items(), strict=True):
         OutlierWeightDisplay.from_estimator(_fkco(X, **options), X, ax=ax)
         ax.set_title(name, y=1.07, fontsize="medium")
     picture = Picture(
