@@ -24,7 +24,7 @@ figcaption { font-size: .9rem; color: #444; }
   white-space: nowrap; }
 .reproduces { background: #00704f; } .partly { background: #8a5a00; }
 .contradicts { background: #a33b00; } .cannot-be-tested, .not-run { background: #5f5f5f; }
-a { color: #005a9c; }
+a { color: #005a9c; } td a { white-space: nowrap; }
 @media (prefers-color-scheme: dark) { body { color: #eee; background: #161616; }
   figcaption { color: #bbb; } th, td { border-color: #444; } a { color: #7cc0ff; }
   img { background: #fff; } }

@@ -115,7 +115,8 @@ def mean_distance(setting: Setting) -> Measured:
                 (f"{SIGMA}", *_cut_words(AlphaCutClustering(**quick).fit(X))),
                 (f"{mean:.2f}, the mean distance", *_cut_words(with_mean)),
             ],
-            "With σ as large as the mean distance the regions are not found.",
+            f"With σ as large as the mean distance the number of clusters found is "
+            f"{with_mean.n_clusters_}.",
         ),
     ]
     why = (

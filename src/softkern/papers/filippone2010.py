@@ -230,7 +230,7 @@ def overfit_by_density(setting: Setting) -> Measured:
 
 
 def _by_gamma(setting: Setting, as_printed: bool) -> Measured:
-    draws, shares = setting.draws(40, 1000), (0.01, 0.1)
+    draws, shares = setting.draws(40, 500), (0.01, 0.1)
     gammas: tuple[float | None, ...] = (None, *GAMMAS)
     cases = [(g, nu, as_printed, draws, setting.seed) for nu in shares for g in gammas]
     answers = iter(setting.each(at_gamma, cases, "stability by γ"))

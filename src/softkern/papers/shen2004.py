@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from softkern.datasets import make_ring_outliers, make_two_groups_outliers
-from softkern.display import ComparisonDisplay, OutlierWeightDisplay
+from softkern.display import ComparisonDisplay, MembershipDisplay, OutlierWeightDisplay
 from softkern.metrics.accuracy import errors
 from softkern.models import FuzzyCMeans, OneClassKMeans, OutlierFuzzyCMeans
 from softkern.papers.checks import (
@@ -236,8 +236,8 @@ def two_groups(setting: Setting) -> Measured:
     X, _ = make_two_groups_outliers(random_state=setting.seed)
     figure, axes = panels(1, 3, width=4.6)
     plain = FuzzyCMeans(2, m=2.0, kernel="linear").fit(X)
-    axes[0].scatter(*X.T, c=plain.labels_, cmap="coolwarm", s=14)
-    axes[0].set(title="FCM", aspect="equal")
+    MembershipDisplay.from_estimator(plain, X, alpha=None, ax=axes[0])
+    axes[0].set_title("FCM", y=1.07, fontsize="medium")
     kernels: dict[str, Any] = {"Keller": {"kernel": "linear"}, "FKCO": {"bandwidth": SIGMA}}
     for ax, (name, options) in zip(axes[1:], kernels.items(), strict=True):
         OutlierWeightDisplay.from_estimator(_fkco(X, **options), X, ax=ax)
@@ -330,9 +330,8 @@ def ring(setting: Setting) -> Measured:
         if name in ("Keller", "FKCO"):
             OutlierWeightDisplay.from_estimator(model, X, ax=ax)
         else:
-            ax.scatter(*X.T, c=model.labels_, cmap="coolwarm", s=14)
-            ax.set_aspect("equal")
-        ax.set_title(name, y=1.07 if name in ("Keller", "FKCO") else 1.0, fontsize="medium")
+            MembershipDisplay.from_estimator(model, X, alpha=None, ax=ax)
+        ax.set_title(name, y=1.07, fontsize="medium")
     picture = Picture(
         "Figs. 6 to 10: a ring around a group with three outliers, by four algorithms",
         "FCM and Keller's algorithm cut the ring in two; kernel clustering and FKCO separate ring "
