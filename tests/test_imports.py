@@ -84,7 +84,7 @@ ALLOWED = {
     },
     # the papers use what users use
     "papers*": {
-        "__init__",
+        "__version__",
         "datasets*",
         "display*",
         "files",

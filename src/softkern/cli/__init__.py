@@ -7,8 +7,8 @@ goes wrong into one line and an exit code that scripts can use:
     0 done                          4 the output cannot be written
     1 internal error: report it      5 the model file is refused
     2 wrong usage                   6 not enough memory
-    3 the data cannot be used     130 interrupted (Ctrl-C), 143 terminated, 141 no reader left,
-                                  129 terminal closed
+    3 the data cannot be used       7 a verdict is not as expected (reproduce --expect)
+    130 interrupted (Ctrl-C), 143 terminated, 141 no reader left, 129 terminal closed
 """
 
 from __future__ import annotations

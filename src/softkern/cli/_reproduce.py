@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from softkern.cli._errors import heard
 from softkern.cli._printer import Printer
 from softkern.exceptions import DataError
 from softkern.papers import PAPERS, Result, Store, reproduce, write_pages
@@ -60,6 +61,8 @@ def run_checks(job: Job) -> int:
 
 
 def _say(printer: Printer, result: Result) -> None:
+    if heard:  # a signal to stop that other code has swallowed
+        raise KeyboardInterrupt
     verdict, record = result.verdict, result.record
     time = f"{record.seconds:.0f} s" if result.is_new else "done before"
     expected = "" if result.is_expected else f" (expected: {result.check.expected})"

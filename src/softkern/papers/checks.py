@@ -7,6 +7,7 @@ a difference between the two is news.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -210,11 +211,17 @@ class Setting:
         cases = list(cases)
         found = []
         with stage(name, total=len(cases)) as done:
-            jobs = (delayed(function)(*case) for case in cases)
+            jobs = (delayed(_quietly)(function, *case) for case in cases)
             for answer in Parallel(self.n_jobs, return_as="generator")(jobs):
                 found.append(answer)
                 done(len(found))
         return found
+
+
+def _quietly(function: Callable[..., Any], *case: Any) -> Any:
+    with warnings.catch_warnings():  # another process has filters of its own
+        warnings.simplefilter("ignore")
+        return function(*case)
 
 
 @dataclass(frozen=True)

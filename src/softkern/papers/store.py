@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from softkern import __version__
 from softkern.files import replacing
 from softkern.papers.checks import Check, Entry, Experiment, Measured
 from softkern.papers.data import Described
@@ -80,11 +81,14 @@ class Store:
             return None
 
     def is_done(self, check: Check, quick: bool, seed: int, code: str) -> bool:
-        """Whether a rerun may skip it; a full run serves as a quick one, not the other way."""
+        """Whether a rerun may skip it: the same check, of this version of softkern.
+
+        A full run serves as a quick one, not the other way.
+        """
         found = self.read(check.id)
-        if found is None or found.unavailable or found.code != code or found.seed != seed:
+        if found is None or found.unavailable or (found.code, found.seed) != (code, seed):
             return False
-        return quick or not found.quick
+        return found.versions.get("softkern") == __version__ and (quick or not found.quick)
 
     def write(self, record: Record, measured: Measured | None = None) -> Record:
         """Write pictures first, then the result; gives it back as it can be read again."""
