@@ -85,6 +85,12 @@ OVERLAP_SIGMAS = {
 OVERLAP_TRAINING = {A1: 900, FINLAND: 300, JOENSUU: 300}
 EQ_5 = {"printed": "2015", "sign turned": "2015-corrected", "1 − |Δ|": "2015-absolute"}
 THRESHOLDS = (0.5, 0.6, 0.7, 0.8)
+CLASS_OF_A1 = 14  # of all eight rows of A1 in Table 3
+WHOLE, OTHER, LACKING = (
+    "every class has a code word",
+    "another class lacks one",
+    "their class lacks one",
+)
 ECC = 1390  # the document of "Adaptive Development of Connectionist Decoders ..."
 
 
@@ -346,8 +352,8 @@ def eq_5(setting: Setting) -> Measured:
         "e = b for a point that nothing is similar to, which scores one; as printed, a point "
         "nearer to the clusters has a negative Δ and scores more.",
     )
-    values = ", ".join(entry.ours for entry in entries)
-    why = f"As printed, scores rise towards the clusters: rank correlations {values}."
+    values = ", ".join(f"{entry.what.split(':')[0]} {entry.ours}" for entry in entries)
+    why = f"Rank correlations with isolation: {values}."
     return Measured(entries, why, experiments=[experiment])
 
 
@@ -481,33 +487,40 @@ def _overlap_check(setting: Setting, name: str) -> Measured:
         )
     ]
     if name == A1:
-        experiments.append(_by_word(found, near))
+        groups = _by_word([a for s in near for a in found[s]])
+        experiments.append(_words_experiment(groups))
     why = (
         f"Where counts are near the printed ones, up to {most} of the eight printed rows are "
         f"flagged, six or more in at most {max(share.values(), default=0):.0%} of {splits} splits."
     )
     if name == A1:
-        why += " All eight are of class 14, and are flagged where that class has no code word."
+        lacking, others = (
+            [flags for name, flags in groups.items() if (name == LACKING) == is_it]
+            for is_it in (True, False)
+        )
+        why += (
+            f" Of {sum(map(len, lacking))} splits in which their class has no code word "
+            f"{sum(map(sum, lacking))} flag them, of {sum(map(len, others))} others "
+            f"{sum(map(sum, others))}."
+        )
     tried = {"σ": len(found)}
     return Measured(entries, why, splits, tried, experiments)
 
 
-def _by_word(found: dict[float, list[Any]], near: list[float]) -> Experiment:
-    fits = [a for s in near for a in found[s]]
-    groups = {
-        "every class has a code word": [a for a in fits if not a["missing"]],
-        "a class lacks one, not class 14": [
-            a for a in fits if a["missing"] and 14 not in a["missing"]
-        ],
-        "class 14 lacks one": [a for a in fits if 14 in a["missing"]],
-    }
+def _by_word(fits: Sequence[Any]) -> dict[str, list[bool]]:
+    """Whether six or more rows are flagged, by which classes have no code word."""
+    groups: dict[str, list[bool]] = {WHOLE: [], OTHER: [], LACKING: []}
+    for fit in fits:
+        name = LACKING if CLASS_OF_A1 in fit["missing"] else OTHER if fit["missing"] else WHOLE
+        groups[name].append(fit["flagged"] >= 6)
+    return groups
+
+
+def _words_experiment(groups: dict[str, list[bool]]) -> Experiment:
     return Experiment(
-        "Which splits flag the eight rows, all members of class 14",
+        f"Which splits flag the eight rows, all members of class {CLASS_OF_A1}",
         ("splits in which", "number", "six or more of the rows flagged"),
-        [
-            (name, str(len(group)), str(sum(a["flagged"] >= 6 for a in group)))
-            for name, group in groups.items()
-        ],
+        [(name, str(len(flags)), str(sum(flags))) for name, flags in groups.items()],
         "Where a class has no code word, its members belong to none of the clusters and look like "
         "overlap: an artefact of the code book.",
     )
@@ -574,7 +587,8 @@ def correlations(setting: Setting) -> Measured:
     )
     why = f"Correlations of {LOW:g} and more in size: {', '.join(high) or 'none'}."
     splits = max(len(row) for row in _overlaps(setting, A1).values())
-    return Measured(entries, why, splits, {"σ": 1}, [experiment])
+    tried = {"σ of the three sets": sum(map(len, OVERLAP_SIGMAS.values()))}
+    return Measured(entries, why, splits, tried, [experiment])
 
 
 # Figures and claims

@@ -164,7 +164,9 @@ def _section(result: Result) -> list[Block]:
         for e in record.entries
     ]
     blocks.append(Table(["what", "printed", "ours", "spread", "accepted"], rows))
-    scanned = "; ".join(f"{name}: {number} settings tried" for name, number in record.tried.items())
+    scanned = "; ".join(
+        f"{name}: {count(number, 'setting')} tried" for name, number in record.tried.items()
+    )
     details = [
         f"Acceptance: {check.acceptance}.",
         f"{count(record.draws, 'draw')}, seed {record.seed}, {record.seconds:g} s"

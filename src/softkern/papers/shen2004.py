@@ -107,7 +107,7 @@ def table_1(setting: Setting) -> Measured:
             "FCM by when the loop is stopped (change of the objective, random start)",
             ("tolerance", "errors"),
             [(f"{tol:g}", str(n)) for tol, n in early.items()],
-            "15 is a state on the way; the fixed point has 16.",
+            f"The fixed point has {errors(y, plain.labels_)}.",
         ),
         _by_sigma(scan),
     ]
@@ -252,7 +252,7 @@ def two_groups(setting: Setting) -> Measured:
         f"No errors in {right}, outliers heaviest in {first}, range smaller in {smaller} of "
         f"{total} draws (σ {SIGMA:g})."
     )
-    return Measured(entries, why, total, {"σ": 1}, pictures=[picture])
+    return Measured(entries, why, total, pictures=[picture])
 
 
 def _fkco(X: Any, **options: Any) -> Any:
@@ -322,7 +322,7 @@ def ring(setting: Setting) -> Measured:
         f"FKCO over σ (draw {setting.seed})",
         ("σ", "errors", "outliers heaviest"),
         scan,
-        "The result does not hang on one σ.",
+        f"The entries are at σ = {RING_SIGMA:g}.",
     )
     figure, axes = panels(2, 2, height=4.2)
     for ax, (name, fit) in zip(axes.flat, ways.items(), strict=True):
