@@ -33,7 +33,7 @@ from softkern.papers.checks import (
     throughout,
 )
 from softkern.papers.drawing import panels
-from softkern.selection import detection_accuracy, stability_score
+from softkern.selection import detection_accuracy, stability_score, stability_scores
 
 __all__ = ["CHECKS"]
 
@@ -41,6 +41,7 @@ PCM, SVM, KDE = "1-PCM", "1-SVM", "KDE"
 STOP: dict[str, Any] = {"stopping": "sum", "tol": 0.01}
 SIGMAS, NUS = (0.5, 1.0, 5.0), (0.01, 0.02, 0.05, 0.1, 0.2, 0.3)
 GAMMAS = (5e-4, 5e-3, 0.05, 0.5, 1.0, 5.0, 50.0)
+SHARES = (0.01, 0.1)  # rejected in Fig. 4
 NEAR_KDE = 0.05
 # σ, ν of the accuracies, classes that are normal, sizes of the training set
 REAL: dict[str, tuple[float, float, tuple[str, ...], tuple[int, ...]]] = {
@@ -65,12 +66,37 @@ def by_membership(model: Any, X: Any) -> Any:
     return model.memberships(X)
 
 
-def stability(method: str, X: Any, sigma: float, nu: float, draws: int, seed: int) -> Any:
-    """Jaccard coefficients of a method, (draws,)."""
-    found = stability_score(
-        detector(method, sigma, nu), X, rejection=nu, n_draws=draws, random_state=seed
-    )
-    return found.scores
+def stability(
+    method: str, X: Any, sigma: float, nus: tuple[float, ...], draws: int, seed: int
+) -> list[Any]:
+    """Jaccard coefficients of a method, (draws,), for every ν."""
+    options: dict[str, Any] = {"n_draws": draws, "random_state": seed}
+    if method == SVM:  # another one for every ν
+        found = [
+            stability_score(detector(method, sigma, nu), X, rejection=nu, **options) for nu in nus
+        ]
+    else:
+        found = stability_scores(detector(method, sigma, nus[0]), X, nus, **options)
+    return [result.scores for result in found]
+
+
+def by_nu(
+    setting: Setting, tables: dict[Any, tuple[Any, float]], nus: tuple[float, ...], draws: int
+) -> dict[tuple[Any, float], dict[str, Any]]:
+    """Stabilities of the three methods by (table, ν)."""
+    methods = (PCM, SVM, KDE)
+    cases = [
+        (method, X, sigma, nus, draws, setting.seed)
+        for X, sigma in tables.values()
+        for method in methods
+    ]
+    answers = iter(setting.each(stability, cases, "stability of three methods"))
+    scores: dict[tuple[Any, float], dict[str, Any]] = {}
+    for name in tables:
+        rows = {method: next(answers) for method in methods}
+        for place, nu in enumerate(nus):
+            scores[name, nu] = {method: row[place] for method, row in rows.items()}
+    return scores
 
 
 def accuracy(
@@ -81,14 +107,13 @@ def accuracy(
     return detection_accuracy(detector(method, sigma, nu), X, y, random_state=seed, **options)
 
 
-def at_gamma(gamma: float | None, nu: float, as_printed: bool, draws: int, seed: int) -> Any:
-    """Stabilities of 1-PCM at γ, or of the density where γ is None, at σ = 1."""
+def at_gamma(gamma: float | None, as_printed: bool, draws: int, seed: int) -> list[Any]:
+    """Stabilities of 1-PCM at γ, or of the density where γ is None, at σ = 1, for every share."""
     X, _ = make_gaussian_outliers(random_state=seed)
-    model = detector(KDE, 1.0, nu) if gamma is None else detector(PCM, 1.0, nu, gamma)
+    model = detector(KDE, 1.0, 0.1) if gamma is None else detector(PCM, 1.0, 0.1, gamma)
     scoring = by_membership if as_printed and gamma is not None else None
-    return stability_score(
-        model, X, rejection=nu, n_draws=draws, scoring=scoring, random_state=seed
-    ).scores
+    found = stability_scores(model, X, SHARES, n_draws=draws, scoring=scoring, random_state=seed)
+    return [result.scores for result in found]
 
 
 # Fig. 1
@@ -96,7 +121,7 @@ def at_gamma(gamma: float | None, nu: float, as_printed: bool, draws: int, seed:
 
 def six_clusters(setting: Setting) -> Measured:
     """Fig. 1: six clusters at 10 % rejection."""
-    seeds = range(setting.seed, setting.seed + setting.draws(12, 100))
+    seeds = range(setting.seed, setting.seed + setting.draws(12, 50))
     ways = ("5 %", "10 %", "15 %", "automatic")
     found = setting.each(cut_six, [(seed,) for seed in seeds], "draws of the six clusters")
     numbers = {way: [row[place] for row in found] for place, way in enumerate(ways)}
@@ -187,10 +212,7 @@ def compare_stability(setting: Setting) -> Measured:
     """Fig. 3: stability of three methods at 3 σ × 6 ν."""
     X, _ = make_gaussian_outliers(random_state=setting.seed)
     draws = setting.draws(50, 500)
-    cells = [(sigma, nu) for sigma in SIGMAS for nu in NUS]
-    cases = [(m, X, sigma, nu, draws, setting.seed) for sigma, nu in cells for m in (PCM, SVM, KDE)]
-    answers = iter(setting.each(stability, cases, "stability at three σ and six ν"))
-    scores = {(sigma, nu): {m: next(answers) for m in (PCM, SVM, KDE)} for sigma, nu in cells}
+    scores = by_nu(setting, {sigma: (X, sigma) for sigma in SIGMAS}, NUS, draws)
     entries = [
         Entry(
             f"σ {sigma:g}, ν {nu:g}",
@@ -230,11 +252,14 @@ def overfit_by_density(setting: Setting) -> Measured:
 
 
 def _by_gamma(setting: Setting, as_printed: bool) -> Measured:
-    draws, shares = setting.draws(40, 500), (0.01, 0.1)
+    draws, shares = setting.draws(40, 500), SHARES
     gammas: tuple[float | None, ...] = (None, *GAMMAS)
-    cases = [(g, nu, as_printed, draws, setting.seed) for nu in shares for g in gammas]
-    answers = iter(setting.each(at_gamma, cases, "stability by γ"))
-    scores = {nu: {g: next(answers) for g in gammas} for nu in shares}
+    cases = [(gamma, as_printed, draws, setting.seed) for gamma in gammas]
+    answers = setting.each(at_gamma, cases, "stability by γ")
+    scores = {
+        nu: {gamma: row[place] for gamma, row in zip(gammas, answers, strict=True)}
+        for place, nu in enumerate(shares)
+    }
     gaps = {nu: {g: row[g] - row[None] for g in GAMMAS} for nu, row in scores.items()}
     entries = []
     for nu, row in gaps.items():
@@ -301,15 +326,8 @@ def _underflow(seed: int) -> Experiment:
 def real_stability(setting: Setting) -> Measured:
     """Fig. 5, first row: stability on three real sets."""
     draws = setting.draws(40, 500)
-    cells = [(name, nu) for name in REAL for nu in REAL_NUS]
-    tables = {name: setting.data(name).data.to_numpy(float) for name in REAL}
-    cases = [
-        (m, tables[name], REAL[name][0], nu, draws, setting.seed)
-        for name, nu in cells
-        for m in (PCM, SVM, KDE)
-    ]
-    answers = iter(setting.each(stability, cases, "stability on three sets"))
-    scores = {cell: {m: next(answers) for m in (PCM, SVM, KDE)} for cell in cells}
+    tables = {name: (setting.data(name).data.to_numpy(float), REAL[name][0]) for name in REAL}
+    scores = by_nu(setting, tables, REAL_NUS, draws)
     entries = [
         Entry(
             f"{name}, ν {nu:g}",

@@ -13,7 +13,12 @@ from softkern.selection.spectral import (
     balanced_line_fit,
     select_spectral,
 )
-from softkern.selection.stability import StabilityResult, detection_accuracy, stability_score
+from softkern.selection.stability import (
+    StabilityResult,
+    detection_accuracy,
+    stability_score,
+    stability_scores,
+)
 
 __all__ = [
     "SpectralSearch",
@@ -26,6 +31,7 @@ __all__ = [
     "partition_entropy_scorer",
     "select_spectral",
     "stability_score",
+    "stability_scores",
     "suggest_n_clusters",
     "xie_beni_scorer",
 ]

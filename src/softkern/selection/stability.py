@@ -9,7 +9,7 @@ outliers. Both know no model of this package; they ask for scores only.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any
@@ -21,7 +21,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.parallel import Parallel, delayed
 
-__all__ = ["StabilityResult", "detection_accuracy", "stability_score"]
+__all__ = ["StabilityResult", "detection_accuracy", "stability_score", "stability_scores"]
 
 Scoring = Callable[[Any, Any], Any]
 Scores = NDArray[np.float64]
@@ -126,16 +126,52 @@ def stability_score(
     >>> stability_score(KernelDensity(), X, rejection=0.05, n_draws=20).mean > 0.5
     True
     """
-    n_rejected = _check(detector, X, rejection, n_draws, scoring)
+    options: dict[str, Any] = {"n_draws": n_draws, "scoring": scoring, "n_jobs": n_jobs}
+    return stability_scores(detector, X, [rejection], random_state=random_state, **options)[0]
+
+
+def stability_scores(
+    detector: Any,
+    X: Any,
+    rejections: Sequence[float],
+    *,
+    n_draws: int = 100,
+    scoring: Scoring | None = None,
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+) -> list[StabilityResult]:
+    """`stability_score` at several shares of outliers, from the same fits.
+
+    A detector whose own parameters follow the share (such as ν of a one-class SVM) is another
+    detector at each, for which this is no use.
+
+    Parameters
+    ----------
+    detector, X, n_draws, scoring, random_state, n_jobs
+        As in `stability_score`.
+    rejections : sequence of float
+
+    Examples
+    --------
+    >>> from sklearn.neighbors import KernelDensity
+    >>> from softkern.datasets import make_gaussian_outliers
+    >>> X, _ = make_gaussian_outliers(random_state=0)
+    >>> [r.n_rejected for r in stability_scores(KernelDensity(), X, [0.02, 0.1], n_draws=2)]
+    [4, 22]
+    """
+    counts = [_check(detector, X, share, n_draws, scoring) for share in rejections]
     seeds = check_random_state(random_state).randint(2**31 - 1, size=n_draws)
     draws = Parallel(n_jobs=n_jobs)(
-        delayed(_draw)(detector, X, rejection, scoring or _score, int(seed)) for seed in seeds
+        delayed(_draw)(detector, X, rejections, scoring or _score, int(seed)) for seed in seeds
     )
-    return StabilityResult(np.array(draws), float(rejection), n_rejected)
+    columns = zip(rejections, counts, np.array(draws).T, strict=True)
+    return [StabilityResult(scores, float(share), count) for share, count, scores in columns]
 
 
-def _draw(detector: Any, X: Any, rejection: float, scoring: Scoring, seed: int) -> float:
-    """Jaccard's coefficient of one split: steps a to d of Table II."""
+def _draw(
+    detector: Any, X: Any, rejections: Sequence[float], scoring: Scoring, seed: int
+) -> list[float]:
+    """Jaccard's coefficients of one split: steps a to d of Table II."""
     n_first = _n_rows(X) // 2
     first, second = train_test_split(X, train_size=n_first, random_state=seed)
     rng = np.random.default_rng(seed)
@@ -144,9 +180,12 @@ def _draw(detector: Any, X: Any, rejection: float, scoring: Scoring, seed: int) 
     transferred = _checked(scoring(one, second), _n_rows(second))
     direct = _checked(scoring(two, second), _n_rows(second))
 
-    predicted = _transferred(own, transferred, round(rejection * n_first), rng)
-    found = _lowest(direct, round(rejection * len(direct)), rng)
-    return _jaccard(predicted, found)
+    scores = []
+    for rejection in rejections:
+        predicted = _transferred(own, transferred, round(rejection * n_first), rng)
+        found = _lowest(direct, round(rejection * len(direct)), rng)
+        scores.append(_jaccard(predicted, found))
+    return scores
 
 
 def detection_accuracy(
