@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import OneClassSVM
 
 from softkern.datasets import make_gaussian_outliers
-from softkern.selection import detection_accuracy, stability_score
+from softkern.selection import detection_accuracy, stability_score, stability_scores
 
 
 class Distance(BaseEstimator):
@@ -300,3 +300,22 @@ def test_bad_parameters_of_accuracy(change, message):
         detection_accuracy(
             Nearness(), X, **{"is_outlier": y, "n_train": 40, "rejection": 0.1} | change
         )
+
+
+def test_several_shares_come_from_the_same_fits():
+    X, _ = make_gaussian_outliers(random_state=0)
+    fits = []
+
+    class Counting(Nearness):
+        def fit(self, X, y=None):
+            fits.append(len(X))
+            return super().fit(X)
+
+    several = stability_scores(Counting(), X, [0.02, 0.1], n_draws=4)
+    assert len(fits) == 8
+    for found in several:
+        alone = stability_score(Nearness(), X, rejection=found.rejection, n_draws=4)
+        assert found.scores == pytest.approx(alone.scores)
+        assert found.n_rejected == alone.n_rejected
+    with pytest.raises(ValueError, match="share between 0 and 1"):
+        stability_scores(Nearness(), X, [0.1, 2.0], n_draws=4)

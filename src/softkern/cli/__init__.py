@@ -469,8 +469,8 @@ def reproduce(
         list[PaperName] | None,
         typer.Argument(
             parser=one_of(PaperName),
-            metavar="|".join(PaperName),
-            help="The papers to run again; all by default.",
+            metavar="PAPER",
+            help=f"{', '.join(PaperName)}, which is the default.",
             show_default=False,
         ),
     ] = None,

@@ -401,7 +401,7 @@ class _SpectralClustering(Clustering):
             ``"degree"`` is −log of the mean similarity to the training points, which does not
             saturate however far a point is. ``"2015"`` is eq. 5 of the 2015 paper as printed,
             which gives points nearer to the clusters the higher scores; ``"2015-corrected"`` is
-            eq. 5 with the sign that its text means; ``"2015-absolute"`` is 1 − |Δ|, at most one
+            eq. 5 with the sign that its text means; ``"2015-absolute"`` is ``1 − |Δ|``, at most one
             as the values that the paper prints.
         """
         _check_variant(variant, "degree", *SCORES)
