@@ -1,6 +1,7 @@
 """What a check is: verdicts follow from entries, and every check of every paper is whole."""
 
 import pytest
+from joblib import parallel_config
 
 from softkern.papers import PAPERS, Entry, Setting, checks_of
 from softkern.papers.checks import VERDICTS, by_parts, throughout, within_reach
@@ -70,9 +71,10 @@ def test_ids_are_found_by_their_beginning_and_guessed():
         select(["filippone2007"], ["2007-F1x"])
 
 
-def test_draws_in_processes_are_those_in_one():
+def test_draws_at_once_are_those_one_by_one():
     cases = [(seed, 3) for seed in range(4)]
-    one, two = (Setting(n_jobs=jobs).each(divmod, cases, "draws") for jobs in (1, 2))
+    with parallel_config(backend="threading"):  # processes take seconds to start
+        one, two = (Setting(n_jobs=jobs).each(divmod, cases, "draws") for jobs in (1, 2))
     assert one == two == [divmod(*case) for case in cases]
 
 

@@ -9,12 +9,15 @@ from types import SimpleNamespace
 import pytest
 
 from softkern.cli import run
+from softkern.cli._errors import OutputError
+from softkern.cli._reproduce import Job, run_checks
 from softkern.papers import PAPERS, Check, Entry, Measured, Paper, Store, registry, reproduce
 from softkern.papers.checks import CONTRADICTS, REPRODUCES, UNTESTED, Experiment, Picture
 from softkern.papers.data import Unavailable
 from softkern.papers.drawing import panels
 from softkern.papers.pages import write_pages
 
+pytest.importorskip("matplotlib")
 KEPT = Path(__file__).parents[2] / "docs" / "papers"
 
 
@@ -128,15 +131,19 @@ def test_pages_say_all_and_nothing_of_this_machine(toy, tmp_path):
     assert 'id="toy-t2"' in page
 
 
-def test_a_verdict_that_is_news_is_said(toy, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("softkern.cli.PaperName", SimpleNamespace(all="all"), raising=True)
-    from softkern.cli._reproduce import Job, run_checks
-
+def test_a_verdict_that_is_news_is_said(toy, tmp_path, capsys):
     toy.CHECKS = (Check("toy-T1", "x", "y", toy.CHECKS[0].run, CONTRADICTS),)
     assert run_checks(Job(["toy"], tmp_path, jobs=1)) == 0
     assert run_checks(Job(["toy"], tmp_path, jobs=1, expect=True)) == 7
     assert "expected: contradicts" in capsys.readouterr().out
     assert "Expected was: contradicts" in (tmp_path / "toy.md").read_text()
+
+
+def test_without_matplotlib_nothing_is_begun(toy, runs, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(OutputError, match=r"softkern\[plot\]"):
+        run_checks(Job(["toy"], tmp_path, jobs=1))
+    assert not runs
 
 
 def test_the_command(tmp_path, monkeypatch, capsys):

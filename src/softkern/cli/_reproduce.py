@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from softkern.cli._errors import heard
+from softkern.cli._errors import OutputError, heard
 from softkern.cli._printer import Printer
 from softkern.exceptions import DataError
 from softkern.papers import PAPERS, Result, Store, reproduce, write_pages
 from softkern.papers.checks import VERDICTS
+from softkern.papers.drawing import panels
 from softkern.words import count
 
 __all__ = ["UNEXPECTED", "Job", "run_checks"]
@@ -41,6 +42,10 @@ def run_checks(job: Job) -> int:
     store = Store(job.out)
     papers = list(PAPERS) if "all" in job.papers else list(dict.fromkeys(job.papers))
     store.folder.mkdir(parents=True, exist_ok=True)
+    try:
+        panels()
+    except ImportError as error:  # before hours of work, not after them
+        raise OutputError(str(error)) from error
     with printer.stages():
         results = reproduce(
             papers,
