@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo examples test fuzz style lint bench docs clean
+.PHONY: demo examples test fuzz style lint bench docs reproduce reproduce-quick release-check lowest clean
 
 $(STAMP): pyproject.toml src/softkern/__init__.py
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -47,13 +47,19 @@ bench: $(STAMP)  ## ratios against named peers, measured in one run
 	$(BIN)/python -m pip install --quiet --no-deps fuzzy-c-means  # asks for an older NumPy, and runs with ours
 	$(BIN)/python benchmarks/fuzzy.py
 	$(BIN)/python benchmarks/oneclass.py
-	$(BIN)/python benchmarks/one_class_tables.py
 	$(BIN)/python benchmarks/spectral.py
 	$(BIN)/python benchmarks/ranking.py
 	$(BIN)/python benchmarks/report.py
 	$(BIN)/python benchmarks/main_job.py
 	$(BIN)/python benchmarks/architecture.py
 	$(BIN)/python benchmarks/calibrate.py
+
+# processes share the cores, so that each has one thread in BLAS
+reproduce: $(STAMP)  ## the five papers run again in full, about an hour; pages into docs/papers/
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/softkern reproduce all --out docs/papers
+
+reproduce-quick: $(STAMP)  ## the same with few draws, minutes; fails where a verdict is news
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/softkern reproduce all --quick --again --expect --out reproduce
 
 docs: $(STAMP)  ## the reference pages, from the docstrings, into site/
 	$(BIN)/python -m pip install --quiet --editable '.[dev,docs]'
@@ -69,4 +75,4 @@ lowest: $(STAMP)  ## the tests with the lowest versions that pyproject.toml name
 	$(BIN)/python tools/release_check.py lowest
 
 clean:
-	rm -rf $(VENV) demo site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo reproduce site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,12 +1,11 @@
-"""Kernel spectral clustering: speed and memory against a peer, and the 2015 paper's tables again.
+"""Kernel spectral clustering: speed and memory against a peer, and the 2015 paper's sets.
 
     python benchmarks/spectral.py [part ...] [--folder FOLDER]
 
 Parts (all by default): ``speed`` (n = 20,000 against scikit-learn's SpectralClustering, each in a
-process of its own), ``million`` (fit and memberships of 10⁶ points), ``table1`` (overlap and
-outlier points of every set), ``permutations`` (R15 and A1), ``auto`` (numbers of clusters found),
-``scores`` (eqs. 4 and 5 against isolation, D-Rank and IR-Rank), ``maps`` (Mopsi and Europe as
-pictures in the folder), ``documents`` (NIPS papers by the cosine of their word counts).
+process of its own), ``million`` (fit and memberships of 10⁶ points), ``permutations`` (R15 and A1),
+``auto`` (numbers of clusters found), ``maps`` (Mopsi and Europe as pictures in the folder). The
+paper's tables are run by ``softkern reproduce mall2015``.
 """
 
 from __future__ import annotations
@@ -15,13 +14,10 @@ import argparse
 import subprocess
 import sys
 import time
-import warnings
 from pathlib import Path
 
 import numpy as np
 from peak import high_water
-from scipy.spatial.distance import cdist
-from scipy.stats import kendalltau
 from sklearn.cluster import SpectralClustering
 from sklearn.metrics import adjusted_rand_score
 
@@ -29,31 +25,22 @@ from softkern import SoftKernelSpectralClustering, datasets
 from softkern.kernels import select_bandwidth
 from softkern.selection import select_spectral
 
-# Table 1: clusters, overlap points, outlier points ('-' is 0)
+# clusters of the paper's table 1
 TABLE = {
-    "shapes/a1": (20, 281, 165),
-    "shapes/aggregation": (5, 32, 0),
-    "shapes/europe": (2, 0, 81),
-    "iris": (3, 3, 0),
-    "shapes/mopsi_finland": (6, 510, 1),
-    "shapes/mopsi_joensuu": (4, 35, 31),
-    "shapes/r15": (15, 11, 5),
-    "seeds": (3, 5, 0),
-    "three_gaussians": (3, 38, 13),
-    "wine": (3, 6, 0),
+    "shapes/a1": 20,
+    "shapes/aggregation": 5,
+    "iris": 3,
+    "shapes/r15": 15,
+    "seeds": 3,
+    "three_gaussians": 3,
+    "wine": 3,
 }
-# powers of two of the median distance, one σ for all columns
-COARSE = np.arange(-5, 3.1, 0.5)
-FINE = np.array([-0.3, -0.2, -0.1, 0.1, 0.2, 0.3])
 
 
 def points(name: str) -> np.ndarray:
     if name != "three_gaussians":
         return datasets.load_dataset(name).data.to_numpy(float)
-    # the paper's set is not public: three overlapping Gaussians as its figure 1 shows them
-    generator = np.random.default_rng(0)
-    centres = ([0.0, 0.0], [4.0, 0.0], [2.0, 2 * np.sqrt(3)])
-    return np.concatenate([generator.normal(size=(500, 2)) + centre for centre in centres])
+    return datasets.make_three_gaussians(random_state=0)[0]
 
 
 def blobs(n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -119,56 +106,7 @@ def million() -> None:
         )
 
 
-# The paper's tables
-
-
-def counted(X: np.ndarray, k: int, sigma: float, assignment: str) -> tuple[int, int] | None:
-    """Overlap and outlier points of one fit; None where the bandwidth does not allow it."""
-    n_train = "auto" if len(X) > 4000 else None
-    model = SoftKernelSpectralClustering(
-        k, bandwidth=sigma, n_train=n_train, subset="random", assignment=assignment, max_iter=60
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # narrow kernels are part of the scan
-        try:
-            model.fit(X)
-        except ValueError:
-            return None
-    is_outlier, is_overlap = model.detect()
-    return int(is_overlap.sum()), int(is_outlier.sum())
-
-
-def nearest(tried: dict[float, tuple[int, int] | None], paper: list[int]) -> float:
-    """The bandwidth whose counts are the nearest to the paper's, by the ratio of counts."""
-    gaps = {
-        power: np.inf if counts is None else np.abs(np.log1p(counts) - np.log1p(paper)).sum()
-        for power, counts in tried.items()
-    }
-    return min(gaps, key=lambda power: float(gaps[power]))
-
-
-def table1() -> None:
-    print(
-        "Table 1 again, overlap/outlier points. The paper gives no bandwidths: σ is scanned for the"
-    )
-    print("nearest counts, so these show that its counts are within reach, not that they follow.")
-    for name, (k, *paper) in TABLE.items():
-        X = points(name)
-        median = float(select_bandwidth(X, "median"))
-        words = []
-        for assignment in ("directions", "codebook"):
-            tried: dict[float, tuple[int, int] | None] = {}
-            for grid in (COARSE, FINE):
-                around = nearest(tried, paper) if tried else 0.0
-                for power in around + grid:
-                    tried[float(power)] = counted(X, k, median * 2.0 ** float(power), assignment)
-            best = nearest(tried, paper)
-            overlap, outliers = tried[best] or (0, 0)
-            words.append(f"{assignment} {overlap}/{outliers} at σ = {median * 2**best:.4g}")
-        print(
-            f"  {name}, n = {len(X):,}, k = {k}: paper {paper[0]}/{paper[1]}; {'; '.join(words)}",
-            flush=True,
-        )
+# The paper's sets
 
 
 def permutations() -> None:
@@ -204,7 +142,7 @@ def auto() -> None:
         "shapes/s1",
     ):
         X = points(name)
-        k = TABLE.get(name, (15,))[0]
+        k = TABLE.get(name, 15)
         result = select_spectral(
             X, range(2, 23), select_bandwidth(X, "median") * 2.0 ** np.arange(-4.5, 1.1, 0.25)
         )
@@ -218,35 +156,7 @@ def auto() -> None:
         )
 
 
-def scores() -> None:
-    for name, sigma in (("shapes/r15", None), ("shapes/a1", None), ("shapes/mopsi_joensuu", None)):
-        X = points(name)
-        k = TABLE[name][0]
-        sigma = float(select_bandwidth(X, "median")) * (2**2.25 if "mopsi" in name else 2**-3.75)
-        model = SoftKernelSpectralClustering(k, bandwidth=sigma).fit(X)
-        is_outlier, is_overlap = model.detect()
-        isolation = model.outlier_scores_
-        printed, corrected = (
-            model.outlier_scores(X, variant=v) for v in ("2015", "2015-corrected")
-        )
-        line = [f"{name}, σ = {sigma:.3g}: {is_overlap.sum()}/{is_outlier.sum()} points"]
-        if is_outlier.sum() > 2:
-            line.append(
-                f"τ of eq. 5 with isolation, outliers: printed {kendalltau(printed[is_outlier], isolation[is_outlier]).statistic:.2f}, corrected {kendalltau(corrected[is_outlier], isolation[is_outlier]).statistic:.2f}"
-            )
-        if is_overlap.sum() > 2:
-            eq4 = model.overlap_scores(X[is_overlap], variant="2015")
-            # the paper names both comparators without a formula: summed distance to all
-            # projections, and summed similarity, as information retrieval ranks
-            distance = cdist(model.projections_[is_overlap], model.projections_).sum(axis=1)
-            similarity = model.mean_similarity_[is_overlap]
-            line.append(
-                f"τ of eq. 4 with D-Rank {kendalltau(eq4, distance).statistic:.2f}, IR-Rank {kendalltau(eq4, -similarity).statistic:.2f}"
-            )
-        print("; ".join(line))
-
-
-# Pictures and documents
+# Pictures
 
 
 def maps(folder: Path) -> None:
@@ -280,49 +190,13 @@ def maps(folder: Path) -> None:
     print(f"wrote {folder / 'spectral_maps.png'}")
 
 
-def documents() -> None:
-    import pandas as pd
-    import scipy.sparse as sp
-
-    place = datasets.data_folder()
-    if place is None or not (place / "nips").is_dir():
-        print("documents: no folder nips in the data folder")
-        return
-    counts = pd.read_csv(place / "nips" / "nips_counts.csv.gz")
-    terms = pd.read_csv(place / "nips" / "nips_vocab.csv", keep_default_na=False).term.to_numpy()
-    table = sp.csr_matrix(
-        (counts["count"], (counts.doc - 1, counts.word - 1)), shape=(1500, len(terms)), dtype=float
-    )
-    present = np.asarray((table > 0).sum(axis=0)).ravel()
-    inverse = np.log(table.shape[0] / np.maximum(present, 1))
-    weighted = (table @ sp.diags(inverse)).tocsr()
-    start = time.perf_counter()
-    model = SoftKernelSpectralClustering("auto", kernel="cosine").fit(weighted)
-    print(
-        f"NIPS, 1500 documents × {len(terms)} words, cosine of tf-idf, sparse: k = {model.n_clusters_}, {time.perf_counter() - start:.1f} s"
-    )
-    print(
-        "  local maxima:",
-        ", ".join(f"{r.n_clusters} ({r.strength:.3f})" for r in model.search_.maxima.itertuples()),
-    )
-    for p in range(model.n_clusters_):
-        top = np.argsort(-np.asarray(weighted[model.labels_ == p].sum(axis=0)).ravel())[:8]
-        print(f"  cluster {p}, {(model.labels_ == p).sum()} documents: {', '.join(terms[top])}")
-    is_outlier, is_overlap = model.detect()
-    print(f"  {is_overlap.sum()} overlap, {is_outlier.sum()} outlier documents (paper: 188, 0)")
-    chosen = (
-        np.flatnonzero(is_overlap) if is_overlap.sum() else np.argsort(-model.overlap_scores_)[:50]
-    )
-    influence = model.overlap_scores(weighted[chosen], variant="2015")
-    for rank, place_ in enumerate(np.argsort(influence)[:8], 1):
-        row = int(chosen[place_])
-        words = terms[np.argsort(-weighted[row].toarray().ravel())[:8]]
-        print(
-            f"  most influential {rank}: document {row + 1}, score {influence[place_]:.4g}: {', '.join(words)}"
-        )
-
-
-PARTS = {"speed": speed, "million": million, "table1": table1, "permutations": permutations, "auto": auto, "scores": scores, "maps": maps, "documents": documents}  # fmt: skip
+PARTS = {
+    "speed": speed,
+    "million": million,
+    "permutations": permutations,
+    "auto": auto,
+    "maps": maps,
+}
 
 
 def main() -> None:

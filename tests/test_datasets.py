@@ -14,6 +14,7 @@ MAKERS = [
     datasets.make_gaussian_outliers,
     datasets.make_two_groups_outliers,
     datasets.make_ring_outliers,
+    datasets.make_three_gaussians,
 ]
 ids = [maker.__name__ for maker in MAKERS]
 
@@ -64,6 +65,7 @@ def test_random_state_may_be_a_generator(maker):
         (datasets.make_gaussian_outliers, {-1: 30, 0: 400}),
         (datasets.make_two_groups_outliers, {-1: 4, 0: 60, 1: 60}),
         (datasets.make_ring_outliers, {-1: 3, 0: 60, 1: 100}),
+        (datasets.make_three_gaussians, {0: 500, 1: 500, 2: 500}),
     ],
     ids=ids,
 )
@@ -146,6 +148,7 @@ def test_the_ring_is_around_the_group():
         (datasets.make_six_clusters, "six_clusters_2.csv", 2),
         (datasets.make_gaussian_outliers, "gaussian_outliers_0.csv", 0),
         (datasets.make_ring_outliers, "ring_blob_0.csv", 0),
+        (datasets.make_three_gaussians, "three_gaussians_0.csv", 0),
     ],
     ids=[maker.__name__ for maker in MAKERS if maker is not datasets.make_two_groups_outliers],
 )
@@ -238,3 +241,25 @@ def test_a_named_folder_that_is_not_there(monkeypatch):
     monkeypatch.setenv("SOFTKERN_DATA", "/nowhere/at/all")
     with pytest.raises(NotADirectoryError, match="SOFTKERN_DATA is '/nowhere/at/all'"):
         datasets.load_dataset("iris")
+
+
+def test_three_gaussians_lie_at_the_corners_of_a_triangle():
+    X, y = datasets.make_three_gaussians(n_group=4000, distance=6.0, random_state=0)
+    means = np.array([X[y == k].mean(axis=0) for k in range(3)])
+    sides = np.linalg.norm(means - np.roll(means, 1, axis=0), axis=1)
+    assert sides == pytest.approx(6, abs=0.1)
+    assert all(X[y == k].std(axis=0) == pytest.approx(1, abs=0.05) for k in range(3))
+
+
+def test_documents(folder):
+    found = datasets.load_documents()
+    assert found.data.shape == (1500, 7605)
+    assert found.data.sum() == 1_870_706
+    assert "null" in found.feature_names  # a word, not a missing one
+    assert found.target is None
+
+
+def test_documents_that_are_not_there(tmp_path, monkeypatch):
+    monkeypatch.setenv("SOFTKERN_DATA", str(tmp_path))
+    with pytest.raises(FileNotFoundError, match=r"nips_counts.csv.gz and .* SOFTKERN_DATA"):
+        datasets.load_documents()

@@ -87,6 +87,18 @@ ALLOWED = {
         "report*",
         "rows",
     },
+    # the papers use what users use
+    "papers*": {
+        "__version__",
+        "datasets*",
+        "display*",
+        "files",
+        "kernels",
+        "metrics*",
+        "models",
+        "papers*",
+        "selection*",
+    },
     "cli*": {"*"},
     "__init__": {"*"},
 }

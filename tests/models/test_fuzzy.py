@@ -4,7 +4,6 @@ import warnings
 
 import numpy as np
 import pytest
-from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris, make_blobs
@@ -21,6 +20,7 @@ from softkern import (
 )
 from softkern.datasets import make_ring_outliers, make_two_groups_outliers
 from softkern.exceptions import ParameterWarning
+from softkern.metrics.accuracy import errors as matching_errors
 from softkern.rules.memberships import LARGEST_PART, outlier_weights
 from tests.models.contract import ModelContract
 
@@ -59,9 +59,7 @@ class TestOutlierFuzzyCMeans(FuzzyContract):
 
 def errors(y, labels):
     """Points outside the best matching of classes and clusters; −1 is not counted."""
-    table = np.zeros((y.max() + 1, labels.max() + 1))
-    np.add.at(table, (y[y >= 0], labels[y >= 0]), 1)
-    return int(table.sum() - table[linear_sum_assignment(-table)].sum())
+    return matching_errors(y[y >= 0], labels[y >= 0])
 
 
 def gaussian(X, sigma):

@@ -15,6 +15,7 @@ from softkern import CollapseWarning, OneClassKMeans, OneClassMixture
 from softkern.datasets import load_dataset
 from softkern.exceptions import ReseedWarning
 from softkern.kernels import Gaussian
+from softkern.metrics.accuracy import majority_accuracy
 from softkern.models.one_class_clustering import cooling
 from softkern.operators import DenseOperator, TiledOperator
 from softkern.solvers.collapse import principal_variance
@@ -72,8 +73,7 @@ def start_weights(n, c):
 
 def accuracy(labels, y):
     """In percent; the most frequent class of a group is its name."""
-    right = [np.unique(y[labels == k], return_counts=True)[1].max() for k in np.unique(labels)]
-    return 100 * sum(right) / len(y)
+    return 100 * majority_accuracy(y, labels)
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ def test_overlap_score_of_a_point_without_similarity_is_the_largest_number():
 def test_outlier_score_is_equation_five():
     _, E, S, U = random_soft()
     b = np.array([0.3, -0.2, 0.1])
-    found = spectral_points.outlier_score(E, U, S, b, corrected=False)
+    found = spectral_points.outlier_score(E, U, S, b, form="printed")
     for i in range(50):
         total = sum(
             (np.linalg.norm(E[i] - S[p]) - np.linalg.norm(b - S[p])) * U[i, p] for p in range(4)

@@ -13,7 +13,7 @@ from softkern import (
 )
 from softkern.display import AMSDisplay
 from softkern.exceptions import SpectrumWarning
-from softkern.kernels import select_bandwidth
+from softkern.kernels import Gaussian, select_bandwidth
 from softkern.models import spectral_search
 from softkern.rules import projections
 from softkern.selection import (
@@ -231,3 +231,48 @@ def test_nothing_found_is_said(X):
     for asked in (lambda: result.best, lambda: AMSDisplay.from_results(result)):
         with pytest.raises(ValueError, match="none of the 1 bandwidths tried"):
             asked()
+
+
+def test_rows_kept_aside_judge(X):
+    """The strength is that of the model of the training rows, on the others."""
+    found = select_spectral(X, [3], [1.5], n_train=100, n_validation=60)
+    chosen = spectral_search.training_rows(Gaussian(1.5), X, np.ones(len(X)), 160, "random", 0)
+    first, aside = spectral_search._split(chosen, 60, 0)
+    assert len(first.rows) == 100
+    assert len(aside.rows) == 60
+    assert not set(first.rows) & set(aside.rows)
+    model = SoftKernelSpectralClustering(3, bandwidth=1.5).fit(X[first.rows])
+    expected = average_membership_strength(model, X[aside.rows])
+    assert found.strength[0, 0] == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("n_validation", [0, 180, -3])
+def test_too_many_rows_aside(X, n_validation):
+    with pytest.raises(ValueError, match=r"n_validation=-?\d+ must be from 1 to 179|more than the"):
+        select_spectral(X, [3], [1.5], n_validation=n_validation)
+
+
+@pytest.mark.parametrize("scale", ["unit", "degree"])
+def test_scale_of_eigenvectors(X, scale):
+    """Σ w α² or Σ w d α² is one; labels of clear groups do not depend on it."""
+    model = SoftKernelSpectralClustering(3, bandwidth=1.5, eigenvector_scale=scale).fit(X)
+    alpha, points = model.dual_coef_, X[model.support_]
+    degree = np.exp(-cdist(points, points, "sqeuclidean") / (2 * 1.5**2)).sum(axis=1)
+    per_row = degree if scale == "degree" else np.ones(len(points))
+    assert per_row @ alpha**2 == pytest.approx(1)
+    unit = SoftKernelSpectralClustering(3, bandwidth=1.5).fit(X)
+    assert np.array_equal(model.labels_, unit.labels_)
+    with pytest.raises(ValueError, match="eigenvector_scale"):
+        select_spectral(X, [3], [1.5], eigenvector_scale="none")
+
+
+def test_ties_of_code_words_are_said():
+    """Two groups that are mirror images of each other: every word has its twin."""
+    E = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, 1.0]])
+    assert projections.tied_words(E, np.ones(5), 2) == 2
+    assert projections.tied_words(E, np.ones(5), 1) == 0
+    assert projections.codebook(E, np.ones(5), 2).tolist() == [[1, 1], [-1, -1]]
+    side = np.array([[0.0, 0.0], [0.3, 0.1], [0.1, 0.4]])
+    X = np.concatenate([side + shift for shift in ([0, 0], [9, 0], [0, 9], [9, 9])])
+    with pytest.warns(SpectrumWarning, match="as frequent as the last"):
+        SoftKernelSpectralClustering(3, bandwidth=3.0, assignment="codebook").fit(X)

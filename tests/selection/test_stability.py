@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import OneClassSVM
 
 from softkern.datasets import make_gaussian_outliers
-from softkern.selection import stability_score
+from softkern.selection import detection_accuracy, stability_score, stability_scores
 
 
 class Distance(BaseEstimator):
@@ -255,3 +255,67 @@ def test_a_precomputed_kernel_cannot_be_split(X):
     detector = OneClassPCM(kernel="precomputed")
     with pytest.raises(ValueError, match="matrix of all pairs"):
         stability_score(detector, X @ X.T)
+
+
+class Nearness(BaseEstimator):
+    """Scores by the distance from the mean of what it was fitted on."""
+
+    def fit(self, X, y=None):
+        self.mean_ = np.mean(X, axis=0)
+        return self
+
+    def score_samples(self, X):
+        return -np.linalg.norm(X - self.mean_, axis=1)
+
+
+def test_accuracy_of_outliers_that_are_apart_and_of_a_literal_draw():
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(size=(60, 2)), rng.normal(size=(20, 2)) + 50])
+    y = np.arange(80) >= 60
+    options = {"n_train": 40, "rejection": 0.05, "n_draws": 6}
+    scores = detection_accuracy(Nearness(), X, y, **options)
+    # all outliers are found; of the 20 other new rows some are below the threshold too
+    assert (scores >= 0.5).all()
+    assert (scores <= 1).all()
+    assert np.array_equal(scores, detection_accuracy(Nearness(), X, y, **options))
+    nothing = detection_accuracy(
+        Nearness(), X, y, scoring=lambda model, X: -model.score_samples(X), **options
+    )
+    assert (nothing < 0.3).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"n_train": 60}, "n_train=60 must be from 1 to 59"),
+        ({"rejection": 0.001}, "sets no threshold"),
+        ({"is_outlier": np.zeros(80, bool)}, "there must be outliers"),
+        ({"is_outlier": np.zeros(80)}, "must be a bool array"),
+        ({"rejection": 1.5}, "share between 0 and 1"),
+    ],
+)
+def test_bad_parameters_of_accuracy(change, message):
+    X, y = np.random.default_rng(0).normal(size=(80, 2)), np.arange(80) >= 60
+    with pytest.raises(ValueError, match=message):
+        detection_accuracy(
+            Nearness(), X, **{"is_outlier": y, "n_train": 40, "rejection": 0.1} | change
+        )
+
+
+def test_several_shares_come_from_the_same_fits():
+    X, _ = make_gaussian_outliers(random_state=0)
+    fits = []
+
+    class Counting(Nearness):
+        def fit(self, X, y=None):
+            fits.append(len(X))
+            return super().fit(X)
+
+    several = stability_scores(Counting(), X, [0.02, 0.1], n_draws=4)
+    assert len(fits) == 8
+    for found in several:
+        alone = stability_score(Nearness(), X, rejection=found.rejection, n_draws=4)
+        assert found.scores == pytest.approx(alone.scores)
+        assert found.n_rejected == alone.n_rejected
+    with pytest.raises(ValueError, match="share between 0 and 1"):
+        stability_scores(Nearness(), X, [0.1, 2.0], n_draws=4)

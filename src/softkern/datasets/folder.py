@@ -16,7 +16,14 @@ import numpy as np
 from sklearn.datasets import fetch_openml, load_iris, load_wine
 from sklearn.utils import Bunch
 
-__all__ = ["data_folder", "find_file", "load_dataset", "names", "place_of"]
+__all__ = [
+    "data_folder",
+    "find_file",
+    "load_dataset",
+    "load_documents",
+    "names",
+    "place_of",
+]
 
 FOLDER_VARIABLE = "SOFTKERN_DATA"
 
@@ -164,6 +171,41 @@ def load_dataset(name: str) -> Bunch:
     if source is not None and source.openml is not None:
         return _fetch(name, source)
     raise FileNotFoundError(f"{name!r} is not on OpenML. {_remedy(name)}")
+
+
+def load_documents() -> Bunch:
+    """The NIPS papers as word counts: 1,500 documents × 7,605 words, sparse.
+
+    From ``nips/nips_counts.csv.gz`` (doc, word, count, from 1) and ``nips/nips_vocab.csv`` (word,
+    term) in the folder of `data_folder`: those words of UCI's bag of words that occur more than
+    20 times.
+
+    Returns
+    -------
+    data : Bunch
+        ``data`` (CSR matrix of counts), ``target`` (None), ``feature_names`` (the words), ``name``
+        and ``source``.
+
+    Examples
+    --------
+    >>> load_documents().data.shape  # doctest: +SKIP
+    (1500, 7605)
+    """
+    import pandas as pd
+    from scipy.sparse import csr_matrix
+
+    counts, words = find_file("nips/nips_counts"), find_file("nips/nips_vocab")
+    if counts is None or words is None:
+        raise FileNotFoundError(
+            "the NIPS documents need nips/nips_counts.csv.gz and nips/nips_vocab.csv in a folder "
+            f"that the environment variable {FOLDER_VARIABLE} names."
+        )
+    table = pd.read_csv(counts)
+    terms = pd.read_csv(words, keep_default_na=False).term.tolist()  # "null" is a word
+    shape = int(table.doc.max()), len(terms)
+    places = table.doc.to_numpy() - 1, table.word.to_numpy() - 1
+    data = csr_matrix((table["count"].to_numpy(np.float64), places), shape=shape)
+    return Bunch(name="nips", data=data, target=None, feature_names=terms, source=str(counts))
 
 
 def _read(name: str, file: Path) -> Bunch:

@@ -1,7 +1,8 @@
 """The synthetic sets on which the papers show their methods, noise and outliers labelled −1.
 
 The same seed gives the same points on every machine, and nothing global is seeded. The papers are
-Filippone, Masulli and Rovetta's of 2007 and 2010, and Shen, Wang and Wu's of 2004.
+Filippone, Masulli and Rovetta's of 2007 and 2010, Shen, Wang and Wu's of 2004, and Mall, Langone
+and Suykens's of 2015.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ __all__ = [
     "make_gaussian_outliers",
     "make_ring_outliers",
     "make_six_clusters",
+    "make_three_gaussians",
     "make_two_groups_outliers",
 ]
 
@@ -230,6 +232,40 @@ def make_ring_outliers(
     ring = _around([0.0, 0.0], radius, 2 * np.pi * np.arange(n_ring) / max(n_ring, 1))
     group = 0.5 * rng.normal(size=(n_group, 2))
     return _labelled([group, ring], np.array([[6.0, 6.0], [-6.5, 5.5], [6.0, -6.0]]))
+
+
+def make_three_gaussians(
+    *, n_group: int = 500, distance: float = 4.0, random_state: Any = None
+) -> tuple[Points, Labels]:
+    """Three Gaussians that overlap, at the corners of a triangle: Fig. 1 of 2015.
+
+    The paper gives a picture and a size of 1,500; places and widths are chosen to look like it.
+
+    Parameters
+    ----------
+    n_group : int, default=500
+        Points in each group, of standard deviation 1; labels 0, 1 and 2.
+    distance : float, default=4.0
+        Between any two centres.
+    random_state : int, Generator, RandomState or None, default=None
+        An int gives the same points every time.
+
+    Returns
+    -------
+    X : array of shape (3 n_group, 2)
+    y : array of shape (3 n_group,)
+
+    Examples
+    --------
+    >>> X, y = make_three_gaussians(random_state=0)
+    >>> X.shape, sorted(set(y.tolist()))
+    ((1500, 2), [0, 1, 2])
+    """
+    _check_sizes(n_group=n_group)
+    rng = _generator(random_state)
+    corners = distance * np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(0.75)]])
+    groups = [rng.normal(size=(n_group, 2)) + corner for corner in corners]
+    return _labelled(groups, np.empty((0, 2)))
 
 
 def _generator(random_state: Any) -> np.random.Generator:

@@ -6,6 +6,7 @@ Each class holds what it draws as plain arrays, so that it can be drawn again; `
 """
 
 from softkern.display.boundaries import BoundaryDisplay
+from softkern.display.comparison import ComparisonDisplay
 from softkern.display.memberships import MembershipDisplay, MembershipHistogramDisplay
 from softkern.display.outlier_weights import OutlierWeightDisplay
 from softkern.display.ranking import RankDisplay
@@ -17,6 +18,7 @@ __all__ = [
     "AMSDisplay",
     "AlphaTreeDisplay",
     "BoundaryDisplay",
+    "ComparisonDisplay",
     "EigenspaceDisplay",
     "MembershipDisplay",
     "MembershipHistogramDisplay",

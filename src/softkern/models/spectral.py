@@ -40,8 +40,9 @@ from softkern.rules.projections import (
     labels_by,
     prototype_distances,
     prototypes,
+    tied_words,
 )
-from softkern.solvers.eigen import Spectrum, solve
+from softkern.solvers.eigen import EIGENVECTOR_SCALES, Spectrum, solve
 from softkern.solvers.stopping import progress_bar
 
 __all__ = ["KernelSpectralClustering", "SoftKernelSpectralClustering", "SpectralSearch"]
@@ -50,6 +51,7 @@ AUTO_TRAIN = 2000  # rows that n_train="auto" trains on
 AUTO_ALL = 4000  # distinct rows up to which it trains on all of them
 ROWS_A_CLUSTER = 20  # of training rows, and of the sample that bandwidths are tried on, at least
 MAX_CLUSTERS = 20  # that n_clusters="auto" looks at
+SCORES = {"2015": "printed", "2015-corrected": "corrected", "2015-absolute": "absolute"}  # eq. 5
 UNCONNECTED = 1e-6  # eigenvalues this near to one are those of parts without any similarity
 
 
@@ -82,6 +84,7 @@ class _SpectralClustering(Clustering):
         "n_train": [None, StrOptions({"auto"}), Interval(Integral, 2, None, closed="left")],
         "subset": [StrOptions({"renyi", "random"})],
         "assignment": [StrOptions(set(ASSIGNMENTS))],
+        "eigenvector_scale": [StrOptions(set(EIGENVECTOR_SCALES))],
     }
     _state: ClassVar[tuple[str, ...]] = (
         "n_clusters_",
@@ -104,6 +107,7 @@ class _SpectralClustering(Clustering):
         n_train: int | str | None = "auto",
         subset: str = "renyi",
         assignment: str = "directions",
+        eigenvector_scale: str = "unit",
         kernel: Any = "rbf",
         kernel_params: dict[str, Any] | None = None,
         bandwidth: Any = "auto",
@@ -118,6 +122,7 @@ class _SpectralClustering(Clustering):
         self.n_train = n_train
         self.subset = subset
         self.assignment = assignment
+        self.eigenvector_scale = eigenvector_scale
         self.kernel = kernel
         self.kernel_params = kernel_params
         self.bandwidth = bandwidth
@@ -196,6 +201,7 @@ class _SpectralClustering(Clustering):
             numbers,
             "auto" if is_open else None,
             assignment=self.assignment,
+            eigenvector_scale=self.eigenvector_scale,
             n_rows=max(SEARCH_ROWS, ROWS_A_CLUSTER * max(numbers)),
             engine=self.engine,
             engine_params=self.engine_params,
@@ -211,6 +217,7 @@ class _SpectralClustering(Clustering):
                 self.n_clusters_ - 1,
                 chosen.mass,
                 own=chosen.own,
+                vector_scale=self.eigenvector_scale,
                 tol=self.tol,
                 max_iter=self.max_iter,
                 report=report,
@@ -239,6 +246,8 @@ class _SpectralClustering(Clustering):
         """
         k, part = self.n_clusters_, spectrum.takes_part
         codes = codes_of(spectrum.projections[part], mass[part], k, self.assignment)
+        if self.assignment == "codebook":
+            self._warn_of_ties(spectrum.projections[part], mass[part])
         labels = labels_by(spectrum.projections, codes, self.assignment)
         size = np.bincount(labels, weights=mass, minlength=k)
         density = np.bincount(labels, weights=mass * spectrum.degree, minlength=k)
@@ -247,6 +256,16 @@ class _SpectralClustering(Clustering):
         self.prototypes_ = prototypes(spectrum.projections, labels, mass * part, k)[order]
         self.eigenvalues_ = spectrum.eigenvalues
         self.bias_ = spectrum.bias
+
+    def _warn_of_ties(self, projections: Array, mass: Array) -> None:
+        left = tied_words(projections, mass, self.n_clusters_)
+        if left:
+            warn(
+                f"{left} more sign patterns are as frequent as the last of the "
+                f"n_clusters={self.n_clusters_} taken, so that which of them is a cluster is "
+                "chance; use assignment='directions', or another bandwidth.",
+                SpectrumWarning,
+            )
 
     def _keep(self, operator: KernelOperator, spectrum: Spectrum, chosen: TrainingRows) -> None:
         """What new points need: coefficients of their projections and of their degree."""
@@ -378,13 +397,14 @@ class _SpectralClustering(Clustering):
         Parameters
         ----------
         X : array of shape (m, d)
-        variant : {"degree", "2015", "2015-corrected"}, default="degree"
+        variant : {"degree", "2015", "2015-corrected", "2015-absolute"}, default="degree"
             ``"degree"`` is −log of the mean similarity to the training points, which does not
             saturate however far a point is. ``"2015"`` is eq. 5 of the 2015 paper as printed,
             which gives points nearer to the clusters the higher scores; ``"2015-corrected"`` is
-            eq. 5 with the sign that its text means.
+            eq. 5 with the sign that its text means; ``"2015-absolute"`` is ``1 − |Δ|``, at most one
+            as the values that the paper prints.
         """
-        _check_variant(variant, "degree", "2015", "2015-corrected")
+        _check_variant(variant, "degree", *SCORES)
         read = self.reading(X)
         if variant == "degree":
             return read.outlier_scores
@@ -393,7 +413,7 @@ class _SpectralClustering(Clustering):
             self._soft(read.projections),
             self.prototypes_,
             self.bias_,
-            corrected=variant == "2015-corrected",
+            form=SCORES[variant],
         )
 
     def overlap_scores(self, X: Any, *, variant: str = "ratio") -> Array:
@@ -471,7 +491,12 @@ class KernelSpectralClustering(_SpectralClustering):
         with the weight of the rows it stands for, or at random.
     assignment : {"directions", "codebook"}, default="directions"
         ``"directions"``: k-means on e/‖e‖, the same for any row order. ``"codebook"``: the
-        papers' most frequent sign patterns; unstable for many clusters.
+        papers' most frequent sign patterns; unstable for many clusters. Of patterns that are as
+        frequent the one is taken whose first differing sign is negative, and a `SpectrumWarning`
+        says that others were left out.
+    eigenvector_scale : {"unit", "degree"}, default="unit"
+        Lengths of the eigenvectors, which are free and decide how much each column of the
+        projections counts: ``"unit"``, ‖α‖ = 1, or ``"degree"``, ‖D^½ α‖ = 1.
     bandwidth : str, float or array of shape (d,), default="auto"
         ``"auto"`` takes the bandwidth at which soft memberships are the strongest.
     kernel, kernel_params, engine, engine_params, verbose
@@ -500,7 +525,7 @@ class KernelSpectralClustering(_SpectralClustering):
         Rows of X that took part in the eigenproblem.
         (With an engine that approximates by landmarks, these.)
     dual_coef_ : array of shape (n_support, n_clusters − 1)
-        Their coefficients, weight times α, with Σ weight α² = 1. Zero for rows that no other is
+        Their coefficients, weight times α; see `eigenvector_scale`. Zero for rows that no other is
         similar to: they take no part, since each would be a cluster of its own.
     outlier_scores_, overlap_scores_ : arrays of shape (n,)
         Of the points of the fit, leave-one-out; see the methods.
@@ -542,8 +567,8 @@ class SoftKernelSpectralClustering(_SpectralClustering):
 
     Parameters
     ----------
-    n_clusters, n_train, subset, assignment, bandwidth, kernel, kernel_params, engine, \
-engine_params, tol, max_iter, random_state, verbose
+    n_clusters, n_train, subset, assignment, eigenvector_scale, bandwidth, kernel, kernel_params, \
+engine, engine_params, tol, max_iter, random_state, verbose
         As in `KernelSpectralClustering`.
 
     Attributes

@@ -108,14 +108,26 @@ def outlier_score(
     prototypes: Array,
     bias: Array,
     *,
-    corrected: bool = True,
+    form: str = "corrected",
 ) -> Array:
     """Eq. 5: 1 − Σ_p (‖e − s_p‖ − ‖b − s_p‖) m_p of m points, (m,).
 
     As printed the sign is wrong: a point of no similarity to any other, e = b, scores 1, and one
-    that is nearer to the clusters scores more. Corrected, 1 + Σ_p (...) m_p, it scores less.
-    Either way it saturates at 1 far away; the models rank by the logarithm of the degree.
+    that is nearer to the clusters scores more. Corrected, 1 + Σ_p (...) m_p, it scores less, but
+    for points on the far side of b; absolute, 1 − |Σ_p (...) m_p|, these too, and no score is
+    above one, as in the paper's table. All saturate at 1 far away; the models rank by the
+    logarithm of the degree.
+
+    Parameters
+    ----------
+    projections : array of shape (m, q)
+    memberships : array of shape (m, k)
+    prototypes : array of shape (k, q)
+    bias : array of shape (q,)
+    form : {"printed", "corrected", "absolute"}, default="corrected"
     """
     gaps = cdist(projections, prototypes) - cdist(bias[None], prototypes)
     distance = (gaps * memberships).sum(axis=1)
-    return np.asarray(1 + distance if corrected else 1 - distance)
+    if form == "absolute":
+        distance = np.abs(distance)
+    return np.asarray(1 + distance if form == "corrected" else 1 - distance)

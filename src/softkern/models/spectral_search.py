@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ from softkern._typing import Array
 from softkern.exceptions import DataError
 from softkern.kernels import Kernel, select_bandwidth
 from softkern.metrics.strength import COVERED, line_fit, local_maxima, membership_strength
-from softkern.models.subset import training_rows
+from softkern.models.subset import TrainingRows, training_rows
 from softkern.operators.base import KernelOperator
 from softkern.planning import plan
 from softkern.progress import stage
@@ -46,6 +46,13 @@ AS_FAR_APART = 0.05  # ... of those as near to the best as this
 VAGUE = 0.4  # contrast below which nothing is apart, and the fewest clusters are taken ...
 AS_VAGUE = 0.1  # ... of those as near to the best as this, which is within the chance of a draw
 MULTIPLES = 2.0 ** np.arange(-4.5, 1.0, 0.5)  # of the rule "global", which is as wide as the data
+
+
+class _Form(NamedTuple):
+    """How clusters are read from eigenvectors."""
+
+    assignment: str
+    eigenvector_scale: str
 
 
 @dataclass(frozen=True)
@@ -91,29 +98,38 @@ class SpectralSearch:
         bandwidths: str | Sequence[Any] | None,
         *,
         assignment: str = "directions",
+        eigenvector_scale: str = "unit",
         n_rows: int = SEARCH_ROWS,
+        n_validation: int = 0,
         engine: str = "auto",
         engine_params: dict[str, Any] | None = None,
         random_state: Any = 0,
     ) -> Self:
-        """Judge every pair on a random sample of the rows.
+        """Judge every pair on a random sample of the rows, or on `n_validation` other rows.
 
         Bandwidths are numbers, arrays or names of rules; "auto" takes multiples of the rule
         "global", and None keeps the kernel as it is.
         """
         numbers = np.asarray(sorted(set(n_clusters_range)))
         tried = _bandwidths(X, weight, bandwidths, random_state)
-        rows, mass, own = training_rows(kernel, X, weight, n_rows, "random", random_state)
+        chosen_rows = training_rows(
+            kernel, X, weight, n_rows + n_validation, "random", random_state
+        )
+        (rows, mass, own), aside = _split(chosen_rows, n_validation, random_state)
         if rows.size < numbers.min():
             raise DataError(
                 f"{numbers.min()} clusters need at least {numbers.min()} different points, and "
                 f"there are {rows.size}; use fewer clusters."
             )
         points = kernel.restrict(X, rows)
+        judged = None if aside is None else (kernel.restrict(X, aside.rows), aside.mass)
         options = None if engine == "auto" else engine_params  # those of the engine of the fit
         engines = {"engine": engine, "engine_params": options}
         chosen = [kernel if b is None else kernel.with_bandwidth(b) for b in tried]
-        surfaces = _surfaces(points, mass, own, chosen, numbers, assignment, random_state, engines)
+        form = _Form(assignment, eigenvector_scale)
+        surfaces = _surfaces(
+            points, mass, own, chosen, numbers, form, random_state, engines, judged
+        )
         is_unique = surfaces[-1] == 1
         if is_unique.any():  # a regular grid has equal eigenvalues at any bandwidth
             surfaces[:-1, ~is_unique] = np.nan
@@ -121,7 +137,7 @@ class SpectralSearch:
         one_group = np.zeros(numbers.size)
         if numbers.size > 1:
             auto = isinstance(bandwidths, str)
-            one_group = _of_one_group(points, mass, chosen, auto, numbers, assignment, random_state)
+            one_group = _of_one_group(points, mass, chosen, auto, numbers, form, random_state)
         contrast = (comparable - one_group[:, None]) / (1 - one_group[:, None])
         return cls(numbers, tried, strength, contrast, plain, fit)
 
@@ -214,6 +230,19 @@ def _bandwidths(
     return [rule(given) if isinstance(given, str) else given for given in bandwidths]
 
 
+def _split(
+    chosen: TrainingRows, n_validation: int, random_state: Any
+) -> tuple[TrainingRows, TrainingRows | None]:
+    """Rows to train on, and a random part kept aside to judge by."""
+    if n_validation == 0:
+        return chosen, None
+    order = check_random_state(random_state).permutation(chosen.rows.size)
+    kept = max(chosen.rows.size - n_validation, 1)
+    first, second = np.sort(order[:kept]), np.sort(order[kept:])
+    one, two = (TrainingRows(*(part[places] for part in chosen)) for places in (first, second))
+    return one, two
+
+
 def _number_place(contrast: Array) -> int:
     """Place of the number to take, from the highest contrast of every number, rising, (K,)."""
     best = float(contrast.max())
@@ -230,7 +259,7 @@ def _of_one_group(
     kernels: list[Kernel],
     auto: bool,
     numbers: Array,
-    assignment: str,
+    form: _Form,
     random_state: Any,
 ) -> Array:
     """Highest strength of every number on normal data of the points' covariance, (K,)."""
@@ -244,7 +273,7 @@ def _of_one_group(
     if auto:
         widths = _bandwidths(drawn, ones, "auto", random_state)
         kernels = [kernels[0].with_bandwidth(width) for width in widths]
-    surfaces = _surfaces(drawn, ones, ones, kernels, numbers, assignment, random_state, {})
+    surfaces = _surfaces(drawn, ones, ones, kernels, numbers, form, random_state, {})
     comparable = np.where(surfaces[-1] == 1, surfaces[1], -np.inf).max(axis=1)
     return np.where((comparable > 0) & (comparable < 1), comparable, usual)
 
@@ -265,9 +294,10 @@ def _surfaces(
     own: Array,
     kernels: list[Kernel],
     numbers: Array,
-    assignment: str,
+    form: _Form,
     random_state: Any,
     engines: dict[str, Any],
+    judged: tuple[Any, Array] | None = None,
 ) -> Array:
     """`_judge` of every number of clusters and every kernel, (5, K, S)."""
     chance = {"sample_weight": mass, "random_state": random_state}
@@ -279,29 +309,46 @@ def _surfaces(
             most = int(numbers.max())
             planned = plan(points, kernel=kernel, n_vectors=most, **engines, **chance)
             operator = planned.build(points, **chance)
-            surfaces[:, :, j] = _judge_all(operator, mass, own, numbers, assignment)
+            surfaces[:, :, j] = _judge_all(operator, mass, own, numbers, form, judged)
     return surfaces
 
 
 def _judge_all(
-    operator: KernelOperator, mass: Array, own: Array, numbers: Array, assignment: str
+    operator: KernelOperator,
+    mass: Array,
+    own: Array,
+    numbers: Array,
+    form: _Form,
+    judged: tuple[Any, Array] | None,
 ) -> Array:
     """`_judge` of every number of clusters, (5, K); nan where there are not so many."""
     surface = np.full((5, numbers.size), np.nan)
     try:
-        spectrum = solve(operator, int(numbers.max()) - 1, mass, own=own, strict=False)
+        most = int(numbers.max()) - 1
+        spectrum = solve(
+            operator, most, mass, own=own, vector_scale=form.eigenvector_scale, strict=False
+        )
     except ValueError:
         return surface
-    itself = own * np.asarray(operator.diag(), dtype=np.float64)
-    similarity = (spectrum.degree - itself) / mass.sum()
+    if judged is None:
+        itself = own * np.asarray(operator.diag(), dtype=np.float64)
+        seen = spectrum.projections, (spectrum.degree - itself) / mass.sum(), mass
+    else:
+        product = operator.cross(judged[0]) @ np.column_stack([spectrum.coefficients, mass])
+        seen = product[:, :-1] + spectrum.bias, product[:, -1] / mass.sum(), judged[1]
     for i, k in enumerate(numbers):
         if k - 1 <= spectrum.eigenvalues.size:
-            surface[:, i] = _judge(spectrum.leading(k - 1), mass, similarity, assignment)
+            surface[:, i] = _judge(spectrum.leading(k - 1), mass, seen, form.assignment)
     return surface
 
 
-def _judge(spectrum: Spectrum, mass: Array, similarity: Array, assignment: str) -> Any:
-    """Strength, that to compare numbers by, plain strength, line fit; are eigenvectors unique?"""
+def _judge(
+    spectrum: Spectrum, mass: Array, seen: tuple[Array, Array, Array], assignment: str
+) -> Any:
+    """Strength, that to compare numbers by, plain strength, line fit; are eigenvectors unique?
+
+    They are those of the rows `seen`: projections, mean similarities and weights.
+    """
     n_clusters = spectrum.eigenvalues.size + 1
     try:
         part = spectrum.takes_part
@@ -310,14 +357,17 @@ def _judge(spectrum: Spectrum, mass: Array, similarity: Array, assignment: str) 
         return np.nan
     labels = labels_by(spectrum.projections, codes, assignment)
     centres = prototypes(spectrum.projections, labels, mass * part, n_clusters)
-    distances = prototype_distances(spectrum.projections, centres)
+    projections, similarity, weight = seen
+    projections = projections[:, : n_clusters - 1]
+    labels = labels_by(projections, codes, assignment)
+    distances = prototype_distances(projections, centres)
     memberships = fuzzy(distances, m=2)
     # cosine distances are squared ones, those on the line of two clusters are not
     comparable = fuzzy(distances**2, m=2) if n_clusters == 2 else memberships
     return (
-        membership_strength(memberships, mass, similarity >= COVERED),
-        membership_strength(comparable, mass, similarity >= COVERED),
-        membership_strength(memberships, mass),
-        line_fit(spectrum.projections, labels, n_clusters, similarity, mass),
+        membership_strength(memberships, weight, similarity >= COVERED),
+        membership_strength(comparable, weight, similarity >= COVERED),
+        membership_strength(memberships, weight),
+        line_fit(projections, labels, n_clusters, similarity, weight),
         spectrum.is_unique,
     )

@@ -28,6 +28,7 @@ __all__ = [
     "labels_by",
     "prototype_distances",
     "prototypes",
+    "tied_words",
 ]
 
 ASSIGNMENTS = ("directions", "codebook")
@@ -64,20 +65,40 @@ def labels_by(projections: Array, codes: Array, assignment: str) -> NDArray[np.i
 def codebook(projections: Array, weight: Array, n_clusters: int) -> Array:
     """The k most frequent sign patterns of the projections, (k, q), entries −1 and 1.
 
+    Of patterns that are as frequent, those come first whose first differing sign is negative.
+
     Examples
     --------
     >>> import numpy as np
     >>> codebook(np.array([[0.2, 1.0], [0.1, 3.0], [-1.0, 0.5]]), np.ones(3), 1)
     array([[1., 1.]])
     """
-    words, inverse = np.unique(_signs(projections), axis=0, return_inverse=True)
+    words, mass = _words(projections, weight)
     if len(words) < n_clusters:
         raise DataError(
             f"the projections have {len(words)} sign patterns, fewer than n_clusters={n_clusters}; "
             "use assignment='directions', fewer clusters or another bandwidth."
         )
-    mass = np.bincount(inverse.ravel(), weights=weight)
     return np.asarray(words[np.argsort(-mass, kind="stable")[:n_clusters]])
+
+
+def tied_words(projections: Array, weight: Array, n_clusters: int) -> int:
+    """How many sign patterns that `codebook` leaves out are as frequent as the last it takes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> tied_words(np.array([[0.2, 1.0], [0.1, -3.0], [-1.0, 0.5]]), np.ones(3), 2)
+    1
+    """
+    mass = np.sort(_words(projections, weight)[1])[::-1]
+    return int((mass[n_clusters:] == mass[n_clusters - 1]).sum()) if n_clusters > 1 else 0
+
+
+def _words(projections: Array, weight: Array) -> tuple[Array, Array]:
+    """All sign patterns in the order of their signs, and the mass of each."""
+    words, inverse = np.unique(_signs(projections), axis=0, return_inverse=True)
+    return words, np.bincount(inverse.ravel(), weights=weight)
 
 
 def direction_centres(

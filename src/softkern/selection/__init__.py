@@ -13,18 +13,25 @@ from softkern.selection.spectral import (
     balanced_line_fit,
     select_spectral,
 )
-from softkern.selection.stability import StabilityResult, stability_score
+from softkern.selection.stability import (
+    StabilityResult,
+    detection_accuracy,
+    stability_score,
+    stability_scores,
+)
 
 __all__ = [
     "SpectralSearch",
     "StabilityResult",
     "average_membership_strength",
     "balanced_line_fit",
+    "detection_accuracy",
     "fuzzy_silhouette_scorer",
     "partition_coefficient_scorer",
     "partition_entropy_scorer",
     "select_spectral",
     "stability_score",
+    "stability_scores",
     "suggest_n_clusters",
     "xie_beni_scorer",
 ]

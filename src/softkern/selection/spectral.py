@@ -138,7 +138,9 @@ def select_spectral(
     kernel: Any = "rbf",
     kernel_params: dict[str, Any] | None = None,
     assignment: str = "directions",
+    eigenvector_scale: str = "unit",
     n_train: int = 800,
+    n_validation: int | None = None,
     engine: str = "auto",
     engine_params: dict[str, Any] | None = None,
     sample_weight: Any = None,
@@ -157,8 +159,12 @@ def select_spectral(
     kernel, kernel_params, engine, engine_params
         As in `SoftKernelSpectralClustering`.
     assignment : {"directions", "codebook"}, default="directions"
+    eigenvector_scale : {"unit", "degree"}, default="unit"
     n_train : int, default=800
         Rows that the search is made on, chosen at random where there are more.
+    n_validation : int, default=None
+        Judge by so many other rows, as the papers do; None judges by the rows of the search, each
+        without itself. Where there are fewer than both, the rows of the search are fewer.
     sample_weight : array of shape (n,), default=None
     random_state : int, RandomState or None, default=0
 
@@ -182,7 +188,15 @@ def select_spectral(
     """
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
     weight = check_weights(sample_weight, X.shape[0])
-    _check(n_clusters_range, bandwidths, assignment, n_train, int((weight > 0).sum()))
+    aside = 0 if n_validation is None else n_validation
+    present = int((weight > 0).sum())
+    _check(n_clusters_range, bandwidths, assignment, n_train, present - aside)
+    if n_validation is not None and not 0 < n_validation < present:
+        raise ValueError(
+            f"n_validation={n_validation!r} must be from 1 to {present - 1}, fewer than the rows."
+        )
+    if eigenvector_scale not in {"unit", "degree"}:
+        raise ValueError(f"eigenvector_scale={eigenvector_scale!r} must be 'unit' or 'degree'.")
     is_open = has_open_bandwidth(kernel, kernel_params)
     if bandwidths is not None and not is_open:
         raise ValueError(
@@ -204,7 +218,9 @@ def select_spectral(
         [int(k) for k in n_clusters_range],
         "auto" if bandwidths is None and is_open else bandwidths,
         assignment=assignment,
+        eigenvector_scale=eigenvector_scale,
         n_rows=n_train,
+        n_validation=aside,
         engine=engine,
         engine_params=engine_params,
         random_state=random_state,

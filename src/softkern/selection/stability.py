@@ -1,14 +1,15 @@
-"""How stable a detector's outliers are when the data change.
+"""How stable a detector's outliers are when the data change, and how many of them are right.
 
 `stability_score` is the procedure of 2010's Table II for any outlier detector with scikit-learn's
 interface: split the data into halves X₁ and X₂, let the detector fitted on X₁ say which points of
 X₂ are outliers, let the detector fitted on X₂ say so too, and compare the two sets A and B by
-Jaccard's |A ∩ B| / |A ∪ B|. It knows no model of this package; it asks for scores only.
+Jaccard's |A ∩ B| / |A ∪ B|. `detection_accuracy` is the procedure of its Fig. 5, where B are known
+outliers. Both know no model of this package; they ask for scores only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any
@@ -20,7 +21,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.parallel import Parallel, delayed
 
-__all__ = ["StabilityResult", "stability_score"]
+__all__ = ["StabilityResult", "detection_accuracy", "stability_score", "stability_scores"]
 
 Scoring = Callable[[Any, Any], Any]
 Scores = NDArray[np.float64]
@@ -125,16 +126,52 @@ def stability_score(
     >>> stability_score(KernelDensity(), X, rejection=0.05, n_draws=20).mean > 0.5
     True
     """
-    n_rejected = _check(detector, X, rejection, n_draws, scoring)
+    options: dict[str, Any] = {"n_draws": n_draws, "scoring": scoring, "n_jobs": n_jobs}
+    return stability_scores(detector, X, [rejection], random_state=random_state, **options)[0]
+
+
+def stability_scores(
+    detector: Any,
+    X: Any,
+    rejections: Sequence[float],
+    *,
+    n_draws: int = 100,
+    scoring: Scoring | None = None,
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+) -> list[StabilityResult]:
+    """`stability_score` at several shares of outliers, from the same fits.
+
+    A detector whose own parameters follow the share (such as ν of a one-class SVM) is another
+    detector at each, for which this is no use.
+
+    Parameters
+    ----------
+    detector, X, n_draws, scoring, random_state, n_jobs
+        As in `stability_score`.
+    rejections : sequence of float
+
+    Examples
+    --------
+    >>> from sklearn.neighbors import KernelDensity
+    >>> from softkern.datasets import make_gaussian_outliers
+    >>> X, _ = make_gaussian_outliers(random_state=0)
+    >>> [r.n_rejected for r in stability_scores(KernelDensity(), X, [0.02, 0.1], n_draws=2)]
+    [4, 22]
+    """
+    counts = [_check(detector, X, share, n_draws, scoring) for share in rejections]
     seeds = check_random_state(random_state).randint(2**31 - 1, size=n_draws)
     draws = Parallel(n_jobs=n_jobs)(
-        delayed(_draw)(detector, X, rejection, scoring or _score, int(seed)) for seed in seeds
+        delayed(_draw)(detector, X, rejections, scoring or _score, int(seed)) for seed in seeds
     )
-    return StabilityResult(np.array(draws), float(rejection), n_rejected)
+    columns = zip(rejections, counts, np.array(draws).T, strict=True)
+    return [StabilityResult(scores, float(share), count) for share, count, scores in columns]
 
 
-def _draw(detector: Any, X: Any, rejection: float, scoring: Scoring, seed: int) -> float:
-    """Jaccard's coefficient of one split: steps a to d of Table II."""
+def _draw(
+    detector: Any, X: Any, rejections: Sequence[float], scoring: Scoring, seed: int
+) -> list[float]:
+    """Jaccard's coefficients of one split: steps a to d of Table II."""
     n_first = _n_rows(X) // 2
     first, second = train_test_split(X, train_size=n_first, random_state=seed)
     rng = np.random.default_rng(seed)
@@ -143,11 +180,113 @@ def _draw(detector: Any, X: Any, rejection: float, scoring: Scoring, seed: int) 
     transferred = _checked(scoring(one, second), _n_rows(second))
     direct = _checked(scoring(two, second), _n_rows(second))
 
-    threshold, share = _threshold(own, round(rejection * n_first))
-    ties = rng.random(len(transferred))
-    predicted = (transferred < threshold) | ((transferred == threshold) & (ties < share))
-    found = _lowest(direct, round(rejection * len(direct)), rng)
-    return float((predicted & found).sum() / (predicted | found).sum())
+    scores = []
+    for rejection in rejections:
+        predicted = _transferred(own, transferred, round(rejection * n_first), rng)
+        found = _lowest(direct, round(rejection * len(direct)), rng)
+        scores.append(_jaccard(predicted, found))
+    return scores
+
+
+def detection_accuracy(
+    detector: Any,
+    X: Any,
+    is_outlier: Any,
+    *,
+    n_train: int,
+    rejection: float = 0.1,
+    n_draws: int = 100,
+    scoring: Scoring | None = None,
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+) -> Scores:
+    """How far the outliers that a detector finds are the known ones [1]_: Fig. 5 of 2010.
+
+    Every draw fits a copy of the detector on `n_train` rows that are no outliers. It rejects the
+    other rows that score below the threshold at which it would reject round(ν n_train) of its own.
+    The draw's score is Jaccard's coefficient of those rejected and the known outliers.
+
+    Parameters
+    ----------
+    detector, rejection, n_draws, scoring, random_state, n_jobs
+        As in `stability_score`.
+    X : array of shape (n, d)
+    is_outlier : bool array of shape (n,)
+    n_train : int
+        Fewer than the rows that are no outliers.
+
+    Returns
+    -------
+    scores : array of shape (n_draws,)
+
+    References
+    ----------
+    .. [1] M. Filippone, F. Masulli, S. Rovetta, "Applying the possibilistic c-means algorithm in
+       kernel-induced spaces", IEEE Trans. Fuzzy Systems 18(3), 2010.
+       :doi:`10.1109/TFUZZ.2010.2043440`
+
+    Examples
+    --------
+    >>> from softkern import OneClassPCM
+    >>> from softkern.datasets import make_gaussian_outliers
+    >>> X, y = make_gaussian_outliers(random_state=0)
+    >>> options = {"n_train": 200, "rejection": 0.02, "n_draws": 5}
+    >>> scores = detection_accuracy(OneClassPCM(), X, y == -1, **options)
+    >>> bool(scores.mean() > 0.5)
+    True
+    """
+    X, is_outlier = np.asarray(X), np.asarray(is_outlier)
+    _check(detector, X, rejection, n_draws, scoring, halves=False)
+    if is_outlier.dtype != bool or is_outlier.shape != (len(X),):
+        raise ValueError(f"is_outlier must be a bool array of shape ({len(X)},).")
+    usual = int((~is_outlier).sum())
+    if not is_outlier.any() or not 0 < n_train < usual:
+        raise ValueError(
+            f"n_train={n_train} must be from 1 to {usual - 1}, fewer than the {usual} rows that "
+            f"are no outliers, and there must be outliers ({int(is_outlier.sum())} here)."
+        )
+    if not 0 < round(rejection * n_train) < n_train:
+        raise ValueError(
+            f"rejection={rejection:g} of n_train={n_train} rows rejects "
+            f"{round(rejection * n_train)} of them, which sets no threshold; raise one of the two."
+        )
+    seeds = check_random_state(random_state).randint(2**31 - 1, size=n_draws)
+    draws = Parallel(n_jobs=n_jobs)(
+        delayed(_judged)(detector, X, is_outlier, n_train, rejection, scoring or _score, int(seed))
+        for seed in seeds
+    )
+    return np.array(draws)
+
+
+def _judged(
+    detector: Any,
+    X: Any,
+    is_outlier: Mask,
+    n_train: int,
+    rejection: float,
+    scoring: Scoring,
+    seed: int,
+) -> float:
+    """Jaccard's coefficient of one draw with the known outliers."""
+    rng = np.random.default_rng(seed)
+    rows = rng.choice(np.flatnonzero(~is_outlier), n_train, replace=False)
+    rest = np.setdiff1d(np.arange(len(X)), rows)
+    fitted = _copy(detector, rng).fit(X[rows])
+    own = _checked(scoring(fitted, X[rows]), n_train)
+    others = _checked(scoring(fitted, X[rest]), len(rest))
+    predicted = _transferred(own, others, round(rejection * n_train), rng)
+    return _jaccard(predicted, is_outlier[rest])
+
+
+def _transferred(own: Scores, others: Scores, count: int, rng: np.random.Generator) -> Mask:
+    """Mask of the others below the threshold at which `count` of a detector's own rows are."""
+    threshold, share = _threshold(own, count)
+    ties = rng.random(len(others))
+    return (others < threshold) | ((others == threshold) & (ties < share))
+
+
+def _jaccard(one: Mask, other: Mask) -> float:
+    return float((one & other).sum() / (one | other).sum())
 
 
 def _threshold(scores: Scores, count: int) -> tuple[float, float]:
@@ -194,7 +333,14 @@ def _checked(scores: Any, n: int) -> Scores:
     return np.asarray(np.clip(scores, -bound, bound))
 
 
-def _check(detector: Any, X: Any, rejection: float, n_draws: int, scoring: Scoring | None) -> int:
+def _check(
+    detector: Any,
+    X: Any,
+    rejection: float,
+    n_draws: int,
+    scoring: Scoring | None,
+    halves: bool = True,
+) -> int:
     """Refuse what cannot be computed; the number of points to reject in the second half."""
     if scoring is None and not (
         hasattr(detector, "score_samples") or hasattr(detector, "decision_function")
@@ -213,7 +359,7 @@ def _check(detector: Any, X: Any, rejection: float, n_draws: int, scoring: Scori
     if not _is_number(n_draws, Integral) or n_draws < 1:
         raise ValueError(f"n_draws must be a whole number of at least 1, got {n_draws!r}.")
     n = _n_rows(X)
-    for half in (n // 2, n - n // 2):
+    for half in (n // 2, n - n // 2) if halves else ():
         if not 0 < round(rejection * half) < half:
             raise ValueError(
                 f"rejection={rejection:g} of the {half} points in a half rejects "

@@ -9,8 +9,9 @@ symmetric,
 
 which needs nothing but products K @ A. A point that no other is similar to would be an
 eigenvector of its own, with the eigenvalue one; such points take no part and lie at b. The scale
-of an eigenvector is free, and the scores of the 2015 paper depend on it: here Σ w α² = 1. Called
-by the spectral models; `softkern.rules.projections` makes clusters of the projections.
+of an eigenvector is free, and the scores of the 2015 paper depend on it: Σ w α² = 1 unless
+Σ w d α² = 1 is asked for. Called by the spectral models; `softkern.rules.projections` makes
+clusters of the projections.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ from softkern.exceptions import DataError
 from softkern.operators.base import KernelOperator
 from softkern.solvers.stopping import Report
 
-__all__ = ["Spectrum", "solve"]
+__all__ = ["EIGENVECTOR_SCALES", "Spectrum", "solve"]
+
+EIGENVECTOR_SCALES = ("unit", "degree")  # ‖α‖ = 1 or ‖D^½ α‖ = 1
 
 DENSE_ROWS = 800  # up to these all eigenvectors are found at once, repeated eigenvalues included
 GUARD = 4  # vectors beyond those asked for, which let the last of them converge
@@ -118,6 +121,7 @@ def solve(
     weight: Array,
     *,
     own: Array | None = None,
+    vector_scale: str = "unit",
     tol: float = 1e-8,
     max_iter: int = 500,
     strict: bool = True,
@@ -143,6 +147,8 @@ def solve(
     own : array of shape (n,), default=None
         How much of its weight is the row itself, the rest being copies of it or rows it stands
         for; None says one, or the whole of a smaller weight.
+    vector_scale : {"unit", "degree"}, default="unit"
+        Whether Σ w α² or Σ w d α² is one.
     tol : float, default=1e-8
         Largest residual ‖Sβ − λβ‖ of a unit vector; not below what the operator's own error and
         dtype allow.
@@ -202,7 +208,10 @@ def solve(
     if strict:
         _check_count(values[:count], floor)
     count = max(1, int((values[:count] > floor).sum()))
-    return _spectrum(operator, weight, degree, scale, values, vectors[:, :count], history, tol)
+    per_row = weight if vector_scale == "unit" else weight * degree
+    return _spectrum(
+        operator, weight, degree, scale, values, vectors[:, :count], per_row, history, tol
+    )
 
 
 def _spectrum(
@@ -212,15 +221,19 @@ def _spectrum(
     scale: Array,
     values: Array,
     vectors: Array,
+    per_row: Array,
     history: dict[str, list[float]],
     tol: float,
 ) -> Spectrum:
-    """Coefficients, bias and projections from the eigenvectors β of the symmetric form."""
+    """Coefficients, bias and projections from the eigenvectors β of the symmetric form.
+
+    Squares of α are summed with the weights `per_row`, (n,), to one.
+    """
     count = vectors.shape[1]
     shrink = np.divide(scale, weight, out=np.zeros_like(scale), where=scale > 0)  # 1/√(w d)
     alpha = shrink[:, None] * vectors
     alpha /= np.abs(alpha).max(axis=0)  # powers of degrees far from one might overflow
-    alpha *= _signs(alpha, weight) / np.sqrt(weight @ alpha**2)
+    alpha *= _signs(alpha, weight) / np.sqrt(per_row @ alpha**2)
     coefficients = weight[:, None] * alpha
     product = np.asarray(operator @ coefficients, dtype=np.float64)
     bias = -(scale**2 @ product) / (scale @ scale)

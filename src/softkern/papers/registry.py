@@ -1,0 +1,117 @@
+"""The papers by name, and their checks; a paper's module is imported when it is asked for."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+
+from softkern.papers.checks import Check
+from softkern.words import nearest
+
+__all__ = ["PAPERS", "Paper", "checks_of", "code_of", "select"]
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper whose claims are run again."""
+
+    name: str
+    authors: str
+    title: str
+    source: str
+    link: str
+
+
+PAPERS = {
+    paper.name: paper
+    for paper in (
+        Paper(
+            "filippone2007",
+            "M. Filippone, F. Masulli, S. Rovetta",
+            "Possibilistic clustering in feature space",
+            "WILF 2007",
+            "https://doi.org/10.1007/978-3-540-73400-0_27",
+        ),
+        Paper(
+            "filippone2010",
+            "M. Filippone, F. Masulli, S. Rovetta",
+            "Applying the possibilistic c-means algorithm in kernel-induced spaces",
+            "IEEE Trans. Fuzzy Systems 18(3), 2010",
+            "https://doi.org/10.1109/TFUZZ.2010.2043440",
+        ),
+        Paper(
+            "bicego2009",
+            "M. Bicego, M. A. T. Figueiredo",
+            "Soft clustering using weighted one-class support vector machines",
+            "Pattern Recognition 42(1), 2009",
+            "https://doi.org/10.1016/j.patcog.2008.07.004",
+        ),
+        Paper(
+            "shen2004",
+            "H.-B. Shen, S.-T. Wang, X.-J. Wu",
+            "Fuzzy kernel clustering with outliers",
+            "Journal of Software 15(7), 2004 (in Chinese)",
+            "http://www.jos.org.cn/1000-9825/15/1021.htm",
+        ),
+        Paper(
+            "mall2015",
+            "R. Mall, R. Langone, J. A. K. Suykens",
+            "Ranking overlap and outlier points in data using soft kernel spectral clustering",
+            "ESANN 2015",
+            "https://www.esann.org/proceedings/2015",
+        ),
+    )
+}
+
+
+def checks_of(paper: str) -> list[Check]:
+    """The checks of a paper, in the order of its tables and figures.
+
+    Examples
+    --------
+    >>> [check.id for check in checks_of("filippone2007")]
+    ['2007-F1a', '2007-F1b', '2007-T1', '2007-T2']
+    """
+    if paper not in PAPERS:
+        raise ValueError(f"there is no paper {paper!r}; the papers are {', '.join(PAPERS)}.")
+    return list(import_module(f"softkern.papers.{paper}").CHECKS)
+
+
+def code_of(paper: str) -> str:
+    """A digest of the paper's module: a check that was changed is not done."""
+    module = import_module(f"softkern.papers.{paper}")
+    return hashlib.sha256(Path(str(module.__file__)).read_bytes()).hexdigest()[:12]
+
+
+def select(papers: list[str], ids: list[str]) -> dict[str, list[Check]]:
+    """Checks by paper: all of them, or those of the ids given; "2010-F4" also names 2010-F4a.
+
+    Examples
+    --------
+    >>> [check.id for check in select(["filippone2007"], ["2007-F1"])["filippone2007"]]
+    ['2007-F1a', '2007-F1b']
+    """
+    chosen = {paper: checks_of(paper) for paper in papers}
+    if not ids:
+        return chosen
+    known = [check.id for checks in chosen.values() for check in checks]
+    for id in ids:
+        if not any(_is_meant(name, id) for name in known):
+            meant = nearest(id, known)
+            guess = f"; did you mean {meant}?" if meant else ""
+            raise ValueError(
+                f"there is no check {id!r} of {', '.join(papers)}{guess} They are "
+                f"{', '.join(known)}."
+            )
+    some = {
+        paper: [check for check in checks if any(_is_meant(check.id, id) for id in ids)]
+        for paper, checks in chosen.items()
+    }
+    return {paper: checks for paper, checks in some.items() if checks}
+
+
+def _is_meant(id: str, asked: str) -> bool:
+    rest = id.casefold().removeprefix(asked.casefold())
+    return id.casefold().startswith(asked.casefold()) and (not rest or rest.isalpha())
