@@ -14,6 +14,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -240,12 +241,10 @@ def _other(schema: Any, first: Any) -> str:
 
 
 def _check_dask() -> None:
-    try:
-        import dask  # noqa: F401
-    except ImportError:
+    if find_spec("dask") is None:
         raise TableError(
             "tables in parts, or larger than memory, need Dask: pip install 'softkern[dask]'."
-        ) from None
+        )
 
 
 def _lowest(rows: int, size: int, seed: int) -> np.ndarray[Any, Any]:

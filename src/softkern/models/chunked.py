@@ -33,7 +33,7 @@ from softkern.exceptions import DataError
 from softkern.models.checks import check_scales
 from softkern.planning import plan
 
-__all__ = ["alone", "answer_in_chunks", "fit_in_chunks"]
+__all__ = ["OF_ROWS", "alone", "answer_in_chunks", "fit_in_chunks"]
 
 # Fitted attributes of all rows, and the methods that answer the same for new ones.
 OF_ROWS = {

@@ -21,6 +21,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from softkern.kernels import Kernel, Precomputed
+from softkern.models.base import OF_A_SAMPLE
+from softkern.models.chunked import OF_ROWS
 from softkern.planning import Plan
 
 __all__ = ["Sizes", "check_fields", "check_fitted", "check_shapes", "entries_of"]
@@ -173,6 +175,9 @@ BASE: dict[str, Check] = {
     "n_features_in_": Number(1, whole=True),
     "feature_names_in_": _names,
     "sample_weight_": Numbers("n", low=0),
+    "sample_rows_": Numbers("r", low=0, below="rows of all chunks"),
+    "sample_row_weights_": Numbers("r", low=0),
+    "sample_outlier_scores_": Numbers("r", finite=False),
 }
 SUPPORT: dict[str, Check] = {
     "support": Numbers("sp", sparse=True),
@@ -304,6 +309,7 @@ MODELS: dict[str, dict[str, Check]] = {
 }
 # Of these some fits have none; the class says what holds then.
 OPTIONAL = {
+    *OF_A_SAMPLE,
     "feature_names_in_",
     "membership_kernel",
     "reach",
@@ -349,7 +355,9 @@ def check_fitted(kind: type, fitted: Mapping[str, Any]) -> None:
     if not fitted:
         return
     name, entries = kind.__name__, entries_of(kind)
-    missing = [entry for entry in entries if entry not in fitted and entry not in OPTIONAL]
+    is_without_rows = "sample_rows_" in fitted  # fitted to chunks
+    optional = OPTIONAL | set(OF_ROWS) if is_without_rows else OPTIONAL
+    missing = [entry for entry in entries if entry not in fitted and entry not in optional]
     if missing:
         raise ValueError(f"{name} lacks {', '.join(missing)}.")
     if not fitted.keys() <= entries.keys():
@@ -363,6 +371,8 @@ def check_fitted(kind: type, fitted: Mapping[str, Any]) -> None:
             raise ValueError(f"{entry} of {name} {wrong}.")
         if entry == "n_features_in_":
             sizes["d"] = fitted[entry]
+        elif entry == "sample_rows_":
+            del sizes["n"]  # which is that of other rows
         elif entry == "n_clusters_":
             sizes |= {"c": fitted[entry], "+": fitted[entry] + 1}
     wrong = _misfit(name, fitted, sizes)
