@@ -153,6 +153,12 @@ def test_a_sample_of_all_rows_is_the_fit_of_one_machine(name, X):
     assert np.array_equal(model.support_, one.support_) if hasattr(one, "support_") else True
 
 
+def test_options_of_chunks_are_not_those_of_the_sample(X):
+    params = {"rank": 40, "sample_rows": 300}
+    model = softkern.WeightedSVDD(engine="distributed", engine_params=params)
+    assert model.fit(in_chunks(X, 400)).engine_ == "dense"
+
+
 def test_rows_of_the_sample_are_scored_by_the_others(X):
     far = np.vstack([X, [[40, 40, 40, 40.0]]])
     model = softkern.WeightedSVDD(bandwidth=2.0, engine_params={"sample_rows": N})
@@ -225,3 +231,36 @@ def test_ranks(X, tmp_path):
         here = softkern.rank_points(again, far + 0.1)[new.columns]
         pd.testing.assert_frame_equal(new, here)
         assert not hasattr(model.set_params(engine_params=None).fit(X), "sample_rows_")
+
+
+def test_tables_as_they_are(X):
+    frame = pd.DataFrame(X, columns=["height", "weight", "age", "size"])
+    frame.insert(0, "name", [f"row {k}" for k in range(N)])
+    frame.loc[[3, 400], "age"] = np.nan
+    frame.loc[7, frame.columns[1:]] = np.nan
+    empty = dd.from_pandas(frame.iloc[:0], npartitions=1)
+    table = dd.concat([empty, dd.from_pandas(frame, npartitions=3)])
+    one, model = softkern.cluster(frame), softkern.cluster(table)
+    assert model.notes_ == one.notes_
+    assert np.array_equal(model.labels_.compute(), one.labels_)
+    assert model.outlier_scores_.compute() == pytest.approx(one.outlier_scores_)
+    assert np.array_equal(model.predict(table).compute(), one.predict(frame))
+    top, ranks = softkern.rank_points(model)
+    assert ranks["label"].compute().tolist() == one.labels_.tolist()
+    assert len(top) <= N
+    new = softkern.rank_points(model, table).table.compute()
+    assert new["label"].tolist() == one.predict(frame).tolist()
+    assert new.index.tolist() == list(range(N))
+    assert "softkern-fitted" in model._repr_html_()
+
+
+def test_what_is_said_of_models_without_their_rows(X):
+    model = softkern.OneClassPCM(engine_params={"sample_rows": 300}).fit(in_chunks(X, 400))
+    assert np.array_equal(model.fit_predict(in_chunks(X, 400)).compute(), model.predict(X))
+    alone = model.without_rows()
+    assert not hasattr(alone, "memberships_")
+    assert np.array_equal(alone.predict(X), model.predict(X))
+    with pytest.raises(ValueError, match="give the rows as X"):
+        softkern.rank_points(alone)
+    with pytest.raises(TypeError, match="takes rows of this machine"):
+        model.reading(in_chunks(X, 400))
