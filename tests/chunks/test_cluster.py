@@ -17,11 +17,13 @@ from pathlib import Path
 import dask
 import dask.array as da
 import numpy as np
+import pandas as pd
 import pytest
 from distributed import Client
 
 from softkern import FuzzyCMeans
 from softkern.chunks import cluster
+from softkern.cli import run
 from softkern.exceptions import ClusterError, DataError
 from softkern.operators import DistributedNystroem
 
@@ -142,6 +144,18 @@ def test_another_version_on_a_worker(client):
             model().fit(chunked(data()))
     finally:
         client.run(exec, line.format(own), workers=[worker])
+
+
+def test_the_command_line_on_a_cluster(client, by_hand, tmp_path, capsys):
+    frame = pd.DataFrame(data(), columns=["height", "weight", "age"])
+    (tmp_path / "many").mkdir()
+    for k in range(2):
+        frame.iloc[k::2].to_parquet(tmp_path / "many" / f"{k}.parquet", index=False)
+    where = [str(tmp_path / "many"), "-o", str(tmp_path / "results"), "--no-report"]
+    assert run(["analyze", *where, "--model", "fuzzy", "--scheduler", by_hand.address]) == 0
+    parts = [pd.read_parquet(tmp_path / "results" / f"points-0000{k}.parquet") for k in range(2)]
+    assert [len(part) for part in parts] == [450, 450]
+    assert "of all 900 rows" in capsys.readouterr().out
 
 
 def test_all_workers_lost(client, by_hand, monkeypatch):
