@@ -10,6 +10,7 @@ the same files.
 from __future__ import annotations
 
 import glob
+import importlib.util
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -239,12 +240,10 @@ def _other(schema: Any, first: Any) -> str:
 
 
 def _check_dask() -> None:
-    try:
-        import dask  # noqa: F401
-    except ImportError:
+    if importlib.util.find_spec("dask") is None:
         raise TableError(
             "tables in parts, or larger than memory, need Dask: pip install 'softkern[dask]'."
-        ) from None
+        )
 
 
 # What tasks do
