@@ -33,6 +33,7 @@ from softkern.chunks import (
 from softkern.exceptions import DataError
 from softkern.models.checks import check_scales
 from softkern.planning import plan
+from softkern.progress import stage
 
 __all__ = ["alone", "answer_in_chunks", "fit_in_chunks", "fit_tables"]
 
@@ -116,7 +117,8 @@ def _take_over(model: Any, one: Any) -> None:
 
 def _rows(model: Any, X: Any, sample_weight: Any) -> ChunkedRows:
     size = int((model.engine_params or {}).get("sample_rows", FEW_ROWS))
-    rows = ChunkedRows.of(X, sample_weight, size=size, seed=_seed(model))
+    with stage("looking at all rows"):
+        rows = ChunkedRows.of(X, sample_weight, size=size, seed=_seed(model))
     check_scales(np.vstack([rows.low, rows.high]))
     return rows
 
