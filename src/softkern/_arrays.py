@@ -9,10 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass, replace
+from functools import wraps
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace, device, is_array_api_obj, is_numpy_array
+from array_api_compat import (
+    array_namespace,
+    device,
+    is_array_api_obj,
+    is_dask_array,
+    is_numpy_array,
+)
 
 __all__ = [
     "column_changes",
@@ -27,6 +34,7 @@ __all__ = [
     "row_max",
     "row_min",
     "row_sums",
+    "rowwise",
     "weighted_sum",
 ]
 
@@ -62,6 +70,23 @@ def moved(value: Any, move: Callable[[Any], Any]) -> Any:
     changed = {name: moved(part, move) for name, part in parts.items()}
     kept = all(changed[name] is part for name, part in parts.items())
     return value if kept else replace(value, **changed)
+
+
+def rowwise(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of an array (n, c), and of numbers, that takes every row for itself; (n, c).
+
+    Of a Dask array it is one task a chunk, where its operations would be a dozen.
+    """
+
+    @wraps(function)
+    def applied(values: Any, *numbers: Any, **named: Any) -> Any:
+        if not is_dask_array(values) or values.numblocks[1] > 1:
+            return function(values, *numbers, **named)
+        name = f"softkern-{function.__name__.replace('_', '-')}"
+        kind = {"dtype": values.dtype, "meta": np.empty((0, 0), dtype=values.dtype)}
+        return values.map_blocks(function, *numbers, token=name, **kind, **named)
+
+    return applied
 
 
 def row_sums(values: Any, other: Any = None) -> Any:

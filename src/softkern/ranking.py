@@ -19,7 +19,13 @@ from sklearn.base import is_outlier_detector
 from sklearn.utils.validation import check_is_fitted
 
 from softkern._typing import Array
-from softkern.chunks import is_chunked, row_chunks, tables_of_chunks, top_of_tables
+from softkern.chunks import (
+    TableChunks,
+    is_chunked,
+    row_chunks,
+    tables_of_chunks,
+    top_of_tables,
+)
 from softkern.rows import lower_quantile
 
 if TYPE_CHECKING:
@@ -158,6 +164,8 @@ def _rank_chunks(model: Any, X: Any, n_top: int, options: dict[str, Any]) -> Ran
         names = [f"{name}_" for name in PointScores._fields]
         columns = [getattr(model, name, None) for name in names]
         table = tables_of_chunks(_rank_read, *columns, ranker=ranker)
+    elif getattr(model, "preparation_", None) is not None:
+        table = TableChunks.of(X).tables(_rank_new, ranker=ranker)
     else:
         table = tables_of_chunks(_rank_new, row_chunks(X), ranker=ranker)
     table = table.drop(columns=list(RANKS))
@@ -168,7 +176,7 @@ def _rank_read(*columns: Any, ranker: Ranker) -> pd.DataFrame:
     return ranker.table(_points(ranker._model, *columns))
 
 
-def _rank_new(X: Array, ranker: Ranker) -> pd.DataFrame:
+def _rank_new(X: Any, ranker: Ranker) -> pd.DataFrame:
     return ranker.table(ranker.read(X))
 
 
@@ -445,6 +453,11 @@ def _cut(scores: Array, weight: Array, share: float) -> float:
 
 def _read_training(model: Any) -> PointScores:
     """The fitted attributes, in which every point is scored by the others."""
+    if not hasattr(model, "outlier_scores_") and hasattr(model, "sample_outlier_scores_"):
+        raise ValueError(
+            f"this {type(model).__name__} was fitted to Dask data and kept without its rows; give "
+            "the rows as X."
+        )
     return _points(
         model,
         getattr(model, "labels_", None),

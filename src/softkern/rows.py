@@ -29,6 +29,7 @@ __all__ = [
     "largest_first",
     "lower_quantile",
     "lower_quantiles",
+    "lowest_numbers",
     "number_uniforms",
     "priority_sample",
     "remembered",
@@ -39,6 +40,7 @@ __all__ = [
     "without_common_factor",
 ]
 
+NUMBERS_AT_ONCE = 10_000_000  # of rows that are drawn by their numbers
 LARGEST_COUNT = 2.0**53  # up to which whole numbers are exact
 LEAST_SHARE = 2.0**-60  # of the largest weight; less is lost in the rounding of sums
 _STEP = np.uint64(0x9E3779B97F4A7C15)
@@ -275,6 +277,25 @@ def number_uniforms(numbers: Any, seed: int = 0) -> NDArray[np.float64]:
     True
     """
     return _uniforms(np.asarray(numbers).astype(np.uint64), seed)
+
+
+def lowest_numbers(count: int, size: int, seed: int = 0) -> NDArray[np.int64]:
+    """At most `size` whole numbers below `count`, drawn by `number_uniforms`, in rising order.
+
+    Examples
+    --------
+    >>> lowest_numbers(3, 5).tolist(), lowest_numbers(1000, 5).size
+    ([0, 1, 2], 5)
+    """
+    kept, lots = np.empty(0, dtype=np.int64), np.empty(0)
+    for some in row_slices(count, NUMBERS_AT_ONCE):
+        numbers = np.arange(some.start, some.stop, dtype=np.int64)
+        kept = np.concatenate([kept, numbers])
+        lots = np.concatenate([lots, number_uniforms(numbers, seed)])
+        if kept.size > size:
+            lowest = np.argpartition(lots, size)[:size]
+            kept, lots = kept[lowest], lots[lowest]
+    return np.sort(kept)
 
 
 def _uniforms(keys: NDArray[np.uint64], seed: int = 0) -> NDArray[np.float64]:

@@ -1,4 +1,7 @@
-"""Fits on a cluster of processes: the same answer when a worker dies, an error when all do."""
+"""Fits on a cluster of processes: the same answer when a worker dies, an error when all do.
+
+One cluster, started as the documentation says; what its tests do to it, they do in this order.
+"""
 
 import os
 import pickle
@@ -14,11 +17,13 @@ from pathlib import Path
 import dask
 import dask.array as da
 import numpy as np
+import pandas as pd
 import pytest
-from distributed import Client, LocalCluster
+from distributed import Client
 
 from softkern import FuzzyCMeans
 from softkern.chunks import cluster
+from softkern.cli import run
 from softkern.exceptions import ClusterError, DataError
 from softkern.operators import DistributedNystroem
 
@@ -49,14 +54,44 @@ def expected():
         return model().fit(chunked(data())).memberships_.compute()
 
 
+def commands():
+    """Those of the documentation, which start a scheduler and workers by hand."""
+    text = DOCS.read_text(encoding="utf-8")
+    return re.findall(r"^    (dask (?:scheduler|worker) .*?)(?:  +#.*)?$", text, re.MULTILINE)
+
+
+class ByHand:
+    """A scheduler and workers that were started from the shell."""
+
+    def __init__(self, folder):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = str(free.getsockname()[1])
+        self.address = f"tcp://127.0.0.1:{self.port}"
+        self.scheduler, self.workers = (self.start(line, folder) for line in commands()[:2])
+
+    def start(self, line, folder):
+        words = line.replace("8786", self.port).replace("SCHEDULER", "127.0.0.1").split()
+        program = [str(Path(sys.executable).with_name("dask")), *words[1:]]
+        return subprocess.Popen(program, stderr=subprocess.DEVNULL, cwd=folder)
+
+
 @pytest.fixture(scope="module")
-def client():
-    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True}
+def by_hand(tmp_path_factory):
+    made = ByHand(tmp_path_factory.mktemp("cluster"))
+    yield made
+    for process in (made.workers, made.scheduler):
+        process.terminate()
+        process.wait(20)
+
+
+@pytest.fixture(scope="module")
+def client(by_hand):
     with (
         dask.config.set({"distributed.comm.timeouts.connect": "5s"}),
-        LocalCluster(**options, dashboard_address=None) as local,
-        Client(local) as found,
+        Client(by_hand.address, timeout=30) as found,
     ):
+        found.wait_for_workers(2, timeout=30)
         yield found
 
 
@@ -74,8 +109,9 @@ def in_the_second_step(monkeypatch, act):
     monkeypatch.setattr(DistributedNystroem, "on_landmarks", on_landmarks)
 
 
-def test_a_worker_that_is_killed_changes_nothing(client, expected, monkeypatch):
+def test_the_same_as_on_one_machine_also_where_a_worker_is_killed(client, expected, monkeypatch):
     pids = client.run(os.getpid)
+    assert len(pids) == 2
 
     def kill():
         threading.Timer(0.02, os.kill, (next(iter(pids.values())), signal.SIGKILL)).start()
@@ -110,46 +146,28 @@ def test_another_version_on_a_worker(client):
         client.run(exec, line.format(own), workers=[worker])
 
 
-def test_all_workers_lost(client, monkeypatch):
+def test_the_command_line_on_a_cluster(client, by_hand, tmp_path, capsys):
+    frame = pd.DataFrame(data(), columns=["height", "weight", "age"])
+    (tmp_path / "many").mkdir()
+    for k in range(2):
+        frame.iloc[k::2].to_parquet(tmp_path / "many" / f"{k}.parquet", index=False)
+    where = [str(tmp_path / "many"), "-o", str(tmp_path / "results"), "--no-report"]
+    assert run(["analyze", *where, "--model", "fuzzy", "--scheduler", by_hand.address]) == 0
+    parts = [pd.read_parquet(tmp_path / "results" / f"points-0000{k}.parquet") for k in range(2)]
+    assert [len(part) for part in parts] == [450, 450]
+    assert "of all 900 rows" in capsys.readouterr().out
+
+
+def test_all_workers_lost(client, by_hand, monkeypatch):
     monkeypatch.setattr(cluster, "PATIENCE_SECONDS", 1.0)
-    in_the_second_step(monkeypatch, lambda: client.cluster.scale(0))
+    in_the_second_step(monkeypatch, by_hand.workers.terminate)
     began = time.monotonic()
     with pytest.raises(ClusterError, match="has had no worker for 1 seconds; start some"):
         model().fit(chunked(data()))
     assert time.monotonic() - began < 30
 
 
-def commands():
-    """Those of the documentation, which start a scheduler and a worker by hand."""
-    text = DOCS.read_text(encoding="utf-8")
-    return re.findall(r"^    (dask (?:scheduler|worker) .*?)(?:  +#.*)?$", text, re.MULTILINE)
-
-
-def test_started_by_hand_and_a_scheduler_that_is_gone(expected, monkeypatch, tmp_path):
-    scheduler, worker = commands()[:2]
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
-    address = f"tcp://127.0.0.1:{port}"
-    processes = []
-
-    def start(line):
-        words = line.replace("8786", port).replace("SCHEDULER", "127.0.0.1").split()
-        program = [str(Path(sys.executable).with_name("dask")), *words[1:]]
-        # its files and messages are nobody's concern here
-        processes.append(subprocess.Popen(program, stderr=subprocess.DEVNULL, cwd=tmp_path))
-
-    try:
-        start(scheduler)
-        start(worker)
-        with Client(address, timeout=20) as by_hand:
-            by_hand.wait_for_workers(1, timeout=30)
-            fitted = model().fit(chunked(data()))
-            assert fitted.memberships_.compute() == pytest.approx(expected, abs=1e-9)
-            in_the_second_step(monkeypatch, processes[0].kill)
-            with pytest.raises(ClusterError, match=f"{address} is gone"):
-                model().fit(chunked(data()))
-    finally:
-        for process in processes:
-            process.terminate()
-            process.wait(20)
+def test_a_scheduler_that_is_gone(client, by_hand):
+    threading.Timer(0.5, by_hand.scheduler.kill).start()  # while the fit waits for workers
+    with pytest.raises(ClusterError, match=f"{by_hand.address} is gone"):
+        model().fit(chunked(data()))

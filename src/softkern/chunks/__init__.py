@@ -17,12 +17,13 @@ from softkern.chunks.cluster import (
     watched,
 )
 from softkern.chunks.rows import FEW_ROWS, ChunkedRows, Few, is_chunked, row_chunks
-from softkern.chunks.tables import tables_of_chunks, top_of_tables
+from softkern.chunks.tables import TableChunks, tables_of_chunks, top_of_tables
 
 __all__ = [
     "FEW_ROWS",
     "ChunkedRows",
     "Few",
+    "TableChunks",
     "answers",
     "computed",
     "computed_one_by_one",

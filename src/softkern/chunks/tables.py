@@ -3,13 +3,126 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from softkern.chunks.cluster import computed, shared
+from softkern.chunks.rows import row_chunks
+from softkern.exceptions import DataError
+from softkern.rows import lowest_numbers
 
-__all__ = ["tables_of_chunks", "top_of_tables"]
+__all__ = ["TableChunks", "tables_of_chunks", "top_of_tables"]
+
+
+@dataclass(frozen=True)
+class TableChunks:
+    """A Dask dataframe, or an array as one, whose chunks are tables of any columns.
+
+    Attributes
+    ----------
+    parts : list
+        Tables that are not computed yet.
+    lengths : tuple of int
+        Their rows.
+    columns : list
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> table = TableChunks.of(da.ones((5, 2), chunks=(3, 2)))
+    >>> table.lengths, table.columns, table.sample(4)[1].shape
+    ((3, 2), ['x1', 'x2'], (4, 2))
+    """
+
+    parts: list[Any]
+    lengths: tuple[int, ...]
+    columns: list[Any]
+
+    @classmethod
+    def of(cls, X: Any) -> TableChunks:
+        """The tables that have rows, counted by one pass."""
+        from dask import delayed
+
+        if hasattr(X, "columns"):
+            parts = X.to_delayed()
+            lengths = computed(*(delayed(len)(part) for part in parts))
+            some = [(part, int(rows)) for part, rows in zip(parts, lengths, strict=True) if rows]
+            if not some:
+                raise DataError("the table has no rows.")
+            return cls([part for part, _ in some], tuple(n for _, n in some), list(X.columns))
+        X = row_chunks(X)
+        columns = [f"x{k + 1}" for k in range(X.shape[1])]
+        parts = [delayed(table_of_array)(block, columns) for block in X.to_delayed().ravel()]
+        return cls(parts, X.chunks[0], columns)
+
+    @property
+    def rows(self) -> int:
+        """Of all tables."""
+        return sum(self.lengths)
+
+    @property
+    def starts(self) -> list[int]:
+        """Numbers of the tables' first rows."""
+        return [int(start) for start in np.cumsum([0, *self.lengths])[:-1]]
+
+    def sample(self, size: int, seed: int = 0) -> tuple[NDArray[np.int64], Any]:
+        """Numbers of some rows that stand for all, and a table of them."""
+        import pandas as pd
+        from dask import delayed
+
+        numbers = lowest_numbers(self.rows, size, seed)
+        wanted = np.split(numbers, np.searchsorted(numbers, self.starts[1:]))
+        tables = computed(
+            *(
+                delayed(rows_of_table)(part, rows - start)
+                for part, rows, start in zip(self.parts, wanted, self.starts, strict=True)
+                if rows.size
+            )
+        )
+        return numbers, pd.concat(tables, ignore_index=True)
+
+    def answers(self, function: Callable[..., Any], like: Any, **fixed: Any) -> Any:
+        """What a function says of every table and of its first row's number, as a Dask array."""
+        import dask.array as da
+        from dask import delayed
+
+        known = {name: shared(value) for name, value in fixed.items()}
+        arrays = [
+            da.from_delayed(
+                delayed(function)(part, start, **known), (rows, *like.shape[1:]), dtype=like.dtype
+            )
+            for part, rows, start in zip(self.parts, self.lengths, self.starts, strict=True)
+        ]
+        return da.concatenate(arrays)
+
+    def tables(self, function: Callable[..., Any], **fixed: Any) -> Any:
+        """The tables that a function makes of every table, as one Dask dataframe."""
+        import dask.dataframe as dd
+        from dask import delayed
+
+        like = function(self.sample(1)[1], **fixed).iloc[:0]
+        known = {name: shared(value) for name, value in fixed.items()}
+        ends = (*self.starts, self.rows - 1)
+        tables = [
+            delayed(table_of_chunk)(function, start, part, **known)
+            for part, start in zip(self.parts, self.starts, strict=True)
+        ]
+        return dd.from_delayed(tables, meta=like, divisions=ends)
+
+
+def table_of_array(block: Any, columns: Sequence[str]) -> Any:
+    """A chunk with names."""
+    import pandas as pd
+
+    return pd.DataFrame(block, columns=list(columns))
+
+
+def rows_of_table(table: Any, rows: Any) -> Any:
+    """Some rows of a table."""
+    return table.iloc[rows]
 
 
 def tables_of_chunks(function: Callable[..., Any], *arrays: Any, **fixed: Any) -> Any:

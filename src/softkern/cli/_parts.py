@@ -10,11 +10,11 @@ the same files.
 from __future__ import annotations
 
 import glob
+import importlib.util
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -32,13 +32,12 @@ from softkern.cli.tables import Reader, TableError, unique_names
 from softkern.cli.tables._bytes import damaged
 from softkern.files import replacing
 from softkern.progress import stage
-from softkern.rows import number_uniforms, row_slices
+from softkern.rows import lowest_numbers, row_slices
 from softkern.words import count, quoted
 
 __all__ = ["Parts", "Piece", "Summary", "score_parts", "top_rows"]
 
 BYTES_A_CELL = 40  # of a table while it is read, prepared and fitted
-NUMBERS_AT_ONCE = 10_000_000
 TOP = 1000  # rows furthest out that are listed
 
 
@@ -144,7 +143,7 @@ class Parts:
 
     def sample(self, seed: int, size: int = FEW_ROWS) -> tuple[np.ndarray[Any, Any], pd.DataFrame]:
         """Numbers of some rows that stand for all, and the rows."""
-        numbers = _lowest(self.rows, size, seed)
+        numbers = lowest_numbers(self.rows, size, seed)
         ends = np.searchsorted(numbers, [piece.start + piece.rows for piece in self.pieces])
         wanted = np.split(numbers, ends[:-1])
         tasks = [
@@ -241,23 +240,10 @@ def _other(schema: Any, first: Any) -> str:
 
 
 def _check_dask() -> None:
-    if find_spec("dask") is None:
+    if importlib.util.find_spec("dask") is None:
         raise TableError(
             "tables in parts, or larger than memory, need Dask: pip install 'softkern[dask]'."
         )
-
-
-def _lowest(rows: int, size: int, seed: int) -> np.ndarray[Any, Any]:
-    """Numbers of the rows of the lowest pseudo-random numbers, in rising order."""
-    kept, lots = np.empty(0, dtype=np.int64), np.empty(0)
-    for some in row_slices(rows, NUMBERS_AT_ONCE):
-        numbers = np.concatenate([kept, np.arange(some.start, some.stop)])
-        lots = np.concatenate([lots, number_uniforms(np.arange(some.start, some.stop), seed)])
-        if numbers.size > size:
-            lowest = np.argpartition(lots, size)[:size]
-            numbers, lots = numbers[lowest], lots[lowest]
-        kept = numbers
-    return np.sort(kept)
 
 
 # What tasks do

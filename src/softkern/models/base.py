@@ -285,6 +285,11 @@ class KernelModel(BaseEstimator, ABC):  # type: ignore[misc]
 
     def _check_new(self, X: Any) -> Any:
         check_is_fitted(self)
+        if is_chunked(X):
+            raise TypeError(
+                "rows of Dask arrays are read by predict, memberships, outlier_scores and the "
+                "other methods that answer for every chunk; this one takes rows of this machine."
+            )
         sparse = "csr" if self.__sklearn_tags__().input_tags.sparse else False
         dtype = self.sample_weight_.dtype
         with np.errstate(invalid="ignore"):

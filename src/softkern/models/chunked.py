@@ -23,6 +23,7 @@ from softkern._typing import Array
 from softkern.chunks import (
     FEW_ROWS,
     ChunkedRows,
+    TableChunks,
     answers,
     computed,
     row_chunks,
@@ -32,8 +33,9 @@ from softkern.chunks import (
 from softkern.exceptions import DataError
 from softkern.models.checks import check_scales
 from softkern.planning import plan
+from softkern.progress import stage
 
-__all__ = ["OF_ROWS", "alone", "answer_in_chunks", "fit_in_chunks"]
+__all__ = ["OF_ROWS", "alone", "answer_in_chunks", "fit_in_chunks", "fit_tables"]
 
 # Fitted attributes of all rows, and the methods that answer the same for new ones.
 OF_ROWS = {
@@ -64,10 +66,59 @@ def fit_in_chunks(model: Any, X: Any, sample_weight: Any) -> None:
         _keep_lazily(model, rows)
 
 
+def fit_tables(model: Any, X: Any, sample_weight: Any) -> None:
+    """Fit a model that prepares its table to a sample of the tables of a Dask dataframe."""
+    if sample_weight is not None:
+        raise ValueError("sample_weight is for numbers: with prepare, rows in chunks weigh one.")
+    with watched():
+        table = TableChunks.of(X)
+        numbers, few = table.sample(FEW_ROWS, _seed(model))
+        one = clone(model).fit(few)
+        _take_over(model, one)
+        scores = np.asarray(one.outlier_scores_)
+        model.sample_rows_, model.sample_outlier_scores_ = numbers, scores
+        model.sample_row_weights_ = np.full(len(numbers), table.rows / len(numbers))
+        _keep_tables(model, table, few)
+
+
+def _keep_tables(model: Any, table: TableChunks, few: Any) -> None:
+    """Fitted attributes of all rows, as Dask arrays."""
+    one = alone(model)
+    for name in _attributes_of_rows(model):
+        like = np.asarray(getattr(one, OF_ROWS[name])(few.iloc[:1]))
+        is_score = name == "outlier_scores_"
+        known = (model.sample_rows_, model.sample_outlier_scores_) if is_score else None
+        fixed = {"model": one, "method": OF_ROWS[name], "known": known}
+        setattr(model, name, table.answers(_answer_of_table, like[:0], **fixed))
+    ones = np.ones(1, dtype=one.sample_weight_.dtype)
+    model.sample_weight_ = table.answers(_ones_of_table, ones[:0])
+
+
+def _answer_of_table(table: Any, start: int, model: Any, method: str, known: Any = None) -> Array:
+    """What a method says of a table, of rows of the sample what is known of them."""
+    answer = np.asarray(getattr(model, method)(table))
+    number = np.arange(start, start + len(table))
+    return answer if known is None else _with_known(answer, number, *known)
+
+
+def _ones_of_table(table: Any, start: int) -> Array:
+    return np.ones(len(table))
+
+
+def _seed(model: Any) -> int:
+    return int(check_random_state(model.random_state).randint(2**31 - 1))
+
+
+def _take_over(model: Any, one: Any) -> None:
+    """What another model of the same kind has found."""
+    given = set(model.get_params(deep=False))
+    vars(model).update({k: v for k, v in vars(one).items() if k not in given})
+
+
 def _rows(model: Any, X: Any, sample_weight: Any) -> ChunkedRows:
-    seed = int(check_random_state(model.random_state).randint(2**31 - 1))
     size = int((model.engine_params or {}).get("sample_rows", FEW_ROWS))
-    rows = ChunkedRows.of(X, sample_weight, size=size, seed=seed)
+    with stage("looking at all rows"):
+        rows = ChunkedRows.of(X, sample_weight, size=size, seed=_seed(model))
     check_scales(np.vstack([rows.low, rows.high]))
     return rows
 
@@ -115,15 +166,16 @@ def _fit_all(model: Any, rows: ChunkedRows) -> None:
 def _fit_few(model: Any, rows: ChunkedRows) -> None:
     """The fit of the same model to the sample, taken over."""
     few, one = rows.few, clone(model)
-    options = {k: v for k, v in (model.engine_params or {}).items() if k != "sample_rows"}
-    engine = "auto" if model.engine == "distributed" else model.engine
+    is_here = model.engine != "distributed"
+    of_chunks = {"sample_rows", "local", *(() if is_here else ("rank",))}
+    options = {k: v for k, v in (model.engine_params or {}).items() if k not in of_chunks}
+    engine = model.engine if is_here else "auto"
     one.set_params(engine=engine, engine_params=options or None)
     init = getattr(model, "init", None)
     if init is not None and not isinstance(init, str):
         one.set_params(init=np.asarray(init[few.rows]))
     one.fit(few.X, sample_weight=few.weight)
-    given = set(model.get_params(deep=False))
-    vars(model).update({k: v for k, v in vars(one).items() if k not in given})
+    _take_over(model, one)
     if hasattr(model, "support_"):
         model.support_ = few.rows[model.support_]
 
@@ -149,7 +201,7 @@ def _keep_lazily(model: Any, rows: ChunkedRows) -> None:
         setattr(model, name, _answers(one, OF_ROWS[name], rows.X))
     fixed = {"name": "outlier-scores", "like": np.empty(0, rows.dtype), "model": shared(one)}
     if is_few:
-        fixed |= {"rows": few.rows, "known": of_few}
+        fixed |= {"rows": shared(few.rows), "known": shared(of_few)}
         model.outlier_scores_ = answers(_known_scores, rows.X, rows.numbers, **fixed)
     else:
         model.outlier_scores_ = answers(_scores_by_others, rows.X, own, rows.numbers, **fixed)
@@ -180,6 +232,8 @@ def answer_in_chunks(
     is said of a row of the support does otherwise.
     """
     check_is_fitted(model)
+    if getattr(model, "preparation_", None) is not None:
+        return _answer_tables(model, method, X)
     names, known = getattr(X, "columns", None), getattr(model, "feature_names_in_", None)
     if names is not None and known is not None and list(names) != list(known):
         raise DataError(
@@ -193,6 +247,13 @@ def answer_in_chunks(
             f"{model.n_features_in_} features as input."
         )
     return _answers(alone(model), method, X, *columns, like=like)
+
+
+def _answer_tables(model: Any, method: str, X: Any) -> Any:
+    """The same of a model that prepares its table."""
+    one, table = alone(model), TableChunks.of(X)
+    like = np.asarray(getattr(one, method)(table.sample(1)[1]))
+    return table.answers(_answer_of_table, like[:0], model=one, method=method)
 
 
 def _answers(one: Any, method: str, X: Any, *columns: Any, like: Array | None = None) -> Any:
@@ -210,9 +271,13 @@ def _answer(X: Array, *columns: Array, model: Any, method: str) -> Array:
 
 def _known_scores(X: Array, number: Array, model: Any, rows: Array, known: Array) -> Array:
     """Outlier scores of a chunk; those of rows of the sample are known, each by the others."""
-    scores = np.asarray(model.outlier_scores(X))
+    return _with_known(np.asarray(model.outlier_scores(X)), number, rows, known)
+
+
+def _with_known(answer: Array, number: Array, rows: Array, known: Array) -> Array:
+    """Answers of rows with these numbers, of some of which it is known."""
     place = np.minimum(np.searchsorted(rows, number), rows.size - 1)
-    return np.where(rows[place] == number, known[place], scores)
+    return np.where(rows[place] == number, known[place], answer)
 
 
 def _scores_by_others(X: Array, own: Array, number: Array, model: Any) -> Array:

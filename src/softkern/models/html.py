@@ -14,6 +14,7 @@ import numpy as np
 
 from softkern._colours import COLOURS, CUT, NEUTRAL
 from softkern._typing import Array
+from softkern.chunks import is_chunked
 from softkern.fitted import level_of, typicality_of
 
 __all__ = ["fitted_html"]
@@ -52,6 +53,8 @@ def _notes(model: Any) -> str:
 
 
 def _picture(model: Any) -> str:
+    if is_chunked(getattr(model, "sample_weight_", None)):  # nobody waits for all rows to see it
+        return ""
     name, values = typicality_of(model) or ("", np.empty(0))
     if values.size == 0:
         return ""

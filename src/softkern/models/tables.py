@@ -15,8 +15,11 @@ import numpy as np
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
 
 from softkern._typing import Array
+from softkern.chunks import is_chunked
 from softkern.columns.cells import as_table
 from softkern.columns.preparation import Preparation, Prepared
+from softkern.models.base import OF_A_SAMPLE
+from softkern.models.chunked import fit_tables
 from softkern.models.clustering import Clustering
 from softkern.models.reading import Reading
 from softkern.rows import check_weights
@@ -44,7 +47,7 @@ class TableClustering(Clustering):
 
         Parameters
         ----------
-        X : array or DataFrame of shape (n, d)
+        X : array or DataFrame of shape (n, d), also Dask's
             Numbers without gaps, or with `prepare` any table.
         y : ignored
         sample_weight : array of shape (n,), default=None
@@ -57,6 +60,11 @@ class TableClustering(Clustering):
         options = self.prepare if isinstance(self.prepare, dict) else {}
         if not (self.prepare or isinstance(self.prepare, dict)):
             return super().fit(X, y, sample_weight)
+        for name in OF_A_SAMPLE:  # of an earlier fit
+            self.__dict__.pop(name, None)
+        if is_chunked(X):
+            fit_tables(self, X, sample_weight)
+            return self
         table = as_table(X)
         weight = check_weights(sample_weight, len(table))
         is_used = weight > 0
@@ -113,7 +121,9 @@ class TableClustering(Clustering):
         """
         if not is_blank.any():
             return reading
-        least = self.outlier_scores_[self.sample_weight_ > 0].min()
+        usual = getattr(self, "sample_outlier_scores_", None)  # of a fit to Dask dataframes
+        usual = self.outlier_scores_[self.sample_weight_ > 0] if usual is None else usual
+        least = usual.min()
         return Reading(
             memberships=lambda: np.where(is_blank[:, None], 0, reading.memberships),
             labels=lambda: np.where(is_blank, -1, reading.labels),

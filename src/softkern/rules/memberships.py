@@ -11,7 +11,15 @@ from typing import Any
 import numpy as np
 from array_api_compat import device
 
-from softkern._arrays import BLOCK_ROWS, is_surely_all, namespace, row_max, row_min, row_sums
+from softkern._arrays import (
+    BLOCK_ROWS,
+    is_surely_all,
+    namespace,
+    row_max,
+    row_min,
+    row_sums,
+    rowwise,
+)
 from softkern._typing import AnyArray
 
 __all__ = [
@@ -37,6 +45,7 @@ def log_possibilistic(distances: AnyArray, eta: Any) -> AnyArray:
     return distances / -eta
 
 
+@rowwise
 def fuzzy(distances: AnyArray, m: float) -> AnyArray:
     """u ∝ D²^(−1/(m−1)), rows sum to one: memberships that compete.
 
@@ -60,6 +69,7 @@ def fuzzy(distances: AnyArray, m: float) -> AnyArray:
     return share
 
 
+@rowwise
 def log_fuzzy(distances: AnyArray, m: float) -> AnyArray:
     """Logarithm of `fuzzy`, which does not underflow where m is near one.
 
