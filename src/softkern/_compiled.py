@@ -8,7 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from numba import njit
+from softkern._memory import address_space
+
+ROOM = 2**28  # bytes of address space that the compiler may take; without, it ends the program
+if address_space() < ROOM:
+    raise MemoryError(
+        f"compiled loops may need {ROOM // 2**20} MiB of address space, and "
+        f"{max(address_space(), 0) / 2**20:.0f} MiB are left; raise ulimit -v."
+    )
+
+from numba import njit  # noqa: E402
 
 __all__ = ["compiled"]
 

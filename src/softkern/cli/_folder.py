@@ -51,11 +51,11 @@ def results_folder(out: Path, names: Sequence[str], force: bool) -> Iterator[Pat
         lock = _lock(hidden)
         hidden.mkdir(exist_ok=True)  # a run that began just now may have taken it for stale
         yield hidden
-        for name in names:  # once more: another run may have written it in the meantime
-            check_free(out / name, force)
         for number in heard[:1]:  # nothing is written by a run that was to stop
             signal.raise_signal(number)
-        with _undisturbed():
+        with _undisturbed(), _alone(out):
+            for name in names:  # once more: another run may have written it in the meantime
+                check_free(out / name, force)
             _publish(hidden, out, names)
     except BaseException:
         shutil.rmtree(hidden, ignore_errors=True)
@@ -85,7 +85,18 @@ def check_free(path: Path, force: bool) -> None:
         raise OutputError(f"{path} is there already; --force replaces it.")
 
 
-def _lock(folder: Path) -> int | None:
+@contextmanager
+def _alone(out: Path) -> Iterator[None]:
+    """The folder for one run at a time, lest files of two be mixed."""
+    lock = _lock(out, waits=True) if out.is_dir() else None
+    try:
+        yield
+    finally:
+        if lock is not None:
+            os.close(lock)
+
+
+def _lock(folder: Path, waits: bool = False) -> int | None:
     """The folder, locked while it is open; None where another has it or the system cannot."""
     try:
         import fcntl
@@ -94,7 +105,7 @@ def _lock(folder: Path) -> int | None:
     descriptor = None
     try:
         descriptor = os.open(folder, os.O_RDONLY)
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
     except OSError:
         if descriptor is not None:
             os.close(descriptor)
