@@ -67,6 +67,7 @@ class Place:
 
     def forked(self, arguments: list[str], prepare: Start = lambda: None) -> int:
         """A child that runs the program; its id."""
+        sys.stdout.flush()  # or the child has it too
         child = os.fork()
         if child:
             return child
