@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -159,3 +160,24 @@ def test_files_of_two_runs_are_not_mixed(tmp_path):
         os.close(folder)
     other.join(30)
     assert contents(out) == dict.fromkeys(NAMES, "new")
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_a_folder_that_another_run_makes_just_now(force, tmp_path, monkeypatch):
+    """It is not there when files are written, and there when they are to appear."""
+    out, rename = tmp_path / "out", os.rename
+
+    def late(start, end):
+        if Path(end) == out:
+            monkeypatch.setattr(os, "rename", rename)
+            write(out, "other")
+        rename(start, end)
+
+    monkeypatch.setattr(os, "rename", late)
+    if force:
+        write(out, "new")
+    else:
+        with pytest.raises(OutputError, match="is there already"):
+            write(out, "new", force=False)
+    assert contents(out) == dict.fromkeys(NAMES, "new" if force else "other")
+    assert sorted(os.listdir(tmp_path)) == ["out"]

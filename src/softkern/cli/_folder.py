@@ -53,10 +53,8 @@ def results_folder(out: Path, names: Sequence[str], force: bool) -> Iterator[Pat
         yield hidden
         for number in heard[:1]:  # nothing is written by a run that was to stop
             signal.raise_signal(number)
-        with _undisturbed(), _alone(out):
-            for name in names:  # once more: another run may have written it in the meantime
-                check_free(out / name, force)
-            _publish(hidden, out, names)
+        with _undisturbed():
+            _publish(hidden, out, names, force)
     except BaseException:
         shutil.rmtree(hidden, ignore_errors=True)
         for parent in made:
@@ -126,17 +124,25 @@ def _remove_stale(home: Path, start: str) -> None:
             os.close(lock)
 
 
-def _publish(hidden: Path, out: Path, names: Sequence[str]) -> None:
+def _publish(hidden: Path, out: Path, names: Sequence[str], force: bool) -> None:
     written = [name for name in names if (hidden / name).exists()]
     for name in written:
         with (hidden / name).open("rb+") as file:
             os.fsync(file.fileno())
     if not out.exists():
-        os.rename(hidden, out)
-        sync_folder(out.parent)
-        return
-    _exchange(hidden, out, written)
-    sync_folder(out)
+        try:
+            os.rename(hidden, out)
+        except OSError:
+            if not out.exists():  # else another run made it just now
+                raise
+        else:
+            sync_folder(out.parent)
+            return
+    with _alone(out):
+        for name in names:  # once more: another run may have written it in the meantime
+            check_free(out / name, force)
+        _exchange(hidden, out, written)
+        sync_folder(out)
     shutil.rmtree(hidden)
 
 
