@@ -9,7 +9,11 @@ from collections.abc import Callable
 from functools import cache, wraps
 from typing import Any
 
+from softkern._memory import address_space
+
 __all__ = ["compiled", "compiled_later"]
+
+ROOM = 2**28  # bytes of address space that the compiler may take; without, it ends the program
 
 
 def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
@@ -23,6 +27,11 @@ def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     >>> twice(21)
     42
     """
+    if address_space() < ROOM:
+        raise MemoryError(
+            f"compiled loops may need {ROOM // 2**20} MiB of address space, and "
+            f"{max(address_space(), 0) / 2**20:.0f} MiB are left; raise ulimit -v."
+        )
     from numba import njit
 
     def decorate(function: Callable[..., Any]) -> Any:

@@ -5,11 +5,12 @@ Called by whatever plans or refuses by size.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["available_memory"]
+__all__ = ["address_space", "available_memory"]
 
 # Of the two kinds of containers: files of the limit and of what is used, and the line of
 # memory.stat that counts pages of files, which are counted as used and can be dropped
@@ -32,6 +33,17 @@ def available_memory(root: Path = Path("/")) -> int:
     """
     free = [_meminfo(root) or _physical(), *_left_by_containers(root), *_left_by_limits(root)]
     return max(0, min(free))
+
+
+def address_space() -> float:
+    """Bytes of address space that ``ulimit -v`` leaves this process; infinite without a limit.
+
+    Examples
+    --------
+    >>> address_space() > 0
+    True
+    """
+    return min(_left_by_limits(Path("/")), default=math.inf)
 
 
 def _meminfo(root: Path) -> int | None:

@@ -4,7 +4,9 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -139,3 +141,43 @@ def test_a_run_that_was_to_stop_writes_nothing(tmp_path, monkeypatch):
     finally:
         signal.signal(signal.SIGTERM, before)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_files_of_two_runs_are_not_mixed(tmp_path):
+    """Who moves files into a folder waits for the one who does so already."""
+    fcntl = pytest.importorskip("fcntl")
+    out = tmp_path / "out"
+    write(out, "old")
+    other = threading.Thread(target=write, args=(out, "new"), daemon=True)
+    folder = os.open(out, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        other.start()
+        other.join(0.3)
+        assert other.is_alive()
+        assert {name: (out / name).read_text() for name in NAMES} == dict.fromkeys(NAMES, "old")
+    finally:
+        os.close(folder)
+    other.join(30)
+    assert contents(out) == dict.fromkeys(NAMES, "new")
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_a_folder_that_another_run_makes_just_now(force, tmp_path, monkeypatch):
+    """It is not there when files are written, and there when they are to appear."""
+    out, rename = tmp_path / "out", os.rename
+
+    def late(start, end):
+        if Path(end) == out:
+            monkeypatch.setattr(os, "rename", rename)
+            write(out, "other")
+        rename(start, end)
+
+    monkeypatch.setattr(os, "rename", late)
+    if force:
+        write(out, "new")
+    else:
+        with pytest.raises(OutputError, match="is there already"):
+            write(out, "new", force=False)
+    assert contents(out) == dict.fromkeys(NAMES, "new" if force else "other")
+    assert sorted(os.listdir(tmp_path)) == ["out"]

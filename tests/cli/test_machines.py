@@ -1,5 +1,7 @@
 """The command line on machines that are unlike ours: letters, folders, limits."""
 
+import errno
+import importlib
 import io
 import json
 import os
@@ -11,8 +13,10 @@ import pandas as pd
 import pytest
 from numba.core import caching
 
+from softkern import _compiled
 from softkern._compiled import compiled
 from softkern.cli import main, run
+from softkern.cli._errors import exit_code, one_line
 
 
 @pytest.fixture
@@ -72,6 +76,28 @@ def test_loops_are_compiled_without_a_place_to_keep_them(monkeypatch):
         return 2 * x
 
     assert twice(21) == 42
+
+
+def test_without_room_for_a_compiler_it_is_not_started(monkeypatch):
+    """It would end the program."""
+    with monkeypatch.context() as patch:
+        patch.setattr("softkern._memory.address_space", lambda: 2.0**20)
+        with pytest.raises(MemoryError, match="may need 256 MiB of address space, and 1 MiB are"):
+            importlib.reload(_compiled)
+    importlib.reload(_compiled)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(errno.ENOMEM, "Cannot allocate memory"),
+        ImportError("x.so: failed to map segment from shared object"),
+        MemoryError(),
+    ],
+)
+def test_lack_of_memory_has_one_exit_code(error):
+    assert exit_code(error) == 6
+    assert one_line(error).startswith("not enough memory: ")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names are text elsewhere")

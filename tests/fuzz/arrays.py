@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 import softkern
+from softkern.models.state import from_state, to_state
 from tests.fuzz.outcomes import WELL, limited, place, refused
 
 ESTIMATORS = [
@@ -216,6 +217,10 @@ def _judged(fitted: Any, X: Any) -> tuple[str, str]:
     labels = getattr(fitted, "labels_", again)
     if not np.array_equal(labels, again):
         return "differs", f"predict(X) and labels_ in {int((labels != again).sum())} rows"
+    try:
+        from_state(to_state(fitted))
+    except ValueError as error:  # a fitted model holds what `models.entries` declares
+        return "undeclared", str(error)
     new = _new_points(X)
     for name in (name for name in READINGS if hasattr(fitted, name)):
         if np.isnan(np.asarray(getattr(fitted, name)(new), dtype=float)).any():

@@ -22,6 +22,7 @@ import pandas as pd
 import scipy.sparse as sp
 from safetensors import safe_open
 from safetensors.numpy import save as container
+from sklearn.utils.validation import check_is_fitted
 
 import softkern
 from softkern import files
@@ -206,6 +207,7 @@ def outcome(case: Case, path: Path) -> tuple[str, str]:
 
 def _ask(model: Any) -> None:
     """All that a model says of new rows and of itself."""
+    check_is_fitted(model)
     rng, d = np.random.default_rng(0), model.n_features_in_
     X: Any = rng.normal(size=(7, d))
     if getattr(model, "preparation_", None) is not None:

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.metrics.pairwise import kernel_metrics, pairwise_kernels, rbf_kernel
 
-from softkern import kernels
+from softkern import OneClassPCM, kernels
 from softkern.kernels import (
     CallableKernel,
     Gaussian,
@@ -289,8 +289,8 @@ def test_precomputed_has_no_values_of_its_own():
     [
         (lambda X, Y: (X @ Y.T)[:1], "returned shape"),
         (lambda X, Y: X @ Y.T + X[:, :1], "not symmetric"),
-        (lambda X, Y: np.full((len(X), len(Y)), np.nan), "not finite"),
-        (lambda X, Y: np.full((len(X), len(Y)), 1j), "not finite"),
+        (lambda X, Y: np.full((len(X), len(Y)), np.nan), "returned nan for x ="),
+        (lambda X, Y: np.full((len(X), len(Y)), 1j), "of type complex128"),
     ],
 )
 def test_callables_are_checked(function, message, X):
@@ -301,3 +301,55 @@ def test_callables_are_checked(function, message, X):
 def test_kernels_export_what_they_say():
     for name in kernels.__all__:
         assert hasattr(kernels, name)
+
+
+def _rbf(X, Y):
+    return np.exp(-((X[:, None] - Y) ** 2).sum(axis=2))
+
+
+def _changing(X, Y):
+    X *= 2
+    return _rbf(X, Y)
+
+
+def _lost(X, Y):
+    return np.where(X[:, :1] > 1, np.nan, _rbf(X, Y))
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda X, Y: 1e300 * _rbf(X, Y), "up to 1e[+]300, out of scale .* divide it by"),
+        (lambda X, Y: 1e-310 * _rbf(X, Y), "up to 1e-310, out of scale .* multiply it by"),
+        (lambda X, Y: _rbf(X, Y) + 0j, "values of type complex128"),
+        (lambda X, Y: _rbf(X, Y).astype(str), "values of type <U"),
+        (lambda X, Y: sp.csr_array(_rbf(X, Y)), "returned a csr_array"),
+        (lambda X, Y: np.ma.masked_less(_rbf(X, Y), 0.1), "returned a MaskedArray"),
+        (lambda X, Y: [[1.0], [1.0, 2.0]], "returned no table"),
+        (lambda X, Y: None, r"returned shape \(\)"),
+        (lambda X, Y: _rbf(Y, X), r"returned shape \(32, 1\) for X \(1, 2\)"),
+        (_lost, r"returned nan for x = \[.*\] and y = \[.*\]; values must be finite"),
+        (_changing, "read-only"),
+    ],
+)
+def test_functions_that_are_no_kernels_are_refused_before_any_work(function, message):
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    before = X.copy()
+    with pytest.raises(ValueError, match=message):
+        OneClassPCM(kernel=function).fit(X)
+    assert np.array_equal(X, before)
+
+
+def test_a_function_is_asked_for_a_part_of_the_values_at_a_time(monkeypatch):
+    """It may form d numbers for each; all pairs of rows at once could take all memory."""
+    monkeypatch.setattr("softkern.kernels.wrapped.MOST_VALUES", 500)
+    asked = []
+
+    def watched(X, Y):
+        asked.append(len(X) * len(Y))
+        return _rbf(X, Y)
+
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    assert np.array_equal(CallableKernel(watched).block(X, X), _rbf(X, X))
+    assert max(asked) <= 500
+    assert sum(asked) == 3600

@@ -6,6 +6,7 @@ such as one that NumPy raises, is an error of softkern's own.
 
 from __future__ import annotations
 
+import errno
 from typing import Any
 
 from softkern.exceptions import ClusterError, DataError, ModelFileError
@@ -44,15 +45,22 @@ def exit_code(error: BaseException) -> int:
         return USAGE
     if isinstance(error, NoReaderError | BrokenPipeError):
         return NO_READER
+    if isinstance(error, MemoryError) or _is_for_lack_of_memory(error):
+        return MEMORY
     if isinstance(error, OutputError | OSError):
         return OUTPUT
-    if isinstance(error, MemoryError):
-        return MEMORY
     if isinstance(error, ClusterError):
         return CLUSTER
     if isinstance(error, ModelFileError):
         return MODEL
     return DATA if isinstance(error, DataError) else INTERNAL
+
+
+def _is_for_lack_of_memory(error: BaseException) -> bool:
+    """Whether the system could not map a library or a file, which has many names."""
+    if isinstance(error, ImportError):
+        return "failed to map segment" in str(error) or "cannot allocate" in str(error).lower()
+    return isinstance(error, OSError) and error.errno == errno.ENOMEM
 
 
 def one_line(error: BaseException) -> str:
@@ -68,7 +76,7 @@ def _said(error: BaseException) -> str:
         return INTERRUPTION
     if code == USAGE:
         return f"{_usage(error)} (softkern --help shows what can be asked)"
-    if isinstance(error, OSError) and error.strerror:
+    if code == OUTPUT and isinstance(error, OSError) and error.strerror:
         place = "" if error.filename is None else f" {error.filename}"
         return f"cannot write{place}: {error.strerror}"
     if code == MEMORY:

@@ -51,12 +51,10 @@ def results_folder(out: Path, names: Sequence[str], force: bool) -> Iterator[Pat
         lock = _lock(hidden)
         hidden.mkdir(exist_ok=True)  # a run that began just now may have taken it for stale
         yield hidden
-        for name in names:  # once more: another run may have written it in the meantime
-            check_free(out / name, force)
         for number in heard[:1]:  # nothing is written by a run that was to stop
             signal.raise_signal(number)
         with _undisturbed():
-            _publish(hidden, out, names)
+            _publish(hidden, out, names, force)
     except BaseException:
         shutil.rmtree(hidden, ignore_errors=True)
         for parent in made:
@@ -85,7 +83,18 @@ def check_free(path: Path, force: bool) -> None:
         raise OutputError(f"{path} is there already; --force replaces it.")
 
 
-def _lock(folder: Path) -> int | None:
+@contextmanager
+def _alone(out: Path) -> Iterator[None]:
+    """The folder for one run at a time, lest files of two be mixed."""
+    lock = _lock(out, waits=True) if out.is_dir() else None
+    try:
+        yield
+    finally:
+        if lock is not None:
+            os.close(lock)
+
+
+def _lock(folder: Path, waits: bool = False) -> int | None:
     """The folder, locked while it is open; None where another has it or the system cannot."""
     try:
         import fcntl
@@ -94,7 +103,7 @@ def _lock(folder: Path) -> int | None:
     descriptor = None
     try:
         descriptor = os.open(folder, os.O_RDONLY)
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
     except OSError:
         if descriptor is not None:
             os.close(descriptor)
@@ -115,17 +124,25 @@ def _remove_stale(home: Path, start: str) -> None:
             os.close(lock)
 
 
-def _publish(hidden: Path, out: Path, names: Sequence[str]) -> None:
+def _publish(hidden: Path, out: Path, names: Sequence[str], force: bool) -> None:
     written = [name for name in names if (hidden / name).exists()]
     for name in written:
         with (hidden / name).open("rb+") as file:
             os.fsync(file.fileno())
     if not out.exists():
-        os.rename(hidden, out)
-        sync_folder(out.parent)
-        return
-    _exchange(hidden, out, written)
-    sync_folder(out)
+        try:
+            os.rename(hidden, out)
+        except OSError:
+            if not out.exists():  # else another run made it just now
+                raise
+        else:
+            sync_folder(out.parent)
+            return
+    with _alone(out):
+        for name in names:  # once more: another run may have written it in the meantime
+            check_free(out / name, force)
+        _exchange(hidden, out, written)
+        sync_folder(out)
     shutil.rmtree(hidden)
 
 

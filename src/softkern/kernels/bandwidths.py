@@ -365,6 +365,10 @@ def _loo(X: Any, weight: Array, random_state: Any) -> Bandwidth:
     index, weight = priority_sample(X, PAIR_SAMPLE, weight, random_state)
     squared = _squared_distances(X, index)
     np.fill_diagonal(squared, np.inf)
+    largest = squared[np.isfinite(squared)].max()
+    if not (squared.min(axis=1) > 0).any():
+        return float("nan")
+    squared /= largest  # in units of the farthest pair, so that no power of a bandwidth overflows
     log_others = np.log(np.maximum(weight.sum() - weight, weight.min()))  # a difference may vanish
 
     def loss(log_bandwidth: float) -> float:
@@ -373,12 +377,10 @@ def _loo(X: Any, weight: Array, random_state: Any) -> Bandwidth:
         return -float(weight @ log_density) / float(weight.sum())
 
     nearest = np.sqrt(squared.min(axis=1))
-    farthest = np.sqrt(squared[np.isfinite(squared)].max())
-    if not (nearest > 0).any():
-        return float("nan")
-    bounds = (np.log(LOO_NARROWEST * nearest[nearest > 0].min()), np.log(farthest))
+    bounds = (np.log(LOO_NARROWEST * nearest[nearest > 0].min()), 0.0)
     best = minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": LOO_TOLERANCE})
-    return float(np.exp(best.x) * (index.size / n) ** (1.0 / (d + 4)))
+    best_width = np.exp(best.x) * np.sqrt(largest)
+    return float(best_width * (index.size / n) ** (1.0 / (d + 4)))
 
 
 RULES: dict[str, Callable[[Any, Array, Any], Bandwidth]] = {

@@ -7,15 +7,18 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 
 from softkern._typing import Array
 from softkern.kernels.base import Kernel, as_float, check_number
+from softkern.rows import row_slices
 
 __all__ = ["CallableKernel", "PairwiseKernel", "Precomputed"]
 
 VANISHING = {"chi2", "laplacian", "rbf"}  # exp(−γ distance)
 ASYMMETRY = 1e-4  # as a share of the largest value; float32 loses less in a function's own sums
 CHECKED_ROWS = 32  # on which a function's symmetry is tried
+MOST_VALUES = 2**20  # that a function is asked for at once: it may form d times as many numbers
 
 
 @dataclass(frozen=True)
@@ -112,27 +115,77 @@ class CallableKernel(Kernel):
         object.__setattr__(self, "params", dict(self.params))
 
     def block(self, X: Any, Y: Any) -> Array:
-        """Kernel values (n, m), checked for shape and finiteness."""
-        values = np.asarray(self.function(X, Y, **self.params))
+        """Kernel values (n, m), checked; the function is asked for so many at a time at most."""
+        rows = max(1, MOST_VALUES // max(1, Y.shape[0]))
+        if X.shape[0] <= rows:
+            return self._called(X, Y)
+        out = np.empty((X.shape[0], Y.shape[0]), dtype=as_float(0.0, X).dtype)
+        for part in row_slices(X.shape[0], rows):
+            out[part] = self._called(X[part], Y)
+        return out
+
+    def _called(self, X: Any, Y: Any) -> Array:
+        found = self.function(_unwritable(X), _unwritable(Y), **self.params)
+        asked = f"it must return an array of shape ({X.shape[0]}, {Y.shape[0]})"
+        if sp.issparse(found) or isinstance(found, np.ma.MaskedArray):
+            raise ValueError(f"the kernel function returned a {type(found).__name__}; {asked}.")
+        try:
+            values = np.asarray(found)
+        except ValueError:  # rows of different lengths
+            raise ValueError(f"the kernel function returned no table; {asked}.") from None
         if values.shape != (X.shape[0], Y.shape[0]):
             raise ValueError(
                 f"the kernel function returned shape {values.shape} for X {X.shape} and Y "
-                f"{Y.shape}; it must return ({X.shape[0]}, {Y.shape[0]})."
+                f"{Y.shape}; {asked}."
             )
-        if values.dtype.kind not in "biuf" or not np.isfinite(values).all():
-            raise ValueError("the kernel function returned values that are not finite numbers.")
+        if values.dtype.kind not in "biuf":
+            raise ValueError(
+                f"the kernel function returned values of type {values.dtype}; {asked}, of numbers."
+            )
+        is_finite = np.isfinite(values)
+        if not is_finite.all():
+            row, column = np.argwhere(~is_finite)[0]
+            raise ValueError(
+                f"the kernel function returned {values[row, column]} for x = {_shown(X, row)} and "
+                f"y = {_shown(Y, column)}; values must be finite."
+            )
         return as_float(values, X)
 
     def check(self, X: Any) -> None:
-        """Raise a ValueError where the function is not symmetric on a few rows of X."""
+        """Raise a ValueError where the function is not one of pairs of rows, on a few rows of X."""
         some = X[:: max(1, X.shape[0] // CHECKED_ROWS)][:CHECKED_ROWS]
         values = self.block(some, some)
+        largest = float(np.abs(values).max())
         gap = float(np.abs(values - values.T).max())
-        if gap > ASYMMETRY * max(float(np.abs(values).max()), np.finfo(X.dtype).tiny):
+        if gap > ASYMMETRY * max(largest, np.finfo(X.dtype).tiny):
             raise ValueError(
                 f"the kernel function is not symmetric: k(x, y) and k(y, x) differ by {gap:.3g}. "
                 "A kernel must be; (k(x, y) + k(y, x)) / 2 is."
             )
+        numbers = np.finfo(X.dtype)
+        is_small = 0 < largest < numbers.tiny / numbers.eps
+        if is_small or largest > numbers.max * numbers.eps:
+            remedy = "multiply it by" if is_small else "divide it by"
+            raise ValueError(
+                f"values of the kernel function are up to {largest:.3g}, out of scale for sums in "
+                f"{X.dtype}; {remedy} a constant."
+            )
+        if X.shape[0] > 1:  # another number of rows than of columns: which is which?
+            self.block(some[:1], some)
+
+
+def _unwritable(X: Any) -> Any:
+    """The same rows, which a function cannot change."""
+    if not isinstance(X, np.ndarray):
+        return X
+    view = X.view()
+    view.flags.writeable = False
+    return view
+
+
+def _shown(X: Any, row: int) -> str:
+    values = X[[row]].toarray()[0] if sp.issparse(X) else X[row]
+    return np.array2string(values, precision=4, threshold=6, edgeitems=3, separator=", ")
 
 
 @dataclass(frozen=True)

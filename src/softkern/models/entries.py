@@ -386,6 +386,8 @@ def _misfit(name: str, fitted: Mapping[str, Any], sizes: Sizes) -> str:
     if "support" in fitted:
         columns = fitted["support"].shape[1]
         is_matrix = isinstance(fitted["kernel_"], Precomputed)
+        if is_matrix and d != sizes["n"]:
+            return f"a matrix of {sizes['n']} rows has {d} columns"
         asked = sizes["s"] if is_matrix else d
         return "" if columns == asked else f"the support has {columns} columns, not {asked}"
     if name == "AlphaCutClustering":

@@ -15,10 +15,12 @@ itself, whose values are those of both of two points: each is computed once.
 from __future__ import annotations
 
 import numpy as np
+
+from softkern._compiled import compiled  # first: it says where there is no room for a compiler
+
+# isort: split
 from llvmlite import ir
 from numba.extending import intrinsic, overload
-
-from softkern._compiled import compiled
 
 __all__ = ["ROW_BLOCK", "gaussian_pairs", "gaussian_rows"]
 

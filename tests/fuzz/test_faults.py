@@ -1,0 +1,23 @@
+"""Whatever happens to a run, results are the old ones or the new; `faults.py` tries it often."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FAULTS = ["SIGKILL", "full disk", "little memory", "two at once"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="forks, limits and /proc")
+def test_every_fault_once():
+    asked = [word for name in FAULTS for word in ("--fault", name)]
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.fuzz.faults", "1", *asked],
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert all(f"\n{name}" in done.stdout for name in FAULTS)
+    assert "WRONG" not in done.stdout

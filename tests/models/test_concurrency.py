@@ -1,0 +1,63 @@
+"""Fits and answers at once, in threads and in workers of joblib: the same as one by one."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from joblib import Parallel, delayed
+from sklearn.datasets import make_blobs
+
+import softkern
+
+X = make_blobs(120, 2, centers=[[0, 0], [7, 7]], random_state=0)[0]
+CASES = [
+    ("AlphaCutClustering", {}),
+    ("AutoClustering", {}),
+    ("FuzzyCMeans", {}),
+    ("KernelSpectralClustering", {"bandwidth": 1.0}),
+    ("OneClassMixture", {"engine": "tiled"}),
+    ("OneClassPCM", {"engine": "fourier"}),
+    ("PossibilisticCMeans", {"engine": "nystroem"}),
+    ("WeightedSVDD", {"engine": "tiled"}),
+]
+
+
+def answers(name, params):
+    model = getattr(softkern, name)(**params).fit(X)
+    return model.predict(X), model.memberships(X), model.outlier_scores(X)
+
+
+@pytest.fixture(scope="module")
+def alone():
+    return [answers(*case) for case in CASES]
+
+
+def assert_same(found, alone):
+    for one, two in zip(found, alone, strict=True):
+        assert np.array_equal(one[0], two[0])
+        for first, second in zip(one[1:], two[1:], strict=True):
+            # a library may sum in another order where it has other threads
+            assert first == pytest.approx(second, rel=1e-9, abs=1e-9)
+
+
+def test_fits_in_threads(alone):
+    with ThreadPoolExecutor(8) as pool:
+        assert_same(pool.map(lambda case: answers(*case), CASES * 3), alone * 3)
+
+
+@pytest.mark.parametrize("backend", ["threading", "loky"])
+def test_workers_of_joblib(alone, backend):
+    with Parallel(2, backend=backend) as parallel:
+        assert_same(parallel(delayed(answers)(*case) for case in CASES), alone)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case[0])
+def test_one_model_answers_in_many_threads(case, alone):
+    """What is built when it is first needed, is built by one of them or by each for itself."""
+    name, params = case
+    model = getattr(softkern, name)(**params).fit(X)
+    model.__dict__.pop("_operators", None)
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda _: model.outlier_scores(X), range(16)))
+    for scores in found:
+        assert scores == pytest.approx(alone[CASES.index(case)][2], rel=1e-9, abs=1e-9)
