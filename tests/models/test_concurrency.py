@@ -22,14 +22,17 @@ CASES = [
 ]
 
 
-def answers(name, params):
-    model = getattr(softkern, name)(**params).fit(X)
+def made(name, params):
+    return getattr(softkern, name)(**params)
+
+
+def answers(model):
     return model.predict(X), model.memberships(X), model.outlier_scores(X)
 
 
 @pytest.fixture(scope="module")
 def alone():
-    return [answers(*case) for case in CASES]
+    return [answers(made(*case).fit(X)) for case in CASES]
 
 
 def assert_same(found, alone):
@@ -42,20 +45,21 @@ def assert_same(found, alone):
 
 def test_fits_in_threads(alone):
     with ThreadPoolExecutor(8) as pool:
-        assert_same(pool.map(lambda case: answers(*case), CASES * 3), alone * 3)
+        found = pool.map(lambda case: answers(made(*case).fit(X)), CASES * 3)
+        assert_same(found, alone * 3)
 
 
 @pytest.mark.parametrize("backend", ["threading", "loky"])
 def test_workers_of_joblib(alone, backend):
     with Parallel(2, backend=backend) as parallel:
-        assert_same(parallel(delayed(answers)(*case) for case in CASES), alone)
+        fitted = parallel(delayed(made(*case).fit)(X) for case in CASES)
+    assert_same(map(answers, fitted), alone)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case[0])
 def test_one_model_answers_in_many_threads(case, alone):
     """What is built when it is first needed, is built by one of them or by each for itself."""
-    name, params = case
-    model = getattr(softkern, name)(**params).fit(X)
+    model = made(*case).fit(X)
     model.__dict__.pop("_operators", None)
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(lambda _: model.outlier_scores(X), range(16)))

@@ -148,7 +148,7 @@ def test_starts_together_end_as_each_alone():
 
 @pytest.mark.parametrize("model", [FuzzyCMeans, PossibilisticCMeans])
 def test_large_tables_run_ahead_and_end_where_they_would(model, monkeypatch):
-    X = make_blobs(3000, 10, centers=3, cluster_std=3.0, random_state=0)[0]
+    X = make_blobs(2100, 10, centers=3, cluster_std=3.0, random_state=0)[0]
     quick = model(3, n_init=1, engine="tiled", tol=1e-7).fit(X)
     monkeypatch.setattr(model, "_ahead_from", np.inf)
     plain = model(3, n_init=1, engine="tiled", tol=1e-7).fit(X)
