@@ -15,7 +15,7 @@ from softkern.papers import PAPERS, Check, Entry, Measured, Paper, Store, regist
 from softkern.papers.checks import CONTRADICTS, REPRODUCES, UNTESTED, Experiment, Picture
 from softkern.papers.data import Unavailable
 from softkern.papers.drawing import panels
-from softkern.papers.pages import write_pages
+from softkern.papers.pages import stored, summary_rows, write_pages
 
 pytest.importorskip("matplotlib")
 KEPT = Path(__file__).parents[2] / "docs" / "papers"
@@ -179,3 +179,10 @@ def test_kept_pages_are_of_the_checks_that_are_here(paper):
             assert (KEPT / picture.file).is_file()
     assert (KEPT / f"{paper}.html").is_file()
     assert "/work/" not in (KEPT / f"{paper}.md").read_text(encoding="utf-8")
+
+
+def test_the_readme_has_the_numbers_of_the_kept_pages():
+    lines = (KEPT.parents[1] / "README.md").read_text(encoding="utf-8").splitlines()
+    for paper, *numbers in summary_rows(stored(Store(KEPT))):
+        [line] = [line for line in lines if f"](docs/papers/{paper}.md)" in line]
+        assert line.endswith(f"| {' | '.join(numbers)} |")
