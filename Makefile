@@ -17,7 +17,7 @@ demo: $(STAMP)  ## the main job on generated data; writes demo/
 	$(BIN)/softkern demo --out demo
 
 examples: $(STAMP)  ## the pictures of examples/, into demo/
-	@set -e; for example in examples/*.py; do $(BIN)/python $$example demo; done
+	$(BIN)/python tools/draw_examples.py demo
 
 fuzz: $(STAMP)  ## N hostile arrays through all models; says what came out
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.fuzz.campaign $(or $(N),1000)
