@@ -54,7 +54,7 @@ bench: $(STAMP)  ## ratios against named peers, measured in one run
 	$(BIN)/python benchmarks/architecture.py
 	$(BIN)/python benchmarks/calibrate.py
 
-docs: $(STAMP)  ## the reference pages, from the docstrings, into site/
+docs: $(STAMP)  ## the site, with the gallery and the reference, into site/
 	$(BIN)/python -m pip install --quiet --editable '.[dev,docs]'
 	$(BIN)/python -m sphinx -W --keep-going -q docs site
 	@echo "open site/index.html"
@@ -68,4 +68,4 @@ lowest: $(STAMP)  ## the tests with the lowest versions that pyproject.toml name
 	$(BIN)/python tools/release_check.py lowest
 
 clean:
-	rm -rf $(VENV) demo site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo site docs/gallery build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

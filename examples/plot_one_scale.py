@@ -5,6 +5,7 @@ Every model measures strangeness in units of its own; `rank_points` puts them on
 score is the number of zeros in "one typical point in 1000…", so that 3 means the same for all.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
@@ -30,5 +31,5 @@ print(scores.tail(6).round(1).to_string())
 
 # %%
 # Outliers and points between clusters, with their ranks:
-display = RankDisplay.from_estimator(models["PossibilisticCMeans"], X)
-display.figure_.show()
+RankDisplay.from_estimator(models["PossibilisticCMeans"], X)
+plt.show()
