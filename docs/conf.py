@@ -20,7 +20,6 @@ extensions = [
     "matplotlib.sphinxext.plot_directive",
 ]
 exclude_patterns = ["_build"]
-suppress_warnings = ["toc.empty_glob"]  # of sections that are still to come
 default_role = "code"
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
