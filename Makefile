@@ -57,6 +57,7 @@ bench: $(STAMP)  ## ratios against named peers, measured in one run
 docs: $(STAMP)  ## the site, with the gallery and the reference, into site/
 	$(BIN)/python -m pip install --quiet --editable '.[dev,docs]'
 	$(BIN)/python -m sphinx -W --keep-going -q docs site
+	$(BIN)/python tools/check_links.py site
 	@echo "open site/index.html"
 
 release-check: $(STAMP)  ## the packages as a new user gets them, and the lowest versions
