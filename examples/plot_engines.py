@@ -42,7 +42,12 @@ figure, axis = plt.subplots(figsize=(8, 4.6), layout="constrained")
 for name, (error, seconds) in found.items():
     axis.plot(1e3 * seconds, max(error, 1e-17), "o", color="#0072B2")
     axis.annotate(name, (1e3 * seconds, max(error, 1e-17)), (7, -3), textcoords="offset points")
-axis.set(xscale="log", yscale="log", xlabel="time of a product, ms", ylabel="largest error",
-         title="6,000 rows, 2 columns, one core")  # fmt: skip
+axis.set(
+    xscale="log",
+    yscale="log",
+    xlabel="time of a product, ms",
+    ylabel="largest error",
+    title="6,000 rows, 2 columns, one core",
+)
 axis.margins(x=0.25, y=0.1)
 plt.show()

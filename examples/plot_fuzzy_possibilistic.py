@@ -26,9 +26,13 @@ for axis, (title, model) in zip(axes, models.items(), strict=True):
     axis.scatter(*X.T, s=6, color="0.25")
     u = model.memberships_[-1]
     axis.annotate(
-        f"memberships {u[0]:.2f} and {u[1]:.2f}", X[-1], (12, 0), textcoords="offset points",
-        va="center", bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8},
-    )  # fmt: skip
+        f"memberships {u[0]:.2f} and {u[1]:.2f}",
+        X[-1],
+        (12, 0),
+        textcoords="offset points",
+        va="center",
+        bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8},
+    )
     axis.set_title(title)
     axis.set_aspect("equal")
 figure.colorbar(shades, ax=axes, label="highest membership", shrink=0.8)

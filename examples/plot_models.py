@@ -73,8 +73,15 @@ for row, (name, (X, n_clusters)) in zip(axes, sets.items(), strict=True):
             labels, is_out = np.zeros(len(X), int), model.predict(X) < 0
         axis.scatter(*X[~is_out].T, c=colours[labels[~is_out] % 6], s=5)
         axis.scatter(*X[is_out].T, c="0.5", s=12, marker="x", linewidths=0.8)
-        axis.annotate(f"{seconds:.2f}", (1, 0), (-2, 2), "axes fraction", "offset points",
-                      ha="right", bbox=box)  # fmt: skip
+        axis.annotate(
+            f"{seconds:.2f}",
+            (1, 0),
+            (-2, 2),
+            "axes fraction",
+            "offset points",
+            ha="right",
+            bbox=box,
+        )
         axis.set(xticks=[], yticks=[])
     row[0].set_ylabel(name, fontsize=13)
 for axis, title in zip(axes[0], models(2), strict=True):

@@ -56,6 +56,9 @@ for name, (membership, colour) in rules.items():
     print(f"{name}: converged {solution.converged}, {solution.n_iter} steps")
 axis.plot(X.mean(axis=1), np.full(len(X), -0.03), "|", color="0.5")
 axis.legend(frameon=False)
-axis.set(xlabel="place on the line through both centres", ylabel="typicality",
-         title="two clusters, two rules")  # fmt: skip
+axis.set(
+    xlabel="place on the line through both centres",
+    ylabel="typicality",
+    title="two clusters, two rules",
+)
 plt.show()

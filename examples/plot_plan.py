@@ -30,12 +30,15 @@ for n in sizes:
 figure, axis = plt.subplots(figsize=(8, 4.6), layout="constrained")
 for engine, times in seconds.items():
     if np.isfinite(times).any():
-        line = axis.plot(sizes, times, "o-", label=engine, markersize=4)
-for n, engine in zip(sizes, taken, strict=True):
-    place = list(sizes).index(n)
-    axis.plot(n, seconds[engine][place], "o", ms=12, mfc="none", color="black")
-axis.plot([], [], "o", ms=12, mfc="none", color="black", label="taken")
-axis.set(xscale="log", yscale="log", xlabel="rows", ylabel="seconds for 20 products",
-         title="predicted, three columns, 16 GiB of memory")  # fmt: skip
+        axis.plot(sizes, times, "o-", label=engine, markersize=4)
+best = [seconds[engine][place] for place, engine in enumerate(taken)]
+axis.plot(sizes, best, "o", ms=12, mfc="none", color="black", label="taken")
+axis.set(
+    xscale="log",
+    yscale="log",
+    xlabel="rows",
+    ylabel="seconds for 20 products",
+    title="predicted, three columns, 16 GiB of memory",
+)
 axis.legend(frameon=False)
 plt.show()
