@@ -17,7 +17,7 @@ demo: $(STAMP)  ## the main job on generated data; writes demo/
 	$(BIN)/softkern demo --out demo
 
 examples: $(STAMP)  ## the pictures of examples/, into demo/
-	@set -e; for example in examples/*.py; do $(BIN)/python $$example demo; done
+	$(BIN)/python tools/draw_examples.py demo
 
 fuzz: $(STAMP)  ## N hostile arrays through all models; says what came out
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.fuzz.campaign $(or $(N),1000)
@@ -54,9 +54,10 @@ bench: $(STAMP)  ## ratios against named peers, measured in one run
 	$(BIN)/python benchmarks/architecture.py
 	$(BIN)/python benchmarks/calibrate.py
 
-docs: $(STAMP)  ## the reference pages, from the docstrings, into site/
+docs: $(STAMP)  ## the site, with the gallery and the reference, into site/
 	$(BIN)/python -m pip install --quiet --editable '.[dev,docs]'
 	$(BIN)/python -m sphinx -W --keep-going -q docs site
+	$(BIN)/python tools/check_links.py site
 	@echo "open site/index.html"
 
 release-check: $(STAMP)  ## the packages as a new user gets them, and the lowest versions
@@ -68,4 +69,4 @@ lowest: $(STAMP)  ## the tests with the lowest versions that pyproject.toml name
 	$(BIN)/python tools/release_check.py lowest
 
 clean:
-	rm -rf $(VENV) demo site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo site docs/gallery build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
