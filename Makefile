@@ -17,7 +17,7 @@ demo: $(STAMP)  ## the main job on generated data; writes demo/
 	$(BIN)/softkern demo --out demo
 
 examples: $(STAMP)  ## the pictures of examples/, into demo/
-	@set -e; for example in examples/*.py; do $(BIN)/python $$example demo; done
+	$(BIN)/python tools/draw_examples.py demo
 
 fuzz: $(STAMP)  ## N hostile arrays, tables, model files and random laws; KIND takes one of them
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
@@ -61,9 +61,10 @@ reproduce: $(STAMP)  ## the five papers run again in full, about an hour; pages 
 reproduce-quick: $(STAMP)  ## the same with few draws, minutes; fails where a verdict is news
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/softkern reproduce all --quick --again --expect --out reproduce
 
-docs: $(STAMP)  ## the reference pages, from the docstrings, into site/
+docs: $(STAMP)  ## the site, with the gallery and the reference, into site/
 	$(BIN)/python -m pip install --quiet --editable '.[dev,docs]'
 	$(BIN)/python -m sphinx -W --keep-going -q docs site
+	$(BIN)/python tools/check_links.py site
 	@echo "open site/index.html"
 
 release-check: $(STAMP)  ## the packages as a new user gets them, and the lowest versions
@@ -75,4 +76,4 @@ lowest: $(STAMP)  ## the tests with the lowest versions that pyproject.toml name
 	$(BIN)/python tools/release_check.py lowest
 
 clean:
-	rm -rf $(VENV) demo reproduce site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo reproduce site docs/gallery build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

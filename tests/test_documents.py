@@ -7,7 +7,7 @@ from pkgutil import resolve_name
 import pytest
 
 ROOT = Path(__file__).parent.parent
-DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 CODE = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 NAMES = re.compile(r"`(softkern(?:\.\w+)+)")
 DIRECTIVES = re.compile(r"^\.\. auto\w+:: (softkern[\w.]*)", re.MULTILINE)

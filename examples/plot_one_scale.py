@@ -1,0 +1,35 @@
+"""Ranks on one scale
+==================
+
+Every model measures strangeness in units of its own; `rank_points` puts them on one scale. The
+score is the number of zeros in "one typical point in 1000…", so that 3 means the same for all.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+
+from softkern import AlphaCutClustering, OneClassPCM, PossibilisticCMeans, rank_points
+from softkern.display import RankDisplay
+
+# three groups that touch, and six outliers
+rng = np.random.default_rng(3)
+centres = np.repeat([[0, 0], [5, 0], [2, 5]], 120, axis=0)
+outliers = [[12, 7], [-6, 8], [9, -7], [-8, -3], [16, 1], [2, 14]]
+X = pd.DataFrame(
+    np.vstack([centres + rng.normal(size=(360, 2)), outliers]), columns=["width", "height"]
+)
+models = {
+    "OneClassPCM": OneClassPCM(),
+    "PossibilisticCMeans": PossibilisticCMeans(3),
+    "AlphaCutClustering": AlphaCutClustering(),
+}
+tables = {name: rank_points(model.fit(X)) for name, model in models.items()}
+scores = pd.DataFrame({name: table["outlier_score"] for name, table in tables.items()})
+print("outlier scores of the six planted points\n")
+print(scores.tail(6).round(1).to_string())
+
+# %%
+# Outliers and points between clusters, with their ranks:
+RankDisplay.from_estimator(models["PossibilisticCMeans"], X)
+plt.show()

@@ -1,0 +1,32 @@
+"""Outlier weights
+===============
+
+`OutlierFuzzyCMeans` gives every point a weight that grows with its distance from all clusters, and
+lines of equal weight enclose the ordinary points. On two round groups plain distances do; a group
+and the ring around it are told apart with the kernel only.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from softkern import OutlierFuzzyCMeans
+from softkern.datasets import make_ring_outliers, make_two_groups_outliers
+from softkern.display import OutlierWeightDisplay
+
+sets = {
+    "two groups": make_two_groups_outliers(random_state=0),
+    "a group within a ring": make_ring_outliers(random_state=0),
+}
+models = {"plain distances": {"kernel": "linear"}, "Gaussian kernel": {"bandwidth": 2.0}}
+figure, axes = plt.subplots(2, 2, figsize=(11, 10), layout="constrained")
+for row, (name, (X, y)) in zip(axes, sets.items(), strict=True):
+    n_outliers = int((y == -1).sum())
+    for axis, (title, options) in zip(row, models.items(), strict=True):
+        model = OutlierFuzzyCMeans(2, **options).fit(X)
+        heaviest = np.argsort(-model.outlier_weights_)[: n_outliers + 1]
+        threshold = float(model.outlier_weights_[heaviest[-2:]].mean())
+        OutlierWeightDisplay.from_estimator(model, X, threshold=threshold, ax=axis)
+        axis.set_title(f"{name}, {title}", pad=24)
+        found = int((y[heaviest[:-1]] == -1).sum())
+        print(f"{name}, {title}: {found} of {n_outliers} outliers are the heaviest points")
+plt.show()

@@ -1,0 +1,30 @@
+"""Overlap points and outliers by soft spectral clustering
+=======================================================
+
+`SoftKernelSpectralClustering` finds number of clusters and bandwidth by how strong memberships
+are. Points between clusters and points far from all are two different kinds of exception, and it
+tells them apart.
+"""
+
+import matplotlib.pyplot as plt
+from sklearn.datasets import make_blobs
+
+from softkern import SoftKernelSpectralClustering
+from softkern.display import AMSDisplay, EigenspaceDisplay
+
+X, _ = make_blobs(800, centers=[[0, 0], [4, 0], [2, 3.5]], cluster_std=1.0, random_state=0)
+model = SoftKernelSpectralClustering("auto").fit(X)
+is_outlier, is_overlap = model.detect()
+print(f"{is_overlap.sum()} overlap points, {is_outlier.sum()} outliers")
+
+figure, axes = plt.subplots(1, 3, figsize=(16, 5), layout="constrained")
+AMSDisplay.from_results(model.search_, ax=axes[0]).ax_.set_title(
+    f"{model.n_clusters_} clusters have the strongest memberships"
+)
+EigenspaceDisplay.from_estimator(model, X, space="input", ax=axes[1]).ax_.set_title(
+    "overlap points and outliers"
+)
+EigenspaceDisplay.from_estimator(model, ax=axes[2]).ax_.set_title(
+    "what the model sees: clusters are directions"
+)
+plt.show()

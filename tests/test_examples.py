@@ -1,0 +1,34 @@
+"""The gallery: every example has a title, a lesson and a picture, and needs no network."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+
+
+def test_there_are_enough():
+    assert len(EXAMPLES) >= 20
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_has_title_lesson_and_picture(example):
+    assert example.name.startswith("plot_")  # else it would be listed, but not run
+    text = example.read_text(encoding="utf-8")
+    title, line, blank, *lesson = ast.get_docstring(ast.parse(text)).split("\n")
+    assert line == "=" * len(title)
+    assert not blank
+    assert len(" ".join(lesson)) > 80
+    assert text.endswith("plt.show()\n")
+    assert "fetch_" not in text
+
+
+def test_pictures_are_drawn(tmp_path):
+    example = ROOT / "examples" / "plot_first_look.py"
+    command = [sys.executable, str(ROOT / "tools" / "draw_examples.py"), str(tmp_path)]
+    subprocess.run([*command, str(example)], check=True, capture_output=True)
+    assert (tmp_path / "first_look.png").read_bytes().startswith(b"\x89PNG")
