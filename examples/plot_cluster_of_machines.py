@@ -1,5 +1,5 @@
 """A fit on a cluster that was started by hand
-============================================
+===========================================
 
 Starts a Dask scheduler and two workers on this machine by the commands one types in a shell, fits
 three clusters to rows in chunks and ranks them. The rows stay on the workers; what comes here is

@@ -1,7 +1,6 @@
 """The command line on machines that are unlike ours: letters, folders, limits."""
 
 import errno
-import importlib
 import io
 import json
 import os
@@ -80,11 +79,9 @@ def test_loops_are_compiled_without_a_place_to_keep_them(monkeypatch):
 
 def test_without_room_for_a_compiler_it_is_not_started(monkeypatch):
     """It would end the program."""
-    with monkeypatch.context() as patch:
-        patch.setattr("softkern._memory.address_space", lambda: 2.0**20)
-        with pytest.raises(MemoryError, match="may need 256 MiB of address space, and 1 MiB are"):
-            importlib.reload(_compiled)
-    importlib.reload(_compiled)
+    monkeypatch.setattr(_compiled, "address_space", lambda: 2.0**20)
+    with pytest.raises(MemoryError, match="may need 256 MiB of address space, and 1 MiB are"):
+        _compiled.compiled(nogil=True)
 
 
 @pytest.mark.parametrize(

@@ -52,9 +52,9 @@ STEPS = {  # what the clock's names stand for
     "fit": "looking for clusters and outliers",
     "rank": "ranking rows",
     "explain": "finding out why",
+    "model": "saving the model",
     "points": "writing rows",
     "join": "writing the table with its results",
-    "model": "saving the model",
     "report": "drawing the page",
 }
 TOP_NAME = "outliers.csv"  # of a table in parts, the rows furthest out with their ranks
