@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+from functools import partial
 from pathlib import Path
 
 import dask
@@ -22,10 +23,11 @@ import pytest
 from distributed import Client
 
 from softkern import FuzzyCMeans
-from softkern.chunks import cluster
+from softkern.chunks import ChunkedRows, cluster, computed
 from softkern.cli import run
 from softkern.exceptions import ClusterError, DataError
-from softkern.operators import DistributedNystroem
+from softkern.kernels import Laplacian
+from softkern.operators import BlockedOperator, DistributedNystroem, DistributedOperator
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # what Dask says while its workers are killed
 DOCS = Path(__file__).parents[2] / "docs" / "scaling.md"
@@ -107,6 +109,14 @@ def in_the_second_step(monkeypatch, act):
         return honest(self, A)
 
     monkeypatch.setattr(DistributedNystroem, "on_landmarks", on_landmarks)
+
+
+def test_an_exact_product_outlives_what_it_was_made_of(client):
+    X, kernel = chunked(data()), Laplacian(9.0)
+    operator = DistributedOperator(kernel, ChunkedRows.of(X), partial(BlockedOperator, kernel))
+    product = operator @ da.ones((900, 1), chunks=(300, 1))
+    exact = kernel.block(data(), data()).sum(axis=1)
+    assert computed(product[:, 0])[0] == pytest.approx(exact)
 
 
 def test_the_same_as_on_one_machine_also_where_a_worker_is_killed(client, expected, monkeypatch):

@@ -113,7 +113,7 @@ class DistributedOperator(KernelOperator):
         return self._all_pairs(A)
 
     def _all_pairs(self, A: Any) -> Any:
-        """Every chunk meets all the others, a few at a time."""
+        """Every chunk meets all the others, a few at a time; begun at once, while A is held."""
         import dask.array as da
         from dask import delayed
 
@@ -127,7 +127,7 @@ class DistributedOperator(KernelOperator):
                 some = slice(k, k + AT_ONCE)
                 total = met(local, block, list(blocks[some]), list(parts[some]), total)
             whole.append(da.from_delayed(total, (size, A.shape[1]), dtype=self.dtype))
-        return da.concatenate(whole)
+        return kept(da.concatenate(whole))
 
     def _cross_product(self, X_new: Any, A: Any) -> Any:
         return self._sums_at(X_new, _like(A, self.X)).astype(self.dtype)
