@@ -27,7 +27,7 @@ from sklearn.utils.validation import check_is_fitted
 import softkern
 from softkern import files
 from softkern.files import ModelFileError
-from tests.fuzz.outcomes import limited, place, refused
+from tests.fuzz.outcomes import failed, limited, refused
 from tests.golden.make import FOLDER
 
 MARKED = [
@@ -190,18 +190,14 @@ def outcome(case: Case, path: Path) -> tuple[str, str]:
             model = softkern.load(path)
         except ModelFileError as error:
             return "refused", str(error)
-        except TimeoutError as error:
-            return "slow", place(error)
         except Exception as error:
-            return "unclear", f"{place(error)} {type(error).__name__}: {error}"
+            return failed(error)
         try:
             _ask(model)
         except ValueError as error:
             return refused(error)
-        except TimeoutError as error:
-            return "slow", place(error)
         except Exception as error:
-            return "unclear", f"{place(error)} {type(error).__name__}: {error}"
+            return failed(error)
     return "works", ""
 
 

@@ -24,7 +24,7 @@ from softkern.exceptions import (
     SpectrumWarning,
 )
 from tests.fuzz.arrays import ENGINES, ESTIMATORS
-from tests.fuzz.outcomes import limited, place, refused
+from tests.fuzz.outcomes import failed, limited, refused
 
 CLOSE = 1e-5  # of memberships, where only rounding differs
 MARGIN = 1e-4  # of machines: a margin known to a millionth is as much of the width of ½
@@ -236,10 +236,8 @@ def outcome(case: Case) -> tuple[str, str]:
         return "refused", str(error)
     except ValueError as error:
         return refused(error)
-    except TimeoutError as error:
-        return "slow", place(error)
     except Exception as error:
-        return "unclear", f"{place(error)} {type(error).__name__}: {error}"
+        return failed(error)
     return (
         ("broken", f"{case.law} {case.estimator} {case.kernel}: {said}") if said else ("holds", "")
     )

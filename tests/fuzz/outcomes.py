@@ -24,6 +24,13 @@ def refused(error: ValueError) -> tuple[str, str]:
     return ("refused" if is_clear else "unclear"), f"{place(error)} ValueError: {message}"
 
 
+def failed(error: BaseException) -> tuple[str, str]:
+    """What nobody has raised on purpose, or what took too long."""
+    if isinstance(error, TimeoutError):
+        return "slow", place(error)
+    return "unclear", f"{place(error)} {type(error).__name__}: {error}"
+
+
 def place(error: BaseException) -> str:
     """The innermost line of this package that the error went through."""
     frames = traceback.extract_tb(error.__traceback__)

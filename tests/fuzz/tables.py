@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 
 from softkern.cli import run
-from tests.fuzz.outcomes import limited, place
+from tests.fuzz.outcomes import failed, limited
 
 KINDS = ["csv", "tsv", "jsonl", "parquet", "xlsx", "npy", "csv.gz"]
 CELLS = [
@@ -205,10 +205,8 @@ def _ran(command: list[str]) -> tuple[str, str]:
         warnings.simplefilter("ignore")
         try:
             code = run(command)
-        except TimeoutError as error:
-            return "slow", place(error)
         except BaseException as error:
-            return "unclear", f"{place(error)} {type(error).__name__}: {error}"
+            return failed(error)
     lines = said.getvalue().splitlines()
     if code not in CODES:
         return "unclear", f"exit {code}: {lines[-1:]}"

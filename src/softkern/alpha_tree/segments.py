@@ -216,10 +216,9 @@ def spanning_segments(
                 break
             kept.append(tree[: opened[0]])
             branch = _joined(branch, pairs[kept[-1]])
+            left = left[np.not_equal(*branch[pairs[left]].T)]
             # and some of those that may come next, twice as many every time: the number of rounds
             # stays small where many segments could join the same two branches
-            is_apart = np.not_equal(*branch[pairs[left]].T)
-            left = left[is_apart]
             rows = np.union1d(tree[opened], left[is_open[left]][:more])
             measured = measure_segments(X, pairs[rows], counts[rows], level, evaluate)
             found.level[rows], found.place[rows], is_open[rows] = (

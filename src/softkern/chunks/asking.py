@@ -16,6 +16,7 @@ from softkern.rows import lower_quantile
 __all__ = [
     "answers",
     "in_chunks_of",
+    "largest",
     "quantile",
     "top_rows",
 ]
@@ -192,5 +193,10 @@ def top_rows(values: Any, size: int) -> NDArray[np.int64]:
 
 def top_of_chunk(values: Array, start: int, size: int) -> tuple[Array, Array]:
     """Numbers and values of a chunk's largest."""
-    order = np.lexsort((np.arange(len(values)), -values))[:size]
+    order = largest(values, size)
     return start + order, values[order]
+
+
+def largest(values: Array, size: int) -> NDArray[np.intp]:
+    """Places of the largest values, largest first; of equal ones the first."""
+    return np.lexsort((np.arange(len(values)), -values))[:size]

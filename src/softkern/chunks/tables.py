@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from softkern.chunks.asking import largest
 from softkern.chunks.cluster import computed, shared
 from softkern.chunks.rows import row_chunks
 from softkern.exceptions import DataError
@@ -212,6 +213,5 @@ def top_of_table(table: Any, columns: Sequence[str], size: int) -> Any:
     """Rows that are among the largest of any of the columns, in their order."""
     is_top = np.zeros(len(table), dtype=bool)
     for column in columns:
-        values = table[column].to_numpy()
-        is_top[np.lexsort((np.arange(len(values)), -values))[:size]] = True
+        is_top[largest(table[column].to_numpy(), size)] = True
     return table[is_top]

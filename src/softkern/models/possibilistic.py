@@ -738,8 +738,7 @@ def _threshold_in_chunks(scores: Any, weight: Any, share: float) -> float:
     """The same as `_threshold`, of Dask arrays."""
     scores = kept(scores)
     low = quantile(scores, weight, share)
-    above = low + 1e3 * np.finfo(scores.dtype).eps * max(1.0, abs(low))
-    following = quantile(scores, (weight > 0) & (scores > above), 0.0)
+    following = quantile(scores, (weight > 0) & (scores > _surely_above(low, scores.dtype)), 0.0)
     return low if not np.isfinite(following) else (low + following) / 2
 
 
@@ -747,6 +746,10 @@ def _threshold(scores: Array, weight: Array, share: float) -> float:
     """The value half way above the lowest scores that hold this share of the weight."""
     scores, weight = scores[weight > 0], weight[weight > 0]
     low = lower_quantile(scores, weight, share)
-    # equal points differ by rounding, and belong to one side
-    above = scores[scores > low + 1e3 * np.finfo(scores.dtype).eps * max(1.0, abs(low))]
+    above = scores[scores > _surely_above(low, scores.dtype)]
     return low if above.size == 0 else (low + float(above.min())) / 2
+
+
+def _surely_above(score: float, dtype: Any) -> float:
+    """Beyond which another score is a larger one: equal points differ by rounding."""
+    return score + 1e3 * float(np.finfo(dtype).eps) * max(1.0, abs(score))
