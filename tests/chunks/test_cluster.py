@@ -3,6 +3,7 @@
 One cluster, started as the documentation says; what its tests do to it, they do in this order.
 """
 
+import logging
 import os
 import pickle
 import re
@@ -20,9 +21,9 @@ import dask.array as da
 import numpy as np
 import pandas as pd
 import pytest
-from distributed import Client
+from distributed import Client, LocalCluster
 
-from softkern import FuzzyCMeans
+from softkern import FuzzyCMeans, OneClassPCM, rank_points
 from softkern.chunks import ChunkedRows, cluster, computed
 from softkern.cli import run
 from softkern.exceptions import ClusterError, DataError
@@ -117,6 +118,24 @@ def test_an_exact_product_outlives_what_it_was_made_of(client):
     product = operator @ da.ones((900, 1), chunks=(300, 1))
     exact = kernel.block(data(), data()).sum(axis=1)
     assert computed(product[:, 0])[0] == pytest.approx(exact)
+
+
+def test_names_of_tasks_mean_one_thing(monkeypatch):
+    """Dask warns of deadlocks where one name stands for tasks that were fused in two ways."""
+    said = []
+    monkeypatch.setattr(logging.getLogger("distributed.scheduler"), "warning", said.append)
+    kept = []
+    with (
+        LocalCluster(n_workers=1, processes=False, dashboard_address=None) as local,
+        Client(local),
+    ):
+        for engine, params in (("nystroem", {"rank": 50}), ("tiled", None)):
+            fitted = OneClassPCM(bandwidth=3.0, engine=engine, engine_params=params)
+            fitted.fit(chunked(data()))
+            fitted.outlier_scores_.compute()
+            rank_points(fitted)
+            kept.append(fitted)
+    assert not said
 
 
 def test_the_same_as_on_one_machine_also_where_a_worker_is_killed(client, expected, monkeypatch):

@@ -107,11 +107,39 @@ def test_a_file_larger_than_memory(tmp_path, monkeypatch, few, capsys):
     assert len(list(out.glob("points-*"))) == pq.read_metadata(path).num_row_groups == 4
 
 
+def test_npy_files(tmp_path, monkeypatch, few, capsys):
+    """In a folder, and one that is larger than memory, with the answers of the same Parquet."""
+    X = table()[["height", "weight", "age"]].to_numpy()
+    (tmp_path / "many").mkdir()
+    for k, part in enumerate(np.array_split(X, FILES)):
+        np.save(tmp_path / "many" / f"{k}.npy", part)
+    names = ["x1", "x2", "x3"]
+    pd.DataFrame(X, columns=names).to_parquet(tmp_path / "big.parquet", row_group_size=250)
+    np.save(tmp_path / "big.npy", X)
+    monkeypatch.setattr("softkern.cli._pieces.PIECE_CELLS", 750)
+    monkeypatch.setattr("softkern.cli._parts.available_memory", lambda: 10_000)
+    found = {}
+    for name in ("many", "big.npy", "big.parquet"):
+        out = tmp_path / f"{name} results"
+        assert run(["analyze", str(tmp_path / name), "-o", str(out), "--no-report"]) == 0
+        found[name] = points_of(out)
+    said = capsys.readouterr().out
+    assert "3 NPY files, 900 rows" in said
+    assert "1 NPY file, 900 rows" in said
+    assert len(list((tmp_path / "big.npy results").glob("points-*"))) == 4
+    for name in ("many", "big.npy"):
+        pd.testing.assert_frame_equal(found[name], found["big.parquet"])
+    np.save(tmp_path / "many" / "9.npy", X[:, :2])
+    assert run(["analyze", str(tmp_path / "many"), "-o", str(tmp_path / "out")]) == 3
+    assert "it lacks x3" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("data", "options", "code", "said"),
     [
-        ("nothing", [], 3, "folder without .parquet files"),
+        ("nothing", [], 3, "folder without .parquet or .npy files"),
         ("*.parq", [], 3, "no file fits"),
+        ("*.csv", [], 3, "neither .parquet nor .npy"),
         ("many", ["--join"], 4, "--join is for single tables"),
         ("many", ["--scheduler", "tcp://127.0.0.1:1"], 7, "no Dask scheduler answers at"),
         ("one.csv", ["--scheduler", "tcp://127.0.0.1:1"], 3, "--scheduler is for Parquet"),

@@ -108,7 +108,11 @@ def threads_of_workers() -> int | None:
 
 @contextmanager
 def watched() -> Iterator[None]:
-    """Within, whatever is computed ends with an error where the cluster cannot go on."""
+    """Within, whatever is computed ends with an error where the cluster cannot go on.
+
+    Tasks are not fused: what is held on workers would remember them under names that mean other
+    tasks wherever they were fused in another way, and Dask warns of deadlocks then.
+    """
     client = _client()
     if client is None or isinstance(_scheduler(), _Watch):
         yield
@@ -117,7 +121,7 @@ def watched() -> Iterator[None]:
 
     watch = _Watch(client)
     watch.check_versions()
-    with dask.config.set(scheduler=watch):
+    with dask.config.set(scheduler=watch, array_optimize=False):
         yield
 
 

@@ -18,7 +18,7 @@ import io
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, NoReturn, TypeVar
@@ -89,7 +89,7 @@ Input = Annotated[
     str,
     typer.Argument(
         help="CSV, TSV, Excel (.xlsx), JSON lines, Parquet or NPY, also as gzip, bzip2, xz or "
-        "zip; a folder or a pattern of Parquet files; - is standard input.",
+        "zip; a folder or a pattern of Parquet or NPY files; - is standard input.",
         show_default=False,
     ),
 ]
@@ -174,7 +174,7 @@ Scheduler = Annotated[
     str | None,
     typer.Option(
         metavar="ADDRESS",
-        help="Of a Dask cluster that does the work, as tcp://host:8786; for Parquet.",
+        help="Of a Dask cluster that does the work, as tcp://host:8786; for Parquet and NPY.",
     ),
 ]
 AllMemberships = Annotated[
@@ -285,8 +285,8 @@ def analyze(
     Writes points.csv (for every row a label, memberships and ranks, and why it is an outlier or in
     between), clusters.csv (what each cluster is), report.html, run.json and model.safetensors (for
     softkern score) into the folder; with --join the table itself with these columns. All or none
-    of them appear. Of a folder or pattern of Parquet files, or a Parquet file larger than memory,
-    a sample is analysed and all rows are scored, into points-00000.parquet and so on.
+    of them appear. Of a folder or pattern of Parquet or NPY files, or such a file larger than
+    memory, a sample is analysed and all rows are scored, into points-00000.parquet and so on.
     """
     if open_page and not report:
         raise typer.BadParameter("--open shows report.html, which --no-report leaves out.")
@@ -635,7 +635,8 @@ def main() -> NoReturn:
         signal.signal(closed, _terminate)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # letters that it lacks must not end the program
-            stream.reconfigure(errors="replace")
+            with suppress(OSError):  # as that of a file that was closed
+                stream.reconfigure(errors="replace")
     code = run(sys.argv[1:])
     if code == NO_READER:  # standard output has no reader; Python would complain when it closes it
         sys.stdout = None

@@ -1,18 +1,16 @@
-"""Tables in many Parquet files, or larger than memory: a sample is analysed, all rows are scored.
+"""Tables in many files, or larger than memory: a sample is analysed, all rows are scored.
 
-`Parts` knows the files by their footers. Which rows the sample has depends on their numbers and
-the seed, so that they are known before any row is read; Dask reads them, and scores the row groups
-one by one, each into a part of the results that appears under its name when it is whole. On one
-machine the work is that of its threads, with ``--scheduler`` that of a cluster, whose workers see
-the same files.
+Which rows the sample has depends on their numbers and the seed, so that they are known before any
+row is read; Dask reads them, and scores the pieces of the table one by one, each into a part of the
+results that appears under its name when it is whole. On one machine the work is that of its
+threads, with ``--scheduler`` that of a cluster, whose workers see the same files.
 """
 
 from __future__ import annotations
 
-import glob
 import importlib.util
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
@@ -25,54 +23,20 @@ from softkern._memory import available_memory
 from softkern.chunks import FEW_ROWS, computed_one_by_one, connected
 from softkern.cli._errors import OutputError
 from softkern.cli._folder import results_folder
+from softkern.cli._pieces import Piece, files_of, pieces_of
 from softkern.cli._points import write_chunks
 from softkern.cli._printer import Printer
 from softkern.cli._score import RANKS, Job, Scorer, loaded
-from softkern.cli.tables import Reader, TableError, unique_names
-from softkern.cli.tables._bytes import damaged
+from softkern.cli.tables import TableError
 from softkern.files import replacing
 from softkern.progress import stage
-from softkern.rows import lowest_numbers, row_slices
+from softkern.rows import lowest_numbers
 from softkern.words import count, quoted
 
-__all__ = ["Parts", "Piece", "Summary", "score_parts", "top_rows"]
+__all__ = ["Parts", "Summary", "score_parts", "top_rows"]
 
 BYTES_A_CELL = 40  # of a table while it is read, prepared and fitted
 TOP = 1000  # rows furthest out that are listed
-
-
-@dataclass(frozen=True)
-class Piece:
-    """A row group of a file, whose first row has the number `start` among all."""
-
-    file: str
-    group: int
-    start: int
-    rows: int
-
-    def table(self) -> pd.DataFrame:
-        """Its rows."""
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        try:
-            with pq.ParquetFile(self.file) as file:
-                table = file.read_row_group(self.group).to_pandas(ignore_metadata=True)
-        except (pa.ArrowException, OSError, ValueError) as error:
-            raise damaged(quoted(self.file), "a Parquet file") from error
-        return table.set_axis(unique_names([str(name) for name in table.columns], []), axis=1)
-
-    def reader(self, name: str) -> Reader:
-        """The same as an open table."""
-        table = self.table()
-        reader = Reader(name, "Parquet", list(table.columns))
-
-        def chunks(rows: int | None, *kept: Any) -> Iterator[pd.DataFrame]:
-            for part in row_slices(len(table), rows or reader.rows_at_once()):
-                yield table.iloc[part].reset_index(drop=True)
-
-        reader._chunks = chunks
-        return reader
 
 
 @dataclass(frozen=True)
@@ -109,15 +73,15 @@ class Parts:
     @classmethod
     def of(cls, data: str, scheduler: str | None = None) -> Parts | None:
         """The parts that a folder, a glob or a file too large for memory has; None for others."""
-        files = _files(data)
+        files = files_of(data)
         if files is None:
             if scheduler is not None:
                 raise TableError(
-                    f"--scheduler is for Parquet, as a folder, a pattern or a file, which "
+                    f"--scheduler is for Parquet and NPY, as a folder, a pattern or a file, which "
                     f"{quoted(data)} is not."
                 )
             return None
-        found = cls(data, *_pieces(files), scheduler)
+        found = cls(data, *pieces_of(files), scheduler)
         is_one = len(files) == 1 and files[0] == data
         cells = found.rows * len(found.columns)
         if is_one and scheduler is None and cells * BYTES_A_CELL < available_memory():
@@ -134,7 +98,7 @@ class Parts:
     def kind(self) -> str:
         """In words."""
         files = len({piece.file for piece in self.pieces})
-        return f"{count(files, 'Parquet file')}, {count(self.rows, 'row')}"
+        return f"{count(files, f'{self.pieces[0].kind} file')}, {count(self.rows, 'row')}"
 
     @property
     def names(self) -> list[str]:
@@ -178,67 +142,6 @@ class Parts:
             return computed_one_by_one(tasks, done)
 
 
-def _files(data: str) -> list[str] | None:
-    """Parquet files of a folder or a pattern, in the order of their names; of a file, itself."""
-    if data == "-":
-        return None
-    if Path(data).is_dir():
-        found = sorted(str(path) for path in Path(data).rglob("*.parquet"))
-        if not found:
-            raise TableError(f"{quoted(data)} is a folder without .parquet files; give a file.")
-        return found
-    if any(mark in data for mark in "*?[") and not Path(data).exists():
-        found = sorted(glob.glob(data, recursive=True))
-        if not found:
-            raise TableError(f"no file fits {quoted(data)}.")
-        return found
-    return [data] if data.endswith((".parquet", ".pq")) and Path(data).is_file() else None
-
-
-def _pieces(files: Sequence[str]) -> tuple[list[Piece], list[str]]:
-    """Row groups of all files, whose columns must be the same, and the columns."""
-    try:
-        import pyarrow.parquet as pq
-    except ImportError:
-        raise TableError("Parquet needs pyarrow: pip install 'softkern[parquet]'.") from None
-    pieces: list[Piece] = []
-    first: Any = None
-    start = 0
-    for file in files:
-        try:
-            footer = pq.read_metadata(file)
-            schema = footer.schema.to_arrow_schema().remove_metadata()
-        except (OSError, ValueError) as error:
-            raise damaged(quoted(file), "a Parquet file") from error
-        if first is not None and not schema.equals(first):
-            raise TableError(
-                f"{quoted(file)} has other columns than {quoted(files[0])}: {_other(schema, first)}"
-            )
-        first = schema
-        for group in range(footer.num_row_groups):
-            rows = footer.row_group(group).num_rows
-            if rows:
-                pieces.append(Piece(os.path.abspath(file), group, start, rows))
-                start += rows
-    if not pieces:
-        raise TableError(f"{quoted(files[0])} has a header and no rows.")
-    return pieces, unique_names([str(name) for name in first.names], [])
-
-
-def _other(schema: Any, first: Any) -> str:
-    """How the columns of a file differ."""
-    for kind, names in (
-        ("lacks", set(first.names) - set(schema.names)),
-        ("adds", set(schema.names) - set(first.names)),
-    ):
-        if names:
-            return f"it {kind} {', '.join(quoted(name) for name in sorted(names)[:5])}."
-    for one, other in zip(schema, first, strict=True):
-        if one != other:
-            return f"'{quoted(one.name)}' is {one.type}, and {other.type} there."
-    return "their order is another."
-
-
 def _check_dask() -> None:
     if importlib.util.find_spec("dask") is None:
         raise TableError(
@@ -270,7 +173,7 @@ def _loaded(path: Path, changed: int) -> Any:
 def _score(job: Job, piece: Piece, place: Path, known: pd.DataFrame | None) -> Summary:
     """Score one piece into a file, which appears when it is whole."""
     model, header = _loaded(job.model, os.stat(job.model).st_mtime_ns)
-    reader = piece.reader(f"{quoted(piece.file)}, row group {piece.group}")
+    reader = piece.reader()
     scorer = Scorer(job, model, header["metadata"], reader, Printer(quiet=True))
     scorer.first_row = piece.start + 1
     summary = _Counts()

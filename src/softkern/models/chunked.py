@@ -26,6 +26,7 @@ from softkern.chunks import (
     TableChunks,
     answers,
     computed,
+    kept,
     row_chunks,
     shared,
     watched,
@@ -192,6 +193,7 @@ def _keep_lazily(model: Any, rows: ChunkedRows) -> None:
     if is_few:
         of_few = np.asarray(model.outlier_scores_)
     else:
+        own = kept(own)  # else the whole loop would stay behind it, to be computed again
         of_few = _scores_by_others(few.X, computed(own[few.rows])[0], few.rows, one)
     total = float(computed(rows.weight.sum(dtype=np.float64))[0])
     model.sample_rows_, model.sample_outlier_scores_ = few.rows, of_few

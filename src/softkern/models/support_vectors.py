@@ -251,7 +251,8 @@ class _OneClassDetector(Detector):
 
     def _typicality(self, geometry: Geometry, reading: Reading) -> Array:
         decision = reading.scores.astype(np.float64) - self.offset_
-        return expit(decision / self._decision_scale).astype(reading.scores.dtype)
+        with np.errstate(over="ignore"):  # infinitely many scales away, 0 or 1
+            return expit(decision / self._decision_scale).astype(reading.scores.dtype)
 
     def memberships(self, X: Any) -> Array:
         """Typicality of new points, (m,): ½ on the margin; see `memberships_`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from softkern.cli.tables._bytes import damaged, in_memory, is_plain
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["npy_table", "parquet_table"]
+__all__ = ["npy_rows", "npy_table", "npy_values", "parquet_table"]
 
 # What a damaged file makes pyarrow raise beyond errors of its own
 PARQUET_DAMAGE = (OSError, ValueError, TypeError, LookupError, RuntimeError, OverflowError)
@@ -57,12 +57,25 @@ def parquet_table(raw: BinaryIO, path: str, name: str, packed: str) -> Reader:
 
 
 def npy_table(raw: BinaryIO, path: str, name: str, packed: str) -> Reader:
+    file = path if is_plain(path, packed) else in_memory(raw, name)
+    values, columns = npy_values(file, name)
+    raw.close()
+    reader = Reader(name, f"NPY{packed}", columns, [])
+
+    def chunks(rows: int | None, *kept: tuple[str, ...]) -> Iterator[pd.DataFrame]:
+        step = len(values) if rows == 0 else rows or reader.rows_at_once()
+        for start in range(0, max(len(values), 1), max(step, 1)):
+            yield npy_rows(values, columns, slice(start, start + step))
+
+    reader._chunks = chunks
+    return reader
+
+
+def npy_values(file: str | BinaryIO, name: str) -> tuple[np.ndarray[Any, Any], list[str]]:
+    """The array of a file, where it lies if it has a path, and names of its columns."""
     try:  # pickled objects are code, and never read
-        values = (
-            np.load(path, mmap_mode="r", allow_pickle=False)
-            if is_plain(path, packed)
-            else np.load(in_memory(raw, name), allow_pickle=False)
-        )
+        where: Any = "r" if isinstance(file, str) else None
+        values = np.load(file, mmap_mode=where, allow_pickle=False)
     except MemoryError as error:
         raise MemoryError(f"{name} does not fit") from error
     except Exception as error:  # whatever a damaged header makes its parser raise
@@ -74,24 +87,19 @@ def npy_table(raw: BinaryIO, path: str, name: str, packed: str) -> Reader:
                 f"{name} holds an array of shape {values.shape} and type {values.dtype}; give one "
                 "of numbers, with one row a point."
             )
-        columns = [f"x{i + 1}" for i in range(values.shape[1])]
-    else:
-        columns = list(values.dtype.names)
-        if values.ndim != 1 or any(values.dtype[column].shape for column in columns):
-            raise TableError(
-                f"{name} holds records of shape {values.shape} and type {values.dtype}; give one "
-                "row a point and one value a field."
-            )
-    raw.close()
-    reader = Reader(name, f"NPY{packed}", columns, [])
+        return values, [f"x{i + 1}" for i in range(values.shape[1])]
+    columns = list(values.dtype.names)
+    if values.ndim != 1 or any(values.dtype[column].shape for column in columns):
+        raise TableError(
+            f"{name} holds records of shape {values.shape} and type {values.dtype}; give one "
+            "row a point and one value a field."
+        )
+    return values, columns
 
-    def chunks(rows: int | None, *kept: tuple[str, ...]) -> Iterator[pd.DataFrame]:
-        import pandas as pd
 
-        step = len(values) if rows == 0 else rows or reader.rows_at_once()
-        for start in range(0, max(len(values), 1), max(step, 1)):
-            part = np.array(values[start : start + step])
-            yield pd.DataFrame(part, columns=None if part.dtype.names else columns)
+def npy_rows(values: np.ndarray[Any, Any], columns: list[str], rows: slice) -> pd.DataFrame:
+    """Some rows of such an array as a table of its own."""
+    import pandas as pd
 
-    reader._chunks = chunks
-    return reader
+    part = np.array(values[rows])
+    return pd.DataFrame(part, columns=None if part.dtype.names else columns)
