@@ -107,6 +107,19 @@ def test_a_file_larger_than_memory(tmp_path, monkeypatch, few, capsys):
     assert len(list(out.glob("points-*"))) == pq.read_metadata(path).num_row_groups == 4
 
 
+def test_words_for_missing_values(folder, tmp_path, few, capsys):
+    """They are those of the analysis in every part."""
+    for path in folder.glob("*.parquet"):
+        frame = pd.read_parquet(path)
+        frame["age"] = frame["age"].map(str).where(frame["age"].notna(), "?")
+        frame.to_parquet(path, index=False)
+    command = ["analyze", str(folder), "-o", str(tmp_path / "out"), "--id", "name", "--no-report"]
+    assert run([*command, "--na", "?"]) == 0
+    points = points_of(tmp_path / "out")
+    assert points["label"].notna().all()
+    assert points["is_outlier"][points["id"] == "row 5"].all()
+
+
 def test_npy_files(tmp_path, monkeypatch, few, capsys):
     """In a folder, and one that is larger than memory, with the answers of the same Parquet."""
     X = table()[["height", "weight", "age"]].to_numpy()

@@ -173,6 +173,16 @@ def test_parquet_with_an_index_in_chunks(index, write):
         assert pd.concat(parts)[["a", "b"]].to_numpy().tolist() == VALUES
 
 
+@pytest.mark.parametrize("rows", [0, 2])
+def test_words_for_missing_values_in_parquet(rows, write):
+    cells = ["1", " ", "NA", "?", None]
+    frame = pd.DataFrame({"id": cells, "a": cells})
+    with open_table(write(parquet(frame)), Format(missing=("?",))) as reader:
+        table = pd.concat(reader.chunks(rows, text=["id"]))
+    assert table["a"].isna().tolist() == [False, True, True, True, True]
+    assert table["id"].tolist()[:4] == cells[:4]
+
+
 def test_errors_of_a_spreadsheet_are_missing_values(write):
     with open_table(write("a,b\n1,#DIV/0!\n2,5\n#REF!,6\n")) as reader:
         table = reader.read()

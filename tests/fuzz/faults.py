@@ -206,9 +206,12 @@ def _bare_program(place: Place, rng: random.Random, usual: float) -> int:
     kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
     with (place.folder / MESSAGES).open("ab") as said:
         command = [sys.executable, "-m", "softkern.cli", *place.command(NEW)]
-        return subprocess.run(
-            command, env=kept | bare, stdout=subprocess.DEVNULL, stderr=said, timeout=SECONDS
-        ).returncode
+        try:
+            return subprocess.run(
+                command, env=kept | bare, stdout=subprocess.DEVNULL, stderr=said, timeout=SECONDS
+            ).returncode
+        except subprocess.TimeoutExpired:
+            return 124
 
 
 FAULTS: dict[str, Callable[[Place, random.Random, float], int]] = {

@@ -1,6 +1,7 @@
-"""Fits and answers at once, in threads and in workers of joblib: the same as one by one."""
+"""Fits and answers at once, in threads and in other processes: the same as one by one."""
 
-from concurrent.futures import ThreadPoolExecutor
+import multiprocessing
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -54,6 +55,20 @@ def test_workers_of_joblib(alone, backend):
     with Parallel(2, backend=backend) as parallel:
         fitted = parallel(delayed(made(*case).fit)(X) for case in CASES)
     assert_same(map(answers, fitted), alone)
+
+
+def fitted_answers(case):
+    return answers(made(*case).fit(X))
+
+
+@pytest.mark.parametrize(
+    "how", sorted({"fork", "spawn"} & set(multiprocessing.get_all_start_methods()))
+)
+def test_processes_after_compiled_loops_ran(alone, how):
+    """A forked one inherits loops and locks, whose threads it does not have."""
+    with ProcessPoolExecutor(1, multiprocessing.get_context(how)) as pool:
+        found = pool.map(fitted_answers, CASES, timeout=120)
+        assert_same(found, alone)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case[0])

@@ -145,6 +145,19 @@ def test_other_tables_give_their_columns():
     assert len(model.predict(Table())) == 100
 
 
+def test_blank_text_is_missing():
+    """As in a file: a column of numbers stays one, and "" is no category."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"a": rng.normal(size=40), "b": rng.normal(size=40).astype(str)})
+    table["kind"] = ["x", "y"] * 20
+    holes = table.copy()
+    holes.loc[3, "b"], holes.loc[5, "kind"] = "", "  "
+    table.loc[3, "b"], table.loc[5, "kind"] = None, None
+    found = [softkern.cluster(one, categories=["kind"]) for one in (table, holes)]
+    assert found[0].notes_ == found[1].notes_
+    assert np.array_equal(found[0].outlier_scores_, found[1].outlier_scores_)
+
+
 def test_columns_and_categories_that_are_named(customers):
     model = softkern.cluster(customers, columns=["age", "customer"], categories=["city"])
     assert model.preparation_.features == ["customer", "age", "city"]

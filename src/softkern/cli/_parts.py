@@ -26,7 +26,7 @@ from softkern.cli._folder import results_folder
 from softkern.cli._pieces import Piece, files_of, pieces_of
 from softkern.cli._points import write_chunks
 from softkern.cli._printer import Printer
-from softkern.cli._score import RANKS, Job, Scorer, loaded
+from softkern.cli._score import RANKS, Job, Scorer, as_analyzed, loaded
 from softkern.cli.tables import TableError
 from softkern.files import replacing
 from softkern.progress import stage
@@ -173,7 +173,7 @@ def _loaded(path: Path, changed: int) -> Any:
 def _score(job: Job, piece: Piece, place: Path, known: pd.DataFrame | None) -> Summary:
     """Score one piece into a file, which appears when it is whole."""
     model, header = _loaded(job.model, os.stat(job.model).st_mtime_ns)
-    reader = piece.reader()
+    reader = piece.reader(as_analyzed(job, header["metadata"]))
     scorer = Scorer(job, model, header["metadata"], reader, Printer(quiet=True))
     scorer.first_row = piece.start + 1
     summary = _Counts()

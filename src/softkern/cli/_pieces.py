@@ -14,9 +14,10 @@ from typing import Any, ClassVar
 
 import pandas as pd
 
-from softkern.cli.tables import Reader, TableError, unique_names
+from softkern.cli.tables import Format, Reader, TableError, unique_names
 from softkern.cli.tables._binary import npy_rows, npy_values
 from softkern.cli.tables._bytes import damaged
+from softkern.columns.cells import without_words
 from softkern.rows import row_slices
 from softkern.words import quoted
 
@@ -49,15 +50,18 @@ class Piece:
         """Its rows."""
         raise NotImplementedError
 
-    def reader(self) -> Reader:
+    def reader(self, form: Format) -> Reader:
         """The same as an open table."""
         table = self.table()
         name = f"{quoted(self.file)}, {self.called} {self.place}"
         reader = Reader(name, self.kind, list(table.columns))
 
-        def chunks(rows: int | None, *kept: Any) -> Iterator[pd.DataFrame]:
+        def chunks(
+            rows: int | None, kept: Sequence[str], words: Sequence[str]
+        ) -> Iterator[pd.DataFrame]:
             for part in row_slices(len(table), rows or reader.rows_at_once()):
-                yield table.iloc[part].reset_index(drop=True)
+                piece = table.iloc[part].reset_index(drop=True)
+                yield without_words(piece, form.marks(), kept)
 
         reader._chunks = chunks
         return reader

@@ -27,7 +27,16 @@ from softkern.files import inspect, load, replacing
 from softkern.ranking import PointScores, Ranker
 from softkern.words import count, unknown
 
-__all__ = ["Job", "Scorer", "header_of", "loaded", "points_of", "read_table", "score"]
+__all__ = [
+    "Job",
+    "Scorer",
+    "as_analyzed",
+    "header_of",
+    "loaded",
+    "points_of",
+    "read_table",
+    "score",
+]
 
 RANKS = ("outlier_rank", "overlap_rank")  # mean nothing within a chunk
 
@@ -65,7 +74,7 @@ def score(job: Job) -> None:
     if not is_stream:
         check_file(Path(job.out), job.force)
     model, header = loaded(job.model)
-    form = _as_analyzed(job, header["metadata"])
+    form = as_analyzed(job, header["metadata"])
     with _open(job, form) as reader:
         printer.line(f"{reader.name}: {reader.kind}, {count(len(reader.columns), 'column')}")
         scorer = Scorer(job, model, header["metadata"], reader, printer)
@@ -93,7 +102,7 @@ def _write_joined(job: Job, form: Format, scorer: Scorer, reader: Reader, path: 
         return write_chunks(tables, path, job.out, style=again.style, raw_text=job.raw_text)
 
 
-def _as_analyzed(job: Job, metadata: dict[str, Any]) -> Format:
+def as_analyzed(job: Job, metadata: dict[str, Any]) -> Format:
     """How to read the table: as the command line says, else as the analysis was told to.
 
     What the analysis found out by itself is found out again, save the decimal point: a few rows
@@ -132,7 +141,7 @@ def read_table(job: Job, metadata: dict[str, Any]) -> tuple[pd.DataFrame, Prepar
     """The whole table as the analysis read its own, and how that was prepared."""
     if metadata.get("preparation") is None:
         raise ModelFileError(f"{job.model} is no model of softkern analyze.")
-    with _open(job, _as_analyzed(job, metadata)) as reader:
+    with _open(job, as_analyzed(job, metadata)) as reader:
         preparation = _preparation(None, metadata, reader, None)
         identifier = _identifier(job, metadata, reader)
         text = [] if identifier is None else [identifier]
@@ -143,7 +152,7 @@ def read_table(job: Job, metadata: dict[str, Any]) -> tuple[pd.DataFrame, Prepar
 def points_of(job: Job) -> tuple[pd.DataFrame, list[str]]:
     """What `score` says of all rows of a table, and its notes."""
     model, header = loaded(job.model)
-    with _open(job, _as_analyzed(job, header["metadata"])) as reader:
+    with _open(job, as_analyzed(job, header["metadata"])) as reader:
         scorer = Scorer(job, model, header["metadata"], reader, Printer(quiet=True))
         points = pd.concat(map(nullable, scorer.tables(reader)), ignore_index=True)
         return points, scorer.notes()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +44,7 @@ __all__ = [
     "numbers_of",
     "numeric_columns",
     "require",
+    "without_words",
 ]
 
 MOST_CATEGORIES = 20
@@ -104,7 +105,34 @@ def as_table(X: Any) -> pd.DataFrame:
     twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
         raise DataError(f"several columns are called {named(twice)}; give each a name of its own.")
-    return table.set_axis(pd.Index(names), axis=1)
+    return without_words(table.set_axis(pd.Index(names), axis=1), {""})
+
+
+def without_words(
+    table: pd.DataFrame, words: Collection[str], kept: Sequence[str] = ()
+) -> pd.DataFrame:
+    """The table in which cells of text that are one of these words are missing.
+
+    Blanks around a word do not count. Columns in `kept` stay as they are.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> without_words(pd.DataFrame({"a": ["1", " ", "?"]}), {"", "?"})["a"].tolist()
+    ['1', nan, nan]
+    """
+    found = {}
+    for column, kind in _kinds(table).items():
+        if _is_text(kind) and column not in kept:
+            cells = table[column]
+            is_word = [isinstance(cell, str) and cell.strip() in words for cell in cells]
+            if any(is_word):
+                found[column] = cells.mask(np.array(is_word))
+    if found:
+        table = table.copy(deep=False)
+        for column, cells in found.items():
+            table[column] = cells
+    return table
 
 
 def require(table: pd.DataFrame, names: Sequence[str]) -> None:

@@ -73,9 +73,9 @@ def _opened(raw: BinaryIO, packed: str, path: str, name: str, form: Format) -> R
         if not head.strip():
             raise TableError(f"{name} is empty.")
         if head.startswith(b"PAR1"):
-            return parquet_table(raw, path, name, packed)
+            return parquet_table(raw, path, name, packed, form)
         if head.startswith(b"\x93NUMPY"):
-            return npy_table(raw, path, name, packed)
+            return npy_table(raw, path, name, packed, form)
         refuse_foreign(head, name)
         if is_json_lines(head, name):
             return json_lines_table(raw, path, name, packed, form)

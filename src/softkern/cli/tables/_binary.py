@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from softkern.cli.tables._base import Reader, Style, TableError, unique_names
+from softkern.cli.tables._base import Format, Reader, Style, TableError, unique_names
 from softkern.cli.tables._bytes import damaged, in_memory, is_plain
+from softkern.columns.cells import without_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,7 +20,7 @@ __all__ = ["npy_rows", "npy_table", "npy_values", "parquet_table"]
 PARQUET_DAMAGE = (OSError, ValueError, TypeError, LookupError, RuntimeError, OverflowError)
 
 
-def parquet_table(raw: BinaryIO, path: str, name: str, packed: str) -> Reader:
+def parquet_table(raw: BinaryIO, path: str, name: str, packed: str, form: Format) -> Reader:
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -39,33 +40,41 @@ def parquet_table(raw: BinaryIO, path: str, name: str, packed: str) -> Reader:
     columns = unique_names(names, notes)
     reader = Reader(name, f"Parquet{packed}", columns, notes, style=Style(".parquet"))
 
-    def chunks(rows: int | None, *kept: tuple[str, ...]) -> Iterator[pd.DataFrame]:
+    def chunks(
+        rows: int | None, kept: Sequence[str], words: Sequence[str]
+    ) -> Iterator[pd.DataFrame]:
         try:
             if rows == 0:
-                yield file.read().to_pandas(ignore_metadata=True).set_axis(columns, axis=1)
+                yield table_of(file.read(), kept)
                 return
             for batch in file.iter_batches(rows or reader.rows_at_once()):
-                part = pa.Table.from_batches([batch])  # an index of pandas' is a column like others
-                yield part.to_pandas(ignore_metadata=True).set_axis(columns, axis=1)
+                yield table_of(pa.Table.from_batches([batch]), kept)
         except MemoryError as error:
             raise MemoryError(f"{name} does not fit") from error
         except (pa.ArrowException, *PARQUET_DAMAGE) as error:
             raise damaged(name, "a Parquet file") from error
 
+    def table_of(part: Any, kept: Sequence[str]) -> pd.DataFrame:
+        table = part.to_pandas(ignore_metadata=True)  # an index of pandas' is a column like others
+        return without_words(table.set_axis(columns, axis=1), form.marks(), kept)
+
     reader._chunks = chunks
     return reader
 
 
-def npy_table(raw: BinaryIO, path: str, name: str, packed: str) -> Reader:
+def npy_table(raw: BinaryIO, path: str, name: str, packed: str, form: Format) -> Reader:
     file = path if is_plain(path, packed) else in_memory(raw, name)
     values, columns = npy_values(file, name)
     raw.close()
     reader = Reader(name, f"NPY{packed}", columns, [])
 
-    def chunks(rows: int | None, *kept: tuple[str, ...]) -> Iterator[pd.DataFrame]:
+    def chunks(
+        rows: int | None, kept: Sequence[str], words: Sequence[str]
+    ) -> Iterator[pd.DataFrame]:
         step = len(values) if rows == 0 else rows or reader.rows_at_once()
         for start in range(0, max(len(values), 1), max(step, 1)):
-            yield npy_rows(values, columns, slice(start, start + step))
+            table = npy_rows(values, columns, slice(start, start + step))
+            yield without_words(table, form.marks(), kept)
 
     reader._chunks = chunks
     return reader
