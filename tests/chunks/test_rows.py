@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from softkern.chunks import ChunkedRows, answers, quantile, row_chunks, top_rows
+from softkern.chunks import ChunkedRows, answers, quantile, row_chunks
 from softkern.exceptions import DataError
 from softkern.rows import lower_quantile
 
@@ -126,12 +126,6 @@ def test_quantiles_of_infinities_and_of_one_value():
     values = np.array([-np.inf, -np.inf, 1, 2, 3, 4, 5, 6, np.inf, np.inf])
     found = [quantile(da.from_array(values, chunks=4), ones, q) for q in (0.1, 0.5, 0.95)]
     assert found == [-np.inf, 3, np.inf]
-
-
-def test_top_rows():
-    values = np.random.default_rng(3).integers(0, 50, N).astype(float)
-    rows = top_rows(da.from_array(values, chunks=300), 100)
-    assert np.array_equal(rows, np.argsort(-values, kind="stable")[:100])
 
 
 def test_answers_name_the_chunk_of_a_bad_row():

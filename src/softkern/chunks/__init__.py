@@ -6,7 +6,7 @@ computing happens, and turns a lost cluster into an error in place of endless wa
 imported when used, here and in `softkern.operators.distributed`.
 """
 
-from softkern.chunks.asking import answers, in_chunks_of, quantile, top_rows
+from softkern.chunks.asking import answers, in_chunks_of, quantile
 from softkern.chunks.cluster import (
     computed,
     computed_one_by_one,
@@ -37,6 +37,5 @@ __all__ = [
     "tables_of_chunks",
     "threads_of_workers",
     "top_of_tables",
-    "top_rows",
     "watched",
 ]

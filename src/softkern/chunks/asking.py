@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from softkern._typing import Array
 from softkern.chunks.cluster import computed, kept
@@ -16,9 +15,7 @@ from softkern.rows import lower_quantile
 __all__ = [
     "answers",
     "in_chunks_of",
-    "largest",
     "quantile",
-    "top_rows",
 ]
 
 BINS = 1024  # of a histogram in which a quantile is looked for
@@ -169,34 +166,3 @@ def count_in_bins(values: Array, weight: Array, edges: Array) -> tuple[Array, Ar
     values, weight = values[weight > 0], weight[weight > 0]
     mass = np.histogram(values, edges, weights=weight.astype(np.float64))[0]
     return mass, np.histogram(values, edges)[0]
-
-
-def top_rows(values: Any, size: int) -> NDArray[np.int64]:
-    """Numbers of the rows of the largest values, the largest first, at most `size` of them.
-
-    Examples
-    --------
-    >>> import dask.array as da
-    >>> top_rows(da.from_array(np.array([3.0, 9.0, 1.0, 7.0]), chunks=2), 2)
-    array([1, 3])
-    """
-    from dask import delayed
-
-    starts = np.concatenate([[0], np.cumsum(values.chunks[0])[:-1]])
-    parts = [
-        delayed(top_of_chunk)(block, int(start), size)
-        for block, start in zip(values.to_delayed().ravel(), starts, strict=True)
-    ]
-    rows, tops = (np.concatenate(part) for part in zip(*computed(*parts), strict=True))
-    return np.asarray(rows[np.lexsort((rows, -tops))[:size]])
-
-
-def top_of_chunk(values: Array, start: int, size: int) -> tuple[Array, Array]:
-    """Numbers and values of a chunk's largest."""
-    order = largest(values, size)
-    return start + order, values[order]
-
-
-def largest(values: Array, size: int) -> NDArray[np.intp]:
-    """Places of the largest values, largest first; of equal ones the first."""
-    return np.lexsort((np.arange(len(values)), -values))[:size]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softkern.chunks.asking import largest
+from softkern._typing import Array
 from softkern.chunks.cluster import computed, shared
 from softkern.chunks.rows import row_chunks
 from softkern.exceptions import DataError
@@ -213,5 +213,10 @@ def top_of_table(table: Any, columns: Sequence[str], size: int) -> Any:
     """Rows that are among the largest of any of the columns, in their order."""
     is_top = np.zeros(len(table), dtype=bool)
     for column in columns:
-        is_top[largest(table[column].to_numpy(), size)] = True
+        is_top[_largest(table[column].to_numpy(), size)] = True
     return table[is_top]
+
+
+def _largest(values: Array, size: int) -> NDArray[np.intp]:
+    """Places of the largest values, largest first; of equal ones the first."""
+    return np.lexsort((np.arange(len(values)), -values))[:size]
