@@ -23,7 +23,8 @@ figcaption { font-size: .9rem; color: #444; }
 @media (max-width: 40rem) { .stacked tr { display: block; padding: .4rem 0;
   border-bottom: 1px solid #ddd; } .stacked td { display: block; border: 0; padding: .1rem 0; }
   .stacked tr:first-child { display: none; } figure { overflow-x: auto; }
-  figure img { max-width: none; width: 46rem; } }
+  figure img { max-width: none; width: 46rem; } table { font-size: .8rem; }
+  th, td { padding-right: .45rem; } }
 .verdict { display: inline-block; padding: 0 .5em; border-radius: .3em; color: #fff;
   white-space: nowrap; }
 .reproduces { background: #00704f; } .partly { background: #8a5a00; }
