@@ -47,7 +47,7 @@ def toy(monkeypatch, runs):
         return Measured([Entry("x", "1", "2", holds=False)], "no", experiments=[experiment])
 
     checks = (
-        Check("toy-T1", "it holds", "equal", holding, REPRODUCES),
+        Check("toy-T1", "it holds", "equal", holding, REPRODUCES, reading="Read so."),
         Check("toy-T2", "it does not", "equal", failing, CONTRADICTS),
         Check("toy-T3", "it lacks data", "equal", lacking, REPRODUCES, sets=("iris",)),
     )
@@ -95,6 +95,15 @@ def test_results_that_do_not_fit_are_run_again(toy, runs, tmp_path, monkeypatch)
     assert len(runs) == 6
 
 
+def test_a_paper_of_several_modules_is_changed_with_any_of_them(toy, tmp_path):
+    for name in ("__init__", "tables"):
+        (tmp_path / f"{name}.py").write_text("x = 1\n")
+    toy.__file__ = str(tmp_path / "__init__.py")
+    before = registry.code_of("toy")
+    (tmp_path / "tables.py").write_text("x = 2\n")
+    assert registry.code_of("toy") != before
+
+
 def test_an_interruption_keeps_what_is_finished(toy, runs, tmp_path):
     def interrupted(setting):
         raise KeyboardInterrupt
@@ -118,6 +127,7 @@ def test_pages_say_all_and_nothing_of_this_machine(toy, tmp_path):
     for form in (page, text):
         for said in ("3 draws", "σ: 7 settings tried", "seed 0", "softkern 0", "quick", "± 0"):
             assert said in form
+        assert "Acceptance: equal. Read so. 3 draws" in form
         assert "Cannot be tested here: toy cannot be had here" in form
         assert str(tmp_path) not in form
     assert "because 1 &lt; 2 | 3" in page
@@ -125,6 +135,8 @@ def test_pages_say_all_and_nothing_of_this_machine(toy, tmp_path):
     [picture] = re.findall(r"\]\((figures/.*?)\)", text)
     assert (tmp_path / picture).is_file()
     assert f'src="{picture}"' in page
+    assert "| what | printed | ours | accepted |\n|---|---|---|---|\n| x | 1 | 2 | no |" in text
+    assert page.count('class="wide stacked"') == 1  # the overview
     assert "a &lt;picture&gt;" in page
     assert "[toy-T2](toy.md#toy-t2)" in (tmp_path / "index.md").read_text()
     assert 'href="toy.html#toy-t2"' in (tmp_path / "index.html").read_text()

@@ -7,6 +7,7 @@ weights, decision values in LIBSVM's scale. Accuracy is the majority class of ev
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,12 +17,11 @@ from sklearn.cluster import KMeans
 from sklearn.mixture import GaussianMixture
 
 from softkern.display import ComparisonDisplay
-from softkern.metrics.accuracy import majority_accuracy
+from softkern.metrics.accuracy import majority_accuracy, matching_accuracy
 from softkern.models import OneClassKMeans, OneClassMixture, WeightedSVDD
 from softkern.papers.checks import (
     CONTRADICTS,
     PARTLY,
-    REPRODUCES,
     Check,
     Entry,
     Experiment,
@@ -30,7 +30,7 @@ from softkern.papers.checks import (
     Setting,
     throughout,
 )
-from softkern.papers.drawing import panels
+from softkern.papers.drawing import entitle, panels
 
 __all__ = ["CHECKS"]
 
@@ -74,9 +74,11 @@ TABLE_4: dict[str, tuple[Printed, ...]] = {
     "pima_tr": ((70.0, 71.0, 69.0), (70.0, 70.5, 69.0), (70.0, 70.0, 70.0)),
     "biomed": ((81.3, 85.6, 70.1), (80.7, 86.1, 69.6), (85.6, 85.6, 85.6)),
 }
-TIGHT, LOOSE = 1e-9, (1e-5, 1e-4, 1e-3)  # tolerances of f_LL, as a share of it
+ROWS = [(name, kind) for name in SETS for kind in STARTS]  # of Tables 1 and 4
+TIGHT, *LOOSE = TOLERANCES = (1e-9, 1e-5, 1e-4, 1e-3)  # of f_LL, as a share of it
 COOLING = (5.0, 0.1, 0.95)
 NEAR, NEAR_ANNEALED = 2.0, 1.0  # points of percent
+ROUNDING = 0.05  # of what is printed
 GAMMAS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0)  # of spectral clustering, which are not printed
 
 
@@ -122,15 +124,19 @@ def soft(name: str, X: Any, y: Any, kind: str, seed: int, how: dict[str, Any]) -
     return 100 * majority_accuracy(y, model.labels_)
 
 
-def hard(name: str, X: Any, y: Any, by_k_means: bool, seed: int) -> float:
-    """Accuracy in percent of the hard clustering from random points, or from k-means."""
+def hard_labels(name: str, X: Any, by_k_means: bool, seed: int) -> Any:
+    """Clusters of the hard clustering from random points, or from k-means."""
     number = SETS[name][3]
     init = start(POINTS, X, number, seed)
     if by_k_means:
         groups = KMeans(number, n_init=1, random_state=seed).fit_predict(X)
         init = (groups[:, None] == np.arange(number)).astype(float)
-    model = OneClassKMeans(init=init, random_state=seed, **options(name)).fit(X)
-    return 100 * majority_accuracy(y, model.labels_)
+    return OneClassKMeans(init=init, random_state=seed, **options(name)).fit(X).labels_
+
+
+def hard(name: str, X: Any, y: Any, by_k_means: bool, seed: int) -> float:
+    """Accuracy in percent of these clusters."""
+    return 100 * majority_accuracy(y, hard_labels(name, X, by_k_means, seed))
 
 
 Cells = dict[tuple[Any, ...], Any]
@@ -150,7 +156,7 @@ def _soft_cells(setting: Setting, hows: dict[Any, dict[str, Any]], runs: int, na
 
 
 def _at_tolerances(setting: Setting) -> Cells:
-    hows = {tol: {"scale": 1.0, "tol": tol} for tol in (TIGHT, *LOOSE)}
+    hows = {tol: {"scale": 1.0, "tol": tol} for tol in TOLERANCES}
     runs = setting.draws(4, 20)
     cells: Cells = setting.once(
         "table 1", lambda: _soft_cells(setting, hows, runs, "soft clustering")
@@ -173,56 +179,70 @@ def _annealed(setting: Setting) -> Cells:
 def table_1(setting: Setting) -> Measured:
     """Table 1: soft clustering at σ = 1."""
     cells = _at_tolerances(setting)
-    entries, places = [], []
-    for name in SETS:
-        for kind, printed in zip(STARTS, TABLE_1[name], strict=True):
-            means = {tol: cells[name, kind, tol].mean() for tol in (TIGHT, *LOOSE)}
-            nearest = min(LOOSE, key=lambda tol: abs(means[tol] - printed[0]))
-            holds = any(abs(mean - printed[0]) <= NEAR for mean in means.values())
-            places.append((name, holds))
+    entries = []
+    for name, kind in ROWS:
+        printed = TABLE_1[name][STARTS.index(kind)]
+        for tol in (TIGHT, _nearest(cells, name, kind)):
+            found = cells[name, kind, tol]
             entries.append(
                 Entry(
-                    f"{name}, {kind}",
+                    f"{name}, {kind}, {_when(tol)}",
                     _words(printed),
-                    f"{means[TIGHT]:.1f} converged; {means[nearest]:.1f} at {nearest:g}",
-                    f"{_range(cells[name, kind, TIGHT])}; {_range(cells[name, kind, nearest])}",
-                    holds,
+                    f"{found.mean():.1f}",
+                    _range(found),
+                    abs(found.mean() - printed[0]) <= NEAR,
                 )
             )
+    held = [sum(bool(entry.holds) for entry in part) for part in (entries[::2], entries[1::2])]
+    missed = [entry.what for entry in entries if not entry.holds]
+    why = (
+        f"Within {NEAR:g} points: {held[0]} of 15 entries converged, {held[1]} of 15 stopped early"
+    )
+    why += f"; not {'; '.join(missed)}." if missed else "."
     runs = len(cells["iris", POINTS, TIGHT])
+    tried = {"tolerance of f_LL": len(TOLERANCES)}
+    return Measured(entries, why, runs, tried, [_spreads(setting, cells)], [_picture(cells)])
+
+
+def _nearest(cells: Cells, name: str, kind: str) -> float:
+    """Of the loose tolerances the one whose mean is nearest to the printed one."""
+    printed = TABLE_1[name][STARTS.index(kind)][0]
+    return min(LOOSE, key=lambda tol: abs(cells[name, kind, tol].mean() - printed))
+
+
+def _when(tol: float) -> str:
+    return "converged" if tol == TIGHT else f"f_LL to {tol:g}"
+
+
+def _spreads(setting: Setting, cells: Cells) -> Experiment:
+    """Max less min over the starts by tolerance, and as printed."""
     spreads = {
-        tol: np.mean([np.ptp(cells[name, kind, tol]) for name in SETS for kind in STARTS])
-        for tol in (TIGHT, *LOOSE)
+        t: np.mean([np.ptp(cells[name, kind, t]) for name, kind in ROWS]) for t in TOLERANCES
     }
-    printed_spread = np.mean([row[1] - row[2] for rows in TABLE_1.values() for row in rows])
-    experiment = Experiment(
+    printed = [(name, row) for name, rows in TABLE_1.items() for row in rows]
+    floors = {name: _largest(setting.data(name).target) for name in SETS}
+    wide = np.mean([row[1] - row[2] for _, row in printed])
+    possible = np.mean([row[1] - max(row[2], floors[name]) for name, row in printed])
+    return Experiment(
         "Spread over the starts, max less min, by when the loop is stopped",
         ("tolerance of f_LL", "mean spread of the 15 entries", "mean accuracy"),
         [
-            (
-                f"{tol:g}",
-                f"{spreads[tol]:.1f}",
-                f"{np.mean([cells[n, k, tol].mean() for n in SETS for k in STARTS]):.1f}",
-            )
-            for tol in (TIGHT, *LOOSE)
+            (f"{tol:g}", f"{spreads[tol]:.1f}", f"{np.mean([cells[(*r, tol)] for r in ROWS]):.1f}")
+            for tol in TOLERANCES
         ],
-        f"Converged runs spread by {spreads[TIGHT]:.1f} points, loosely stopped ones by up to "
-        f"{max(spreads.values()):.1f}; the printed spread is {printed_spread:.1f} on average, in "
-        "part by counting (see 2009-T1m), in part iteration that was not finished.",
+        f"Converged runs spread by {spreads[TIGHT]:.1f} points, those stopped early by "
+        f"{min(spreads[t] for t in LOOSE):.1f} to {max(spreads[t] for t in LOOSE):.1f}. The "
+        f"printed spread is {wide:.1f}, and {possible:.1f} with minima raised to what counting by "
+        "majority allows (2009-T1m).",
     )
-    whole = {n: sum(h for name, h in places if name == n) for n in SETS}
-    why = "Entries within 2 points: " + ", ".join(f"{n} {k} of 3" for n, k in whole.items()) + "."
-    pictures = [_picture(cells)]
-    tried = {"tolerance of f_LL": 1 + len(LOOSE)}
-    return Measured(entries, why, runs, tried, [experiment], pictures)
 
 
 def _picture(cells: Cells) -> Picture:
     figure, axes = panels(1, len(SETS), width=3.2, height=3.6)
     for ax, name in zip(axes, SETS, strict=True):
-        scores = {kind: {tol: cells[name, kind, tol] for tol in (TIGHT, *LOOSE)} for kind in STARTS}
+        scores = {kind: {tol: cells[name, kind, tol] for tol in TOLERANCES} for kind in STARTS}
         ComparisonDisplay(scores, "tolerance of f_LL", "accuracy, %").plot(ax)
-        ax.set_title(name, y=1.1, fontsize="medium")
+        entitle(ax, name, lines=2)
     return Picture(
         "Table 1 as a picture: accuracies over the starts by when the loop is stopped",
         "none; the paper prints mean, maximum and minimum.",
@@ -242,7 +262,7 @@ def table_4(setting: Setting) -> Measured:
             entries.append(Entry(f"{name}, {kind}", _words(printed), ours, _range(found), holds))
     missed = [entry.what for entry in entries if not entry.holds]
     why = f"{len(entries) - len(missed)} of 15 entries within a point"
-    why += f"; not {', '.join(missed)}." if missed else "."
+    why += f"; not {'; '.join(missed)}." if missed else "."
     runs = len(cells["iris", POINTS, "annealed"])
     return Measured(entries, why, runs)
 
@@ -251,47 +271,51 @@ def higher_minimum(setting: Setting) -> Measured:
     """Section 4.2: the minimum is almost always higher with annealing."""
     plain, cooled = _at_tolerances(setting), _annealed(setting)
     runs = len(cooled["iris", POINTS, "annealed"])
-    entries, rows = [], []
-    for name in SETS:
-        for kind in STARTS:
-            end = cooled[name, kind, "annealed"].min()
-            before = {tol: plain[name, kind, tol][:runs].min() for tol in (TIGHT, LOOSE[-1])}
-            printed = [t[name][STARTS.index(kind)][2] for t in (TABLE_1, TABLE_4)]
-            rows.append(
-                (
-                    f"{name}, {kind}",
+    ends = {row: cooled[(*row, "annealed")].min() for row in ROWS}
+    starts = {(row, tol): plain[(*row, tol)][:runs].min() for row in ROWS for tol in TOLERANCES}
+    entries = []
+    for name, kind in ROWS:
+        printed = [table[name][STARTS.index(kind)][2] for table in (TABLE_1, TABLE_4)]
+        end = ends[name, kind]
+        for tol in (TIGHT, _nearest(plain, name, kind)):
+            before = starts[(name, kind), tol]
+            entries.append(
+                Entry(
+                    f"{name}, {kind}, {_when(tol)}",
                     f"{printed[0]} → {printed[1]}",
-                    f"{before[LOOSE[-1]]:.1f} → {end:.1f}",
-                    f"{before[TIGHT]:.1f} → {end:.1f}",
+                    f"{before:.1f} → {end:.1f}",
+                    "",
+                    end >= before,
                 )
             )
-            entries.append((name, kind, before, end, printed))
-    by_start = []
-    for kind in STARTS:
-        some = [e for e in entries if e[1] == kind]
-        said = sum(e[4][1] >= e[4][0] for e in some)
-        loose = sum(e[3] >= e[2][LOOSE[-1]] - NEAR_ANNEALED for e in some)
-        tight = sum(e[3] >= e[2][TIGHT] - NEAR_ANNEALED for e in some)
-        by_start.append(
-            Entry(
-                f"{kind}: sets with a minimum no lower",
-                f"{said} of 5",
-                f"{loose} of 5 (against loose stopping), {tight} of 5 (converged)",
-                "",
-                loose >= said,
-            )
-        )
+    ways = {_when(tol): [(starts[row, tol], ends[row]) for row in ROWS] for tol in TOLERANCES}
+    ways["printed"] = [
+        (one[2], two[2])
+        for name in SETS
+        for one, two in zip(TABLE_1[name], TABLE_4[name], strict=True)
+    ]
     experiment = Experiment(
-        "Minimum over the starts: fixed σ → annealed",
-        ("set, start", "printed", f"f_LL to {LOOSE[-1]:g}", f"f_LL to {TIGHT:g}"),
-        rows,
-        "Annealing helps random starts that are stopped early. Converged runs at σ = 1 have little "
-        "left to gain, and on Pima and Biomed annealing ends elsewhere, lower.",
+        "Minimum over the same starts with annealing, against that at fixed σ",
+        ("loop at fixed σ", "higher", "equal", "lower", "mean change"),
+        [(way, *_directions(pairs)) for way, pairs in ways.items()],
+        "All 15 rows of set and start. How much annealing helps hangs on when the loop that it is "
+        "compared with is stopped.",
     )
-    counts = "; ".join(f"{e.what.split(':')[0]} {e.ours.split(' (')[0]}" for e in by_start)
-    said_so = ", ".join(e.printed for e in by_start)
-    why = f"Sets whose minimum is no lower: {counts} (printed: {said_so})."
-    return Measured(by_start, why, runs, experiments=[experiment])
+    held = [sum(bool(entry.holds) for entry in part) for part in (entries[::2], entries[1::2])]
+    printed_held = sum(two >= one for one, two in ways["printed"])
+    why = (
+        f"The minimum is no lower in {held[0]} of 15 rows against the converged loop and in "
+        f"{held[1]} against the one stopped early; in the printed tables in {printed_held}."
+    )
+    tried = {"tolerance of f_LL": len(TOLERANCES)}
+    return Measured(entries, why, runs, tried, [experiment])
+
+
+def _directions(pairs: Sequence[tuple[float, float]]) -> tuple[str, ...]:
+    """How many rise, stay and fall, and by how much on average."""
+    changes = np.array([end - before for before, end in pairs])
+    counts = ((changes > 0).sum(), (changes == 0).sum(), (changes < 0).sum())
+    return (*(str(number) for number in counts), f"{changes.mean():+.1f}")
 
 
 # The other tables
@@ -299,41 +323,64 @@ def higher_minimum(setting: Setting) -> Measured:
 
 def minima(setting: Setting) -> Measured:
     """The printed minima against what majority classes allow."""
-    entries, rows = [], []
+    entries = []
     tables = {"Table 1": TABLE_1, "Table 2": TABLE_2, "Table 4": TABLE_4}
     for name in SETS:
-        y = setting.data(name).target
-        shares = np.sort(np.unique(y, return_counts=True)[1])[::-1] / len(y) * 100
+        floor = _largest(setting.data(name).target)
         for title, table in tables.items():
-            least = min(row[2] for row in table[name])
-            if least >= shares[0] - 0.05 and title != "Table 1":
+            below = sorted({row[2] for row in table[name] if row[2] < floor - ROUNDING})
+            if not below and title != "Table 1":
                 continue  # one entry a set that is possible is enough
-            below = sorted({row[2] for row in table[name] if row[2] < shares[0] - 0.05})
-            said = ", ".join(map(str, below)) or str(least)
-            entries.append(
-                Entry(f"{name}, {title}", said, f"at least {shares[0]:.1f}", "", not below)
-            )
-        rows.append(
-            (
-                name,
-                f"{shares[0]:.1f}",
-                f"{shares[-1]:.1f}",
-                ", ".join(f"{min(r[2] for r in t[name])}" for t in tables.values()),
-            )
-        )
+            said = ", ".join(map(str, below)) or str(min(row[2] for row in table[name]))
+            entries.append(Entry(f"{name}, {title}", said, f"at least {floor:.1f}", "", not below))
     impossible = [entry.what for entry in entries if not entry.holds]
-    experiment = Experiment(
-        "All points in one cluster, counted in two ways (percent)",
-        ("set", "majority class, as defined", "named after the last class", "smallest printed"),
-        rows,
-        "35.0 for WBC is the share of its smaller class: what comes out when clusters keep a fixed "
-        "name instead of that of their most frequent class. The tables mix the two ways.",
-    )
     why = (
         "An accuracy by majority class is never below the share of the largest class; these are: "
-        f"{', '.join(impossible)}."
+        f"{'; '.join(impossible) or 'none'}."
     )
-    return Measured(entries, why, experiments=[experiment])
+    runs = setting.draws(4, 20)
+    return Measured(entries, why, runs, experiments=[_counted(setting, runs)])
+
+
+def _counted(setting: Setting, runs: int) -> Experiment:
+    """The hard clustering from random points, counted in three ways."""
+    rows, below = [], dict.fromkeys(COUNTS, 0)
+    for name in SETS:
+        X, y = configured(setting, name)
+        labels = [hard_labels(name, X, False, setting.seed + run) for run in range(runs)]
+        least = {
+            way: min(100 * count(y, found) for found in labels) for way, count in COUNTS.items()
+        }
+        floor, printed = _largest(y), min(row[2] for row in (*TABLE_1[name], *TABLE_2[name]))
+        for way, value in least.items():
+            below[way] += value < floor - ROUNDING
+        ours = (f"{value:.1f}" for value in least.values())
+        rows.append((name, f"{floor:.1f}", f"{printed}", *ours))
+    said = ", ".join(f"{number} by {way}" for way, number in below.items())
+    return Experiment(
+        f"The same clusterings, counted in three ways: minimum over {runs} random starts, percent",
+        ("set", "largest class", "smallest printed", *COUNTS),
+        rows,
+        f"Of the five sets below the largest class: {said}. Majority is what the paper defines; a "
+        "fixed name is that of the class with the cluster's own number, whatever lies in it.",
+    )
+
+
+def fixed_accuracy(classes: Any, labels: Any) -> float:
+    """Share of the points whose cluster has the number of their class."""
+    return float(np.mean(np.unique(classes, return_inverse=True)[1] == labels))
+
+
+COUNTS: dict[str, Callable[[Any, Any], float]] = {
+    "majority": majority_accuracy,
+    "one to one": matching_accuracy,
+    "fixed names": fixed_accuracy,
+}
+
+
+def _largest(classes: Any) -> float:
+    """Share of the largest class, in percent."""
+    return 100 * float(np.unique(classes, return_counts=True)[1].max()) / len(classes)
 
 
 def table_2(setting: Setting) -> Measured:
@@ -365,7 +412,7 @@ def table_2(setting: Setting) -> Measured:
     missed = [entry.what for entry in entries if not entry.holds]
     why = (
         f"Within 2 points: {by_start['k-means']} of 5 from k-means, {by_start['random points']} of "
-        f"5 from random points{'; not ' + ', '.join(missed) if missed else ''}."
+        f"5 from random points{'; not ' + '; '.join(missed) if missed else ''}."
     )
     return Measured(entries, why, runs)
 
@@ -401,7 +448,10 @@ def table_3(setting: Setting) -> Measured:
         "tightest, and so does the entry above.",
     )
     missed = [entry.what for entry in entries if entry.holds is False]
-    why = f"Within 2 points: {sum(bool(e.holds) for e in entries)} of 10; not {', '.join(missed)}."
+    why = (
+        f"Within {NEAR:g} points: {sum(bool(e.holds) for e in entries)} of 10"
+        f"{'; not ' + '; '.join(missed) if missed else ''}."
+    )
     tried = {"γ of spectral clustering": len(GAMMAS)}
     return Measured(entries, why, runs, tried, [experiment])
 
@@ -477,9 +527,9 @@ def constraints(setting: Setting) -> Measured:
         "(α ≤ z, Σα = νΣz, as LIBSVM's weighted version) is always feasible and gives the tables.",
     )
     why = (
-        "No cluster's weights reach νl on "
-        f"{sum(not e.holds for e in entries[:-1])} of 5 sets, by linear programming; and the "
-        "dual of a sphere is a maximum: minimised, it ends in single points."
+        "By linear programming eq. 11 has no solution for some cluster on "
+        f"{sum(not e.holds for e in entries[:-1])} of 5 sets; minimised as printed, eq. 10 is "
+        f"{least:.3f} at a single point, and {most:.3f} at the sphere."
     )
     return Measured(entries, why, experiments=[experiment])
 
@@ -517,10 +567,12 @@ CHECKS = (
     Check(
         "2009-T1",
         "Accuracies of the soft clustering at σ = 1 from three starts (Table 1)",
-        f"mean within {NEAR:g} points, converged or with f_LL to 1e-5, 1e-4 or 1e-3",
+        f"mean within {NEAR:g} points, converged (f_LL to {TIGHT:g}) and stopped early",
         table_1,
         PARTLY,
         sets=tuple(SETS),
+        reading="When the paper stops is not printed: of f_LL to 1e-5, 1e-4 and 1e-3 the one whose "
+        "mean is nearest to the printed one stands for stopping early.",
     ),
     Check(
         "2009-T1m",
@@ -558,10 +610,12 @@ CHECKS = (
     Check(
         "2009-C1",
         "With annealing the minimum accuracy is almost always higher (section 4.2)",
-        "no lower, by more than a point, in at least as many sets as printed, against f_LL to 1e-3",
+        "higher or equal in every row, against the loop converged and stopped early",
         higher_minimum,
-        REPRODUCES,
+        PARTLY,
         sets=tuple(SETS),
+        reading="Rows and tolerances are those of 2009-T1. Every row is asked for although the "
+        "paper says almost always, so that its own tables would not pass.",
     ),
     Check(
         "2009-C2",

@@ -244,6 +244,9 @@ class Check:
         From entries to a verdict.
     sets : tuple of str
         Real data sets that it needs.
+    reading : str
+        Why the acceptance is read so where it could be read otherwise, and what was chosen after
+        a look at results.
     """
 
     id: str
@@ -253,3 +256,4 @@ class Check:
     expected: str
     judge: Judge = field(default=by_parts, repr=False)
     sets: tuple[str, ...] = ()
+    reading: str = ""

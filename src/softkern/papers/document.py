@@ -13,13 +13,18 @@ body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto
   color: #1c1c1c; background: #fff; }
 h1 { font-size: 1.6rem; line-height: 1.25; } h2 { font-size: 1.25rem; margin-top: 2.4rem;
   border-top: 1px solid #ccc; padding-top: 1rem; } h3 { font-size: 1rem; margin-bottom: .3rem; }
-.wide { overflow-x: auto; }
+.wide { overflow-x: auto; } p { overflow-wrap: anywhere; }
 table { border-collapse: collapse; margin: .6rem 0; font-size: .9rem; }
 th, td { text-align: left; vertical-align: top; padding: .25rem .7rem .25rem 0;
   border-bottom: 1px solid #ddd; }
 th { border-bottom: 2px solid #999; } td { font-variant-numeric: tabular-nums; }
 img { max-width: 100%; height: auto; } figure { margin: 1rem 0; }
 figcaption { font-size: .9rem; color: #444; }
+@media (max-width: 40rem) { .stacked tr { display: block; padding: .4rem 0;
+  border-bottom: 1px solid #ddd; } .stacked td { display: block; border: 0; padding: .1rem 0; }
+  .stacked tr:first-child { display: none; } figure { overflow-x: auto; }
+  figure img { max-width: none; width: 46rem; } table { font-size: .8rem; }
+  th, td { padding-right: .45rem; } }
 .verdict { display: inline-block; padding: 0 .5em; border-radius: .3em; color: #fff;
   white-space: nowrap; }
 .reproduces { background: #00704f; } .partly { background: #8a5a00; }
@@ -71,10 +76,11 @@ class Text:
 
 @dataclass(frozen=True)
 class Table:
-    """A table of cells."""
+    """A table of cells; on a narrow screen it is moved sideways, or its cells are stacked."""
 
     head: Sequence[str]
     rows: Sequence[Sequence[Cell]]
+    stacks: bool = False
 
 
 @dataclass(frozen=True)
@@ -155,15 +161,17 @@ def _html(block: Block) -> str:
     if isinstance(block, Text):
         return f"<p>{''.join(map(_marked, block.parts))}</p>"
     if isinstance(block, Image):
+        file = html.escape(block.file)
         return (
-            f'<figure><img src="{html.escape(block.file)}" alt="{html.escape(block.alt)}">'
+            f'<figure><a href="{file}"><img src="{file}" alt="{html.escape(block.alt)}"></a>'
             f"<figcaption>{html.escape(block.caption)}</figcaption></figure>"
         )
     head = "".join(f"<th>{html.escape(name)}</th>" for name in block.head)
     rows = "\n".join(
         f"<tr>{''.join(f'<td>{_marked(cell)}</td>' for cell in row)}</tr>" for row in block.rows
     )
-    return f'<div class="wide"><table>\n<tr>{head}</tr>\n{rows}\n</table></div>'
+    kind = "wide stacked" if block.stacks else "wide"
+    return f'<div class="{kind}"><table>\n<tr>{head}</tr>\n{rows}\n</table></div>'
 
 
 def _marked(cell: Cell) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["panels"]
+__all__ = ["entitle", "panels"]
 
 WIDTH, HEIGHT = 5.0, 4.4  # inches of a panel
+LEGEND = 0.07  # of a panel's height
 
 
 def panels(
@@ -22,3 +23,8 @@ def panels(
         ) from error
     figure = Figure(figsize=(width * columns, height * rows), layout="constrained")
     return figure, figure.subplots(rows, columns)
+
+
+def entitle(ax: Any, title: str, lines: int = 1) -> None:
+    """A title above the lines of a legend that stands on top of the panel."""
+    ax.set_title(title, y=1 + LEGEND * lines if lines else None, fontsize="medium")

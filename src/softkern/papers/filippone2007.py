@@ -106,7 +106,8 @@ def mean_distance(setting: Setting) -> Measured:
             "Which mean distance is 0.5?",
             ("mean distance of", "value", "over σ"),
             rows,
-            "The printed σ is a scale of neighbours, not of all pairs.",
+            f"σ = {SIGMA} is the mean distance of {alike}th neighbours, and "
+            f"{SIGMA / mean:.2f} of the mean distance of all pairs.",
         ),
         Experiment(
             "What the printed rule would give",

@@ -110,7 +110,7 @@ def _summary(found: dict[str, list[Result | None]]) -> list[Block]:
             ]
             for check, result in checks
         ]
-        blocks.append(Table(["check", "the paper says", "verdict", "why"], rows))
+        blocks.append(Table(["check", "the paper says", "verdict", "why"], rows, stacks=True))
     return blocks
 
 
@@ -129,7 +129,7 @@ def _page(paper: Paper, results: Sequence[Result | None]) -> list[Block]:
         Heading(1, paper.title),
         Text.of(f"{paper.authors}, {paper.source}. ", Link(paper.link, paper.link)),
         Text.of(MEANINGS),
-        Table(["check", "the paper says", "verdict"], overview),
+        Table(["check", "the paper says", "verdict"], overview, stacks=True),
         Text.of(_run_words(records), " ", Link("All papers", "index.md")),
     ]
     for _, result in checks:
@@ -163,12 +163,13 @@ def _section(result: Result) -> list[Block]:
         [e.what, e.printed, e.ours, e.spread, {True: "yes", False: "no", None: ""}[e.holds]]
         for e in record.entries
     ]
-    blocks.append(Table(["what", "printed", "ours", "spread", "accepted"], rows))
+    blocks.append(_filled(["what", "printed", "ours", "spread", "accepted"], rows))
     scanned = "; ".join(
         f"{name}: {count(number, 'setting')} tried" for name, number in record.tried.items()
     )
     details = [
         f"Acceptance: {check.acceptance}.",
+        check.reading,
         f"{count(record.draws, 'draw')}, seed {record.seed}, {record.seconds:g} s"
         f"{', quick' if record.quick else ''}.",
         f"Found by scanning: {scanned}." if scanned else "",
@@ -184,6 +185,12 @@ def _section(result: Result) -> list[Block]:
         caption = f"{picture.title}. The printed figure: {picture.printed}"
         blocks.append(Image(picture.file, picture.title, caption))
     return blocks
+
+
+def _filled(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+    """A table without the columns in which nothing is said."""
+    kept = [place for place in range(len(head)) if any(row[place] for row in rows)]
+    return Table([head[i] for i in kept], [[row[i] for i in kept] for row in rows])
 
 
 def _why(result: Result) -> str:

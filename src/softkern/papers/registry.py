@@ -80,9 +80,10 @@ def checks_of(paper: str) -> list[Check]:
 
 
 def code_of(paper: str) -> str:
-    """A digest of the paper's module: a check that was changed is not done."""
-    module = import_module(f"softkern.papers.{paper}")
-    return hashlib.sha256(Path(str(module.__file__)).read_bytes()).hexdigest()[:12]
+    """A digest of the paper's module, or of all of its folder: a changed check is not done."""
+    file = Path(str(import_module(f"softkern.papers.{paper}").__file__))
+    files = sorted(file.parent.glob("*.py")) if file.name == "__init__.py" else [file]
+    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:12]
 
 
 def select(papers: list[str], ids: list[str]) -> dict[str, list[Check]]:

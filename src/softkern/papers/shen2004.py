@@ -29,7 +29,7 @@ from softkern.papers.checks import (
     Setting,
     throughout,
 )
-from softkern.papers.drawing import panels
+from softkern.papers.drawing import entitle, panels
 
 __all__ = ["CHECKS"]
 
@@ -41,8 +41,8 @@ SIGMAS = (0.6, 0.8, 1.0, 1.2, 1.5, 2.0, 2.2, 2.4, 2.5, 3.0, 4.0, 4.5, 5.0, 7.0, 
 PRINTED_ERRORS = {"FCM": 15, "FKCO": 14, "Keller": 16}
 PRINTED_RANGE = {"FKCO": 2.9796, "Keller": 3.3654}
 NEAR_RANGE = 0.1
-SIGMA, RING_SIGMA = 1.5, 2.0  # of the first two experiments, found by scanning
-RING_SIGMAS = (0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0)
+OWN_SIGMAS = (0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0)  # of the first two experiments
+AHEAD, AHEAD_DRAWS = 1000, 5  # seeds of draws by which one of them is chosen
 PROBLEMS = 40
 RISE = 1e-9  # of the objective, beyond rounding
 QS = (0.01, 0.1, 0.5, 1.0, 2.0, 4.0)
@@ -92,7 +92,6 @@ def table_1(setting: Setting) -> Measured:
             "15",
             ", ".join(sorted({str(n) for n in early.values()})),
             "five tolerances of the objective",
-            15 in early.values(),
         ),
         _errors_entry("Keller, converged", "Keller", errors(y, keller.labels_)),
     ]
@@ -111,10 +110,11 @@ def table_1(setting: Setting) -> Measured:
         ),
         _by_sigma(scan),
     ]
+    fits = sum(wrong == PRINTED_ERRORS["FKCO"] for wrong, _, _ in scan.values())
     why = (
         f"Converged FCM makes {errors(y, plain.labels_)} errors (printed 15), Keller "
-        f"{errors(y, keller.labels_)} (printed 16); FKCO makes 14 at some σ and as few as "
-        f"{min(n for n, _, _ in scan.values())} at others."
+        f"{errors(y, keller.labels_)} (printed 16); FKCO makes 14 at {fits} of {len(scan)} σ and "
+        f"forms tried, and as few as {min(n for n, _, _ in scan.values())} at others."
     )
     tried = {"σ of FKCO": 2 * len(SIGMAS), "tolerance of FCM": len(early)}
     return Measured(entries, why, 1, tried, experiments, [_scan_picture(scan)])
@@ -207,7 +207,8 @@ def table_2(setting: Setting) -> Measured:
     held = [entry.holds for entry in entries]
     why = (
         f"The order holds at every σ for {sum(map(bool, held[:2]))} of 2 forms; Keller's range is "
-        f"{keller:.3f}, not 3.365; both tables fit {'one σ' if both else 'no σ together'}."
+        f"{keller:.3f} (printed {PRINTED_RANGE['Keller']}); both tables fit "
+        f"{'one σ' if both else 'no σ together'}."
     )
     tried = {"σ of FKCO": 2 * len(SIGMAS)}
     return Measured(entries, why, 1, tried, [_by_sigma(scan)])
@@ -218,8 +219,9 @@ def table_2(setting: Setting) -> Measured:
 
 def two_groups(setting: Setting) -> Measured:
     """Figs. 2 to 5: two groups that a line separates, and outliers."""
+    sigma, experiment = _chosen(make_two_groups_outliers, setting.seed)
     seeds = range(setting.seed, setting.seed + setting.draws(10, 50))
-    rows = [_of_groups(seed) for seed in seeds]
+    rows = [_of_groups(seed, sigma) for seed in seeds]
     right = sum(wrong == 0 for wrong, _, _ in rows)
     first = sum(outermost for _, outermost, _ in rows)
     smaller = sum(narrow for _, _, narrow in rows)
@@ -237,11 +239,11 @@ def two_groups(setting: Setting) -> Measured:
     figure, axes = panels(1, 3, width=4.6)
     plain = FuzzyCMeans(2, m=2.0, kernel="linear").fit(X)
     MembershipDisplay.from_estimator(plain, X, alpha=None, ax=axes[0])
-    axes[0].set_title("FCM", y=1.07, fontsize="medium")
-    kernels: dict[str, Any] = {"Keller": {"kernel": "linear"}, "FKCO": {"bandwidth": SIGMA}}
+    entitle(axes[0], "FCM")
+    kernels: dict[str, Any] = {"Keller": {"kernel": "linear"}, "FKCO": {"bandwidth": sigma}}
     for ax, (name, options) in zip(axes[1:], kernels.items(), strict=True):
         OutlierWeightDisplay.from_estimator(_fkco(X, **options), X, ax=ax)
-        ax.set_title(name, y=1.07, fontsize="medium")
+        entitle(ax, name)
     picture = Picture(
         "Figs. 2 to 5: two groups with outliers, by FCM, Keller's algorithm and FKCO",
         "two groups and a few outliers; lines of equal weight around them, outliers beyond the "
@@ -250,18 +252,42 @@ def two_groups(setting: Setting) -> Measured:
     )
     why = (
         f"No errors in {right}, outliers heaviest in {first}, range smaller in {smaller} of "
-        f"{total} draws (σ {SIGMA:g})."
+        f"{total} draws (σ {sigma:g})."
     )
-    return Measured(entries, why, total, pictures=[picture])
+    tried = {"σ": len(OWN_SIGMAS)}
+    return Measured(entries, why, total, tried, [experiment], [picture])
 
 
 def _fkco(X: Any, **options: Any) -> Any:
     return OutlierFuzzyCMeans(2, m=2.0, q=1.0, total_weight=200.0, **options).fit(X)
 
 
-def _of_groups(seed: int) -> tuple[int, bool, bool]:
+def _chosen(make: Callable[..., tuple[Any, Any]], seed: int) -> tuple[float, Experiment]:
+    """σ by draws that are not judged: the middle one of those that do best on them."""
+    draws = [make(random_state=seed + AHEAD + draw) for draw in range(AHEAD_DRAWS)]
+    rows, well = [], {}
+    for sigma in OWN_SIGMAS:
+        models = [(y, _fkco(X, bandwidth=sigma)) for X, y in draws]
+        wrong = [_wrong(y, model) for y, model in models]
+        first = [_are_first(y, model) for y, model in models]
+        well[sigma] = sum(w == 0 and f for w, f in zip(wrong, first, strict=True))
+        rows.append((f"{sigma:g}", f"{min(wrong)}–{max(wrong)}", f"{sum(first)} of {len(draws)}"))
+    best = [sigma for sigma in OWN_SIGMAS if well[sigma] == max(well.values())]
+    sigma = best[len(best) // 2]
+    experiment = Experiment(
+        f"FKCO over σ, on {len(draws)} draws that are not judged",
+        ("σ", "errors", "outliers heaviest"),
+        rows,
+        f"σ is not printed. {', '.join(f'{s:g}' for s in best)} do best here, with no errors and "
+        f"the outliers first in {max(well.values())} of {len(draws)} draws; the entries are at "
+        f"{sigma:g}, the middle one, on other draws.",
+    )
+    return sigma, experiment
+
+
+def _of_groups(seed: int, sigma: float) -> tuple[int, bool, bool]:
     X, y = make_two_groups_outliers(random_state=seed)
-    ours, keller = _fkco(X, bandwidth=SIGMA), _fkco(X, kernel="linear")
+    ours, keller = _fkco(X, bandwidth=sigma), _fkco(X, kernel="linear")
     ranges = np.ptp(ours.outlier_weights_), np.ptp(keller.outlier_weights_)
     return _wrong(y, ours), _are_first(y, ours), bool(ranges[0] < ranges[1])
 
@@ -272,19 +298,19 @@ def _wrong(y: Any, model: Any) -> int:
 
 
 def _are_first(y: Any, model: Any) -> bool:
-    count = int((y < 0).sum())
-    heaviest = np.argsort(-model.outlier_weights_)[:count]
+    heaviest = np.argsort(-model.outlier_weights_)[: int((y < 0).sum())]
     return set(heaviest) == set(np.flatnonzero(y < 0))
 
 
 def ring(setting: Setting) -> Measured:
     """Figs. 6 to 10: a group within a ring, and outliers."""
+    sigma, experiment = _chosen(make_ring_outliers, setting.seed)
     seeds = range(setting.seed, setting.seed + setting.draws(10, 50))
     ways: dict[str, Callable[[Any], Any]] = {
         "FCM": lambda X: FuzzyCMeans(2, m=2.0, kernel="linear").fit(X),
         "Keller": lambda X: _fkco(X, kernel="linear"),
-        "kernel clustering": lambda X: OneClassKMeans(2, nu=1.0, bandwidth=RING_SIGMA).fit(X),
-        "FKCO": lambda X: _fkco(X, bandwidth=RING_SIGMA),
+        "kernel clustering": lambda X: OneClassKMeans(2, nu=1.0, bandwidth=sigma).fit(X),
+        "FKCO": lambda X: _fkco(X, bandwidth=sigma),
     }
     found: dict[str, list[int]] = {name: [] for name in ways}
     first = 0
@@ -304,7 +330,7 @@ def ring(setting: Setting) -> Measured:
                 "fails" if fails else "0 errors",
                 f"{np.mean(wrong):.1f} errors of 160",
                 f"{min(wrong)}–{max(wrong)}",
-                min(wrong) > 16 if fails else max(wrong) == 0,
+                min(wrong) > 0 if fails else max(wrong) == 0,
             )
         )
     entries.append(
@@ -312,38 +338,31 @@ def ring(setting: Setting) -> Measured:
             "FKCO: the outliers are heaviest", "yes", f"in {first} of {total}", "", first == total
         )
     )
-    X, y = make_ring_outliers(random_state=setting.seed)
-    scan = [
-        (f"{sigma:g}", str(_wrong(y, model)), "yes" if _are_first(y, model) else "no")
-        for sigma in RING_SIGMAS
-        for model in [_fkco(X, bandwidth=sigma)]
-    ]
-    experiment = Experiment(
-        f"FKCO over σ (draw {setting.seed})",
-        ("σ", "errors", "outliers heaviest"),
-        scan,
-        f"The entries are at σ = {RING_SIGMA:g}.",
+    why = (
+        f"Errors in the worst of {total} draws (σ {sigma:g}): FKCO {max(found['FKCO'])}, kernel "
+        f"clustering {max(found['kernel clustering'])}; in the best: FCM {min(found['FCM'])}, "
+        f"Keller {min(found['Keller'])}. FKCO ranks the outliers first in {first}."
     )
+    tried = {"σ": len(OWN_SIGMAS)}
+    return Measured(entries, why, total, tried, [experiment], [_rings(ways, setting.seed)])
+
+
+def _rings(ways: dict[str, Callable[[Any], Any]], seed: int) -> Picture:
+    X, _ = make_ring_outliers(random_state=seed)
     figure, axes = panels(2, 2, height=4.2)
     for ax, (name, fit) in zip(axes.flat, ways.items(), strict=True):
         model = fit(X)
         if name in ("Keller", "FKCO"):
             OutlierWeightDisplay.from_estimator(model, X, ax=ax)
         else:
-            MembershipDisplay.from_estimator(model, X, alpha=None, ax=ax)
-        ax.set_title(name, y=1.07, fontsize="medium")
-    picture = Picture(
+            MembershipDisplay.from_estimator(model, X, alpha=None, ax=ax, colorbar=name == "FCM")
+        entitle(ax, name)
+    return Picture(
         "Figs. 6 to 10: a ring around a group with three outliers, by four algorithms",
         "FCM and Keller's algorithm cut the ring in two; kernel clustering and FKCO separate ring "
         "and group, and FKCO's outer lines leave the outliers outside.",
         figure,
     )
-    why = (
-        f"FKCO makes {max(found['FKCO'])} errors at most and ranks the outliers first in {first} "
-        f"of {total} draws; FCM makes {min(found['FCM'])} and Keller {min(found['Keller'])} at "
-        "least."
-    )
-    return Measured(entries, why, total, {"σ": len(RING_SIGMAS)}, [experiment], [picture])
 
 
 # Theory
@@ -410,8 +429,8 @@ def _falls(setting: Setting, form: str) -> Measured:
             )
             for f in FORMS
         ],
-        "Eq. 11 leaves the weights and the exponent out of the centres, so that they do not "
-        "minimise J; those of eq. 21 do, and J falls.",
+        "Given u and w, the centres that minimise J are those of eq. 21. Eq. 11 leaves the weights "
+        "and the exponent out of them, so that nothing keeps J from rising.",
     )
     why = f"With the centres of {NAMES[form]} J rises in {rising[form]} of {len(found)} problems."
     return Measured([entry], why, len(found), experiments=[experiment])
@@ -422,7 +441,7 @@ def exponent(setting: Setting) -> Measured:
     X, _ = _iris(setting)
     X = np.concatenate([X, X.mean(axis=0) + np.array([[12.0, 0, 0, 0]])])  # one far point
     plain = FuzzyCMeans(3, m=2.0, kernel="linear", **TIGHT).fit(X)
-    rows, ranges, shares = [], [], []
+    rows, ranges, shares, gaps = [], [], [], []
     for q in QS:
         model = OutlierFuzzyCMeans(3, kernel="linear", **{**WEIGHTED, "q": q}).fit(X)
         w = model.outlier_weights_
@@ -432,6 +451,7 @@ def exponent(setting: Setting) -> Measured:
         )
         ranges.append(float(w.max() / w.min()))
         shares.append(share)
+        gaps.append(gap)
         rows.append((f"{q:g}", f"{ranges[-1]:.2f}", f"{share:.2e}", f"{gap:.3f}"))
     even = all(np.diff(ranges) < 0)
     entries = [
@@ -454,31 +474,39 @@ def exponent(setting: Setting) -> Measured:
         "Iris with one point far away, Keller's form, by q",
         ("q", "max/min of w", "largest share of the far point in a centre", "change of u from FCM"),
         rows,
-        "w itself becomes even as q grows, but what enters the centres is 1/w^q: at q → 0 that is "
-        "one for all points, and the result is plain FCM; the larger q, the less a far point "
-        "counts.",
+        "What enters the centres is not w but 1/w^q, and at q → 0 that is one for all points, "
+        f"whatever w: u differs from that of plain FCM by {gaps[0]:.3f} at q = {QS[0]:g} and by "
+        f"{gaps[-1]:.3f} at q = {QS[-1]:g}.",
     )
     why = (
-        f"Weights do become even with q, but their influence grows: at q = {QS[0]:g} the far point "
-        f"has {shares[0] / max(shares[-1], 1e-300):.0f} times the share in a centre that it has at "
-        f"q = {QS[-1]:g}."
+        f"From q = {QS[0]:g} to {QS[-1]:g} max/min of w goes from {ranges[0]:.1f} to "
+        f"{ranges[-1]:.1f}, and the share of the far point in a centre from {shares[0]:.1e} to "
+        f"{shares[-1]:.1e}, where a small share means influence of the weights."
     )
     return Measured(entries, why, experiments=[experiment])
 
 
+OWN = (
+    "Neither data nor σ are printed: the data are of the described kind, and σ is chosen by a rule "
+    "on other draws. The rule was written after a look: σ = 1.5 had made an error in one ring of "
+    "ten, σ = 2 none."
+)
 CHECKS = (
     Check(
         "2004-T1",
         "On Iris FCM makes 15, FKCO 14 and Keller's algorithm 16 errors (Table 1)",
-        "equal at convergence; 15 on the way for FCM; 14 at some σ for FKCO",
+        "equal at convergence; for FKCO at some σ",
         table_1,
         PARTLY,
         sets=("iris",),
+        reading="σ is not printed, so that 14 is a number within reach of FKCO, no test of it; "
+        "stopping on the way is shown and not judged.",
     ),
     Check(
         "2004-T2",
         "The weights' range on Iris is 2.9796 for FKCO and 3.3654 for Keller (Table 2)",
-        f"the order at every σ; values within {NEAR_RANGE}",
+        f"the order at every σ; values within {NEAR_RANGE}, FKCO's at a σ with the 14 errors of "
+        "Table 1",
         table_2,
         PARTLY,
         sets=("iris",),
@@ -489,15 +517,16 @@ CHECKS = (
         "in every draw no errors, the heaviest four are the outliers, a range below Keller's",
         two_groups,
         REPRODUCES,
+        reading=OWN,
     ),
     Check(
         "2004-F6",
         "On a group within a ring FCM and Keller fail, kernel clustering and FKCO do not "
         "(Figs. 6 to 10)",
-        "in every draw no errors of the latter and the outliers first, more than 16 errors of the "
-        "former",
+        "in every draw no errors of the latter and the outliers first, errors of the former",
         ring,
         REPRODUCES,
+        reading=OWN,
     ),
     Check(
         "2004-C1a",
