@@ -1,8 +1,9 @@
-import re
-
-from sphinx.application import Sphinx
+import sys
+from pathlib import Path
 
 import softkern
+
+sys.path.append(str(Path(__file__).parent / "_extensions"))
 
 project = "softkern"
 author = "The softkern developers"
@@ -17,13 +18,15 @@ extensions = [
     "myst_parser",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
-    "matplotlib.sphinxext.plot_directive",
+    "run",
 ]
 exclude_patterns = ["_build"]
-default_role = "code"
+default_role = "py:obj"
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
+templates_path = ["_templates"]
 autosummary_generate = True
+autodoc_typehints = "none"  # docstrings say more
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 extlinks: dict[str, tuple[str, str]] = {"doi": ("https://doi.org/%s", "doi:%s")}
@@ -43,7 +46,8 @@ html_theme_options = {
 html_show_sourcelink = False
 # one page, without chapters to choose from
 html_sidebars = {
-    page: [] for page in ("start", "which", "benchmarks", "design", "changelog", "gallery/**")
+    page: []
+    for page in ("start", "which", "reference", "benchmarks", "design", "changelog", "gallery/**")
 }
 
 sphinx_gallery_conf = {
@@ -58,26 +62,3 @@ sphinx_gallery_conf = {
     "abort_on_example_error": False,
     "image_srcset": ["2x"],
 }
-
-plot_include_source = False
-plot_html_show_source_link = False
-plot_html_show_formats = False
-plot_formats = [("png", 120)]
-plot_rcparams = {"figure.constrained_layout.use": True, "savefig.bbox": "tight"}
-plot_apply_rcparams = True
-
-PLOTS = re.compile(r"^```\{plot\}[^\n]*\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
-
-
-def plots_in_markdown(_app: Sphinx, _name: str, source: list[str]) -> None:
-    """Hand ```{plot} blocks of markdown to docutils: myst cannot run that directive itself."""
-
-    def as_rst(block: re.Match[str]) -> str:
-        lines = (f"   {line}".rstrip() for line in block[1].splitlines())
-        return "\n".join(["```{eval-rst}", ".. plot::", *lines, "```"])
-
-    source[0] = PLOTS.sub(as_rst, source[0])
-
-
-def setup(app: Sphinx) -> None:
-    app.connect("source-read", plots_in_markdown)
