@@ -1,6 +1,8 @@
 import sys
 from pathlib import Path
 
+from sphinx.application import Sphinx
+
 import softkern
 
 sys.path.append(str(Path(__file__).parent / "_extensions"))
@@ -62,3 +64,13 @@ sphinx_gallery_conf = {
     "abort_on_example_error": False,
     "image_srcset": ["2x"],
 }
+
+
+def chapters_of_papers(_app: Sphinx, name: str, source: list[str]) -> None:
+    """The pages of the papers beneath their summary; `softkern reproduce` writes them plain."""
+    if name == "papers/index":
+        source[0] += "\n```{toctree}\n:hidden:\n:glob:\n\n*\n```\n"
+
+
+def setup(app: Sphinx) -> None:
+    app.connect("source-read", chapters_of_papers)

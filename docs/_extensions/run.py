@@ -39,6 +39,7 @@ class Run(SphinxDirective):
     option_spec = {  # noqa: RUF012 - as docutils asks for it
         "alt": directives.unchanged,
         "hide-code": directives.flag,
+        "as-table": directives.flag,  # lines are not wrapped
     }
 
     def run(self) -> list[nodes.Node]:
@@ -51,9 +52,9 @@ class Run(SphinxDirective):
             raise self.error(f"{error!r}\n{traceback.format_exc()}") from error
         shown = [] if "hide-code" in self.options else [nodes.literal_block(code, code)]
         if printed:
-            shown.append(
-                nodes.literal_block(printed, printed, language="none", classes=["printed"])
-            )
+            kind = "as-table" if "as-table" in self.options else "as-text"
+            shown.append(nodes.literal_block(printed, printed, classes=["printed", kind]))
+            shown[-1]["language"] = "none"
         for block in shown:
             block.setdefault("language", "python")
         return [*shown, *self.pictures()]
