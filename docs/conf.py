@@ -63,6 +63,7 @@ sphinx_gallery_conf = {
     "write_computation_times": False,
     "abort_on_example_error": False,
     "image_srcset": ["2x"],
+    "capture_repr": ("_repr_html_",),  # tables and models, not what matplotlib returns
 }
 
 
