@@ -66,6 +66,11 @@ def test_names_exist(document):
         assert (ROOT / path).exists(), path
 
 
+@pytest.mark.parametrize("document", sorted((ROOT / "docs").rglob("*.md")), ids=name_of)
+def test_code_of_the_site_is_run(document):
+    assert "```python" not in document.read_text(encoding="utf-8"), "it belongs in ```{run}"
+
+
 def listed():
     """Names of the reference."""
     return NAMED.findall((ROOT / "docs" / "reference.rst").read_text(encoding="utf-8"))
