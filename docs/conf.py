@@ -46,6 +46,7 @@ html_theme_options = {
     "footer_end": [],
 }
 html_show_sourcelink = False
+html_context = {"default_mode": "auto"}  # light or dark, as the reader's system is
 # one page, without chapters to choose from
 html_sidebars = {
     page: []
