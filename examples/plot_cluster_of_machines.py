@@ -19,7 +19,7 @@ from distributed import Client
 
 from softkern import FuzzyCMeans, rank_points
 
-ROWS, CHUNK = 8_000, 2_000
+ROWS, CHUNK = 4_000, 1_000
 
 
 def generate(block_info=None):
@@ -49,11 +49,11 @@ try:
         client.wait_for_workers(2, timeout=60)
         chunks = (CHUNK,) * (ROWS // CHUNK), (2,)
         X = da.map_blocks(generate, chunks=chunks, dtype=float, meta=np.empty((0, 0)))
-        model = FuzzyCMeans(3, engine_params={"sample_rows": 2000}).fit(X)
+        model = FuzzyCMeans(3, engine_params={"sample_rows": 500}).fit(X)
         top = rank_points(model, n_top=20).top
         print(f"sizes {np.bincount(model.labels_.compute()).tolist()}")
         print(top[["label", "outlier_score", "outlier_rank", "is_outlier"]].head(8).to_string())
-        shown = np.arange(0, ROWS, 3)
+        shown = np.arange(0, ROWS, 2)
         few, shares = X[shown].compute(), model.memberships_[shown].compute()
         far = X[top.index[top["is_outlier"]].to_numpy()].compute()
 finally:
