@@ -76,4 +76,4 @@ lowest: $(STAMP)  ## the tests with the lowest versions that pyproject.toml name
 	$(BIN)/python tools/release_check.py lowest
 
 clean:
-	rm -rf $(VENV) demo reproduce site docs/gallery build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo reproduce site docs/gallery docs/pictures docs/reference build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

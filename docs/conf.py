@@ -1,8 +1,11 @@
-import re
+import sys
+from pathlib import Path
 
 from sphinx.application import Sphinx
 
 import softkern
+
+sys.path.append(str(Path(__file__).parent / "_extensions"))
 
 project = "softkern"
 author = "The softkern developers"
@@ -17,13 +20,15 @@ extensions = [
     "myst_parser",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
-    "matplotlib.sphinxext.plot_directive",
+    "run",
 ]
 exclude_patterns = ["_build"]
-default_role = "code"
+default_role = "py:obj"
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
+templates_path = ["_templates"]
 autosummary_generate = True
+autodoc_typehints = "none"  # docstrings say more
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 extlinks: dict[str, tuple[str, str]] = {"doi": ("https://doi.org/%s", "doi:%s")}
@@ -41,9 +46,11 @@ html_theme_options = {
     "footer_end": [],
 }
 html_show_sourcelink = False
+html_context = {"default_mode": "auto"}  # light or dark, as the reader's system is
 # one page, without chapters to choose from
 html_sidebars = {
-    page: [] for page in ("start", "which", "benchmarks", "design", "changelog", "gallery/**")
+    page: []
+    for page in ("start", "which", "reference", "benchmarks", "design", "changelog", "gallery/**")
 }
 
 sphinx_gallery_conf = {
@@ -57,27 +64,15 @@ sphinx_gallery_conf = {
     "write_computation_times": False,
     "abort_on_example_error": False,
     "image_srcset": ["2x"],
+    "capture_repr": ("_repr_html_",),  # tables and models, not what matplotlib returns
 }
 
-plot_include_source = False
-plot_html_show_source_link = False
-plot_html_show_formats = False
-plot_formats = [("png", 120)]
-plot_rcparams = {"figure.constrained_layout.use": True, "savefig.bbox": "tight"}
-plot_apply_rcparams = True
 
-PLOTS = re.compile(r"^```\{plot\}[^\n]*\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
-
-
-def plots_in_markdown(_app: Sphinx, _name: str, source: list[str]) -> None:
-    """Hand ```{plot} blocks of markdown to docutils: myst cannot run that directive itself."""
-
-    def as_rst(block: re.Match[str]) -> str:
-        lines = (f"   {line}".rstrip() for line in block[1].splitlines())
-        return "\n".join(["```{eval-rst}", ".. plot::", *lines, "```"])
-
-    source[0] = PLOTS.sub(as_rst, source[0])
+def chapters_of_papers(_app: Sphinx, name: str, source: list[str]) -> None:
+    """The pages of the papers beneath their summary; `softkern reproduce` writes them plain."""
+    if name == "papers/index":
+        source[0] += "\n```{toctree}\n:hidden:\n:glob:\n\n*\n```\n"
 
 
 def setup(app: Sphinx) -> None:
-    app.connect("source-read", plots_in_markdown)
+    app.connect("source-read", chapters_of_papers)

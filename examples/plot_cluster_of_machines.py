@@ -19,7 +19,7 @@ from distributed import Client
 
 from softkern import FuzzyCMeans, rank_points
 
-ROWS, CHUNK = 16_000, 4_000
+ROWS, CHUNK = 4_000, 1_000
 
 
 def generate(block_info=None):
@@ -38,7 +38,7 @@ with socket.socket() as free:
 dask, address = str(Path(sys.executable).with_name("dask")), f"tcp://127.0.0.1:{port}"
 commands = [
     [dask, "scheduler", "--host", "127.0.0.1", "--port", str(port), "--no-dashboard"],
-    *[[dask, "worker", address, "--nthreads", "1", "--no-dashboard"]] * 2,
+    *[[dask, "worker", address, "--nthreads", "1", "--no-nanny", "--no-dashboard"]] * 2,
 ]
 place = tempfile.TemporaryDirectory()
 processes = [
@@ -49,11 +49,11 @@ try:
         client.wait_for_workers(2, timeout=60)
         chunks = (CHUNK,) * (ROWS // CHUNK), (2,)
         X = da.map_blocks(generate, chunks=chunks, dtype=float, meta=np.empty((0, 0)))
-        model = FuzzyCMeans(3, engine_params={"sample_rows": 2000}).fit(X)
+        model = FuzzyCMeans(3, engine_params={"sample_rows": 500}).fit(X)
         top = rank_points(model, n_top=20).top
         print(f"sizes {np.bincount(model.labels_.compute()).tolist()}")
         print(top[["label", "outlier_score", "outlier_rank", "is_outlier"]].head(8).to_string())
-        shown = np.arange(0, ROWS, 5)
+        shown = np.arange(0, ROWS, 2)
         few, shares = X[shown].compute(), model.memberships_[shown].compute()
         far = X[top.index[top["is_outlier"]].to_numpy()].compute()
 finally:

@@ -23,35 +23,137 @@ INSIDE = (f"{Path(__file__).parent}{os.sep}", f"{os.sep}sklearn{os.sep}")
 
 
 class CollapseWarning(UserWarning):
-    """Centres coincide, or memberships have become equal: there are fewer clusters than asked."""
+    """Centres coincide, or memberships have become equal: there are fewer clusters than asked.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> from softkern import PossibilisticCMeans
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     _ = PossibilisticCMeans(3, bandwidth=5.0).fit(X)
+    >>> print(caught[0].message)
+    of the 3 clusters asked for 1 is left, for centres coincide: ...
+    """
 
 
 class ParameterWarning(UserWarning):
-    """A parameter is used as given, and will not do what it is for."""
+    """A parameter is used as given, and will not do what it is for.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> from softkern import FuzzyCMeans
+    >>> X = np.random.default_rng(0).normal(size=(200, 30))
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     _ = FuzzyCMeans(2, m=2).fit(X)
+    >>> print(caught[0].message)
+    with m=2 memberships will fall back to 1/n_clusters ... Use m='auto', a smaller m or ...
+    """
 
 
 class ReseedWarning(UserWarning):
-    """A cluster lost all its points and was started again from another point."""
+    """A cluster lost all its points and was started again from another point.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> from sklearn.datasets import make_blobs
+    >>> from softkern import OneClassKMeans
+    >>> X, y = make_blobs(90, centers=[[0, 0], [9, 0], [0, 9]], random_state=0)
+    >>> start = np.stack([y == 0, y == 1, y == 0], axis=1).astype(float)  # the third is empty
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     _ = OneClassKMeans(3, bandwidth=6.0, init=start).fit(X)
+    >>> caught[0].category.__name__
+    'ReseedWarning'
+    """
 
 
 class SpectrumWarning(UserWarning):
-    """The eigenvectors do not determine the clusters, or give one of them to a few outliers."""
+    """The eigenvectors do not determine the clusters, or give one of them to a few outliers.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> from softkern import KernelSpectralClustering
+    >>> X = np.random.default_rng(0).normal(size=(100, 2))
+    >>> X[:2] = [[200, 0], [200.3, 0]]
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     _ = KernelSpectralClustering(2, bandwidth=1.0).fit(X)
+    >>> caught[0].category.__name__
+    'SpectrumWarning'
+    """
 
 
 class ApproximationWarning(UserWarning):
-    """The engine's error is large enough to change the answer."""
+    """The engine's error is large enough to change the answer.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> from softkern import OneClassPCM
+    >>> X = np.random.default_rng(0).normal(size=(200, 5))
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     _ = OneClassPCM(engine="nystroem", engine_params={"rank": 5}).fit(X)
+    >>> caught[0].category.__name__
+    'ApproximationWarning'
+    """
 
 
 class DataError(ValueError):
-    """The data cannot be used as they are; the message says why and what to do."""
+    """The data cannot be used as they are; the message says why and what to do.
+
+    Examples
+    --------
+    >>> from softkern import cluster
+    >>> try:
+    ...     cluster([["red"], ["blue"]])
+    ... except DataError as error:
+    ...     print(error)
+    no column to work with: left out 'x1': text (categories=… uses it).
+    """
 
 
 class ClusterError(RuntimeError):
-    """The Dask cluster cannot go on; the message says what is missing."""
+    """The Dask cluster cannot go on; the message says what is missing.
+
+    Examples
+    --------
+    >>> from softkern import FuzzyCMeans
+    >>> def fitted(chunks):
+    ...     try:
+    ...         return FuzzyCMeans(3).fit(chunks)
+    ...     except ClusterError as error:
+    ...         print(f"nothing is lost, and it may be fitted again: {error}")
+    """
 
 
 class ModelFileError(ValueError):
-    """The file is not a model that may be loaded; the message says why."""
+    """The file is not a model that may be loaded; the message says why.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from softkern import load
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "model.safetensors")
+    ...     _ = path.write_text("not a model")
+    ...     try:
+    ...         load(path)
+    ...     except ModelFileError as error:
+    ...         print(str(error).partition(" is ")[2])
+    not a softkern model: it is no safetensors file, or was cut off.
+    """
 
 
 def warn(message: str, category: type[Warning]) -> None:

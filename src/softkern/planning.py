@@ -84,6 +84,17 @@ def register(operator: type[KernelOperator]) -> type[KernelOperator]:
     Returns
     -------
     The same class, so that this is a decorator as well.
+
+    Examples
+    --------
+    >>> from softkern.operators import BlockedOperator
+    >>> class Mine(BlockedOperator):
+    ...     engine = "mine"
+    >>> register(Mine).engine
+    'mine'
+    >>> plan((1000, 2), engine="mine").engine
+    'mine'
+    >>> del ENGINES["mine"]
     """
     missing = sorted(getattr(operator, "__abstractmethods__", ()))
     if missing or not getattr(operator, "engine", ""):
@@ -115,7 +126,14 @@ def serving(engine: str, engine_params: dict[str, Any] | None) -> dict[str, Any]
 
 @dataclass(frozen=True)
 class Candidate:
-    """One engine's offer: its cost, or the reason why it cannot be taken."""
+    """One engine's offer: its cost, or the reason why it cannot be taken.
+
+    Examples
+    --------
+    >>> offers = plan((1000, 2)).candidates
+    >>> [offer.engine for offer in offers if offer.cost is not None][:2]
+    ['dense', 'tiled']
+    """
 
     engine: str
     cost: Cost | None  # with the loop's arrays, on the reference machine

@@ -150,7 +150,18 @@ def rank_points(
 
 
 class RankedChunks(NamedTuple):
-    """What `rank_points` says of Dask data."""
+    """What `rank_points` says of Dask data.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import numpy as np
+    >>> from softkern import OneClassPCM
+    >>> X = da.from_array(np.random.default_rng(0).normal(size=(300, 2)), chunks=(100, 2))
+    >>> ranked = rank_points(OneClassPCM().fit(X), n_top=3)
+    >>> ranked.top["outlier_rank"].head(3).tolist(), ranked.table.npartitions
+    ([1, 2, 3], 3)
+    """
 
     top: Any  # a DataFrame
     table: Any  # a Dask dataframe

@@ -118,7 +118,13 @@ def varying_columns(X: Any) -> int:
 
 
 def row_slices(n: int, rows: int) -> Iterator[slice]:
-    """Slices of at most `rows` rows that cover n of them."""
+    """Slices of at most `rows` rows that cover n of them.
+
+    Examples
+    --------
+    >>> list(row_slices(5, 2))
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    """
     for start in range(0, n, rows):
         yield slice(start, min(n, start + rows))
 
@@ -138,7 +144,14 @@ def lower_quantile(values: Any, weight: Any, share: float) -> float:
 
 
 def lower_quantiles(values: Any, weight: Any, shares: Sequence[float]) -> NDArray[np.float64]:
-    """`lower_quantile` for several shares, (len(shares),), of values sorted once."""
+    """`lower_quantile` for several shares, (len(shares),), of values sorted once.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> lower_quantiles(np.array([3.0, 1.0, 2.0, 4.0]), np.ones(4), [0.25, 0.5])
+    array([1., 2.])
+    """
     if len(weight) and weight[0] > 0 and (weight == weight[0]).all():
         wanted = np.ceil(np.asarray(shares) * len(weight) * (1 - 1e-12)).astype(np.intp) - 1
         wanted = np.clip(wanted, 0, len(weight) - 1)
@@ -262,6 +275,13 @@ def row_uniforms(X: Any, seed: int = 0) -> NDArray[np.float64]:
     """One number in (0, 1) for every row of X, (n, d), made from the row's values and the seed.
 
     Equal rows get equal numbers. Multiplying a column by a constant leaves them as they are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> first, second, third = row_uniforms(np.array([[1.0], [5.0], [1.0]]))
+    >>> first == third, first == second
+    (np.True_, np.False_)
     """
     return _uniforms(_row_keys(_without_units(X)), seed)
 
@@ -309,6 +329,14 @@ def canonical_rows(
     """Distinct rows in a pseudo-random order that their values decide, and their weights.
 
     Whoever draws from cumulated weights in this order draws the same rows for any row order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[1.0], [5.0], [1.0]])
+    >>> index, weight = canonical_rows(X)
+    >>> sorted(zip(X[index, 0].tolist(), weight.tolist()))
+    [(1.0, 2.0), (5.0, 1.0)]
     """
     index, weight = distinct_rows(X, sample_weight)
     order = np.argsort(_uniforms(_unitless_keys(X, index)))
@@ -371,6 +399,15 @@ def remembered(X: Any, like: Any = None, distinct_of: Any = None) -> Iterator[No
     Of a million rows that takes a second, and a fit asks ten times. Nothing new is to be found out
     where X has the rows of another array in other units (`like`), or those that `distinct_rows`
     gives of it, in that order (`distinct_of`).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[1.0], [5.0], [1.0]])
+    >>> with remembered(X):
+    ...     index, weight = distinct_rows(X)
+    >>> weight.sum()
+    np.float64(3.0)
     """
     known = None if like is None else _known(like)
     rows = _Rows(X, known)

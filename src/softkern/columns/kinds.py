@@ -48,6 +48,13 @@ class Column:
     stand_in : str
         A value such as -999, further from all others than these are from each other, that may
         stand for a missing one; empty where there is none. It is used as it is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> (column,) = recognise(np.arange(50.0)[:, None], ["number"])
+    >>> column.kind, column.is_feature
+    ('row number', False)
     """
 
     name: str

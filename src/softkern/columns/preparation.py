@@ -65,6 +65,14 @@ class Prepared:
         What was done about them; empty where there were none.
     notes : list of str
         What else a user should know.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"x": [1.0, 2.5, 4.0], "y": [3.0, 0.5, 7.0]})
+    >>> _, prepared = Preparation.fit(table)
+    >>> prepared.values.shape, prepared.n_missing
+    ((3, 2), 0)
     """
 
     features: pd.DataFrame

@@ -34,6 +34,12 @@ class ClusterMatch:
         Clusters of before, and the two or more of after that it fell apart into.
     gone, new : list of int
         Clusters of before and of after that have no counterpart.
+
+    Examples
+    --------
+    >>> match = match_clusters([0, 0, 1, 1], [0, 0, 1, 2])
+    >>> match.split, match.after_of(1)
+    ({1: [1, 2]}, [1, 2])
     """
 
     overlap: dict[tuple[int, int], int]

@@ -64,6 +64,14 @@ class ColumnDrift:
     new_values : dict
         Values that were not there before, the most frequent first, and in how many rows they are.
     note : str
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> before = pd.DataFrame({"age": range(20, 60)}, dtype=float)
+    >>> (age,) = column_drift(before, before + 15)
+    >>> age.drift, age.median_before, age.median_after
+    ('strong', 39.5, 54.5)
     """
 
     column: str

@@ -53,6 +53,14 @@ class PointsComparison:
         first.
     is_same_model : bool
         Whether both are of one model.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> before = pd.DataFrame({"row": [1, 2, 3, 4], "label": [0, 0, 1, 1]})
+    >>> before = before.assign(membership=1.0, is_outlier=False, outlier_score=0.0)
+    >>> compare_points(before, before).is_same
+    True
     """
 
     by: By | None

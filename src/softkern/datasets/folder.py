@@ -101,6 +101,12 @@ def data_folder() -> Path | None:
 
     It is the one named by the environment variable ``SOFTKERN_DATA``, or ``../shared/data`` beside
     a checkout of the repository.
+
+    Examples
+    --------
+    >>> folder = data_folder()
+    >>> folder is None or folder.is_dir()
+    True
     """
     named = os.environ.get(FOLDER_VARIABLE)
     if named:

@@ -46,7 +46,7 @@ class BoundaryDisplay(PlaneDisplay):
     >>> from softkern import OneClassMixture
     >>> X, _ = make_blobs(100, centers=2, random_state=0)
     >>> model = OneClassMixture(n_clusters=2, nu=0.3).fit(X)
-    >>> display = BoundaryDisplay.from_estimator(model, X)  # doctest: +SKIP
+    >>> display = BoundaryDisplay.from_estimator(model, X)
     """
 
     def __init__(

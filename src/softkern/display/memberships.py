@@ -49,7 +49,7 @@ class MembershipDisplay(PlaneDisplay):
     >>> from softkern.datasets import make_gaussian_outliers
     >>> X, _ = make_gaussian_outliers(random_state=0)
     >>> model = OneClassPCM().fit(X)
-    >>> display = MembershipDisplay.from_estimator(model, X)  # doctest: +SKIP
+    >>> display = MembershipDisplay.from_estimator(model, X)
     """
 
     def __init__(
@@ -205,7 +205,7 @@ class MembershipHistogramDisplay(Display):
     >>> from softkern.datasets import make_dense_regions
     >>> X, _ = make_dense_regions(random_state=0)
     >>> model = OneClassPCM(bandwidth=0.5).fit(X)
-    >>> display = MembershipHistogramDisplay.from_estimator(model)  # doctest: +SKIP
+    >>> display = MembershipHistogramDisplay.from_estimator(model)
     """
 
     def __init__(

@@ -56,7 +56,7 @@ class OutlierWeightDisplay(PlaneDisplay):
     >>> from softkern.datasets import make_ring_outliers
     >>> X, _ = make_ring_outliers(random_state=0)
     >>> model = OutlierFuzzyCMeans(2, bandwidth=1.5).fit(X)
-    >>> display = OutlierWeightDisplay.from_estimator(model, X)  # doctest: +SKIP
+    >>> display = OutlierWeightDisplay.from_estimator(model, X)
     """
 
     def __init__(

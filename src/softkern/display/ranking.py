@@ -56,7 +56,7 @@ class RankDisplay(Display):
     >>> from softkern.datasets import make_gaussian_outliers
     >>> X, _ = make_gaussian_outliers(random_state=0)
     >>> model = OneClassPCM().fit(X)
-    >>> display = RankDisplay.from_estimator(model, X)  # doctest: +SKIP
+    >>> display = RankDisplay.from_estimator(model, X)
     """
 
     table_ax_: Any

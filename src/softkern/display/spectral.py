@@ -41,6 +41,16 @@ class EigenspaceDisplay(Display):
     ----------
     ax_, figure_
         What was drawn into.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_circles
+    >>> from softkern import SoftKernelSpectralClustering
+    >>> X, _ = make_circles(200, noise=0.04, factor=0.4, random_state=0)
+    >>> model = SoftKernelSpectralClustering(2).fit(X)
+    >>> display = EigenspaceDisplay.from_estimator(model, X)
+    >>> display.points.shape
+    (200, 2)
     """
 
     def __init__(
@@ -210,6 +220,15 @@ class AMSDisplay(Display):
     ----------
     ax_, figure_
         What was drawn into.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from softkern.selection import select_spectral
+    >>> X, _ = make_blobs(150, centers=[[0, 0], [8, 0], [0, 8]], random_state=0)
+    >>> display = AMSDisplay.from_results(select_spectral(X, n_clusters_range=range(2, 5)))
+    >>> display.ax_.get_ylabel()
+    'number of clusters'
     """
 
     def __init__(

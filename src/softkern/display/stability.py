@@ -35,7 +35,7 @@ class StabilityDisplay(Display):
     >>> X, _ = make_gaussian_outliers(random_state=0)
     >>> results = {f"bandwidth {b}": stability_score(KernelDensity(bandwidth=b), X, n_draws=5)
     ...            for b in (0.5, 1)}
-    >>> display = StabilityDisplay.from_results(results)  # doctest: +SKIP
+    >>> display = StabilityDisplay.from_results(results)
     """
 
     def __init__(self, scores: Mapping[str, Array], *, chance: float | None = None) -> None:

@@ -26,6 +26,15 @@ class AlphaTreeDisplay(Display):
     ----------
     ax_, figure_
         What was drawn into.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from softkern import AlphaCutClustering
+    >>> X, _ = make_moons(200, noise=0.05, random_state=0)
+    >>> display = AlphaTreeDisplay.from_estimator(AlphaCutClustering().fit(X))
+    >>> display.ax_.get_xlabel()
+    'branches'
     """
 
     def __init__(self, tree: AlphaTree, *, alpha: float | None = None) -> None:

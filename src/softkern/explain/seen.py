@@ -39,6 +39,14 @@ class Seen:
         Cells that were missing in the table.
     dates : set of int
         Columns that count days since 1970.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> own, values = np.array([[38.0, 1.0]]), np.array([[0.2, 1.0]])
+    >>> rows = Seen(["age", "town"], own, values, texts={1: ["Rome", "Turin"]})
+    >>> rows.said(0, 0), rows.said(0, 1)
+    ('38', 'Turin')
     """
 
     names: list[str]

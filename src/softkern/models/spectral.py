@@ -473,7 +473,7 @@ class _SpectralClustering(Clustering):
 
 
 class KernelSpectralClustering(_SpectralClustering):
-    """Kernel spectral clustering (KSC) [1]_: hard clusters of any shape, and new points.
+    """Kernel spectral clustering (KSC): hard clusters of any shape, and new points.
 
     Parameters
     ----------
@@ -539,9 +539,9 @@ class KernelSpectralClustering(_SpectralClustering):
 
     References
     ----------
-    .. [1] C. Alzate, J. A. K. Suykens, "Multiway spectral clustering with out-of-sample extensions
-       through weighted kernel PCA", IEEE Trans. PAMI 32(2), 2010.
-       :doi:`10.1109/TPAMI.2008.292`
+    C. Alzate, J. A. K. Suykens, "Multiway spectral clustering with out-of-sample extensions
+    through weighted kernel PCA", IEEE Trans. PAMI 32(2), 2010.
+    :doi:`10.1109/TPAMI.2008.292`
 
     Examples
     --------
@@ -560,7 +560,7 @@ class KernelSpectralClustering(_SpectralClustering):
 
 
 class SoftKernelSpectralClustering(_SpectralClustering):
-    """Soft kernel spectral clustering (SKSC) [1]_, with overlap and outlier points [2]_.
+    """Soft kernel spectral clustering (SKSC), with overlap and outlier points.
 
     A point's membership of a cluster falls with the cosine distance between its projection and the
     cluster's mean projection (with two clusters, with their distance on the line).
@@ -584,10 +584,11 @@ n_iter_, converged_, objective_, history_
 
     References
     ----------
-    .. [1] R. Langone, R. Mall, J. A. K. Suykens, "Soft kernel spectral clustering", IJCNN 2013.
-       :doi:`10.1109/IJCNN.2013.6706850`
-    .. [2] R. Mall, R. Langone, J. A. K. Suykens, "Ranking overlap and outlier points in data using
-       soft kernel spectral clustering", ESANN 2015.
+    R. Langone, R. Mall, J. A. K. Suykens, "Soft kernel spectral clustering", IJCNN 2013.
+    :doi:`10.1109/IJCNN.2013.6706850`
+
+    R. Mall, R. Langone, J. A. K. Suykens, "Ranking overlap and outlier points in data using
+    soft kernel spectral clustering", ESANN 2015.
 
     Examples
     --------

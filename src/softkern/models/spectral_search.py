@@ -79,6 +79,15 @@ class SpectralSearch:
         The same with all points.
     fit : array of shape (K, S)
         Balanced line fit.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from softkern.selection import select_spectral
+    >>> X, _ = make_blobs(150, centers=[[0, 0], [8, 0], [0, 8]], random_state=0)
+    >>> search = select_spectral(X, n_clusters_range=range(2, 5))
+    >>> search.n_clusters_range.tolist(), search.best[0]
+    ([2, 3, 4], 3)
     """
 
     n_clusters_range: Array

@@ -532,6 +532,16 @@ class CrossOperator:
     """Kernel values between new points (m rows) and an operator's support (n columns).
 
     Made by `KernelOperator.cross`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from softkern.kernels import Gaussian
+    >>> from softkern.operators import DenseOperator
+    >>> operator = DenseOperator(Gaussian(1.0), np.array([[0.0], [2.0]]))
+    >>> similar = operator.cross([[0.0], [1.0], [9.0]]) @ np.array([1.0, 0.0])
+    >>> similar.round(2)
+    array([1.  , 0.61, 0.  ])
     """
 
     def __init__(self, support: KernelOperator, X_new: Any) -> None:

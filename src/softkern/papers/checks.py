@@ -53,6 +53,12 @@ class Entry:
         As the page shows them.
     holds : bool or None
         Whether the acceptance is met; None where this entry is shown and not judged.
+
+    Examples
+    --------
+    >>> entry = Entry("errors on Iris", printed="15", ours="16", holds=False)
+    >>> entry.what, entry.holds
+    ('errors on Iris', False)
     """
 
     what: str
@@ -100,6 +106,12 @@ class Measured:
         Parameters that were found by scanning, and how many settings were tried.
     experiments : list of Experiment
     pictures : list of Picture
+
+    Examples
+    --------
+    >>> entry = Entry("iterations, at most", printed="10", ours="4", holds=True)
+    >>> Measured([entry], why="At most 4 iterations in 100 draws.", draws=100).draws
+    100
     """
 
     entries: list[Entry]
@@ -171,6 +183,11 @@ class Setting:
         Processes for draws.
     shared : dict, default=None
         What checks of one run compute once for all of them.
+
+    Examples
+    --------
+    >>> Setting(quick=True).draws(quick=3, full=100)
+    3
     """
 
     def __init__(
@@ -247,6 +264,13 @@ class Check:
     reading : str
         Why the acceptance is read so where it could be read otherwise, and what was chosen after
         a look at results.
+
+    Examples
+    --------
+    >>> from softkern.papers import checks_of
+    >>> check = checks_of("filippone2007")[2]
+    >>> check.id, check.claim, check.expected
+    ('2007-T1', 'Less than ten iterations are enough (section 5)', 'reproduces')
     """
 
     id: str

@@ -15,7 +15,13 @@ __all__ = ["PAPERS", "Paper", "checks_of", "code_of", "select"]
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper whose claims are run again."""
+    """A paper whose claims are run again.
+
+    Examples
+    --------
+    >>> PAPERS["shen2004"].title
+    'Fuzzy kernel clustering with outliers'
+    """
 
     name: str
     authors: str

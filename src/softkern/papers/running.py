@@ -25,7 +25,16 @@ PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
 
 @dataclass(frozen=True)
 class Result:
-    """A check with what was found."""
+    """A check with what was found.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     [result] = reproduce(["filippone2007"], Store(folder), ids=["2007-T2"], quick=True)
+    >>> result.check.id, result.verdict, result.is_expected
+    ('2007-T2', 'contradicts', True)
+    """
 
     paper: str
     check: Check

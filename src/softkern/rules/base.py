@@ -25,7 +25,23 @@ __all__ = [
 
 
 class Geometry(Protocol):
-    """How points lie to centres; `softkern.operators.geometry` has the class."""
+    """How points lie to centres; `softkern.operators.geometry` has the class.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from softkern.kernels import Gaussian
+    >>> from softkern.operators import DenseOperator
+    >>> from softkern.rules.centres import Mean
+    >>> from softkern.rules.fuzzy import Fuzzy
+    >>> operator = DenseOperator(Gaussian(1.0), np.array([[0.0], [0.5], [4.0]]))
+    >>> centres = Mean().centres(np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), np.ones(3), None)
+    >>> geometry = operator.geometry(centres.coefficients)
+    >>> geometry.product.round(2)
+    array([[0.94, 0.  ],
+           [0.94, 0.  ],
+           [0.  , 1.  ]])
+    """
 
     @property
     def product(self) -> AnyArray:
@@ -54,6 +70,13 @@ class Centres:
         The part of all weight that each centre was made of.
     margins : object or None
         Of one-class machines, see `softkern.rules.one_class`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> centres = Centres(np.array([[0.5, 0.0], [0.5, 0.0], [0.0, 1.0]]))
+    >>> centres.take([1]).coefficients.ravel()
+    array([0., 0., 1.])
     """
 
     coefficients: AnyArray
@@ -85,6 +108,21 @@ class Evaluation:
         Which the loop brings down.
     rule : MembershipRule
         The rule of the next step.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from softkern.kernels import Gaussian
+    >>> from softkern.operators import DenseOperator
+    >>> from softkern.rules.centres import Mean
+    >>> from softkern.rules.fuzzy import Fuzzy
+    >>> operator = DenseOperator(Gaussian(1.0), np.array([[0.0], [0.5], [4.0]]))
+    >>> centres = Mean().centres(np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), np.ones(3), None)
+    >>> geometry = operator.geometry(centres.coefficients)
+    >>> Fuzzy(2.0).evaluate(geometry, centres, np.ones(3)).memberships.round(2)
+    array([[0.97, 0.03],
+           [0.97, 0.03],
+           [0.  , 1.  ]])
     """
 
     memberships: AnyArray
@@ -94,7 +132,21 @@ class Evaluation:
 
 
 class MembershipRule(Protocol):
-    """D² → U."""
+    """D² → U.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from softkern.kernels import Gaussian
+    >>> from softkern.operators import DenseOperator
+    >>> from softkern.rules.centres import Mean
+    >>> from softkern.rules.fuzzy import Fuzzy
+    >>> operator = DenseOperator(Gaussian(1.0), np.array([[0.0], [0.5], [4.0]]))
+    >>> centres = Mean().centres(np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), np.ones(3), None)
+    >>> geometry = operator.geometry(centres.coefficients)
+    >>> np.exp(Fuzzy(2.0).log_memberships(geometry, centres)).sum(axis=1)
+    array([1., 1., 1.])
+    """
 
     def evaluate(self, geometry: Geometry, centres: Centres, weight: AnyArray) -> Evaluation:
         """Memberships, masses and objective of the points of the loop, with weights (n,)."""
@@ -104,7 +156,18 @@ class MembershipRule(Protocol):
 
 
 class CentreRule(Protocol):
-    """Masses → A."""
+    """Masses → A.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from softkern.rules.centres import Mean
+    >>> masses = np.array([[1.0, 0.0], [3.0, 0.0], [0.0, 1.0]])
+    >>> Mean().centres(masses, np.ones(3), None).coefficients
+    array([[0.25, 0.  ],
+           [0.75, 0.  ],
+           [0.  , 1.  ]])
+    """
 
     def centres(self, mass: AnyArray, weight: AnyArray, previous: Centres | None) -> Centres:
         """Centres of the masses (n, c); `previous` are those of the step before, to start from."""
@@ -112,7 +175,14 @@ class CentreRule(Protocol):
 
 @runtime_checkable
 class CentreRuleAhead(CentreRule, Protocol):
-    """A centre rule of loops that run ahead on a cheap operator, and are put right by K."""
+    """A centre rule of loops that run ahead on a cheap operator, and are put right by K.
+
+    Examples
+    --------
+    >>> from softkern.rules.centres import Mean
+    >>> isinstance(Mean(), CentreRuleAhead)
+    True
+    """
 
     def ahead(self, correction: AnyArray | None) -> CentreRule:
         """The rule on the cheap operator, with what that leaves out of K @ A, (n, c)."""
@@ -126,7 +196,15 @@ class CentreRuleAhead(CentreRule, Protocol):
 
 @dataclass(frozen=True)
 class Rule:
-    """A membership rule and a centre rule: what makes one model of the loop another."""
+    """A membership rule and a centre rule: what makes one model of the loop another.
+
+    Examples
+    --------
+    >>> from softkern.rules.centres import Mean
+    >>> from softkern.rules.fuzzy import Fuzzy
+    >>> Rule(Fuzzy(2.0), Mean()).goes_anywhere
+    True
+    """
 
     memberships: MembershipRule
     centres: CentreRule

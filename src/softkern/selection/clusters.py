@@ -143,17 +143,47 @@ def fuzzy_silhouette_scorer(estimator: Any, X: Any, y: Any = None) -> float:
 
 
 def xie_beni_scorer(estimator: Any, X: Any, y: Any = None) -> float:
-    """Minus `metrics.validity.xie_beni` of a fitted model on X, for `GridSearchCV`."""
+    """Minus `metrics.validity.xie_beni` of a fitted model on X, for `GridSearchCV`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from softkern import FuzzyCMeans
+    >>> X, _ = make_blobs(200, 2, centers=[[0, 0], [8, 0], [0, 8]], random_state=0)
+    >>> scores = [xie_beni_scorer(FuzzyCMeans(c).fit(X), X) for c in (2, 3, 4)]
+    >>> scores.index(max(scores)) + 2
+    3
+    """
     return -_score(estimator, X, "xie_beni")
 
 
 def partition_coefficient_scorer(estimator: Any, X: Any, y: Any = None) -> float:
-    """`metrics.validity.partition_coefficient` of a fitted model on X, for `GridSearchCV`."""
+    """`metrics.validity.partition_coefficient` of a fitted model on X, for `GridSearchCV`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from softkern import FuzzyCMeans
+    >>> X, _ = make_blobs(200, 2, centers=[[0, 0], [8, 0], [0, 8]], random_state=0)
+    >>> scores = [partition_coefficient_scorer(FuzzyCMeans(c).fit(X), X) for c in (2, 3, 4)]
+    >>> scores.index(max(scores)) + 2
+    3
+    """
     return _score(estimator, X, "partition_coefficient")
 
 
 def partition_entropy_scorer(estimator: Any, X: Any, y: Any = None) -> float:
-    """Minus `metrics.validity.partition_entropy` of a fitted model on X, for `GridSearchCV`."""
+    """Minus `metrics.validity.partition_entropy` of a fitted model on X, for `GridSearchCV`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from softkern import FuzzyCMeans
+    >>> X, _ = make_blobs(200, 2, centers=[[0, 0], [8, 0], [0, 8]], random_state=0)
+    >>> scores = [partition_entropy_scorer(FuzzyCMeans(c).fit(X), X) for c in (2, 3, 4)]
+    >>> scores.index(max(scores)) + 2
+    3
+    """
     return -_score(estimator, X, "partition_entropy")
 
 

@@ -33,7 +33,7 @@ __all__ = [
 def average_membership_strength(
     model: Any, X: Any = None, *, covered: bool = True, sample_weight: Any = None
 ) -> float:
-    """Average membership strength (AMS) [1]_ of a fitted soft model.
+    """Average membership strength (AMS) of a fitted soft model.
 
     The mean membership that the members of a cluster have of it, averaged over the clusters: one
     where every point belongs to one cluster alone.
@@ -52,8 +52,8 @@ def average_membership_strength(
 
     References
     ----------
-    .. [1] R. Langone, R. Mall, J. A. K. Suykens, "Soft kernel spectral clustering", IJCNN 2013.
-       :doi:`10.1109/IJCNN.2013.6706850`
+    R. Langone, R. Mall, J. A. K. Suykens, "Soft kernel spectral clustering", IJCNN 2013.
+    :doi:`10.1109/IJCNN.2013.6706850`
 
     Examples
     --------
@@ -76,7 +76,7 @@ def average_membership_strength(
 def balanced_line_fit(
     model: Any, X: Any = None, *, balance: float = 0.5, sample_weight: Any = None
 ) -> float:
-    """Balanced line fit (BLF) [1]_ of a fitted spectral model.
+    """Balanced line fit (BLF) of a fitted spectral model.
 
     Clusters that are well apart are lines in the eigenspace; the fit is one where they are, and
     where all are of one size.
@@ -93,9 +93,9 @@ def balanced_line_fit(
 
     References
     ----------
-    .. [1] C. Alzate, J. A. K. Suykens, "Multiway spectral clustering with out-of-sample extensions
-       through weighted kernel PCA", IEEE Trans. PAMI 32(2), 2010.
-       :doi:`10.1109/TPAMI.2008.292`
+    C. Alzate, J. A. K. Suykens, "Multiway spectral clustering with out-of-sample extensions
+    through weighted kernel PCA", IEEE Trans. PAMI 32(2), 2010.
+    :doi:`10.1109/TPAMI.2008.292`
 
     Examples
     --------

@@ -40,6 +40,13 @@ class StabilityResult:
         Share of points called outliers.
     n_rejected : int
         Their number in the half that is judged.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> result = StabilityResult(np.array([0.5, 0.7]), rejection=0.1, n_rejected=20)
+    >>> result
+    StabilityResult(0.600 ± 0.100 over 2 draws, rejection=0.1, chance 0.053)
     """
 
     scores: Scores = field(repr=False)
@@ -78,7 +85,7 @@ def stability_score(
     random_state: Any = 0,
     n_jobs: int | None = None,
 ) -> StabilityResult:
-    """How far two halves of the data agree on which points are outliers [1]_.
+    """How far two halves of the data agree on which points are outliers.
 
     Every draw splits X into halves X₁ and X₂. A copy of the detector fitted on X₁ rejects the
     points of X₂ that score below the threshold at which it would reject round(ν n₁) points of X₁;
@@ -114,9 +121,9 @@ def stability_score(
 
     References
     ----------
-    .. [1] M. Filippone, F. Masulli, S. Rovetta, "Applying the possibilistic c-means algorithm in
-       kernel-induced spaces", IEEE Trans. Fuzzy Systems 18(3), 2010.
-       :doi:`10.1109/TFUZZ.2010.2043440`
+    M. Filippone, F. Masulli, S. Rovetta, "Applying the possibilistic c-means algorithm in
+    kernel-induced spaces", IEEE Trans. Fuzzy Systems 18(3), 2010.
+    :doi:`10.1109/TFUZZ.2010.2043440`
 
     Examples
     --------
@@ -200,7 +207,7 @@ def detection_accuracy(
     random_state: Any = 0,
     n_jobs: int | None = None,
 ) -> Scores:
-    """How far the outliers that a detector finds are the known ones [1]_: Fig. 5 of 2010.
+    """How far the outliers that a detector finds are the known ones: Fig. 5 of 2010.
 
     Every draw fits a copy of the detector on `n_train` rows that are no outliers. It rejects the
     other rows that score below the threshold at which it would reject round(ν n_train) of its own.
@@ -221,9 +228,9 @@ def detection_accuracy(
 
     References
     ----------
-    .. [1] M. Filippone, F. Masulli, S. Rovetta, "Applying the possibilistic c-means algorithm in
-       kernel-induced spaces", IEEE Trans. Fuzzy Systems 18(3), 2010.
-       :doi:`10.1109/TFUZZ.2010.2043440`
+    M. Filippone, F. Masulli, S. Rovetta, "Applying the possibilistic c-means algorithm in
+    kernel-induced spaces", IEEE Trans. Fuzzy Systems 18(3), 2010.
+    :doi:`10.1109/TFUZZ.2010.2043440`
 
     Examples
     --------

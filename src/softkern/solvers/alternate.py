@@ -67,6 +67,21 @@ def alternate(
         Show a progress bar.
     description : str, default="fit"
         What the bar says is being done.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from softkern import plan
+    >>> from softkern.rules.base import Rule
+    >>> from softkern.rules.centres import Mean
+    >>> from softkern.rules.fuzzy import Fuzzy
+    >>> X = np.array([[0.0], [0.5], [1.0], [5.0], [5.5]])
+    >>> operator, weight = plan(X, bandwidth=1.0, n_vectors=2).build(X), np.ones(5)
+    >>> start = Mean().centres(np.eye(5)[:, [0, 3]], weight, None)
+    >>> rule = Rule(Fuzzy(2.0), Mean())
+    >>> solution = alternate(operator, rule, start, sample_weight=weight, tol=1e-6, max_iter=99)
+    >>> solution.converged, solution.memberships.argmax(axis=1).tolist()
+    (True, [0, 0, 0, 1, 1])
     """
     moves = _moves(operator, rule, sample_weight)
     if moves:

@@ -22,6 +22,22 @@ class Solution:
     """Where the loop ended: centres, the geometry and U that follow from them, and the rule.
 
     `cycle` is the length of the cycle that the loop ended in, zero where there is none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from softkern import plan
+    >>> from softkern.rules.base import Rule
+    >>> from softkern.rules.centres import Mean
+    >>> from softkern.rules.fuzzy import Fuzzy
+    >>> from softkern.solvers.alternate import alternate
+    >>> X = np.array([[0.0], [0.5], [1.0], [5.0], [5.5]])
+    >>> operator, weight = plan(X, bandwidth=1.0, n_vectors=2).build(X), np.ones(5)
+    >>> start = Mean().centres(np.eye(5)[:, [0, 3]], weight, None)
+    >>> rule = Rule(Fuzzy(2.0), Mean())
+    >>> solution = alternate(operator, rule, start, sample_weight=weight, tol=1e-6, max_iter=99)
+    >>> solution.coefficients.sum(axis=0).round(6), solution.cycle
+    (array([1., 1.]), 0)
     """
 
     rule: Rule
