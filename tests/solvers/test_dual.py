@@ -61,6 +61,7 @@ def test_optimality(n, d, seed, nu, kernel, formulation, repeats, zeros):
         assert gap <= 1e-9 * solution.unit[k] + 1e-13 * scale
 
 
+@pytest.mark.filterwarnings("ignore:Values in x were outside bounds")  # SciPy's, of its own steps
 @pytest.mark.parametrize("formulation", ["ocsvm", "svdd"])
 def test_agrees_with_a_general_solver(formulation):
     generator = np.random.default_rng(0)

@@ -180,7 +180,7 @@ def _parts(value: Any, where: str) -> tuple[str, dict[str, Any]]:
         return "slice", {"items": [value.start, value.stop, value.step]}
     if type(value) is dict:
         return "dict", {"items": [list(pair) for pair in value.items()]}
-    if callable(value) and hasattr(value, "__qualname__"):
+    if isinstance(value, np.ufunc) or (callable(value) and hasattr(value, "__qualname__")):
         return "function", {"name": _import_name(value, where)}
     raise TypeError(f"{where} is of {type(value)}, which a model file cannot hold.")
 
@@ -259,7 +259,10 @@ def _build_object(trusted: Collection[str], *, name: str, fields: dict[str, Any]
 
 def _import_name(found: Any, where: str) -> str:
     """The full name of a function or class that another program can import."""
-    name = f"{getattr(found, '__module__', None)}.{found.__qualname__}"
+    if isinstance(found, np.ufunc):  # not all versions of NumPy say where theirs are
+        name = f"numpy.{found.__name__}"
+    else:
+        name = f"{getattr(found, '__module__', None)}.{found.__qualname__}"
     if _found(name) is not found:
         raise TypeError(
             f"{where} is {name}, which cannot be imported by that name, so that the file could not "
