@@ -234,7 +234,7 @@ def test_ranks(X, tmp_path):
 
 
 def test_tables_as_they_are(X):
-    frame = pd.DataFrame(X, columns=["height", "weight", "age", "size"])
+    frame = pd.DataFrame(X.copy(), columns=["height", "weight", "age", "size"])
     frame.insert(0, "name", [f"row {k}" for k in range(N)])
     frame.loc[[3, 400], "age"] = np.nan
     frame.loc[7, frame.columns[1:]] = np.nan
