@@ -236,7 +236,7 @@ PARTS: dict[str, Part] = {
         found,
         {name: lambda facts: 0.0 for name in AGREEMENT},
         class_facts,
-        2000,
+        1000,
         ("jain", "iris", "two moons", "penguins"),
     ),
     "given": Part(
@@ -246,7 +246,7 @@ PARTS: dict[str, Part] = {
         parted,
         {name: lambda facts: 0.0 for name in ("ARI", "AMI")},
         class_facts,
-        2000,
+        1000,
         ("jain", "iris", "two moons", "penguins"),
     ),
 }

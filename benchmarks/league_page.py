@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 from entrants import AS_THEY_ARE, NEW, PARTS, Part
 from standings import critical_difference, friedman, groups, paired, ranks
-from studies.common import DEFAULT, Records, markdown
+from studies.common import DEFAULT, Records, markdown, tell
 
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt
@@ -157,7 +157,10 @@ def by_set(results: Results) -> pd.DataFrame:
 
 
 def best_of(values: pd.DataFrame) -> pd.Series:
-    return values.apply(lambda row: f"{row.idxmax()} {share(row.max())}", axis=1)
+    def best(row: pd.Series) -> str:
+        return "all failed" if row.isna().all() else f"{row.idxmax()} {share(row.max())}"
+
+    return values.apply(best, axis=1)
 
 
 def verdict(results: Results, title: str, group: str | None) -> str:
@@ -166,7 +169,7 @@ def verdict(results: Results, title: str, group: str | None) -> str:
     critical = critical_difference(table.shape[1], len(table))
     p = chance(friedman(table))
     return (
-        f"{title}: {len(table)} sets, {table.shape[1]} methods; all alike by Friedman's test with p "
+        f"{title}: {len(table)} sets, {table.shape[1]} methods; Friedman's test, whether all are alike: p "
         f"{p if p.startswith('<') else '= ' + p}; mean ranks more than {critical:.1f} apart differ "
         "(Nemenyi, 5 %)."
     )
@@ -269,6 +272,17 @@ def replaced(text: str, name: str, content: str) -> str:
     return f"{before}{start}\n\n{content}\n\n{end}{rest.split(end, 1)[1]}"
 
 
+def complete(part: str, records: Records) -> Records:
+    """Records of the sets on which every method was run; a set in the middle of which a run ended is told."""
+    wanted = len(PARTS[part].methods)
+    methods: dict[str, set[str]] = {}
+    for record in records:
+        methods.setdefault(record["set"], set()).add(record["method"])
+    for name in [name for name, found in methods.items() if len(found) < wanted]:
+        tell(f"{part}: {name} is left out, {len(methods[name])} of {wanted} methods were run")
+    return [record for record in records if len(methods[record["set"]]) == wanted]
+
+
 def write_page(found: dict[str, Records], versions: dict[str, str], page: Path) -> None:
     """Write every block of the page, and the pictures beside it."""
     if not page.exists():
@@ -279,7 +293,7 @@ def write_page(found: dict[str, Records], versions: dict[str, str], page: Path) 
     text = replaced(text, "versions", f"{listed}.")
     for part, records in found.items():
         if records:
-            results = Results.of(PARTS[part], records)
+            results = Results.of(PARTS[part], complete(part, records))
             text = replaced(text, part, section(results))
             if part in TITLES:
                 draw(results, TITLES[part], page.parent / f"league_{part}.png")
