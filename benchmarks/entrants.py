@@ -42,7 +42,7 @@ import softkern
 SEEDS = 3  # of methods that draw at random
 # those that find a number of clusters; their siblings have the same search, and are told the number
 OF_OUR_NUMBER = ("FuzzyCMeans", "OneClassMixture", "SoftKernelSpectralClustering")
-DRAWN_ROWS = 600
+DRAWN_ROWS = 300
 
 AS_THEY_ARE = f"{DEFAULT}, rows as they are"
 
