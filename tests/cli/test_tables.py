@@ -39,7 +39,7 @@ def zipped(data, names=("table.csv",)):
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for name in names:
-            archive.writestr(name, data)
+            archive.writestr(zipfile.ZipInfo(name), data)  # of no date: names of tests stay
     return buffer.getvalue()
 
 

@@ -111,7 +111,8 @@ def foot_of(
     """
     if asked is not None:
         return Foot(_counted(records, asked))
-    numbers = _number_columns(record for record in sample if not _is_loose(record, width))
+    rows = (record[:width] for record in sample if not _is_loose(record, width))
+    numbers = _number_columns(rows)
     place = _place(records, width, numbers)
     totals = {
         k: {j: cell for j, cell in enumerate(records[k]) if j in numbers and is_number(cell)}
