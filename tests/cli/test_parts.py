@@ -3,6 +3,7 @@
 import json
 import os
 
+import dask.array as da
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
@@ -166,6 +167,7 @@ def test_what_cannot_be(folder, tmp_path, data, options, code, said, capsys, mon
     assert run(["analyze", where, "-o", str(tmp_path / "out"), "--no-report", *options]) == code
     assert said in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+    assert da.ones(3).sum().compute() == 3  # a cluster that is not there is not asked again
 
 
 def test_files_that_do_not_belong_together(folder, tmp_path, capsys):

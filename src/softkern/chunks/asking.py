@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 
@@ -59,34 +59,45 @@ def answers(
         kind |= {"drop_axis": 1}
     else:
         kind |= {"chunks": (X.chunks[0], (like.shape[1],))}
-    upright = [column if column.ndim == 2 else column[:, None] for column in columns]
-    is_column = tuple(column.ndim == 1 for column in columns)
-    return X.map_blocks(_Question(function, is_column, name), *upright, **kind, **fixed)
+    upright = [column if column.ndim == 2 else _upright(column) for column in columns]
+    is_column = [column.ndim == 1 for column in columns]
+    return X.map_blocks(
+        _asked,
+        *upright,
+        function=function,
+        is_column=is_column,
+        token=f"softkern-{name}",
+        **kind,
+        **fixed,
+    )
 
 
-@dataclass(frozen=True)
-class _Question:
-    """A function as Dask asks it of a chunk, whose name its tasks have."""
+def _upright(column: Any) -> Any:
+    """The column as (n, 1), by tasks of a name of their own: Dask fuses them now so, now so."""
+    name = f"softkern-upright-{uuid4().hex}"
+    chunks = (column.chunks[0], (1,))
+    return column.map_blocks(
+        np.expand_dims, axis=1, new_axis=1, chunks=chunks, dtype=column.dtype, name=name
+    )
 
-    function: Callable[..., Array]
-    is_column: tuple[bool, ...]
-    name: str
 
-    @property
-    def __name__(self) -> str:
-        return f"softkern-{self.name}"
-
-    def __call__(self, X: Array, *columns: Array, block_id: Any = None, **fixed: Any) -> Array:
-        """The answer of one chunk; what cannot be used in it is named by its place."""
-        bad = np.flatnonzero(~np.isfinite(X).all(axis=1))
-        chunk = 0 if block_id is None else block_id[0]
-        if bad.size:
-            raise DataError(
-                f"X holds no finite number in chunk {chunk}, row {bad[0]} of it; correct or "
-                "remove it."
-            )
-        pairs = zip(columns, self.is_column, strict=True)
-        return self.function(X, *(part[:, 0] if flat else part for part, flat in pairs), **fixed)
+def _asked(
+    X: Array,
+    *columns: Array,
+    function: Callable[..., Array],
+    is_column: Sequence[bool],
+    block_id: Any = None,
+    **fixed: Any,
+) -> Array:
+    """The answer of one chunk; what cannot be used in it is named by its place."""
+    bad = np.flatnonzero(~np.isfinite(X).all(axis=1))
+    chunk = 0 if block_id is None else block_id[0]
+    if bad.size:
+        raise DataError(
+            f"X holds no finite number in chunk {chunk}, row {bad[0]} of it; correct or remove it."
+        )
+    given = (part[:, 0] if flat else part for part, flat in zip(columns, is_column, strict=True))
+    return function(X, *given, **fixed)
 
 
 def in_chunks_of(values: Any, column: Any) -> Any:

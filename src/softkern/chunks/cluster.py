@@ -73,17 +73,18 @@ def connected(address: str | None) -> Iterator[None]:
         yield
         return
     try:
+        import dask
         from distributed import Client
     except ImportError:
         raise ClusterError("a cluster needs distributed: pip install 'softkern[dask]'.") from None
-    try:
-        client = Client(address, timeout=CONNECT_SECONDS)
+    try:  # one that fails must not be the session's own
+        client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError) as error:
         raise ClusterError(
             f"no Dask scheduler answers at {address!r}; start one (dask scheduler), or correct the "
             "address, as tcp://host:8786."
         ) from error
-    with client:
+    with client, dask.config.set(scheduler=client):
         yield
 
 
