@@ -15,6 +15,7 @@ from threadpoolctl import ThreadpoolController
 __all__ = ["is_forked", "libraries", "one_thread"]
 
 LOADED_IN = os.getpid()  # the process that imported softkern
+_of_parent: list[Any] = []  # libraries of OpenMP, as they are when a process forks
 
 
 @cache
@@ -34,3 +35,17 @@ def is_forked() -> bool:
     Threads of OpenMP do not come along, and a library that had some waits for them for ever.
     """
     return os.getpid() != LOADED_IN
+
+
+def _look() -> None:
+    _of_parent[:] = ThreadpoolController().select(user_api="openmp").lib_controllers
+
+
+def _take_one() -> None:
+    """One thread of OpenMP: with more, GNU's would wait for those that the parent had."""
+    for library in _of_parent:
+        library.set_num_threads(1)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_look, after_in_child=_take_one)

@@ -1,6 +1,9 @@
 """Fits and answers at once, in threads and in other processes: the same as one by one."""
 
 import multiprocessing
+import os
+import subprocess
+import sys
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import numpy as np
@@ -66,9 +69,38 @@ def fitted_answers(case):
 )
 def test_processes_after_compiled_loops_ran(alone, how):
     """A forked one inherits loops and locks, whose threads it does not have."""
+    if how == "fork" and os.environ.get("SOFTKERN_ENGINE") == "gpu":
+        pytest.skip("CUDA is not for forks; without a wish for it other engines do")
     with ProcessPoolExecutor(1, multiprocessing.get_context(how)) as pool:
         found = pool.map(fitted_answers, CASES, timeout=120)
         assert_same(found, alone)
+
+
+FORKED = """
+import multiprocessing, sys
+import numpy as np
+from softkern import OneClassPCM
+
+X = np.random.default_rng(0).normal(size=(3000, 10))
+
+def fitted():
+    assert len(OneClassPCM().fit(X).outlier_scores_) == 3000
+
+if __name__ == "__main__":
+    fitted()  # threads of OpenMP are there now
+    child = multiprocessing.get_context("fork").Process(target=fitted)
+    child.start()
+    child.join(60)
+    child.kill()
+    sys.exit(child.exitcode)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
+def test_a_fork_does_not_wait_for_threads_of_its_parent():
+    environment = os.environ | {"OMP_NUM_THREADS": "2"}
+    done = subprocess.run([sys.executable, "-c", FORKED], env=environment, timeout=120)
+    assert done.returncode == 0
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case[0])

@@ -323,6 +323,16 @@ def test_a_machine_without_a_device(monkeypatch):
     assert "there is no CUDA device" in shown
 
 
+def test_a_fork_of_a_process_that_uses_the_device(monkeypatch):
+    """PyTorch refuses CUDA there, and other engines have to do."""
+    for name in ("_has_device", "is_forked"):
+        monkeypatch.setattr(gpu_module, name, lambda: True)
+    monkeypatch.setattr(torch.cuda, "_is_in_bad_fork", lambda: True)
+    assert softkern.plan((1_000_000, 10)).engine != "gpu"
+    with pytest.raises(ValueError, match="a fork of uses CUDA already; start it by spawn"):
+        softkern.plan((1000, 2), engine="gpu")
+
+
 def test_a_machine_without_pytorch(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(ValueError, match=r"pip install 'softkern\[gpu\]'"):

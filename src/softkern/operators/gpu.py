@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from softkern._arrays import on_host
+from softkern._threads import is_forked
 from softkern._typing import Array
 from softkern.kernels import Gaussian, Kernel, Laplacian
 from softkern.operators.base import Cost, KernelOperator, Workload
@@ -185,6 +186,8 @@ class GpuOperator(KernelOperator):
             return _unknown(device)
         if not _has_device():
             return "there is no CUDA device that PyTorch can use"
+        if is_forked() and _is_used_by_parent():
+            return "the process that this one is a fork of uses CUDA already; start it by spawn"
         return None if device is None else _unknown(device)
 
     @classmethod
@@ -371,6 +374,13 @@ def _has_device() -> bool:
     import torch
 
     return bool(torch.cuda.is_available())
+
+
+def _is_used_by_parent() -> bool:
+    """Whether a forked process was left CUDA in a state that it cannot use."""
+    import torch
+
+    return bool(torch.cuda._is_in_bad_fork())
 
 
 def _unknown(device: str) -> str | None:
