@@ -116,6 +116,7 @@ class DataError(ValueError):
     Examples
     --------
     >>> from softkern import cluster
+    >>> from softkern.exceptions import DataError
     >>> try:
     ...     cluster([["red"], ["blue"]])
     ... except DataError as error:
@@ -145,6 +146,7 @@ class ModelFileError(ValueError):
     --------
     >>> import tempfile
     >>> from softkern import load
+    >>> from softkern.exceptions import ModelFileError
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "model.safetensors")
     ...     _ = path.write_text("not a model")
