@@ -42,7 +42,7 @@ def test_points_and_the_table_itself(tmp_path, monkeypatch, capsys):
         safe, raw = (pd.read_csv(f"{folder}/{name}") for folder in ("safe", "raw"))
         assert (safe[column] == "'" + raw[column]).all()
         pd.testing.assert_frame_equal(safe.drop(columns=column), raw.drop(columns=column))
-    joined = pd.read_csv("safe/joined.csv", float_precision="round_trip")
-    np.testing.assert_array_equal(joined[["a", "b"]], table[["a", "b"]])
+    joined = pd.read_csv("safe/joined.csv", dtype=str)[["a", "b"]].astype(float)  # to all digits
+    np.testing.assert_array_equal(joined, table[["a", "b"]])
     assert run(["compare", "safe", "raw", "-o", "compared", "-q"]) == 0
     assert len(pd.read_csv("compared/changes.csv").query("change in ['came', 'went']")) == 0
