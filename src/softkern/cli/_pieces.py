@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import pandas as pd
 
 from softkern.cli.tables import Format, Reader, TableError, unique_names
-from softkern.cli.tables._binary import npy_rows, npy_values
+from softkern.cli.tables._binary import PARQUET_DAMAGE, npy_rows, npy_values
 from softkern.cli.tables._bytes import damaged
 from softkern.columns.cells import without_words
 from softkern.rows import row_slices
@@ -81,7 +81,7 @@ class ParquetPiece(Piece):
         try:
             with pq.ParquetFile(self.file) as file:
                 table = file.read_row_group(self.place).to_pandas(ignore_metadata=True)
-        except (pa.ArrowException, OSError, ValueError) as error:
+        except (pa.ArrowException, *PARQUET_DAMAGE) as error:
             raise damaged(quoted(self.file), "a Parquet file") from error
         return table.set_axis(unique_names([str(name) for name in table.columns], []), axis=1)
 
@@ -158,7 +158,7 @@ def _look_at_parquet(file: str) -> tuple[Columns, Places]:
     try:
         footer = pq.read_metadata(file)
         schema = footer.schema.to_arrow_schema()
-    except (OSError, ValueError) as error:
+    except PARQUET_DAMAGE as error:
         raise damaged(quoted(file), "a Parquet file") from error
     groups = range(footer.num_row_groups)
     columns = [(str(field.name), str(field.type)) for field in schema]
@@ -186,7 +186,7 @@ def _other(columns: Columns, first: Columns) -> str:
     for kind, others in (("lacks", known.keys() - names.keys()), ("adds", names.keys() - known)):
         if others:
             return f"it {kind} {', '.join(quoted(name) for name in sorted(others)[:5])}."
-    for (name, one), (_, other) in zip(columns, first, strict=True):
-        if one != other and name in known and known[name] != names[name]:
-            return f"'{quoted(name)}' is {names[name]}, and {known[name]} there."
+    for name, kind in columns:
+        if kind != known[name]:
+            return f"'{quoted(name)}' is {kind}, and {known[name]} there."
     return "their order is another."

@@ -14,7 +14,7 @@ from softkern.columns.cells import without_words
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["npy_rows", "npy_table", "npy_values", "parquet_table"]
+__all__ = ["PARQUET_DAMAGE", "npy_rows", "npy_table", "npy_values", "parquet_table"]
 
 # What a damaged file makes pyarrow raise beyond errors of its own
 PARQUET_DAMAGE = (OSError, ValueError, TypeError, LookupError, RuntimeError, OverflowError)
