@@ -141,21 +141,19 @@ def affinities(X: np.ndarray, affinity: str) -> np.ndarray:
     return 0.5 * (graph + graph.T).toarray()
 
 
-def spectral_into(X: np.ndarray, k: int, affinity: str) -> np.ndarray:
-    options = {"affinity": "precomputed", "random_state": 0}
-    return SpectralClustering(k, **options).fit_predict(affinities(standardised(X), affinity))
-
-
-def spectral_eigengap(X: np.ndarray, affinity: str) -> np.ndarray:
-    return spectral_into(X, eigengap(affinities(standardised(X), affinity)), affinity)
+def spectral_into(X: np.ndarray, k: int | None, affinity: str) -> np.ndarray:
+    """Spectral clustering into k clusters, or as many as the eigenvalues show where k is None."""
+    given = affinities(standardised(X), affinity)
+    k = eigengap(given) if k is None else k
+    return SpectralClustering(k, affinity="precomputed", random_state=0).fit_predict(given)
 
 
 FURTHER_CLUSTERERS: dict[str, Clusterer] = {
     "OPTICS": lambda X: OPTICS().fit_predict(standardised(X)),
     "MeanShift": lambda X: MeanShift().fit_predict(standardised(X)),
     "DBSCAN": dbscan_knee,
-    "Spectral": partial(spectral_eigengap, affinity="rbf"),
-    "Spectral, neighbours": partial(spectral_eigengap, affinity="nearest_neighbors"),
+    "Spectral": partial(spectral_into, k=None, affinity="rbf"),
+    "Spectral, neighbours": partial(spectral_into, k=None, affinity="nearest_neighbors"),
 }
 
 

@@ -50,7 +50,16 @@ html_context = {"default_mode": "auto"}  # light or dark, as the reader's system
 # one page, without chapters to choose from
 html_sidebars = {
     page: []
-    for page in ("start", "which", "reference", "benchmarks", "design", "changelog", "gallery/**")
+    for page in (
+        "start",
+        "which",
+        "reference",
+        "benchmarks",
+        "league",
+        "design",
+        "changelog",
+        "gallery/**",
+    )
 }
 
 sphinx_gallery_conf = {
