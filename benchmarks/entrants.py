@@ -1,6 +1,6 @@
 """Who meets whom in the league: sets, methods at their defaults, and what is measured.
 
-All methods get the same rows with every column standardised, and a stratified sample of the larger
+All methods get the same rows with every column standardized, and a stratified sample of the larger
 sets. Beside the league our default also gets the rows as they are, since it prepares them itself.
 Called by `benchmarks/league.py`.
 """
@@ -24,7 +24,7 @@ from peers import (
     Clusterer,
     Detector,
     Partitioner,
-    standardised,
+    standardized,
 )
 from ranking import CLUSTERERS as OUR_CLUSTERERS
 from ranking import DETECTORS as OUR_DETECTORS
@@ -58,7 +58,7 @@ ADBENCH, SHAPE, TABLE, DRAWN, NEW = (
 
 @dataclass(frozen=True)
 class Set:
-    """A labelled set: what it is called, its group, and how it is loaded."""
+    """A labeled set: what it is called, its group, and how it is loaded."""
 
     name: str
     group: str
@@ -138,7 +138,7 @@ def entered(part: str, name: str) -> Draw:
 
 
 def rows_for(method: str, X: np.ndarray) -> np.ndarray:
-    return X if method == AS_THEY_ARE else standardised(X)
+    return X if method == AS_THEY_ARE else standardized(X)
 
 
 # Methods

@@ -23,7 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 from softkern import OneClassMixture, OneClassPCM, cluster, rank_points
-from softkern.explain import Explainer
+from softkern.tables.explain import Explainer
 
 COLUMNS = (5, 20, 50, 200)
 KINDS = ("one column", "two columns", "jointly")

@@ -33,20 +33,20 @@ training set."""
 Draw = tuple[np.ndarray, np.ndarray]
 
 
-def labelled(parts: list[np.ndarray], noise: np.ndarray | None = None) -> Draw:
+def labeled(parts: list[np.ndarray], noise: np.ndarray | None = None) -> Draw:
     y = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
     if noise is None:
         return np.concatenate(parts), y
     return np.concatenate([*parts, noise]), np.r_[y, np.full(len(noise), -1)]
 
 
-def ring(r, n: int, radius: float, width: float, centre=(0.0, 0.0)) -> np.ndarray:
+def ring(r, n: int, radius: float, width: float, center=(0.0, 0.0)) -> np.ndarray:
     angle = r.uniform(0, 2 * np.pi, n)
     radii = radius + width * r.normal(size=n)
-    return np.c_[radii * np.cos(angle), radii * np.sin(angle)] + centre
+    return np.c_[radii * np.cos(angle), radii * np.sin(angle)] + center
 
 
-def centres(r, count: int, d: int, apart: float) -> np.ndarray:
+def centers(r, count: int, d: int, apart: float) -> np.ndarray:
     """Random places at least `apart` from each other."""
     found: list[np.ndarray] = []
     side, tries = apart * 1.2 * count ** (1 / min(d, 2)), 0
@@ -64,8 +64,8 @@ def centres(r, count: int, d: int, apart: float) -> np.ndarray:
 
 def blobs(count: int, d: int, apart: float, width: float) -> Callable[..., Draw]:
     def draw(r, n):
-        return labelled(
-            [c + width * r.normal(size=(n // count, d)) for c in centres(r, count, d, apart)]
+        return labeled(
+            [c + width * r.normal(size=(n // count, d)) for c in centers(r, count, d, apart)]
         )
 
     return draw
@@ -75,7 +75,7 @@ def at(places, widths, shares) -> Callable[..., Draw]:
     """Gaussian blobs at given places."""
 
     def draw(r, n):
-        return labelled(
+        return labeled(
             [
                 np.asarray(c) + s * r.normal(size=(max(20, int(n * f)), len(c)))
                 for c, s, f in zip(places, widths, shares, strict=True)
@@ -92,20 +92,20 @@ def spirals(r, n):
         angle = t + 2 * np.pi * k / 3
         arm = np.c_[t * np.cos(angle), t * np.sin(angle)]
         parts.append(arm + 0.18 * r.normal(size=(n // 3, 2)))
-    return labelled(parts)
+    return labeled(parts)
 
 
 def noisy_blobs(r, n):
     size = int(0.8 * n) // 4
-    parts = [c + 0.6 * r.normal(size=(size, 2)) for c in centres(r, 4, 2, 5)]
+    parts = [c + 0.6 * r.normal(size=(size, 2)) for c in centers(r, 4, 2, 5)]
     X = np.concatenate(parts)
-    return labelled(parts, r.uniform(X.min(axis=0) - 1, X.max(axis=0) + 1, (n - 4 * size, 2)))
+    return labeled(parts, r.uniform(X.min(axis=0) - 1, X.max(axis=0) + 1, (n - 4 * size, 2)))
 
 
 def stretched(r, n):
     shear = np.array([[0.6, -0.6], [-0.4, 0.8]])
     places = [(-5.34, -3.3), (4.14, 1.71), (0.96, 5.2)]
-    return labelled([(np.array(c) + r.normal(size=(n // 3, 2))) @ shear for c in places])
+    return labeled([(np.array(c) + r.normal(size=(n // 3, 2))) @ shear for c in places])
 
 
 def dense_regions(r, n):
@@ -119,7 +119,7 @@ def dense_regions(r, n):
         np.c_[r.uniform(6, 7.24, small), r.uniform(7.5, 8.5, small)],
         np.c_[6.5 + radius * np.cos(angle), 3.45 + radius * np.sin(angle)],
     ]
-    return labelled(parts, r.uniform(0, 10, (2 * n // 3, 2)))
+    return labeled(parts, r.uniform(0, 10, (2 * n // 3, 2)))
 
 
 def six_clusters(r, n):
@@ -133,22 +133,22 @@ def six_clusters(r, n):
     angle = r.uniform(np.pi, 2 * np.pi, arc)
     curve = np.c_[-3.75 + 2.4 * np.cos(angle), -2.6 + 2.2 * np.sin(angle)]
     parts += [curve + 0.2 * r.normal(size=(arc, 2)), ring(r, circle, 2.4, 0.25, (4.6, -2))]
-    return labelled(parts, r.uniform(-8, 8, (small, 2)))
+    return labeled(parts, r.uniform(-8, 8, (small, 2)))
 
 
 def lines(r, n):
-    return labelled(
+    return labeled(
         [np.c_[r.uniform(0, 8, n // 3), k * 1.2 + 0.15 * r.normal(size=n // 3)] for k in range(3)]
     )
 
 
 def squares(r, n):
     places = [(0, 0), (4, 0), (0, 4), (4, 4)]
-    return labelled([np.array(c) + r.uniform(0, 3, (n // 4, 2)) for c in places])
+    return labeled([np.array(c) + r.uniform(0, 3, (n // 4, 2)) for c in places])
 
 
 FAMILIES: dict[str, Callable[..., Draw]] = {
-    "two rings": lambda r, n: labelled([ring(r, n // 2, 1, 0.1), ring(r, n // 2, 2, 0.1)]),
+    "two rings": lambda r, n: labeled([ring(r, n // 2, 1, 0.1), ring(r, n // 2, 2, 0.1)]),
     "three spirals": spirals,
     "two moons": lambda r, n: make_moons(n, noise=0.08, random_state=int(r.integers(2**31))),
     "unequal blobs": at([(0, 0), (5, 0), (1, 6)], [0.4, 1.0, 1.2], [0.12, 0.38, 0.5]),
@@ -160,7 +160,7 @@ FAMILIES: dict[str, Callable[..., Draw]] = {
     "4 blobs, d = 5": blobs(4, 5, 3.2, 0.7),
     "5 blobs, d = 10": blobs(5, 10, 3.6, 0.8),
     "varying density": at([(0, 0), (6, 0), (0, 7)], [0.3, 0.8, 1.6], [1 / 3] * 3),
-    "ring around blob": lambda r, n: labelled(
+    "ring around blob": lambda r, n: labeled(
         [0.5 * r.normal(size=(n // 3, 2)), ring(r, n - n // 3, 3, 0.3)]
     ),
     "8 blobs": blobs(8, 2, 4.2, 0.8),
@@ -282,7 +282,7 @@ def apart(r, sizes: tuple[int, ...], d: int, distance: float) -> Draw:
         raise ValueError(f"{len(sizes)} blobs in {d} columns; take at most one for each column.")
     directions = np.linalg.qr(r.normal(size=(d, d)))[0]  # whose ends are √2 from each other
     places = directions[: len(sizes)] * distance / np.sqrt(2)
-    return labelled([c + r.normal(size=(n, d)) for c, n in zip(places, sizes, strict=True)])
+    return labeled([c + r.normal(size=(n, d)) for c, n in zip(places, sizes, strict=True)])
 
 
 def shape(name: str) -> Draw:

@@ -19,7 +19,7 @@ import torch
 import softkern as sk
 from softkern.kernels import Gaussian, Laplacian
 from softkern.operators import GpuOperator
-from softkern.operators import gpu as engine
+from softkern.operators.gpu import operator as engine
 
 N = 2**20
 CHECKED = 64  # rows of a product that are computed again in float64
@@ -119,8 +119,8 @@ def fits() -> None:
 
 def _blobs(n: int, d: int) -> np.ndarray:
     random = np.random.default_rng(0)
-    centres = random.uniform(-6, 6, size=(8, d))
-    return centres[random.integers(0, 8, n)] + random.normal(size=(n, d))
+    centers = random.uniform(-6, 6, size=(8, d))
+    return centers[random.integers(0, 8, n)] + random.normal(size=(n, d))
 
 
 def _watched(work: Callable[[], object]) -> tuple[float, float]:

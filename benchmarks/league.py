@@ -1,4 +1,4 @@
-"""The league: our defaults and the peers' on all labelled sets at hand, with tests between them.
+"""The league: our defaults and the peers' on all labeled sets at hand, with tests between them.
 
     python benchmarks/league.py outliers    # PyOD's detectors: AUROC and average precision
     python benchmarks/league.py clusters    # those that find the number: ARI, AMI, number, noise

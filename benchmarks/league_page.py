@@ -23,7 +23,7 @@ from studies.common import DEFAULT, Records, markdown, tell
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt
 
-OURS_COLOUR, PEERS_COLOUR = "#0b5fa5", "#444444"
+OURS_COLOR, PEERS_COLOR = "#0b5fa5", "#444444"
 TITLES = {  # of the pictures
     "outliers": "outliers, mean rank by AUROC",
     "clusters": "clusters, mean rank by adjusted Rand index",
@@ -215,12 +215,12 @@ def draw_ranks(ax: Any, table: pd.DataFrame, ours: set[str], title: str) -> None
         is_left = i < half
         y = below + 0.75 * (i if is_left else count - 1 - i)
         end = low - 0.2 if is_left else high + 0.2
-        colour = OURS_COLOUR if name in ours else PEERS_COLOUR
-        ax.plot([rank, rank, end], [0, y, y], color=colour, linewidth=0.8)
+        color = OURS_COLOR if name in ours else PEERS_COLOR
+        ax.plot([rank, rank, end], [0, y, y], color=color, linewidth=0.8)
         text = f"{name}  {rank:.1f}" if is_left else f"{rank:.1f}  {name}"
         weight = "bold" if name in ours else "normal"
         side = "right" if is_left else "left"
-        style = {"color": colour, "weight": weight, "fontsize": 8.5}
+        style = {"color": color, "weight": weight, "fontsize": 8.5}
         ax.text(end - 0.1 if is_left else end + 0.1, y, text, ha=side, va="center", **style)
     for i, (first, last) in enumerate(joined):
         y = 0.4 + 0.32 * i

@@ -22,7 +22,7 @@ import pandas as pd
 
 # Runs a command line in this process, then says how much memory it took.
 CODE = (
-    "import sys; sys.path.insert(0, sys.argv[1]); from softkern.cli import run; "
+    "import sys; sys.path.insert(0, sys.argv[1]); from softkern.tables.cli import run; "
     "code = run(sys.argv[2:]); from peak import high_water; "
     "sys.stderr.write(f'\\n{high_water()}'); sys.exit(code)"
 )

@@ -343,7 +343,7 @@ CASES: dict[str, Callable[[], Case]] = {
 def look_at(name: str, case: Case, folder: Path, is_page: bool) -> None:
     path, out = folder / name, folder / "results" / name
     path.write_bytes(case.data)
-    command = [sys.executable, "-m", "softkern.cli", "analyze", str(path), "-o", str(out)]
+    command = [sys.executable, "-m", "softkern.tables.cli", "analyze", str(path), "-o", str(out)]
     command += ["--force", *([] if is_page else ["--no-report"])]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     print(f"{name}: exit {done.returncode}, {answer(case, out) if done.returncode == 0 else '–'}")

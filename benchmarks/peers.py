@@ -2,8 +2,8 @@
 
 Each is used as its users do who set nothing: k-means with the number of the highest silhouette,
 Gaussian mixtures with that of the lowest BIC, spectral clustering with that of the widest gap of
-eigenvalues, DBSCAN with the radius at the knee of the distances to neighbours, the others and all
-detectors at their own defaults. Those that need columns of one scale get standardised ones. PyOD's
+eigenvalues, DBSCAN with the radius at the knee of the distances to neighbors, the others and all
+detectors at their own defaults. Those that need columns of one scale get standardized ones. PyOD's
 detectors are left out, with a message, where PyOD is not installed.
 """
 
@@ -52,12 +52,12 @@ MOST_CLUSTERS = 10  # that are tried in any case
 FURTHER = 40  # tried as long as the best is among the last PATIENCE
 PATIENCE = 5
 SILHOUETTE_ROWS = 2000  # of a larger table, a sample
-NEIGHBOURS = 10  # of spectral clustering's graph: scikit-learn's own number
+NEIGHBORS = 10  # of spectral clustering's graph: scikit-learn's own number
 PYOD = ("ECOD", "COPOD", "INNE", "MCD")
 IS_RANDOM = {"IForest", "INNE", "MCD"}
 
 
-def standardised(X: np.ndarray) -> np.ndarray:
+def standardized(X: np.ndarray) -> np.ndarray:
     return StandardScaler().fit_transform(X)
 
 
@@ -77,7 +77,7 @@ def best_number(
 
 def k_means_silhouette(X: np.ndarray) -> np.ndarray:
     """k-means with the number of clusters, two or more, of the highest silhouette."""
-    Z = standardised(X)
+    Z = standardized(X)
 
     def partition(k: int) -> tuple[float, np.ndarray]:
         labels = KMeans(k, n_init=10, random_state=0).fit_predict(Z)
@@ -91,7 +91,7 @@ def k_means_silhouette(X: np.ndarray) -> np.ndarray:
 
 def mixture_bic(X: np.ndarray) -> np.ndarray:
     """A mixture of Gaussians of any shape with the number, one or more, of the lowest BIC."""
-    Z = standardised(X)
+    Z = standardized(X)
 
     def partition(k: int) -> tuple[float, np.ndarray]:
         model = GaussianMixture(k, random_state=0).fit(Z)
@@ -118,58 +118,58 @@ def knee(values: np.ndarray) -> float:
 
 
 def dbscan_knee(X: np.ndarray) -> np.ndarray:
-    """DBSCAN by its usual rule: 2 d neighbours, at least 4, and their distance at its knee."""
-    Z = standardised(X)
-    neighbours = min(max(4, 2 * Z.shape[1]), len(Z) - 1)
-    distances = NearestNeighbors(n_neighbors=neighbours).fit(Z).kneighbors()[0][:, -1]
+    """DBSCAN by its usual rule: 2 d neighbors, at least 4, and their distance at its knee."""
+    Z = standardized(X)
+    neighbors = min(max(4, 2 * Z.shape[1]), len(Z) - 1)
+    distances = NearestNeighbors(n_neighbors=neighbors).fit(Z).kneighbors()[0][:, -1]
     radius = max(knee(np.sort(distances)), np.finfo(float).tiny)  # zero where most rows are copies
-    return DBSCAN(eps=radius, min_samples=neighbours).fit_predict(Z)
+    return DBSCAN(eps=radius, min_samples=neighbors).fit_predict(Z)
 
 
 def eigengap(affinity: np.ndarray) -> int:
-    """Two to MOST_CLUSTERS, by the widest gap of the normalised Laplacian's lowest eigenvalues."""
+    """Two to MOST_CLUSTERS, by the widest gap of the normalized Laplacian's lowest eigenvalues."""
     last = min(MOST_CLUSTERS, len(affinity) - 1)
     lowest = eigvalsh(laplacian(affinity, normed=True), subset_by_index=[0, last])
     return 2 + int(np.argmax(np.diff(lowest)[1:]))
 
 
 def affinities(X: np.ndarray, affinity: str) -> np.ndarray:
-    """As SpectralClustering makes them: of a Gaussian with γ = 1, or of the nearest neighbours."""
+    """As SpectralClustering makes them: of a Gaussian with γ = 1, or of the nearest neighbors."""
     if affinity == "rbf":
         return rbf_kernel(X, gamma=1.0)
-    graph = kneighbors_graph(X, min(NEIGHBOURS, len(X) - 1), include_self=True)
+    graph = kneighbors_graph(X, min(NEIGHBORS, len(X) - 1), include_self=True)
     return 0.5 * (graph + graph.T).toarray()
 
 
 def spectral_into(X: np.ndarray, k: int | None, affinity: str) -> np.ndarray:
     """Spectral clustering into k clusters, or as many as the eigenvalues show where k is None."""
-    given = affinities(standardised(X), affinity)
+    given = affinities(standardized(X), affinity)
     k = eigengap(given) if k is None else k
     return SpectralClustering(k, affinity="precomputed", random_state=0).fit_predict(given)
 
 
 FURTHER_CLUSTERERS: dict[str, Clusterer] = {
-    "OPTICS": lambda X: OPTICS().fit_predict(standardised(X)),
-    "MeanShift": lambda X: MeanShift().fit_predict(standardised(X)),
+    "OPTICS": lambda X: OPTICS().fit_predict(standardized(X)),
+    "MeanShift": lambda X: MeanShift().fit_predict(standardized(X)),
     "DBSCAN": dbscan_knee,
     "Spectral": partial(spectral_into, k=None, affinity="rbf"),
-    "Spectral, neighbours": partial(spectral_into, k=None, affinity="nearest_neighbors"),
+    "Spectral, neighbors": partial(spectral_into, k=None, affinity="nearest_neighbors"),
 }
 
 
 def fuzzy_c_means(X: np.ndarray, k: int) -> np.ndarray:
     """scikit-fuzzy's, with m = 2 and the limits of its examples."""
     cmeans = importlib.import_module("skfuzzy").cmeans
-    memberships = cmeans(standardised(X).T, k, m=2, error=0.005, maxiter=1000, seed=0)[1]
+    memberships = cmeans(standardized(X).T, k, m=2, error=0.005, maxiter=1000, seed=0)[1]
     return memberships.argmax(axis=0)
 
 
 PARTITIONERS: dict[str, Partitioner] = {
-    "k-means": lambda X, k: KMeans(k, n_init=10, random_state=0).fit_predict(standardised(X)),
-    "GMM": lambda X, k: GaussianMixture(k, random_state=0).fit_predict(standardised(X)),
-    "Ward": lambda X, k: AgglomerativeClustering(k).fit_predict(standardised(X)),
+    "k-means": lambda X, k: KMeans(k, n_init=10, random_state=0).fit_predict(standardized(X)),
+    "GMM": lambda X, k: GaussianMixture(k, random_state=0).fit_predict(standardized(X)),
+    "Ward": lambda X, k: AgglomerativeClustering(k).fit_predict(standardized(X)),
     "Spectral": partial(spectral_into, affinity="rbf"),
-    "Spectral, neighbours": partial(spectral_into, affinity="nearest_neighbors"),
+    "Spectral, neighbors": partial(spectral_into, affinity="nearest_neighbors"),
     "scikit-fuzzy": fuzzy_c_means,
 }
 
@@ -178,7 +178,7 @@ def isolation_forest(X: np.ndarray, seed: int) -> np.ndarray:
     return -IsolationForest(random_state=seed).fit(X).score_samples(X)
 
 
-def tenth_neighbour(X: np.ndarray, seed: int) -> np.ndarray:
+def tenth_neighbor(X: np.ndarray, seed: int) -> np.ndarray:
     return NearestNeighbors(n_neighbors=10).fit(X).kneighbors()[0][:, -1]
 
 
@@ -207,7 +207,7 @@ def pyod(name: str) -> Detector:
 
 DETECTORS: dict[str, Detector] = {
     "IForest": isolation_forest,
-    "kNN": tenth_neighbour,
+    "kNN": tenth_neighbor,
     "LOF": local_outlier_factor,
     "OCSVM": one_class_svm,
     "KDE": kernel_density,

@@ -1,4 +1,4 @@
-"""Tables with planted causes of many kinds, on which no number of `softkern.explain` was set.
+"""Tables with planted causes of many kinds, on which no number of `softkern.tables.explain` was set.
 
 Columns are normal within clusters and go together by common factors, the first two closely; a
 family then makes them skewed, rounded, heavy-tailed and so on. Causes are planted before that, so
@@ -18,7 +18,7 @@ COLUMNS = (5, 20, 200)
 FAR = {5: 8.0, 20: 10.0, 200: 14.0}  # spreads within a cluster; in more columns it takes more
 OF_TWO = 0.75  # of that, each
 AGAINST = 2.2  # spreads, of two columns that go together
-APART = 2.5  # spreads of a cluster's centre from the middle, in columns that tell clusters apart
+APART = 2.5  # spreads of a cluster's center from the middle, in columns that tell clusters apart
 TELLING = 10  # columns, at most
 
 
@@ -62,14 +62,14 @@ def planted(family: str, d: int, seed: int) -> tuple[np.ndarray, list[tuple[str,
     Z = (Z + noise) / np.sqrt((loadings**2).sum(axis=0) + loading**2 + 1)
     Z[:, 1] = 0.98 * Z[:, 0] + 0.2 * rng.normal(size=ROWS)
     telling = np.arange(2, d) if d < TELLING else 2 + rng.choice(d - 2, TELLING, replace=False)
-    centres = np.zeros((len(shares), d))
-    centres[:, telling] = APART * rng.choice([-1.0, 1.0], (len(shares), len(telling)))
-    Z += centres[labels]
+    centers = np.zeros((len(shares), d))
+    centers[:, telling] = APART * rng.choice([-1.0, 1.0], (len(shares), len(telling)))
+    Z += centers[labels]
     causes = []
     far = FAR[d] * (2 if freedom else 1)
     for i in range(PLANTED * len(KINDS)):
         kind = KINDS[i % len(KINDS)]
-        own = centres[labels[i]]
+        own = centers[labels[i]]
         sign = rng.choice([-1.0, 1.0], 2)
         if kind == "jointly":
             columns = np.array([0, 1])

@@ -104,11 +104,11 @@ def typical(kind: str, n: int, d: int, rng: np.random.Generator) -> tuple[Any, i
         return rng.normal(size=(n, d)), 1
     if kind == "uniform":
         return rng.uniform(size=(n, d)), 1
-    centres = np.zeros((3, d))
-    centres[1, 0], centres[2, -1] = 10, -14
+    centers = np.zeros((3, d))
+    centers[1, 0], centers[2, -1] = 10, -14
     y = rng.choice(3, n, p=[0.5, 0.3, 0.2])
     spread = np.array([1, 0.6, 1.5])[y]
-    return centres[y] + spread[:, None] * rng.normal(size=(n, d)), 3
+    return centers[y] + spread[:, None] * rng.normal(size=(n, d)), 3
 
 
 def planted(X: Any, count: int, rng: np.random.Generator) -> Any:

@@ -23,7 +23,7 @@ from selenium.webdriver.chrome.service import Service
 from sklearn.datasets import make_blobs
 
 from softkern import AlphaCutClustering, FuzzyCMeans, rank_points
-from softkern.report import write_report
+from softkern.tables.report import write_report
 
 FLAGS = "headless=new no-sandbox disable-gpu disable-quic no-first-run disable-background-networking disable-component-update disable-sync"
 
@@ -70,11 +70,11 @@ const set = (control, value, kind) => {
       await timed(name, () => set(slider, Math.round((k * slider.max) / 20), "input"));
     }
   }
-  for (const name of ["across", "colour"]) {
+  for (const name of ["across", "color"]) {
     const select = document.getElementById(name);
     for (const { value } of [...select.options].slice(0, 12)) await timed(name, () => set(select, value, "change"));
   }
-  set(document.getElementById("colour"), "", "change");
+  set(document.getElementById("color"), "", "change");
   for (let k = 0; k < 12; k++) await timed("legend", () => document.querySelector("#legend button").click());
   done(times);
 })();

@@ -27,7 +27,7 @@ import numpy as np
 from distributed import Client, LocalCluster
 
 import softkern as sk
-from softkern.chunks import ChunkedRows, computed
+from softkern.dask import ChunkedRows, computed
 from softkern.planning import plan
 
 D, GROUPS = 10, 8
@@ -61,7 +61,7 @@ def main() -> None:
 
 
 def data(rows: int, dtype: Any = np.float64) -> Any:
-    """Eight groups whose centres are 16 apart and more, made chunk by chunk."""
+    """Eight groups whose centers are 16 apart and more, made chunk by chunk."""
     return da.map_blocks(
         _made, chunks=(_sizes(rows), (D,)), dtype=dtype, meta=np.empty((0, 0), dtype), kind=dtype
     )

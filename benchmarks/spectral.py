@@ -45,9 +45,9 @@ def points(name: str) -> np.ndarray:
 
 def blobs(n: int) -> tuple[np.ndarray, np.ndarray]:
     generator = np.random.default_rng(0)
-    centres = np.array([[8 * np.cos(t), 8 * np.sin(t)] for t in np.linspace(0, 2 * np.pi, 11)[:-1]])
+    centers = np.array([[8 * np.cos(t), 8 * np.sin(t)] for t in np.linspace(0, 2 * np.pi, 11)[:-1]])
     y = generator.integers(0, 10, n)
-    return centres[y] + 0.8 * generator.normal(size=(n, 2)), y
+    return centers[y] + 0.8 * generator.normal(size=(n, 2)), y
 
 
 # Speed and memory

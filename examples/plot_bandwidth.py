@@ -1,7 +1,7 @@
 """What the bandwidth does
 =======================
 
-The bandwidth is the distance at which points stop being neighbours. Too small, and every point is
+The bandwidth is the distance at which points stop being neighbors. Too small, and every point is
 its own hill; too wide, and all are one; the default reads it from the data, in the data's units.
 """
 

@@ -12,10 +12,10 @@ from sklearn.decomposition import PCA
 import softkern
 
 generator = np.random.default_rng(0)
-centres = np.zeros((3, 12))
-centres[1, :3], centres[2, 3:6] = 4.5, 4.5
-groups = [generator.normal(centre, 1, (200, 12)) for centre in centres]
-between = generator.normal(centres[:2].mean(axis=0), 0.5, (9, 12))
+centers = np.zeros((3, 12))
+centers[1, :3], centers[2, 3:6] = 4.5, 4.5
+groups = [generator.normal(center, 1, (200, 12)) for center in centers]
+between = generator.normal(centers[:2].mean(axis=0), 0.5, (9, 12))
 directions = generator.normal(size=(6, 12))
 far = 14 * directions / np.linalg.norm(directions, axis=1, keepdims=True)
 X = np.concatenate([*groups, between, far])  # rows 600 to 608 are between, 609 to 614 far
@@ -36,12 +36,12 @@ print(model.comparison_.to_string(index=False))
 figure, axis = plt.subplots(figsize=(7.5, 5), layout="constrained")
 places = PCA(2, random_state=0).fit_transform(X)
 axis.scatter(*places.T, c=[f"C{k}" if k >= 0 else "0.5" for k in model.labels_], s=10)
-for flag, name, colour in (
+for flag, name, color in (
     ("is_outlier", "outliers", "#d55e00"),
     ("is_overlap", "between clusters", "black"),
 ):
     marked = places[ranks[flag].to_numpy()]
-    axis.scatter(*marked.T, s=70, facecolors="none", edgecolors=colour, label=name)
+    axis.scatter(*marked.T, s=70, facecolors="none", edgecolors=color, label=name)
 axis.legend(frameon=False)
 axis.set(
     title=f"{model.n_clusters_} clusters in 12 columns",

@@ -26,8 +26,8 @@ def generate(block_info=None):
     """A chunk of three groups in the plane, with two rows far out in every chunk."""
     (start, stop), _ = block_info[None]["array-location"]
     generator = np.random.default_rng(start)
-    centres = np.array([[0, 0], [9, 0], [4, 8.0]])
-    X = centres[generator.integers(0, 3, stop - start)] + generator.normal(size=(stop - start, 2))
+    centers = np.array([[0, 0], [9, 0], [4, 8.0]])
+    X = centers[generator.integers(0, 3, stop - start)] + generator.normal(size=(stop - start, 2))
     X[:2] = generator.normal(size=(2, 2)) + np.array([[20, 20], [-15, 12]])
     return X
 
@@ -65,6 +65,6 @@ finally:
 figure, axes = plt.subplots(figsize=(6, 5), layout="constrained")
 axes.scatter(*few.T, c=shares, s=4)
 axes.scatter(*far.T, s=60, facecolors="none", edgecolors="#d55e00", label="outliers")
-axes.set(title=f"{ROWS:,} rows in {X.numblocks[0]} chunks, shares of three clusters as colours")
+axes.set(title=f"{ROWS:,} rows in {X.numblocks[0]} chunks, shares of three clusters as colors")
 axes.legend(frameon=False)
 plt.show()

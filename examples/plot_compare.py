@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.datasets import load_wine
 
 import softkern
-from softkern.comparison import column_drift, compare_points
+from softkern.tables.compare import column_drift, compare_points
 
 rng = np.random.default_rng(0)
 before = load_wine(as_frame=True).data
@@ -39,9 +39,9 @@ axes[0].barh(
     color=["0.7" if drift.is_chance else "#D55E00" for drift in drifts][::-1],
 )
 axes[0].set(xlabel="drift, 0 to 1", title="columns")
-colours = np.array(["#0072B2", "#E69F00", "#009E73"])
+colors = np.array(["#0072B2", "#E69F00", "#009E73"])
 for axis, model, when in zip(axes[1:], models, ("before", "after"), strict=True):
-    axis.scatter(before["flavanoids"], before["color_intensity"], s=14, c=colours[model.labels_])
+    axis.scatter(before["flavanoids"], before["color_intensity"], s=14, c=colors[model.labels_])
     axis.set(title=f"{when}: {model.n_clusters_} clusters", xlabel="flavanoids (before)")
 axes[1].set_ylabel("color intensity")
 plt.show()

@@ -53,9 +53,9 @@ cost = spent / spent[list(models).index("OneClassPCM")]
 order = np.argsort(-cost.max(axis=1))
 names = np.array(list(models))[order]
 figure, axis = plt.subplots(figsize=(8, 4.8), layout="constrained")
-for j, colour in enumerate(["#0072B2", "#E69F00"]):
+for j, color in enumerate(["#0072B2", "#E69F00"]):
     places = np.arange(len(names)) + 0.2 - 0.4 * j
-    bars = axis.barh(places, cost[order, j], 0.4, color=colour, label=f"{COLUMNS[j]} columns")
+    bars = axis.barh(places, cost[order, j], 0.4, color=color, label=f"{COLUMNS[j]} columns")
     axis.bar_label(bars, fmt="%.1f", padding=3, fontsize=8)
 axis.set(xscale="log", yticks=range(len(names)), yticklabels=names, xlabel="times OneClassPCM")
 axis.legend()

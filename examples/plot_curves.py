@@ -26,8 +26,8 @@ for column, (name, X) in zip(axes.T, sets.items(), strict=True):
     models = {"AlphaCutClustering": AlphaCutClustering(), "k-means": KMeans(2, random_state=0)}
     for axis, (title, model) in zip(column, models.items(), strict=True):
         labels = model.fit(X).labels_
-        colours = np.array(["#0072B2", "#E69F00", "#009E73", "#CC79A7", "0.75"])
-        axis.scatter(*X.T, c=colours[labels], s=7)
+        colors = np.array(["#0072B2", "#E69F00", "#009E73", "#CC79A7", "0.75"])
+        axis.scatter(*X.T, c=colors[labels], s=7)
         axis.set(title=f"{name}: {title}, {labels.max() + 1} clusters", xticks=[], yticks=[])
         axis.set_aspect("equal")
 plt.show()

@@ -1,7 +1,7 @@
 """Odd digits
 ==========
 
-Handwritten digits, 64 grey values each. The rows that are least typical of all are those that a
+Handwritten digits, 64 gray values each. The rows that are least typical of all are those that a
 reader stumbles over as well; the most typical ones show what a digit should look like.
 """
 

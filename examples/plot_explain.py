@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 import softkern
-from softkern.explain import cluster_lines
+from softkern.tables.explain import cluster_lines
 
 rng = np.random.default_rng(0)
 is_large = np.arange(600) < 200

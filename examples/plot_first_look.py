@@ -21,8 +21,8 @@ nowhere = generator.uniform([-6, -6], [9, 6], (60, 2))
 X = np.vstack([ring, inner, outer, nowhere])
 
 operator = plan(X).build(X)
-neighbours = operator.degree() - 1  # how much of other points a point has around it
-least = np.argsort(neighbours)[:40]
+neighbors = operator.degree() - 1  # how much of other points a point has around it
+least = np.argsort(neighbors)[:40]
 
 # %%
 # The same operator speaks of any other place: here, of a grid.
@@ -31,7 +31,7 @@ grid = np.stack(np.meshgrid(*side), axis=-1)
 density = (operator.cross(grid.reshape(-1, 2)) @ np.ones(len(X))).reshape(200, 200)
 
 figure, axes = plt.subplots(figsize=(8, 5.4), layout="constrained")
-levels = [0.5, 2, 8, 20, 50, 100]  # neighbours
+levels = [0.5, 2, 8, 20, 50, 100]  # neighbors
 axes.contourf(*side, density, levels=levels, cmap="Blues", extend="max")
 axes.scatter(*X.T, s=2, color="0.35", linewidths=0, label="3,000 points")
 axes.scatter(

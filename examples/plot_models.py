@@ -55,12 +55,12 @@ def models(n_clusters):
 
 # %%
 # Loops are compiled in their first use, which should not count: every model is fitted once before.
-warnings.simplefilter("ignore")  # centres that meet on rings, for one: the picture shows it
+warnings.simplefilter("ignore")  # centers that meet on rings, for one: the picture shows it
 for model in models(3).values():
     model.fit(blobs)
 
 box = {"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 1}
-colours = np.array(["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00"])
+colors = np.array(["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00"])
 figure, axes = plt.subplots(8, 11, figsize=(19, 14.5), layout="constrained")
 for row, (name, (X, n_clusters)) in zip(axes, sets.items(), strict=True):
     for axis, model in zip(row, models(n_clusters).values(), strict=True):
@@ -71,7 +71,7 @@ for row, (name, (X, n_clusters)) in zip(axes, sets.items(), strict=True):
             labels, is_out = model.labels_, model.labels_ < 0
         else:  # a detector: 1 inside, −1 outside
             labels, is_out = np.zeros(len(X), int), model.predict(X) < 0
-        axis.scatter(*X[~is_out].T, c=colours[labels[~is_out] % 6], s=5)
+        axis.scatter(*X[~is_out].T, c=colors[labels[~is_out] % 6], s=5)
         axis.scatter(*X[is_out].T, c="0.5", s=12, marker="x", linewidths=0.8)
         axis.annotate(
             f"{seconds:.2f}",

@@ -14,10 +14,10 @@ from softkern.display import RankDisplay
 
 # three groups that touch, and six outliers
 rng = np.random.default_rng(3)
-centres = np.repeat([[0, 0], [5, 0], [2, 5]], 120, axis=0)
+centers = np.repeat([[0, 0], [5, 0], [2, 5]], 120, axis=0)
 outliers = [[12, 7], [-6, 8], [9, -7], [-8, -3], [16, 1], [2, 14]]
 X = pd.DataFrame(
-    np.vstack([centres + rng.normal(size=(360, 2)), outliers]), columns=["width", "height"]
+    np.vstack([centers + rng.normal(size=(360, 2)), outliers]), columns=["width", "height"]
 )
 models = {
     "OneClassPCM": OneClassPCM(),

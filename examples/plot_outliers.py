@@ -27,7 +27,7 @@ print(
 # Scores in order. A score of 3 is one typical row in a thousand.
 order = np.argsort(ranks["outlier_rank"].to_numpy())
 figure, axis = plt.subplots(figsize=(8, 4), layout="constrained")
-for kind, name, colour in ((True, "malignant", "#d55e00"), (False, "benign", "#0072b2")):
+for kind, name, color in ((True, "malignant", "#d55e00"), (False, "benign", "#0072b2")):
     of_kind = is_malignant[order] == kind
     places = np.arange(1, len(X) + 1)[of_kind]
     axis.plot(
@@ -35,7 +35,7 @@ for kind, name, colour in ((True, "malignant", "#d55e00"), (False, "benign", "#0
         ranks["outlier_score"].to_numpy()[order][of_kind],
         "o",
         label=name,
-        color=colour,
+        color=color,
         markersize=4,
     )
 axis.axvline(flagged.sum() + 0.5, color="0.4", linestyle=":", label="flagged are to the left")

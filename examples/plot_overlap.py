@@ -22,12 +22,12 @@ print(f"{is_overlap.sum()} of 150 flowers lie between clusters")
 print(f"{is_wrong.sum()} are in another species' cluster, {(is_wrong & is_overlap).sum()} of those")
 
 # %%
-# Colours are clusters, fainter where the membership is lower.
+# Colors are clusters, fainter where the membership is lower.
 figure, axis = plt.subplots(figsize=(7.5, 5), layout="constrained")
-colours = np.array(["#0072B2", "#E69F00", "#009E73"])[model.labels_]
+colors = np.array(["#0072B2", "#E69F00", "#009E73"])[model.labels_]
 places = X[["petal length (cm)", "petal width (cm)"]].to_numpy()
 places = places + np.random.default_rng(0).uniform(-0.04, 0.04, places.shape)  # many are equal
-axis.scatter(*places.T, c=colours, alpha=ranks["membership"].clip(0.2, 1), s=25)
+axis.scatter(*places.T, c=colors, alpha=ranks["membership"].clip(0.2, 1), s=25)
 axis.scatter(*places[is_overlap].T, s=90, facecolors="none", edgecolors="k", label="between")
 axis.scatter(*places[is_wrong].T, marker="x", s=20, c="#d55e00", label="another species")
 axis.legend(frameon=False, loc="upper left")

@@ -38,13 +38,13 @@ figure, axis = plt.subplots(figsize=(9, 4), layout="constrained")
 axis.hist(days, bins=73, color="0.85", label="events in five days")
 axis.set(xlabel="day of the year", ylabel="events", xlim=(0, 365))
 other = axis.twinx()
-for name, model, colour in (
+for name, model, color in (
     ("Gaussian: two ends", OneClassPCM(bandwidth=18.0), "#E69F00"),
     ("on a circle: one winter", OneClassPCM(kernel=OnACircle()), "#0072B2"),
 ):
     typicality = model.fit(X).memberships(every_day)
     scaled = (typicality - typicality.min()) / np.ptp(typicality)
-    other.plot(every_day, scaled, color=colour, label=name)
+    other.plot(every_day, scaled, color=color, label=name)
 other.set(ylabel="typicality, lowest to highest", ylim=(0, 1.15))
 figure.legend(loc="outside upper center", ncols=3, frameon=False)
 plt.show()

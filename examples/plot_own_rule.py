@@ -12,12 +12,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from softkern import plan
-from softkern._arrays import row_sums, weighted_sum
+from softkern._utils.arrays import row_sums, weighted_sum
 from softkern.rules.base import Evaluation, Rule
-from softkern.rules.centres import Mean
+from softkern.rules.centers import Mean
 from softkern.rules.possibilistic import Possibilistic
 from softkern.solvers.alternate import alternate
-from softkern.solvers.starts import STARTS
+from softkern.solvers.initialization import STARTS
 
 
 @dataclass(frozen=True)
@@ -26,13 +26,13 @@ class Slow:
 
     eta: float
 
-    def evaluate(self, geometry, centres, weight):
+    def evaluate(self, geometry, centers, weight):
         """Memberships, masses and objective of every step of the loop."""
         u = 1 / (1 + geometry.distances / self.eta)
         objective = self.eta * weighted_sum(row_sums(1 - u), weight)
         return Evaluation(u, weight[:, None] * u**2, objective, self)
 
-    def log_memberships(self, geometry, centres=None):
+    def log_memberships(self, geometry, centers=None):
         """The same for new points, as logarithms."""
         return -np.log1p(geometry.distances / self.eta)
 
@@ -42,22 +42,22 @@ X = np.vstack([rng.normal(0, 1, (150, 2)), rng.normal(6, 1, (150, 2))])
 weight = np.ones(len(X))
 operator = plan(X, kernel="linear", n_vectors=2).build(X)
 masses = STARTS["k-means++"](operator, weight, 2, np.random.RandomState(0))
-start = Mean().centres(masses, weight, None)
+start = Mean().centers(masses, weight, None)
 line = np.linspace(-6, 12, 200)
-along = operator.cross(np.c_[line, line])  # the line through both centres
+along = operator.cross(np.c_[line, line])  # the line through both centers
 
 figure, axis = plt.subplots(figsize=(8, 4.2), layout="constrained")
 rules = {"slow": (Slow(3.0), "#0072B2"), "exponential": (Possibilistic(np.full(2, 3.0)), "#E69F00")}
-for name, (membership, colour) in rules.items():
+for name, (membership, color) in rules.items():
     rule = Rule(membership, Mean())
     solution = alternate(operator, rule, start, sample_weight=weight, tol=1e-6, max_iter=300)
     geometry = along.geometry(solution.coefficients, operator.geometry(solution.coefficients).norms)
-    axis.plot(line, np.exp(membership.log_memberships(geometry)), color=colour, label=[name, None])
+    axis.plot(line, np.exp(membership.log_memberships(geometry)), color=color, label=[name, None])
     print(f"{name}: converged {solution.converged}, {solution.n_iter} steps")
 axis.plot(X.mean(axis=1), np.full(len(X), -0.03), "|", color="0.5")
 axis.legend(frameon=False)
 axis.set(
-    xlabel="place on the line through both centres",
+    xlabel="place on the line through both centers",
     ylabel="typicality",
     title="two clusters, two rules",
 )

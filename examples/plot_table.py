@@ -39,10 +39,10 @@ print(f"\n{model.n_clusters_} clusters: {model.reason_}")
 numbers = table[["number", "age", "spent"]].fillna(table["age"].median()).to_numpy()
 naive = AlphaCutClustering().fit(numbers)
 figure, axes = plt.subplots(1, 2, figsize=(10, 4.5), layout="constrained", sharey=True)
-colours = np.array(["#0072B2", "#E69F00", "0.75"])  # the last one for rows in no cluster
+colors = np.array(["#0072B2", "#E69F00", "0.75"])  # the last one for rows in no cluster
 known = table["age"].notna()
 for axis, title, found in ((axes[0], "as they stand", naive), (axes[1], "prepared", model)):
-    axis.scatter(table["age"][known], table["spent"][known], c=colours[found.labels_[known]], s=9)
+    axis.scatter(table["age"][known], table["spent"][known], c=colors[found.labels_[known]], s=9)
     in_none = int((found.labels_ < 0).sum())
     axis.set(
         title=f"{title}: {found.n_clusters_} clusters, {in_none} rows in none",

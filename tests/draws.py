@@ -4,11 +4,11 @@ import numpy as np
 
 
 def blobs(n_clusters, d, seed, distance=8.0):
-    """Unit normal groups of 60 rows, no two centres nearer than the distance."""
+    """Unit normal groups of 60 rows, no two centers nearer than the distance."""
     rng = np.random.default_rng(seed)
-    centres = []
-    while len(centres) < n_clusters:
-        centre = rng.normal(size=d) * distance / np.sqrt(d) * 1.2
-        if all(np.linalg.norm(centre - other) > distance for other in centres):
-            centres.append(centre)
-    return np.concatenate([rng.normal(size=(60, d)) + centre for centre in centres])
+    centers = []
+    while len(centers) < n_clusters:
+        center = rng.normal(size=d) * distance / np.sqrt(d) * 1.2
+        if all(np.linalg.norm(center - other) > distance for other in centers):
+            centers.append(center)
+    return np.concatenate([rng.normal(size=(60, d)) + center for center in centers])

@@ -65,7 +65,7 @@ def serve():
     """Read cases from standard input, each computed by a child; a failure is an empty line."""
     import finufft  # noqa: F401
 
-    from softkern import _threads
+    from softkern._utils import threads as _threads
     from softkern.operators import _gaussian_tiles  # noqa: F401
 
     for line in sys.stdin:

@@ -97,9 +97,9 @@ def test_dense_regions_cover_the_papers_shares_of_the_square():
         assert np.prod(box[1] - box[0]) == pytest.approx(1.24, rel=0.01)
         assert within(noise, *box).mean() == pytest.approx(0.0124, rel=0.06)
     ring = X[y == 2]
-    centre = (ring.min(axis=0) + ring.max(axis=0)) / 2
-    radius = np.linalg.norm(ring - centre, axis=1)
-    inside = np.linalg.norm(noise - centre, axis=1)
+    center = (ring.min(axis=0) + ring.max(axis=0)) / 2
+    radius = np.linalg.norm(ring - center, axis=1)
+    inside = np.linalg.norm(noise - center, axis=1)
     share = ((radius.min() < inside) & (inside < radius.max())).mean()
     assert share == pytest.approx(0.0779, rel=0.03)
     # uniform over the area: the squared radius is uniform

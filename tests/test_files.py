@@ -28,8 +28,8 @@ import softkern
 from softkern import kernels, models
 from softkern.files import DOCUMENT, FORMAT, ModelFileError, _digest, inspect, replacing
 from softkern.models import state
-from softkern.models.entries import check_fields
 from softkern.models.state import MODELS, declared, from_state, to_state
+from softkern.models.state_schema import check_fields
 from tests.golden.make import METHODS, answers, golden_file
 
 ESTIMATORS = list(MODELS)
@@ -597,11 +597,11 @@ def test_loading_imports_what_the_file_names_only(path, X):
     done = subprocess.run(
         [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True
     )
-    loaded, has_neighbours = done.stdout.splitlines()
+    loaded, has_neighbors = done.stdout.splitlines()
     assert "softkern.models.possibilistic" in loaded
     for other in ("alpha_cut", "automatic", "fuzzy", "spectral", "one_class_clustering"):
         assert f"'softkern.models.{other}'" not in loaded
-    assert has_neighbours == "False"
+    assert has_neighbors == "False"
 
 
 def test_every_model_and_object_has_its_home():

@@ -15,76 +15,82 @@ MODULES = sorted(
 )
 
 # What each module, or each module of a folder, may import of softkern itself; the first that fits.
-EVERYWHERE = {
-    "_typing",
-    "_arrays",
-    "_compiled",
-    "_lazy",
-    "_memory",
-    "_neighbours",
-    "_threads",
-    "exceptions",
-    "progress",
-    "words",
-}
+EVERYWHERE = {"_utils*", "exceptions"}
 BELOW_MODELS = {
-    "chunks",
+    "dask",
     "rows",
     "kernels*",
     "operators.base",
     "planning",
     "rules*",
     "solvers*",
-    "alpha_tree*",
+    "density_tree*",
     "metrics*",
     "splitting*",
 }
 ALLOWED = {
-    **{name: set() for name in (*EVERYWHERE, "_colours", "fitted", "rows")},
-    "chunks*": {"chunks*", "rows"},
+    "_utils*": set(),
+    "exceptions": set(),
+    "fitted": set(),
+    "rows": set(),
+    "dask.operator": {"dask*", "kernels*", "rows", "operators.base", "operators.geometry"},
+    "dask.fit": {"dask*", "rows", "kernels*", "planning", "tables.preparation*", "models*"},
+    "dask*": {"dask*", "rows"},
     "kernels*": {"rows", "kernels*"},
-    # one operator a file, none knows another; what several share is private or below
+    # one operator per file, none knows another; what several share is private or below
     "operators.__init__": {"operators*"},
     "operators*": {
-        "chunks",
+        "dask",
         "kernels*",
         "rows",
         "operators.base",
         "operators.geometry",
-        "operators.logs",
+        "operators.log_sums",
         "operators.ordering",
         "operators.work",
         "operators._gaussian_tiles",
-        "operators._gpu_kernels",
-        "operators._gpu_neighbours",
-        "operators._gpu_points",
+        "operators.gpu*",
         "operators._gram",
     },
-    "planning": {"chunks", "kernels*", "rows", "operators*"},
+    "planning": {"dask*", "kernels*", "rows", "operators*"},
     # arrays only; then what runs the rules, which knows operators but no data and no kernels
     "rules*": {"rules*"},
     "solvers*": {"operators.base", "rules*", "rows", "solvers*"},
     "metrics*": {"operators.base", "rows", "rules*", "metrics*"},
     "splitting*": {"splitting*", "rows"},
-    "alpha_tree*": {"kernels*", "operators.base", "planning", "rows", "alpha_tree*"},
-    "columns*": {"columns*", "kernels*", "rows"},
-    "comparison*": {"columns*", "comparison*"},
-    "models*": {"_colours", "columns*", "fitted", "models*", *BELOW_MODELS},
+    "density_tree*": {
+        "kernels*",
+        "operators.base",
+        "planning",
+        "rows",
+        "density_tree*",
+        "splitting*",
+        "solvers*",
+    },
+    "tables.preparation*": {"tables.preparation*", "kernels*", "rows"},
+    "tables.compare*": {"tables.preparation*", "tables.compare*"},
+    "models*": {"dask*", "tables.preparation*", "fitted", "models*", *BELOW_MODELS},
     # what is built on fitted models knows their public names and fitted attributes only
     "datasets*": {"datasets*"},
     "selection*": {"kernels*", "metrics*", "models", "planning", "rows", "selection*"},
-    "ranking": {"chunks", "rows"},
+    "ranking": {"dask", "rows"},
     "files": {"models.state"},
-    "explain*": {"columns*", "explain*", "fitted", "kernels*", "ranking", "rows"},
-    "display*": {"_colours", "alpha_tree*", "fitted", "ranking", "display*"},
-    "report*": {
-        "_colours",
-        "alpha_tree*",
-        "explain*",
+    "tables.explain*": {
+        "tables.preparation*",
+        "tables.explain*",
+        "fitted",
+        "kernels*",
+        "ranking",
+        "rows",
+    },
+    "display*": {"density_tree*", "fitted", "ranking", "display*"},
+    "tables.report*": {
+        "density_tree*",
+        "tables.explain*",
         "files",
         "fitted",
         "ranking",
-        "report*",
+        "tables.report*",
         "rows",
     },
     # the papers use what users use
@@ -99,18 +105,20 @@ ALLOWED = {
         "papers*",
         "selection*",
     },
-    "cli*": {"*"},
+    "tables.io*": {"tables.io*", "tables.preparation*", "rows"},
+    "tables.cli*": {"*"},
+    "tables.__init__": set(),
     "__init__": {"*"},
 }
-CHUNKS = {f"chunks.{name}" for name in ("asking", "cluster", "rows", "tables")}
-CHUNKS |= {"operators.distributed"}
+CHUNKS = {f"dask.{name}" for name in ("predict", "cluster", "rows", "tables", "operator")}
 # Heavy packages live in one file each; numba in two: compiled loops; Dask where chunks are.
+GPU = "operators.gpu"
 HOMES = {
-    "numba": {"_compiled", "operators._gaussian_tiles"},
+    "numba": {"_utils.jit", "operators._gaussian_tiles"},
     "llvmlite": {"operators._gaussian_tiles"},
     "finufft": {"operators.fourier"},
-    "torch": {"operators.gpu", "operators._gpu_neighbours", "operators._gpu_points"},
-    "triton": {"operators._gpu_points", "operators._gpu_kernels"},
+    "torch": {f"{GPU}.operator", f"{GPU}.neighbors", f"{GPU}.points"},
+    "triton": {f"{GPU}.points", f"{GPU}.kernels"},
     "dask": CHUNKS,
     "distributed": CHUNKS,
 }
@@ -179,8 +187,8 @@ def test_a_first_fit_waits_for_little_of_scikit_learn():
         "import sys, numpy as np, softkern; X = np.random.default_rng(0).normal(size=(60, 2)); "
         "softkern.OneClassPCM().fit(X); softkern.FuzzyCMeans().fit(X); "
         "print(sorted(set(sys.modules) & {'sklearn.metrics', 'sklearn.neighbors', "
-        "'sklearn.cluster', 'sklearn.mixture', 'softkern.splitting.recursion', "
-        "'softkern.models.automatic', 'matplotlib', 'rich', 'finufft'}))"
+        "'sklearn.cluster', 'sklearn.mixture', 'softkern.splitting.split', "
+        "'softkern.models.auto', 'matplotlib', 'rich', 'finufft'}))"
     )
     loaded = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True

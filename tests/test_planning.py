@@ -167,7 +167,7 @@ def test_options_reach_the_cost():
             "engine='dense' does not know the option 'threads'.*'tiled' does",
         ),
         ("nystroem", {"tolerance": 1e-3}, "option 'tolerance'.*engine='fourier' does"),
-        ("tiled", {"colour": 1}, "option 'colour' of engine_params; no engine does"),
+        ("tiled", {"color": 1}, "option 'color' of engine_params; no engine does"),
     ],
 )
 def test_options_that_the_engine_does_not_know(engine, options, message):
@@ -192,7 +192,7 @@ class Away(DenseOperator):
     """Stands for an engine with a device of its own."""
 
     engine = "away"
-    serves_new_points = True
+    supports_prediction = True
 
     @classmethod
     def cost(cls, work, **options):

@@ -10,8 +10,8 @@ from softkern.rows import (
     distinct_rows,
     lower_quantiles,
     priority_sample,
+    reduce_weights,
     row_uniforms,
-    without_common_factor,
 )
 
 
@@ -113,16 +113,16 @@ def test_bad_weights(weight, message):
     ],
 )
 def test_a_common_factor_says_nothing(weight, expected):
-    assert without_common_factor(weight) == pytest.approx(expected)
+    assert reduce_weights(weight) == pytest.approx(expected)
 
 
 @given(st.lists(st.integers(0, 50), min_size=1, max_size=20), st.integers(1, 9))
 @settings(max_examples=50, deadline=None)
 def test_a_table_many_times_is_the_table(counts, times):
     weight = np.array(counts, dtype=float)
-    once = without_common_factor(weight)
-    assert np.array_equal(without_common_factor(times * weight), once)
-    assert np.array_equal(without_common_factor(once), once)
+    once = reduce_weights(weight)
+    assert np.array_equal(reduce_weights(times * weight), once)
+    assert np.array_equal(reduce_weights(once), once)
 
 
 @given(
@@ -150,7 +150,7 @@ def test_remembered_rows_are_those_that_are_found_anew():
             *rows.canonical_rows(X),
             *rows.priority_sample(X, 20),
             *rows.priority_sample(X, 20, weight, 3),
-            *rows.company_of_rows(X, weight),
+            *rows.duplicate_groups(X, weight),
             rows.share_among_copies(X, random.uniform(size=(200, 1)) * 0 + 0.5, weight),
         ]
 

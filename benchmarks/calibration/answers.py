@@ -25,7 +25,7 @@ import softkern
 from calibration.rows import Row, mark, patched
 from softkern import AlphaCutClustering, FuzzyCMeans, OneClassMixture, OneClassPCM, datasets, plan
 from softkern import ranking as ranks
-from softkern.alpha_tree import landscape, tree
+from softkern.density_tree import landscape, tree
 from softkern.kernels import bandwidths
 from softkern.models import alpha_cut, base, one_class_clustering, possibilistic
 from softkern.solvers import collapse, eigen
@@ -282,7 +282,7 @@ def _reading_spread(full: bool) -> Row:
 
 
 def outlier_sets(full: bool) -> list[tuple[str, np.ndarray, np.ndarray]]:
-    """Sets with labelled outliers: generated ones, and ADBench's where they are there."""
+    """Sets with labeled outliers: generated ones, and ADBench's where they are there."""
     sets = []
     for kind in ("gaussian", "uniform", "blobs"):
         for d in (2, 10):
@@ -328,7 +328,7 @@ def outlier_bandwidth(full: bool) -> list[Row]:
             np.mean([roc_auc_score(y, OneClassPCM().fit(X).outlier_scores_) for _, X, y in sets])
         )
 
-    what = f"mean over {len(sets)} sets with labelled outliers"
+    what = f"mean over {len(sets)} sets with labeled outliers"
     return [
         *scanned(
             bandwidths,
@@ -367,14 +367,14 @@ def tree_bandwidth(full: bool) -> list[Row]:
         )
     ]
     what = f"share of {len(cases)} draws of 40 points, one cluster or two"
-    few = scanned(bandwidths, "LEAST_NEIGHBOUR", (2, 3, 8), right, what, "right", 1.5 / len(cases))
+    few = scanned(bandwidths, "LEAST_NEIGHBOR", (2, 3, 8), right, what, "right", 1.5 / len(cases))
     return rows + few
 
 
 # Clusters
 
 
-def labelled_sets() -> list[tuple[np.ndarray, np.ndarray]]:
+def labeled_sets() -> list[tuple[np.ndarray, np.ndarray]]:
     """Sets of the one-class mixture's study that are quick, with labels."""
     sets = [
         make_blobs(150, d, centers=k, cluster_std=std, random_state=d)
@@ -389,7 +389,7 @@ def labelled_sets() -> list[tuple[np.ndarray, np.ndarray]]:
 
 def mixture_scale(full: bool) -> list[Row]:
     """The softness of the one-class mixture, as a share of its critical scale."""
-    sets, seeds = labelled_sets(), range(4 if full else 1)
+    sets, seeds = labeled_sets(), range(4 if full else 1)
     rows = []
     for formulation in ("svdd", "ocsvm"):
 
@@ -411,7 +411,7 @@ def mixture_scale(full: bool) -> list[Row]:
 def safe_ratio(full: bool) -> list[Row]:
     """The collapse ratio that m="auto" keeps: how clear memberships are, and after how long."""
     rows = []
-    sets = [(X, y) for X, y in labelled_sets() if len(X) < 200]
+    sets = [(X, y) for X, y in labeled_sets() if len(X) < 200]
     goals = (1.01, 1.05, 1.1, 1.2, 1.5, 2.0)
     for goal in goals:
         spread, steps, agreement, done = [], [], [], []
@@ -434,7 +434,7 @@ def safe_ratio(full: bool) -> list[Row]:
 
 
 def same_points(full: bool) -> list[Row]:
-    """The cosine of two centres' coefficients, against how far apart and how right clusters are."""
+    """The cosine of two centers' coefficients, against how far apart and how right clusters are."""
     fits = []
     for seed in range(10 if full else 4):
         for distance in (0.0, 2.0, 2.5, 3.0, 3.5, 4.0, 6.0):

@@ -35,7 +35,7 @@ from softkern.operators import (
     tiled,
     work,
 )
-from softkern.operators.work import Workload, available_threads
+from softkern.operators.work import ProblemSize, available_threads
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from tests.peak import measure
@@ -150,7 +150,7 @@ def _tiled_setup() -> Rows:
     plain = best(lambda: TiledOperator(Gaussian(10.0), X))
     narrow = Gaussian(np.asarray(select_bandwidth(X)))
     ordered = best(lambda: TiledOperator(narrow, X))
-    reached = Workload(n, d, narrow, sample=narrow.scaled(X[:1000], X.min(axis=0)))
+    reached = ProblemSize(n, d, narrow, sample=narrow.scaled(X[:1000], X.min(axis=0)))
     # the share of pairs whose time a product took, and the reach that predicts it
     share = product_time(TiledOperator(narrow, X), 1, 2) - tiled.START_SECONDS
     all_pairs = product_time(TiledOperator(Gaussian(10.0), X[:4096]), 1)
@@ -163,7 +163,7 @@ def _tiled_setup() -> Rows:
     return [
         row(tiled, "SCALING_SECONDS", plain / (n * d), "s a number"),
         row(tiled, "ORDERING_SECONDS", (ordered - plain) / n, "s a row"),
-        row(ordering, "TILE_REACH", low, "distances to a tile's share of neighbours", 0),
+        row(ordering, "TILE_REACH", low, "distances to a tile's share of neighbors", 0),
     ]
 
 

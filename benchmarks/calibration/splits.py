@@ -19,7 +19,7 @@ from softkern import AlphaCutClustering
 from softkern.models import alpha_scales
 from softkern.splitting import bends, reach, recursion
 from softkern.splitting.coordinates import fit_coordinates
-from softkern.splitting.mixtures import fit_mixture
+from softkern.splitting.mixture import fit_mixture
 from softkern.splitting.observations import MOST_ROWS, continuous, repeated
 
 SEED = 71  # other than those of the studies
@@ -126,9 +126,9 @@ def _curves(draw: Callable[..., np.ndarray], number: int, draws: int) -> Iterato
 
 def _is_joined(X: np.ndarray, y: np.ndarray) -> bool:
     mixture: Any = fit_mixture(X, y, 1)
-    way = mixture.centres[1] - mixture.centres[0]
+    way = mixture.centers[1] - mixture.centers[0]
     order = np.random.default_rng(SEED).permutation(len(X))
-    return bends.is_bent(mixture.mapped(X[order]), way, y[order] == 1)
+    return bends.is_curved(mixture.mapped(X[order]), way, y[order] == 1)
 
 
 def beyond(full: bool) -> list[Row]:

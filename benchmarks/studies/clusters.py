@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from families import FAMILIES, ONE_GROUP, REAL, SHAPES, apart, blobs, noisy_blobs, real, shape
-from peers import CLUSTERERS, standardised
+from peers import CLUSTERERS, standardized
 from scipy.stats import binomtest
 
 from studies.common import (
@@ -139,13 +139,13 @@ def verdict_on_numbers(frame: pd.DataFrame) -> list[str]:
 
 
 def named_sets(names: list[str], load: Callable[[str], Any], scale: bool) -> Result:
-    """Every method on every set; the peers get standardised columns where units differ."""
+    """Every method on every set; the peers get standardized columns where units differ."""
     records: Records = []
     for name in names:
         X, y = load(name)
         what = {"set": name, "n": len(X), "d": X.shape[1]}
         records += clustered(OURS, X, y, **what)
-        records += clustered(CLUSTERERS, standardised(X) if scale else X, y, **what)
+        records += clustered(CLUSTERERS, standardized(X) if scale else X, y, **what)
         tell(f"{name} done")
     frame = arranged(records, "found")
     numbers = frame.pivot_table("found", ["set", "clusters"], "method", sort=False).astype(int)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from families import ONE_GROUP, OUTLIER_SETS, outlier_set
-from peers import IS_RANDOM, Detector, detectors, standardised
+from peers import IS_RANDOM, Detector, detectors, standardized
 from sklearn.cluster import HDBSCAN
 from sklearn.ensemble import IsolationForest
 from sklearn.metrics import roc_auc_score
@@ -70,7 +70,7 @@ def outliers(run: Run) -> Result:
         X, y = (np.repeat(part, copies, axis=0) for part in outlier_set(name))
         peers = {k: v for k, v in detectors().items() if copies == 1 or k not in QUADRATIC}
         for method, detector in (OUR_DETECTORS | peers).items():
-            rows = X if method in OUR_DETECTORS else standardised(X)
+            rows = X if method in OUR_DETECTORS else standardized(X)
             for seed in range(SEEDS if method in IS_RANDOM and copies == 1 else 1):
                 scores, record = timed(detector, rows, seed)
                 if scores is not None:

@@ -1,18 +1,17 @@
 """Soft clusters, outliers and overlap points with kernels.
 
-Every model is a few centres in feature space, and whatever it wants to know of the data it
+Every model is a few centers in feature space, and whatever it wants to know of the data it
 learns from one product, ``K @ A``. `softkern.kernels` says what similarity means,
 `softkern.operators` how the product is computed, `softkern.plan` what it will cost.
 """
 
 from typing import TYPE_CHECKING
 
-from softkern._lazy import importer
+from softkern._utils.lazy import importer
 
 if TYPE_CHECKING:  # for editors and type checkers; `__getattr__` finds the names when they are used
-    from softkern import datasets, display, explain, kernels, operators
+    from softkern import datasets, display, kernels, operators
     from softkern.exceptions import CollapseWarning
-    from softkern.explain import describe_clusters, explain_points
     from softkern.files import load, save
     from softkern.models import (
         AlphaCutClustering,
@@ -28,10 +27,11 @@ if TYPE_CHECKING:  # for editors and type checkers; `__getattr__` finds the name
         WeightedOneClassSVM,
         WeightedSVDD,
     )
-    from softkern.models.automatic import cluster
+    from softkern.models.auto import cluster
     from softkern.planning import plan
     from softkern.ranking import rank_points
     from softkern.selection import average_membership_strength, stability_score, suggest_n_clusters
+    from softkern.tables.explain import describe_clusters, explain_points
 
 __version__ = "0.1.0"
 
@@ -51,12 +51,11 @@ _HOMES: dict[str, str | None] = {
     "WeightedOneClassSVM": "models",
     "WeightedSVDD": "models",
     "average_membership_strength": "selection",
-    "cluster": "models.automatic",
+    "cluster": "models.auto",
     "datasets": None,
-    "describe_clusters": "explain",
+    "describe_clusters": "tables.explain",
     "display": None,
-    "explain": None,
-    "explain_points": "explain",
+    "explain_points": "tables.explain",
     "kernels": None,
     "load": "files",
     "operators": None,
@@ -85,7 +84,6 @@ __all__ = [
     "datasets",
     "describe_clusters",
     "display",
-    "explain",
     "explain_points",
     "kernels",
     "load",

@@ -23,7 +23,7 @@ INSIDE = (f"{Path(__file__).parent}{os.sep}", f"{os.sep}sklearn{os.sep}")
 
 
 class CollapseWarning(UserWarning):
-    """Centres coincide, or memberships have become equal: there are fewer clusters than asked.
+    """Centers coincide, or memberships have become equal: there are fewer clusters than asked.
 
     Examples
     --------
@@ -35,7 +35,7 @@ class CollapseWarning(UserWarning):
     ...     warnings.simplefilter("always")
     ...     _ = PossibilisticCMeans(3, bandwidth=5.0).fit(X)
     >>> print(caught[0].message)
-    of the 3 clusters asked for 1 is left, for centres coincide: ...
+    of the 3 clusters asked for 1 is left, for centers coincide: ...
     """
 
 

@@ -27,7 +27,7 @@ from typing import Any
 
 from safetensors import SafetensorError, safe_open
 
-from softkern._memory import available_memory
+from softkern._utils.memory import available_memory
 from softkern.exceptions import ModelFileError
 
 __all__ = ["FORMAT", "ModelFileError", "inspect", "load", "replacing", "save"]

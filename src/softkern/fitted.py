@@ -1,7 +1,7 @@
 """What pictures and pages read off any fitted model, each thing in one place.
 
-Called by the notebook's picture (`models.html`), `softkern.display`, `softkern.report` and the
-command line; knows models by their public attributes only.
+Called by the notebook's picture (`models.html`), `softkern.display`, `softkern.tables.report` and
+the command line; knows models by their public attributes only.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from softkern._typing import Array
+from softkern._utils.typing import Array
 
 __all__ = [
     "choice_of",

@@ -19,28 +19,28 @@ from numpy.typing import ArrayLike
 from sklearn import config_context
 from sklearn.utils import check_array
 
-from softkern._memory import available_memory
-from softkern.chunks import ChunkedRows, is_chunked, threads_of_workers
+from softkern._utils.memory import available_memory
+from softkern._utils.text import count
+from softkern.dask import ChunkedRows, is_chunked, threads_of_workers
+from softkern.dask.operator import DistributedNystroem, DistributedOperator, Landmarks
 from softkern.kernels import Kernel, resolve
 from softkern.kernels.resolve import has_open_bandwidth
 from softkern.operators.base import (
     Cost,
     KernelOperator,
-    Workload,
+    ProblemSize,
     available_threads,
     machine_speed,
 )
 from softkern.operators.blocked import BlockedOperator
 from softkern.operators.dense import DenseOperator
-from softkern.operators.distributed import DistributedNystroem, DistributedOperator, Landmarks
 from softkern.operators.features import FeatureOperator
 from softkern.operators.fourier import FourierOperator
-from softkern.operators.gpu import GpuOperator
+from softkern.operators.gpu.operator import GpuOperator
 from softkern.operators.nystroem import DEFAULT_RANK, NystroemOperator
 from softkern.operators.precomputed import PrecomputedOperator
 from softkern.operators.tiled import TiledOperator
 from softkern.rows import priority_sample
-from softkern.words import count
 
 __all__ = [
     "ENGINES",
@@ -119,7 +119,7 @@ for _operator in (
 def serving(engine: str, engine_params: dict[str, Any] | None) -> dict[str, Any]:
     """Parameters of an engine where it serves new points, else those of ``"auto"``."""
     known = ENGINES.get(engine)
-    if known is None or not known.serves_new_points:
+    if known is None or not known.supports_prediction:
         return {"engine": "auto"}
     return {"engine": engine, "engine_params": engine_params}
 
@@ -151,7 +151,7 @@ class Plan:
     ----------
     engine : str
     kernel : softkern.kernels.Kernel
-    work : Workload
+    work : ProblemSize
     candidates : tuple of Candidate
     memory_limit : int
         Bytes.
@@ -182,7 +182,7 @@ class Plan:
 
     engine: str
     kernel: Kernel
-    work: Workload
+    work: ProblemSize
     candidates: tuple[Candidate, ...]
     memory_limit: int
     options: dict[str, Any] = field(default_factory=dict, hash=False)
@@ -226,7 +226,7 @@ class Plan:
     def serving_seconds(self) -> float:
         """Expected time of the same product for as many new points."""
         engine = ENGINES.get(self.engine)
-        if engine is not None and engine.serves_new_points:
+        if engine is not None and engine.supports_prediction:
             return self.product_seconds
         served = _without_matrix(self.work)
         known = next((c for c in self.candidates if c.engine == served.engine and c.cost), None)
@@ -371,7 +371,7 @@ class LocalOperator:
         work = _work_at(support, self.kernel)
         engine, options = ENGINES.get(self.engine), self.options
         is_there = engine is not None and _refusal(engine, work, options) is None
-        if engine is None or not engine.serves_new_points or not is_there:
+        if engine is None or not engine.supports_prediction or not is_there:
             engine, options = _without_matrix(work), {}
         with config_context(assume_finite=True):
             return engine.of(self.kernel, support, **options)
@@ -429,7 +429,7 @@ def plan(
         Seconds on the reference machine.
     ahead : bool, default=False
         Whether the products are those of a loop that can run ahead on a low-rank factor, with few
-        products left to the engine (`softkern.solvers.corrected`). It will where it saves time.
+        products left to the engine (`softkern.solvers.surrogate`). It will where it saves time.
 
     Returns
     -------
@@ -524,7 +524,7 @@ def plan(
     return _certified(exact, work, times[taken]) or exact
 
 
-def _work_of_chunks(X: ChunkedRows, random_state: Any, **named: Any) -> Workload:
+def _work_of_chunks(X: ChunkedRows, random_state: Any, **named: Any) -> ProblemSize:
     """The workload of all rows, whose kernel and width are those of the sample."""
     few = X.few
     work = _work_of_data(
@@ -539,7 +539,7 @@ def _work_of_chunks(X: ChunkedRows, random_state: Any, **named: Any) -> Workload
     return replace(work, n=X.shape[0], chunks=len(X.X.chunks[0]), threads=threads)
 
 
-def _plan_in_chunks(work: Workload, engine: str, options: dict[str, Any], limit: int) -> Plan:
+def _plan_in_chunks(work: ProblemSize, engine: str, options: dict[str, Any], limit: int) -> Plan:
     """Landmarks where they are enough or asked for, else every pair of rows."""
     operator, through = DistributedOperator, NystroemOperator.engine
     reason = operator.refusal(work) or operator.missing()
@@ -573,7 +573,9 @@ def _plan_in_chunks(work: Workload, engine: str, options: dict[str, Any], limit:
     return Plan(operator.engine, work.kernel, replace(work, sample=None), (taken,), limit, options)
 
 
-def _refusal(operator: type[KernelOperator], work: Workload, options: dict[str, Any]) -> str | None:
+def _refusal(
+    operator: type[KernelOperator], work: ProblemSize, options: dict[str, Any]
+) -> str | None:
     """Why an operator cannot do the work here, or None."""
     return operator.refusal(work) or operator.missing(**_known(operator, options))
 
@@ -582,7 +584,7 @@ def _known(operator: type[KernelOperator], options: dict[str, Any]) -> dict[str,
     return {name: options[name] for name in options if name in operator.option_names()}
 
 
-def _certified(exact: Plan, work: Workload, seconds: float) -> Plan | None:
+def _certified(exact: Plan, work: ProblemSize, seconds: float) -> Plan | None:
     """The plan of a low-rank factor whose error is checked when it is built, where one is enough.
 
     `seconds` is what the exact plan takes.
@@ -620,14 +622,14 @@ def _certified(exact: Plan, work: Workload, seconds: float) -> Plan | None:
     )
 
 
-def _without_matrix(work: Workload) -> type[KernelOperator]:
+def _without_matrix(work: ProblemSize) -> type[KernelOperator]:
     """The exact operator without the matrix that fits; that of the matrix where it is given."""
     if not work.kernel.takes_points:
         return PrecomputedOperator
     return next(operator for operator in WITHOUT_MATRIX if operator.refusal(work) is None)
 
 
-def _meant(engine: str, work: Workload) -> str:
+def _meant(engine: str, work: ProblemSize) -> str:
     """The engine that a public name stands for, given the kernel."""
     if engine == DenseOperator.engine and not work.kernel.takes_points:
         return PrecomputedOperator.engine
@@ -650,14 +652,14 @@ def _check_options(options: dict[str, Any], taken: str, asked: str) -> None:
 
 
 def _cost_with_loop(
-    operator: type[KernelOperator], work: Workload, options: dict[str, Any]
+    operator: type[KernelOperator], work: ProblemSize, options: dict[str, Any]
 ) -> Cost:
     """The operator's cost with the options that it knows, and the arrays of the loop around it."""
     cost = operator.cost(work, **_known(operator, options))
     return replace(cost, memory=cost.memory + LOOP_ARRAYS * work.vectors)
 
 
-def _rank_for(work: Workload, tolerance: float, size: int) -> int | None:
+def _rank_for(work: ProblemSize, tolerance: float, size: int) -> int | None:
     """The rank of a factor that leaves out this share of the trace, as a sample of the data says.
 
     Twice what the best factor of the sample needs; None where that is no small part of the sample,
@@ -671,7 +673,7 @@ def _rank_for(work: Workload, tolerance: float, size: int) -> int | None:
     return 2 * needed if needed < len(rows) / 2 else None
 
 
-def _ahead_rank(work: Workload) -> int:
+def _ahead_rank(work: ProblemSize) -> int:
     """Of the low-rank factor that a loop may run ahead on; it may need twice what is shown."""
     shown = _rank_for(work, AHEAD_TOLERANCE, RANK_SAMPLE)
     return DEFAULT_RANK if shown is None else min(2 * shown, DEFAULT_RANK)
@@ -691,22 +693,22 @@ def _factor(operator: KernelOperator, rank: int, **chance: Any) -> KernelOperato
     return factor if factor.approximation_error <= AHEAD_ERROR else None
 
 
-def _total(cost: Cost, work: Workload) -> float:
+def _total(cost: Cost, work: ProblemSize) -> float:
     return cost.setup + work.products * cost.product
 
 
-def _ahead_total(cost: Cost, work: Workload, factor: Cost) -> float:
+def _ahead_total(cost: Cost, work: ProblemSize, factor: Cost) -> float:
     return cost.setup + EXACT_STEPS * cost.product + _total(factor, work)
 
 
-def _runs_ahead(name: str, cost: Cost, work: Workload, factor: Cost | None, limit: int) -> bool:
+def _runs_ahead(name: str, cost: Cost, work: ProblemSize, factor: Cost | None, limit: int) -> bool:
     """Whether a loop on this engine is quicker when most steps are on the factor."""
     if factor is None or not ENGINES[name].error_is_known or cost.memory + factor.memory > limit:
         return False
     return _total(cost, work) > AHEAD_GAIN * _ahead_total(cost, work, factor)
 
 
-def _time(name: str, cost: Cost, work: Workload, factor: Cost | None, limit: int) -> float:
+def _time(name: str, cost: Cost, work: ProblemSize, factor: Cost | None, limit: int) -> float:
     """Seconds of all products on the reference machine."""
     if factor is not None and _runs_ahead(name, cost, work, factor, limit):
         return _ahead_total(cost, work, factor)
@@ -758,17 +760,17 @@ def _candidate(
 
 def _work_of_shape(
     shape: tuple[int, ...], kernel: Any, params: Any, bandwidth: Any, dtype: Any
-) -> Workload:
+) -> ProblemSize:
     if len(shape) != 2 or min(shape) < 1:
         raise ValueError(f"the shape must be (n, d) with n, d ≥ 1, got {shape!r}.")
     is_open = isinstance(bandwidth, str) and has_open_bandwidth(kernel, params)
     chosen = resolve(kernel, bandwidth=1.0 if is_open else bandwidth, kernel_params=params)
-    return Workload(int(shape[0]), int(shape[1]), chosen, dtype=np.dtype(dtype or np.float64))
+    return ProblemSize(int(shape[0]), int(shape[1]), chosen, dtype=np.dtype(dtype or np.float64))
 
 
 def _work_of_data(
     X: Any, kernel: Any, params: Any, bandwidth: Any, sample_weight: Any, random_state: Any
-) -> Workload:
+) -> ProblemSize:
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
     with config_context(assume_finite=True):
         chosen = resolve(
@@ -787,9 +789,9 @@ def _work_of_data(
     return replace(work, sample=chosen.scaled(X[rows], X.min(axis=0)))
 
 
-def _work_at(X: Any, kernel: Kernel) -> Workload:
+def _work_at(X: Any, kernel: Kernel) -> ProblemSize:
     """The workload of checked data, with their width where the kernel has bandwidths."""
-    work = Workload.of(X, kernel)
+    work = ProblemSize.of(X, kernel)
     if not kernel.has_bandwidth or work.is_sparse:
         return work
     low, high = X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from sklearn.base import is_outlier_detector
 from sklearn.utils.validation import check_is_fitted
 
-from softkern._typing import Array
-from softkern.chunks import (
+from softkern._utils.typing import Array
+from softkern.dask import (
     TableChunks,
     is_chunked,
     row_chunks,
@@ -109,13 +109,13 @@ def rank_points(
     Notes
     -----
     Up to the upper fifth the share is counted among the training points; above it, it is that of a
-    generalised Pareto tail. Points far beyond a first, rough tail are left out of it, so that
+    generalized Pareto tail. Points far beyond a first, rough tail are left out of it, so that
     outliers do not make outliers usual, as long as they are fewer than a fifth. Weights of the fit
     count as repeated rows.
 
     `WeightedSVDD` and `WeightedOneClassSVM` with nu below one half set a share nu of the points
     apart, outliers or not, and score the others alike: no outliers are then left out of the tail,
-    and many outliers hide each other. Where two centres of a model have collapsed onto one place,
+    and many outliers hide each other. Where two centers of a model have collapsed onto one place,
     they share all of its points, which are then all flagged as overlap. docs/benchmarks.md has the
     measured shares of false alarms and of planted outliers that are found.
 
@@ -278,7 +278,7 @@ class Calibration:
     Attributes
     ----------
     threshold, scale, shape : float
-        The generalised Pareto tail: above the threshold t, the share of points at least as far
+        The generalized Pareto tail: above the threshold t, the share of points at least as far
         out as s falls as (1 + shape (s − t) / scale)^(−1 / shape).
 
     Examples

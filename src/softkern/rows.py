@@ -3,7 +3,7 @@
 A sample drawn by row number changes when the table is sorted, and changes again when a row of
 weight two is written as two rows. Here every distinct row gets a pseudo-random number from its
 own contents and the seed, so a sample is a function of the weighted data alone. The numbers are
-taken after each column is centred and scaled, so the unit of a column does not matter either.
+taken after each column is centered and scaled, so the unit of a column does not matter either.
 Called by the bandwidth rules, the landmark choice and the models' starts.
 """
 
@@ -23,21 +23,21 @@ from sklearn.utils import check_random_state
 __all__ = [
     "canonical_rows",
     "check_weights",
-    "company_of_rows",
     "distinct_rows",
+    "duplicate_groups",
     "groups_of_rows",
-    "largest_first",
     "lower_quantile",
     "lower_quantiles",
     "lowest_numbers",
     "number_uniforms",
+    "order_by_mass",
     "priority_sample",
+    "reduce_weights",
     "remembered",
     "row_slices",
     "row_uniforms",
     "share_among_copies",
     "varying_columns",
-    "without_common_factor",
 ]
 
 NUMBERS_AT_ONCE = 10_000_000  # of rows that are drawn by their numbers
@@ -84,7 +84,7 @@ def check_weights(sample_weight: Any, n: int) -> NDArray[np.float64]:
     return np.where(weight < LEAST_SHARE * largest, 0.0, weight)
 
 
-def without_common_factor(weight: Any) -> NDArray[np.float64]:
+def reduce_weights(weight: Any) -> NDArray[np.float64]:
     """Weights divided by the largest number from one that all are whole multiples of, (n,).
 
     A table in which every row stands twice says the same as the table itself: what is learned of
@@ -92,7 +92,7 @@ def without_common_factor(weight: Any) -> NDArray[np.float64]:
 
     Examples
     --------
-    >>> without_common_factor([2.0, 4.0, 0.0, 6.0])
+    >>> reduce_weights([2.0, 4.0, 0.0, 6.0])
     array([1., 2., 0., 3.])
     """
     weight = np.asarray(weight, dtype=np.float64)
@@ -162,7 +162,7 @@ def lower_quantiles(values: Any, weight: Any, shares: Sequence[float]) -> NDArra
     return np.asarray(values[order[np.minimum(place, order.size - 1)]], dtype=np.float64)
 
 
-def largest_first(mass: Any, tie: Any, tolerance: float = 1e-9) -> NDArray[np.intp]:
+def order_by_mass(mass: Any, tie: Any, tolerance: float = 1e-9) -> NDArray[np.intp]:
     """The order of clusters by decreasing mass, (c,); where masses tie, by decreasing `tie`.
 
     Masses tie where they follow on each other by no more than the tolerance, as a share of all:
@@ -171,7 +171,7 @@ def largest_first(mass: Any, tie: Any, tolerance: float = 1e-9) -> NDArray[np.in
     Examples
     --------
     >>> import numpy as np
-    >>> largest_first(np.array([1.0, 5.0, 5.0]), tie=np.array([9.0, 2.0, 3.0]))
+    >>> order_by_mass(np.array([1.0, 5.0, 5.0]), tie=np.array([9.0, 2.0, 3.0]))
     array([2, 1, 0])
     """
     shares = np.asarray(mass, dtype=np.float64) / max(float(np.sum(mass)), np.finfo(float).tiny)
@@ -226,7 +226,7 @@ def share_among_copies(X: Any, A: NDArray[Any], sample_weight: Any) -> NDArray[A
     return np.asarray(share[:, None] * sums[group], dtype=A.dtype)
 
 
-def company_of_rows(
+def duplicate_groups(
     X: Any, sample_weight: Any = None
 ) -> tuple[NDArray[np.intp], NDArray[np.float64], float]:
     """What leave-the-copies-out leaves out of every row's sum.
@@ -254,7 +254,7 @@ def company_of_rows(
     Examples
     --------
     >>> import numpy as np
-    >>> first, left_out, company = company_of_rows(np.array([[0.0], [1.0], [0.0], [2.0]]))
+    >>> first, left_out, company = duplicate_groups(np.array([[0.0], [1.0], [0.0], [2.0]]))
     >>> first.tolist(), left_out.tolist(), company
     ([0, 1, 0, 3], [0.5, 1.0, 0.5, 1.0], 0.25)
     """
@@ -519,15 +519,15 @@ def _row_keys(X: Any) -> NDArray[np.uint64]:
 
 
 def _without_units(X: Any) -> Any:
-    """Columns centred and divided by their reach, rounded so that a change of unit is not seen."""
+    """Columns centered and divided by their reach, rounded so that a change of unit is not seen."""
     if sp.issparse(X):
-        # Centring would fill the zeros; the sign-free reach alone removes the unit.
+        # Centering would fill the zeros; the sign-free reach alone removes the unit.
         reach = np.asarray(abs(X).max(axis=0).todense(), dtype=np.float64).ravel()
         scaled = X.tocsr().astype(np.float64) @ sp.diags_array(_inverse(reach))
         scaled.data = scaled.data.astype(np.float32)
         return scaled
-    centred = X - np.median(X, axis=0)
-    return (centred * _inverse(np.abs(centred).max(axis=0))).astype(np.float32)
+    centered = X - np.median(X, axis=0)
+    return (centered * _inverse(np.abs(centered).max(axis=0))).astype(np.float32)
 
 
 def _inverse(reach: NDArray[Any]) -> NDArray[Any]:

@@ -16,7 +16,7 @@ from softkern import (  # noqa: E402
     WeightedOneClassSVM,
     WeightedSVDD,
 )
-from softkern._colours import COLOURS, CUT  # noqa: E402
+from softkern._utils.colors import COLORS, CUT  # noqa: E402
 from softkern.display import BoundaryDisplay  # noqa: E402
 
 
@@ -32,7 +32,7 @@ def X():
 
 
 def lines(display):
-    """Contours at zero that have ink, as (colour, vertices)."""
+    """Contours at zero that have ink, as (color, vertices)."""
     sets = [c for c in display.ax_.collections if list(getattr(c, "levels", [])) == [0]]
     return [
         (to_hex(np.ravel(c.get_edgecolor())[:3]), c.get_paths()[0].vertices)
@@ -46,26 +46,26 @@ def lines(display):
 def test_every_cluster_has_its_boundary(model, formulation, X):
     model = model.set_params(formulation=formulation).fit(X)
     display = BoundaryDisplay.from_estimator(model, X, grid_resolution=60)
-    drawn = {colour: path for colour, path in lines(display) if colour != to_hex("0.15")}
-    assert set(drawn) == {to_hex(colour) for colour in COLOURS[:3]}
+    drawn = {color: path for color, path in lines(display) if color != to_hex("0.15")}
+    assert set(drawn) == {to_hex(color) for color in COLORS[:3]}
     for k in range(3):
         # the line is where the decision function is zero, around the cluster's own points
-        path = drawn[to_hex(COLOURS[k])]
+        path = drawn[to_hex(COLORS[k])]
         depth = model.decision_function(path)[:, k]
         assert np.abs(depth).max() < 0.05 * np.abs(display.decision[:, :, k]).max()
-        centre = model.dual_coef_[:, k] @ X[model.support_]
-        assert np.all(path.min(axis=0) < centre)
-        assert np.all(centre < path.max(axis=0))
+        center = model.dual_coef_[:, k] @ X[model.support_]
+        assert np.all(path.min(axis=0) < center)
+        assert np.all(center < path.max(axis=0))
 
 
-def test_the_ground_mixes_colours_by_memberships(X):
+def test_the_ground_mixes_colors_by_memberships(X):
     model = OneClassMixture(3).fit(X)
     display = BoundaryDisplay.from_estimator(model, X, grid_resolution=40)
     ground = np.asarray(display.ax_.images[0].get_array())
     assert ground.shape == (40, 40, 3)
     i, j = 3, 5
     share = model.memberships([[display.x[j], display.y[i]]])[0]
-    mixed = share @ np.array([to_rgb(colour) for colour in COLOURS[:3]])
+    mixed = share @ np.array([to_rgb(color) for color in COLORS[:3]])
     assert ground[i, j] == pytest.approx(1 - 0.45 * (1 - mixed))
 
 
@@ -74,8 +74,8 @@ def test_detectors(detector, X):
     model = detector(bandwidth="global").fit(X)
     display = BoundaryDisplay.from_estimator(model, X, grid_resolution=60)
     assert display.memberships is None
-    colours = [colour for colour, _ in lines(display)]
-    assert to_hex(CUT) in colours
+    colors = [color for color, _ in lines(display)]
+    assert to_hex(CUT) in colors
     path = dict(lines(display))[to_hex(CUT)]
     spread = np.ptp(display.decision)
     assert np.abs(model.decision_function(path)).max() < 0.05 * spread

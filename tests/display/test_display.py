@@ -15,9 +15,9 @@ import matplotlib.pyplot as plt  # noqa: E402
 from matplotlib.colors import to_hex  # noqa: E402
 
 from softkern import AlphaCutClustering, OneClassPCM, PossibilisticCMeans  # noqa: E402
-from softkern._colours import COLOURS, CUT  # noqa: E402
-from softkern.alpha_tree import AlphaTree  # noqa: E402
+from softkern._utils.colors import COLORS, CUT  # noqa: E402
 from softkern.datasets import make_dense_regions, make_gaussian_outliers  # noqa: E402
+from softkern.density_tree import AlphaTree  # noqa: E402
 from softkern.display import (  # noqa: E402
     AlphaTreeDisplay,
     MembershipDisplay,
@@ -82,21 +82,21 @@ def X():
     return np.random.default_rng(0).normal(size=(300, 2)) * 1.5
 
 
-def contours(display, colour):
+def contours(display, color):
     return [
         c
         for c in display.ax_.collections
-        if len(c.get_edgecolor()) and to_hex(c.get_edgecolor()[0]) == colour.lower()
+        if len(c.get_edgecolor()) and to_hex(c.get_edgecolor()[0]) == color.lower()
     ]
 
 
-def has_lines(display, colour):
-    return bool(contours(display, colour))
+def has_lines(display, color):
+    return bool(contours(display, color))
 
 
-def lines_of(display, colour):
-    """Points along the contours drawn in a colour."""
-    lines = contours(display, colour)
+def lines_of(display, color):
+    """Points along the contours drawn in a color."""
+    lines = contours(display, color)
     return np.concatenate([path.vertices for line in lines for path in line.get_paths()])
 
 
@@ -169,14 +169,14 @@ def test_scale_is_shared_where_ranges_are_alike(X):
     assert MembershipDisplay.from_estimator(Bump().fit(wide), wide).ax_.get_aspect() == "auto"
 
 
-def test_several_clusters_each_have_their_colour(X):
+def test_several_clusters_each_have_their_color(X):
     display = MembershipDisplay.from_estimator(TwoBumps().fit(X), X)
     assert display.memberships.shape[2] == 2
-    right, left = (lines_of(display, colour) for colour in COLOURS[:2])
+    right, left = (lines_of(display, color) for color in COLORS[:2])
     assert right[:, 0].mean() > 0 > left[:, 0].mean()
 
 
-def test_noise_is_named_and_a_cluster_keeps_its_colour(X):
+def test_noise_is_named_and_a_cluster_keeps_its_color(X):
     y = np.where(X[:, 0] > 0, 2, -1)
     display = MembershipDisplay.from_estimator(Bump().fit(X), X, y)
     _, names = display.ax_.get_legend_handles_labels()
@@ -184,12 +184,12 @@ def test_noise_is_named_and_a_cluster_keeps_its_colour(X):
     faces = [
         to_hex(c.get_facecolor()[0]) for c in display.ax_.collections if len(c.get_offsets()) > 1
     ]
-    assert COLOURS[2].lower() in faces
+    assert COLORS[2].lower() in faces
     outliers = MembershipDisplay.from_estimator(Bump().fit(X), X)
     assert "outliers" in outliers.ax_.get_legend_handles_labels()[1]
 
 
-def test_more_clusters_than_colours_are_told_apart(X):
+def test_more_clusters_than_colors_are_told_apart(X):
     y = np.arange(len(X)) % 20
     display = MembershipDisplay.from_estimator(Bump().fit(X), X, y)
     scatters = [c for c in display.ax_.collections if c.get_label().isdigit()]
@@ -400,8 +400,8 @@ def test_several_possibilistic_clusters():
     display = MembershipDisplay.from_estimator(model, X)
     at = np.array([display.x[30], display.y[70]])
     assert display.memberships[70, 30] == pytest.approx(model.memberships(at[None])[0])
-    for k, colour in enumerate(COLOURS[:2]):
-        on_lines = model.memberships(lines_of(display, colour))[:, k]
+    for k, color in enumerate(COLORS[:2]):
+        on_lines = model.memberships(lines_of(display, color))[:, k]
         assert np.abs(on_lines[:, None] - [0.25, 0.5, 0.75]).min(axis=1).max() < 0.02
     histogram = MembershipHistogramDisplay.from_estimator(model)
     assert histogram.valley is None

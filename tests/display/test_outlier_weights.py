@@ -9,7 +9,7 @@ from matplotlib.colors import to_hex  # noqa: E402
 from sklearn.exceptions import NotFittedError  # noqa: E402
 
 from softkern import FuzzyCMeans, OutlierFuzzyCMeans  # noqa: E402
-from softkern._colours import CUT  # noqa: E402
+from softkern._utils.colors import CUT  # noqa: E402
 from softkern.datasets import make_ring_outliers  # noqa: E402
 from softkern.display import OutlierWeightDisplay  # noqa: E402
 
@@ -30,7 +30,7 @@ def model(X):
     return OutlierFuzzyCMeans(2, bandwidth=1.5).fit(X)
 
 
-def in_the_colour_of_the_cut(display):
+def in_the_color_of_the_cut(display):
     return [
         c
         for c in display.ax_.collections
@@ -50,7 +50,7 @@ def test_the_line_of_the_threshold_and_the_points_beyond_it(model, X):
     display = OutlierWeightDisplay.from_estimator(
         model, X, threshold=threshold - 1e-9, grid_resolution=300
     )
-    line, rings = in_the_colour_of_the_cut(display)
+    line, rings = in_the_color_of_the_cut(display)
     on_line = np.concatenate([path.vertices for path in line.get_paths()])
     assert np.abs(model.outlier_weights(on_line) - threshold).max() < 0.02
     assert np.array_equal(rings.get_offsets(), X[[160, 161, 162]])
@@ -59,7 +59,7 @@ def test_the_line_of_the_threshold_and_the_points_beyond_it(model, X):
 
 def test_without_a_threshold_nothing_is_marked(model, X):
     display = OutlierWeightDisplay.from_estimator(model, X)
-    assert in_the_colour_of_the_cut(display) == []
+    assert in_the_color_of_the_cut(display) == []
 
 
 def test_a_threshold_beyond_all_weights_marks_nobody(model, X):

@@ -29,8 +29,8 @@ import numpy as np
 import pandas as pd
 
 import softkern
-from softkern.cli import main as program
-from softkern.cli import run
+from softkern.tables.cli import main as program
+from softkern.tables.cli import run
 
 OLD, NEW = 40, 60
 SECONDS = 60  # that a run may take before it counts as hung
@@ -205,7 +205,7 @@ def _bare_program(place: Place, rng: random.Random, usual: float) -> int:
     bare = {"LC_ALL": "C", "PYTHONUTF8": "0", "HOME": "/nonexistent", "NUMBA_CACHE_DIR": "/proc/x"}
     kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
     with (place.folder / MESSAGES).open("ab") as said:
-        command = [sys.executable, "-m", "softkern.cli", *place.command(NEW)]
+        command = [sys.executable, "-m", "softkern.tables.cli", *place.command(NEW)]
         try:
             return subprocess.run(
                 command, env=kept | bare, stdout=subprocess.DEVNULL, stderr=said, timeout=SECONDS

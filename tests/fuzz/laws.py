@@ -1,7 +1,7 @@
 """Laws that hold for every model on ordinary data, whatever the kernel, the engine and the dtype.
 
 A case names the law and the fit; a law "holds", or is "broken" by so much. A fit that says itself
-that it did not come to rest, or that centres coincide, is not asked: there rounding decides.
+that it did not come to rest, or that centers coincide, is not asked: there rounding decides.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from softkern.cli import run
+from softkern.tables.cli import run
 from tests.fuzz.outcomes import failed, limited
 
 KINDS = ["csv", "tsv", "jsonl", "parquet", "xlsx", "npy", "csv.gz"]

@@ -12,7 +12,7 @@ from softkern import FuzzyCMeans, OneClassPCM, WeightedSVDD
 from softkern.exceptions import DataError
 from softkern.kernels import Gaussian, Linear, Polynomial
 from softkern.operators import FourierOperator
-from softkern.operators.work import Workload
+from softkern.operators.work import ProblemSize
 from softkern.rows import check_weights
 from softkern.solvers.alternate import _Run
 from tests.fuzz.arrays import ESTIMATORS, Case, draw, outcome
@@ -85,9 +85,9 @@ def test_products_that_overflow_name_the_row(kernel, model):
 
 def test_fourier_refuses_a_grid_larger_than_the_pairs_of_rows():
     kernel = Gaussian(1.0)
-    wide = Workload(n=20, d=2, kernel=kernel, extent=(5000.0, 5000.0))
+    wide = ProblemSize(n=20, d=2, kernel=kernel, extent=(5000.0, 5000.0))
     assert "for 20 rows" in FourierOperator.refusal(wide)
-    many = Workload(n=20_000, d=2, kernel=kernel, extent=(5000.0, 5000.0))
+    many = ProblemSize(n=20_000, d=2, kernel=kernel, extent=(5000.0, 5000.0))
     assert FourierOperator.refusal(many) is None
     X = np.random.default_rng(0).normal(size=(20, 1))
     X[3] = 1e6

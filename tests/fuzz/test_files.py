@@ -9,8 +9,8 @@ import pytest
 
 import softkern
 from softkern import files, models
-from softkern.models.entries import check_fitted, entries_of
 from softkern.models.state import MODELS, declared
+from softkern.models.state_schema import check_fitted, entries_of
 from tests.fuzz.files import Case, draw, originals, outcome, read, write
 from tests.fuzz.outcomes import WELL
 from tests.golden.make import golden_file

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from softkern.cli.tables import TableError, open_table
+from softkern.tables.io import TableError, open_table
 from tests.fuzz.outcomes import WELL
 from tests.fuzz.tables import Case, damaged, draw, outcome
 

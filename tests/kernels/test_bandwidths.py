@@ -17,7 +17,7 @@ def X():
 
 
 def literal_auto(X):
-    """The mean √n-th neighbour distance in scaled columns, cut off at 90 %, over √(d + 2)."""
+    """The mean √n-th neighbor distance in scaled columns, cut off at 90 %, over √(d + 2)."""
     low, high = np.quantile(X, [0.1, 0.9], axis=0, method="inverted_cdf")
     spread = (high - low) / 2.5631031310892007
     distances = np.sort(squareform(pdist(X / spread)), axis=1)[:, round(np.sqrt(len(X)))]
@@ -43,7 +43,7 @@ def test_global_is_the_median_distance_in_scaled_columns(X):
     assert select_bandwidth(X, "global") == pytest.approx(expected, rel=1e-4)
 
 
-def test_knn_is_the_median_tenth_neighbour(X):
+def test_knn_is_the_median_tenth_neighbor(X):
     distances = np.sort(squareform(pdist(X)), axis=1)[:, 10]
     assert select_bandwidth(X, "knn") == pytest.approx(np.sort(distances)[199], rel=1e-9)
 
@@ -56,7 +56,7 @@ def test_scott(X):
     assert select_bandwidth(X, "scott") == pytest.approx(X.std(axis=0) * 400 ** (-1 / 7), rel=1e-9)
 
 
-def test_loo_maximises_the_leave_one_out_likelihood(X):
+def test_loo_maximizes_the_leave_one_out_likelihood(X):
     squared = squareform(pdist(X, "sqeuclidean"))
     np.fill_diagonal(squared, np.inf)
 

@@ -47,9 +47,9 @@ def test_extremes_of_memberships():
 
 def test_xie_beni_in_data_space(X, U):
     m = 2.3
-    centres = (U**m).T @ X / (U**m).sum(axis=0)[:, None]
-    spread = (U**m * cdist(X, centres, "sqeuclidean")).sum()
-    gap = min(((centres[i] - centres[j]) ** 2).sum() for i in range(3) for j in range(i))
+    centers = (U**m).T @ X / (U**m).sum(axis=0)[:, None]
+    spread = (U**m * cdist(X, centers, "sqeuclidean")).sum()
+    gap = min(((centers[i] - centers[j]) ** 2).sum() for i in range(3) for j in range(i))
     value = xie_beni(FeatureOperator(Linear(), X), U, m)
     assert value == pytest.approx(spread / (60 * gap), rel=1e-10)
 

@@ -12,14 +12,14 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import adjusted_rand_score
 
 from softkern import AlphaCutClustering, OneClassPCM
-from softkern.alpha_tree.landscape import distinct_nodes
-from softkern.alpha_tree.segments import (
+from softkern.density_tree.landscape import distinct_nodes
+from softkern.density_tree.segments import (
     _gaussian_levels,
     _path_levels,
-    neighbour_pairs,
+    neighbor_pairs,
     segment_counts,
 )
-from softkern.alpha_tree.tree import maximum_spanning_tree
+from softkern.density_tree.tree import maximum_spanning_tree
 from softkern.models.alpha_cut import _landscape
 from tests.models.contract import ModelContract
 
@@ -173,7 +173,7 @@ def test_path_levels_are_the_bottlenecks(blobs):
     assert _path_levels(60, segments)[off] == pytest.approx(best[off])
 
 
-def test_neighbour_graph_mostly_gives_the_complete_graphs_labels():
+def test_neighbor_graph_mostly_gives_the_complete_graphs_labels():
     agree = []
     for seed in range(6):
         X = make_blobs(200, 2, centers=4, cluster_std=1.0, random_state=seed)[0]
@@ -186,9 +186,9 @@ def test_neighbour_graph_mostly_gives_the_complete_graphs_labels():
     assert np.mean(agree) >= 0.9
 
 
-def test_neighbour_pairs_connect_far_groups():
+def test_neighbor_pairs_connect_far_groups():
     Z = np.concatenate([np.random.default_rng(k).normal(1000 * k, 1, (15, 2)) for k in range(20)])
-    pairs = neighbour_pairs(Z)
+    pairs = neighbor_pairs(Z)
     assert len(maximum_spanning_tree(len(Z), pairs, np.ones(len(pairs)))) == len(Z) - 1
     nearest = np.argsort(squareform(pdist(Z)), axis=1)[:, 1:11]
     keys = {tuple(sorted(pair)) for pair in pairs.tolist()}
@@ -455,7 +455,7 @@ def test_labels_at_the_models_own_level_of_zero():
 
 
 def test_a_complete_graph_that_does_not_fit_is_refused(monkeypatch, blobs):
-    monkeypatch.setattr("softkern.alpha_tree.segments.available_memory", lambda: 2**20)
+    monkeypatch.setattr("softkern.density_tree.segments.available_memory", lambda: 2**20)
     model = AlphaCutClustering(graph="complete", rejection=0.1)
     with pytest.raises(MemoryError, match=r"n = 400 points, and .* give graph='knn'"):
         model.fit(blobs[0])

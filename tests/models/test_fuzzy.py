@@ -66,14 +66,14 @@ def gaussian(X, sigma):
     return np.exp(-cdist(X, X, "sqeuclidean") / (2 * sigma**2))
 
 
-def literal(K, u, *, m=2.0, q=None, total=None, centres="weighted", weight=None, steps=50):
+def literal(K, u, *, m=2.0, q=None, total=None, centers="weighted", weight=None, steps=50):
     """Eqs. 9, 11, 19, 20 and 21 from start memberships: U, w, and J of every step."""
     n, c = u.shape
     weight = np.ones(n) if weight is None else weight
     w = np.ones(n)
     history = []
     for _ in range(steps):
-        mass = u if centres == "plain" else u**m / w[:, None] ** (q or 0)
+        mass = u if centers == "plain" else u**m / w[:, None] ** (q or 0)
         Q = np.empty((n, c))
         for i in range(c):
             a = weight * mass[:, i]
@@ -104,15 +104,15 @@ def random_start(n, c, seed=0):
         ({"kernel": "linear"}, 36.878114, 3.51416, 14),
         ({"bandwidth": 1.0}, 21.253466, 1.83153, 10),
         ({"bandwidth": 5.0}, 1.438467, 3.40336, 14),
-        ({"bandwidth": 2.4, "centres": "plain"}, 7.87724, 2.00745, 14),
+        ({"bandwidth": 2.4, "centers": "plain"}, 7.87724, 2.00745, 14),
     ],
     ids=["keller", "eq21-1", "eq21-5", "eq11-2.4"],
 )
 def test_acceptance_on_iris(params, objective, wide, wrong):
     model = OutlierFuzzyCMeans(3, total_weight=200.0, **TIGHT, **params)
     with warnings.catch_warnings():
-        # at eq. 11's value two of the three centres are all but one, which is said
-        warnings.simplefilter("ignore" if "centres" in params else "error", CollapseWarning)
+        # at eq. 11's value two of the three centers are all but one, which is said
+        warnings.simplefilter("ignore" if "centers" in params else "error", CollapseWarning)
         model.fit(IRIS)
     digits = 10 ** -len(str(objective).split(".")[1])
     assert model.objective_ == pytest.approx(objective, abs=0.5 * digits)
@@ -180,11 +180,11 @@ def test_outliers_beyond_the_groups_are_seen_from_any_side():
 @pytest.mark.parametrize("m", [1.4, 2.0, 2.5])
 @pytest.mark.parametrize(
     "options",
-    [{}, {"q": 1.0}, {"q": 1.5, "total": 60.0}, {"q": 1.0, "centres": "plain"}],
+    [{}, {"q": 1.0}, {"q": 1.5, "total": 60.0}, {"q": 1.0, "centers": "plain"}],
     ids=["fcm", "q1", "q1.5", "plain"],
 )
 def test_agrees_with_the_literal_loop(kernel, m, options):
-    # in six columns no centre ends on a point, where the formulas divide zero by zero
+    # in six columns no center ends on a point, where the formulas divide zero by zero
     X = make_blobs(60, 6, centers=3, cluster_std=2.0, random_state=5)[0] / 4 + 1.0
     weight = np.random.default_rng(1).integers(1, 4, 60).astype(float)
     K = X @ X.T if kernel == "linear" else gaussian(X, 4.0)
@@ -192,7 +192,7 @@ def test_agrees_with_the_literal_loop(kernel, m, options):
     if "q" in options:
         options = {"total": weight.sum(), **options}
         words = {"total_weight": options["total"], "q": options["q"]}
-        words["centres"] = options.get("centres", "weighted")
+        words["centers"] = options.get("centers", "weighted")
         model = OutlierFuzzyCMeans(3, m=m, **words)
     else:
         model = FuzzyCMeans(3, m=m)
@@ -263,8 +263,8 @@ def test_eq_11_may_rise_and_eq_21_not():
     rises = {"plain": [], "weighted": []}
     for seed in range(5):
         start = random_start(len(X), 3, seed)
-        for centres, found in rises.items():
-            model = OutlierFuzzyCMeans(3, bandwidth=2.4, centres=centres, init=start)
+        for centers, found in rises.items():
+            model = OutlierFuzzyCMeans(3, bandwidth=2.4, centers=centers, init=start)
             with warnings.catch_warnings():
                 warnings.simplefilter(
                     "ignore", (ConvergenceWarning, CollapseWarning, ParameterWarning)
@@ -275,7 +275,7 @@ def test_eq_11_may_rise_and_eq_21_not():
 
 
 def test_fixed_point():
-    """At the end, u, w and the centres follow from each other."""
+    """At the end, u, w and the centers follow from each other."""
     X = make_two_groups_outliers(random_state=1)[0]
     model = OutlierFuzzyCMeans(2, bandwidth=2.0, m=1.7, q=2.0, tol=1e-12, max_iter=5000).fit(X)
     u, w, K = model.memberships_, model.outlier_weights_, gaussian(X, 2.0)
@@ -337,7 +337,7 @@ def test_weights_of_new_points_rise_with_distance():
 # Hard cases
 
 
-def test_points_on_centres():
+def test_points_on_centers():
     X = np.array([[0.0, 0], [1, 0], [5, 5]]).repeat([3, 1, 2], axis=0)
     for model in (FuzzyCMeans(3), OutlierFuzzyCMeans(3)):
         model.set_params(kernel="linear").fit(X)
@@ -348,8 +348,8 @@ def test_points_on_centres():
     assert np.isfinite(model.outlier_weights([[9.0, 9.0]])).all()
 
 
-def test_clusters_without_points_keep_a_centre():
-    # four centres, memberships all or nothing, two tight groups: shares underflow
+def test_clusters_without_points_keep_a_center():
+    # four centers, memberships all or nothing, two tight groups: shares underflow
     generator = np.random.default_rng(0)
     X = np.concatenate([generator.normal(size=(30, 2)), 1e4 + generator.normal(size=(30, 2))])
     start = np.tile([1.0, 1e-300, 1e-300, 1e-300], (60, 1))
@@ -372,7 +372,7 @@ def test_outlier_weights_have_a_floor_and_their_sum():
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_outlier_weights_are_told_alike_whatever_lies_on_centres(seed):
+def test_outlier_weights_are_told_alike_whatever_lies_on_centers(seed):
     """All at least the floor, of the wanted sum, and max(least, unit × root) of every point."""
     generator = np.random.default_rng(seed)
     n, q = generator.integers(3, 60), generator.uniform(3, 40)
@@ -385,7 +385,7 @@ def test_outlier_weights_are_told_alike_whatever_lies_on_centres(seed):
 
 
 def test_outlier_weights_of_few_points():
-    """Many points on centres, and a floor that others fall below once these are raised to it."""
+    """Many points on centers, and a floor that others fall below once these are raised to it."""
     generator = np.random.default_rng(104)
     n = int(generator.integers(2, 14))
     X = generator.normal(size=(n, int(generator.integers(1, 3))))
@@ -473,7 +473,7 @@ def test_collapse_is_foreseen():
     assert [w.category for w in caught] == [ParameterWarning, CollapseWarning]
     assert all(w.filename == __file__ for w in caught)  # the user's line
     assert "below one" in str(caught[0].message)
-    assert "centres 0 and 1" in str(caught[1].message)
+    assert "centers 0 and 1" in str(caught[1].message)
     assert left.m_ == 2
     assert left.memberships_ == pytest.approx(np.full((100, 3), 1 / 3), abs=1e-3)
 
@@ -523,7 +523,7 @@ def test_indefinite_kernels_are_refused(cls):
         ({"q": 0.0}, "'q' parameter"),
         ({"q": -1.0}, "'q' parameter"),
         ({"total_weight": 0.0}, "'total_weight' parameter"),
-        ({"centres": "bold"}, "'centres' parameter"),
+        ({"centers": "bold"}, "'centers' parameter"),
         ({"n_clusters": 0}, "'n_clusters' parameter"),
         ({"n_clusters": 151}, "n_clusters=151 is more than the number of points"),
         ({"init": np.ones((3, 2))}, r"init has shape \(3, 2\)"),

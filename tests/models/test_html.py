@@ -35,7 +35,7 @@ def test_diagram_picture_and_plan(kind, X):
     assert picture(html).attrib["role"] == "img"
 
 
-def test_bars_count_every_row_in_its_clusters_colour(X):
+def test_bars_count_every_row_in_its_clusters_color(X):
     model = PossibilisticCMeans(2).fit(X)
     svg = picture(fitted_html(model))
     bars = [e.attrib for e in svg if e.tag.endswith("rect")]

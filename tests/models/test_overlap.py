@@ -14,7 +14,7 @@ from softkern import (
 )
 from softkern.rules.memberships import overlap
 
-CENTRED = [
+CENTERED = [
     FuzzyCMeans,
     OutlierFuzzyCMeans,
     OneClassMixture,
@@ -36,7 +36,7 @@ def groups(d, n_between=4):
 
 
 @pytest.mark.parametrize("d", [2, 5, 10, 20, 50])
-@pytest.mark.parametrize("Model", [*CENTRED, SoftKernelSpectralClustering])
+@pytest.mark.parametrize("Model", [*CENTERED, SoftKernelSpectralClustering])
 def test_rows_half_way_are_flagged_and_others_are_not(Model, d):
     X = groups(d)
     table = rank_points(Model(2).fit(X), false_alarms=1e-9)
@@ -45,8 +45,8 @@ def test_rows_half_way_are_flagged_and_others_are_not(Model, d):
     assert table.is_overlap[:200].mean() <= 0.02
 
 
-@pytest.mark.parametrize("Model", CENTRED)
-def test_scores_fall_from_half_way_to_the_centre(Model):
+@pytest.mark.parametrize("Model", CENTERED)
+def test_scores_fall_from_half_way_to_the_center(Model):
     rng = np.random.default_rng(0)
     half = rng.normal(size=(100, 2)) - [4, 0]
     X = np.concatenate([half, half * [-1, 1]])  # the picture and its mirror image
@@ -61,11 +61,11 @@ def test_scores_fall_from_half_way_to_the_centre(Model):
 
 def test_overlap_is_one_exactly_where_the_least_energies_tie():
     rng = np.random.default_rng(0)
-    centres = rng.normal(size=(4, 3))
-    points = np.concatenate([centres, rng.normal(size=(50, 3)), (centres[:1] + centres[1:]) / 2])
-    energies = ((points[:, None] - centres) ** 2).sum(axis=2)
-    at_centres = ((centres[:, None] - centres) ** 2).sum(axis=2)
-    score = overlap(energies, energies.argmin(axis=1), at_centres)
+    centers = rng.normal(size=(4, 3))
+    points = np.concatenate([centers, rng.normal(size=(50, 3)), (centers[:1] + centers[1:]) / 2])
+    energies = ((points[:, None] - centers) ** 2).sum(axis=2)
+    at_centers = ((centers[:, None] - centers) ** 2).sum(axis=2)
+    score = overlap(energies, energies.argmin(axis=1), at_centers)
     assert score[:4] == pytest.approx(np.exp(-4.0))
     nearest, second = np.sort(energies, axis=1)[:, :2].T
     is_tie = second - nearest < 1e-12
@@ -75,15 +75,15 @@ def test_overlap_is_one_exactly_where_the_least_energies_tie():
 
 
 def test_what_is_off_the_line_has_no_part_in_it():
-    centres = np.array([[0.0, 0.0], [4.0, 0.0]])
-    at_centres = np.array([[0.0, 16.0], [16.0, 0.0]])
+    centers = np.array([[0.0, 0.0], [4.0, 0.0]])
+    at_centers = np.array([[0.0, 16.0], [16.0, 0.0]])
     for off in (0.0, 1.0, 100.0):
-        energies = ((np.array([[1.0, off]])[:, None] - centres) ** 2).sum(axis=2)
-        assert overlap(energies, np.array([0]), at_centres) == pytest.approx(np.exp(-2.0))
+        energies = ((np.array([[1.0, off]])[:, None] - centers) ** 2).sum(axis=2)
+        assert overlap(energies, np.array([0]), at_centers) == pytest.approx(np.exp(-2.0))
 
 
 def test_no_overlap_of_one_cluster_nor_with_an_empty_one():
     assert overlap(np.ones((3, 1)), np.zeros(3, int), np.zeros((1, 1))).tolist() == [0, 0, 0]
     energies = np.array([[1.0, np.inf], [2.0, np.inf]])
-    at_centres = np.array([[0.0, np.inf], [9.0, np.inf]])
-    assert overlap(energies, np.zeros(2, int), at_centres).tolist() == [0, 0]
+    at_centers = np.array([[0.0, np.inf], [9.0, np.inf]])
+    assert overlap(energies, np.zeros(2, int), at_centers).tolist() == [0, 0]

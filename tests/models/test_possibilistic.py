@@ -44,7 +44,7 @@ class TestPossibilisticCMeans(ModelContract):
 
 
 def literal(X, sigma, eps, gamma=1.0):
-    """The papers' loop, formula by formula: iterations, η, u, the last normalised memberships."""
+    """The papers' loop, formula by formula: iterations, η, u, the last normalized memberships."""
     K = np.exp(-cdist(X, X, "sqeuclidean") / (2 * sigma**2))
     u = np.ones(len(X))
     eta = None
@@ -130,12 +130,12 @@ def test_objective_never_rises(seed):
 def test_linear_kernel_is_classic_pcm():
     X = np.random.default_rng(0).normal(size=(60, 2))
     model = OneClassPCM(kernel="linear", tol=1e-10, max_iter=1000).fit(X)
-    u, centre = np.ones(60), X.mean(axis=0)
+    u, center = np.ones(60), X.mean(axis=0)
     for _ in range(2000):  # Krishnapuram and Keller, in input space
-        u = np.exp(-((X - centre) ** 2).sum(axis=1) / model.eta_)
-        centre = u @ X / u.sum()
+        u = np.exp(-((X - center) ** 2).sum(axis=1) / model.eta_)
+        center = u @ X / u.sum()
     assert model.memberships_ == pytest.approx(u, abs=1e-7)
-    assert model.dual_coef_ @ X == pytest.approx(centre, abs=1e-6)
+    assert model.dual_coef_ @ X == pytest.approx(center, abs=1e-6)
 
 
 def test_tiny_eta_does_not_underflow():
@@ -143,7 +143,7 @@ def test_tiny_eta_does_not_underflow():
     model = OneClassPCM(bandwidth=1.0, eta_scale=5e-4, max_iter=1000).fit(X)
     assert model.dual_coef_.sum() == pytest.approx(1)
     assert np.isfinite(model.score_samples(X)).all()
-    assert model.memberships_.min() == 0  # in floating point; the centre is there all the same
+    assert model.memberships_.min() == 0  # in floating point; the center is there all the same
 
 
 def test_ranks_follow_distance_however_far():
@@ -280,7 +280,7 @@ def test_update_eta_has_its_fixed_point_in_more_dimensions():
     assert model.eta_[0] == pytest.approx(4, rel=0.1)
 
 
-def test_several_centres_find_the_groups():
+def test_several_centers_find_the_groups():
     X, y = make_blobs(300, 2, centers=[[0, 0], [8, 0], [0, 8]], random_state=1)
     model = PossibilisticCMeans(3).fit(X)
     assert adjusted_rand_score(y, model.labels_) == 1
@@ -297,10 +297,10 @@ def test_ranks_of_several_clusters():
     top = model.memberships_.max(axis=1)
     assert model.outlier_scores_ == pytest.approx(-np.log(top), rel=1e-9)
     logs = np.log(model.memberships_)
-    centres = model.dual_coef_.T @ X
-    between = ((centres[0] - centres[1]) ** 2).sum() / model.eta_[
+    centers = model.dual_coef_.T @ X
+    between = ((centers[0] - centers[1]) ** 2).sum() / model.eta_[
         ::-1
-    ]  # −log u at the other centre
+    ]  # −log u at the other center
     place = np.abs(logs[:, 0] - logs[:, 1]) / between[model.labels_]
     assert model.overlap_scores_ == pytest.approx(np.exp(-4 * place), rel=1e-6)
 
@@ -474,9 +474,9 @@ def test_scores_do_not_depend_on_the_sample_of_the_mass(weighted, monkeypatch):
 @pytest.mark.filterwarnings("ignore::softkern.CollapseWarning")
 def test_clusters_are_numbered_by_size():
     rng = np.random.default_rng(0)
-    centres = np.array([[0.0, 0.0], [10.0, 0.0], [0.0, 10.0]])
+    centers = np.array([[0.0, 0.0], [10.0, 0.0], [0.0, 10.0]])
     for sizes in ((60, 300, 150), (150, 60, 300)):
-        X = rng.normal(size=(510, 2)) + centres.repeat(sizes, axis=0)
+        X = rng.normal(size=(510, 2)) + centers.repeat(sizes, axis=0)
         model = PossibilisticCMeans(3, eta_scale=0.25).fit(X)
         counts = np.bincount(model.labels_)
         assert (np.diff(counts) <= 0).all()

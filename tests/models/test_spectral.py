@@ -206,7 +206,7 @@ def test_renyi_covers_more_than_chance():
     kernel = Gaussian(0.5)
     rows, mass, own = training_rows(kernel, X, np.ones(1500), 100, "renyi", 0)
     chance, weights, itself = training_rows(kernel, X, np.ones(1500), 100, "random", 0)
-    assert np.array_equal(weights, itself)  # a sampled row stands for no neighbour of its own
+    assert np.array_equal(weights, itself)  # a sampled row stands for no neighbor of its own
     assert np.all(own <= mass)
     entropy = [-np.log(kernel.block(X[r], X[r]).mean()) for r in (rows, chance)]
     assert entropy[0] > entropy[1] + 0.5

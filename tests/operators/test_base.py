@@ -65,7 +65,7 @@ def test_trees_are_asked_with_the_threads_there_are(limit, monkeypatch):
             asked.append(workers)
             return super().query(*arguments, workers=workers, **options)
 
-    monkeypatch.setattr("softkern.operators.logs.cKDTree", Tree)
+    monkeypatch.setattr("softkern.operators.log_sums.cKDTree", Tree)
     monkeypatch.setattr("softkern.operators.base.available_threads", lambda: limit)
     X = np.random.default_rng(0).normal(size=(50, 2))
     BlockedOperator(Gaussian(1.0), X).cross(X + 100).log_product(np.ones(50))
@@ -75,7 +75,7 @@ def test_trees_are_asked_with_the_threads_there_are(limit, monkeypatch):
 def test_the_tree_of_the_whole_support_is_built_once(monkeypatch):
     built = []
     monkeypatch.setattr(
-        "softkern.operators.logs.cKDTree", lambda points: built.append(1) or cKDTree(points)
+        "softkern.operators.log_sums.cKDTree", lambda points: built.append(1) or cKDTree(points)
     )
     X = np.random.default_rng(0).normal(size=(80, 2))
     operator = TiledOperator(Gaussian(1.0), X)

@@ -34,8 +34,8 @@ def problem(offset, dtype, n=400, c=3):
 def to_means(rows, X, A):
     """‖x − Σ a x_r‖² around the data's own mean, in float64."""
     middle, A = X.mean(axis=0, dtype=np.float64), A.astype(np.float64)
-    centres = (A / A.sum(axis=0)).T @ (X - middle)
-    return cdist(rows - middle, centres, "sqeuclidean")
+    centers = (A / A.sum(axis=0)).T @ (X - middle)
+    return cdist(rows - middle, centers, "sqeuclidean")
 
 
 @pytest.mark.parametrize("cls", OPERATORS)
@@ -59,7 +59,7 @@ def test_distances_do_not_depend_on_the_origin(cls, offset, dtype, abs_tol):
 @pytest.mark.parametrize("kernel", [Linear(), PairwiseKernel("cosine"), PairwiseKernel("linear")])
 def test_products_and_norms_stay_those_of_the_kernel(cls, kernel):
     X, new, A = problem(3.0, "f8")
-    A = A * np.array([1.0, -2.5, 0.0])  # no means, and no centre but the origin
+    A = A * np.array([1.0, -2.5, 0.0])  # no means, and no center but the origin
     operator = cls(kernel, X)
     K, cross = kernel.block(X, X), kernel.block(new, X)
     geometry = operator.geometry(A)
@@ -74,11 +74,11 @@ def test_products_and_norms_stay_those_of_the_kernel(cls, kernel):
     assert found.distances == pytest.approx(own - 2 * cross @ A + norms, rel=1e-9)
 
 
-def test_written_centres_are_those_of_coefficients():
+def test_written_centers_are_those_of_coefficients():
     X, _, A = problem(1e3, "f8")
     operator = FeatureOperator(Linear(), X)
     expected = operator.geometry(A)
-    found = operator.centre_geometry(operator.features.centres(A))
+    found = operator.center_geometry(operator.features.centers(A))
     assert found.product == pytest.approx(expected.product, rel=1e-12)
     assert found.norms == pytest.approx(expected.norms, rel=1e-12)
     assert found.distances == pytest.approx(expected.distances, abs=1e-12)
@@ -94,7 +94,7 @@ def test_sparse_data_stay_sparse():
 
 @pytest.mark.parametrize("kernel", [Linear(), Gaussian(1.0)])
 @pytest.mark.parametrize("cls", [*OPERATORS, NystroemOperator])
-def test_gaps_and_order_of_centres(cls, kernel):
+def test_gaps_and_order_of_centers(cls, kernel):
     if cls is FeatureOperator and kernel != Linear():
         pytest.skip("no feature map")
     X, _, A = problem(1.0, "f8")
@@ -115,9 +115,9 @@ def test_gaps_and_order_of_centres(cls, kernel):
 def test_gaps_far_from_the_origin():
     X, _, A = problem(1e7, "f8")
     middle = X.mean(axis=0)
-    centres = A.T @ (X - middle)
+    centers = A.T @ (X - middle)
     gaps = FeatureOperator(Linear(), X).geometry(A).gaps(A)
-    assert gaps == pytest.approx(cdist(centres, centres, "sqeuclidean"), abs=1e-8)
+    assert gaps == pytest.approx(cdist(centers, centers, "sqeuclidean"), abs=1e-8)
 
 
 @pytest.mark.parametrize("kernel", [Linear(), PairwiseKernel("cosine")], ids=repr)

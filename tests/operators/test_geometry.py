@@ -7,7 +7,7 @@ import pytest
 from softkern.operators.geometry import (
     FeaturePoints,
     Geometry,
-    centre_norms,
+    center_norms,
     feature_sums,
     squared_distances,
 )
@@ -64,23 +64,23 @@ def problem(dtype, n=130, d=3, c=4):
 
 
 def exact_gaps(X, A):
-    centres = A.astype(float).T @ (X.astype(float) - X.mean(axis=0, dtype=float))
-    return np.square(centres[:, None] - centres[None]).sum(axis=2)
+    centers = A.astype(float).T @ (X.astype(float) - X.mean(axis=0, dtype=float))
+    return np.square(centers[:, None] - centers[None]).sum(axis=2)
 
 
 def test_distances_of_features(kind, dtype):
     away, home, array = kind
     X, A = problem(dtype)
     points = FeaturePoints.of(away(X))
-    centres = points.centres(away(A))
-    distances = points.distances(centres)
+    centers = points.centers(away(A))
+    distances = points.distances(centers)
     assert isinstance(distances, array)
     means = A.astype(float).T @ X
     expected = np.square(X[:, None] - means[None]).sum(axis=2)
     slack = 1e-3 if dtype == "float32" else 1e-11
     assert home(distances).dtype == dtype
     assert home(distances) == pytest.approx(expected, abs=slack)
-    assert home(points.distances(centres, away(X[:5]))) == pytest.approx(expected[:5], abs=slack)
+    assert home(points.distances(centers, away(X[:5]))) == pytest.approx(expected[:5], abs=slack)
     assert home(feature_sums(away(X), away(A))) == pytest.approx(X.T @ A, rel=1e-5)
 
 
@@ -89,7 +89,7 @@ def test_distances_of_products(kind, dtype):
     X, A = problem(dtype)
     K = (X @ X.T).astype(dtype)
     product, diag = away(K @ A), away(K.diagonal().copy())
-    norms = centre_norms(away(A), product)
+    norms = center_norms(away(A), product)
     distances = squared_distances(diag, product, norms, True)
     assert isinstance(norms, array)
     assert isinstance(distances, array)
@@ -105,9 +105,9 @@ def test_gaps_and_order(kind, dtype, monkeypatch):
     away, home, array = kind
     X, A = problem(dtype)
     points = FeaturePoints.of(away(X))
-    distances = points.distances(points.centres(away(A)))
+    distances = points.distances(points.centers(away(A)))
     product = away((X @ (X.T @ A)).astype(dtype))
-    geometry = Geometry(product, centre_norms(away(A), product), distances)
+    geometry = Geometry(product, center_norms(away(A), product), distances)
     gaps = geometry.gaps(away(A))
     assert isinstance(gaps, array)
     assert home(gaps) == pytest.approx(exact_gaps(X, A), abs=1e-4 if dtype == "float32" else 1e-11)

@@ -15,7 +15,7 @@ import softkern
 from softkern import planning
 from softkern.kernels import CallableKernel, Gaussian, Laplacian, Linear, Polynomial, Sigmoid
 from softkern.operators import DenseOperator, GpuOperator
-from softkern.operators import gpu as gpu_module
+from softkern.operators.gpu import operator as gpu_module
 from tests.operators.contract import GaussianContract, OperatorContract
 
 torch = pytest.importorskip("torch", reason="needs PyTorch: pip install 'softkern[gpu]'")
@@ -119,7 +119,7 @@ def test_loops_keep_the_digits_of_wide_frames(interpreted):
 
 
 def test_loops_pass_over_far_frames(interpreted):
-    from softkern.operators._gpu_points import FusedPoints
+    from softkern.operators.gpu.points import FusedPoints
 
     X = np.random.default_rng(0).normal(size=(300 if DEVICE == "cpu" else 3000, 2))
     X[len(X) // 2 :] += 1000
@@ -136,7 +136,7 @@ def test_loops_pass_over_far_frames(interpreted):
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_logarithms_pass_over_what_does_not_matter(interpreted, kernel):
     """Far from all points the nearest frames are the sum, and a row's own may be left out."""
-    from softkern.operators._gpu_points import FusedPoints
+    from softkern.operators.gpu.points import FusedPoints
 
     random = np.random.default_rng(0)
     X = random.normal(size=(300 if DEVICE == "cpu" else 5000, 2))
@@ -166,7 +166,7 @@ def test_logarithms_pass_over_what_does_not_matter(interpreted, kernel):
 
 
 @pytest.mark.parametrize(("n", "d"), [(1, 2), (9, 3), (3000, 2), (5000, 12)])
-def test_neighbours_on_the_device(n, d):
+def test_neighbors_on_the_device(n, d):
     X = np.random.default_rng(0).normal(size=(n, d)) * 3 + 40
     X[::50] += 1e5  # far rows share a frame with near ones
     k = min(n, 11)
@@ -179,14 +179,14 @@ def test_neighbours_on_the_device(n, d):
     assert all(len(set(row)) == k for row in near.tolist())
 
 
-def test_equal_rows_are_neighbours_by_number():
+def test_equal_rows_are_neighbors_by_number():
     X = np.repeat(np.random.default_rng(0).normal(size=(4, 2)), 3, axis=0)
     near = GpuOperator(Gaussian(1.0), X, device=DEVICE).near_rows(X, 3)
     assert np.array_equal(near, np.arange(12).reshape(4, 3).repeat(3, axis=0))
 
 
 def test_devices_share_the_queries(interpreted):
-    from softkern.operators._gpu_points import SplitPoints
+    from softkern.operators.gpu.points import SplitPoints
 
     X = np.random.default_rng(0).normal(size=(300, 2))
     points = torch.as_tensor(X, device=DEVICE)
@@ -213,7 +213,7 @@ def test_new_points_come_in_parts(monkeypatch):
 @pytest.mark.parametrize("n", [1, 5, 127, 129, 1500, 40_000])
 @pytest.mark.parametrize("d", [1, 3])
 def test_frames_hold_every_row_once(n, d):
-    from softkern.operators._gpu_points import in_frames
+    from softkern.operators.gpu.points import in_frames
 
     points = torch.as_tensor(np.random.default_rng(0).normal(size=(n, d)), dtype=torch.float32)
     cells = in_frames(points, 128)
@@ -223,8 +223,8 @@ def test_frames_hold_every_row_once(n, d):
     assert torch.equal(rows.sort().values, torch.arange(n))
 
 
-def test_neighbours_share_a_frame():
-    from softkern.operators._gpu_points import in_frames
+def test_neighbors_share_a_frame():
+    from softkern.operators.gpu.points import in_frames
 
     X = np.random.default_rng(0).uniform(size=(20_000, 2))
     cells = in_frames(torch.as_tensor(X, dtype=torch.float32), 128).numpy()
@@ -255,7 +255,7 @@ def test_arrays_of_the_device_stay_there():
 
 @pytest.mark.parametrize("keeps_gram", [True, False])
 def test_a_small_memory_makes_small_tiles(monkeypatch, keeps_gram):
-    from softkern.operators._gpu_points import TiledPoints
+    from softkern.operators.gpu.points import TiledPoints
 
     X = torch.as_tensor(np.random.default_rng(0).normal(size=(300, 2)))
     expected = Gaussian(1.0).block(X.numpy(), X.numpy()).sum(axis=1)

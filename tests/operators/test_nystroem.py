@@ -159,7 +159,7 @@ def test_the_error_that_is_left_is_stated(X):
     coarse = NystroemOperator(Gaussian(1.0), X, rank=20)
     assert coarse.approximation_error == coarse.trace_error > 0.1
     assert coarse.attainable_error < 1e-10 < coarse.error
-    assert not NystroemOperator.keeps_centres
+    assert not NystroemOperator.is_exact_support
     assert not NystroemOperator.error_is_known
 
 

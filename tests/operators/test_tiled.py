@@ -38,8 +38,8 @@ def test_edges_of_tiles(n, columns):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_far_tiles_are_passed_over_without_loss(d, dtype):
     generator = np.random.default_rng(0)
-    centres = generator.uniform(-300, 300, size=(12, d))
-    X = (centres[generator.integers(0, 12, 6000)] + generator.normal(size=(6000, d))).astype(dtype)
+    centers = generator.uniform(-300, 300, size=(12, d))
+    X = (centers[generator.integers(0, 12, 6000)] + generator.normal(size=(6000, d))).astype(dtype)
     operator = TiledOperator(Gaussian(0.4), X)
     assert not np.array_equal(operator._tiles.order, np.arange(6000))
     A = generator.uniform(size=(6000, 2)).astype(dtype)

@@ -8,14 +8,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from softkern.cli import run
-from softkern.cli._errors import OutputError
-from softkern.cli._reproduce import Job, run_checks
 from softkern.papers import PAPERS, Check, Entry, Measured, Paper, Store, registry, reproduce
 from softkern.papers.checks import CONTRADICTS, REPRODUCES, UNTESTED, Experiment, Picture
 from softkern.papers.data import Unavailable
 from softkern.papers.drawing import panels
 from softkern.papers.pages import stored, summary_rows, write_pages
+from softkern.tables.cli import run
+from softkern.tables.cli.errors import OutputError
+from softkern.tables.cli.reproduce import Job, run_checks
 
 pytest.importorskip("matplotlib")
 KEPT = Path(__file__).parents[2] / "docs" / "papers"

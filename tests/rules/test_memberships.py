@@ -17,7 +17,7 @@ from softkern.rules.memberships import (
 
 RNG = np.random.default_rng(0)
 D = RNG.exponential(size=(40, 3))
-D[3] = [0.0, 1.0, 2.0]  # on a centre
+D[3] = [0.0, 1.0, 2.0]  # on a center
 D[4] = [0.0, 0.0, 2.0]  # on two
 W = RNG.uniform(0.5, 2, size=40)
 ETA, SHARES = np.array([0.5, 1.0, 2.0]), np.array([0.2, 0.5, 0.3])
@@ -25,7 +25,7 @@ FUNCTIONS = {
     "log_possibilistic": (lambda a: log_possibilistic(a(D), a(ETA))),
     "fuzzy, m = 2": (lambda a: fuzzy(a(D), 2.0)),
     "fuzzy, m = 1.5": (lambda a: fuzzy(a(D), 1.5)),
-    "fuzzy, no centre is met": (lambda a: fuzzy(a(D[5:]), 3.0)),
+    "fuzzy, no center is met": (lambda a: fuzzy(a(D[5:]), 3.0)),
     "log_fuzzy": (lambda a: log_fuzzy(a(D), 1.3)),
     "outlier_weights": (lambda a: outlier_weights(a(D[:, 0]), 1.0, 40.0, a(W))[0]),
     "outlier_weights, q = 5": (lambda a: outlier_weights(a(D[:, 0]), 5.0, 40.0, a(W))[0]),
@@ -53,7 +53,7 @@ def test_fuzzy_is_the_formula():
         np.testing.assert_allclose(np.exp(log_fuzzy(D, m)), fuzzy(D, m), atol=1e-15)
 
 
-def test_points_on_centres_belong_to_these_alone():
+def test_points_on_centers_belong_to_these_alone():
     np.testing.assert_array_equal(fuzzy(D, 2.5)[3:5], [[1, 0, 0], [0.5, 0.5, 0]])
 
 

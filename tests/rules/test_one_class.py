@@ -1,4 +1,4 @@
-"""One-class machines as centres: any membership rule goes with them, and ties are ties."""
+"""One-class machines as centers: any membership rule goes with them, and ties are ties."""
 
 import numpy as np
 import pytest
@@ -8,12 +8,12 @@ from sklearn.metrics import adjusted_rand_score
 from softkern.kernels import Gaussian
 from softkern.operators import DenseOperator
 from softkern.operators.geometry import Geometry
-from softkern.rules.base import Centres, Rule
+from softkern.rules.base import Centers, Rule
 from softkern.rules.one_class import FORMULATIONS, OCSVM, SVDD, Hard, Machines, Margins, Mixture
 from softkern.rules.possibilistic import Possibilistic, estimate_eta
 from softkern.solvers.alternate import alternate
 from softkern.solvers.dual import Duals
-from softkern.solvers.starts import seed_mass
+from softkern.solvers.initialization import seed_mass
 
 
 def machines(operator, nu, formulation="svdd"):
@@ -26,7 +26,7 @@ def test_possibilistic_memberships_of_machines(nu):
     X, y = make_blobs(120, centers=[[0, 0], [7, 0]], random_state=0)
     operator, weight = DenseOperator(Gaussian(2.0), X), np.ones(120)
     rule = machines(operator, nu)
-    start = rule.centres(seed_mass(operator, weight, 2, np.random.RandomState(0)), weight, None)
+    start = rule.centers(seed_mass(operator, weight, 2, np.random.RandomState(0)), weight, None)
     distances = operator.geometry(start.coefficients, start.product).distances
     nearest = (distances == distances.min(axis=1, keepdims=True)).astype(float)
     eta = estimate_eta(distances, nearest, weight, 0.3)
@@ -41,8 +41,8 @@ def test_possibilistic_memberships_of_machines(nu):
     )
     assert solution.converged
     assert adjusted_rand_score(y, solution.memberships.argmax(axis=1)) == 1
-    # centres are machines of the memberships, and memberships those of the centres
-    again = rule.centres(solution.memberships, weight, None)
+    # centers are machines of the memberships, and memberships those of the centers
+    again = rule.centers(solution.memberships, weight, None)
     assert again.coefficients == pytest.approx(solution.coefficients, abs=1e-4)
     literal = np.exp(-operator.squared_distances(solution.coefficients) / eta)
     assert solution.memberships == pytest.approx(literal, rel=1e-9)
@@ -54,11 +54,11 @@ def test_a_cluster_without_weight_keeps_its_machine(name):
     operator, weight = DenseOperator(Gaussian(1.0), X), np.ones(40)
     rule = machines(operator, 0.5, name)
     mass = np.random.default_rng(1).uniform(size=(40, 2))
-    first = rule.centres(mass, weight, None)
+    first = rule.centers(mass, weight, None)
     assert first.shares == pytest.approx(mass.sum(axis=0) / 40)
     assert first.coefficients.sum(axis=0) == pytest.approx(1)
     assert first.margins.totals == pytest.approx(0.5 * mass.sum(axis=0))
-    second = rule.centres(mass * [1, 0], weight, first)
+    second = rule.centers(mass * [1, 0], weight, first)
     assert second.coefficients[:, 1] == pytest.approx(first.coefficients[:, 1], abs=1e-6)
     assert second.shares[1] == 0
 
@@ -68,42 +68,42 @@ def test_formulations_are_equations_12_and_13():
     product, norms, diag = rng.uniform(size=(30, 2)), np.array([0.7, 0.9]), 1.3
     geometry = Geometry(product, norms, diag - 2 * product + norms)
     margins = Margins(np.array([0.2, 0.3]), np.array([0.4, 0.5]), np.array([11.0, 19.0]))
-    centres = Centres(product, shares=np.array([0.4, 0.6]), margins=margins)
+    centers = Centers(product, shares=np.array([0.4, 0.6]), margins=margins)
     weight = rng.uniform(1, 2, 30)
     for formulation, similarity in (
         (SVDD(), np.exp(-geometry.distances / 0.5)),
         (OCSVM(), np.exp((product - margins.offset) * margins.totals / 0.5)),
     ):
-        joint = centres.shares * similarity
-        found = Mixture(formulation, 0.5).evaluate(geometry, centres, weight)
+        joint = centers.shares * similarity
+        found = Mixture(formulation, 0.5).evaluate(geometry, centers, weight)
         assert found.memberships == pytest.approx(joint / joint.sum(axis=1, keepdims=True))
         assert found.objective == pytest.approx(-weight @ np.log(joint.sum(axis=1)))
         # what is the same for all clusters, as K(x, x) is, changes no membership
         moved = Geometry(product, norms, geometry.distances - diag)
-        logs = Mixture(formulation, 0.5).log_memberships(moved, centres)
+        logs = Mixture(formulation, 0.5).log_memberships(moved, centers)
         assert np.exp(logs) == pytest.approx(found.memberships)
 
 
 def test_ties_within_the_error_go_to_the_first():
     distances = np.array([[1.0, 1.0 - 1e-9], [1.0, 0.5], [2.0 + 1e-9, 2.0]])
     geometry = Geometry(-distances, np.zeros(2), distances)
-    centres = Centres(distances)
+    centers = Centers(distances)
     rule = Hard(SVDD(), 1e-8, lambda row: np.arange(3) == row)
-    found = rule.evaluate(geometry, centres, np.ones(3))
+    found = rule.evaluate(geometry, centers, np.ones(3))
     assert found.memberships.argmax(axis=1).tolist() == [0, 1, 0]
-    assert Hard(SVDD(), 0.0).log_memberships(geometry, centres).argmax(axis=1).tolist() == [1, 1, 1]
+    assert Hard(SVDD(), 0.0).log_memberships(geometry, centers).argmax(axis=1).tolist() == [1, 1, 1]
 
 
 def test_an_empty_cluster_takes_the_point_worst_off():
     distances = np.array([[1.0, 9.0], [4.0, 9.0], [0.0, 9.0]])
     rule = Hard(SVDD(), 0.0, lambda row: np.arange(3) == row)
     geometry = Geometry(-distances, np.zeros(2), distances)
-    found = rule.evaluate(geometry, Centres(distances), np.ones(3))
+    found = rule.evaluate(geometry, Centers(distances), np.ones(3))
     assert found.memberships[:, 1].sum() == 0
     assert found.mass[:, 1].tolist() == [0, 1, 0]
     assert (rule.reseeded, found.rule.reseeded) == (0, 1)
     # a cluster does not give its last point away
     one = Hard(SVDD(), 0.0, lambda row: np.ones(1, dtype=bool)).evaluate(
-        Geometry(np.zeros((1, 2)), np.zeros(2), np.array([[1.0, 2.0]])), Centres(None), np.ones(1)
+        Geometry(np.zeros((1, 2)), np.zeros(2), np.array([[1.0, 2.0]])), Centers(None), np.ones(1)
     )
     assert one.mass.tolist() == [[1, 1]]

@@ -37,7 +37,7 @@ def test_directions_do_not_see_length_or_sign_of_columns():
     again = by_directions(flipped)
     assert np.array_equal(labels, again)
     with pytest.raises(ValueError, match="1 directions, fewer than n_clusters=2"):
-        projections.direction_centres(np.ones((5, 2)), np.ones(5), 2)
+        projections.direction_centers(np.ones((5, 2)), np.ones(5), 2)
 
 
 def test_memberships_are_equation_three():
@@ -69,7 +69,7 @@ def test_a_point_at_a_prototype_belongs_to_it():
 
 
 def test_one_cluster():
-    centres = projections.codes_of(np.empty((5, 0)), np.ones(5), 1, "directions")
+    centers = projections.codes_of(np.empty((5, 0)), np.ones(5), 1, "directions")
     distances = projections.prototype_distances(np.empty((5, 0)), np.empty((1, 0)))
     assert np.array_equal(fuzzy(distances, m=2), np.ones((5, 1)))
-    assert not projections.labels_by(np.empty((5, 0)), centres, "directions").any()
+    assert not projections.labels_by(np.empty((5, 0)), centers, "directions").any()

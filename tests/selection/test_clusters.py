@@ -31,8 +31,8 @@ from softkern.selection import (
     xie_beni_scorer,
 )
 
-CENTRES = np.array([[0, 0], [9, 9], [0, 9], [9, 0], [18, 4]])
-# more centres than groups may meet in one place, and are told of it
+CENTERS = np.array([[0, 0], [9, 9], [0, 9], [9, 0], [18, 4]])
+# more centers than groups may meet in one place, and are told of it
 pytestmark = pytest.mark.filterwarnings("ignore::softkern.CollapseWarning")
 SCORERS = [
     fuzzy_silhouette_scorer,
@@ -43,7 +43,7 @@ SCORERS = [
 
 
 def blobs(c, n=120, seed=0):
-    return make_blobs(n, 2, centers=CENTRES[:c], random_state=seed)[0]
+    return make_blobs(n, 2, centers=CENTERS[:c], random_state=seed)[0]
 
 
 def suggested(table):
@@ -160,7 +160,7 @@ def test_scorers_see_what_the_model_in_a_pipeline_sees(scorer):
 
 
 def test_grid_search_of_a_pipeline_on_a_sorted_table():
-    X, y = make_blobs(120, 2, centers=CENTRES[:3], random_state=0)
+    X, y = make_blobs(120, 2, centers=CENTERS[:3], random_state=0)
     pipeline = make_pipeline(StandardScaler(), FuzzyCMeans())
     folds = KFold(3, shuffle=True, random_state=0)
     grid = {"fuzzycmeans__n_clusters": [2, 3, 4]}

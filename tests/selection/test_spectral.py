@@ -60,7 +60,7 @@ def test_new_points_and_weights(X):
     )
 
 
-def test_the_weights_of_the_fit_are_those_of_the_judgement(X):
+def test_the_weights_of_the_fit_are_those_of_the_judgment(X):
     counts = np.random.default_rng(0).integers(0, 4, len(X)) + np.arange(len(X)) % 3
     weighted = SoftKernelSpectralClustering(3, bandwidth=1.0).fit(X, sample_weight=counts)
     repeated = SoftKernelSpectralClustering(3, bandwidth=1.0).fit(np.repeat(X, counts, axis=0))
@@ -149,9 +149,9 @@ def test_the_number_follows_the_contrasts():
 
 def test_all_local_maxima_are_there():
     # three groups of three: nine and three are both worth a look
-    centres = [[20 * a + 3 * np.cos(t), 20 * b + 3 * np.sin(t)]
+    centers = [[20 * a + 3 * np.cos(t), 20 * b + 3 * np.sin(t)]
                for a, b in ((0, 0), (1, 0), (0, 1)) for t in (0, 2.1, 4.2)]  # fmt: skip
-    X = make_blobs(450, centers=centres, cluster_std=0.5, random_state=0)[0]
+    X = make_blobs(450, centers=centers, cluster_std=0.5, random_state=0)[0]
     result = select_spectral(X, range(2, 12), np.geomspace(0.5, 20, 8))
     assert {3, 9} <= set(result.maxima.n_clusters)
     assert result.maxima.contrast.is_monotonic_decreasing

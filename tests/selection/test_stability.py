@@ -19,11 +19,11 @@ class Distance(BaseEstimator):
     """Minus the distance to the mean: as plain as a detector can be."""
 
     def fit(self, X, y=None):
-        self.centre_ = np.asarray(X).mean(axis=0)
+        self.center_ = np.asarray(X).mean(axis=0)
         return self
 
     def decision_function(self, X):
-        return -np.linalg.norm(np.asarray(X) - self.centre_, axis=1)
+        return -np.linalg.norm(np.asarray(X) - self.center_, axis=1)
 
 
 class Norm(Distance):

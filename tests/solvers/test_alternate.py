@@ -7,7 +7,7 @@ import pytest
 
 from softkern.kernels import Linear
 from softkern.operators import DenseOperator
-from softkern.rules.base import Centres, Evaluation, Rule
+from softkern.rules.base import Centers, Evaluation, Rule
 from softkern.solvers.alternate import alternate, anneal, best_of
 from softkern.solvers.steps import Solution
 
@@ -19,16 +19,16 @@ class Walk:
     states: tuple
     seen: list = field(default_factory=list, compare=False)  # products that were given
 
-    def evaluate(self, geometry, centres, weight):
+    def evaluate(self, geometry, centers, weight):
         self.seen.append(geometry.product[0, 0])
-        state = float(self.states[self.step(centres) % len(self.states)])
+        state = float(self.states[self.step(centers) % len(self.states)])
         return Evaluation(np.full((2, 1), state), np.ones((2, 1)), state, self)
 
-    def log_memberships(self, geometry, centres):
+    def log_memberships(self, geometry, centers):
         raise NotImplementedError
 
-    def step(self, centres):
-        return int(centres.coefficients[0, 0]) - 1
+    def step(self, centers):
+        return int(centers.coefficients[0, 0]) - 1
 
 
 @dataclass(frozen=True)
@@ -37,12 +37,12 @@ class Count:
 
     product: float | None = None
 
-    def centres(self, mass, weight, previous):
+    def centers(self, mass, weight, previous):
         product = None if self.product is None else np.full((2, 1), self.product)
-        return Centres(previous.coefficients + 1, product)
+        return Centers(previous.coefficients + 1, product)
 
 
-START = Centres(np.ones((2, 1)))
+START = Centers(np.ones((2, 1)))
 
 
 @pytest.fixture
@@ -94,7 +94,7 @@ def test_a_cycle_stops_at_its_best_state(operator, period, lead):
     assert not end.converged
     assert end.n_iter <= 3 * (lead + period) + 3
     assert end.objective == end.memberships[0, 0] == min(ring)
-    assert walk.states[walk.step(end.centres)] == min(ring)  # centres are those of that state
+    assert walk.states[walk.step(end.centers)] == min(ring)  # centers are those of that state
     assert run(operator, Walk(tuple(ring)), max_iter=50).n_iter == 50  # looked for where asked
 
 
@@ -121,11 +121,11 @@ class Cooled:
     scale: float = 1.0
     at: float = 0.0
 
-    def evaluate(self, geometry, centres, weight):
+    def evaluate(self, geometry, centers, weight):
         at = self.at + (self.scale - self.at) / 2
         return Evaluation(np.full((2, 1), at), np.ones((2, 1)), at, replace(self, at=at))
 
-    def log_memberships(self, geometry, centres):
+    def log_memberships(self, geometry, centers):
         raise NotImplementedError
 
 

@@ -72,7 +72,7 @@ def test_weights_are_repeated_rows_and_order_does_not_matter():
 
 @pytest.mark.parametrize("q", [3.0, 5.0, 10.0])
 @pytest.mark.parametrize("X", [IRIS, make_ring_outliers(random_state=0)[0]], ids=["iris", "ring"])
-def test_a_common_centre_on_one_point_says_nothing(X, q):
+def test_a_common_center_on_one_point_says_nothing(X, q):
     """The outlier weights draw it there; the ratio is then that of the plain mean."""
     plain = collapse_ratio(operator(X, kernel="linear"), 2.0)
     assert collapse_ratio(operator(X, kernel="linear"), 2.0, q=q) == pytest.approx(plain, rel=1e-9)
@@ -126,8 +126,8 @@ def test_degenerate_data():
     same = np.ones((20, 2))
     assert collapse_ratio(operator(same), 2.0, q=1.0) == 0
     assert collapse_ratio(operator(np.array([[0.0], [1.0]])), 2.0) == pytest.approx(4)
-    on_centre = np.array([[-1.0], [0.0], [1.0]] * 5)
-    assert np.isfinite(collapse_ratio(operator(on_centre), 2.0, q=1.0))
+    on_center = np.array([[-1.0], [0.0], [1.0]] * 5)
+    assert np.isfinite(collapse_ratio(operator(on_center), 2.0, q=1.0))
 
 
 @pytest.mark.parametrize(

@@ -156,7 +156,7 @@ def test_too_many_vectors_are_refused():
     assert fewer.eigenvalues.size < 5
 
 
-def test_a_kernel_without_neighbours_is_refused():
+def test_a_kernel_without_neighbors_is_refused():
     X = np.random.default_rng(0).normal(size=(50, 2))
     with pytest.raises(ValueError, match="similar to others, and there are 0 of 50.*larger band"):
         eigen.solve(DenseOperator(Gaussian(1e-6), X), 2, np.ones(50))

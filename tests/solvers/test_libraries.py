@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
 
-from softkern._arrays import namespace
+from softkern._utils.arrays import namespace
 from softkern.kernels import Gaussian
 from softkern.operators import DenseOperator
-from softkern.operators.geometry import Geometry, centre_norms, squared_distances
-from softkern.rules.base import Centres, Rule
-from softkern.rules.centres import Mean
+from softkern.operators.geometry import Geometry, center_norms, squared_distances
+from softkern.rules.base import Centers, Rule
+from softkern.rules.centers import Mean
 from softkern.rules.fuzzy import Fuzzy, OutlierFuzzy
 from softkern.rules.possibilistic import Possibilistic
 from softkern.solvers.alternate import alternate
@@ -31,7 +31,7 @@ class Elsewhere:
     gram: object
     diag: object
     features: None = None
-    is_elsewhere: bool = False  # its arrays are given to it
+    on_device: bool = False  # its arrays are given to it
 
     @property
     def ahead(self):
@@ -39,7 +39,7 @@ class Elsewhere:
 
     def geometry(self, A, product=None):
         product = namespace(A).matmul(self.gram, A) if product is None else product
-        norms = centre_norms(A, product)
+        norms = center_norms(A, product)
         return Geometry(product, norms, squared_distances(self.diag, product, norms, True))
 
 
@@ -64,10 +64,10 @@ def test_the_loop_runs_where_its_arrays_live(name, stopping, library):
     options = {"tol": 1e-6, "max_iter": 5, "stopping": stopping}
     dense = DenseOperator(Gaussian(2.0), X)
     rule = Rule(rules(np.asarray)[name], Mean())
-    expected = alternate(dense, rule, Centres(START), sample_weight=WEIGHT, **options)
+    expected = alternate(dense, rule, Centers(START), sample_weight=WEIGHT, **options)
     operator = Elsewhere(to_array(dense.gram), to_array(dense.diag()))
     rule = Rule(rules(to_array)[name], Mean())
-    start = Centres(to_array(START))
+    start = Centers(to_array(START))
     found = alternate(operator, rule, start, sample_weight=to_array(WEIGHT), **options)
     assert type(found.coefficients) is type(to_array(START))
     assert found.n_iter == expected.n_iter

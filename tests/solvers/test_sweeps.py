@@ -7,8 +7,8 @@ from sklearn.datasets import make_blobs
 from softkern import FuzzyCMeans
 from softkern.kernels import Gaussian, Linear
 from softkern.operators import DenseOperator, FeatureOperator
-from softkern.rules.base import Centres, Rule
-from softkern.rules.centres import Mean
+from softkern.rules.base import Centers, Rule
+from softkern.rules.centers import Mean
 from softkern.rules.fuzzy import Fuzzy, OutlierFuzzy
 from softkern.rules.memberships import fuzzy
 from softkern.solvers.alternate import alternate
@@ -25,7 +25,7 @@ def problem(n=700, c=4, dtype=np.float64, seed=0):
 
 def both(X, weight, start, m=2.0, **options):
     options = {"sample_weight": weight, "tol": 1e-8, "max_iter": 200, **options}
-    rule, start = Rule(Fuzzy(m), Mean()), Centres(start)
+    rule, start = Rule(Fuzzy(m), Mean()), Centers(start)
     swept = alternate(FeatureOperator(Linear(), X), rule, start, **options)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("softkern.solvers.alternate.sweeps", lambda *arguments: None)
@@ -65,7 +65,7 @@ def test_blocks_and_threads_do_not_matter(monkeypatch):
     same(both(X, weight, start)[0], whole)
 
 
-def test_points_on_centres_and_clusters_that_vanish():
+def test_points_on_centers_and_clusters_that_vanish():
     X, _, _ = problem(60)
     on_points = np.zeros((60, 3))
     on_points[[3, 8, 20], [0, 1, 2]] = 1
@@ -86,24 +86,24 @@ def test_float32():
 def test_only_fuzzy_means_over_features_are_swept():
     X, weight, start = problem(30)
     operator = FeatureOperator(Linear(), X)
-    assert isinstance(sweeps(operator, Rule(Fuzzy(2.0), Mean()), Centres(start), weight), Sweeps)
+    assert isinstance(sweeps(operator, Rule(Fuzzy(2.0), Mean()), Centers(start), weight), Sweeps)
     outliers = Rule(OutlierFuzzy(2.0, 1.0, 3.0), Mean())
-    assert sweeps(operator, outliers, Centres(start), weight) is None
+    assert sweeps(operator, outliers, Centers(start), weight) is None
     dense = DenseOperator(Gaussian(1.0), X)
-    assert sweeps(dense, Rule(Fuzzy(2.0), Mean()), Centres(start), weight) is None
+    assert sweeps(dense, Rule(Fuzzy(2.0), Mean()), Centers(start), weight) is None
 
 
 def test_progress_is_shown(capsys):
     X, weight, start = problem(100)
     operator, rule = FeatureOperator(Linear(), X), Rule(Fuzzy(2.0), Mean())
     options = {"sample_weight": weight, "tol": 1e-8, "max_iter": 50, "verbose": True}
-    alternate(operator, rule, Centres(start), **options)
+    alternate(operator, rule, Centers(start), **options)
     assert "iteration" in capsys.readouterr().out
 
 
 def test_operators_without_features_say_so():
-    with pytest.raises(ValueError, match="no features in which a centre"):
-        DenseOperator(Gaussian(1.0), np.eye(3)).centre_geometry(np.eye(3))
+    with pytest.raises(ValueError, match="no features in which a center"):
+        DenseOperator(Gaussian(1.0), np.eye(3)).center_geometry(np.eye(3))
 
 
 @pytest.mark.parametrize("m", [1.2, 2.0])

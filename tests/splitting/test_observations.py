@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from scipy.stats import skew, spearmanr
 
+from softkern.splitting.gap_test import excess_mass
 from softkern.splitting.observations import continuous, repeated, straightened
-from softkern.splitting.valleys import excess_mass
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@ import pytest
 from scipy.linalg import cholesky, solve_triangular
 
 from softkern.splitting import whitening
-from softkern.splitting.bends import is_bent
+from softkern.splitting.curvature import is_curved
 from softkern.splitting.whitening import whitening_of
 
 
@@ -77,5 +77,5 @@ def test_bends_are_the_same_in_the_directions_of_the_points():
         is_above = points[:, 0] > 0
         way = points[is_above].mean(axis=0) - points[~is_above].mean(axis=0)
         wide = np.column_stack([points, np.zeros((120, 150))])
-        assert is_bent(points, way, is_above) == expected
-        assert is_bent(wide, np.append(way, np.zeros(150)), is_above) == expected
+        assert is_curved(points, way, is_above) == expected
+        assert is_curved(wide, np.append(way, np.zeros(150)), is_above) == expected

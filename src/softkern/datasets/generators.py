@@ -1,4 +1,4 @@
-"""The synthetic sets on which the papers show their methods, noise and outliers labelled −1.
+"""The synthetic sets on which the papers show their methods, noise and outliers labeled −1.
 
 The same seed gives the same points on every machine, and nothing global is seeded. The papers are
 Filippone, Masulli and Rovetta's of 2007 and 2010, Shen, Wang and Wu's of 2004, and Mall, Langone
@@ -36,7 +36,7 @@ def make_dense_regions(
 
     The square of :doi:`10.1007/978-3-540-73400-0_27` is 10 × 10. Each rectangle covers 1.24 % of it
     and the ring 7.79 %; the noise covers all of it, the dense regions too, so that some points
-    labelled −1 lie inside a region.
+    labeled −1 lie inside a region.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def make_dense_regions(
     outer_squared = inner**2 + 7.79 / np.pi
     radius = np.sqrt(rng.uniform(inner**2, outer_squared, n_ring))  # uniform over the ring's area
     ring = _around([6.5, 3.5], radius, rng.uniform(0, 2 * np.pi, n_ring))
-    return _labelled([left, right, ring], rng.uniform(0, 10, (n_noise, 2)))
+    return _labeled([left, right, ring], rng.uniform(0, 10, (n_noise, 2)))
 
 
 def make_six_clusters(
@@ -110,13 +110,13 @@ def make_six_clusters(
     """
     _check_sizes(n_ball=n_ball, n_banana=n_banana, n_ring=n_ring, n_outliers=n_outliers)
     rng = _generator(random_state)
-    centres = [(-6.0, 6.0), (-2.0, 6.0), (-6.0, 1.5), (-2.0, 1.5)]
-    clusters = [0.4 * rng.normal(size=(n_ball, 2)) + centre for centre in centres]
+    centers = [(-6.0, 6.0), (-2.0, 6.0), (-6.0, 1.5), (-2.0, 1.5)]
+    clusters = [0.4 * rng.normal(size=(n_ball, 2)) + center for center in centers]
     angle = rng.uniform(0, np.pi, n_banana)
     clusters.append(_around([-4.0, -5.5], 2.5 + 0.2 * rng.normal(size=n_banana), angle))
     angle = rng.uniform(0, 2 * np.pi, n_ring)
     clusters.append(_around([4.5, -2.0], 2.5 + 0.2 * rng.normal(size=n_ring), angle))
-    return _labelled(clusters, rng.uniform(-8, 8, (n_outliers, 2)))
+    return _labeled(clusters, rng.uniform(-8, 8, (n_outliers, 2)))
 
 
 def make_gaussian_outliers(
@@ -157,7 +157,7 @@ def make_gaussian_outliers(
     inliers = rng.normal(size=(n_inliers, 2))
     right = rng.uniform([3, -10], [10, 10], (n_right, 2))
     left = rng.uniform([-10, -10], [-3, 10], (n_left, 2))
-    return _labelled([inliers], np.concatenate([right, left]))
+    return _labeled([inliers], np.concatenate([right, left]))
 
 
 def make_two_groups_outliers(
@@ -192,9 +192,9 @@ def make_two_groups_outliers(
     """
     _check_sizes(n_group=n_group, n_outliers=n_outliers)
     rng = _generator(random_state)
-    groups = [0.7 * rng.normal(size=(n_group, 2)) + centre for centre in ((-2.5, 0), (2.5, 0))]
+    groups = [0.7 * rng.normal(size=(n_group, 2)) + center for center in ((-2.5, 0), (2.5, 0))]
     angle = rng.uniform(0, 2 * np.pi) + 2 * np.pi * np.arange(n_outliers) / max(n_outliers, 1)
-    return _labelled(groups, _around([0.0, 0.0], np.full(n_outliers, 7.0), angle))
+    return _labeled(groups, _around([0.0, 0.0], np.full(n_outliers, 7.0), angle))
 
 
 def make_ring_outliers(
@@ -231,7 +231,7 @@ def make_ring_outliers(
     radius = 4 + 0.2 * rng.normal(size=n_ring)
     ring = _around([0.0, 0.0], radius, 2 * np.pi * np.arange(n_ring) / max(n_ring, 1))
     group = 0.5 * rng.normal(size=(n_group, 2))
-    return _labelled([group, ring], np.array([[6.0, 6.0], [-6.5, 5.5], [6.0, -6.0]]))
+    return _labeled([group, ring], np.array([[6.0, 6.0], [-6.5, 5.5], [6.0, -6.0]]))
 
 
 def make_three_gaussians(
@@ -246,7 +246,7 @@ def make_three_gaussians(
     n_group : int, default=500
         Points in each group, of standard deviation 1; labels 0, 1 and 2.
     distance : float, default=4.0
-        Between any two centres.
+        Between any two centers.
     random_state : int, Generator, RandomState or None, default=None
         An int gives the same points every time.
 
@@ -265,7 +265,7 @@ def make_three_gaussians(
     rng = _generator(random_state)
     corners = distance * np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(0.75)]])
     groups = [rng.normal(size=(n_group, 2)) + corner for corner in corners]
-    return _labelled(groups, np.empty((0, 2)))
+    return _labeled(groups, np.empty((0, 2)))
 
 
 def _generator(random_state: Any) -> np.random.Generator:
@@ -281,13 +281,13 @@ def _check_sizes(**sizes: Any) -> None:
             raise ValueError(f"{name} must be a whole number of at least 0, got {size!r}.")
 
 
-def _around(centre: ArrayLike, radius: Points, angle: Points) -> Points:
-    """Points (n, 2) given by their polar coordinates around a centre."""
-    return np.asarray(centre) + np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
+def _around(center: ArrayLike, radius: Points, angle: Points) -> Points:
+    """Points (n, 2) given by their polar coordinates around a center."""
+    return np.asarray(center) + np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
 
 
-def _labelled(clusters: list[Points], noise: Points) -> tuple[Points, Labels]:
-    """Clusters one after the other, labelled 0, 1, ..., and the noise last, labelled −1."""
+def _labeled(clusters: list[Points], noise: Points) -> tuple[Points, Labels]:
+    """Clusters one after the other, labeled 0, 1, ..., and the noise last, labeled −1."""
     labels = [np.full(len(points), label) for label, points in enumerate(clusters)]
     labels.append(np.full(len(noise), -1))
     return np.concatenate([*clusters, noise]), np.concatenate(labels).astype(np.int64)

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array, get_tags
 
-from softkern._colours import COLOURS
-from softkern._typing import Array
+from softkern._utils.colors import COLORS
+from softkern._utils.typing import Array
 from softkern.fitted import fitted_step
 
-MARKERS = ("o", "s", "^", "D", "v", "P")  # a second sign, for more clusters than colours
+MARKERS = ("o", "s", "^", "D", "v", "P")  # a second sign, for more clusters than colors
 MARGIN = 0.08  # of a feature's range, around the data
 ALIKE = 3.0  # ranges of two features within this factor are drawn to one scale
 
@@ -155,22 +155,22 @@ def legend_above(ax: Any, **options: Any) -> None:
 
 
 def scale_of_shades(ax: Any, shades: Any, label: str) -> Any:
-    """A colour scale beside the picture; its axes."""
+    """A color scale beside the picture; its axes."""
     # Inside the axes' own box, so that it is as high as the picture whatever the aspect.
     strip = ax.inset_axes([1.02, 0, 0.04, 1])
     ax.figure.colorbar(shades, cax=strip, label=label)
     return strip
 
 
-def light_greys() -> Any:
-    """White to mid-grey: a ground on which every colour of the points can be read."""
+def light_grays() -> Any:
+    """White to mid-gray: a ground on which every color of the points can be read."""
     from matplotlib.colors import LinearSegmentedColormap
 
     return LinearSegmentedColormap.from_list("softkern", ["white", "0.5"])
 
 
 def scatter_points(ax: Any, points: Array, labels: Array | None, size: float | None) -> None:
-    """The points, coloured by label; noise as crosses, beneath the clusters."""
+    """The points, colored by label; noise as crosses, beneath the clusters."""
     if size is None:
         size = float(np.clip(10_000 / len(points), 1.5, 14))
     if labels is None:
@@ -183,10 +183,10 @@ def scatter_points(ax: Any, points: Array, labels: Array | None, size: float | N
         style = {"marker": "x", "color": "black", "linewidths": 0.7, "alpha": 0.5}
         ax.scatter(*points[is_noise].T, s=1.2 * size, label=name, zorder=1, **style)
     for place, kind in enumerate(kinds):
-        # A cluster keeps its colour when a lower one has no points here.
+        # A cluster keeps its color when a lower one has no points here.
         k = kind if isinstance(kind, int) and not is_detector else place
-        style = {"color": COLOURS[k % len(COLOURS)], "edgecolors": "white"}
+        style = {"color": COLORS[k % len(COLORS)], "edgecolors": "white"}
         style["linewidths"] = 0.25 if size > 4 else 0.0
-        style["marker"] = MARKERS[k // len(COLOURS) % len(MARKERS)]
+        style["marker"] = MARKERS[k // len(COLORS) % len(MARKERS)]
         name = str(kind) if len(kinds) > 1 else "_"
         ax.scatter(*points[labels == kind].T, s=size, label=name, zorder=2, **style)

@@ -6,18 +6,18 @@ from typing import Any, Self
 
 import numpy as np
 
-from softkern._colours import COLOURS, CUT
-from softkern._typing import Array
-from softkern.display._base import Plane, PlaneDisplay, light_greys, scatter_points
+from softkern._utils.colors import COLORS, CUT
+from softkern._utils.typing import Array
+from softkern.display._base import Plane, PlaneDisplay, light_grays, scatter_points
 
-TINT = 0.45  # of a cluster's colour, where its membership is one
+TINT = 0.45  # of a cluster's color, where its membership is one
 
 
 class BoundaryDisplay(PlaneDisplay):
     """Boundary of every cluster, or of a detector, over two features.
 
     Lines are where a machine's decision function is zero. The ground of a clustering is tinted
-    with its clusters' colours, mixed by memberships; that of a detector is the darker, the deeper
+    with its clusters' colors, mixed by memberships; that of a detector is the darker, the deeper
     inside.
 
     Parameters
@@ -128,7 +128,7 @@ class BoundaryDisplay(PlaneDisplay):
         ax = self._axes(ax)
         if self.memberships is None:
             depth = self.decision[:, :, 0]
-            ax.contourf(self.x, self.y, depth, 12, cmap=light_greys(), zorder=0)
+            ax.contourf(self.x, self.y, depth, 12, cmap=light_grays(), zorder=0)
         else:
             extent = (self.x[0], self.x[-1], self.y[0], self.y[-1])
             ax.imshow(self._tints(), origin="lower", extent=extent, interpolation="bilinear")
@@ -139,23 +139,23 @@ class BoundaryDisplay(PlaneDisplay):
         return self
 
     def _tints(self) -> Array:
-        """Colours of the ground, (q, p, 3): those of the clusters, mixed by memberships."""
+        """Colors of the ground, (q, p, 3): those of the clusters, mixed by memberships."""
         from matplotlib.colors import to_rgb
 
         assert self.memberships is not None
         share = self.memberships / self.memberships.sum(axis=2, keepdims=True)
-        colours = [to_rgb(COLOURS[k % len(COLOURS)]) for k in range(share.shape[2])]
-        return np.asarray(1 - TINT * (1 - share @ np.array(colours)))
+        colors = [to_rgb(COLORS[k % len(COLORS)]) for k in range(share.shape[2])]
+        return np.asarray(1 - TINT * (1 - share @ np.array(colors)))
 
     def _lines(self, ax: Any) -> None:
         """Where each machine's decision is zero."""
         n_machines = self.decision.shape[2]
         for k in range(n_machines):
             surface = self.decision[:, :, k]
-            colour = COLOURS[k % len(COLOURS)] if n_machines > 1 else CUT
+            color = COLORS[k % len(COLORS)] if n_machines > 1 else CUT
             if surface.min() < 0 < surface.max():
-                # a dark rim beneath keeps a line apart from points of its own colour
+                # a dark rim beneath keeps a line apart from points of its own color
                 ax.contour(self.x, self.y, surface, [0], colors="0.15", linewidths=2.6, zorder=3)
-                ax.contour(self.x, self.y, surface, [0], colors=colour, linewidths=1.4, zorder=3)
+                ax.contour(self.x, self.y, surface, [0], colors=color, linewidths=1.4, zorder=3)
         if n_machines == 1:
             ax.plot([], [], color=CUT, label="boundary")

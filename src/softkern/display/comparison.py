@@ -7,8 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from softkern._colours import COLOURS
-from softkern._typing import Array
+from softkern._utils.colors import COLORS
+from softkern._utils.typing import Array
 from softkern.display._base import Display, legend_above
 
 __all__ = ["ComparisonDisplay"]
@@ -88,7 +88,7 @@ class ComparisonDisplay(Display):
     def _boxes(self, ax: Any, place: int, name: str) -> None:
         width = TOGETHER / len(self.scores)
         shift = (place + 0.5) * width - TOGETHER / 2
-        row, colour = self.scores[name], COLOURS[place % len(COLOURS)]
+        row, color = self.scores[name], COLORS[place % len(COLORS)]
         parts = ax.boxplot(
             list(row.values()),
             positions=[self.values.index(value) + shift for value in row],
@@ -99,13 +99,13 @@ class ComparisonDisplay(Display):
             flierprops={"marker": ".", "markersize": 3, "markeredgecolor": "0.5"},
         )
         for box in parts["boxes"]:
-            box.set(facecolor=colour, alpha=0.75)
-        ax.plot([], [], "s", color=colour, alpha=0.75, label=name)
+            box.set(facecolor=color, alpha=0.75)
+        ax.plot([], [], "s", color=color, alpha=0.75, label=name)
 
     def _lines(self, ax: Any, place: int, name: str) -> None:
-        row, colour = self.scores[name], COLOURS[place % len(COLOURS)]
+        row, color = self.scores[name], COLORS[place % len(COLORS)]
         places = [self.values.index(value) for value in row]
         low, high = np.array([np.quantile(drawn, [0.25, 0.75]) for drawn in row.values()]).T
         means = [drawn.mean() for drawn in row.values()]
-        ax.plot(places, means, "o-", color=colour, markersize=4, label=name)
-        ax.fill_between(places, low, high, color=colour, alpha=0.2, linewidth=0)
+        ax.plot(places, means, "o-", color=color, markersize=4, label=name)
+        ax.fill_between(places, low, high, color=color, alpha=0.2, linewidth=0)

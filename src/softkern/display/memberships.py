@@ -6,14 +6,14 @@ from typing import Any, Self
 
 import numpy as np
 
-from softkern._colours import COLOURS, CUT
-from softkern._typing import Array
-from softkern.alpha_tree.tree import histogram_valley
+from softkern._utils.colors import COLORS, CUT
+from softkern._utils.typing import Array
+from softkern.density_tree.tree import histogram_valley
 from softkern.display._base import (
     Display,
     Plane,
     PlaneDisplay,
-    light_greys,
+    light_grays,
     scale_of_shades,
     scatter_points,
 )
@@ -142,7 +142,7 @@ class MembershipDisplay(PlaneDisplay):
         """
         ax = self._axes(ax)
         highest = self.memberships.max(axis=2)
-        shades = ax.contourf(self.x, self.y, highest, levels, cmap=light_greys(), zorder=0)
+        shades = ax.contourf(self.x, self.y, highest, levels, cmap=light_grays(), zorder=0)
         if self.points is not None:
             scatter_points(ax, self.points, self.labels, size)
         self._lines(ax)
@@ -169,11 +169,11 @@ class MembershipDisplay(PlaneDisplay):
             ax.plot([], [], color=CUT, label=f"α = {self.alpha:.4g}")
         elif n_clusters > 1:
             for k in range(n_clusters):
-                colour = COLOURS[k % len(COLOURS)]
+                color = COLORS[k % len(COLORS)]
                 surface = self.memberships[:, :, k]
                 lines = [level for level in (0.25, 0.5, 0.75) if level < surface.max()]
                 if lines and surface.min() < lines[-1]:
-                    ax.contour(self.x, self.y, surface, lines, colors=colour, linewidths=1.4)
+                    ax.contour(self.x, self.y, surface, lines, colors=color, linewidths=1.4)
 
 
 class MembershipHistogramDisplay(Display):
@@ -252,11 +252,11 @@ class MembershipHistogramDisplay(Display):
         if columns.shape[1] == 1:
             ax.hist(columns[:, 0], edges, color="0.75", edgecolor="0.45", linewidth=0.6)
         for k in range(columns.shape[1] if columns.shape[1] > 1 else 0):
-            colour = COLOURS[k % len(COLOURS)]
-            ax.hist(columns[:, k], edges, histtype="step", color=colour, label=f"cluster {k}")
+            color = COLORS[k % len(COLORS)]
+            ax.hist(columns[:, k], edges, histtype="step", color=color, label=f"cluster {k}")
         if self.valley:
             label = f"valley {self.valley:.4g}"
-            ax.axvline(self.valley, color=COLOURS[0], linestyle="--", label=label)
+            ax.axvline(self.valley, color=COLORS[0], linestyle="--", label=label)
         if self.alpha is not None:
             ax.axvline(self.alpha, color=CUT, label=f"α = {self.alpha:.4g}")
         ax.set(xlabel="membership", ylabel="points")

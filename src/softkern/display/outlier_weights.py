@@ -7,12 +7,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from softkern._colours import CUT
-from softkern._typing import Array
+from softkern._utils.colors import CUT
+from softkern._utils.typing import Array
 from softkern.display._base import (
     Plane,
     PlaneDisplay,
-    light_greys,
+    light_grays,
     scale_of_shades,
     scatter_points,
 )
@@ -156,7 +156,7 @@ class OutlierWeightDisplay(PlaneDisplay):
             Area of a point, as in matplotlib's scatter; by default the smaller, the more points.
         """
         ax = self._axes(ax)
-        shades = ax.contourf(self.x, self.y, self.weights, levels, cmap=light_greys(), zorder=0)
+        shades = ax.contourf(self.x, self.y, self.weights, levels, cmap=light_grays(), zorder=0)
         lines = ax.contour(
             self.x, self.y, self.weights, shades.levels, colors="0.35", linewidths=0.7, zorder=1
         )

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.utils import check_array
 
-from softkern._colours import CUT
-from softkern._typing import Array
+from softkern._utils.colors import CUT
+from softkern._utils.text import count
+from softkern._utils.typing import Array
 from softkern.display._base import (
     Display,
     column_name,
@@ -19,13 +20,12 @@ from softkern.display._base import (
     share_scale,
 )
 from softkern.ranking import rank_points
-from softkern.words import count
 
 if TYPE_CHECKING:
     import pandas as pd
 
 RING = {"s": 90, "facecolors": "none", "linewidths": 1.4, "zorder": 3}
-KINDS = {"outlier": ("o", CUT), "overlap": ("D", "black")}  # mark and colour
+KINDS = {"outlier": ("o", CUT), "overlap": ("D", "black")}  # mark and color
 HEADINGS = ("", "row", "cluster", "score")
 COLUMNS = (0.08, 0.42, 0.68, 0.92)  # right ends of the table's columns
 
@@ -155,8 +155,8 @@ class RankDisplay(Display):
         self.table_ax_ = table_ax
         labels = self.table["label"].to_numpy()
         scatter_points(ax, self.points, labels, size)
-        for kind, (marker, colour) in KINDS.items():
-            self._mark(ax, kind, marker, colour)
+        for kind, (marker, color) in KINDS.items():
+            self._mark(ax, kind, marker, color)
         share_scale(ax, *np.ptp(self.points, axis=0))
         ax.margins(0.08)
         ax.set(xlabel=self.names[0], ylabel=self.names[1])
@@ -165,20 +165,20 @@ class RankDisplay(Display):
             self._write_table(table_ax)
         return self
 
-    def _mark(self, ax: Any, kind: str, marker: str, colour: str) -> None:
+    def _mark(self, ax: Any, kind: str, marker: str, color: str) -> None:
         places = self.top(kind)
         if not places.size:
             return
         total = int(self.table[f"is_{kind}"].sum())
         name = f"{kind}s" if total == places.size else f"first {places.size} of {total} {kind}s"
-        ax.scatter(*self.points[places].T, marker=marker, edgecolors=colour, label=name, **RING)
+        ax.scatter(*self.points[places].T, marker=marker, edgecolors=color, label=name, **RING)
         for place in places:
             ax.annotate(
                 str(self.table[f"{kind}_rank"].iloc[place]),
                 self.points[place],
                 xytext=(6, 4),
                 textcoords="offset points",
-                color=colour,
+                color=color,
                 fontsize="small",
                 zorder=4,
             )
@@ -192,10 +192,10 @@ class RankDisplay(Display):
         step = 1 / max(lines, 14)
         y = 1.0
         for kind, places in blocks:
-            colour = KINDS[kind][1]
+            color = KINDS[kind][1]
             total = int(self.table[f"is_{kind}"].sum())
             title = f"{count(total, kind)} of {len(self.table):,} points"
-            panel.text(0, y, title, color=colour, weight="bold", va="top")
+            panel.text(0, y, title, color=color, weight="bold", va="top")
             rows = [HEADINGS] if places.size else []
             rows += [self._row(kind, place) for place in places]
             for row in rows:

@@ -7,8 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from softkern._colours import COLOURS
-from softkern._typing import Array
+from softkern._utils.colors import COLORS
+from softkern._utils.typing import Array
 from softkern.display._base import Display, scatter_points
 from softkern.fitted import fitted_step
 
@@ -179,7 +179,7 @@ class EigenspaceDisplay(Display):
             ax.plot(*self.bias, "*", color="black", markersize=9, label="bias b", zorder=5)
         ax.set(xlabel=self.names[0], ylabel=self.names[1])
         handles, texts = ax.get_legend_handles_labels()
-        is_long = len(np.unique(self.labels)) > len(COLOURS)  # then clusters are left out of it
+        is_long = len(np.unique(self.labels)) > len(COLORS)  # then clusters are left out of it
         kept = [i for i, text in enumerate(texts) if not (is_long and text.isdigit())]
         if kept:
             entries = [handles[i] for i in kept], [texts[i] for i in kept]
@@ -191,12 +191,12 @@ class EigenspaceDisplay(Display):
             return
         if self.prototypes.shape[1] == 1:
             for k, place in enumerate(self.prototypes[:, 0]):
-                ax.axvline(place, color=COLOURS[k % len(COLOURS)], linewidth=1.6, zorder=3)
+                ax.axvline(place, color=COLORS[k % len(COLORS)], linewidth=1.6, zorder=3)
             return
         for k, end in enumerate(self.prototypes):
-            colour = COLOURS[k % len(COLOURS)]
-            ax.plot([0, end[0]], [0, end[1]], color=colour, linewidth=1.8, zorder=3)
-            ax.plot(*end, "D", color=colour, markeredgecolor="black", markersize=6, zorder=5)
+            color = COLORS[k % len(COLORS)]
+            ax.plot([0, end[0]], [0, end[1]], color=color, linewidth=1.8, zorder=3)
+            ax.plot(*end, "D", color=color, markeredgecolor="black", markersize=6, zorder=5)
         for end in self.points[self.is_overlap][:LINES]:
             ax.plot([0, end[0]], [0, end[1]], color=OVERLAP, linewidth=0.4, alpha=0.6, zorder=1)
 

@@ -7,8 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from softkern._colours import COLOURS
-from softkern._typing import Array
+from softkern._utils.colors import COLORS
+from softkern._utils.typing import Array
 from softkern.display._base import Display
 
 
@@ -76,7 +76,7 @@ class StabilityDisplay(Display):
             flierprops={"marker": ".", "markersize": 4, "markeredgecolor": "0.4"},
         )
         for k, box in enumerate(parts["boxes"]):
-            box.set(facecolor=COLOURS[k % len(COLOURS)], alpha=0.75)
+            box.set(facecolor=COLORS[k % len(COLORS)], alpha=0.75)
         if self.chance is not None:
             ax.axvline(self.chance, color="0.4", linestyle=":", label="chance")
             ax.legend(fontsize="small", frameon=False)

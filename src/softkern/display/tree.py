@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from softkern._colours import CUT
-from softkern.alpha_tree.layout import dendrogram
-from softkern.alpha_tree.tree import AlphaTree
+from softkern._utils.colors import CUT
+from softkern.density_tree.layout import dendrogram
+from softkern.density_tree.tree import AlphaTree
 from softkern.display._base import Display
 from softkern.fitted import fitted_step, level_of
 
-SPLIT, JOIN = ("C3", 2.0), ("0.4", 1.0)  # colour and width of a line
+SPLIT, JOIN = ("C3", 2.0), ("0.4", 1.0)  # color and width of a line
 
 
 class AlphaTreeDisplay(Display):
@@ -18,7 +18,7 @@ class AlphaTreeDisplay(Display):
 
     Parameters
     ----------
-    tree : softkern.alpha_tree.tree.AlphaTree
+    tree : softkern.density_tree.tree.AlphaTree
     alpha : float, default=None
         Level to mark.
 
@@ -78,8 +78,8 @@ class AlphaTreeDisplay(Display):
         """
         ax = self._axes(ax)
         for line in dendrogram(self.tree, smallest, threshold):
-            colour, width = SPLIT if line.is_split else JOIN
-            ax.plot([line.x0, line.x1], [line.y0, line.y1], color=colour, linewidth=width)
+            color, width = SPLIT if line.is_split else JOIN
+            ax.plot([line.x0, line.x1], [line.y0, line.y1], color=color, linewidth=width)
         if self.alpha is not None:
             ax.axhline(self.alpha, color=CUT, linestyle="--", label=f"α = {self.alpha:.4g}")
             ax.legend(fontsize="small", frameon=False)

@@ -19,8 +19,8 @@ from scipy.spatial.distance import cdist
 from scipy.special import logsumexp
 from sklearn.utils import check_array
 
-from softkern._neighbours import TREE_COLUMNS, nearest
-from softkern._typing import Array
+from softkern._utils.neighbors import TREE_COLUMNS, nearest
+from softkern._utils.typing import Array
 from softkern.exceptions import DataError
 from softkern.rows import (
     distinct_rows,
@@ -35,19 +35,17 @@ from softkern.rows import (
 __all__ = ["RULES", "check_reach", "robust_spread", "select_bandwidth"]
 
 PAIR_SAMPLE = 1000  # rows whose pairwise distances are all looked at
-QUERY_SAMPLE = 1000  # rows whose neighbours are sought
+QUERY_SAMPLE = 1000  # rows whose neighbors are sought
 SPREAD_SAMPLE = 20_000  # rows that give a column's quantiles
-REFERENCE_SAMPLE = 20_000  # rows among which far neighbours are sought
+REFERENCE_SAMPLE = 20_000  # rows among which far neighbors are sought
 STRIP = 256  # columns of a wide sparse table that are made dense at a time
-KNN_NEIGHBOUR = (
-    10  # whose distance is the rule "knn"; in a sample, the rank kept for far neighbours
-)
-LEAST_NEIGHBOUR = 5  # of "auto" and "tree" on few points, where a nearer one is chance
-# of the mean distance to the √n-th neighbour, 1/√(d+2) between these: in few columns a narrower
+KNN_NEIGHBOR = 10  # whose distance is the rule "knn"; in a sample, the rank kept for far neighbors
+LEAST_NEIGHBOR = 5  # of "auto" and "tree" on few points, where a nearer one is chance
+# of the mean distance to the √n-th neighbor, 1/√(d+2) between these: in few columns a narrower
 # kernel leaves the points of a tail alone, in many columns a wider one sees no gaps
 AUTO_FACTORS = (0.3, 0.5)
 AUTO_CLIP = 0.9  # quantile at which distances are cut off: far points must not widen the view
-TREE_FACTOR = 1 / 4  # of n^(4/(d+4)), the neighbours of a density estimate's rate
+TREE_FACTOR = 1 / 4  # of n^(4/(d+4)), the neighbors of a density estimate's rate
 BOUNDARY_FACTOR = 0.5  # of "global"
 NORMAL_RANGE = 2.5631031310892007  # 10 to 90 % quantile range of the standard normal
 # Where a column holds one value for most rows, and its quantile range is below this share of its
@@ -84,7 +82,7 @@ def select_bandwidth(
     rule : {"auto", "boundary", "global", "knn", "loo", "median", "scott", "tree", "within"}, \
 default="auto"
         - ``"auto"``: each column's robust spread times one common factor, a part of the mean
-          distance to the √n-th distinct neighbour in the columns so scaled, distances cut off at
+          distance to the √n-th distinct neighbor in the columns so scaled, distances cut off at
           their 90 % quantile: half of it in one and two columns, 1/√(d+2) of it in more, no less
           than 0.3 (from ten columns on). No column's unit and no heavy tail decides the result,
           and the number of points that a point sees grows with n, as a density estimate needs. At
@@ -93,16 +91,16 @@ default="auto"
         - ``"boundary"``: half of "global", for machines that bound the data: narrow enough to leave
           out what lies between groups, wide enough for few support vectors.
         - ``"global"``: each column's robust spread times the median distance between distinct
-          points in the columns so scaled: as wide as the data, for models of a few centres. One
+          points in the columns so scaled: as wide as the data, for models of a few centers. One
           number per column.
-        - ``"knn"``: median distance to the 10th distinct neighbour.
+        - ``"knn"``: median distance to the 10th distinct neighbor.
         - ``"median"``: median distance between distinct points.
         - ``"scott"``: each column's standard deviation times n^(−1/(d+4)), n the number of
           distinct points. One number per column.
         - ``"loo"``: the bandwidth whose leave-one-out likelihood is highest, found on a sample
           and carried to n points by the rate n^(−1/(d+4)).
         - ``"tree"``: each column's robust spread times one common factor, the median distance to
-          the n^(4/(d+4))/4-th distinct neighbour (at least the 5th) in the columns so scaled,
+          the n^(4/(d+4))/4-th distinct neighbor (at least the 5th) in the columns so scaled,
           over √(d+2), at which a Gaussian spreads as a ball of that radius does; at least a
           column's step, as in "auto". Narrower than that: it shows peaks, for
           `AlphaCutClustering`. One number per column.
@@ -221,8 +219,8 @@ def _column_steps(X: Any, random_state: Any) -> NDArray[np.float64]:
 
 def _auto(X: Any, weight: Array, random_state: Any) -> Bandwidth:
     spread = robust_spread(X, weight, random_state)
-    neighbour = max(LEAST_NEIGHBOUR, round(np.sqrt(X.shape[0])))
-    distance, query_weight = _scaled_distances(X, spread, weight, neighbour, random_state)
+    neighbor = max(LEAST_NEIGHBOR, round(np.sqrt(X.shape[0])))
+    distance, query_weight = _scaled_distances(X, spread, weight, neighbor, random_state)
     high = lower_quantile(distance, query_weight, AUTO_CLIP)
     mean = np.average(np.minimum(distance, high), weights=query_weight)
     factor = np.clip(1 / np.sqrt(_varying_columns(X) + 2), *AUTO_FACTORS)
@@ -233,40 +231,40 @@ def _auto(X: Any, weight: Array, random_state: Any) -> Bandwidth:
 def _tree(X: Any, weight: Array, random_state: Any) -> Bandwidth:
     n, d = X.shape[0], X.shape[1] if sp.issparse(X) else varying_columns(X)
     spread = robust_spread(X, weight, random_state)
-    neighbour = max(LEAST_NEIGHBOUR, round(TREE_FACTOR * n ** (4 / (d + 4))))
-    distance, query_weight = _scaled_distances(X, spread, weight, neighbour, random_state)
+    neighbor = max(LEAST_NEIGHBOR, round(TREE_FACTOR * n ** (4 / (d + 4))))
+    distance, query_weight = _scaled_distances(X, spread, weight, neighbor, random_state)
     median = lower_quantile(distance, query_weight, 0.5)
     bandwidth = median / np.sqrt(d + 2) * spread
     return np.asarray(np.maximum(bandwidth, _column_steps(X, random_state)))
 
 
 def _knn(X: Any, weight: Array, random_state: Any) -> Bandwidth:
-    distance, query_weight = _neighbour_distances(X, weight, KNN_NEIGHBOUR, random_state)
+    distance, query_weight = _neighbor_distances(X, weight, KNN_NEIGHBOR, random_state)
     return lower_quantile(distance, query_weight, 0.5)
 
 
 def _scaled_distances(
-    X: Any, spread: Array, weight: Array, neighbour: int, random_state: Any
+    X: Any, spread: Array, weight: Array, neighbor: int, random_state: Any
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """`_neighbour_distances` in columns divided by their spread."""
+    """`_neighbor_distances` in columns divided by their spread."""
     scaled = _divided(X, spread)
     with remembered(scaled, like=X):
-        return _neighbour_distances(scaled, weight, neighbour, random_state)
+        return _neighbor_distances(scaled, weight, neighbor, random_state)
 
 
-def _neighbour_distances(
-    X: Any, weight: Array, neighbour: int, random_state: Any
+def _neighbor_distances(
+    X: Any, weight: Array, neighbor: int, random_state: Any
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Distance of sampled points to their k-th other distinct point, and the points' weights.
 
-    A far neighbour of a large table is sought in a sample, where it is a nearer one.
+    A far neighbor of a large table is sought in a sample, where it is a nearer one.
     """
     n = X.shape[0]
     queries, query_weight = priority_sample(X, QUERY_SAMPLE, weight, random_state)
-    size = max(REFERENCE_SAMPLE, -(-KNN_NEIGHBOUR * n // neighbour))
+    size = max(REFERENCE_SAMPLE, -(-KNN_NEIGHBOR * n // neighbor))
     reference, _ = priority_sample(X, size, None, random_state)
-    k = min(max(1, round(neighbour * reference.size / n)), reference.size - 1)
-    X = _centred(X)
+    k = min(max(1, round(neighbor * reference.size / n)), reference.size - 1)
+    X = _centered(X)
     distance, index = nearest(X[reference], X[queries], k + 1)
     is_itself = reference[index[:, 0]] == queries
     if sp.issparse(X):
@@ -319,17 +317,17 @@ def _share_within(X: Any, weight: Array, random_state: Any) -> NDArray[np.float6
     if share.size > WITHIN_SAMPLE:  # no column of so many hides what the others show
         return share
     index, weight = priority_sample(X, WITHIN_SAMPLE, weight, random_state)
-    sample = _centred(X[index].toarray() if sp.issparse(X) else X[index])
+    sample = _centered(X[index].toarray() if sp.issparse(X) else X[index])
     ends = (WITHIN_CLIP, 1 - WITHIN_CLIP)
     low, high = np.transpose([lower_quantiles(x, weight, ends) for x in sample.T])
     columns = np.where(low < high, np.clip(sample, low, high), sample)
     is_category = np.array([np.unique(x).size < FEWEST_STEPS for x in sample.T])
     everyone = np.broadcast_to(np.arange(index.size), (index.size, index.size))
     overall = _mean_difference(columns, everyone, weight)
-    neighbours = min(max(LEAST_NEIGHBOUR, round(WITHIN_SHARE * index.size)), index.size - 1)
+    neighbors = min(max(LEAST_NEIGHBOR, round(WITHIN_SHARE * index.size)), index.size - 1)
     for _ in range(WITHIN_STEPS):
         before = share
-        _, near = nearest(sample / before, sample / before, neighbours + 1)
+        _, near = nearest(sample / before, sample / before, neighbors + 1)
         differences = _mean_difference(columns, near[:, 1:], weight)
         share = np.divide(differences, overall, out=np.zeros_like(share), where=overall > 0)
         share = np.where(is_category | (share == 0), share.max(), share)
@@ -439,7 +437,7 @@ def _rows(X: Any, index: NDArray[np.intp]) -> Any:
 
 def _squared_distances(X: Any, index: Array) -> Array:
     """Between all pairs of these rows."""
-    rows = _centred(_rows(X, index))
+    rows = _centered(_rows(X, index))
     if not sp.issparse(rows) and rows.shape[1] <= TREE_COLUMNS:
         return np.asarray(cdist(rows, rows, "sqeuclidean"))
     from sklearn.metrics.pairwise import euclidean_distances  # takes long to import
@@ -447,12 +445,12 @@ def _squared_distances(X: Any, index: Array) -> Array:
     return np.asarray(euclidean_distances(rows, squared=True))
 
 
-def _centred(X: Any) -> Any:
+def _centered(X: Any) -> Any:
     """A common offset cancels in distances, but costs digits when they are taken by products."""
     return X if sp.issparse(X) else X.astype(np.float64) - np.median(X, axis=0)
 
 
 def _standard_deviation(columns: Array, weight: Array) -> NDArray[np.float64]:
-    centred = columns - np.average(columns, axis=0, weights=weight)
-    unit = np.maximum(np.abs(centred).max(axis=0), np.finfo(float).tiny)  # squares overflow
-    return np.asarray(unit * np.sqrt(np.average((centred / unit) ** 2, axis=0, weights=weight)))
+    centered = columns - np.average(columns, axis=0, weights=weight)
+    unit = np.maximum(np.abs(centered).max(axis=0), np.finfo(float).tiny)  # squares overflow
+    return np.asarray(unit * np.sqrt(np.average((centered / unit) ** 2, axis=0, weights=weight)))

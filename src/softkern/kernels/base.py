@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from softkern._arrays import namespace
-from softkern._typing import Array
+from softkern._utils.arrays import namespace
+from softkern._utils.typing import Array
 from softkern.rows import row_slices
 
 __all__ = ["Kernel", "as_float", "check_number"]

@@ -12,8 +12,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.extmath import safe_sparse_dot
 
-from softkern._arrays import namespace
-from softkern._typing import Array
+from softkern._utils.arrays import namespace
+from softkern._utils.typing import Array
 from softkern.exceptions import DataError
 from softkern.kernels.base import Kernel, check_number
 

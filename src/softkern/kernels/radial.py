@@ -14,8 +14,8 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
-from softkern._arrays import namespace
-from softkern._typing import Array
+from softkern._utils.arrays import namespace
+from softkern._utils.typing import Array
 from softkern.kernels.bandwidths import FARTHEST, check_reach
 from softkern.kernels.base import Kernel, as_float
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from softkern._typing import Array
+from softkern._utils.typing import Array
 from softkern.kernels.base import Kernel, as_float, check_number
 from softkern.rows import row_slices
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from softkern._typing import Array
+from softkern._utils.typing import Array
 
 __all__ = ["errors", "majority_accuracy", "matching_accuracy"]
 

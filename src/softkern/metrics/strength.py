@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from softkern._typing import Array
+from softkern._utils.typing import Array
 
 __all__ = ["COVERED", "line_fit", "local_maxima", "membership_strength"]
 
@@ -108,22 +108,22 @@ def line_fit(
         rows = labels == p
         sizes[p] = weight[rows].sum()
         if sizes[p] > 0:
-            centred = Z[rows] - np.average(Z[rows], axis=0, weights=weight[rows])
-            spread = np.linalg.eigvalsh(centred.T @ (weight[rows, None] * centred))
+            centered = Z[rows] - np.average(Z[rows], axis=0, weights=weight[rows])
+            spread = np.linalg.eigvalsh(centered.T @ (weight[rows, None] * centered))
             share = spread[-1] / spread.sum() if spread.sum() > 0 else 1.0  # a point is a line
             fits[p] = width / (width - 1) * (share - 1 / width)
     return float((1 - balance) * fits.mean() + balance * sizes.min() / sizes.max())
 
 
 def local_maxima(surface: Array) -> Mask:
-    """Entries of a surface, (k, s), not below any of their eight neighbours; nan is none."""
+    """Entries of a surface, (k, s), not below any of their eight neighbors; nan is none."""
     filled = np.where(np.isfinite(surface), surface, -np.inf)
     padded = np.pad(filled, 1, constant_values=-np.inf)
     rows, columns = surface.shape
-    neighbours = [
+    neighbors = [
         padded[1 + i : 1 + i + rows, 1 + j : 1 + j + columns]
         for i in (-1, 0, 1)
         for j in (-1, 0, 1)
         if (i, j) != (0, 0)
     ]
-    return np.asarray((filled >= np.max(neighbours, axis=0)) & np.isfinite(surface))
+    return np.asarray((filled >= np.max(neighbors, axis=0)) & np.isfinite(surface))

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from softkern._typing import Array
+from softkern._utils.typing import Array
 from softkern.operators.base import KernelOperator
 from softkern.rows import check_weights
 from softkern.rules.memberships import runner_up
@@ -74,9 +74,9 @@ def partition_entropy(memberships: Any, sample_weight: Any = None) -> float:
 def xie_beni(
     operator: KernelOperator, memberships: Any, m: float = 2.0, sample_weight: Any = None
 ) -> float:
-    """Mean of Σ u^m D² over the squared distance of the nearest two centres; less is better.
+    """Mean of Σ u^m D² over the squared distance of the nearest two centers; less is better.
 
-    Centres are the means by u^m in feature space. NaN for one cluster, infinite where two centres
+    Centers are the means by u^m in feature space. NaN for one cluster, infinite where two centers
     coincide.
 
     Parameters

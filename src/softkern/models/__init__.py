@@ -2,17 +2,17 @@
 
 from typing import TYPE_CHECKING
 
-from softkern._lazy import importer
+from softkern._utils.lazy import importer
 
 if TYPE_CHECKING:  # for editors and type checkers
     from softkern.models.alpha_cut import AlphaCutClustering
-    from softkern.models.automatic import AutoClustering
+    from softkern.models.auto import AutoClustering
     from softkern.models.fuzzy import FuzzyCMeans, OutlierFuzzyCMeans
-    from softkern.models.one_class_clustering import OneClassKMeans, OneClassMixture
+    from softkern.models.one_class_mixture import OneClassKMeans, OneClassMixture
+    from softkern.models.one_class_svm import WeightedOneClassSVM, WeightedSVDD
     from softkern.models.possibilistic import OneClassPCM, PossibilisticCMeans
     from softkern.models.spectral import KernelSpectralClustering, SoftKernelSpectralClustering
     from softkern.models.spectral_search import SpectralSearch
-    from softkern.models.support_vectors import WeightedOneClassSVM, WeightedSVDD
 
 __all__ = [
     "AlphaCutClustering",
@@ -32,18 +32,18 @@ __all__ = [
 
 HOMES = {
     "AlphaCutClustering": "alpha_cut",
-    "AutoClustering": "automatic",
+    "AutoClustering": "auto",
     "FuzzyCMeans": "fuzzy",
     "KernelSpectralClustering": "spectral",
-    "OneClassKMeans": "one_class_clustering",
-    "OneClassMixture": "one_class_clustering",
+    "OneClassKMeans": "one_class_mixture",
+    "OneClassMixture": "one_class_mixture",
     "OneClassPCM": "possibilistic",
     "OutlierFuzzyCMeans": "fuzzy",
     "PossibilisticCMeans": "possibilistic",
     "SoftKernelSpectralClustering": "spectral",
     "SpectralSearch": "spectral_search",
-    "WeightedOneClassSVM": "support_vectors",
-    "WeightedSVDD": "support_vectors",
+    "WeightedOneClassSVM": "one_class_svm",
+    "WeightedSVDD": "one_class_svm",
 }
 
 __getattr__ = importer(__name__, HOMES)

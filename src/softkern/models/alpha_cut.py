@@ -2,7 +2,7 @@
 
 `OneClassPCM` gives every place in data space a typicality; the places above a level α fall into
 separate regions, and these are the clusters (Filippone, Masulli and Rovetta 2007, 2010). The
-alpha tree (`softkern.alpha_tree`) holds them for every α, with the significance of each.
+alpha tree (`softkern.density_tree`) holds them for every α, with the significance of each.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from softkern._neighbours import nearest
-from softkern._typing import Array
-from softkern.alpha_tree.landscape import Landscape, distinct_nodes, noise_levels
-from softkern.alpha_tree.shares import membership_kernel
-from softkern.alpha_tree.tree import SMALL_SHARE, AlphaTree, histogram_valley, number_by_mass
+from softkern._utils.neighbors import nearest
+from softkern._utils.progress import stage
+from softkern._utils.typing import Array
+from softkern.density_tree.bandwidth_search import Scales, search_scales
+from softkern.density_tree.landscape import Landscape, distinct_nodes, noise_levels
+from softkern.density_tree.memberships import membership_kernel
+from softkern.density_tree.tree import SMALL_SHARE, AlphaTree, histogram_valley, number_by_mass
 from softkern.kernels import Gaussian, Kernel, resolve, select_bandwidth
 from softkern.kernels.resolve import RADIAL
-from softkern.models.alpha_scales import Scales, search_scales
-from softkern.models.base import OF_A_FIT, KernelModel
-from softkern.models.clustering import Clustering
+from softkern.models.base import FIT_ATTRIBUTES, KernelModel
+from softkern.models.clusterer import Clustering
+from softkern.models.point_scores import Reading
 from softkern.models.possibilistic import OneClassPCM
-from softkern.models.reading import Reading
 from softkern.operators.base import KernelOperator
 from softkern.planning import serving
-from softkern.progress import stage
-from softkern.rows import lower_quantile, without_common_factor
+from softkern.rows import lower_quantile, reduce_weights
 from softkern.rules.memberships import runner_up
 
 __all__ = ["AlphaCutClustering"]
@@ -74,12 +74,12 @@ class AlphaCutClustering(Clustering):
         together with a level.
     segment_points : int, default=20
         Inner points at which a segment is looked at on the complete graph, at least; more where
-        they would be over half a bandwidth apart. On the neighbour graph that spacing alone
+        they would be over half a bandwidth apart. On the neighbor graph that spacing alone
         counts.
     graph : {"auto", "complete", "knn"}, default="auto"
         Pairs of points that are looked at: all of them, or each point's ten nearest and the
         closest pairs between separate groups. ``"auto"`` takes all for a given level, up to 2000
-        points and with the Gaussian kernel, as the papers do; the neighbours otherwise.
+        points and with the Gaussian kernel, as the papers do; the neighbors otherwise.
     kernel : str, callable or softkern.kernels.Kernel, default="rbf"
         ``alpha="auto"`` needs "rbf" or "laplacian".
     bandwidth : str, float or array of shape (d,), default="auto"
@@ -101,7 +101,7 @@ class AlphaCutClustering(Clustering):
         The one-cluster memberships u.
     alpha_ : float
         The level. With ``alpha="auto"`` the smallest at which all clusters are apart, 0 for one.
-    tree_ : softkern.alpha_tree.tree.AlphaTree
+    tree_ : softkern.density_tree.tree.AlphaTree
         Over the distinct points, in the order of their values.
     node_ : array of shape (n,)
         The point of `tree_` that each row is; the nearest one for a row without weight.
@@ -298,7 +298,7 @@ objective_, history_
 
     def _fit(self, X: Array, weight: Array) -> None:
         nodes, mass, self.node_ = distinct_nodes(X, weight)
-        mass = without_common_factor(mass)
+        mass = reduce_weights(mass)
         with stage("scales at which parts stand out"):
             scales = self._search_scales(nodes, mass)
         bandwidth = self._bandwidth_rule()
@@ -385,7 +385,7 @@ objective_, history_
         one_class = self._one_class(
             bandwidth, engine=self.engine, engine_params=self.engine_params, verbose=self.verbose
         ).fit(nodes, sample_weight=mass)
-        for name in ("eta_", *OF_A_FIT):
+        for name in ("eta_", *FIT_ATTRIBUTES):
             setattr(self, name, getattr(one_class, name))
         return one_class
 

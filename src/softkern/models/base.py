@@ -1,6 +1,6 @@
 """What all estimators share: validation, the plan, the fitted state, and new points.
 
-A fitted model is a few centres: support points, their coefficients and the centres' squared norms.
+A fitted model is a few centers: support points, their coefficients and the centers' squared norms.
 `fit` validates, plans, runs a solver and stores. What a fitted model says of new points goes
 through one operator over the stored support, which the plan builds (`_served`), and one `reading`
 of it, the training points' as the new ones'.
@@ -21,24 +21,24 @@ from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from softkern._arrays import on_host
-from softkern._typing import Array
-from softkern.chunks import is_chunked
+from softkern._utils.arrays import on_host
+from softkern._utils.typing import Array
+from softkern.dask import is_chunked
 from softkern.exceptions import ApproximationWarning, warn
 from softkern.kernels import Kernel
 from softkern.kernels.resolve import has_open_bandwidth
+from softkern.models._array_dispatch import answering, taken
 from softkern.models.checks import check_scales
-from softkern.models.elsewhere import answering, taken
 from softkern.models.html import fitted_html
 from softkern.operators.base import CrossOperator, Geometry, KernelOperator
 from softkern.planning import Plan, plan
-from softkern.rows import check_weights, company_of_rows, remembered
+from softkern.rows import check_weights, duplicate_groups, remembered
 from softkern.solvers.stopping import STOPPING
 
-__all__ = ["OF_A_FIT", "OF_A_SAMPLE", "UNKNOWN_LENGTHS", "KernelModel"]
+__all__ = ["FIT_ATTRIBUTES", "SAMPLE_ATTRIBUTES", "UNKNOWN_LENGTHS", "KernelModel"]
 
 # Fitted attributes that say how a fit went; those of an inner model where a model is made of one.
-OF_A_FIT = (
+FIT_ATTRIBUTES = (
     "kernel_",
     "bandwidth_",
     "plan_",
@@ -52,7 +52,7 @@ OF_A_FIT = (
 
 # What a fit to Dask arrays keeps of the sample that stands for all rows: their numbers, weights
 # that sum to those of all, and how far out they are.
-OF_A_SAMPLE = ("sample_rows_", "sample_row_weights_", "sample_outlier_scores_")
+SAMPLE_ATTRIBUTES = ("sample_rows_", "sample_row_weights_", "sample_outlier_scores_")
 
 # Part of the kernel matrix that an approximation leaves out from which it may change the answer:
 # below it labels and ranks of every model agree with the exact ones (benchmarks/calibrate.py).
@@ -62,7 +62,7 @@ UNKNOWN_LENGTHS = (
     "does not give where those of the training points differ. Give the kernel by name or as a "
     "function, or a matrix with a constant diagonal, K_ij / √(K_ii K_jj)."
 )
-# What models say of rows; see `softkern.models.elsewhere`.
+# What models say of rows; see `softkern.models._array_dispatch`.
 ANSWERS = {
     "decision_function",
     "fit_predict",
@@ -103,8 +103,8 @@ class KernelModel(BaseEstimator, ABC):  # type: ignore[misc]
         "n_features_in_",
         "feature_names_in_",
         "sample_weight_",
-        *OF_A_SAMPLE,
-        *OF_A_FIT,
+        *SAMPLE_ATTRIBUTES,
+        *FIT_ATTRIBUTES,
         "support_",
         "dual_coef_",
         "_support",
@@ -113,7 +113,7 @@ class KernelModel(BaseEstimator, ABC):  # type: ignore[misc]
     )
     _caches: ClassVar[tuple[str, ...]] = ("_operators",)
 
-    # What bandwidth="auto" means: near neighbours for densities, the whole for a few centres.
+    # What bandwidth="auto" means: near neighbors for densities, the whole for a few centers.
     _auto_bandwidth: ClassVar[str] = "auto"
     # Products K @ A that a fit is expected to make, for the plan.
     _products: ClassVar[int] = 20
@@ -145,10 +145,10 @@ class KernelModel(BaseEstimator, ABC):  # type: ignore[misc]
         """
         self._validate_params()
         self._check_parameters()
-        for name in OF_A_SAMPLE:  # of an earlier fit
+        for name in SAMPLE_ATTRIBUTES:  # of an earlier fit
             self.__dict__.pop(name, None)
         if is_chunked(X):
-            from softkern.models.chunked import fit_in_chunks
+            from softkern.dask.fit import fit_in_chunks
 
             fit_in_chunks(self, X, sample_weight)
             return self
@@ -250,11 +250,11 @@ class KernelModel(BaseEstimator, ABC):  # type: ignore[misc]
         self._support = operator.points_at(self.support_)
         self._norms = on_host(norms)
         self._density: tuple[Any, Array] | None = None
-        if operator.keeps_centres:
+        if operator.is_exact_support:
             return
         self._norms = self._served().squared_norms(self.dual_coef_)
         if self.kernel_.vanishes and not positive:
-            # coefficients of both signs approach a centre best, but have no logarithm
+            # coefficients of both signs approach a center best, but have no logarithm
             rows, density = operator.compressed(coefficients, nonnegative=True)
             self._density = operator.points_at(rows), density
 
@@ -334,7 +334,7 @@ class KernelModel(BaseEstimator, ABC):  # type: ignore[misc]
         return self._served().cross(self.kernel_.restrict_new(X, self.support_))
 
     def _geometry(self, rows: CrossOperator, needs_lengths: bool = True) -> Geometry:
-        """How new points lie to the stored centres.
+        """How new points lie to the stored centers.
 
         Without `needs_lengths`, distances may be missing (NaN) where a precomputed kernel does not
         give the new points' values with themselves.
@@ -354,9 +354,9 @@ class KernelModel(BaseEstimator, ABC):  # type: ignore[misc]
     ) -> Array:
         """log K @ A of the training points, each without itself and its copies, (n, c).
 
-        How much of the copies is left out, `softkern.rows.company_of_rows` says.
+        How much of the copies is left out, `softkern.rows.duplicate_groups` says.
         """
-        first, left_out, _ = company_of_rows(operator.X, weight)
+        first, left_out, _ = duplicate_groups(operator.X, weight)
         if np.unique(first[weight > 0]).size == 1:  # there are no others
             return operator.log_product(coefficients, product)
         together = _summed_at(first, coefficients)
@@ -370,11 +370,11 @@ class KernelModel(BaseEstimator, ABC):  # type: ignore[misc]
     def _without_own(
         logs: Array, operator: KernelOperator, coefficients: Array, weight: Array
     ) -> Array:
-        """The same where the stored centres approach the loop's: log K @ A less a point's own part.
+        """The same where the stored centers approach the loop's: log K @ A less a point's own part.
 
-        What is left of a point that is its own neighbour only is lost in the approximation.
+        What is left of a point that is its own neighbor only is lost in the approximation.
         """
-        first, left_out, _ = company_of_rows(operator.X, weight)
+        first, left_out, _ = duplicate_groups(operator.X, weight)
         own = _summed_at(first, coefficients)[first] * left_out[:, None] * operator.diag()[:, None]
         return KernelModel._less(logs, own)
 
@@ -409,7 +409,7 @@ class KernelModel(BaseEstimator, ABC):  # type: ignore[misc]
         """
         if not hasattr(self, "sample_rows_"):
             return self
-        from softkern.models.chunked import alone
+        from softkern.dask.fit import alone
 
         return alone(self)
 

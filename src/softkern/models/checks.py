@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from softkern._typing import Array
-from softkern.chunks import in_chunks_of, is_chunked
+from softkern._utils.typing import Array
+from softkern.dask import in_chunks_of, is_chunked
 from softkern.exceptions import DataError
 from softkern.operators.base import KernelOperator
 
@@ -98,7 +98,7 @@ def check_apart(operator: KernelOperator, weight: Array) -> None:
     remedy = (
         "use a smaller bandwidth"
         if kernel.has_bandwidth
-        else "centre and scale the data, or take another kernel"
+        else "center and scale the data, or take another kernel"
     )
     raise DataError(
         f"{kernel!r} cannot tell these points apart in {operator.dtype}: their squared distances "

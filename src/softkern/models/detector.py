@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import OutlierMixin
 
-from softkern._typing import Array
+from softkern._utils.typing import Array
 from softkern.models.base import KernelModel
-from softkern.models.reading import Reading
+from softkern.models.point_scores import Reading
 from softkern.operators.base import CrossOperator, Geometry, KernelOperator
 
 __all__ = ["Detector"]
@@ -73,12 +73,12 @@ class Detector(OutlierMixin, KernelModel):  # type: ignore[misc]
     def _training_reading(
         self, operator: KernelOperator, coefficients: Array, geometry: Geometry
     ) -> tuple[Geometry, Reading]:
-        """How training points lie to the stored centre, and their reading as new points."""
-        if operator.keeps_centres:
+        """How training points lie to the stored center, and their reading as new points."""
+        if operator.is_exact_support:
             return geometry, self._read(
                 geometry, lambda: operator.log_product(coefficients, geometry.product)
             )
-        rows = self._served().cross(operator.X)  # the stored centre is not the loop's own
+        rows = self._served().cross(operator.X)  # the stored center is not the loop's own
         geometry = self._geometry(rows)
         return geometry, self._read_rows(rows, geometry)
 
@@ -86,7 +86,7 @@ class Detector(OutlierMixin, KernelModel):  # type: ignore[misc]
         self, operator: KernelOperator, coefficients: Array, geometry: Geometry, weight: Array
     ) -> Array:
         """−log K @ a of the training points without their copies, of a kernel that vanishes."""
-        if operator.keeps_centres:
+        if operator.is_exact_support:
             others = self._log_sums_of_others(operator, coefficients, geometry.product, weight)
         else:
             logs = self._served().cross(operator.X).log_product(self._columns, geometry.product)

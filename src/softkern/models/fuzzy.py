@@ -1,7 +1,7 @@
 """Fuzzy c-means in feature space, and its form that finds outliers: clusters that compete.
 
 Memberships are shares, u ∝ D²^(−1/(m−1)), that sum to one for every point. `FuzzyCMeans` takes
-centres as means by u^m; `OutlierFuzzyCMeans` gives every point an outlier weight w as well and
+centers as means by u^m; `OutlierFuzzyCMeans` gives every point an outlier weight w as well and
 takes means by u^m / w^q (Keller 2000; Shen, Wang and Wu 2004). Both are rules of the one loop
 (`softkern.rules.fuzzy`).
 """
@@ -17,25 +17,25 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from softkern._typing import Array
+from softkern._utils.typing import Array
 from softkern.exceptions import ParameterWarning, warn
 from softkern.models.base import KernelModel
 from softkern.models.checks import check_apart, check_distinct, check_semidefinite, check_start
-from softkern.models.clustering import CentreClustering
-from softkern.models.reading import Reading
+from softkern.models.clusterer import CenterClustering
+from softkern.models.point_scores import Reading
 from softkern.models.starts import INITS, draw_of
 from softkern.operators.base import Geometry, KernelOperator
-from softkern.rules.base import Centres, Rule
-from softkern.rules.centres import Mean
+from softkern.rules.base import Centers, Rule
+from softkern.rules.centers import Mean
 from softkern.rules.fuzzy import Fuzzy, OutlierFuzzy
 from softkern.rules.memberships import fuzzy, log_fuzzy, outlier_weights
-from softkern.solvers.starts import best_fuzzy, by_size, usable_m
+from softkern.solvers.initialization import best_fuzzy, by_size, select_fuzzifier
 from softkern.solvers.steps import Solution
 
 __all__ = ["FuzzyCMeans", "OutlierFuzzyCMeans"]
 
 
-class _FuzzyClustering(CentreClustering):
+class _FuzzyClustering(CenterClustering):
     """What the two fuzzy models share; they differ in their membership rule."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -59,7 +59,7 @@ class _FuzzyClustering(CentreClustering):
 
     @property
     def _collapse_options(self) -> dict[str, Any]:
-        """What the collapse ratio must know of the centres beside m."""
+        """What the collapse ratio must know of the centers beside m."""
         return {}
 
     def _fit(self, X: Any, weight: Array) -> None:
@@ -92,7 +92,9 @@ class _FuzzyClustering(CentreClustering):
         if self.n_clusters_ == 1:
             return
         check_apart(operator, weight)
-        self.m_, self.collapse_ratio_ = usable_m(operator, self.m, weight, **self._collapse_options)
+        self.m_, self.collapse_ratio_ = select_fuzzifier(
+            operator, self.m, weight, **self._collapse_options
+        )
         if self.collapse_ratio_ < 1:
             warn(
                 f"with m={self.m_:g} memberships will fall back to 1/n_clusters (collapse ratio "
@@ -101,14 +103,14 @@ class _FuzzyClustering(CentreClustering):
                 ParameterWarning,
             )
 
-    def _start(self, operator: KernelOperator, weight: Array) -> tuple[Centres, Geometry | None]:
-        """Centres of the start, and their geometry where it is known."""
+    def _start(self, operator: KernelOperator, weight: Array) -> tuple[Centers, Geometry | None]:
+        """Centers of the start, and their geometry where it is known."""
         rule = self._memberships(weight)
         if not isinstance(self.init, str):
             memberships = check_start(self.init, self.n_clusters_, weight)
             power = 1.0 if getattr(rule, "plain", False) else self.m_
             mass = weight[:, None] * memberships**power
-            return Mean().centres(mass, weight, None), None
+            return Mean().centers(mass, weight, None), None
         few, few_weight = operator.few(weight)
         best = best_fuzzy(
             few,
@@ -123,15 +125,15 @@ class _FuzzyClustering(CentreClustering):
         )
         if few is not operator:
             seen = operator.geometry_from(few, best.coefficients)
-            mass = rule.evaluate(seen, best.centres, weight).mass
-            return Mean().centres(mass, weight, None), None
-        return best.centres, best.geometry if operator.ahead is operator else None
+            mass = rule.evaluate(seen, best.centers, weight).mass
+            return Mean().centers(mass, weight, None), None
+        return best.centers, best.geometry if operator.ahead is operator else None
 
     def _log_memberships(self, geometry: Geometry) -> Array:
         return log_fuzzy(geometry.distances, self.m_)
 
     def _read(self, geometry: Geometry, log_products: Callable[[], Array], **parts: Any) -> Reading:
-        # without an array of logarithms: the nearest centre is that of the highest membership
+        # without an array of logarithms: the nearest center is that of the highest membership
         direct: dict[str, Callable[[], Array]] = {
             "memberships": lambda: fuzzy(geometry.distances, self.m_),
             "labels": lambda: np.argmin(geometry.distances, axis=1),
@@ -139,13 +141,13 @@ class _FuzzyClustering(CentreClustering):
         return super()._read(geometry, log_products, **direct | parts)
 
     def _energies(self, geometry: Geometry) -> Array:
-        return geometry.distances  # log u, a logarithm of them, has no bound at a centre
+        return geometry.distances  # log u, a logarithm of them, has no bound at a center
 
 
 class FuzzyCMeans(_FuzzyClustering):
     """Fuzzy c-means in feature space; with the linear kernel, classic fuzzy c-means.
 
-    Every point shares itself among the clusters by its distances to their centres. As m falls
+    Every point shares itself among the clusters by its distances to their centers. As m falls
     towards one, shares become all or nothing and the model kernel k-means; with a large m or a
     narrow kernel all shares become 1/n_clusters.
 
@@ -160,7 +162,7 @@ class FuzzyCMeans(_FuzzyClustering):
         a `ParameterWarning` says where memberships will become equal with it.
     init : {"k-means++", "k-means", "random", "gmm"} or array of shape (n, n_clusters), \
 default="k-means++"
-        Start: single points as centres, drawn by their squared distances in feature space; the
+        Start: single points as centers, drawn by their squared distances in feature space; the
         clusters of kernel k-means; a random number for every point and cluster; memberships of a
         Gaussian mixture in input space; or given memberships.
     n_init : int, default=5
@@ -193,7 +195,7 @@ default="k-means++"
 
     See Also
     --------
-    OutlierFuzzyCMeans : The same with outlier weights, which takes outliers out of the centres.
+    OutlierFuzzyCMeans : The same with outlier weights, which takes outliers out of the centers.
     suggest_n_clusters : Compares numbers of clusters.
 
     References
@@ -254,8 +256,8 @@ default="k-means++"
 class OutlierFuzzyCMeans(_FuzzyClustering):
     """Fuzzy c-means with an outlier weight for every point (FKCO); linear, Keller's algorithm.
 
-    A point that lies far from every centre gets a large weight w and a small part, u^m / w^q, in
-    the centres. The weights sum to `total_weight`, so that with the default one is typical and
+    A point that lies far from every center gets a large weight w and a small part, u^m / w^q, in
+    the centers. The weights sum to `total_weight`, so that with the default one is typical and
     the largest name the outliers.
 
     Parameters
@@ -268,11 +270,11 @@ class OutlierFuzzyCMeans(_FuzzyClustering):
     q : float, default=1.0
         How little outliers count, above zero. Towards zero the model is `FuzzyCMeans`, with w as
         a mere reading; the larger q, the more robust. (The paper has it the other way round.)
-        From about five a centre may shrink onto a single point. Where the common centre of all
+        From about five a center may shrink onto a single point. Where the common center of all
         points does, `collapse_ratio_` is that of `FuzzyCMeans`.
     total_weight : float, default=None
         Sum of the weights, counted with `sample_weight`; None takes the number of points.
-    centres : {"weighted", "plain"}, default="weighted"
+    centers : {"weighted", "plain"}, default="weighted"
         ``"weighted"`` takes means by u^m / w^q, with which the objective falls in every step.
         ``"plain"`` takes means by u, as the paper's eq. 11 has it: w then has no influence on the
         clusters, and the objective may rise.
@@ -318,7 +320,7 @@ kernel_, plan_, engine_, n_iter_, converged_, history_
         **_FuzzyClustering._parameter_constraints,
         "q": [Interval(Real, 0, None, closed="neither")],
         "total_weight": [Interval(Real, 0, None, closed="neither"), None],
-        "centres": [StrOptions({"weighted", "plain"})],
+        "centers": [StrOptions({"weighted", "plain"})],
     }
     _state: ClassVar[tuple[str, ...]] = ("outlier_weights_", "_weight_unit", "_least_weight")
 
@@ -329,7 +331,7 @@ kernel_, plan_, engine_, n_iter_, converged_, history_
         m: Any = "auto",
         q: float = 1.0,
         total_weight: float | None = None,
-        centres: str = "weighted",
+        centers: str = "weighted",
         init: Any = "k-means++",
         n_init: int = 5,
         kernel: Any = "rbf",
@@ -347,7 +349,7 @@ kernel_, plan_, engine_, n_iter_, converged_, history_
         self.m = m
         self.q = q
         self.total_weight = total_weight
-        self.centres = centres
+        self.centers = centers
         self.init = init
         self.n_init = n_init
         self.kernel = kernel
@@ -363,11 +365,11 @@ kernel_, plan_, engine_, n_iter_, converged_, history_
 
     @property
     def _collapse_options(self) -> dict[str, Any]:
-        return {"q": self.q, "plain": self.centres == "plain"}
+        return {"q": self.q, "plain": self.centers == "plain"}
 
     def _memberships(self, weight: Array) -> OutlierFuzzy:
         total = float(weight.sum()) if self.total_weight is None else float(self.total_weight)
-        return OutlierFuzzy(self.m_, self.q, total, self.centres == "plain")
+        return OutlierFuzzy(self.m_, self.q, total, self.centers == "plain")
 
     def _finish(self, operator: KernelOperator, solution: Solution, weight: Array) -> Geometry:
         geometry = super()._finish(operator, solution, weight)

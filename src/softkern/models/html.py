@@ -2,7 +2,7 @@
 
 The picture is a small SVG: the histogram of the memberships, stacked by cluster, and how many
 rows each cluster has. It needs nothing but fitted attributes, so that it works for every kernel
-and any number of columns, and it is drawn in the notebook's own text colour, light or dark.
+and any number of columns, and it is drawn in the notebook's own text color, light or dark.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from softkern._colours import COLOURS, CUT, NEUTRAL
-from softkern._typing import Array
-from softkern.chunks import is_chunked
+from softkern._utils.colors import COLORS, CUT, NEUTRAL
+from softkern._utils.typing import Array
+from softkern.dask import is_chunked
 from softkern.fitted import level_of, typicality_of
 
 __all__ = ["fitted_html"]
@@ -70,7 +70,7 @@ def _histogram(values: Array, labels: Array, title: str, level: float | None) ->
     edges = np.histogram_bin_edges(values, BINS)
     low, high = float(edges[0]), float(edges[-1])
     groups = [-1, *range(LISTED)]
-    grouped = np.minimum(labels, LISTED - 1)  # what has no colour of its own goes with the last
+    grouped = np.minimum(labels, LISTED - 1)  # what has no color of its own goes with the last
     counts = np.stack([np.histogram(values[grouped == k], edges)[0] for k in groups])
     scale = HEIGHT / max(int(counts.sum(axis=0).max()), 1)
     step = WIDTH / BINS
@@ -82,7 +82,7 @@ def _histogram(values: Array, labels: Array, title: str, level: float | None) ->
                 top -= count * scale
                 bars.append(
                     f'<rect x="{bin_ * step:.1f}" y="{top:.2f}" width="{step - 0.6:.1f}" '
-                    f'height="{count * scale:.2f}" fill="{_colour(k)}"/>'
+                    f'height="{count * scale:.2f}" fill="{_color(k)}"/>'
                 )
     line = ""
     if level is not None and low < level < high:
@@ -102,7 +102,7 @@ def _histogram(values: Array, labels: Array, title: str, level: float | None) ->
 
 
 def _sizes(labels: Array) -> str:
-    """How many rows each cluster has, with its colour."""
+    """How many rows each cluster has, with its color."""
     names, counts = np.unique(labels, return_counts=True)
     if len(names) < 2:
         return ""
@@ -110,7 +110,7 @@ def _sizes(labels: Array) -> str:
     entries = []
     for name, count in zip(names.tolist(), counts.tolist(), strict=True):
         word = "in no cluster" if name < 0 else f"cluster {name}"
-        entry = f'<span style="{dot};background:{_colour(name)}"></span>{word}: {count:,}'
+        entry = f'<span style="{dot};background:{_color(name)}"></span>{word}: {count:,}'
         entries.append((name < 0, f'<span style="margin-right:1em">{entry}</span>'))
     # rows of none last, however many clusters are left out
     shown = [entry for is_noise, entry in entries if not is_noise]
@@ -119,5 +119,5 @@ def _sizes(labels: Array) -> str:
     return f"<div>{''.join(shown[:LISTED])}{left_out}{noise}</div>"
 
 
-def _colour(label: int) -> str:
-    return NEUTRAL if label < 0 else COLOURS[label % len(COLOURS)]
+def _color(label: int) -> str:
+    return NEUTRAL if label < 0 else COLORS[label % len(COLORS)]

@@ -1,6 +1,6 @@
 """Possibilistic c-means in feature space: clusters that do not compete, and one for all data.
 
-Memberships are typicalities, u = exp(−D²/η), each cluster for itself; centres are means weighted by
+Memberships are typicalities, u = exp(−D²/η), each cluster for itself; centers are means weighted by
 them (Filippone, Masulli and Rovetta 2007, 2010). With one cluster that is a robust kernel density.
 """
 
@@ -16,9 +16,10 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from softkern._arrays import column_sums, on_host
-from softkern._typing import Array
-from softkern.chunks import kept, quantile
+from softkern._utils.arrays import column_sums, on_host
+from softkern._utils.typing import Array
+from softkern.dask import kept, quantile
+from softkern.dask.fit import answer_in_chunks
 from softkern.exceptions import CollapseWarning, warn
 from softkern.kernels import Kernel
 from softkern.models.base import KernelModel
@@ -29,57 +30,56 @@ from softkern.models.checks import (
     check_semidefinite,
     check_start,
 )
-from softkern.models.chunked import answer_in_chunks
-from softkern.models.clustering import CentreClustering
+from softkern.models.clusterer import CenterClustering
 from softkern.models.detector import Detector
-from softkern.models.reading import Reading
-from softkern.models.scales import (
+from softkern.models.point_scores import Reading
+from softkern.models.starts import INITS, draw_of
+from softkern.models.two_scale_scores import (
     WIDE,
     WIDEST,
     combined,
-    log_surroundings,
+    log_background_density,
     suspects,
     usual,
     usual_distance,
     usual_in_chunks,
     widened,
 )
-from softkern.models.starts import INITS, draw_of
 from softkern.operators.base import CrossOperator, Geometry, KernelOperator
 from softkern.planning import plan
 from softkern.rows import (
     COMPANY,
-    company_of_rows,
-    largest_first,
+    duplicate_groups,
     lower_quantile,
+    order_by_mass,
     priority_sample,
 )
 from softkern.rules.base import Rule
-from softkern.rules.centres import Mean
+from softkern.rules.centers import Mean
 from softkern.rules.fuzzy import Fuzzy
 from softkern.rules.memberships import fuzzy, hard
 from softkern.rules.possibilistic import Possibilistic, estimate_eta
 from softkern.solvers.alternate import alternate
-from softkern.solvers.starts import best_fuzzy, usable_m
+from softkern.solvers.initialization import best_fuzzy, select_fuzzifier
 from softkern.solvers.steps import Solution
 
 __all__ = ["OneClassPCM", "PossibilisticCMeans"]
 
-# Squared distance of two centres, in units of the wider cluster's η, below which they are one
-# cluster: each is as typical of it as its own centre (u > .95). Centres on the way to each other
+# Squared distance of two centers, in units of the wider cluster's η, below which they are one
+# cluster: each is as typical of it as its own center (u > .95). Centers on the way to each other
 # slow down and stop at 1e-6 to 1e-2 of it; those that stay apart are at .2 and above.
 SAME_PLACE = 0.05
 MASS_SAMPLE = 2000  # support rows from which the mass around a row is estimated ...
 MASS_GAIN = 4  # ... where there are so many times more
 SURELY_MORE = 10 * COMPANY  # an estimated mass that is above the company for sure
 MOST_SUSPECTS = 0.5  # share of the support up to which their part is taken off, not the rest summed
-SCALES = (1.0, 0.5, 0.25)  # that eta_scale="auto" tries; with less, one group can hold two centres
+SCALES = (1.0, 0.5, 0.25)  # that eta_scale="auto" tries; with less, one group can hold two centers
 
 
 class OneClassPCM(Detector):
     """One possibilistic cluster in feature space: density, typicality, outliers.
 
-    All data are one cluster around one centre in feature space; memberships fall with the
+    All data are one cluster around one center in feature space; memberships fall with the
     distance from it. In data space that is a kernel density whose weights leave out what is not
     typical. Outliers are the points of lowest density, at the kernel's own scale or at that of all
     data: a few points that lie close together and far from the rest are outliers too.
@@ -119,7 +119,7 @@ class OneClassPCM(Detector):
     outlier_scores_ : array of shape (n,)
         Of the training points, each without its copies; see `outlier_scores`.
     support_ : array of shape (n_support,)
-        Rows that the centre is made of.
+        Rows that the center is made of.
     dual_coef_ : array of shape (n_support,)
         Their weights in it; they sum to one.
     bandwidth_, kernel_, plan_, engine_
@@ -212,10 +212,10 @@ class OneClassPCM(Detector):
         self.offset_ = _threshold(reading.scores, weight, self.contamination)
 
     def _fit_density(self, X: Any, weight: Array) -> tuple[KernelOperator, Solution]:
-        """The centre alone, without what is said of the training points."""
+        """The center alone, without what is said of the training points."""
         operator = self._planned(X, weight)
         check_semidefinite(operator.few(weight)[0])
-        start = Mean().centres(weight[:, None], weight, None)
+        start = Mean().centers(weight[:, None], weight, None)
         first = operator.geometry(start.coefficients)
         ones = np.ones_like(first.distances)
         eta = _first_eta(operator, first.distances, ones, weight, self.eta_scale)
@@ -262,7 +262,7 @@ class OneClassPCM(Detector):
         if distance <= WIDE or widest is None:  # the kernel itself is as wide as the data
             return
         self._wide = widened(kernel, distance, WIDE)
-        first, left_out, self._company = company_of_rows(self._support, self.dual_coef_)
+        first, left_out, self._company = duplicate_groups(self._support, self.dual_coef_)
         mass = self._mass_where_small(widest)
         own = np.bincount(first, weights=self.dual_coef_, minlength=first.size)[first] * left_out
         self._evidence = np.where(suspects(mass, own), 0, self.dual_coef_)
@@ -321,7 +321,7 @@ class OneClassPCM(Detector):
     def _isolation(self, rows: CrossOperator, geometry: Geometry) -> Array:
         """`outlier_scores` of new points, (m,), where there are two scales."""
         narrow, wide = self._log_scales(rows, geometry, rows.support)
-        surroundings = log_surroundings(wide, narrow, self._company)
+        surroundings = log_background_density(wide, narrow, self._company)
         return combined(-narrow, -surroundings, self._standards)
 
     def _training_scores(
@@ -332,13 +332,13 @@ class OneClassPCM(Detector):
         is_whole = np.array_equal(self.support_, np.arange(operator.shape[0]))
         points = self._support if is_whole else operator.X
         narrow, wide = self._log_scales(self._served().cross(points), geometry, operator)
-        if operator.keeps_centres:
+        if operator.is_exact_support:
             evidence = np.zeros_like(coefficients)
             evidence[self.support_, 0] = self._evidence
             others = self._log_sums_of_others(operator, evidence, np.exp(narrow)[:, None], weight)
         else:
             others = self._without_own(narrow[:, None], operator, coefficients, weight)
-        pair = -others[:, 0], -log_surroundings(wide, narrow, self._company)
+        pair = -others[:, 0], -log_background_density(wide, narrow, self._company)
         self._standards = np.array([usual(surprisals, weight) for surprisals in pair])
         return combined(*pair, self._standards)
 
@@ -348,7 +348,7 @@ class OneClassPCM(Detector):
         narrow, wide = self._log_scales(rows, self._geometry(rows), rows.support)
         logs, evidence = narrow[:, None], self._evidence[:, None]
         others = self._without_itself(logs, own, number, evidence, np.exp(logs))[:, 0]
-        return -np.column_stack([others, log_surroundings(wide, narrow, self._company)])
+        return -np.column_stack([others, log_background_density(wide, narrow, self._company)])
 
     def _scores_by_others(self, X: Any, own: Array, number: Array) -> Array:
         """Outlier scores of rows of the fit, whose number and own part in the sum are known."""
@@ -374,7 +374,7 @@ class OneClassPCM(Detector):
         return np.exp(geometry.distances[:, 0] / -self.eta_)
 
     def _read_product(self, rows: CrossOperator, product: Array) -> Reading:
-        """Of new points whose product with the centre, (m,), is known."""
+        """Of new points whose product with the center, (m,), is known."""
         return self._read_rows(rows, rows.geometry(self._columns, self._norms, product[:, None]))
 
     def _read_rows(self, rows: CrossOperator, geometry: Geometry) -> Reading:
@@ -399,7 +399,7 @@ class OneClassPCM(Detector):
 
         With kernels of a bandwidth the larger of two: −log density at that bandwidth, which finds
         gaps among the data, and at a wide one, which finds what is far from them; the latter
-        without what a point's nearest neighbours hold, up to 1 % of the weight, so that outliers
+        without what a point's nearest neighbors hold, up to 1 % of the weight, so that outliers
         do not hide each other. Both are counted from the median training point, in units of the
         range of the inner four fifths; more than one unit of the former counts by its logarithm,
         since in a tail of few points gaps are chance. With a kernel as wide as the data −log
@@ -408,14 +408,14 @@ class OneClassPCM(Detector):
         The fitted `outlier_scores_` are those of the training points, scored by the others: rows
         equal to one are not others as long as they hold no more than 1 % of the weight. Scores do
         not change when every row is repeated. A training row that is asked for again is a new
-        point, which finds itself among its neighbours.
+        point, which finds itself among its neighbors.
         """
         return super().outlier_scores(X)
 
     def reduce(self, tolerance: float = 1e-3, random_state: Any = None) -> Self:
         """A copy of this model on fewer support points, for prediction at their cost.
 
-        The centre v is replaced by v_S on points chosen by randomly pivoted Cholesky, with
+        The center v is replaced by v_S on points chosen by randomly pivoted Cholesky, with
         coefficients that are not negative. For every point x, old or new,
         ``|log u(x) − log u_S(x)| ≤ 2 ‖v − v_S‖ √K(x, x) / η``, which is stored as
         `reduction_error_` (with the largest K(x, x) of the training points). Where no fewer
@@ -464,7 +464,7 @@ class OneClassPCM(Detector):
             rank = min(2 * rank, size)
             factor = self._factor(seed, rank=rank)
             image = factor.image(self._columns)[:, 0]
-            # what each further landmark leaves of the centre, if coefficients were free
+            # what each further landmark leaves of the center, if coefficients were free
             bounds = self._bound(self._norms[0] - np.cumsum(np.square(image)))
             enough = np.flatnonzero(bounds <= 0.9 * tolerance)
             if enough.size:
@@ -485,11 +485,11 @@ class OneClassPCM(Detector):
         return rows, weights[:, 0], float(self._bound(gap))
 
 
-class PossibilisticCMeans(CentreClustering):
+class PossibilisticCMeans(CenterClustering):
     """Possibilistic c-means in feature space (PCM_Φ); with the linear kernel, classic PCM.
 
     Each cluster has memberships of its own that do not compete, so that outliers have low
-    memberships in all of them. The price, which the papers name: several centres can end on one
+    memberships in all of them. The price, which the papers name: several centers can end on one
     place. They are then one cluster, and a `CollapseWarning` says how many are left.
 
     Parameters
@@ -526,9 +526,9 @@ default="k-means++"
     eta_scale_ : float
         The γ used.
     support_ : array of shape (n_support,)
-        Rows that the centres are made of.
+        Rows that the centers are made of.
     dual_coef_ : array of shape ``(n_support, n_clusters_)``
-        Their weights in every centre.
+        Their weights in every center.
     outlier_scores_, overlap_scores_ : arrays of shape (n,)
         Of the training points; outlier scores leave-one-out with kernels that vanish.
     bandwidth_, kernel_, plan_, engine_, n_iter_, converged_, objective_, history_
@@ -617,7 +617,7 @@ default="k-means++"
         check_n_clusters(self.n_clusters, operator.shape[0])
         check_semidefinite(operator.few(weight)[0])
         memberships = self._start(operator, weight)
-        start = Mean().centres(weight[:, None] * memberships, weight, None)
+        start = Mean().centers(weight[:, None] * memberships, weight, None)
         first = operator.geometry(start.coefficients)
 
         def run(scale: float) -> Solution:
@@ -637,7 +637,7 @@ default="k-means++"
         if self.n_clusters_ < self.n_clusters:
             warn(
                 f"of the {self.n_clusters} clusters asked for {self.n_clusters_} "
-                f"{'is' if self.n_clusters_ == 1 else 'are'} left, for centres coincide: "
+                f"{'is' if self.n_clusters_ == 1 else 'are'} left, for centers coincide: "
                 "possibilistic clusters do not compete, and several have found the same place. Use "
                 "fewer clusters, a smaller eta_scale, or AlphaCutClustering.",
                 CollapseWarning,
@@ -664,7 +664,7 @@ default="k-means++"
             return np.ones_like(weight)[:, None]
         few, few_weight = operator.few(weight)
         check_apart(few, few_weight)
-        m, _ = usable_m(few, "auto", few_weight)
+        m, _ = select_fuzzifier(few, "auto", few_weight)
         best = best_fuzzy(
             few,
             Fuzzy(m),
@@ -698,7 +698,7 @@ default="k-means++"
 
 
 def _without_copies(solution: Solution) -> Solution:
-    """The clusters of which no two centres coincide: the first of those that do."""
+    """The clusters of which no two centers coincide: the first of those that do."""
     rule: Any = solution.rule.memberships
     inner = np.asarray(solution.coefficients.T @ solution.geometry.product)
     norms = np.diagonal(inner)
@@ -722,7 +722,7 @@ def _taken(solution: Solution, order: Array) -> Solution:
 def _largest_first(solution: Solution, weight: Array) -> Array:
     """The order of the clusters by the weight of the points that each fits best."""
     mass = on_host(column_sums(hard(solution.memberships), weight))
-    return largest_first(mass, solution.geometry.norms)
+    return order_by_mass(mass, solution.geometry.norms)
 
 
 def _first_eta(

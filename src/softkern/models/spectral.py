@@ -1,6 +1,6 @@
 """Kernel spectral clustering, hard and soft, with overlap and outlier points.
 
-Points are projected on the leading eigenvectors of a centred, normalised kernel matrix, where
+Points are projected on the leading eigenvectors of a centered, normalized kernel matrix, where
 clusters are directions (Alzate and Suykens 2010). The soft model (Langone, Mall and Suykens 2013)
 reads memberships from cosine distances to the clusters' mean projections, and from these which
 points lie between clusters or far from all (Mall, Langone and Suykens 2015). Only training points
@@ -20,19 +20,19 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from softkern._typing import Array
+from softkern._utils.typing import Array
 from softkern.exceptions import SpectrumWarning, warn
 from softkern.kernels import Kernel, resolve
 from softkern.metrics.strength import COVERED
 from softkern.models.base import KernelModel
 from softkern.models.checks import check_n_clusters
-from softkern.models.clustering import Clustering
-from softkern.models.reading import Reading
+from softkern.models.clusterer import Clustering
+from softkern.models.point_scores import Reading
 from softkern.models.spectral_points import detect, outlier_score, overlap_score
 from softkern.models.spectral_search import SEARCH_ROWS, SpectralSearch
 from softkern.models.subset import TrainingRows, training_rows, which_training_row
 from softkern.operators.base import CrossOperator, KernelOperator
-from softkern.rows import distinct_rows, largest_first
+from softkern.rows import distinct_rows, order_by_mass
 from softkern.rules.memberships import fuzzy, log_fuzzy
 from softkern.rules.projections import (
     ASSIGNMENTS,
@@ -251,7 +251,7 @@ class _SpectralClustering(Clustering):
         labels = labels_by(spectrum.projections, codes, self.assignment)
         size = np.bincount(labels, weights=mass, minlength=k)
         density = np.bincount(labels, weights=mass * spectrum.degree, minlength=k)
-        order = largest_first(size, density)
+        order = order_by_mass(size, density)
         self.codes_ = codes[order]
         self.prototypes_ = prototypes(spectrum.projections, labels, mass * part, k)[order]
         self.eigenvalues_ = spectrum.eigenvalues
@@ -276,7 +276,7 @@ class _SpectralClustering(Clustering):
         self._support = self.kernel_.restrict(operator.X, places)
         self._total_weight = float(chosen.mass.sum())
         self._density = None
-        if self.kernel_.vanishes and not operator.keeps_centres:
+        if self.kernel_.vanishes and not operator.is_exact_support:
             # coefficients of both signs give projections best, but have no logarithm
             places, density = operator.compressed(chosen.mass, nonnegative=True)
             self._density = self.kernel_.restrict(operator.X, places), density
@@ -519,7 +519,7 @@ class KernelSpectralClustering(_SpectralClustering):
     prototypes_ : array of shape (n_clusters, n_clusters − 1)
         Mean projection of every cluster, the largest cluster first.
     codes_ : array of shape (n_clusters, n_clusters − 1)
-        Sign patterns, or the centres of directions.
+        Sign patterns, or the centers of directions.
     eigenvalues_, bias_ : arrays of shape (n_clusters − 1,)
     support_ : array of shape (n_support,)
         Rows of X that took part in the eigenproblem.

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from softkern._typing import Array
+from softkern._utils.typing import Array
 from softkern.metrics.strength import COVERED
 from softkern.rows import row_slices
 

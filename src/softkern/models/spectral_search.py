@@ -19,15 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from softkern._threads import one_thread
-from softkern._typing import Array
+from softkern._utils.progress import stage
+from softkern._utils.threads import one_thread
+from softkern._utils.typing import Array
 from softkern.exceptions import DataError
 from softkern.kernels import Kernel, select_bandwidth
 from softkern.metrics.strength import COVERED, line_fit, local_maxima, membership_strength
 from softkern.models.subset import TrainingRows, training_rows
 from softkern.operators.base import KernelOperator
 from softkern.planning import plan
-from softkern.progress import stage
 from softkern.rules.memberships import fuzzy
 from softkern.rules.projections import codes_of, labels_by, prototype_distances, prototypes
 from softkern.solvers.eigen import Spectrum, solve
@@ -193,7 +193,7 @@ class SpectralSearch:
 
     @property
     def is_maximum(self) -> NDArray[np.bool_]:
-        """Where the contrast is not below that of any neighbour, and the best pair, (K, S)."""
+        """Where the contrast is not below that of any neighbor, and the best pair, (K, S)."""
         found = local_maxima(self.contrast) & (self.strength > 0)
         if found.any():
             found[self.best_place] = True
@@ -365,11 +365,11 @@ def _judge(
     except ValueError:
         return np.nan
     labels = labels_by(spectrum.projections, codes, assignment)
-    centres = prototypes(spectrum.projections, labels, mass * part, n_clusters)
+    centers = prototypes(spectrum.projections, labels, mass * part, n_clusters)
     projections, similarity, weight = seen
     projections = projections[:, : n_clusters - 1]
     labels = labels_by(projections, codes, assignment)
-    distances = prototype_distances(projections, centres)
+    distances = prototype_distances(projections, centers)
     memberships = fuzzy(distances, m=2)
     # cosine distances are squared ones, those on the line of two clusters are not
     comparable = fuzzy(distances**2, m=2) if n_clusters == 2 else memberships

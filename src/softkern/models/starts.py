@@ -1,7 +1,7 @@
 """The models' word for a start, `init`, as a function that draws one.
 
 ``"gmm"`` is the only start that needs the points themselves; the others are in
-`softkern.solvers.starts`.
+`softkern.solvers.initialization`.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
-from softkern._typing import Array
+from softkern._utils.typing import Array
 from softkern.operators.base import KernelOperator
-from softkern.solvers.starts import STARTS
+from softkern.solvers.initialization import STARTS
 
 __all__ = ["INITS", "draw_of"]
 
@@ -50,12 +50,12 @@ def gaussian_mass(
     places = (np.arange(drawn) + 0.5) * (reached[-1] / drawn)
     rows = index[np.minimum(np.searchsorted(reached, places), index.size - 1)]
     values = X[rows].astype(np.float64)
-    centre, spread = values.mean(axis=0), values.std(axis=0)
+    center, spread = values.mean(axis=0), values.std(axis=0)
     spread = np.where(spread > 0, spread, 1.0)
     model = GaussianMixture(n_clusters, random_state=generator.randint(2**31 - 1))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        model.fit((values - centre) / spread)
-    start = model.predict_proba((X.astype(np.float64) - centre) / spread)
+        model.fit((values - center) / spread)
+    start = model.predict_proba((X.astype(np.float64) - center) / spread)
     # no cluster may start without any point
     return weight[:, None] * np.maximum(start, 1e-6).astype(weight.dtype)

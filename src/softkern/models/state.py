@@ -24,10 +24,10 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
 from softkern import kernels, models
-from softkern._lazy import importer
+from softkern._utils.lazy import importer
 from softkern.exceptions import ModelFileError
 from softkern.kernels import Kernel
-from softkern.models.entries import check_fields, check_fitted, check_shapes
+from softkern.models.state_schema import check_fields, check_fitted, check_shapes
 
 __all__ = ["declared", "from_state", "to_state"]
 
@@ -35,19 +35,19 @@ __all__ = ["declared", "from_state", "to_state"]
 MODELS = tuple(name for name in models.__all__ if name != "SpectralSearch")
 HOMES = {
     **{name: "kernels" for name in kernels.__all__ if isinstance(getattr(kernels, name), type)},
-    "AlphaTree": "alpha_tree.tree",
-    "Bend": "columns",
+    "AlphaTree": "density_tree.tree",
+    "Bend": "tables.preparation",
     "Candidate": "planning",
     "Coordinates": "splitting.coordinates",
     "Cost": "operators.base",
-    "Neighbours": "columns",
+    "Neighbors": "tables.preparation",
     "Plan": "planning",
-    "Preparation": "columns",
-    "Reach": "splitting.reach",
-    "Scaling": "columns",
+    "Preparation": "tables.preparation",
+    "Reach": "splitting.noise",
+    "Scaling": "tables.preparation",
     "SpectralSearch": "models.spectral_search",
-    "Workload": "operators.base",
-    "Writing": "columns",
+    "ProblemSize": "operators.base",
+    "Writing": "tables.preparation",
 }
 _object = importer("softkern", HOMES)
 BIT_GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")

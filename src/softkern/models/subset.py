@@ -5,7 +5,7 @@ Rényi entropy prefers: −log of the mean similarity within the sample is large
 covers the data instead of repeating their dense parts. A row of a Rényi sample takes over the
 weight of the rows that are nearest to it, so that degrees stay those of the data. Beside the
 weight of a training row goes the part of it that is the row itself: an isolated point of a sample
-weighs as many as were left out, none of which is a neighbour of it.
+weighs as many as were left out, none of which is a neighbor of it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from softkern._typing import Array
+from softkern._utils.typing import Array
 from softkern.exceptions import DataError
 from softkern.kernels import Kernel
 from softkern.operators.base import row_blocks

@@ -1,7 +1,7 @@
 """A clustering that takes tables as they are, and says what it did to their columns.
 
-The table is prepared by `softkern.columns.Preparation`, as `softkern analyze` does it; the model
-itself sees numbers without gaps. `AutoClustering` is the one that extends it.
+The table is prepared by `softkern.tables.preparation.Preparation`, as `softkern analyze` does it;
+the model itself sees numbers without gaps. `AutoClustering` is the one that extends it.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
 
-from softkern._typing import Array
-from softkern.chunks import is_chunked
-from softkern.columns.cells import as_table
-from softkern.columns.preparation import Preparation, Prepared
-from softkern.models.base import OF_A_SAMPLE
-from softkern.models.chunked import fit_tables
-from softkern.models.clustering import Clustering
-from softkern.models.reading import Reading
+from softkern._utils.typing import Array
+from softkern.dask import is_chunked
+from softkern.dask.fit import fit_tables
+from softkern.models.base import SAMPLE_ATTRIBUTES
+from softkern.models.clusterer import Clustering
+from softkern.models.point_scores import Reading
 from softkern.rows import check_weights
+from softkern.tables.preparation.cells import as_table
+from softkern.tables.preparation.transformer import Preparation, Prepared
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,7 +60,7 @@ class TableClustering(Clustering):
         options = self.prepare if isinstance(self.prepare, dict) else {}
         if not (self.prepare or isinstance(self.prepare, dict)):
             return super().fit(X, y, sample_weight)
-        for name in OF_A_SAMPLE:  # of an earlier fit
+        for name in SAMPLE_ATTRIBUTES:  # of an earlier fit
             self.__dict__.pop(name, None)
         if is_chunked(X):
             fit_tables(self, X, sample_weight)

@@ -3,10 +3,9 @@
 from softkern.operators.base import CrossOperator, KernelOperator
 from softkern.operators.blocked import BlockedOperator
 from softkern.operators.dense import DenseOperator
-from softkern.operators.distributed import DistributedNystroem, DistributedOperator
 from softkern.operators.features import FeatureOperator
 from softkern.operators.fourier import FourierOperator
-from softkern.operators.gpu import GpuOperator
+from softkern.operators.gpu.operator import GpuOperator
 from softkern.operators.nystroem import NystroemOperator
 from softkern.operators.precomputed import PrecomputedOperator
 from softkern.operators.tiled import TiledOperator
@@ -15,8 +14,6 @@ __all__ = [
     "BlockedOperator",
     "CrossOperator",
     "DenseOperator",
-    "DistributedNystroem",
-    "DistributedOperator",
     "FeatureOperator",
     "FourierOperator",
     "GpuOperator",

@@ -5,7 +5,7 @@ Support points lie in tiles, column by column, so that every inner loop runs ove
 and LLVM turns it into vector instructions: four rows at a time, four coordinates or four columns of
 A at a time. Distances are taken by differences, not by products, so they keep their digits however
 far the data lie from the origin. The exponential is a polynomial in base 2 whose scale is added to
-the exponent bits (`math.exp` would not vectorise). Sums run over one tile in the data's dtype and
+the exponent bits (`math.exp` would not vectorize). Sums run over one tile in the data's dtype and
 over tiles in float64. Every row is summed by one thread in one order: results do not depend on the
 number of threads. A tile whose bounding box or ball is so far from a block of rows that no kernel
 value between them counts is passed over. `gaussian_pairs` is the same for a vector and the support
@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from softkern._compiled import compiled  # first: it says where there is no room for a compiler
+from softkern._utils.jit import compiled  # first: it says where there is no room for a compiler
 
 # isort: split
 from llvmlite import ir
@@ -287,24 +287,24 @@ def _squared_gap(low, high, other_low, other_high):
 
 
 @compiled()
-def _squared_gap_of_balls(centre, radius, other, other_radius):
-    """Squared distance between two balls, their centres (d,)."""
+def _squared_gap_of_balls(center, radius, other, other_radius):
+    """Squared distance between two balls, their centers (d,)."""
     total = 0.0
-    for k in range(centre.size):
-        total += (centre[k] - other[k]) ** 2
+    for k in range(center.size):
+        total += (center[k] - other[k]) ** 2
     return max(np.sqrt(total) - radius - other_radius, 0.0) ** 2
 
 
 @compiled(nogil=True)
-def gaussian_rows(Q, Y, centre, radius, low, high, A, cutoff, out):
+def gaussian_rows(Q, Y, center, radius, low, high, A, cutoff, out):
     """Rows of 2^(−‖q − y‖²) @ A.
 
     Parameters
     ----------
     Q : float64 array of shape (m, d), m a multiple of 4, d two or a multiple of 4
-    Y : array of shape (tiles, d, width), every tile around its own centre
-    centre, radius, low, high : float64 arrays of shape (tiles, d), radius (tiles,)
-        Centre of every tile, the largest distance from it, and the bounding box.
+    Y : array of shape (tiles, d, width), every tile around its own center
+    center, radius, low, high : float64 arrays of shape (tiles, d), radius (tiles,)
+        Center of every tile, the largest distance from it, and the bounding box.
     A : array of shape (tiles, c, width), c one or a multiple of 4, zero where Y is padding
     cutoff : float
         Exponent from which on a tile is passed over: none of its kernel values reaches 2^−cutoff.
@@ -329,7 +329,7 @@ def gaussian_rows(Q, Y, centre, radius, low, high, A, cutoff, out):
             farthest = max(farthest, np.square(Q[r] - middle).sum())
         farthest = np.sqrt(farthest)
         for t in range(tiles):
-            if _squared_gap_of_balls(middle, farthest, centre[t], radius[t]) > cutoff:
+            if _squared_gap_of_balls(middle, farthest, center[t], radius[t]) > cutoff:
                 continue
             if _squared_gap(block_low, block_high, low[t], high[t]) > cutoff:
                 continue
@@ -337,7 +337,7 @@ def gaussian_rows(Q, Y, centre, radius, low, high, A, cutoff, out):
             a = A[t]
             for r in range(start, stop):
                 for k in range(d):
-                    q[r - start, k] = Q[r, k] - centre[t, k]
+                    q[r - start, k] = Q[r, k] - center[t, k]
             for r in range(0, stop - start, 4):
                 four = q[r : r + 4]
                 o = out[start + r : start + r + 4]
@@ -354,12 +354,12 @@ def gaussian_rows(Q, Y, centre, radius, low, high, A, cutoff, out):
 
 
 @compiled(nogil=True)
-def gaussian_pairs(Y, centre, radius, low, high, counts, A, cutoff, rows, others, out):
+def gaussian_pairs(Y, center, radius, low, high, counts, A, cutoff, rows, others, out):
     """Add to 2^(−‖x − y‖²) @ a what points of some tiles and of others are to each other.
 
     Parameters
     ----------
-    Y, centre, radius, low, high, cutoff : as in `gaussian_rows`
+    Y, center, radius, low, high, cutoff : as in `gaussian_rows`
     counts : array of shape (tiles,)
         Points of every tile, without padding.
     A : array of shape (tiles, 1, width), zero where Y is padding
@@ -379,21 +379,21 @@ def gaussian_pairs(Y, centre, radius, low, high, counts, A, cutoff, rows, others
             stop = min(counts[s], start + ROW_BLOCK)
             for k in range(d):
                 block = Y[s, k, start:stop]
-                block_low[k] = centre[s, k] + block.min()
-                block_high[k] = centre[s, k] + block.max()
-                middle[k] = centre[s, k] + block.mean()
+                block_low[k] = center[s, k] + block.min()
+                block_high[k] = center[s, k] + block.max()
+                middle[k] = center[s, k] + block.mean()
             farthest = 0.0
             for r in range(start, stop):
-                farthest = max(farthest, np.square(centre[s] + Y[s, :, r] - middle).sum())
+                farthest = max(farthest, np.square(center[s] + Y[s, :, r] - middle).sum())
             farthest = np.sqrt(farthest)
             four_rows = stop - start + (start - stop) % 4
             for t in range(max(s, others[0]), others[1]):
-                if _squared_gap_of_balls(middle, farthest, centre[t], radius[t]) > cutoff:
+                if _squared_gap_of_balls(middle, farthest, center[t], radius[t]) > cutoff:
                     continue
                 if _squared_gap(block_low, block_high, low[t], high[t]) > cutoff:
                     continue
                 for k in range(d):
-                    shift = centre[s, k] - centre[t, k]
+                    shift = center[s, k] - center[t, k]
                     for r in range(four_rows):
                         q[r, k] = Y[s, k, start + r] + shift
                 back[:] = 0

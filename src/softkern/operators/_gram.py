@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from softkern._typing import Array
-from softkern.operators.base import KernelOperator, Workload
+from softkern._utils.typing import Array
+from softkern.operators.base import KernelOperator, ProblemSize
 
 __all__ = ["GramOperator", "product_seconds"]
 
@@ -52,7 +52,7 @@ class GramOperator(KernelOperator):
         return super().error * max(1.0, float(np.sqrt(self.shape[0])) / 16)
 
 
-def product_seconds(work: Workload) -> float:
+def product_seconds(work: ProblemSize) -> float:
     """Seconds of a product with n × n numbers in memory."""
     numbers = work.n**2 * work.itemsize
     seconds = numbers / (CACHE_BANDWIDTH if numbers < CACHE_BYTES else MEMORY_BANDWIDTH)

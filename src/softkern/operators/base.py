@@ -2,7 +2,7 @@
 
 `KernelOperator` is a kernel and its support points X, and stands for the matrix K of kernel
 values between them, which only some operators ever form. An operator says how the product is
-computed, for the support itself and for new points; distances to centres, columns, degrees,
+computed, for the support itself and for new points; distances to centers, columns, degrees,
 logarithms and the view as a scipy LinearOperator are derived here once for all. It also says what
 it is (traits), where it cannot be used (`refusal`) and what it will cost (`cost`), so that `plan`
 can choose without knowing any operator's inside.
@@ -23,20 +23,20 @@ from sklearn import get_config
 from sklearn.utils import check_array
 
 from softkern import rows
-from softkern._arrays import namespace
-from softkern._neighbours import nearest
-from softkern._typing import Array
+from softkern._utils.arrays import namespace
+from softkern._utils.neighbors import nearest
+from softkern._utils.typing import Array
 from softkern.kernels import Kernel
 from softkern.operators.geometry import (
     FeaturePoints,
     Geometry,
-    centre_norms,
+    center_norms,
     squared_distances,
 )
-from softkern.operators.logs import FarSums
+from softkern.operators.log_sums import LogKernelSum
 from softkern.operators.work import (
     Cost,
-    Workload,
+    ProblemSize,
     available_threads,
     machine_speed,
     one_blas_thread,
@@ -47,7 +47,7 @@ __all__ = [
     "CrossOperator",
     "Geometry",
     "KernelOperator",
-    "Workload",
+    "ProblemSize",
     "available_threads",
     "blocked_product",
     "machine_speed",
@@ -103,10 +103,10 @@ class KernelOperator(ABC):
     """
 
     engine: ClassVar[str]
-    keeps_centres: ClassVar[bool] = True  # the centres of `compressed` are those of A
+    is_exact_support: ClassVar[bool] = True  # the centers of `compressed` are those of A
     error_is_known: ClassVar[bool] = True  # before the operator is built
-    serves_new_points: ClassVar[bool] = True  # `Plan.over` builds it for a stored support
-    is_elsewhere: ClassVar[bool] = False  # its arrays live on a device, where `here` takes others
+    supports_prediction: ClassVar[bool] = True  # `Plan.over` builds it for a stored support
+    on_device: ClassVar[bool] = False  # its arrays live on a device, where `here` takes others
     is_in_chunks: ClassVar[bool] = False  # its rows and arrays are Dask's
 
     # how `ahead` is made, where it pays; None again where it turns out to be of no use
@@ -121,7 +121,7 @@ class KernelOperator(ABC):
         self.kernel = kernel
         self.X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
         kernel.check(self.X)
-        reason = self.refusal(Workload.of(self.X, kernel))
+        reason = self.refusal(ProblemSize.of(self.X, kernel))
         if reason:
             raise ValueError(f"engine={self.engine!r} cannot be used here: {reason}.")
 
@@ -161,7 +161,7 @@ class KernelOperator(ABC):
 
     @classmethod
     @abstractmethod
-    def refusal(cls, work: Workload) -> str | None:
+    def refusal(cls, work: ProblemSize) -> str | None:
         """Why this operator cannot do the work, or None where it can."""
 
     @classmethod
@@ -171,7 +171,7 @@ class KernelOperator(ABC):
 
     @classmethod
     @abstractmethod
-    def cost(cls, work: Workload, **options: Any) -> Cost:
+    def cost(cls, work: ProblemSize, **options: Any) -> Cost:
         """What the work will cost with these options of the constructor."""
 
     @classmethod
@@ -180,7 +180,7 @@ class KernelOperator(ABC):
         return None
 
     @classmethod
-    def factor_cost(cls, work: Workload, rank: int) -> Cost | None:
+    def factor_cost(cls, work: ProblemSize, rank: int) -> Cost | None:
         """Of an own low-rank operator to run ahead on, by `low_rank`; None: it has none."""
         return None
 
@@ -317,7 +317,7 @@ class KernelOperator(ABC):
         return nearest(Z, Z, k, available_threads())[1]
 
     def degree(self) -> Array:
-        """Row sums of K, (n,): the unnormalised kernel density of every point."""
+        """Row sums of K, (n,): the unnormalized kernel density of every point."""
         return self @ np.ones(self.shape[0], dtype=self.dtype)
 
     @property
@@ -333,7 +333,7 @@ class KernelOperator(ABC):
         return self, weight
 
     def geometry_from(self, other: KernelOperator, A: Any) -> Geometry:
-        """How the support lies to centres A (m, c) over the support of another operator."""
+        """How the support lies to centers A (m, c) over the support of another operator."""
         norms = other.squared_norms(A)
         return other.cross(self.X).geometry(A, norms)
 
@@ -349,7 +349,7 @@ class KernelOperator(ABC):
         """As `distinct_rows`, in a pseudo-random order that the points' values decide."""
         return rows.canonical_rows(self.X, weight)
 
-    # Centres
+    # Centers
 
     @cached_property
     def features(self) -> FeaturePoints | None:
@@ -357,17 +357,17 @@ class KernelOperator(ABC):
         return FeaturePoints.of(self.kernel.features(self.X))
 
     def squared_norms(self, A: Any) -> Any:
-        """Squared length of every centre, colsum(A ∘ K A), (c,)."""
+        """Squared length of every center, colsum(A ∘ K A), (c,)."""
         columns, _ = self._check_columns(A)
-        return centre_norms(columns, self._product(columns))
+        return center_norms(columns, self._product(columns))
 
     def squared_distances(self, A: Any) -> Any:
-        """Squared distance in feature space of every support point to every centre, (n, c)."""
+        """Squared distance in feature space of every support point to every center, (n, c)."""
         columns, is_vector = self._check_columns(A)
         if self.features is None:
             distances = self.geometry(columns).distances
         else:  # the product is not needed
-            distances = self.features.distances(self.features.centres(columns))
+            distances = self.features.distances(self.features.centers(columns))
         return distances[:, 0] if is_vector else distances
 
     def distances_to_rows(self, index: Any) -> Any:
@@ -379,37 +379,37 @@ class KernelOperator(ABC):
         return squared_distances(diag, self.columns(index), diag[index], is_semidefinite)
 
     def geometry(self, A: Any, product: Array | None = None) -> Geometry:
-        """Similarities and distances of the support to centres A (n, c), and their norms.
+        """Similarities and distances of the support to centers A (n, c), and their norms.
 
         The product K @ A is computed where it is not given.
         """
         columns, _ = self._check_columns(A)
         product = self._product(columns) if product is None else product.reshape(columns.shape)
-        norms = centre_norms(columns, product)
+        norms = center_norms(columns, product)
         if self.features is None:
             is_semidefinite = self.kernel.is_positive_semidefinite
             distances = squared_distances(self.diag(), product, norms, is_semidefinite)
         else:
-            distances = self.features.distances(self.features.centres(columns))
+            distances = self.features.distances(self.features.centers(columns))
         return Geometry(product, norms, distances)
 
     def lean_geometry(self, A: Any) -> Geometry:
         """As `geometry`, without an array of the product where it can be made when asked for."""
         return self.geometry(A)
 
-    def centre_geometry(self, centres: Any) -> Geometry:
-        """As `geometry`, for centres that are written down as vectors in `features`, (r, c)."""
+    def center_geometry(self, centers: Any) -> Geometry:
+        """As `geometry`, for centers that are written down as vectors in `features`, (r, c)."""
         known = self.features
         if known is None:
-            raise ValueError(f"{self!r} has no features in which a centre could be written down.")
-        vectors = centres + known.origin[:, None]
+            raise ValueError(f"{self!r} has no features in which a center could be written down.")
+        vectors = centers + known.origin[:, None]
         product = known.points @ vectors
         product += known.origin @ vectors
         norms = namespace(vectors).sum(vectors * vectors, axis=0)
-        return Geometry(product, norms, known.distances(centres))
+        return Geometry(product, norms, known.distances(centers))
 
     def compressed(self, A: Any, nonnegative: bool = False) -> tuple[Array, Array]:
-        """Numbers of rows, and coefficients on these, that give the same centres.
+        """Numbers of rows, and coefficients on these, that give the same centers.
 
         New points need no more than these. Rows without weight are left out. With `nonnegative`,
         the coefficients of an A ≥ 0 are not negative either: a density stays one.
@@ -488,8 +488,8 @@ class KernelOperator(ABC):
         return np.asarray(product <= SMALLEST_SUM * np.finfo(self.dtype).tiny * A.sum(axis=0))
 
     @cached_property
-    def _far_sums(self) -> FarSums:
-        return FarSums(self.kernel, self.X)
+    def _far_sums(self) -> LogKernelSum:
+        return LogKernelSum(self.kernel, self.X)
 
     def aslinearoperator(self) -> LinearOperator:
         """The operator as scipy.sparse.linalg knows it."""
@@ -571,9 +571,9 @@ class CrossOperator:
         return True
 
     def squared_distances(self, A: Any, norms: Any = None) -> Any:
-        """Squared distance of every new point to every centre, (m, c).
+        """Squared distance of every new point to every center, (m, c).
 
-        `norms` are the centres' squared norms (`KernelOperator.squared_norms`), where known.
+        `norms` are the centers' squared norms (`KernelOperator.squared_norms`), where known.
         """
         columns, is_vector = self.support._check_columns(A)
         if norms is None:
@@ -582,7 +582,7 @@ class CrossOperator:
         return distances[:, 0] if is_vector else distances
 
     def geometry(self, A: Any, norms: Array, product: Array | None = None) -> Geometry:
-        """Similarities and distances of the new points to centres A (n, c) of known norms.
+        """Similarities and distances of the new points to centers A (n, c) of known norms.
 
         The product K @ A is computed where it is not given.
         """
@@ -595,7 +595,7 @@ class CrossOperator:
             distances = squared_distances(self.diag(), product, norms, is_semidefinite)
         else:
             features = support.kernel.features(self.X)
-            distances = known.distances(known.centres(columns), features)
+            distances = known.distances(known.centers(columns), features)
         return Geometry(product, norms, distances)
 
     def log_product(self, A: Any, product: Array | None = None) -> Array:

@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from softkern._typing import Array
-from softkern.operators.base import BLOCK_BYTES, Cost, KernelOperator, Workload, blocked_product
+from softkern._utils.typing import Array
+from softkern.operators.base import BLOCK_BYTES, Cost, KernelOperator, ProblemSize, blocked_product
 
 __all__ = ["BlockedOperator"]
 
@@ -49,14 +49,14 @@ class BlockedOperator(KernelOperator):
         return blocked_product(self.kernel, self.X, self.X[index], np.asarray(A, self.dtype))
 
     @classmethod
-    def refusal(cls, work: Workload) -> str | None:
+    def refusal(cls, work: ProblemSize) -> str | None:
         """Any kernel of points, any data."""
         if not work.kernel.takes_points:
             return "the kernel is a matrix already; use engine='precomputed'"
         return None
 
     @classmethod
-    def cost(cls, work: Workload, **options: Any) -> Cost:
+    def cost(cls, work: ProblemSize, **options: Any) -> Cost:
         """One kernel value for every pair."""
         seconds = VALUE_SECONDS + COLUMN_SECONDS * work.d + VECTOR_SECONDS * work.n_vectors
         memory = BLOCKS_HELD * BLOCK_BYTES + work.values * work.itemsize + 3 * work.vectors

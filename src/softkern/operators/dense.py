@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn import config_context
 
-from softkern._typing import Array
+from softkern._utils.typing import Array
 from softkern.operators._gram import GramOperator, product_seconds
 from softkern.operators.base import (
     Cost,
-    Workload,
+    ProblemSize,
     available_threads,
     blocked_product,
     one_blas_thread,
@@ -52,7 +52,7 @@ class DenseOperator(GramOperator):
     """
 
     engine: ClassVar[str] = "dense"
-    serves_new_points: ClassVar[bool] = False
+    supports_prediction: ClassVar[bool] = False
 
     @cached_property
     def gram(self) -> Array:
@@ -80,14 +80,14 @@ class DenseOperator(GramOperator):
         return blocked_product(self.kernel, X_new, self.X, A)
 
     @classmethod
-    def refusal(cls, work: Workload) -> str | None:
+    def refusal(cls, work: ProblemSize) -> str | None:
         """Any kernel of points, any data; only the memory may be missing."""
         if not work.kernel.takes_points:
             return "the kernel is a matrix already; use engine='precomputed'"
         return None
 
     @classmethod
-    def cost(cls, work: Workload, **options: Any) -> Cost:
+    def cost(cls, work: ProblemSize, **options: Any) -> Cost:
         """n² numbers, one kernel value each to build and one multiplication each to use."""
         numbers = work.n**2 * work.itemsize
         memory = numbers + ARRAYS_A_TASK * work.threads * min(SQUARE**2 * 8, numbers)

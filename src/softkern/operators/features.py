@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from softkern._typing import Array
-from softkern.operators.base import Cost, Geometry, KernelOperator, Workload
+from softkern._utils.typing import Array
+from softkern.operators.base import Cost, Geometry, KernelOperator, ProblemSize
 from softkern.operators.geometry import FeatureGeometry, FeaturePoints, feature_sums
 
 __all__ = ["FeatureOperator"]
@@ -51,13 +51,13 @@ class FeatureOperator(KernelOperator):
         return self._times(self._rows, self._rows, A)
 
     def lean_geometry(self, A: Any) -> Geometry:
-        """As `geometry`; the product is not kept, since the centres are vectors."""
+        """As `geometry`; the product is not kept, since the centers are vectors."""
         if self.features is None:
             return self.geometry(A)
         columns, _ = self._check_columns(A)
         vectors = feature_sums(self._rows, columns).astype(self.dtype)
         norms = (vectors * vectors).sum(axis=0)
-        distances = self.features.distances(self.features.centres(columns))
+        distances = self.features.distances(self.features.centers(columns))
         return FeatureGeometry(self._rows, vectors, norms, distances)
 
     def release(self) -> None:
@@ -75,14 +75,14 @@ class FeatureOperator(KernelOperator):
         return np.asarray(rows @ feature_sums(support, A).astype(self.dtype))
 
     @classmethod
-    def refusal(cls, work: Workload) -> str | None:
+    def refusal(cls, work: ProblemSize) -> str | None:
         """Only kernels with a finite feature map."""
         if work.kernel.features(np.ones((1, work.d), dtype=work.dtype)) is None:
             return f"it needs a finite feature map, and {type(work.kernel).__name__} has none"
         return None
 
     @classmethod
-    def cost(cls, work: Workload, **options: Any) -> Cost:
+    def cost(cls, work: ProblemSize, **options: Any) -> Cost:
         """Two passes over the features."""
         memory = 2 * work.values * work.itemsize + 3 * work.vectors + 2**20
         return Cost(memory, 0.0, work.values * work.n_vectors * VALUE_SECONDS)

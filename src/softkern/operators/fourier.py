@@ -4,7 +4,7 @@ On a periodic box that holds the data and the kernel's reach around them, convol
 Gaussian is multiplication by its spectrum: transform A from the points to Fourier modes (type 1),
 multiply, transform back to the points (type 2). The cost is O(n) plus that of a grid whose size is
 the box in bandwidths. The error is absolute, so the logarithm of small entries is taken from
-their few near neighbours instead (`KernelOperator.log_product`). The one file that imports finufft.
+their few near neighbors instead (`KernelOperator.log_product`). The one file that imports finufft.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from softkern._threads import is_forked
-from softkern._typing import Array
+from softkern._utils.threads import is_forked
+from softkern._utils.typing import Array
 from softkern.kernels import Gaussian, Kernel
 from softkern.operators.base import (
     Cost,
     KernelOperator,
-    Workload,
+    ProblemSize,
     available_threads,
     blocked_product,
 )
@@ -234,7 +234,7 @@ class FourierOperator(KernelOperator):
         return self._peak[1]
 
     @classmethod
-    def refusal(cls, work: Workload) -> str | None:
+    def refusal(cls, work: ProblemSize) -> str | None:
         """Only the Gaussian, on at most three dense columns, of a bounded width in bandwidths."""
         if not isinstance(work.kernel, Gaussian):
             return f"it needs the Gaussian kernel, not {type(work.kernel).__name__}"
@@ -249,7 +249,7 @@ class FourierOperator(KernelOperator):
         return f"the data are {width} bandwidths wide: too many Fourier modes for {work.n} rows"
 
     @classmethod
-    def cost(cls, work: Workload, tolerance: float | None = None, **options: Any) -> Cost:
+    def cost(cls, work: ProblemSize, tolerance: float | None = None, **options: Any) -> Cost:
         """A few passes over the points, and transforms of the grid."""
         tolerance = tolerance or _default_tolerance(work.dtype)
         modes = math.prod(_grid(_extent(work), tolerance)[0])
@@ -301,7 +301,7 @@ def _grid(extent: tuple[float, ...], tolerance: float) -> tuple[tuple[int, ...],
     return tuple(2 * math.ceil(reach * p / (2 * math.pi)) + 1 for p in period), period
 
 
-def _extent(work: Workload) -> tuple[float, ...]:
+def _extent(work: ProblemSize) -> tuple[float, ...]:
     """Width of the data in bandwidths; where unknown, that of normal data at the default one."""
     if work.extent is not None:
         return work.extent

@@ -1,7 +1,7 @@
-"""How points lie to centres, and distances that keep their digits.
+"""How points lie to centers, and distances that keep their digits.
 
 Every function here is written against the array API: it runs where the operator's arrays live.
-D² = K_xx − 2 G + ‖centre‖² loses the digits that points have in common: far from the origin of
+D² = K_xx − 2 G + ‖center‖² loses the digits that points have in common: far from the origin of
 feature space, all of them. Distances do not depend on the origin; taken from features less a
 point in their middle (`FeaturePoints`), they have the digits that the data have.
 """
@@ -15,14 +15,14 @@ import numpy as np
 import scipy.sparse as sp
 from array_api_compat import device, is_dask_array, is_numpy_array
 
-from softkern._arrays import namespace, row_sums
+from softkern._utils.arrays import namespace, row_sums
 from softkern.rows import row_slices
 
 __all__ = [
     "FeatureGeometry",
     "FeaturePoints",
     "Geometry",
-    "centre_norms",
+    "center_norms",
     "feature_sums",
     "squared_distances",
 ]
@@ -34,14 +34,14 @@ BLOCK_ROWS = 4096  # summed in the data's own dtype, the blocks' sums in float64
 
 @dataclass(frozen=True)
 class Geometry:
-    """How points lie to centres: what one product gives."""
+    """How points lie to centers: what one product gives."""
 
     product: Any  # K @ A, (n, c)
-    norms: Any  # squared lengths of the centres, (c,)
+    norms: Any  # squared lengths of the centers, (c,)
     distances: Any  # squared distances to them, (n, c)
 
     def take(self, order: Any) -> Geometry:
-        """The same of some centres, or of all in another order, by their numbers."""
+        """The same of some centers, or of all in another order, by their numbers."""
         if is_dask_array(self.product):
             return Geometry(self.product[:, order], self.norms[order], self.distances[:, order])
         xp = namespace(self.product)
@@ -53,10 +53,10 @@ class Geometry:
         )
 
     def gaps(self, A: Any) -> Any:
-        """Squared distances between the centres A (n, c), whose columns sum to one, (c, c).
+        """Squared distances between the centers A (n, c), whose columns sum to one, (c, c).
 
         From distances, which have the digits that norms far from the origin lose: the mean of D²
-        to centre k over the points of centre j is their own spread and the gap.
+        to center k over the points of center j is their own spread and the gap.
         """
         xp = namespace(A, self.distances)
         means = _zeros(xp, (A.shape[1], A.shape[1]), A)
@@ -68,7 +68,7 @@ class Geometry:
 
 
 class FeatureGeometry(Geometry):
-    """The same where centres are vectors of features: the product is made when it is asked for."""
+    """The same where centers are vectors of features: the product is made when it is asked for."""
 
     def __init__(self, rows: Any, vectors: Any, norms: Any, distances: Any) -> None:
         parts = {"rows": rows, "vectors": vectors, "norms": norms, "distances": distances}
@@ -84,14 +84,14 @@ class FeatureGeometry(Geometry):
         return self.rows @ self.vectors
 
     def take(self, order: Any) -> Geometry:
-        """The same of some centres, or of all in another order, by their numbers."""
+        """The same of some centers, or of all in another order, by their numbers."""
         return FeatureGeometry(
             self.rows, self.vectors[:, order], self.norms[order], self.distances[:, order]
         )
 
 
-def centre_norms(A: Any, product: Any) -> Any:
-    """Squared lengths colsum(A ∘ K A) of centres, (c,); n terms are summed in float64."""
+def center_norms(A: Any, product: Any) -> Any:
+    """Squared lengths colsum(A ∘ K A) of centers, (c,); n terms are summed in float64."""
     if is_numpy_array(A):
         total = np.einsum("ij,ij->j", A, product, dtype=np.float64)
         return total.astype(product.dtype, copy=False)
@@ -100,7 +100,7 @@ def centre_norms(A: Any, product: Any) -> Any:
 
 
 def squared_distances(diag: Any, product: Any, norms: Any, is_semidefinite: bool | None) -> Any:
-    """D² = diag(K) − 2 K A + ‖centre‖², (m, c); not negative where K is semidefinite."""
+    """D² = diag(K) − 2 K A + ‖center‖², (m, c); not negative where K is semidefinite."""
     distances = -2 * product
     distances += diag[:, None]
     distances += norms
@@ -109,7 +109,7 @@ def squared_distances(diag: Any, product: Any, norms: Any, is_semidefinite: bool
 
 @dataclass(frozen=True)
 class FeaturePoints:
-    """Features less a point in their middle, the origin for points and centres."""
+    """Features less a point in their middle, the origin for points and centers."""
 
     points: Any  # (n, r)
     origin: Any  # (r,)
@@ -125,8 +125,8 @@ class FeaturePoints:
         points = features - origin
         return cls(points, origin, row_sums(points, points))
 
-    def centres(self, A: Any) -> Any:
-        """Centres of coefficients A (n, c) as vectors, (r, c)."""
+    def centers(self, A: Any) -> Any:
+        """Centers of coefficients A (n, c) as vectors, (r, c)."""
         xp = namespace(A, self.points)
         sums = feature_sums(self.points, A)
         total = xp.sum(A, axis=0, dtype=xp.float64)
@@ -137,15 +137,15 @@ class FeaturePoints:
         means = sums / xp.where(is_mean, total, xp.ones_like(total))
         return xp.astype(xp.where(is_mean, means, sums + away), self.points.dtype, copy=False)
 
-    def distances(self, centres: Any, features: Any | None = None) -> Any:
-        """D² (m, c) of centres (r, c) to other points' features (m, r), or to these points."""
+    def distances(self, centers: Any, features: Any | None = None) -> Any:
+        """D² (m, c) of centers (r, c) to other points' features (m, r), or to these points."""
         points, norms = self.points, self.norms
         if features is not None:
             points = features - self.origin
             norms = row_sums(points, points)
-        distances = points @ (-2 * centres)
+        distances = points @ (-2 * centers)
         distances += norms[:, None]
-        distances += namespace(centres).sum(centres * centres, axis=0)
+        distances += namespace(centers).sum(centers * centers, axis=0)
         return _without_rounding(distances)
 
 

@@ -16,9 +16,9 @@ from scipy.linalg.blas import dtrsm
 from scipy.optimize import nnls
 from sklearn.utils import check_random_state
 
-from softkern._typing import Array
+from softkern._utils.typing import Array
 from softkern.kernels import Kernel
-from softkern.operators.base import BLOCK_BYTES, Cost, KernelOperator, Workload, row_blocks
+from softkern.operators.base import BLOCK_BYTES, Cost, KernelOperator, ProblemSize, row_blocks
 from softkern.rows import check_weights, priority_sample, row_uniforms
 
 __all__ = ["NystroemOperator"]
@@ -90,9 +90,9 @@ class NystroemOperator(KernelOperator):
     """
 
     engine: ClassVar[str] = "nystroem"
-    keeps_centres: ClassVar[bool] = False
+    is_exact_support: ClassVar[bool] = False
     error_is_known: ClassVar[bool] = False
-    serves_new_points: ClassVar[bool] = False
+    supports_prediction: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -121,7 +121,7 @@ class NystroemOperator(KernelOperator):
         self._panels: list[Array] = []  # Fᵀ in pieces (t, n)
         self.landmarks = np.empty(0, dtype=np.intp)
         proposals = _Proposals(self, landmarks, check_random_state(random_state))
-        self._factorise(proposals, n if rank is None else min(rank, n))
+        self._factorize(proposals, n if rank is None else min(rank, n))
 
     @classmethod
     def of(
@@ -138,7 +138,7 @@ class NystroemOperator(KernelOperator):
 
     # The factor
 
-    def _factorise(self, proposals: _Proposals, rank: int) -> None:
+    def _factorize(self, proposals: _Proposals, rank: int) -> None:
         floor = 100 * np.finfo(self.dtype).eps * float(self._diagonal.max())
         largest = self.row_tolerance * float(self._diagonal.max())
 
@@ -154,7 +154,7 @@ class NystroemOperator(KernelOperator):
                 self._add_panel(accepted)
 
     def _accept(self, candidates: Array, proposals: _Proposals, floor: float) -> Array:
-        """Those candidates that a one-by-one factorisation would have drawn as well."""
+        """Those candidates that a one-by-one factorization would have drawn as well."""
         block = self.kernel.block(self.X[candidates], self.X[candidates]).astype(np.float64)
         for panel in self._panels:
             part = panel[:, candidates].astype(np.float64)
@@ -253,11 +253,11 @@ class NystroemOperator(KernelOperator):
         return out
 
     def image(self, A: Any) -> Array:
-        """Fᵀ A, (rank, c): how much of the centres every landmark explains beyond those before."""
+        """Fᵀ A, (rank, c): how much of the centers every landmark explains beyond those before."""
         return self._landmark_form(self._check_columns(A)[0])[0]
 
     def compressed(self, A: Any, nonnegative: bool = False) -> tuple[Array, Array]:
-        """Landmarks, and the coefficients on them nearest to the centres in feature space."""
+        """Landmarks, and the coefficients on them nearest to the centers in feature space."""
         columns, _ = self._check_columns(A)
         if self.rank == 0:
             return super().compressed(A, nonnegative)
@@ -299,7 +299,7 @@ class NystroemOperator(KernelOperator):
         return np.asarray(product <= 100 * np.finfo(self.dtype).eps * A.sum(axis=0))
 
     @classmethod
-    def refusal(cls, work: Workload) -> str | None:
+    def refusal(cls, work: ProblemSize) -> str | None:
         """Only kernels that have a Cholesky factor."""
         if not work.kernel.takes_points:
             return "the kernel is a matrix already; use engine='precomputed'"
@@ -308,7 +308,7 @@ class NystroemOperator(KernelOperator):
         return None
 
     @classmethod
-    def cost(cls, work: Workload, rank: int | None = DEFAULT_RANK, **options: Any) -> Cost:
+    def cost(cls, work: ProblemSize, rank: int | None = DEFAULT_RANK, **options: Any) -> Cost:
         """N × rank numbers, passed over twice in a product."""
         rank = work.n if rank is None else min(rank, work.n)
         numbers = work.n * rank

@@ -1,4 +1,4 @@
-"""Rows in an order in which neighbours follow each other, so that far ones can be passed over.
+"""Rows in an order in which neighbors follow each other, so that far ones can be passed over.
 
 In few columns a k-d tree gives the order. In many, its boxes are as wide as the data; there rows go
 to the nearest of some seeds, drawn as those of k-means++, and cells that are near each other follow
@@ -14,7 +14,7 @@ from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
-from softkern._typing import Array
+from softkern._utils.typing import Array
 from softkern.rows import row_slices
 
 __all__ = ["TREE_COLUMNS", "Ordering", "share_of_near_pairs"]
@@ -26,11 +26,11 @@ LEAST_ROWS = 2048  # that cells are worth their making for
 MOST_NEAR = 0.8  # share of near pairs up to which they are
 ROWS_AT_ONCE = 4096
 FARTHEST = 1e100  # bandwidths from the middle of the data; beyond it all is far
-TILE_REACH = 1.5  # distances to a tile's share of neighbours that a tile extends
+TILE_REACH = 1.5  # distances to a tile's share of neighbors that a tile extends
 
 
 class Ordering:
-    """How to put rows beside their neighbours.
+    """How to put rows beside their neighbors.
 
     Parameters
     ----------
@@ -104,9 +104,9 @@ def share_of_near_pairs(sample: Array, reach: float, tile_share: float) -> float
         return share if share <= MOST_NEAR else 1.0
     # a tile reaches as far as the distance within which a point has a tile's share around it
     distance = cdist(sample, sample)
-    neighbour = min(m - 1, max(1, round(tile_share * m)))
-    extent = np.partition(distance, neighbour, axis=1)[:, neighbour]
-    extent = TILE_REACH * extent * (tile_share * m / neighbour) ** (1 / d)
+    neighbor = min(m - 1, max(1, round(tile_share * m)))
+    extent = np.partition(distance, neighbor, axis=1)[:, neighbor]
+    extent = TILE_REACH * extent * (tile_share * m / neighbor) ** (1 / d)
     return float((distance <= reach + extent + extent[:, None]).mean())
 
 
@@ -119,7 +119,7 @@ def _share_of_near_cells(sample: Array, seeds: Array, reach: float) -> float:
 
 
 def _seeds(sample: Array) -> Array:
-    """Some of the points, each drawn by its squared distance to those before, neighbours next."""
+    """Some of the points, each drawn by its squared distance to those before, neighbors next."""
     generator = np.random.default_rng(0)
     chosen = [int(generator.integers(len(sample)))]
     nearest = np.square(sample - sample[chosen[0]]).sum(axis=1)

@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from softkern._typing import Array
+from softkern._utils.typing import Array
 from softkern.kernels import Kernel
 from softkern.operators._gram import GramOperator, product_seconds
-from softkern.operators.base import BLOCK_BYTES, Cost, CrossOperator, Workload, row_blocks
-from softkern.operators.logs import FarSums
+from softkern.operators.base import BLOCK_BYTES, Cost, CrossOperator, ProblemSize, row_blocks
+from softkern.operators.log_sums import LogKernelSum
 
 __all__ = ["PrecomputedOperator"]
 
@@ -77,11 +77,11 @@ class PrecomputedOperator(GramOperator):
         return _largest(self.gram)
 
     @cached_property
-    def _far_sums(self) -> FarSums:
+    def _far_sums(self) -> LogKernelSum:
         return _GivenSums(self.kernel, self.X)
 
     @classmethod
-    def refusal(cls, work: Workload) -> str | None:
+    def refusal(cls, work: ProblemSize) -> str | None:
         """A dense, square matrix only."""
         if work.kernel.takes_points:
             return "it takes a Gram matrix, with kernel='precomputed'"
@@ -92,13 +92,13 @@ class PrecomputedOperator(GramOperator):
         return None
 
     @classmethod
-    def cost(cls, work: Workload, **options: Any) -> Cost:
+    def cost(cls, work: ProblemSize, **options: Any) -> Cost:
         """The matrix is there already."""
         checking = 3 * min(BLOCK_BYTES, work.n**2 * work.itemsize)
         return Cost(2 * work.vectors + checking + 2**20, 0.0, product_seconds(work))
 
 
-class _GivenSums(FarSums):
+class _GivenSums(LogKernelSum):
     """Logarithms of the values given: nothing else is known of the kernel."""
 
     def log_values(self, queries: Any, index: Array) -> Array:

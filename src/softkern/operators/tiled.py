@@ -1,6 +1,6 @@
 """K @ A exactly and without the matrix: Gaussian values live for one tile and are gone.
 
-Distance, exponential and weighted sum are fused (`_gaussian_tiles`), vectorised, and run on all
+Distance, exponential and weighted sum are fused (`_gaussian_tiles`), vectorized, and run on all
 threads. Tiles that are too far from a block of rows to matter are passed over.
 """
 
@@ -15,11 +15,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from softkern._typing import Array
+from softkern._utils.progress import stage
+from softkern._utils.typing import Array
 from softkern.kernels import Gaussian, Kernel
-from softkern.operators.base import Cost, KernelOperator, Workload, available_threads
+from softkern.operators.base import Cost, KernelOperator, ProblemSize, available_threads
 from softkern.operators.ordering import TREE_COLUMNS, Ordering, share_of_near_pairs
-from softkern.progress import stage
 from softkern.rows import row_slices
 
 __all__ = ["TiledOperator"]
@@ -43,7 +43,7 @@ VECTOR_NS = {4: 0.022, 8: 0.05}  # of A, beyond the first
 EXTRA_VECTORS = 3  # that several vectors cost beyond their number
 START_SECONDS = 2e-4  # of the threads, every product
 SCALING_SECONDS = 1.2e-7  # a number of the data, once
-ORDERING_SECONDS = 4e-7  # a row that is put beside its neighbours, once
+ORDERING_SECONDS = 4e-7  # a row that is put beside its neighbors, once
 NEAR_SAMPLE = 300  # rows from which the share of near pairs is estimated
 
 
@@ -101,14 +101,14 @@ class TiledOperator(KernelOperator):
         return np.asarray(product <= KEPT_DIGITS * 2.0**-CUTOFF * A.sum(axis=0))
 
     @classmethod
-    def refusal(cls, work: Workload) -> str | None:
+    def refusal(cls, work: ProblemSize) -> str | None:
         """Only the Gaussian on dense data."""
         if not isinstance(work.kernel, Gaussian):
             return f"it needs the Gaussian kernel, not {type(work.kernel).__name__}"
         return "it needs a dense array" if work.is_sparse else None
 
     @classmethod
-    def cost(cls, work: Workload, threads: int | None = None, **options: Any) -> Cost:
+    def cost(cls, work: ProblemSize, threads: int | None = None, **options: Any) -> Cost:
         """An exponential a pair, d differences, and one multiplication per vector."""
         threads, size = threads or work.threads, work.itemsize
         nanoseconds = EXPONENTIAL_NS[size] + COLUMN_NS[size] * _padded(work.d)
@@ -130,7 +130,7 @@ def _silent(done: float) -> None:
     """Nobody is told."""
 
 
-def _near_share(work: Workload) -> float:
+def _near_share(work: ProblemSize) -> float:
     """Share of the pairs that are computed: those of tiles near enough to matter."""
     if work.n <= 2 * TILE:
         return 1.0
@@ -159,9 +159,9 @@ def _padded(d: int) -> int:
 
 
 class _GaussianTiles:
-    """Support points in tiles, centred and scaled so that K = 2^(−‖x − y‖²).
+    """Support points in tiles, centered and scaled so that K = 2^(−‖x − y‖²).
 
-    Where the data are wide in bandwidths, neighbours are put into the same tile, so that most
+    Where the data are wide in bandwidths, neighbors are put into the same tile, so that most
     tiles are too far from a row to matter and are never computed.
     """
 
@@ -183,7 +183,7 @@ class _GaussianTiles:
             for first, end in pairwise(ends)
             for part in row_slices(end - first, TILE)
         ]
-        self.centre, self.low, self.high = np.zeros((3, len(self.parts), _padded(d)))
+        self.center, self.low, self.high = np.zeros((3, len(self.parts), _padded(d)))
         self.radius = np.zeros(len(self.parts))
         self.support = self._tiled(_padded(d), lambda tile: self._local(X, tile))
 
@@ -201,13 +201,13 @@ class _GaussianTiles:
         return tiles
 
     def _local(self, X: Array, tile: int) -> Array:
-        """Coordinates of a tile around its own centre: small numbers, whose digits all count."""
+        """Coordinates of a tile around its own center: small numbers, whose digits all count."""
         columns = slice(0, X.shape[1])
         coordinates = self.scaled(X[self.order[self.parts[tile]]])
         self.low[tile, columns] = coordinates.min(axis=0)
         self.high[tile, columns] = coordinates.max(axis=0)
-        self.centre[tile, columns] = np.median(coordinates, axis=0)
-        local = coordinates - self.centre[tile, columns]
+        self.center[tile, columns] = np.median(coordinates, axis=0)
+        local = coordinates - self.center[tile, columns]
         with np.errstate(over="ignore"):  # an endless ball is near to all
             self.radius[tile] = np.sqrt(np.square(local).sum(axis=1).max())
         return np.asarray(local)
@@ -246,7 +246,7 @@ class _GaussianTiles:
 
         def task(pair: tuple[int, int]) -> None:
             rows, others = ((ends[g], ends[g + 1]) for g in pair)
-            boxes = self.centre, self.radius, self.low, self.high
+            boxes = self.center, self.radius, self.low, self.high
             gaussian_pairs(self.support, *boxes, counts, weights, CUTOFF, rows, others, sums)
 
         meetings = _rounds(len(ends) - 1)
@@ -292,7 +292,7 @@ class _GaussianTiles:
             queries[: len(index), : coordinates.shape[1]] = coordinates
             queries[len(index) :] = queries[missing]
             sums = np.empty((len(queries), padded_c))
-            boxes = self.centre, self.radius, self.low, self.high
+            boxes = self.center, self.radius, self.low, self.high
             gaussian_rows(queries, self.support, *boxes, weights, CUTOFF, sums)
             out[index] = sums[: len(index), :c]
 

@@ -1,6 +1,6 @@
 """What is asked of an operator, what it costs, and what the machine has to offer.
 
-`Workload` and `Cost` are all that `plan` and the operators' cost models exchange.
+`ProblemSize` and `Cost` are all that `plan` and the operators' cost models exchange.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ import joblib
 import numpy as np
 import scipy.sparse as sp
 
-from softkern._threads import libraries, one_thread
-from softkern._typing import Array
+from softkern._utils.threads import libraries, one_thread
+from softkern._utils.typing import Array
 from softkern.kernels import Kernel
 
-__all__ = ["Cost", "Workload", "available_threads", "machine_speed", "one_blas_thread"]
+__all__ = ["Cost", "ProblemSize", "available_threads", "machine_speed", "one_blas_thread"]
 
 PROBE_REFERENCE = 1.45e-4  # seconds of `_probe` on the reference machine
 
 
 @dataclass(frozen=True)
-class Workload:
+class ProblemSize:
     """What a product will be asked to do; all that `plan` and an operator's cost model know."""
 
     n: int
@@ -41,7 +41,7 @@ class Workload:
     threads: int = 1
 
     @classmethod
-    def of(cls, X: Any, kernel: Kernel) -> Workload:
+    def of(cls, X: Any, kernel: Kernel) -> ProblemSize:
         """One product with the data at hand."""
         n, d = X.shape
         nonzeros = int(X.nnz) if sp.issparse(X) else None

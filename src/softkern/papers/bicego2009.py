@@ -528,7 +528,7 @@ def constraints(setting: Setting) -> Measured:
     )
     why = (
         "By linear programming eq. 11 has no solution for some cluster on "
-        f"{sum(not e.holds for e in entries[:-1])} of 5 sets; minimised as printed, eq. 10 is "
+        f"{sum(not e.holds for e in entries[:-1])} of 5 sets; minimized as printed, eq. 10 is "
         f"{least:.3f} at a single point, and {most:.3f} at the sphere."
     )
     return Measured(entries, why, experiments=[experiment])
@@ -619,7 +619,7 @@ CHECKS = (
     ),
     Check(
         "2009-C2",
-        "Eq. 11 is solved with the memberships as weights, and eqs. 2 and 10 are minimised",
+        "Eq. 11 is solved with the memberships as weights, and eqs. 2 and 10 are minimized",
         "eq. 11 has a solution, by linear programming; the printed sense gives the sphere",
         constraints,
         CONTRADICTS,

@@ -15,8 +15,8 @@ from typing import Any
 from sklearn.utils import Bunch
 from sklearn.utils.parallel import Parallel, delayed
 
+from softkern._utils.progress import stage
 from softkern.papers.data import Described, described, load
-from softkern.progress import stage
 
 __all__ = [
     "CONTRADICTS",

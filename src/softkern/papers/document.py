@@ -46,7 +46,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Verdict:
-    """A verdict, which a page colours."""
+    """A verdict, which a page colors."""
 
     word: str
 

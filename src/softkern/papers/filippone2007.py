@@ -89,15 +89,15 @@ def mean_distance(setting: Setting) -> Measured:
     X, _ = make_dense_regions(random_state=setting.seed)
     distances = pdist(X)
     mean = float(distances.mean())
-    neighbours = np.sort(squareform(distances), axis=1).mean(axis=0)  # (n,), of the k-th
-    alike = int(np.searchsorted(neighbours, SIGMA))
+    neighbors = np.sort(squareform(distances), axis=1).mean(axis=0)  # (n,), of the k-th
+    alike = int(np.searchsorted(neighbors, SIGMA))
     entry = Entry(
         "mean distance between points", "about σ = 0.5", f"{mean:.2f}", "", 1 / 3 < mean / SIGMA < 3
     )
     rows = [
         ("all pairs, as printed", f"{mean:.2f}", f"{mean / SIGMA:.1f}"),
-        ("nearest neighbours", f"{neighbours[1]:.3f}", f"{neighbours[1] / SIGMA:.2f}"),
-        (f"{alike}th neighbours", f"{neighbours[alike]:.3f}", f"{neighbours[alike] / SIGMA:.2f}"),
+        ("nearest neighbors", f"{neighbors[1]:.3f}", f"{neighbors[1] / SIGMA:.2f}"),
+        (f"{alike}th neighbors", f"{neighbors[alike]:.3f}", f"{neighbors[alike] / SIGMA:.2f}"),
     ]
     quick: dict[str, Any] = {**PRINTED, "alpha": "valley", "graph": "knn"}
     with_mean = AlphaCutClustering(**{**quick, "bandwidth": mean}).fit(X)
@@ -106,7 +106,7 @@ def mean_distance(setting: Setting) -> Measured:
             "Which mean distance is 0.5?",
             ("mean distance of", "value", "over σ"),
             rows,
-            f"σ = {SIGMA} is the mean distance of {alike}th neighbours, and "
+            f"σ = {SIGMA} is the mean distance of {alike}th neighbors, and "
             f"{SIGMA / mean:.2f} of the mean distance of all pairs.",
         ),
         Experiment(
@@ -122,7 +122,7 @@ def mean_distance(setting: Setting) -> Measured:
     ]
     why = (
         f"The mean distance is {mean:.2f}, {mean / SIGMA:.1f} times σ; 0.5 is the mean distance "
-        f"to the {alike}th neighbour of {len(X):,}."
+        f"to the {alike}th neighbor of {len(X):,}."
     )
     return Measured([entry], why, experiments=experiments)
 
@@ -151,7 +151,7 @@ def _picture(seed: int) -> Picture:
     return Picture(
         "Fig. 1: histogram of the memberships with its valley, and the contours at that level",
         "a histogram with two modes, a dotted line at .3667; the points of two rectangles and a "
-        "ring in grey noise, with contours around the three.",
+        "ring in gray noise, with contours around the three.",
         figure,
     )
 

@@ -513,7 +513,7 @@ def identities(setting: Setting) -> Measured:
     values = {
         "γ → ∞: log density less that of KDE, range (eq. 35)": limit,
         "linear kernel against PCM in the data's own space (section III)": _linear_gap(X),
-        "sum fixed to one: distance of the centres (appendix B)": _constrained_gap(X, model),
+        "sum fixed to one: distance of the centers (appendix B)": _constrained_gap(X, model),
         "SVDD and hyperplane form: largest difference of α (section IV.A)": float(
             np.abs(alpha[0] - alpha[1]).max()
         ),
@@ -544,17 +544,17 @@ def identities(setting: Setting) -> Measured:
 def _linear_gap(X: Any) -> float:
     """Memberships by the linear kernel less those of a loop over the data themselves."""
     fitted = OneClassPCM(kernel="linear", tol=1e-13, max_iter=1000).fit(X)
-    centre = X.mean(axis=0)
-    eta = float(((X - centre) ** 2).sum(axis=1).mean())
+    center = X.mean(axis=0)
+    eta = float(((X - center) ** 2).sum(axis=1).mean())
     for _ in range(1000):
-        u = np.exp(-((X - centre) ** 2).sum(axis=1) / eta)
-        centre = u @ X / u.sum()
-    u = np.exp(-((X - centre) ** 2).sum(axis=1) / eta)
+        u = np.exp(-((X - center) ** 2).sum(axis=1) / eta)
+        center = u @ X / u.sum()
+    u = np.exp(-((X - center) ** 2).sum(axis=1) / eta)
     return float(np.abs(fitted.memberships_ - u).max())
 
 
 def _constrained_gap(X: Any, model: Any) -> float:
-    """Largest difference of the centre's coefficients from those of eq. 49's loop."""
+    """Largest difference of the center's coefficients from those of eq. 49's loop."""
     K = np.exp(-cdist(X, X, "sqeuclidean") / 2)
     a = np.full(len(X), 1 / len(X))
     for _ in range(1000):

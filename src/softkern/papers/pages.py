@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from softkern._utils.text import count
 from softkern.files import replacing
 from softkern.papers.checks import VERDICTS
 from softkern.papers.document import (
@@ -23,7 +24,6 @@ from softkern.papers.document import (
 from softkern.papers.registry import PAPERS, Paper, checks_of
 from softkern.papers.running import Result
 from softkern.papers.store import Record, Store
-from softkern.words import count
 
 __all__ = ["stored", "summary_rows", "write_pages"]
 

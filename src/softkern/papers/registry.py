@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
+from softkern._utils.text import nearest
 from softkern.papers.checks import Check
-from softkern.words import nearest
 
 __all__ = ["PAPERS", "Paper", "checks_of", "code_of", "select"]
 

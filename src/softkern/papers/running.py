@@ -12,11 +12,11 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import softkern
+from softkern._utils.progress import stage
 from softkern.papers.checks import UNTESTED, Check, Setting
 from softkern.papers.data import Unavailable
 from softkern.papers.registry import code_of, select
 from softkern.papers.store import Record, Store
-from softkern.progress import stage
 
 __all__ = ["Result", "reproduce"]
 

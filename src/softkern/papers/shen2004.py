@@ -1,7 +1,7 @@
 """Shen, Wang and Wu 2004: fuzzy kernel clustering with outlier weights (FKCO).
 
 m = 2, q = 1 and a total weight of 200, as printed; σ is not. The paper has two forms of the
-centres: eq. 11 (means by u, in which the weights have no part) and eq. 21 (means by u^m / w^q).
+centers: eq. 11 (means by u, in which the weights have no part) and eq. 21 (means by u^m / w^q).
 Keller's algorithm is eq. 21 with the linear kernel. The data of the first two experiments are
 pictures; ours are of the described kind.
 """
@@ -50,7 +50,7 @@ QS = (0.01, 0.1, 0.5, 1.0, 2.0, 4.0)
 
 def on_iris(sigma: float, form: str, X: Any, y: Any) -> tuple[int, float, float]:
     """Errors, range of the weights and collapse ratio of FKCO at a bandwidth."""
-    model = OutlierFuzzyCMeans(3, bandwidth=sigma, centres=form, **WEIGHTED).fit(X)
+    model = OutlierFuzzyCMeans(3, bandwidth=sigma, centers=form, **WEIGHTED).fit(X)
     wide = float(np.ptp(model.outlier_weights_))
     return errors(y, model.labels_), wide, float(model.collapse_ratio_)
 
@@ -382,7 +382,7 @@ def rises(number: int, seed: int) -> dict[str, tuple[float, int, int]]:
     }
     found = {}
     for form in FORMS:
-        model = OutlierFuzzyCMeans(c, centres=form, init=start, **options).fit(X)
+        model = OutlierFuzzyCMeans(c, centers=form, init=start, **options).fit(X)
         steps = np.diff(model.history_["objective"]) / abs(model.history_["objective"][0])
         found[form] = float(steps.max(initial=0)), int((steps > RISE).sum()), len(steps)
     return found
@@ -397,12 +397,12 @@ def _rises(setting: Setting) -> list[dict[str, tuple[float, int, int]]]:
 
 
 def falls_as_printed(setting: Setting) -> Measured:
-    """Eq. 29 with the centres of eq. 11."""
+    """Eq. 29 with the centers of eq. 11."""
     return _falls(setting, EQ_11)
 
 
 def falls_weighted(setting: Setting) -> Measured:
-    """Eq. 29 with the centres of eq. 21."""
+    """Eq. 29 with the centers of eq. 21."""
     return _falls(setting, EQ_21)
 
 
@@ -418,8 +418,8 @@ def _falls(setting: Setting, form: str) -> Measured:
         rising[form] == 0,
     )
     experiment = Experiment(
-        "The two forms of the centres on the same problems and starts",
-        ("centres", "problems in which J rises", "largest rise, of J", "steps that rise"),
+        "The two forms of the centers on the same problems and starts",
+        ("centers", "problems in which J rises", "largest rise, of J", "steps that rise"),
         [
             (
                 NAMES[f],
@@ -429,10 +429,10 @@ def _falls(setting: Setting, form: str) -> Measured:
             )
             for f in FORMS
         ],
-        "Given u and w, the centres that minimise J are those of eq. 21. Eq. 11 leaves the weights "
+        "Given u and w, the centers that minimize J are those of eq. 21. Eq. 11 leaves the weights "
         "and the exponent out of them, so that nothing keeps J from rising.",
     )
-    why = f"With the centres of {NAMES[form]} J rises in {rising[form]} of {len(found)} problems."
+    why = f"With the centers of {NAMES[form]} J rises in {rising[form]} of {len(found)} problems."
     return Measured([entry], why, len(found), experiments=[experiment])
 
 
@@ -465,22 +465,22 @@ def exponent(setting: Setting) -> Measured:
         Entry(
             "q → 0: the weights have the most influence on the clusters",
             "yes",
-            f"share of a far point in a centre from {shares[0]:.1e} to {shares[-1]:.1e}",
+            f"share of a far point in a center from {shares[0]:.1e} to {shares[-1]:.1e}",
             "",
             shares[0] < shares[-1],
         ),
     ]
     experiment = Experiment(
         "Iris with one point far away, Keller's form, by q",
-        ("q", "max/min of w", "largest share of the far point in a centre", "change of u from FCM"),
+        ("q", "max/min of w", "largest share of the far point in a center", "change of u from FCM"),
         rows,
-        "What enters the centres is not w but 1/w^q, and at q → 0 that is one for all points, "
+        "What enters the centers is not w but 1/w^q, and at q → 0 that is one for all points, "
         f"whatever w: u differs from that of plain FCM by {gaps[0]:.3f} at q = {QS[0]:g} and by "
         f"{gaps[-1]:.3f} at q = {QS[-1]:g}.",
     )
     why = (
         f"From q = {QS[0]:g} to {QS[-1]:g} max/min of w goes from {ranges[0]:.1f} to "
-        f"{ranges[-1]:.1f}, and the share of the far point in a centre from {shares[0]:.1e} to "
+        f"{ranges[-1]:.1f}, and the share of the far point in a center from {shares[0]:.1e} to "
         f"{shares[-1]:.1e}, where a small share means influence of the weights."
     )
     return Measured(entries, why, experiments=[experiment])
@@ -530,14 +530,14 @@ CHECKS = (
     ),
     Check(
         "2004-C1a",
-        "J falls in every step (eq. 29), with the centres of eq. 11",
+        "J falls in every step (eq. 29), with the centers of eq. 11",
         f"no rise above {RISE:g} of J in {PROBLEMS} random problems",
         falls_as_printed,
         CONTRADICTS,
     ),
     Check(
         "2004-C1b",
-        "J falls in every step (eq. 29), with the centres of eq. 21",
+        "J falls in every step (eq. 29), with the centers of eq. 21",
         f"no rise above {RISE:g} of J in {PROBLEMS} random problems",
         falls_weighted,
         REPRODUCES,
@@ -546,7 +546,7 @@ CHECKS = (
         "2004-C2",
         "The larger q, the more equal the influence of the points; q → 0 gives the weights the "
         "most influence (section 1.3)",
-        "both parts, by the share of a far point in a centre",
+        "both parts, by the share of a far point in a center",
         exponent,
         CONTRADICTS,
         throughout,

@@ -1,1 +1,1 @@
-"""Membership rules and centre rules: the two axes that make a model of distances."""
+"""Membership rules and center rules: the two axes that make a model of distances."""

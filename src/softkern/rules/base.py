@@ -1,9 +1,9 @@
-"""What a rule of the loop is: a membership rule and a centre rule, each an immutable value.
+"""What a rule of the loop is: a membership rule and a center rule, each an immutable value.
 
-A membership rule turns the geometry of points and centres into memberships, and says how much of
-every point goes into every centre; a centre rule turns these masses into coefficients. Any of the
+A membership rule turns the geometry of points and centers into memberships, and says how much of
+every point goes into every center; a center rule turns these masses into coefficients. Any of the
 one goes with any of the other. What changes from step to step is in the values that they return
-(`Evaluation`, `Centres`), never in the rules.
+(`Evaluation`, `Centers`), never in the rules.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
-from softkern._typing import AnyArray
+from softkern._utils.typing import AnyArray
 
 __all__ = [
-    "CentreRule",
-    "CentreRuleAhead",
-    "Centres",
+    "CenterRule",
+    "CenterRuleAhead",
+    "Centers",
     "Evaluation",
     "Geometry",
     "MembershipRule",
@@ -25,18 +25,18 @@ __all__ = [
 
 
 class Geometry(Protocol):
-    """How points lie to centres; `softkern.operators.geometry` has the class.
+    """How points lie to centers; `softkern.operators.geometry` has the class.
 
     Examples
     --------
     >>> import numpy as np
     >>> from softkern.kernels import Gaussian
     >>> from softkern.operators import DenseOperator
-    >>> from softkern.rules.centres import Mean
+    >>> from softkern.rules.centers import Mean
     >>> from softkern.rules.fuzzy import Fuzzy
     >>> operator = DenseOperator(Gaussian(1.0), np.array([[0.0], [0.5], [4.0]]))
-    >>> centres = Mean().centres(np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), np.ones(3), None)
-    >>> geometry = operator.geometry(centres.coefficients)
+    >>> centers = Mean().centers(np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), np.ones(3), None)
+    >>> geometry = operator.geometry(centers.coefficients)
     >>> geometry.product.round(2)
     array([[0.94, 0.  ],
            [0.94, 0.  ],
@@ -49,7 +49,7 @@ class Geometry(Protocol):
 
     @property
     def norms(self) -> AnyArray:
-        """Squared lengths of the centres, (c,)."""
+        """Squared lengths of the centers, (c,)."""
 
     @property
     def distances(self) -> AnyArray:
@@ -57,8 +57,8 @@ class Geometry(Protocol):
 
 
 @dataclass(frozen=True)
-class Centres:
-    """Centres as coefficients over the support, and what their rule knows of them.
+class Centers:
+    """Centers as coefficients over the support, and what their rule knows of them.
 
     Attributes
     ----------
@@ -67,15 +67,15 @@ class Centres:
     product : array of shape (n, c) or None
         K @ coefficients, where the rule has it already.
     shares : array of shape (c,) or None
-        The part of all weight that each centre was made of.
+        The part of all weight that each center was made of.
     margins : object or None
         Of one-class machines, see `softkern.rules.one_class`.
 
     Examples
     --------
     >>> import numpy as np
-    >>> centres = Centres(np.array([[0.5, 0.0], [0.5, 0.0], [0.0, 1.0]]))
-    >>> centres.take([1]).coefficients.ravel()
+    >>> centers = Centers(np.array([[0.5, 0.0], [0.5, 0.0], [0.0, 1.0]]))
+    >>> centers.take([1]).coefficients.ravel()
     array([0., 0., 1.])
     """
 
@@ -84,9 +84,9 @@ class Centres:
     shares: AnyArray | None = None
     margins: Any = None
 
-    def take(self, order: AnyArray) -> Centres:
-        """The same of some centres, or of all in another order."""
-        return Centres(
+    def take(self, order: AnyArray) -> Centers:
+        """The same of some centers, or of all in another order."""
+        return Centers(
             self.coefficients[:, order],
             None if self.product is None else self.product[:, order],
             None if self.shares is None else self.shares[order],
@@ -102,7 +102,7 @@ class Evaluation:
     ----------
     memberships : array of shape (n, c)
     mass : array of shape (n, c)
-        What every point adds to every centre; each column in a unit of its own, where the rule
+        What every point adds to every center; each column in a unit of its own, where the rule
         says so.
     objective : float
         Which the loop brings down.
@@ -114,12 +114,12 @@ class Evaluation:
     >>> import numpy as np
     >>> from softkern.kernels import Gaussian
     >>> from softkern.operators import DenseOperator
-    >>> from softkern.rules.centres import Mean
+    >>> from softkern.rules.centers import Mean
     >>> from softkern.rules.fuzzy import Fuzzy
     >>> operator = DenseOperator(Gaussian(1.0), np.array([[0.0], [0.5], [4.0]]))
-    >>> centres = Mean().centres(np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), np.ones(3), None)
-    >>> geometry = operator.geometry(centres.coefficients)
-    >>> Fuzzy(2.0).evaluate(geometry, centres, np.ones(3)).memberships.round(2)
+    >>> centers = Mean().centers(np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), np.ones(3), None)
+    >>> geometry = operator.geometry(centers.coefficients)
+    >>> Fuzzy(2.0).evaluate(geometry, centers, np.ones(3)).memberships.round(2)
     array([[0.97, 0.03],
            [0.97, 0.03],
            [0.  , 1.  ]])
@@ -139,85 +139,85 @@ class MembershipRule(Protocol):
     >>> import numpy as np
     >>> from softkern.kernels import Gaussian
     >>> from softkern.operators import DenseOperator
-    >>> from softkern.rules.centres import Mean
+    >>> from softkern.rules.centers import Mean
     >>> from softkern.rules.fuzzy import Fuzzy
     >>> operator = DenseOperator(Gaussian(1.0), np.array([[0.0], [0.5], [4.0]]))
-    >>> centres = Mean().centres(np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), np.ones(3), None)
-    >>> geometry = operator.geometry(centres.coefficients)
-    >>> np.exp(Fuzzy(2.0).log_memberships(geometry, centres)).sum(axis=1)
+    >>> centers = Mean().centers(np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), np.ones(3), None)
+    >>> geometry = operator.geometry(centers.coefficients)
+    >>> np.exp(Fuzzy(2.0).log_memberships(geometry, centers)).sum(axis=1)
     array([1., 1., 1.])
     """
 
-    def evaluate(self, geometry: Geometry, centres: Centres, weight: AnyArray) -> Evaluation:
+    def evaluate(self, geometry: Geometry, centers: Centers, weight: AnyArray) -> Evaluation:
         """Memberships, masses and objective of the points of the loop, with weights (n,)."""
 
-    def log_memberships(self, geometry: Geometry, centres: Centres) -> AnyArray:
+    def log_memberships(self, geometry: Geometry, centers: Centers) -> AnyArray:
         """Logarithms of the memberships of any points, (m, c)."""
 
 
-class CentreRule(Protocol):
+class CenterRule(Protocol):
     """Masses → A.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from softkern.rules.centres import Mean
+    >>> from softkern.rules.centers import Mean
     >>> masses = np.array([[1.0, 0.0], [3.0, 0.0], [0.0, 1.0]])
-    >>> Mean().centres(masses, np.ones(3), None).coefficients
+    >>> Mean().centers(masses, np.ones(3), None).coefficients
     array([[0.25, 0.  ],
            [0.75, 0.  ],
            [0.  , 1.  ]])
     """
 
-    def centres(self, mass: AnyArray, weight: AnyArray, previous: Centres | None) -> Centres:
-        """Centres of the masses (n, c); `previous` are those of the step before, to start from."""
+    def centers(self, mass: AnyArray, weight: AnyArray, previous: Centers | None) -> Centers:
+        """Centers of the masses (n, c); `previous` are those of the step before, to start from."""
 
 
 @runtime_checkable
-class CentreRuleAhead(CentreRule, Protocol):
-    """A centre rule of loops that run ahead on a cheap operator, and are put right by K.
+class CenterRuleAhead(CenterRule, Protocol):
+    """A center rule of loops that run ahead on a cheap operator, and are put right by K.
 
     Examples
     --------
-    >>> from softkern.rules.centres import Mean
-    >>> isinstance(Mean(), CentreRuleAhead)
+    >>> from softkern.rules.centers import Mean
+    >>> isinstance(Mean(), CenterRuleAhead)
     True
     """
 
-    def ahead(self, correction: AnyArray | None) -> CentreRule:
+    def ahead(self, correction: AnyArray | None) -> CenterRule:
         """The rule on the cheap operator, with what that leaves out of K @ A, (n, c)."""
 
-    def measured(self, centres: Centres, product: AnyArray) -> Centres:
-        """Centres with all that K @ A, (n, c), says of them."""
+    def measured(self, centers: Centers, product: AnyArray) -> Centers:
+        """Centers with all that K @ A, (n, c), says of them."""
 
-    def error(self, centres: Centres) -> float:
-        """How far measured centres are from what the rule makes of the same masses with K."""
+    def error(self, centers: Centers) -> float:
+        """How far measured centers are from what the rule makes of the same masses with K."""
 
 
 @dataclass(frozen=True)
 class Rule:
-    """A membership rule and a centre rule: what makes one model of the loop another.
+    """A membership rule and a center rule: what makes one model of the loop another.
 
     Examples
     --------
-    >>> from softkern.rules.centres import Mean
+    >>> from softkern.rules.centers import Mean
     >>> from softkern.rules.fuzzy import Fuzzy
     >>> Rule(Fuzzy(2.0), Mean()).goes_anywhere
     True
     """
 
     memberships: MembershipRule
-    centres: CentreRule
+    centers: CenterRule
 
     @property
     def goes_anywhere(self) -> bool:
         """Whether it is all array operations, wherever arrays live; a solver stays on the host."""
-        return bool(getattr(self.centres, "goes_anywhere", False))
+        return bool(getattr(self.centers, "goes_anywhere", False))
 
     def __post_init__(self) -> None:
         for part, needed in (
             (self.memberships, ("evaluate", "log_memberships")),
-            (self.centres, ("centres",)),
+            (self.centers, ("centers",)),
         ):
             missing = [name for name in needed if not callable(getattr(part, name, None))]
             if missing:

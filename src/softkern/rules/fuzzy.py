@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from softkern._arrays import namespace, row_sums, weighted_sum
-from softkern._typing import AnyArray
-from softkern.rules.base import Centres, Evaluation, Geometry
-from softkern.rules.centres import mass_of_logs
+from softkern._utils.arrays import namespace, row_sums, weighted_sum
+from softkern._utils.typing import AnyArray
+from softkern.rules.base import Centers, Evaluation, Geometry
+from softkern.rules.centers import mass_of_logs
 from softkern.rules.memberships import fuzzy, log_fuzzy, outlier_weights
 
 __all__ = ["Fuzzy", "OutlierFuzzy", "fuzzy_rows"]
@@ -25,14 +25,14 @@ class Fuzzy:
 
     m: float
 
-    def evaluate(self, geometry: Geometry, centres: Centres, weight: AnyArray) -> Evaluation:
+    def evaluate(self, geometry: Geometry, centers: Centers, weight: AnyArray) -> Evaluation:
         """U, masses and Σ w u^m D²."""
         memberships = fuzzy(geometry.distances, self.m)
         power = memberships**self.m
         objective = weighted_sum(row_sums(power, geometry.distances), weight)
         return Evaluation(memberships, self.mass(power, geometry, weight), objective, self)
 
-    def log_memberships(self, geometry: Geometry, centres: Centres | None = None) -> AnyArray:
+    def log_memberships(self, geometry: Geometry, centers: Centers | None = None) -> AnyArray:
         """log u, (m, c)."""
         return log_fuzzy(geometry.distances, self.m)
 
@@ -62,7 +62,7 @@ class OutlierFuzzy:
     total: float
     plain: bool = False
 
-    def evaluate(self, geometry: Geometry, centres: Centres, weight: AnyArray) -> Evaluation:
+    def evaluate(self, geometry: Geometry, centers: Centers, weight: AnyArray) -> Evaluation:
         """U, masses and Σ weight u^m D² / w^q, eq. 9."""
         memberships = fuzzy(geometry.distances, self.m)
         power = memberships**self.m
@@ -76,7 +76,7 @@ class OutlierFuzzy:
             mass = Fuzzy(self.m).mass(power, geometry, parts)
         return Evaluation(memberships, mass, objective, self)
 
-    def log_memberships(self, geometry: Geometry, centres: Centres | None = None) -> AnyArray:
+    def log_memberships(self, geometry: Geometry, centers: Centers | None = None) -> AnyArray:
         """log u, (m, c)."""
         return log_fuzzy(geometry.distances, self.m)
 
@@ -107,7 +107,7 @@ def fuzzy_rows(
     Σ u^m D² = D²_nearest s^(1−m).
     """
     nearest = distances.min(axis=0)
-    if nearest.min(initial=1) <= 0:  # some points lie on centres
+    if nearest.min(initial=1) <= 0:  # some points lie on centers
         np.maximum(distances, 0, out=distances)
         memberships = fuzzy(distances.T, m).T
         mass = memberships**m

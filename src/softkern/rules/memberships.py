@@ -1,7 +1,7 @@
-"""Membership rules as functions: squared distances to centres, D² (n, c), become U (n, c).
+"""Membership rules as functions: squared distances to centers, D² (n, c), become U (n, c).
 
-Pure functions of arrays of any library (`softkern._arrays`). Logarithms are given where memberships
-themselves underflow. The rules of the loop are made of them.
+Pure functions of arrays of any library (`softkern._utils.arrays`). Logarithms are given where
+memberships themselves underflow. The rules of the loop are made of them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from array_api_compat import device
 
-from softkern._arrays import (
+from softkern._utils.arrays import (
     BLOCK_ROWS,
     is_surely_all,
     namespace,
@@ -20,7 +20,7 @@ from softkern._arrays import (
     row_sums,
     rowwise,
 )
-from softkern._typing import AnyArray
+from softkern._utils.typing import AnyArray
 
 __all__ = [
     "fuzzy",
@@ -35,9 +35,9 @@ __all__ = [
     "runner_up",
 ]
 
-OVERLAP_DECAY = 4.0  # −log of the overlap at the own centre; it is zero half way between clusters
+OVERLAP_DECAY = 4.0  # −log of the overlap at the own center; it is zero half way between clusters
 ROUNDING = 1e3  # in units of eps, of energies that were summed in another order
-LARGEST_PART = 1e6  # of a point in a centre, 1 / w^q, where that of the mean weight is one
+LARGEST_PART = 1e6  # of a point in a center, 1 / w^q, where that of the mean weight is one
 
 
 def log_possibilistic(distances: AnyArray, eta: Any) -> AnyArray:
@@ -49,7 +49,7 @@ def log_possibilistic(distances: AnyArray, eta: Any) -> AnyArray:
 def fuzzy(distances: AnyArray, m: float) -> AnyArray:
     """u ∝ D²^(−1/(m−1)), rows sum to one: memberships that compete.
 
-    A point that lies on centres shares itself among them alone.
+    A point that lies on centers shares itself among them alone.
 
     Examples
     --------
@@ -86,8 +86,8 @@ def log_fuzzy(distances: AnyArray, m: float) -> AnyArray:
     logs -= xp.log(nearest if is_off is None else xp.where(is_off, nearest, 1.0))
     logs /= 1.0 - m
     if is_off is not None:
-        on_centre = xp.where(distances <= 0, xp.zeros_like(logs), -xp.inf)
-        logs = xp.where(is_off, logs, on_centre)
+        on_center = xp.where(distances <= 0, xp.zeros_like(logs), -xp.inf)
+        logs = xp.where(is_off, logs, on_center)
     logs -= xp.log(row_sums(xp.exp(logs)))[:, None]
     return logs
 
@@ -95,7 +95,7 @@ def log_fuzzy(distances: AnyArray, m: float) -> AnyArray:
 def _safe_divisors(distances: AnyArray) -> tuple[AnyArray, AnyArray]:
     """The nearest distance of every row, (n, 1), and distances to divide by: one for zero.
 
-    The distances themselves where surely no point lies on a centre.
+    The distances themselves where surely no point lies on a center.
     """
     nearest = row_min(distances)
     if is_surely_all(nearest > 0):
@@ -108,7 +108,7 @@ def outlier_weights(
 ) -> tuple[AnyArray, float, float]:
     """w = S^(1/(q+1)) × unit, of weighted sum `total`: eq. 19 of Shen, Wang and Wu 2004.
 
-    S (n,) is Σ u^m D² of every point. A point on a centre would get no weight and hold the centre
+    S (n,) is Σ u^m D² of every point. A point on a center would get no weight and hold the center
     for good, by the rounding of its distance; so w is bounded below, such that 1 / w^q is at most a
     million times that of the mean weight. Among such weights it is the best.
 
@@ -128,7 +128,7 @@ def outlier_weights(
     mean = total / float(xp.sum(sample_weight))
     root = xp.maximum(spread, 0.0) ** (1.0 / (q + 1.0))
     weighted = float(xp.sum(sample_weight * root))
-    if weighted <= 0:  # every point lies on a centre
+    if weighted <= 0:  # every point lies on a center
         return xp.full_like(root, mean), 0.0, mean
     smallest = float(xp.finfo(spread.dtype).smallest_normal) ** 0.5
     least = mean * max(LARGEST_PART ** (-1.0 / q), smallest)
@@ -171,7 +171,7 @@ def log_mixture(joint: AnyArray) -> AnyArray:
 
 
 def hard(closeness: AnyArray) -> AnyArray:
-    """One for the nearest centre, zero for the others, (n, c); the first where several are.
+    """One for the nearest center, zero for the others, (n, c); the first where several are.
 
     Examples
     --------
@@ -209,12 +209,12 @@ def runner_up(values: AnyArray) -> tuple[AnyArray, AnyArray]:
     return ordered[:, -1], ordered[:, -2]
 
 
-def overlap(energies: AnyArray, labels: AnyArray, at_centres: AnyArray) -> AnyArray:
-    """How far between clusters points are, (n,): one half way, e⁻⁴ at the own centre.
+def overlap(energies: AnyArray, labels: AnyArray, at_centers: AnyArray) -> AnyArray:
+    """How far between clusters points are, (n,): one half way, e⁻⁴ at the own center.
 
     An energy E_k falls as the membership of cluster k rises: D², D²/η, −log u. A point of cluster a
-    is at the place t = (E_k − E_a) / (the same at the centre of a) on the way from half between a
-    and k, where they tie, to the centre of a; on average t is one within a. What the point is off
+    is at the place t = (E_k − E_a) / (the same at the center of a) on the way from half between a
+    and k, where they tie, to the center of a; on average t is one within a. What the point is off
     that way adds to both energies and cancels: unlike the ratio of memberships, in which it stands
     above and below, t means the same in any number of columns. The overlap is exp(−4 t) for the
     cluster of the smallest t.
@@ -224,30 +224,30 @@ def overlap(energies: AnyArray, labels: AnyArray, at_centres: AnyArray) -> AnyAr
     energies : array of shape (n, c)
     labels : int array of shape (n,)
         The cluster of the lowest energy.
-    at_centres : array of shape (c, c)
-        Energies of the centres, one row a centre.
+    at_centers : array of shape (c, c)
+        Energies of the centers, one row a center.
 
     Examples
     --------
-    Squared distances to centres at 0 and 4, of points at 0, 1 and 2.
+    Squared distances to centers at 0 and 4, of points at 0, 1 and 2.
 
     >>> import numpy as np
     >>> energies = np.array([[0.0, 16.0], [1.0, 9.0], [4.0, 4.0]])
     >>> overlap(energies, np.zeros(3, int), np.array([[0.0, 16.0], [16.0, 0.0]])).round(2)
     array([0.02, 0.14, 1.  ])
     """
-    c = at_centres.shape[0]
+    c = at_centers.shape[0]
     result = np.zeros(len(energies), dtype=energies.dtype)
     if c < 2:
         return result
     limits = np.finfo(energies.dtype)
     with np.errstate(invalid="ignore"):  # of a cluster that has no points
-        whole = np.nan_to_num(at_centres - np.diagonal(at_centres)[:, None])  # (c, c)
+        whole = np.nan_to_num(at_centers - np.diagonal(at_centers)[:, None])  # (c, c)
     for start in range(0, len(energies), BLOCK_ROWS):  # no further array of all energies
         rows = slice(start, start + BLOCK_ROWS)
         own = labels[rows]
         lowest = np.take_along_axis(energies[rows], own[:, None], axis=1)
-        # centres that coincide differ by the rounding of energies: points between them tie
+        # centers that coincide differ by the rounding of energies: points between them tie
         rounding = limits.tiny + ROUNDING * limits.eps * np.abs(lowest)
         with np.errstate(over="ignore"):
             places = np.maximum(energies[rows] - lowest, 0) / np.maximum(whole[own], rounding)

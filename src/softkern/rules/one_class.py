@@ -1,8 +1,8 @@
-"""Memberships in one-class machines, soft and hard, and machines as centres.
+"""Memberships in one-class machines, soft and hard, and machines as centers.
 
 A cluster is a weighted one-class SVM, trained on all points with their masses as weights
 (Bicego and Figueiredo 2009). The formulation says how near a point is to a machine; memberships
-compare that. The stored centres have coefficients that sum to one; the paper's decision values
+compare that. The stored centers have coefficients that sum to one; the paper's decision values
 are left in LIBSVM's scale, where they sum to ν Σ z_k, and that factor is carried by
 `Margins.totals`.
 """
@@ -15,9 +15,17 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from softkern._arrays import column_sums, like, namespace, on_host, row_max, row_sums, weighted_sum
-from softkern._typing import AnyArray, Array
-from softkern.rules.base import Centres, Evaluation, Geometry
+from softkern._utils.arrays import (
+    column_sums,
+    like,
+    namespace,
+    on_host,
+    row_max,
+    row_sums,
+    weighted_sum,
+)
+from softkern._utils.typing import AnyArray, Array
+from softkern.rules.base import Centers, Evaluation, Geometry
 from softkern.rules.memberships import hard, log_joint, log_mixture, log_total
 
 __all__ = [
@@ -94,13 +102,13 @@ class Formulation(Protocol):
     def gap_unit(self, spread: Array, rho: Array) -> Array:
         """The scale of the scores, of which a tolerance of the dual is a share.
 
-        `spread` is the largest squared distance of a point from the centre.
+        `spread` is the largest squared distance of a point from the center.
         """
 
 
 @dataclass(frozen=True)
 class SVDD:
-    """The distance to the centre of the smallest sphere, eq. 12."""
+    """The distance to the center of the smallest sphere, eq. 12."""
 
     name: str = "svdd"
     needs_lengths: bool = True
@@ -138,7 +146,7 @@ class OCSVM:
     needs_lengths: bool = False
 
     def score(self, geometry: Geometry) -> AnyArray:
-        """G, the similarity to the centre."""
+        """G, the similarity to the center."""
         return geometry.product
 
     def margin(self, margins: Margins) -> AnyArray:
@@ -174,23 +182,23 @@ class Mixture:
     formulation: Formulation
     scale: float
 
-    def evaluate(self, geometry: Geometry, centres: Centres, weight: AnyArray) -> Evaluation:
+    def evaluate(self, geometry: Geometry, centers: Centers, weight: AnyArray) -> Evaluation:
         """Z, masses and −f_LL, eq. 16."""
-        joint = self._joint(geometry, centres)
+        joint = self._joint(geometry, centers)
         total = log_total(joint)
         memberships = namespace(joint).exp(joint - total[:, None])
         objective = -weighted_sum(total, weight)
         return Evaluation(memberships, weight[:, None] * memberships, objective, self)
 
-    def log_memberships(self, geometry: Geometry, centres: Centres) -> AnyArray:
+    def log_memberships(self, geometry: Geometry, centers: Centers) -> AnyArray:
         """log z, (m, c)."""
-        return log_mixture(self._joint(geometry, centres))
+        return log_mixture(self._joint(geometry, centers))
 
-    def _joint(self, geometry: Geometry, centres: Centres) -> AnyArray:
+    def _joint(self, geometry: Geometry, centers: Centers) -> AnyArray:
         """log γ_k S(x, k), (n, c)."""
-        near = self.formulation.closeness(geometry, centres.margins)
-        scale = self.scale / self.formulation.unit(centres.margins)
-        return log_joint(near, centres.shares, scale)
+        near = self.formulation.closeness(geometry, centers.margins)
+        scale = self.scale / self.formulation.unit(centers.margins)
+        return log_joint(near, centers.shares, scale)
 
 
 @dataclass(frozen=True)
@@ -216,9 +224,9 @@ class Hard:
     nothing: float = 0.0
     reseeded: int = 0
 
-    def evaluate(self, geometry: Geometry, centres: Centres, weight: AnyArray) -> Evaluation:
-        """One-hot U, masses and Σ w D² to the own centre: with means, it never rises."""
-        memberships = self._nearest(geometry, centres)
+    def evaluate(self, geometry: Geometry, centers: Centers, weight: AnyArray) -> Evaluation:
+        """One-hot U, masses and Σ w D² to the own center: with means, it never rises."""
+        memberships = self._nearest(geometry, centers)
         objective = weighted_sum(row_sums(memberships, geometry.distances), weight)
         empty = np.flatnonzero(on_host(column_sums(memberships, weight)) <= 0)
         following, seeded = self, memberships
@@ -228,33 +236,33 @@ class Hard:
             following = replace(self, reseeded=self.reseeded + empty.size)
         return Evaluation(memberships, weight[:, None] * seeded, objective, following)
 
-    def log_memberships(self, geometry: Geometry, centres: Centres) -> AnyArray:
+    def log_memberships(self, geometry: Geometry, centers: Centers) -> AnyArray:
         """Zero for the own cluster, −∞ for the others, (m, c)."""
-        memberships = self._nearest(geometry, centres)
+        memberships = self._nearest(geometry, centers)
         with np.errstate(divide="ignore"):
             return namespace(memberships).log(memberships)
 
-    def depth(self, geometry: Geometry, centres: Centres) -> AnyArray:
+    def depth(self, geometry: Geometry, centers: Centers) -> AnyArray:
         """What points are assigned by, (m, c)."""
-        closeness = self.formulation.closeness(geometry, centres.margins)
-        return closeness * self.formulation.unit(centres.margins)
+        closeness = self.formulation.closeness(geometry, centers.margins)
+        return closeness * self.formulation.unit(centers.margins)
 
-    def _nearest(self, geometry: Geometry, centres: Centres) -> AnyArray:
+    def _nearest(self, geometry: Geometry, centers: Centers) -> AnyArray:
         """The first of the clusters whose depths differ by less than their errors.
 
         Which of them rounding puts first is not the same for a training point and the same point
         as a new one.
         """
-        depth = self.depth(geometry, centres)
-        error = self.error * self.formulation.unit(centres.margins)
+        depth = self.depth(geometry, centers)
+        error = self.error * self.formulation.unit(centers.margins)
         surely = row_max(depth - error)
         return hard(namespace(depth).astype(depth + error >= surely, depth.dtype))
 
     def _reseed(self, distances: Array, memberships: Array, weight: Array, empty: Array) -> Array:
-        """Give each empty cluster the point furthest from its own centre, with all its copies.
+        """Give each empty cluster the point furthest from its own center, with all its copies.
 
         No cluster gives its last point away: where all points are some cluster's last, or lie on
-        their centres, the empty cluster shares one.
+        their centers, the empty cluster shares one.
         """
         assert self.copies is not None
         memberships = memberships.copy()
@@ -290,7 +298,7 @@ class Trainer(Protocol):
 
 @dataclass(frozen=True)
 class Machines:
-    """Centres of one-class machines, one a cluster, trained with the masses as weights.
+    """Centers of one-class machines, one a cluster, trained with the masses as weights.
 
     Attributes
     ----------
@@ -308,7 +316,7 @@ class Machines:
     tol: float = 1e-8
     is_rough: bool = False
 
-    def centres(self, mass: Array, weight: Array, previous: Centres | None) -> Centres:
+    def centers(self, mass: Array, weight: Array, previous: Centers | None) -> Centers:
         """A, K @ A and margins; a cluster that has lost all weight keeps its machine."""
         last: Margins | None = None if previous is None else previous.margins
         sums = mass.sum(axis=0, dtype=np.float64)
@@ -320,24 +328,24 @@ class Machines:
         # α then sum to one, however small ν and the sums are
         start = None if last is None else last.solution
         dual = self.trainer.train(mass / sums / self.nu, start, self._tolerance(mass, last))
-        return self._centres_of(dual, mass, sums, np.where(lost, 0, shares).astype(mass.dtype))
+        return self._centers_of(dual, mass, sums, np.where(lost, 0, shares).astype(mass.dtype))
 
     def ahead(self, correction: Array | None) -> Machines:
         """The same on a cheaper operator, what it leaves out of K @ A being put right."""
         return replace(self, trainer=self.trainer.ahead(correction), is_rough=True)
 
-    def measured(self, centres: Centres, product: Array) -> Centres:
-        """The same centres with the margins that this product K @ A gives them."""
-        margins: Margins = centres.margins
+    def measured(self, centers: Centers, product: Array) -> Centers:
+        """The same centers with the margins that this product K @ A gives them."""
+        margins: Margins = centers.margins
         dual = self.trainer.measured(margins.solution, product)
         sums = np.asarray(margins.totals) / self.nu
-        return self._centres_of(dual, margins.weights, sums, centres.shares)
+        return self._centers_of(dual, margins.weights, sums, centers.shares)
 
-    def error(self, centres: Centres) -> float:
+    def error(self, centers: Centers) -> float:
         """The largest gap of the machines."""
-        return float(centres.margins.solution.gap.max())
+        return float(centers.margins.solution.gap.max())
 
-    def _centres_of(self, dual: Any, mass: Array, sums: Array, shares: AnyArray) -> Centres:
+    def _centers_of(self, dual: Any, mass: Array, sums: Array, shares: AnyArray) -> Centers:
         dtype = mass.dtype
         margins = Margins(
             dual.rho.astype(dtype),
@@ -346,7 +354,7 @@ class Machines:
             mass,
             dual,
         )
-        return Centres(
+        return Centers(
             dual.coefficients.astype(dtype, copy=False),
             dual.product.astype(dtype, copy=False),
             shares,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from softkern._arrays import column_sums, namespace
-from softkern._typing import AnyArray
-from softkern.rules.base import Centres, Evaluation, Geometry
-from softkern.rules.centres import mass_of_logs
+from softkern._utils.arrays import column_sums, namespace
+from softkern._utils.typing import AnyArray
+from softkern.rules.base import Centers, Evaluation, Geometry
+from softkern.rules.centers import mass_of_logs
 from softkern.rules.memberships import log_possibilistic
 
 __all__ = ["Possibilistic", "estimate_eta"]
@@ -37,7 +37,7 @@ class Possibilistic:
     update_eta: bool = False
     smallest: AnyArray | None = None
 
-    def evaluate(self, geometry: Geometry, centres: Centres, weight: AnyArray) -> Evaluation:
+    def evaluate(self, geometry: Geometry, centers: Centers, weight: AnyArray) -> Evaluation:
         """U, masses and Σ w u D² + Σ η Σ w (u log u − u), eq. 14, which is −Σ η Σ w u here."""
         xp = namespace(geometry.distances)
         logs = log_possibilistic(geometry.distances, self.eta)
@@ -48,7 +48,7 @@ class Possibilistic:
             logs = log_possibilistic(geometry.distances, following.eta)
         return Evaluation(memberships, mass_of_logs(logs, weight), objective, following)
 
-    def log_memberships(self, geometry: Geometry, centres: Centres | None = None) -> AnyArray:
+    def log_memberships(self, geometry: Geometry, centers: Centers | None = None) -> AnyArray:
         """log u = −D²/η, (m, c)."""
         return log_possibilistic(geometry.distances, self.eta)
 

@@ -1,7 +1,7 @@
 """Clusters from projections in an eigenspace: codes, assignments, prototypes, cosine distances.
 
 Where clusters are well apart their projections are lines from the origin, one direction a cluster
-(Alzate and Suykens 2010). Codes name the directions: the centres of k-means on e/‖e‖, or the most
+(Alzate and Suykens 2010). Codes name the directions: the centers of k-means on e/‖e‖, or the most
 frequent sign patterns. Prototypes are the clusters' mean projections; of the distances to them the
 fuzzy rule with m = 2 makes the soft memberships of Langone, Mall and Suykens 2013 (eq. 3).
 Pure functions of arrays; called by the spectral models.
@@ -15,15 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from softkern._threads import one_thread
-from softkern._typing import Array
+from softkern._utils.threads import one_thread
+from softkern._utils.typing import Array
 from softkern.exceptions import DataError
 
 __all__ = [
     "ASSIGNMENTS",
     "codebook",
     "codes_of",
-    "direction_centres",
+    "direction_centers",
     "directions",
     "labels_by",
     "prototype_distances",
@@ -34,7 +34,7 @@ __all__ = [
 ASSIGNMENTS = ("directions", "codebook")
 SEED = 0  # of k-means: rows come in an order that their values decide
 KMEANS_STARTS = 20
-FEW_ROWS = 4096  # on which threads would wait for each other longer than they work
+SUBSAMPLE_ROWS = 4096  # on which threads would wait for each other longer than they work
 
 
 def directions(projections: Array) -> Array:
@@ -50,7 +50,7 @@ def codes_of(
     """Codes of the clusters, (k, q), by either assignment."""
     if assignment == "codebook":
         return codebook(projections, weight, n_clusters)
-    return direction_centres(projections, weight, n_clusters, n_starts)
+    return direction_centers(projections, weight, n_clusters, n_starts)
 
 
 def labels_by(projections: Array, codes: Array, assignment: str) -> NDArray[np.intp]:
@@ -101,10 +101,10 @@ def _words(projections: Array, weight: Array) -> tuple[Array, Array]:
     return words, np.bincount(inverse.ravel(), weights=weight)
 
 
-def direction_centres(
+def direction_centers(
     projections: Array, weight: Array, n_clusters: int, n_starts: int | None = None
 ) -> Array:
-    """Centres of k-means on the directions e / ‖e‖ of the projections, (k, q).
+    """Centers of k-means on the directions e / ‖e‖ of the projections, (k, q).
 
     The starts have a fixed seed, so the result is a function of the rows in their order.
     """
@@ -120,7 +120,7 @@ def direction_centres(
             f"n_clusters={n_clusters}; use fewer clusters or another bandwidth."
         )
     means = KMeans(n_clusters, n_init=n_starts or KMEANS_STARTS, random_state=SEED)
-    with one_thread() if len(unit) <= FEW_ROWS else nullcontext():
+    with one_thread() if len(unit) <= SUBSAMPLE_ROWS else nullcontext():
         means.fit(unit, sample_weight=weight)
     return np.asarray(means.cluster_centers_)
 
@@ -132,22 +132,22 @@ def prototypes(projections: Array, labels: Array, weight: Array, n_clusters: int
     return np.asarray(members.T @ projections / np.where(mass > 0, mass, 1.0)[:, None])
 
 
-def prototype_distances(projections: Array, centres: Array) -> Array:
+def prototype_distances(projections: Array, centers: Array) -> Array:
     """Cosine distances 1 − cos(e, s_p) of projections to prototypes, (m, k).
 
     Two clusters have projections on a line, where the cosine is 1 or −1 and says nothing of
     overlap; there it is |e − s_p|. A projection of no length is as far from all.
     """
-    if len(centres) == 1:
+    if len(centers) == 1:
         return np.zeros((len(projections), 1))
     if projections.shape[1] == 1:
-        return np.asarray(np.abs(projections - centres.T))
+        return np.asarray(np.abs(projections - centers.T))
     norms = np.hypot.reduce(projections, axis=1)
-    nothing = norms <= 8 * np.finfo(np.float64).eps * np.hypot.reduce(centres, axis=1).max()
+    nothing = norms <= 8 * np.finfo(np.float64).eps * np.hypot.reduce(centers, axis=1).max()
     # by differences of unit vectors: one minus a cosine has no digits left near a prototype
-    distances = cdist(directions(projections), directions(centres), "sqeuclidean") / 2
+    distances = cdist(directions(projections), directions(centers), "sqeuclidean") / 2
     distances[nothing] = 1.0
-    distances[:, ~centres.any(axis=1)] = 1.0  # of a cluster without connected points
+    distances[:, ~centers.any(axis=1)] = 1.0  # of a cluster without connected points
     return np.asarray(distances)
 
 

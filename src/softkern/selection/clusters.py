@@ -18,13 +18,13 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array, get_tags
 
+from softkern._utils.progress import stage
 from softkern.metrics.validity import (
     fuzzy_silhouette,
     partition_coefficient,
     partition_entropy,
     xie_beni,
 )
-from softkern.progress import stage
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,7 +44,7 @@ CRITERIA = {
     "partition_coefficient": True,
     "partition_entropy": False,
 }
-COINCIDENT = 1e3  # Xie–Beni index from which two centres are one
+COINCIDENT = 1e3  # Xie–Beni index from which two centers are one
 
 
 def suggest_n_clusters(
@@ -58,7 +58,7 @@ def suggest_n_clusters(
     """Fit a model with several numbers of clusters, compare the fits, and suggest one.
 
     Indices are computed in the feature space of the model's kernel, through products K @ A only.
-    Where there are more centres than groups, some may meet in one place: its Xie–Beni index is then
+    Where there are more centers than groups, some may meet in one place: its Xie–Beni index is then
     beyond a thousand, its `CollapseWarning` comes through, and the fit is not suggested.
 
     Parameters
@@ -70,7 +70,7 @@ def suggest_n_clusters(
         Numbers to compare, each at least two.
     criterion : {"fuzzy_silhouette", "xie_beni", "partition_coefficient", "partition_entropy"}, \
 default="fuzzy_silhouette"
-        The index that decides. The last two favour few clusters.
+        The index that decides. The last two favor few clusters.
     sample_weight : array of shape (n,), default=None
         A weight of two counts a row twice.
 
@@ -114,7 +114,7 @@ default="fuzzy_silhouette"
             done(len(rows))
     table = pd.DataFrame(rows, index=pd.Index(numbers, name="n_clusters"))
     values = table[criterion].to_numpy() * (1 if CRITERIA[criterion] else -1)
-    # points of centres that coincide prefer none, and do not count in the silhouette
+    # points of centers that coincide prefer none, and do not count in the silhouette
     is_sound = ~np.isnan(values) & (table.xie_beni.to_numpy() < COINCIDENT)
     best = np.where(is_sound, values, -np.inf).argmax()
     table["suggested"] = is_sound.any() & (np.arange(len(numbers)) == best)

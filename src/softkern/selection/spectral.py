@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from softkern._typing import Array
+from softkern._utils.typing import Array
 from softkern.kernels import resolve
 from softkern.kernels.resolve import has_open_bandwidth
 from softkern.metrics.strength import COVERED, line_fit, membership_strength

@@ -1,6 +1,6 @@
 """The compiled loop of the one-class dual: weight moves between two points at a time.
 
-`move_pairs` is sequential minimal optimisation on a working set whose kernel values are all at
+`move_pairs` is sequential minimal optimization on a working set whose kernel values are all at
 hand, with the second-order choice of the pair. This file holds compiled code only and is imported
 by `solvers.dual` when a dual is first solved.
 
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from softkern._compiled import compiled
+from softkern._utils.jit import compiled
 
 __all__ = ["move_pairs"]
 

@@ -1,8 +1,8 @@
-"""The one loop: distances → memberships → centres → stop?
+"""The one loop: distances → memberships → centers → stop?
 
-A model brings a `Rule`, a membership rule and a centre rule; the loop brings stopping, history and
+A model brings a `Rule`, a membership rule and a center rule; the loop brings stopping, history and
 the progress bar, and asks a driver for the steps: `steps.Steps` takes each from the operator's
-geometry, `sweeps.Sweeps` in one pass over the rows where centres are vectors, and
+geometry, `sweeps.Sweeps` in one pass over the rows where centers are vectors, and
 `corrected.Corrected` runs on a cheap operator between two of them. The loop
 ends on a membership step, so that what is stored (coefficients) gives back what is reported
 (memberships), for the training points as for new ones. `anneal` runs it from scale to scale.
@@ -17,15 +17,15 @@ from typing import Any
 
 from array_api_compat import is_numpy_array
 
-from softkern._arrays import moved, namespace, on_host
-from softkern._typing import AnyArray
+from softkern._utils.arrays import moved, namespace, on_host
+from softkern._utils.typing import AnyArray
 from softkern.exceptions import DataError
 from softkern.operators.base import Geometry, KernelOperator
-from softkern.rules.base import Centres, Rule
-from softkern.solvers.corrected import corrected
+from softkern.rules.base import Centers, Rule
 from softkern.solvers.cycles import CycleWatch
 from softkern.solvers.steps import Driver, Solution, Steps
 from softkern.solvers.stopping import measured_change, progress_bar
+from softkern.solvers.surrogate import corrected
 from softkern.solvers.sweeps import sweeps
 
 __all__ = ["alternate", "alternate_all", "anneal", "best_of"]
@@ -34,7 +34,7 @@ __all__ = ["alternate", "alternate_all", "anneal", "best_of"]
 def alternate(
     operator: KernelOperator,
     rule: Rule,
-    centres: Centres,
+    centers: Centers,
     *,
     sample_weight: AnyArray,
     tol: float,
@@ -45,13 +45,13 @@ def alternate(
     verbose: bool = False,
     description: str = "fit",
 ) -> Solution:
-    """Alternate memberships and centres from a start until memberships stand still.
+    """Alternate memberships and centers from a start until memberships stand still.
 
     Parameters
     ----------
     operator : KernelOperator
     rule : Rule
-    centres : Centres
+    centers : Centers
         The start.
     sample_weight : array of shape (n,)
     tol : float
@@ -73,11 +73,11 @@ def alternate(
     >>> import numpy as np
     >>> from softkern import plan
     >>> from softkern.rules.base import Rule
-    >>> from softkern.rules.centres import Mean
+    >>> from softkern.rules.centers import Mean
     >>> from softkern.rules.fuzzy import Fuzzy
     >>> X = np.array([[0.0], [0.5], [1.0], [5.0], [5.5]])
     >>> operator, weight = plan(X, bandwidth=1.0, n_vectors=2).build(X), np.ones(5)
-    >>> start = Mean().centres(np.eye(5)[:, [0, 3]], weight, None)
+    >>> start = Mean().centers(np.eye(5)[:, [0, 3]], weight, None)
     >>> rule = Rule(Fuzzy(2.0), Mean())
     >>> solution = alternate(operator, rule, start, sample_weight=weight, tol=1e-6, max_iter=99)
     >>> solution.converged, solution.memberships.argmax(axis=1).tolist()
@@ -85,14 +85,14 @@ def alternate(
     """
     moves = _moves(operator, rule, sample_weight)
     if moves:
-        rule, centres, geometry, sample_weight = (
-            moved(part, operator.here) for part in (rule, centres, geometry, sample_weight)
+        rule, centers, geometry, sample_weight = (
+            moved(part, operator.here) for part in (rule, centers, geometry, sample_weight)
         )
     driver: Driver | None = None
     if not cycles:
-        driver = sweeps(operator, rule, centres, sample_weight)
-    driver = driver or corrected(operator, rule, centres, sample_weight)
-    driver = driver or Steps(operator, rule, centres, sample_weight, geometry)
+        driver = sweeps(operator, rule, centers, sample_weight)
+    driver = driver or corrected(operator, rule, centers, sample_weight)
+    driver = driver or Steps(operator, rule, centers, sample_weight, geometry)
     watch = CycleWatch[Solution](sample_weight) if cycles else None
     run = _Run(driver, sample_weight, tol, max_iter, stopping, watch)
     with progress_bar(verbose, description, tol, max_iter) as report:
@@ -106,7 +106,7 @@ def alternate(
 def alternate_all(
     operator: KernelOperator,
     rule: Rule,
-    starts: Sequence[Centres],
+    starts: Sequence[Centers],
     *,
     sample_weight: AnyArray,
     tol: float,
@@ -135,7 +135,7 @@ def alternate_all(
     runs = [_Run(driver, sample_weight, watch=None, **options) for driver in drivers]
     pending = list(zip(drivers, runs, strict=True))
     while pending:
-        coefficients = [driver.centres.coefficients for driver, _ in pending]
+        coefficients = [driver.centers.coefficients for driver, _ in pending]
         product = operator @ namespace(coefficients[0]).concat(coefficients, axis=1)
         width = coefficients[0].shape[1]
         for k, (driver, _) in enumerate(pending):
@@ -150,9 +150,9 @@ def alternate_all(
 def _moves(operator: KernelOperator, rule: Rule, weight: AnyArray) -> bool:
     """Whether a loop of the host's arrays runs where the operator's are, and its end comes back.
 
-    Centres that are vectors of few columns are quick anywhere, and lose no digits here.
+    Centers that are vectors of few columns are quick anywhere, and lose no digits here.
     """
-    goes = operator.is_elsewhere and rule.goes_anywhere and is_numpy_array(weight)
+    goes = operator.on_device and rule.goes_anywhere and is_numpy_array(weight)
     return goes and operator.features is None
 
 
@@ -194,7 +194,7 @@ class _Run:
         return self.converged or bool(self.cycle) or self.n_iter == self.max_iter
 
     def advance(self) -> None:
-        """On to the next centres."""
+        """On to the next centers."""
         self.driver = self.driver.advance()
 
     @property
@@ -217,18 +217,18 @@ class _Run:
 def anneal(
     operator: KernelOperator,
     rule: Rule,
-    centres: Centres,
+    centers: Centers,
     scales: Sequence[float],
     *,
     geometry: Geometry | None = None,
-    between: Callable[[Solution], Centres | None] = lambda end: None,
+    between: Callable[[Solution], Centers | None] = lambda end: None,
     verbose: bool = False,
     description: str = "fit",
     **options: Any,
 ) -> Solution:
     """Run the loop at every scale of the membership rule in turn, each from where the last ended.
 
-    `between` may give other centres to go on from, None where those of the end will do.
+    `between` may give other centers to go on from, None where those of the end will do.
 
     The history is that of all scales, one after the other, with the scale of every iteration;
     convergence is that of the last. `options` are those of `alternate`, for every scale.
@@ -239,14 +239,14 @@ def anneal(
             report(stage, scale)
             memberships: Any = rule.memberships
             rule = replace(rule, memberships=replace(memberships, scale=scale))
-            end = alternate(operator, rule, centres, geometry=geometry, **options)
+            end = alternate(operator, rule, centers, geometry=geometry, **options)
             for name, values in end.history.items():
                 history[name] += values
             history["scale"] += [scale] * end.n_iter
-            rule, centres, geometry = end.rule, end.centres, end.geometry
+            rule, centers, geometry = end.rule, end.centers, end.geometry
             changed = None if stage == len(scales) else between(end)
             if changed is not None:
-                centres, geometry = changed, None
+                centers, geometry = changed, None
     return replace(end, n_iter=len(history["scale"]), history=history)
 
 

@@ -1,11 +1,11 @@
 """Will fuzzy memberships separate clusters, or will all of them end at 1/c?
 
-Equal memberships, u = 1/c with every centre on the common one, are always a fixed point of fuzzy
+Equal memberships, u = 1/c with every center on the common one, are always a fixed point of fuzzy
 c-means. Near it the iteration is linear, and its largest multiplier is
 
-    ρ = 2 p / (m − 1) · λ_max(D⁻¹ H K diag(a) H),    p = m, or 1 where centres are means by u
+    ρ = 2 p / (m − 1) · λ_max(D⁻¹ H K diag(a) H),    p = m, or 1 where centers are means by u
 
-where a are the coefficients of the common centre, H = I − 1 aᵀ centres at it, and D holds the
+where a are the coefficients of the common center, H = I − 1 aᵀ centers at it, and D holds the
 squared distances to it. Below one, small differences die out: the fit collapses whatever the start.
 The matrix is similar to S (H K Hᵀ) S with S = √(a / D), which is symmetric and has trace one, so
 that a few products with K give its largest eigenvalue. Equal memberships of the one-class mixture
@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from softkern._arrays import namespace, on_host
-from softkern._typing import AnyArray, Array
+from softkern._utils.arrays import namespace, on_host
+from softkern._utils.typing import AnyArray, Array
 from softkern.operators.base import KernelOperator
 from softkern.rows import check_weights, row_slices
 
@@ -38,11 +38,11 @@ __all__ = [
 
 SAFE_RATIO = 1.2  # above it memberships move away from 1/c at a useful pace
 SMALLEST_M = 1e-6  # above one: hard memberships, to any digit that is shown
-CENTRE_STEPS = 100  # of the common centre with outlier weights
-CENTRE_TOL = 1e-6  # change of its squared distances, as a share of the largest
-ON_POINT = 1e-6  # squared distance of a point that the centre lies on, as a share of the mean
+CENTER_STEPS = 100  # of the common center with outlier weights
+CENTER_TOL = 1e-6  # change of its squared distances, as a share of the largest
+ON_POINT = 1e-6  # squared distance of a point that the center lies on, as a share of the mean
 RESIDUAL_TOL = 1e-4  # of the eigenvector; the eigenvalue's error is of the order of its square
-SAME_POINTS = 0.99  # cosine of two centres' coefficients from which they are one centre
+SAME_POINTS = 0.99  # cosine of two centers' coefficients from which they are one center
 ALL_ONE = 16  # roundings of a squared distance: a mean below it is that of equal points
 BLOCK_ROWS = 4096  # of features taken at once
 BASIS = 12  # vectors that the eigenvalue iteration keeps
@@ -72,10 +72,10 @@ def collapse_ratio(
         A weight of two counts a row twice.
     q : float, default=0.0
         Exponent of the outlier weights of `softkern.OutlierFuzzyCMeans`; zero is fuzzy c-means.
-        Where they draw the common centre onto a single point, nothing around it can be read, and
+        Where they draw the common center onto a single point, nothing around it can be read, and
         the ratio is that of q = 0.
     plain : bool, default=False
-        Whether centres are means by u in place of u^m / w^q.
+        Whether centers are means by u in place of u^m / w^q.
     random_state : int, default=0
         Of the eigenvalue iteration's first vector.
 
@@ -100,7 +100,7 @@ def collapse_ratio(
     if not q >= 0:
         raise ValueError(f"q={q!r} must not be negative.")
     weight = check_weights(sample_weight, operator.shape[0]).astype(np.float64)
-    a, distances = _common_centre(operator, weight, 0.0 if plain else q)
+    a, distances = _common_center(operator, weight, 0.0 if plain else q)
     eigenvalue = _largest_eigenvalue(operator, a, distances, random_state)
     return 2 * _power(m, plain) / (m - 1) * eigenvalue
 
@@ -149,7 +149,7 @@ def principal_variance(operator: KernelOperator, weight: Array, random_state: in
 
 
 def coinciding(coefficients: AnyArray) -> list[tuple[int, int]]:
-    """Pairs of centres made of the same points, by the cosine of their coefficients (n, c).
+    """Pairs of centers made of the same points, by the cosine of their coefficients (n, c).
 
     A measure without unit: it does not depend on the kernel, nor on how wide clusters are.
 
@@ -175,15 +175,15 @@ def _eigenvalue(ratio: float, m: float, plain: bool) -> float:
 
 
 def _power(m: float, plain: bool) -> float:
-    """p: how strongly a change of u moves the centres."""
+    """p: how strongly a change of u moves the centers."""
     return 1.0 if plain else m
 
 
-def _common_centre(operator: KernelOperator, weight: Array, q: float) -> tuple[Array, Array]:
-    """Coefficients of the one centre of all points, a ∝ weight / w^q, and D² to it, (n,) each.
+def _common_center(operator: KernelOperator, weight: Array, q: float) -> tuple[Array, Array]:
+    """Coefficients of the one center of all points, a ∝ weight / w^q, and D² to it, (n,) each.
 
-    With outlier weights, w ∝ D^(2/(q+1)) depends on the centre in turn: the two are alternated. A
-    centre that comes to lie on a point, and its copies, is held there by this point's part alone:
+    With outlier weights, w ∝ D^(2/(q+1)) depends on the center in turn: the two are alternated. A
+    center that comes to lie on a point, and its copies, is held there by this point's part alone:
     no memberships of other points move it, which says nothing of clusters. The plain mean is taken
     in its place.
     """
@@ -192,7 +192,7 @@ def _common_centre(operator: KernelOperator, weight: Array, q: float) -> tuple[A
     spread = float(mean @ to_mean)
     a, distances = mean, to_mean
     is_weighed = q > 0 and spread > 0  # without spread all points are one
-    for _ in range(CENTRE_STEPS if is_weighed else 0):
+    for _ in range(CENTER_STEPS if is_weighed else 0):
         before = distances
         floor = 1e-12 * float(mean @ before)
         a = weight * np.maximum(before, floor) ** (-q / (q + 1))
@@ -200,7 +200,7 @@ def _common_centre(operator: KernelOperator, weight: Array, q: float) -> tuple[A
         distances = _distances(operator, a)
         if a[distances <= ON_POINT * spread].sum() > 0.5:
             return mean, to_mean
-        if np.abs(distances - before).max() <= CENTRE_TOL * distances.max():
+        if np.abs(distances - before).max() <= CENTER_TOL * distances.max():
             break
     return a, distances
 
@@ -213,7 +213,7 @@ def _largest_eigenvalue(
     operator: KernelOperator, a: Array, distances: Array, random_state: int
 ) -> float:
     """λ_max of S (H K Hᵀ) S with S = √(a / D), between 0 and 1."""
-    # a point on the common centre stays there, and has no part in what moves away
+    # a point on the common center stays there, and has no part in what moves away
     nothing = max(1e-10 * distances.max(initial=0), ALL_ONE * operator.distance_error)
     is_off = distances > nothing
     scale = np.sqrt(np.where(is_off, a / np.where(is_off, distances, 1), 0))

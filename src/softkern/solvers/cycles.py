@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Generic, Protocol, TypeVar
 
-from softkern._arrays import column_changes, namespace
-from softkern._typing import AnyArray
+from softkern._utils.arrays import column_changes, namespace
+from softkern._utils.typing import AnyArray
 
 __all__ = ["CycleWatch"]
 

@@ -1,7 +1,7 @@
 """The weighted one-class dual: SVDD and OC-SVM for all clusters at once.
 
 For every column of weights w the dual looks for coefficients 0 ≤ α_i ≤ w_i with Σ α = ν Σ w that
-minimise αᵀKα (OC-SVM), or αᵀKα − (Σ α) Σ α_i K_ii (SVDD: eq. 10 of Bicego and Figueiredo, whose
+minimize αᵀKα (OC-SVM), or αᵀKα − (Σ α) Σ α_i K_ii (SVDD: eq. 10 of Bicego and Figueiredo, whose
 "min" is a maximum, in this scale). At the optimum weight lies where the field, half the gradient,
 is low: α_i = w_i below a threshold, α_i = 0 above it, and between them on it, the margin.
 
@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from softkern._typing import Array
+from softkern._utils.typing import Array
 from softkern.operators.base import KernelOperator
 from softkern.rules.one_class import FORMULATIONS, Formulation
 
@@ -51,7 +51,7 @@ class DualSolution:
         leave, from the largest value with α > 0 to the smallest with α < w. Where no point is left
         with α < w, as for ν = 1, the former.
     squared_radius : array of shape (c,)
-        Squared distance of the margin from the centre Σ α Φ(x) / Σ α, by the same interval.
+        Squared distance of the margin from the center Σ α Φ(x) / Σ α, by the same interval.
     gap : array of shape (c,)
         The KKT gap, by how much the interval above is crossed: relative to Σ α (the unit scale)
         and to `unit`. LIBSVM's measure is ``gap * unit * Σ α``.
@@ -60,7 +60,7 @@ class DualSolution:
     converged : array of bool of shape (c,)
         Whether the gap is within the tolerance, or within the operator's own error.
     unit : array of shape (c,)
-        The scale of the scores: the largest squared distance of a point from the start's centre;
+        The scale of the scores: the largest squared distance of a point from the start's center;
         for the OC-SVM ρ, where it is smaller, as scores have its size.
     weights : array of shape (n, c)
         w.
@@ -311,7 +311,7 @@ class _Problem:
         return float(np.abs(self.diag).max())
 
     def spread(self, state: _State) -> Array:
-        """Largest squared distance of a weighted point from the centre, (c,)."""
+        """Largest squared distance of a weighted point from the center, (c,)."""
         norms = np.einsum("ij,ij->j", state.alpha, state.product)
         distances = self.diag[:, None] - 2 * state.product
         farthest = np.max(distances, axis=0, where=self.weights > 0, initial=-np.inf)
@@ -466,7 +466,7 @@ def margin_interval(values: Array, alpha: Array, weights: Array) -> tuple[float,
 
 
 def margin(values: Array, alpha: Array, weights: Array) -> float:
-    """Value on the margin, for values (n,) that fall with distance from the centre.
+    """Value on the margin, for values (n,) that fall with distance from the center.
 
     The middle between the largest with α > 0 and the smallest with α < w; where no point is left
     with α < w, the former.

@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, eigh, qr
 
-from softkern._threads import one_thread
-from softkern._typing import Array
+from softkern._utils.threads import one_thread
+from softkern._utils.typing import Array
 from softkern.exceptions import DataError
 from softkern.operators.base import KernelOperator
 from softkern.solvers.stopping import Report
@@ -199,10 +199,10 @@ def solve(
         if report is not None:
             report(1, history["change"][-1])
     else:
-        centred = _centred_form(operator, scale)
+        centered = _centered_form(operator, scale)
         least = max(tol, _attainable(operator))
         values, vectors, history = _by_blocks(
-            centred, operator.shape[0], count, wanted, least, max_iter, report
+            centered, operator.shape[0], count, wanted, least, max_iter, report
         )
     floor = 1e3 * np.finfo(operator.dtype).eps
     if strict:
@@ -280,7 +280,7 @@ def _floor(operator: KernelOperator, weight: Array, degree: Array) -> float:
     return min(floor, 1e-6 * float(np.abs(degree).max()))
 
 
-def _centred_form(operator: KernelOperator, scale: Array) -> Callable[[Array], Array]:
+def _centered_form(operator: KernelOperator, scale: Array) -> Callable[[Array], Array]:
     """B ↦ (I − v vᵀ) S (I − v vᵀ) B for blocks B (n, c)."""
     v = scale / np.linalg.norm(scale)
 
@@ -326,7 +326,7 @@ def _leading(matrix: Array, wanted: int) -> tuple[Array, Array]:
 
 
 def _by_blocks(
-    centred: Callable[[Array], Array],
+    centered: Callable[[Array], Array],
     n: int,
     count: int,
     wanted: int,
@@ -344,8 +344,8 @@ def _by_blocks(
     """
     width = min(wanted + GUARD, n)
     most = max(4 * width, min(SPACE_COLUMNS, SPACE_SIZE // n))
-    basis = np.linalg.qr(centred(np.random.default_rng(SEED).normal(size=(n, width))))[0]
-    image = centred(basis)
+    basis = np.linalg.qr(centered(np.random.default_rng(SEED).normal(size=(n, width))))[0]
+    image = centered(basis)
     history: dict[str, list[float]] = {"objective": [], "change": []}
     for iteration in range(1, max_iter + 1):
         small = basis.T @ image
@@ -365,7 +365,7 @@ def _by_blocks(
             kept = inner[:, : most // 2]
             basis, image = basis @ kept, image @ kept
         basis = np.hstack([basis, new])
-        image = np.hstack([image, centred(new)])
+        image = np.hstack([image, centered(new)])
     return values[:wanted].copy(), basis @ inner[:, :wanted], history
 
 

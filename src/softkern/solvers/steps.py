@@ -8,10 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from softkern._arrays import column_changes, namespace
-from softkern._typing import AnyArray
+from softkern._utils.arrays import column_changes, namespace
+from softkern._utils.typing import AnyArray
 from softkern.operators.base import Geometry, KernelOperator
-from softkern.rules.base import Centres, Evaluation, Rule
+from softkern.rules.base import Centers, Evaluation, Rule
 from softkern.solvers.stopping import Step
 
 __all__ = ["Driver", "Solution", "Steps"]
@@ -19,7 +19,7 @@ __all__ = ["Driver", "Solution", "Steps"]
 
 @dataclass(frozen=True)
 class Solution:
-    """Where the loop ended: centres, the geometry and U that follow from them, and the rule.
+    """Where the loop ended: centers, the geometry and U that follow from them, and the rule.
 
     `cycle` is the length of the cycle that the loop ended in, zero where there is none.
 
@@ -28,12 +28,12 @@ class Solution:
     >>> import numpy as np
     >>> from softkern import plan
     >>> from softkern.rules.base import Rule
-    >>> from softkern.rules.centres import Mean
+    >>> from softkern.rules.centers import Mean
     >>> from softkern.rules.fuzzy import Fuzzy
     >>> from softkern.solvers.alternate import alternate
     >>> X = np.array([[0.0], [0.5], [1.0], [5.0], [5.5]])
     >>> operator, weight = plan(X, bandwidth=1.0, n_vectors=2).build(X), np.ones(5)
-    >>> start = Mean().centres(np.eye(5)[:, [0, 3]], weight, None)
+    >>> start = Mean().centers(np.eye(5)[:, [0, 3]], weight, None)
     >>> rule = Rule(Fuzzy(2.0), Mean())
     >>> solution = alternate(operator, rule, start, sample_weight=weight, tol=1e-6, max_iter=99)
     >>> solution.coefficients.sum(axis=0).round(6), solution.cycle
@@ -41,7 +41,7 @@ class Solution:
     """
 
     rule: Rule
-    centres: Centres
+    centers: Centers
     geometry: Geometry
     memberships: AnyArray
     objective: float
@@ -52,14 +52,14 @@ class Solution:
 
     @property
     def coefficients(self) -> AnyArray:
-        """A (n, c) of the centres."""
-        return self.centres.coefficients
+        """A (n, c) of the centers."""
+        return self.centers.coefficients
 
     def take(self, order: AnyArray) -> Solution:
         """The same of some clusters, or of all in another order."""
         return replace(
             self,
-            centres=self.centres.take(order),
+            centers=self.centers.take(order),
             geometry=self.geometry.take(order),
             memberships=self.memberships[:, order],
         )
@@ -69,10 +69,10 @@ class Driver(Protocol):
     """Takes the loop's steps; the loop itself decides when to stop."""
 
     def step(self) -> Step:
-        """Memberships at the present centres, and what they are judged by."""
+        """Memberships at the present centers, and what they are judged by."""
 
     def advance(self) -> Driver:
-        """Go on to the next centres; the driver of the next step, which may be another."""
+        """Go on to the next centers; the driver of the next step, which may be another."""
 
     def solution(self) -> Solution:
         """The present state."""
@@ -87,20 +87,20 @@ class Steps:
         self,
         operator: KernelOperator,
         rule: Rule,
-        centres: Centres,
+        centers: Centers,
         weight: AnyArray,
         geometry: Geometry | None = None,
     ) -> None:
-        self.operator, self.rule, self.centres, self.weight = operator, rule, centres, weight
+        self.operator, self.rule, self.centers, self.weight = operator, rule, centers, weight
         self.geometry = geometry
         self.previous: AnyArray | None = None
 
     def step(self) -> Step:
-        """One product, unless the centre rule knows it, and one evaluation of the rule."""
+        """One product, unless the center rule knows it, and one evaluation of the rule."""
         if self.geometry is None:
-            centres = self.centres
-            self.geometry = self.operator.geometry(centres.coefficients, centres.product)
-        self.evaluation = self.rule.memberships.evaluate(self.geometry, self.centres, self.weight)
+            centers = self.centers
+            self.geometry = self.operator.geometry(centers.coefficients, centers.product)
+        self.evaluation = self.rule.memberships.evaluate(self.geometry, self.centers, self.weight)
         memberships = self.evaluation.memberships
         changes = None
         if self.previous is not None:
@@ -109,11 +109,11 @@ class Steps:
         return Step(self.evaluation.objective, changes, tops)
 
     def advance(self) -> Steps:
-        """Centres of the masses; what belongs to the last ones makes room for the next."""
+        """Centers of the masses; what belongs to the last ones makes room for the next."""
         evaluation = self.evaluation
         self.previous, self.geometry = evaluation.memberships, None
         self.rule = replace(self.rule, memberships=evaluation.rule)
-        self.centres = self.rule.centres.centres(evaluation.mass, self.weight, self.centres)
+        self.centers = self.rule.centers.centers(evaluation.mass, self.weight, self.centers)
         del self.evaluation
         return self
 
@@ -122,5 +122,5 @@ class Steps:
         assert self.geometry is not None
         evaluation = self.evaluation
         return Solution(
-            self.rule, self.centres, self.geometry, evaluation.memberships, evaluation.objective
+            self.rule, self.centers, self.geometry, evaluation.memberships, evaluation.objective
         )

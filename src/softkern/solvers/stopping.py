@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from softkern._arrays import namespace
-from softkern._typing import AnyArray
-from softkern.progress import stage
+from softkern._utils.arrays import namespace
+from softkern._utils.progress import stage
+from softkern._utils.typing import AnyArray
 
 __all__ = ["STOPPING", "Report", "Step", "measured_change", "progress_bar"]
 

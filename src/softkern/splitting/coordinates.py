@@ -3,7 +3,7 @@
 Groups that `splitting.recursion` found differ along a few directions, one fewer than there are
 groups; in all others they are alike, and those only blur what belongs to which. Columns are
 straightened as the splitting saw them, whitened by the groups' common covariance, and seen along
-the directions between the groups' centres. There a row half way between two groups is half way in
+the directions between the groups' centers. There a row half way between two groups is half way in
 any number of columns. Learned as plain arrays, for new points as well.
 """
 
@@ -14,15 +14,15 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import svd
 
-from softkern._typing import Array
-from softkern.splitting.mixtures import Mixture, fit_mixture
+from softkern._utils.typing import Array
+from softkern.splitting.mixture import Mixture, fit_mixture
 from softkern.splitting.observations import straightened
 
 __all__ = ["Coordinates", "fit_coordinates"]
 
 KNOTS = 64  # values of a column between which its straightening is linear
 MOST_DIRECTIONS = 10
-LEAST_SPREAD = 0.5  # of the centres along a direction, in spreads of a group
+LEAST_SPREAD = 0.5  # of the centers along a direction, in spreads of a group
 
 
 @dataclass(frozen=True)
@@ -67,8 +67,8 @@ def fit_coordinates(X: Array, labels: Array) -> tuple[Coordinates, Mixture] | No
     if mixture is None or mixture.count < 2:
         return None
     shares = np.exp(mixture.log_shares) / np.exp(mixture.log_shares).sum()
-    middle = shares @ mixture.centres
-    offsets = np.sqrt(shares * len(shares))[:, None] * (mixture.centres - middle)
+    middle = shares @ mixture.centers
+    offsets = np.sqrt(shares * len(shares))[:, None] * (mixture.centers - middle)
     _, size, rows = svd(offsets, full_matrices=False)
     size = size / np.sqrt(len(shares))
     count = int(np.clip((size > LEAST_SPREAD).sum(), 1, min(MOST_DIRECTIONS, mixture.count - 1)))

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from softkern._typing import Array
+from softkern._utils.typing import Array
 from softkern.rows import lower_quantile, priority_sample
+from softkern.splitting.gap_test import dip, quantile
 from softkern.splitting.powers import least_skewed
-from softkern.splitting.valleys import dip, quantile
 
 __all__ = ["MOST_ROWS", "continuous", "has_piles", "repeated", "straightened"]
 
@@ -114,7 +114,7 @@ def _inner(values: Array) -> Array:
 
 
 def _spread_out(values: Array, place: Array, generator: np.random.Generator) -> Array:
-    """Every observation anywhere between the middles to the neighbouring values."""
+    """Every observation anywhere between the middles to the neighboring values."""
     middles = (values[1:] + values[:-1]) / 2
     low = np.concatenate([[2 * values[0] - middles[0]], middles])
     high = np.concatenate([middles, [2 * values[-1] - middles[-1]]])

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from softkern._typing import Array
+from softkern._utils.typing import Array
 
 __all__ = ["least_skewed"]
 
@@ -107,15 +107,15 @@ class _Slope:
         p = np.where(self._below, (2 - power)[:, None], power[:, None])
         exponent = p * self._logs
         growth = _growth(exponent)
-        image = self._centred(self._signed * growth)
-        change = self._centred(self._logs**2 * _growth_slope(exponent, growth))
+        image = self._centered(self._signed * growth)
+        change = self._centered(self._logs**2 * _growth_slope(exponent, growth))
         with np.errstate(invalid="ignore", divide="ignore"):
             pull = (image * change).sum(axis=1) / (image * image).sum(axis=1)
         found = self._mean - pull
         # so far off that all values are one in floating point: back towards 1
         return np.where(np.isfinite(found), found, 1 - power)
 
-    def _centred(self, values: Array) -> Array:
+    def _centered(self, values: Array) -> Array:
         mean = values.sum(axis=1, keepdims=True) / self._count
         return np.where(self._is_there, values - mean, 0.0)
 

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from scipy.linalg import svd
 from sklearn.exceptions import ConvergenceWarning
 
-from softkern._typing import Array
-from softkern.splitting.valleys import FEWEST, excess_mass
+from softkern._utils.typing import Array
+from softkern.splitting.gap_test import FEWEST, excess_mass
 
 __all__ = ["k_means", "pair_starts", "starts"]
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import cholesky, eigh, solve_triangular
 
-from softkern._arrays import principal_axes
-from softkern._typing import Array
+from softkern._utils.arrays import principal_axes
+from softkern._utils.typing import Array
 
 __all__ = ["Whitening", "whitening_of"]
 

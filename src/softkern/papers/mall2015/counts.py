@@ -130,7 +130,7 @@ def _by_distance(setting: Setting) -> Experiment:
     means = np.array([counts for counts, _ in found]).reshape(len(DISTANCES), 3, 2).mean(axis=1)
     return Experiment(
         "How far apart the Gaussians are (means of three draws)",
-        ("distance of the centres", "overlap points", "outlier points"),
+        ("distance of the centers", "overlap points", "outlier points"),
         [(f"{d:g}", *(f"{c:.0f}" for c in row)) for d, row in zip(DISTANCES, means, strict=True)],
         "Places and widths are read off a picture. With the distance alone overlap points go from "
         f"{means[:, 0].min():.0f} to {means[:, 0].max():.0f}, outliers from "

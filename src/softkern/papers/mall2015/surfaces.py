@@ -17,7 +17,7 @@ from softkern.selection import select_spectral
 __all__ = ["surfaces"]
 
 SPLITS = 10
-QUICK_SPLITS = {A1: 10, FINLAND: 2}  # neighbouring numbers of A1 are as near as splits are
+QUICK_SPLITS = {A1: 10, FINLAND: 2}  # neighboring numbers of A1 are as near as splits are
 # numbers of clusters, and powers of two of the median distance
 GRIDS = {
     A1: (range(15, 25), np.arange(-4, -1.9, 0.25)),
@@ -67,7 +67,7 @@ def surfaces(setting: Setting) -> Measured:
         "Highest AMS by number of clusters",
         ("set", "k", "AMS", "standard deviation over splits"),
         rows,
-        "AMS of neighbouring numbers is to be seen beside how far it varies between random splits "
+        "AMS of neighboring numbers is to be seen beside how far it varies between random splits "
         "of the same data.",
     )
     picture = Picture(
@@ -83,9 +83,9 @@ def surfaces(setting: Setting) -> Measured:
 
 
 def _margin(each: Any, place: int) -> str:
-    """How far the highest AMS at a number is above that of the better neighbour."""
+    """How far the highest AMS at a number is above that of the better neighbor."""
     best = np.nanmax(each, axis=2)  # (splits, K)
-    neighbour = max(place - 1, place + 1, key=lambda i: best[:, i].mean())
-    above = best[:, place] - best[:, neighbour]
+    neighbor = max(place - 1, place + 1, key=lambda i: best[:, i].mean())
+    above = best[:, place] - best[:, neighbor]
     error = above.std(ddof=1) / np.sqrt(len(above))
-    return f"above its neighbours by {above.mean():+.4f} ± {error:.4f}"
+    return f"above its neighbors by {above.mean():+.4f} ± {error:.4f}"

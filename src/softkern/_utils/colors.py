@@ -1,0 +1,27 @@
+"""The colors of clusters, the same in every picture."""
+
+__all__ = ["COLORS", "CUT", "NEUTRAL", "SCALE"]
+
+# Okabe and Ito's colors, distinct to readers of any color vision, without yellow and black.
+COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
+CUT = "#D55E00"  # the alpha cut
+NEUTRAL = "#8a8a8a"  # noise and what is left out: as clear on white as on black
+
+
+def _between(first: str, second: str, steps: int) -> list[str]:
+    """Colors from one to just before the other."""
+    ends = [[int(color[k : k + 2], 16) for k in (1, 3, 5)] for color in (first, second)]
+    mixed = [
+        [round(a + (b - a) * step / steps) for a, b in zip(*ends, strict=True)]
+        for step in range(steps)
+    ]
+    return ["#" + "".join(f"{part:02x}" for part in color) for color in mixed]
+
+
+# From low to high: lighter and from blue to orange, so that any color vision orders it, and as
+# clear on white as on black.
+_STOPS = ("#3f63c8", "#1f9e9c", "#7fb955", "#f0a31c")
+SCALE = (
+    *(c for k in range(3) for c in _between(_STOPS[k], _STOPS[k + 1], 16)),
+    _STOPS[-1],
+)

@@ -1,5 +1,0 @@
-"""The clusters of every alpha cut at once."""
-
-from softkern.alpha_tree.tree import AlphaTree, histogram_valley
-
-__all__ = ["AlphaTree", "histogram_valley"]

@@ -1,0 +1,313 @@
+"""Clusters at the scale of each part of the data: alpha trees at a ladder of bandwidths.
+
+One bandwidth cannot serve groups of different density. In each part of the data, trees at
+bandwidths from coarse to fine are looked at until one splits, and each side is then treated as a
+table of its own, with its own bandwidths, until nothing splits. How far the ladder reaches depends
+on the number of columns: in a few, a fine estimate's noise is known well enough to be told from
+structure; in many it is not, and there a split of the tree must be confirmed by a valley on the
+line between its sides (`softkern.splitting`). Private to `AlphaCutClustering`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softkern._utils.neighbors import nearest
+from softkern._utils.typing import Array
+from softkern.density_tree.gaps import density_left
+from softkern.density_tree.landscape import Landscape
+from softkern.density_tree.tree import filled_dimensions
+from softkern.kernels.bandwidths import robust_spread
+from softkern.operators.base import available_threads
+from softkern.rows import priority_sample, varying_columns
+from softkern.splitting.observations import MOST_ROWS, continuous, repeated
+from softkern.splitting.split import separations, split
+
+__all__ = ["FEW_COLUMNS", "Scales", "search_scales"]
+
+RULE = "tree"  # of the coarsest bandwidth
+# Bandwidths of the ladder, in those of the rule, by the number of columns: as fine as
+# structureless data allow without a split (benchmarks/calibrate.py).
+LADDERS = {1: (1.0,), 2: (1.0, 0.7, 0.5, 0.35), 3: (1.0, 0.7)}
+CRITICAL = 1.0  # significance of a split, at the rule's own bandwidth
+CRITICAL_CAUTIOUS = 1.3  # at finer ones, which are tried besides, and within parts, again
+CAUTION = 2.0  # along curves, which a fine estimate and a second look at a part break up
+# Density that may be left in a gap which rows show that had no part in finding it: at the rule's
+# own bandwidth, more for each unit of significance beyond the critical; at other bandwidths and
+# within parts; and, on the mean, between round groups, which lines have shown already.
+LEFT, LEFT_MORE = 0.4, 0.5
+LEFT_CAUTIOUS = 0.3
+LEFT_BETWEEN_ROUND = 0.85
+FILLED = 0.92  # of its columns, from which on a part is no curve
+ROUND = (0.75, 1.6)  # shares of the kurtosis of normal points that a round group has
+ONE_GROUP = 0.05  # off it, in a part that is a single normal group, or its standard error
+STRETCHED = 2.0  # times, in coordinates in which all groups together are round
+FEWEST_ROUND = 40.0  # rows of a part in which round groups are sought
+ROUND_SAMPLE = 600  # of them, at most, on which groups are found
+FEWEST = 12.0  # rows of a part that is looked at
+# Distinct rows on which the ladder is searched, by the number of columns; with more in three
+# columns pieces of a heavy tail would pass for clusters.
+SAMPLES = {1: 5000, 2: 5000}
+SAMPLE = 3000
+FARTHEST = 1e30  # spreads from zero, which single precision holds
+FEW_COLUMNS = 3  # up to which a density tree decides
+
+Fit = Callable[[Array, Array, Any], Landscape]
+
+
+@dataclass(frozen=True)
+class Scales:
+    """Clusters, and the finest bandwidth that any of them needed.
+
+    Attributes
+    ----------
+    labels : array of shape (n,)
+        Of the nodes, from 0.
+    finest : float
+        In bandwidths of the rule "tree" of all data.
+    """
+
+    labels: NDArray[np.int64]
+    finest: float
+
+
+def search_scales(
+    nodes: Array, mass: Array, fit: Fit, count: int | None = None, seed: int = 0
+) -> Scales:
+    """The clusters of distinct points.
+
+    Parameters
+    ----------
+    nodes : array of shape (n, d)
+    mass : array of shape (n,)
+        How many rows each point stands for.
+    fit : callable
+        The landscape of points, their masses, and a bandwidth or the name of its rule.
+    count : int, default=None
+        How many clusters to cut the tree into; None finds it.
+    """
+    rows, weight = np.arange(len(nodes)), mass
+    most = SAMPLES.get(varying_columns(nodes), SAMPLE)
+    if len(nodes) > most:
+        rows, weight = priority_sample(nodes, most, mass, seed)
+        weight = weight * (len(rows) / weight.sum())  # a sample is no more certain than its size
+    search = _Search(fit, seed)
+    points = np.clip(nodes[rows] / robust_spread(nodes[rows], weight), -FARTHEST, FARTHEST)
+    labels = search.split(points, weight) if count is None else search.cut(points, weight, count)
+    if labels.max() > 0 and varying_columns(nodes) > FEW_COLUMNS and count is None:
+        labels = _confirmed(points, weight, labels, seed)
+    if len(rows) < len(nodes):
+        labels = _of_nearest(nodes, rows, labels)
+    if labels.max() == 0:
+        return Scales(labels, 1.0)
+    return Scales(labels, min(1.0, search.finest / search.coarsest))
+
+
+class _Search:
+    """Splits of parts, part by part.
+
+    `finest` is the finest bandwidth that split something, `coarsest` that of the rule for all data.
+    """
+
+    def __init__(self, fit: Fit, seed: int) -> None:
+        self._fit = fit
+        self._seed = seed
+        self.coarsest = self.finest = np.inf
+
+    def split(self, nodes: Array, mass: Array, is_part: bool = False) -> NDArray[np.int64]:
+        """Clusters of a part, from 0."""
+        labels = np.zeros(len(nodes), dtype=np.int64)
+        if mass.sum() < FEWEST or len(nodes) < 3:
+            return labels
+        coarse = self._fit(_around_zero(nodes), mass, RULE)
+        if not is_part:
+            self.coarsest = _width(coarse)
+        is_area = 2 <= nodes.shape[1] <= FEW_COLUMNS and _fills(coarse)
+        if is_part and is_area and _is_normal(nodes):
+            return labels
+        parts = self._parts(coarse, is_part)
+        if parts is None:
+            return self._split_round(coarse) if is_area else labels
+        count = 0
+        for part in range(int(parts.max()) + 1):
+            inside = parts == part
+            inner = self.split(nodes[inside], mass[inside], True)
+            labels[inside] = inner + count
+            count += int(inner.max()) + 1
+        return labels
+
+    def _split_round(self, coarse: Landscape) -> NDArray[np.int64]:
+        """A part that fills its columns, split where a valley lies between round groups.
+
+        Round groups that touch are told apart by the line between them long before a tree sees
+        the saddle. Curves, and clusters with noise around them, have valleys on lines as well, and
+        are left whole: the groups must be normal ones of like shape, and no ridge may
+        join them.
+        """
+        nodes, mass = coarse.nodes.astype(np.float64), coarse.mass
+        if mass.sum() < FEWEST_ROUND:
+            return np.zeros(len(nodes), dtype=np.int64)
+        rows = repeated(nodes, mass, ROUND_SAMPLE, self._seed)
+        found = split(continuous(nodes[rows], self._seed), self._seed)
+        labels = _of_nearest(nodes, rows, found)
+        count = int(labels.max()) + 1
+        if count == 1 or not _are_round([nodes[labels == k] for k in range(count)]):
+            return np.zeros_like(labels)
+        left = self._density_left(coarse, labels, np.stack(np.triu_indices(count, 1), axis=1))
+        return labels if left.mean() < LEFT_BETWEEN_ROUND else np.zeros_like(labels)
+
+    def cut(self, nodes: Array, mass: Array, count: int) -> NDArray[np.int64]:
+        """The tree cut into so many clusters, at the scale where the last split is clearest."""
+        labels = np.zeros(len(nodes), dtype=np.int64)
+        coarse, best = self._fit(_around_zero(nodes), mass, RULE), -np.inf
+        self.coarsest = _width(coarse)
+        for landscape in self._ladder(coarse):
+            found, clearest = landscape.tree().labels_of(count)
+            if clearest > best:
+                labels, best, self.finest = found, clearest, _width(landscape)
+        return labels
+
+    def _parts(self, coarse: Landscape, is_part: bool) -> NDArray[np.int64] | None:
+        """The clusters of the coarsest tree with a real split; None where none has one.
+
+        A finer one shows what the coarse one shows, and breaks up what it should not.
+        """
+        for landscape in self._ladder(coarse):
+            if is_part or landscape is not coarse:
+                tree = replace(landscape, caution=CAUTION).tree()
+                is_cut = tree.is_split(CRITICAL_CAUTIOUS)
+                most = np.full(int(is_cut.sum()), LEFT_CAUTIOUS)
+            else:
+                tree = landscape.tree()
+                is_cut = tree.is_split(CRITICAL)
+                most = LEFT + LEFT_MORE * (tree.significance[is_cut] - CRITICAL)
+            if not is_cut.any():
+                continue
+            labels = tree.labels_without(is_cut)
+            is_cut[is_cut] = self._is_gap(landscape, labels, labels[tree.edges[is_cut]], most)
+            if is_cut.any():
+                self.finest = min(self.finest, _width(landscape))
+                return tree.labels_without(is_cut)
+        return None
+
+    def _is_gap(
+        self, landscape: Landscape, labels: Array, pairs: Array, most: Array
+    ) -> NDArray[np.bool_]:
+        """Whether at most so much density is left between pairs of clusters, (m,)."""
+        is_gap = most >= 1  # so significant that nothing need be measured
+        if not is_gap.all():
+            is_gap[~is_gap] = self._density_left(landscape, labels, pairs[~is_gap]) < most[~is_gap]
+        return is_gap
+
+    def _density_left(self, landscape: Landscape, labels: Array, pairs: Array) -> Array:
+        """Of the gaps between clusters, in halves of the points at the bandwidth of all of them."""
+        nodes, mass, bandwidth = landscape.nodes, landscape.mass, _bandwidth(landscape)
+
+        def fit(half: NDArray[np.bool_]) -> Landscape:
+            return self._fit(nodes[half], mass[half], bandwidth)
+
+        return density_left(fit, labels, pairs, self._seed)
+
+    def _ladder(self, coarse: Landscape) -> Iterator[Landscape]:
+        """Landscapes of the same points, from coarse to fine."""
+        for factor in LADDERS.get(varying_columns(coarse.nodes), (1.0,)):
+            if factor == 1:
+                yield coarse
+            else:
+                yield self._fit(coarse.nodes, coarse.mass, factor * _bandwidth(coarse))
+
+
+def _around_zero(nodes: Array) -> NDArray[np.float32]:
+    """Points in single precision, whose digits all count around their own middle."""
+    return np.asarray(nodes - np.median(nodes, axis=0), dtype=np.float32)
+
+
+def _of_nearest(nodes: Array, rows: Array, labels: Array) -> NDArray[np.int64]:
+    """The labels of some rows, carried to all by the nearest of them."""
+    spread = np.maximum(nodes[rows].std(axis=0), np.finfo(np.float64).tiny)
+    near = nearest(nodes[rows] / spread, nodes / spread, 1, available_threads())[1][:, 0]
+    return np.asarray(labels[near], dtype=np.int64)
+
+
+def _bandwidth(landscape: Landscape) -> Array:
+    return np.asarray(landscape.kernel.bandwidth, dtype=np.float64)  # type: ignore[attr-defined]
+
+
+def _width(landscape: Landscape) -> float:
+    """The bandwidth as one number, comparable between parts of the same data."""
+    return float(np.exp(np.log(_bandwidth(landscape)).mean()))
+
+
+def _kurtosis(points: Array) -> float:
+    """That of points in all directions, as a share of that of normal ones (Mardia 1970).
+
+    NaN where they are too few, or do not spread in all directions.
+    """
+    n, d = points.shape
+    centered = points - points.mean(axis=0)
+    covariance = centered.T @ centered / n
+    if n <= 2 * d or np.linalg.matrix_rank(covariance) < d:
+        return np.nan
+    squares = np.einsum("ij,ij->i", centered, np.linalg.solve(covariance, centered.T).T)
+    return float(np.square(squares).mean()) / (d * (d + 2))
+
+
+def _is_normal(points: Array) -> bool:
+    """Whether points have the kurtosis of a single normal group, as far as can be told."""
+    return abs(_kurtosis(points) - 1) < max(ONE_GROUP, len(points) ** -0.5)
+
+
+def _are_round(groups: list[Array]) -> bool:
+    """Whether groups may be normal ones, stretched alike.
+
+    Pieces of a curve turn, each along its own direction.
+    """
+    if not all(ROUND[0] < _kurtosis(group) < ROUND[1] for group in groups):
+        return False
+    centered = [group - group.mean(axis=0) for group in groups]
+    pooled = np.cov(np.concatenate(centered).T)
+    spreads = [np.linalg.eigvals(np.linalg.solve(pooled, np.cov(rows.T))).real for rows in centered]
+    return all(spread.max() < STRETCHED**2 * spread.min() for spread in spreads)
+
+
+def _fills(landscape: Landscape) -> bool:
+    """Whether points fill all columns at the scale of the kernel; no where it does not say."""
+    square, halving = landscape.kernel.squared(), landscape.kernel.halving
+    if square is None or halving is None:
+        return False
+    a = np.asarray(landscape.coefficients, dtype=np.float64)
+    own = np.maximum(a / landscape.mass, np.finfo(np.float64).tiny)
+    squares = landscape.operator_of(landscape.nodes, square) @ (a * own).astype(
+        landscape.nodes.dtype
+    )
+    filled = float(
+        filled_dimensions(
+            landscape.mass @ np.maximum(squares / own - own, 0),
+            landscape.mass @ np.maximum(np.exp(landscape.level) - own, 0),
+            halving,
+        )
+    )
+    return filled >= FILLED * landscape.nodes.shape[1]
+
+
+def _confirmed(nodes: Array, mass: Array, labels: Array, seed: int) -> NDArray[np.int64]:
+    """Clusters between which there is a valley on a line; others are merged."""
+    rows = repeated(nodes, mass, MOST_ROWS, seed)
+    X = continuous(nodes[rows], seed)
+    while labels.max() > 0 and X.shape[1] > 0:
+        inside = np.unique(labels[rows], return_inverse=True)[1]
+        depths = separations(X, inside, seed)
+        i, j = np.unravel_index(np.argmin(depths), depths.shape)
+        if depths[i, j] > 1:
+            return labels
+        names = np.unique(labels[rows])
+        labels = np.where(labels == names[j], names[i], labels)
+        labels = np.unique(labels, return_inverse=True)[1].astype(np.int64)
+        if len(np.unique(labels[rows])) == 1:
+            break
+    return np.zeros(len(nodes), dtype=np.int64)

@@ -1,0 +1,534 @@
+"""One front door: clusters, outliers and rows in between, with nothing given.
+
+In up to three columns a density tree sees clusters of any shape (`AlphaCutClustering`). In more it
+has no power: there groups are found that have a valley between them (`softkern.splitting`), the
+soft models are fitted to them along the directions in which they differ, and compared by what is
+no model's own: whether there are valleys between their clusters, and whether the same clusters
+come from half of the rows. Outliers are those of `OneClassPCM` on the columns as they are.
+
+With `prepare`, and in `cluster`, a table is first prepared as `softkern analyze` does it
+(`softkern.models.tables`); everything here sees numbers only.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from softkern._utils.progress import stage
+from softkern._utils.text import count as count_of
+from softkern._utils.typing import Array
+from softkern.density_tree.bandwidth_search import FEW_COLUMNS
+from softkern.density_tree.tree import SMALL_SHARE
+from softkern.kernels.bandwidths import check_reach, robust_spread
+from softkern.models.alpha_cut import AlphaCutClustering
+from softkern.models.base import FIT_ATTRIBUTES, KernelModel
+from softkern.models.fuzzy import FuzzyCMeans
+from softkern.models.one_class_mixture import OneClassMixture
+from softkern.models.point_scores import Reading
+from softkern.models.possibilistic import OneClassPCM
+from softkern.models.spectral import SoftKernelSpectralClustering
+from softkern.models.tables import TableClustering
+from softkern.rows import distinct_rows, reduce_weights, varying_columns
+from softkern.splitting.coordinates import Coordinates, fit_coordinates
+from softkern.splitting.gap_test import FEWEST
+from softkern.splitting.mixture import Mixture
+from softkern.splitting.noise import Reach, fit_reach
+from softkern.splitting.observations import MOST_ROWS, continuous, repeated
+from softkern.splitting.split import separations, split, split_into
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["AutoClustering", "cluster"]
+
+HALVES = 2  # of the rows, on which every model is fitted again
+AS_STABLE = 0.02  # difference of stability that decides nothing
+APART = 0.8  # separation, in critical values, below which clusters of a model are not apart
+
+SHAPES = "in up to three columns a tree of densities sees clusters of any shape"
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A model that was fitted to the groups found, and what is said of it."""
+
+    name: str
+    model: Any  # None where it could not be fitted
+    clusters: int
+    separation: float
+    stability: float
+
+    @property
+    def words(self) -> str:
+        """What came of it, in short."""
+        if self.model is None:
+            return "could not be fitted"
+        found = count_of(self.clusters, "cluster")
+        return f"{found}, separation {self.separation:.2f}, stability {self.stability:.2f}"
+
+
+class AutoClustering(TableClustering):
+    """Clusters, outliers and rows in between, with nothing given: the model is chosen.
+
+    Parameters
+    ----------
+    n_clusters : "auto" or int, default="auto"
+        ``"auto"`` finds it, and says one where no two groups have a valley between them.
+    prepare : bool or dict, default=False
+        Whether a table is prepared as `softkern analyze` does it: what names the rows is left out,
+        and text; skewed columns are taken by their logarithm; missing cells are filled in from the
+        nearest rows. A dictionary has options of `softkern.tables.preparation.Preparation.fit`,
+        such as ``{"categories": ["color"]}``. Without it X must be numbers without gaps.
+    engine, engine_params
+        As in `OneClassPCM`; of all models that are tried.
+    random_state : int, RandomState or None, default=0
+    verbose : bool, default=False
+
+    Attributes
+    ----------
+    labels_ : array of shape (n,)
+        −1 where `AlphaCutClustering` was taken and says noise; beside two clusters or more in more
+        than three columns, for rows far beyond all of them, at most one in a hundred; and for a
+        row without any value in a table that was prepared.
+    n_clusters_ : int
+    memberships_ : array of shape ``(n, n_clusters_)``
+        Rows sum to one; those of a row without any value are zero.
+    outlier_scores_, overlap_scores_ : arrays of shape (n,)
+    model_ : estimator or None
+        The model taken, fitted in coordinates along which clusters differ; None for one group.
+    one_class_ : OneClassPCM or None
+        Of all rows, for outliers; None where `model_` is a density tree, which has its own.
+    reason_ : str
+        Why this model was taken, in one sentence.
+    repeats_ : int
+        Rows that repeat an earlier one.
+    preparation_ : Preparation or None
+        What becomes of a table's columns; None where they were taken as they are.
+    notes_ : list of str
+        What was done to the columns, and what else there is to know of them.
+    bandwidth_, kernel_, plan_, engine_, approximation_error_, n_iter_, converged_, objective_, \
+history_
+        Of `one_class_`, or of `model_` where there is none: in the columns' own units.
+
+    See Also
+    --------
+    softkern.cluster : The same as a function.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from softkern import AutoClustering
+    >>> X = np.random.default_rng(0).normal(size=(200, 6))
+    >>> X[100:, 0] += 7
+    >>> model = AutoClustering().fit(X)
+    >>> model.n_clusters_
+    2
+    >>> model.predict(X[:1]) == model.predict(X[-1:])
+    array([False])
+    """
+
+    memberships_sum_to_one: ClassVar[bool] = True
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **TableClustering._parameter_constraints,
+        "n_clusters": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+        **{
+            name: KernelModel._parameter_constraints[name]
+            for name in ("engine", "engine_params", "random_state", "verbose")
+        },
+    }
+    _state: ClassVar[tuple[str, ...]] = (
+        "n_clusters_",
+        "model_",
+        "one_class_",
+        "reason_",
+        "repeats_",
+        "_comparison",
+        "_coordinates",
+        "_reach",
+    )
+    _is_precomputed: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        n_clusters: Any = "auto",
+        *,
+        prepare: Any = False,
+        engine: str = "auto",
+        engine_params: dict[str, Any] | None = None,
+        random_state: Any = 0,
+        verbose: bool = False,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.prepare = prepare
+        self.engine = engine
+        self.engine_params = engine_params
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @property
+    def comparison_(self) -> pd.DataFrame:
+        """The models that were compared, one a row, the best first.
+
+        Columns: `model`, `clusters`, `separation` (the shallowest valley between two clusters, in
+        critical values: above one is no chance), `stability` (adjusted Rand index with the
+        clusters from half of the rows), `taken`.
+        """
+        import pandas as pd
+
+        check_is_fitted(self)
+        return pd.DataFrame(self._comparison)
+
+    def _read(self, X: Array) -> Reading:
+        if self.one_class_ is None:
+            return self.model_.reading(X)
+        return self._reading_of(X, lambda: self.one_class_.reading(X).outlier_scores)
+
+    def _read_training(self, X: Array) -> Reading:
+        """Of the rows of the fit, whose outlier scores are known, and those of a tree all."""
+        if self.one_class_ is not None:
+            return self._reading_of(X, lambda: self.one_class_.outlier_scores_)
+        return Reading.fitted(self.model_)
+
+    def _reading_of(self, X: Array, outlier_scores: Callable[[], Array]) -> Reading:
+        """Outliers are the whole's, clusters those of the model of groups, where there is one."""
+        if self.model_ is None:
+            ones = np.ones((len(X), 1), dtype=X.dtype)
+            return Reading(
+                memberships=lambda: ones,
+                labels=lambda: np.zeros(len(X), dtype=np.int64),
+                outlier_scores=outlier_scores,
+                overlap_scores=lambda: np.zeros(len(X), dtype=X.dtype),
+            )
+        assert self._coordinates is not None
+        inner = self.model_.reading(self._coordinates.forward(X))
+        return Reading(
+            memberships=lambda: inner.memberships,
+            labels=lambda: self._labels(X, inner),
+            outlier_scores=outlier_scores,
+            overlap_scores=lambda: inner.overlap_scores,
+        )
+
+    def _labels(self, X: Array, inner: Reading) -> NDArray[np.int64]:
+        """Clusters, and −1 beyond the reach of all of them."""
+        labels = np.asarray(inner.labels, dtype=np.int64)
+        if self._reach is None:
+            return labels
+        return np.where(self._reach.is_beyond(X), -1, labels)
+
+    # How a fit goes
+
+    def _fit(self, X: Array, weight: Array) -> None:
+        check_reach(X, robust_spread(X, weight))  # of all models that are tried
+        rows, together = distinct_rows(X, weight)
+        # a table in which every row stands twice says no more than the table itself
+        mass = weight * float(reduce_weights(together).sum() / together.sum())
+        self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        self.repeats_ = int((weight > 0).sum()) - len(rows)
+        self._coordinates: Coordinates | None = None
+        self._reach: Reach | None = None
+        self.model_: Any = None
+        self.one_class_: Any = None
+        columns = varying_columns(X[rows])
+        if columns == 0:
+            self._fit_single_cluster(X, mass, "all rows are the same", bandwidth=1.0)
+        elif columns <= FEW_COLUMNS:
+            self._fit_density_tree(X, mass, SHAPES)
+        elif self.n_clusters == 1:
+            self._fit_single_cluster(X, mass, "one cluster was asked for")
+        else:
+            self._fit_by_splitting(X, mass)
+        for name in FIT_ATTRIBUTES:
+            setattr(self, name, getattr(self._whole, name))
+        self._keep_reading(self._read_training(X))
+        self.n_clusters_ = int(self.memberships_.shape[1])
+        del self._seed
+
+    @contextmanager
+    def _stage(self, what: str, watched_as: str = "") -> Iterator[list[str]]:
+        """A stage of the fit, of which one line is shown: what, what came of it, seconds."""
+        said: list[str] = []
+        start = time.perf_counter()
+        with stage(watched_as or what):
+            yield said
+        self._tell([", ".join([f"{what}: {time.perf_counter() - start:.1f} s", *said])])
+
+    @property
+    def support_vectors_(self) -> Any:
+        """The rows of the fit that new points are compared with on all columns, (n_support, d)."""
+        check_is_fitted(self)
+        return self._whole.support_vectors_
+
+    @property
+    def _whole(self) -> Any:
+        """The model of all rows, in the data's own columns and units."""
+        return self.model_ if self.one_class_ is None else self.one_class_
+
+    @property
+    def _options(self) -> dict[str, Any]:
+        return {
+            "engine": self.engine,
+            "engine_params": self.engine_params,
+            "random_state": self.random_state,
+        }
+
+    def _fit_single_cluster(
+        self, X: Array, mass: Array, reason: str, bandwidth: Any = "auto"
+    ) -> None:
+        one_class = OneClassPCM(bandwidth=bandwidth, verbose=self.verbose, **self._options)
+        with self._stage("how far out every row is"):
+            self.one_class_ = one_class.fit(X, sample_weight=mass)
+        self._comparison = _table([Compared("one group", None, 1, np.nan, np.nan)], 0)
+        self.reason_ = reason
+
+    def _fit_density_tree(self, X: Array, mass: Array, reason: str) -> None:
+        count = None if self.n_clusters == "auto" else self.n_clusters
+        self.model_ = AlphaCutClustering(
+            n_clusters=count, verbose=self.verbose, **self._options
+        ).fit(X, sample_weight=mass)
+        found = self.model_.n_clusters_
+        tree = Compared("AlphaCutClustering", self.model_, found, np.nan, np.nan)
+        self._comparison = _table([tree], 0)
+        self.reason_ = (
+            reason
+            if found > 1
+            else "no part of the rows stands apart by more than chance would make it"
+        )
+
+    def _fit_by_splitting(self, X: Array, mass: Array) -> None:
+        """Find groups, fit the models to them, and take the best."""
+        rows = repeated(X, mass, MOST_ROWS, self._seed)
+        different = len(np.unique(rows))
+        with self._stage(f"groups apart from each other, in {different:,} different rows") as said:
+            Z = continuous(X[rows], self._seed)
+            if self.n_clusters == "auto":
+                labels = split(Z, self._seed, max(FEWEST, int(SMALL_SHARE * len(rows))))
+            else:
+                labels = split_into(Z, self.n_clusters, self._seed)
+            said.append(f"{int(labels.max()) + 1} found")
+        found = fit_coordinates(X[rows], labels) if labels.max() > 0 else None
+        if found is not None:
+            self._fit_single_cluster(X, mass, "no model could be fitted to the groups found")
+            self._take_best(X[rows], Z, *found)
+        elif self.n_clusters == "auto":
+            reason = "no two groups of rows are further apart than chance would make them"
+            self._fit_single_cluster(X, mass, reason)
+        else:
+            self._fit_density_tree(
+                X, mass, "groups of so few rows are too small for the other models"
+            )
+
+    def _take_best(self, X: Array, Z: Array, coordinates: Coordinates, mixture: Mixture) -> None:
+        """Of the models that can be fitted to groups of observations X, seen as Z."""
+        points = coordinates.forward(X)
+        compared: list[Compared] = []
+        with stage("comparing models", total=len(SOFT_MODELS)) as done:
+            for name in SOFT_MODELS:
+                what = f"{name}, on the rows and on halves of them"
+                with self._stage(what, "on the rows and on halves of them") as said:
+                    compared.append(self._compare(name, points, mixture.labels, Z))
+                    said.append(compared[-1].words)
+                done(len(compared))
+        best = _best(compared)
+        if compared[best].model is None:
+            return
+        self._coordinates, self.model_ = coordinates, compared[best].model
+        if compared[best].clusters > 1:  # with one cluster there is no noise
+            self._reach = fit_reach(X, coordinates, mixture.labels)
+        self._comparison = _table(compared, best)
+        self.reason_ = _reason(compared, best)
+
+    def _compare(self, name: str, points: Array, labels: Array, Z: Array) -> Compared:
+        """A model fitted to groups along the directions in which they differ."""
+        from sklearn.metrics import adjusted_rand_score  # takes long to import
+
+        count = int(labels.max()) + 1
+        make = SOFT_MODELS[name]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of trial fits
+            try:
+                model = make(count, _one_hot(labels, count), **self._options).fit(points)
+            except ValueError:  # too few rows for it
+                return Compared(name, None, 0, 0.0, 0.0)
+            found = _compact(model.labels_)
+            generator = np.random.default_rng(self._seed)
+            scores = []
+            for _ in range(HALVES):
+                half = np.sort(generator.permutation(len(points))[: (len(points) + 1) // 2])
+                start = _compact(labels[half])
+                try:
+                    again = make(count, _one_hot(start, count), **self._options)
+                    again.set_params(bandwidth=model.bandwidth_)  # not sought again
+                    scores.append(
+                        adjusted_rand_score(found, again.fit(points[half]).predict(points))
+                    )
+                except ValueError:
+                    scores.append(0.0)
+        depth = 0.0
+        if found.max() > 0:
+            depth = float(separations(Z, found, self._seed).min())
+        return Compared(name, model, int(found.max()) + 1, depth, float(np.mean(scores)))
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        return tags
+
+
+def _mixture(count: int, start: Array, **options: Any) -> Any:
+    return OneClassMixture(count, init=start, n_init=1, **options)
+
+
+def _fuzzy(count: int, start: Array, **options: Any) -> Any:
+    return FuzzyCMeans(count, init=start, n_init=1, **options)
+
+
+def _spectral(count: int, start: Array, **options: Any) -> Any:
+    return SoftKernelSpectralClustering(count, **options)
+
+
+# In the order in which they are taken where none is better than another: memberships of fuzzy
+# clusters are even half way between two of them, whatever their sizes.
+SOFT_MODELS: dict[str, Callable[..., Any]] = {
+    "FuzzyCMeans": _fuzzy,
+    "OneClassMixture": _mixture,
+    "SoftKernelSpectralClustering": _spectral,
+}
+
+
+def _one_hot(labels: Array, count: int) -> Array:
+    return np.eye(count)[labels]
+
+
+def _compact(labels: Array) -> NDArray[np.intp]:
+    """Numbered from 0 without gaps."""
+    return np.unique(labels, return_inverse=True)[1]
+
+
+def _best(compared: list[Compared]) -> int:
+    """The most stable of those whose clusters are apart; the first of equals.
+
+    Where no model's clusters are apart, of those of most clusters that with the deepest valleys.
+    """
+    apart = [k for k, c in enumerate(compared) if c.model is not None and c.separation >= APART]
+    if not apart:
+        return max(
+            range(len(compared)), key=lambda k: (compared[k].clusters, compared[k].separation)
+        )
+    highest = max(compared[k].stability for k in apart)
+    most = max(compared[k].clusters for k in apart)
+    near = [k for k in apart if compared[k].stability >= highest - AS_STABLE]
+    return next((k for k in near if compared[k].clusters == most), near[0])
+
+
+def _table(compared: list[Compared], best: int) -> dict[str, list[Any]]:
+    order = sorted(range(len(compared)), key=lambda k: (k != best, -compared[k].stability))
+    rows = [compared[k] for k in order]
+    return {
+        "model": [row.name for row in rows],
+        "clusters": [row.clusters for row in rows],
+        "separation": [row.separation for row in rows],
+        "stability": [row.stability for row in rows],
+        "taken": [k == best for k in order],
+    }
+
+
+def _reason(compared: list[Compared], best: int) -> str:
+    taken = compared[best]
+    others = max((c.stability for k, c in enumerate(compared) if k != best), default=0.0)
+    valleys = f"valleys between its clusters are {taken.separation:.1f} times what chance makes"
+    if taken.separation < 1:
+        valleys = "the shallowest valley between its clusters is at the edge of chance"
+    if taken.separation < APART:
+        return "no model's clusters are clearly apart; those of this one are the most"
+    if taken.stability > others + AS_STABLE:
+        return f"its clusters come again from half of the rows more than the others'; {valleys}"
+    return f"as stable as any other from half of the rows; {valleys}"
+
+
+def cluster(
+    X: Any,
+    n_clusters: Any = "auto",
+    *,
+    columns: Sequence[str] | None = None,
+    categories: Sequence[str] = (),
+    sample_weight: Any = None,
+    random_state: Any = 0,
+    verbose: bool = False,
+) -> AutoClustering:
+    """Clusters, outliers and rows in between of a table, with nothing given.
+
+    The table is taken as it is, and prepared as `softkern analyze` does it, so that both give the
+    same answer; `AutoClustering` itself takes numbers as they are.
+
+    Parameters
+    ----------
+    X : DataFrame or array of shape (n, d)
+        Of pandas or polars, with numbers, text, dates, identifiers and missing cells. Those of
+        an array are prepared in the same way.
+    n_clusters : "auto" or int, default="auto"
+    columns : sequence of str, default=None
+        Columns to use, whatever they look like; by default all that hold numbers, less those that
+        name the rows. Columns of an array are called "x1", "x2" and so on.
+    categories : sequence of str, default=()
+        Columns of text to use, of up to 20 values. Each becomes one column of codes, in the order
+        in which the values lie in the columns of numbers.
+    sample_weight : array of shape (n,), default=None
+    random_state : int, RandomState or None, default=0
+    verbose : bool, default=False
+
+    Returns
+    -------
+    model : AutoClustering
+        Fitted; `softkern.rank_points` of it lists outliers and rows in between, its
+        `comparison_` the models that were compared, its `reason_` why one was taken, its `notes_`
+        what was done to the columns. It predicts tables with the same columns.
+
+    Examples
+    --------
+    >>> import softkern
+    >>> from sklearn.datasets import make_blobs
+    >>> X, _ = make_blobs(150, 5, centers=3, random_state=0)
+    >>> model = softkern.cluster(X)
+    >>> model.n_clusters_
+    3
+
+    A table as people keep it:
+
+    >>> import numpy as np, pandas as pd
+    >>> rng = np.random.default_rng(0)
+    >>> age = np.append(rng.normal(30, 4, 200), rng.normal(60, 4, 200))
+    >>> table = pd.DataFrame({"customer": np.arange(400), "age": age, "city": "Bern"})
+    >>> table["spent"] = np.exp(age / 10 + rng.normal(0, 0.5, 400))
+    >>> table.loc[::10, "age"] = np.nan
+    >>> model = softkern.cluster(table)
+    >>> model.n_clusters_
+    2
+    >>> for note in model.notes_:
+    ...     print(note)
+    filled in 40 missing values in 40 of 400 rows, in 'age' (40), from the nearest rows by the
+    columns that they have
+    left out 'city': text of one value
+    left out 'customer': it numbers the rows
+    columns=… uses what it names, whatever it looks like
+    """
+    options: dict[str, Any] = {}
+    if columns is not None:
+        options["columns"] = list(columns)
+    if categories:
+        options["categories"] = list(categories)
+    model = AutoClustering(
+        n_clusters, prepare=options or True, random_state=random_state, verbose=verbose
+    )
+    return model.fit(X, sample_weight=sample_weight)

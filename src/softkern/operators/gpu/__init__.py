@@ -1,0 +1,1 @@
+"""Kernel products on a GPU with torch and Triton, imported only when used."""

@@ -1,0 +1,435 @@
+"""The product K @ A on a GPU: exact to single precision or double, nothing of size n × n kept.
+
+Data, coefficients and what follows from them stay on the device for as long as a loop runs
+(`here`); arrays of the host are taken there and back. Needs PyTorch, and for kernels of x − y
+Triton, which comes with PyTorch for Linux (extra ``gpu``).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import sys
+import time
+from functools import cache, cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from softkern._utils.arrays import on_host
+from softkern._utils.threads import is_forked
+from softkern._utils.typing import Array
+from softkern.kernels import Gaussian, Kernel, Laplacian
+from softkern.operators.base import Cost, KernelOperator, ProblemSize
+from softkern.operators.geometry import Geometry, center_norms, squared_distances
+from softkern.rows import row_slices
+
+__all__ = ["GpuOperator"]
+
+PRECISIONS = ("float32", "float64")
+DRIVERS = ("libcuda.so.1", "libamdhip64.so", "nvcuda.dll")
+GRAM_ROWS = 4096  # up to which kernel values are kept, in the precision of the data
+ROWS_AT_ONCE = 2**19  # new points on the device at a time
+SPLIT_ROWS = 100_000  # from which on several devices share the work
+SUBSAMPLE_ROWS = 512  # whose kernel values with all others are formed as they are
+DOUBTFUL = 2.0**-32  # share of Σ A below which halves have lost digits of a sum
+CUTOFF = 2.0**-50  # the same where the frames passed over may show
+
+# One H200 (benchmarks/gpu.py), in seconds for a pair of points
+PAIR_SECONDS = 3.3e-13  # an exponential and what goes with it
+COLUMN_SECONDS = 1.5e-14  # a column of the data
+VECTOR_SECONDS = 3e-14  # a column of A beyond the first
+DOUBLE = 8.0  # times as long in double precision
+TILE_SECONDS = 1.2e-11  # a kernel value that is written down
+START_SECONDS = 3.0  # PyTorch, and loops that are compiled when first used
+FLOP_SECONDS = 5e-14  # a multiplication and addition of matrices, in double precision
+MEMORY_BYTES = 3e12  # a second, of the device itself
+BUS_BYTES = 5e9  # a second, between host and device
+PROBE_REFERENCE = 1.5e-3  # seconds of `_probe` on an H200
+FRAME_BYTES = 160  # of a row, for every frame layout there is
+
+
+class GpuOperator(KernelOperator):
+    """K multiplied on a GPU, kernel values computed anew every time.
+
+    Gaussian and Laplacian kernels run in compiled loops that keep no K, others that are written
+    for arrays of any library in tiles.
+
+    Parameters
+    ----------
+    kernel : softkern.kernels.Kernel
+    X : array of shape (n, d)
+    device : str, default=None
+        Name of a torch device, such as ``"cuda:1"``; None is all CUDA devices, which share large
+        products, arrays being on the first. ``"cpu"`` runs the same code without one, for trying
+        things out.
+    precision : {"float32", "float64"}, default="float32"
+        Of the kernel values; sums are in double precision either way. Single precision gives
+        products to about 1e-6 of ``Σ |A|``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from softkern.kernels import Gaussian
+    >>> X = np.random.default_rng(0).normal(size=(50, 3))
+    >>> operator = GpuOperator(Gaussian(0.5), X, device="cpu")  # doctest: +SKIP
+    >>> (operator @ np.ones((50, 2))).shape  # doctest: +SKIP
+    (50, 2)
+    """
+
+    engine: ClassVar[str] = "gpu"
+    on_device: ClassVar[bool] = True
+
+    def __init__(
+        self, kernel: Kernel, X: Any, device: str | None = None, precision: str = "float32"
+    ) -> None:
+        if precision not in PRECISIONS:
+            raise ValueError(f"precision must be one of {PRECISIONS}, got {precision!r}.")
+        missing = self.missing(device=device)
+        if missing:
+            raise ValueError(f"engine={self.engine!r} cannot be used here: {missing}.")
+        super().__init__(kernel, X)
+        self.device, self.precision = device or "cuda", precision
+
+    # The device
+
+    @cached_property
+    def _points(self) -> Any:
+        """X on the device, (n, d)."""
+        return self.here(np.ascontiguousarray(self.X))
+
+    @cached_property
+    def _support(self) -> Any:
+        return self._laid_out(self._points)
+
+    def _laid_out(self, points: Any) -> Any:
+        """Points as products between them want them: their kernel values, where they are few."""
+        from softkern.operators.gpu.points import TiledPoints
+
+        if len(points) > GRAM_ROWS:
+            return self._for_many(points)
+        return TiledPoints(self.kernel, points, keeps_gram=True)
+
+    def _for_many(self, points: Any) -> Any:
+        """Points as products with many others want them."""
+        from softkern.operators.gpu.points import FusedPoints, SplitPoints, TiledPoints, has_fused
+
+        if not has_fused(self.kernel, points.device):
+            return TiledPoints(self.kernel, points)
+        devices = _devices(self.device)
+        if len(devices) > 1 and len(points) > SPLIT_ROWS:
+            return SplitPoints(self.kernel, points, self.precision, devices)
+        return FusedPoints(self.kernel, points, self.precision)
+
+    @cached_property
+    def _support_of_many(self) -> Any:
+        return self._support if self.shape[0] > GRAM_ROWS else self._for_many(self._points)
+
+    def low_rank(
+        self, rank: int, tolerance: float, sample_weight: Any = None, random_state: Any = 0
+    ) -> KernelOperator:
+        """A low-rank operator on the same device, which a loop may run ahead on."""
+        return _LowRank(self, rank, tolerance, sample_weight)
+
+    def here(self, array: Any) -> Any:
+        """An array on the device."""
+        from softkern.operators.gpu.points import tensor
+
+        return tensor(array).to(self.device)
+
+    @staticmethod
+    def _is_here(array: Any) -> bool:
+        torch = sys.modules.get("torch")
+        return torch is not None and isinstance(array, torch.Tensor)
+
+    def _as_asked(self, array: Any, asked: Any) -> Any:
+        """A result in the dtype of the data, where the array that was given lives."""
+        array = array.to(self._points.dtype)
+        return array if self._is_here(asked) else on_host(array)
+
+    # What an operator must say
+
+    def _product(self, A: Any) -> Any:
+        return self._as_asked(self._support.product(self.here(A)), A)
+
+    def _cross_product(self, X_new: Any, A: Any) -> Any:
+        weights = self.here(A)
+        many = X_new.shape[0] * self.shape[0] > GRAM_ROWS**2
+        support = self._support_of_many if many else self._support
+        if self._is_here(X_new):
+            return self._as_asked(support.product(weights, X_new), X_new)
+        from softkern.operators.gpu.points import uploaded
+
+        out = np.empty((X_new.shape[0], A.shape[1]), dtype=self.dtype)
+        parts = list(row_slices(X_new.shape[0], ROWS_AT_ONCE))
+        chunks = uploaded((np.ascontiguousarray(X_new[rows]) for rows in parts), self.device)
+        for rows, points in zip(parts, chunks, strict=True):
+            out[rows] = on_host(support.product(weights, points))
+        return out
+
+    @classmethod
+    def refusal(cls, work: ProblemSize) -> str | None:
+        """Kernels that are written for arrays of any library, on dense data."""
+        if work.is_sparse:
+            return "it needs a dense array"
+        point = np.zeros((1, work.d))
+        if not work.kernel.takes_points or work.kernel.array_block(point, point) is None:
+            return f"the kernel {type(work.kernel).__name__} is not written for GPUs"
+        return None
+
+    @classmethod
+    def missing(cls, device: str | None = None, **options: Any) -> str | None:
+        """PyTorch, or the device."""
+        if importlib.util.find_spec("torch") is None:
+            return "PyTorch is not installed (pip install 'softkern[gpu]')"
+        if device is not None and not device.startswith("cuda"):
+            return _unknown(device)
+        if not _has_device():
+            return "there is no CUDA device that PyTorch can use"
+        if is_forked() and _is_used_by_parent():
+            return "the process that this one is a fork of uses CUDA already; start it by spawn"
+        return None if device is None else _unknown(device)
+
+    @classmethod
+    def cost(
+        cls,
+        work: ProblemSize,
+        device: str | None = None,
+        precision: str = "float32",
+        **options: Any,
+    ) -> Cost:
+        """An exponential a pair, and little for every column of the data and of A."""
+        if isinstance(work.kernel, Gaussian | Laplacian):
+            seconds = PAIR_SECONDS + COLUMN_SECONDS * work.d
+            seconds += VECTOR_SECONDS * (work.n_vectors - 1)
+            seconds *= DOUBLE if precision == "float64" else 1.0
+        else:
+            seconds = TILE_SECONDS * 2
+        moved = 2 * work.vectors / BUS_BYTES
+        slower = _device_speed(device or "cuda")
+        on_device = work.n * (work.d * FRAME_BYTES + 40) + 8 * work.vectors
+        setup = START_SECONDS + work.values * work.itemsize / BUS_BYTES
+        memory = work.values * work.itemsize + 2 * work.vectors
+        return Cost(memory, setup, moved + work.n**2 * seconds * slower, on_device)
+
+    @classmethod
+    def device_memory(cls, device: str | None = None, **options: Any) -> int:
+        """Bytes that are free on the device."""
+        import torch
+
+        if device == "cpu":
+            return sys.maxsize  # the host's, which has its own limit
+        return int(torch.cuda.mem_get_info(device or "cuda")[0])
+
+    @classmethod
+    def factor_cost(cls, work: ProblemSize, rank: int) -> Cost:
+        """The factor on the device: built by products with itself, read once for every step."""
+        numbers = work.n * rank * work.itemsize
+        setup = work.n * rank * (rank * FLOP_SECONDS + TILE_SECONDS)
+        return Cost(0, setup, 2 * numbers / MEMORY_BYTES, numbers)
+
+    @classmethod
+    def speed(cls) -> float:
+        """One: the device was measured already."""
+        return 1.0
+
+    # Errors
+
+    @property
+    def rounding(self) -> float:
+        """That of kernel values."""
+        if self.shape[0] <= GRAM_ROWS:
+            return super().rounding
+        kind = np.float64 if self.precision == "float64" else np.float32
+        return float(max(np.finfo(kind).eps, np.finfo(self.dtype).eps))
+
+    def _doubtful(self, product: Array, A: Array) -> Array:
+        share = DOUBTFUL if self.precision == "float32" else CUTOFF
+        return np.asarray(product <= share * A.sum(axis=0)) | super()._doubtful(product, A)
+
+    # What follows, on the device
+
+    @cached_property
+    def _diagonal_here(self) -> Any:
+        return self.here(self._diagonal).to(self._points.dtype)
+
+    def geometry(self, A: Any, product: Any = None) -> Geometry:
+        """Similarities and distances of the support to centers A (n, c), and their norms."""
+        columns, _ = self._check_columns(A)
+        if not self._is_here(columns):
+            known = None if product is None else self.here(product)
+            found = self.geometry(self.here(columns), known)
+            return Geometry(*map(on_host, (found.product, found.norms, found.distances)))
+        product = self._product(columns) if product is None else product.reshape(columns.shape)
+        norms = center_norms(columns, product)
+        is_semidefinite = self.kernel.is_positive_semidefinite
+        distances = squared_distances(self._diagonal_here, product, norms, is_semidefinite)
+        return Geometry(product, norms, distances)
+
+    def columns(self, index: Any) -> Array:
+        """Columns of K as an array, (n, len(index))."""
+        index = np.atleast_1d(np.asarray(index))
+        chosen = self._points[self.here(index)]
+        out = np.empty((self.shape[0], index.size), dtype=self.dtype)
+        for rows in row_slices(self.shape[0], max(1, 2**27 // max(1, index.size))):
+            out[rows] = on_host(self.kernel.array_block(self._points[rows], chosen))
+        return out
+
+    def entries(self, rows: Any, columns: Any) -> Array:
+        """Values (len(rows), len(columns)) of K."""
+        rows, columns = self.here(np.asarray(rows)), self.here(np.asarray(columns))
+        points = self._points
+        return np.asarray(on_host(self.kernel.array_block(points[rows], points[columns])))
+
+    def partial_product(self, index: Any, A: Any) -> Array:
+        """K @ A, (n, c), for an A that is zero but in the rows `index`, A (len(index), c)."""
+        if 2 * len(index) > self.shape[0]:
+            return super().partial_product(index, A)
+        if not len(index):
+            return np.zeros((self.shape[0], A.shape[1]), dtype=self.dtype)
+        from softkern.operators.gpu.points import TiledPoints
+
+        chosen = self._points[self.here(np.asarray(index))]
+        few = len(index) <= SUBSAMPLE_ROWS or self.shape[0] <= GRAM_ROWS
+        support = TiledPoints(self.kernel, chosen) if few else self._for_many(chosen)
+        return np.asarray(self._as_asked(support.product(self.here(A), self._points), A))
+
+    def near_rows(self, Z: Array, k: int) -> Array:
+        """Numbers of the k points of Z (n, d) nearest to each, itself among them, (n, k)."""
+        from softkern.operators.gpu.neighbors import near_rows
+
+        return np.asarray(on_host(near_rows(self.here(Z), k)))
+
+    @cached_property
+    def _far_sums(self) -> Any:
+        return _FarSums(self)
+
+    def _check_columns(self, A: Any) -> tuple[Any, bool]:
+        if not self._is_here(A):
+            return super()._check_columns(A)
+        n = self.shape[0]
+        if A.ndim not in (1, 2) or A.shape[0] != n:
+            raise ValueError(f"A has shape {tuple(A.shape)}; it must be ({n},) or ({n}, c).")
+        return A.reshape(n, -1), A.ndim == 1
+
+    def _check_new(self, X_new: Any) -> Any:
+        if not self._is_here(X_new):
+            return super()._check_new(X_new)
+        if X_new.ndim != 2 or X_new.shape[1] != self.X.shape[1]:
+            raise ValueError(
+                f"X_new has shape {tuple(X_new.shape)}, but the support has {self.X.shape[1]} "
+                "columns."
+            )
+        return X_new.to(self._points.dtype)
+
+
+class _LowRank(GpuOperator):
+    """K as F Fᵀ on the device of another operator."""
+
+    error_is_known: ClassVar[bool] = False
+
+    def __init__(self, exact: GpuOperator, rank: int, tolerance: float, weight: Any) -> None:
+        from softkern.operators.gpu.points import FactorPoints
+
+        super().__init__(exact.kernel, exact.X, exact.device, exact.precision)
+        self._points = exact._points
+        here = exact._diagonal_here
+        weights = here * 0 + 1 if weight is None else exact.here(weight).to(here.dtype)
+        self._support = FactorPoints(self.kernel, self._points, here, weights, rank, tolerance)
+
+    @property
+    def approximation_error(self) -> float:
+        """Share of the trace of K that the operator leaves out."""
+        return float(self._support.error)
+
+
+class _FarSums:
+    """Logarithms of far sums on the device; as `softkern.operators.log_sums.LogKernelSum`."""
+
+    def __init__(self, operator: GpuOperator) -> None:
+        self.operator = operator
+
+    def logs(
+        self,
+        queries: Any,
+        a: Array,
+        threads: int,
+        own: Array | None = None,
+        left: Array | None = None,
+    ) -> Array:
+        """The logarithms for the queries given, (m,), a (n,) not negative."""
+        here, support = self.operator.here, self.operator._support
+        with np.errstate(divide="ignore"):
+            log_a = here(np.log(a.astype(np.float64)))
+            log_left = None if left is None else here(np.log(left.astype(np.float64)))
+        itself = None if own is None else here(own)
+        return np.asarray(on_host(support.logs(here(queries), log_a, itself, log_left)))
+
+
+@cache
+def _has_device() -> bool:
+    """Whether PyTorch has a CUDA device; not imported where the driver itself is missing."""
+    if "torch" not in sys.modules and not _has_driver():
+        return False
+    import torch
+
+    return bool(torch.cuda.is_available())
+
+
+def _is_used_by_parent() -> bool:
+    """Whether a forked process was left CUDA in a state that it cannot use."""
+    import torch
+
+    return bool(torch.cuda._is_in_bad_fork())
+
+
+def _unknown(device: str) -> str | None:
+    """What is wrong with the name of a device, or None."""
+    import torch
+
+    try:
+        number = getattr(torch.device(device), "index", None) or 0
+    except (RuntimeError, TypeError):
+        return f"device={device!r} is not known to PyTorch; give 'cuda', 'cuda:0' or 'cpu'"
+    count = torch.cuda.device_count()
+    if device.startswith("cuda") and number >= count:
+        return f"device={device!r} is not there; the last is 'cuda:{count - 1}'"
+    return None
+
+
+def _devices(device: str) -> list[str]:
+    """Devices that share the work: all of them, unless one is named."""
+    import torch
+
+    if device != "cuda":
+        return [device]
+    return [f"cuda:{k}" for k in range(torch.cuda.device_count())]
+
+
+def _has_driver() -> bool:
+    for name in DRIVERS:
+        try:
+            ctypes.CDLL(name)
+        except OSError:
+            continue
+        return True
+    return False
+
+
+@cache
+def _device_speed(device: str) -> float:
+    """How many times longer this device takes than an H200, measured once."""
+    import torch
+
+    if device == "cpu":
+        return 3000.0  # two cores; nobody chooses it for its speed
+    values = torch.linspace(-1, 0, 2**26, device=device)
+    times = []
+    for _ in range(4):
+        torch.cuda.synchronize()
+        start = time.perf_counter()
+        for _ in range(4):
+            values.exp2()
+        torch.cuda.synchronize()
+        times.append(time.perf_counter() - start)
+    return min(times) / PROBE_REFERENCE

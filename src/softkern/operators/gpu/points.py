@@ -1,0 +1,660 @@
+"""Points on a torch device, and products with the kernel values between them.
+
+`FusedPoints` lays the support out for the compiled loops of `_gpu_kernels` (kernels of x − y):
+neighbors in frames, found by halving the widest column again and again, and for every block of
+queries the frames that are near enough to matter. `TiledPoints` takes any kernel that is written
+for arrays of any library, one tile of values at a time, on any device.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import torch
+
+from softkern.kernels import Gaussian, Kernel, Laplacian
+
+__all__ = [
+    "FactorPoints",
+    "FusedPoints",
+    "SplitPoints",
+    "TiledPoints",
+    "has_fused",
+    "in_frames",
+    "tensor",
+    "uploaded",
+]
+
+FRAME = 1024  # support rows that share a center
+BLOCK = 128  # query rows that share a list of near frames
+LEAF_FRAMES = 8  # at least, below which cells are cut into frames: padding is a share of them
+CUTOFF = 64.0  # kernel values below 2^−64 are nothing
+WIDE = 36.0  # squared radius of a frame, in which products of halves lose digits that matter
+SHIFT = 15.0  # halves hold kernel values times 2^15, so that small ones keep their digits
+MOST_ENTRIES = 2**26  # of the lists of near frames that are held at once
+WIDEST_PRODUCTS = 256  # columns, padded, whose tiles fit into a multiprocessor's memory
+UNROLLED = 3  # columns up to which differences are quicker than products
+COLUMN_GROUP = 32  # columns of A at once
+TILE_BYTES = 2**28  # of kernel values held at once by tiles
+LEAST_TILE = 64  # rows, below which a tile is not worth its start
+PIVOTS = 64  # rows of a factor that are chosen at once
+SMALLEST_PIVOT = 1e-10  # share of the largest, below which a direction is rounding
+
+
+def has_fused(kernel: Kernel, device: torch.device) -> bool:
+    """Whether compiled loops can serve: a kernel of x − y, on a GPU, with Triton."""
+    if not isinstance(kernel, Gaussian | Laplacian):
+        return False
+    try:
+        import triton  # noqa: F401
+    except ImportError:
+        return False
+    return device.type == "cuda" or os.environ.get("TRITON_INTERPRET") == "1"
+
+
+@dataclass(frozen=True)
+class _Blocks:
+    """Rows in blocks: where each stands, its coordinates, and the blocks' boxes."""
+
+    place: Any  # (rows,) of every row, among the padded
+    size: int  # padded
+    whole: Any  # (d, size), in bandwidths
+    rest: Any  # the same: what the whole leaves out
+    low: Any  # (blocks, d)
+    high: Any
+
+
+@dataclass(frozen=True)
+class _Round:
+    """What a launch works on: some blocks of queries, their near frames, weights and sums."""
+
+    queries: _Blocks
+    first: int  # block
+    starts: Any  # of the blocks' lists, (blocks + 1,)
+    near: Any  # frames
+    weights: tuple[Any, Any]  # (size, N), and what they leave out
+    sums: Any  # (rows, N)
+    shift: float
+
+    @property
+    def rows(self) -> slice:
+        """Of the queries, from the first block on."""
+        return slice(self.first * BLOCK, None)
+
+    def programs(self, rows_each: int) -> tuple[int]:
+        """How many programs there are, of so many rows each."""
+        return ((len(self.starts) - 1) * BLOCK // rows_each,)
+
+
+class FusedPoints:
+    """A support for the compiled loops.
+
+    Parameters
+    ----------
+    kernel : Gaussian or Laplacian
+    points : tensor of shape (n, d)
+    precision : {"float32", "float64"}
+        Of kernel values; sums are in double precision.
+    share : (int, int), default=(0, 1)
+        Of how many shares of the queries the sums are computed: the number of the share, and of
+        all of them. The sums of other queries are zero.
+    """
+
+    def __init__(
+        self, kernel: Kernel, points: Any, precision: str, share: tuple[int, int] = (0, 1)
+    ) -> None:
+        self.kernel, self.device, self.share = kernel, points.device, share
+        self.n, self.d = points.shape
+        self.is_square = isinstance(kernel, Gaussian)
+        self.kind = torch.float64 if precision == "float64" else torch.float32
+        unit = math.sqrt(math.log2(math.e) / 2) if self.is_square else math.log2(math.e)
+        bandwidth = np.broadcast_to(np.asarray(kernel.bandwidth), (self.d,))  # type: ignore[attr-defined]
+        self.scale = torch.as_tensor(unit / bandwidth, device=self.device)
+        self.origin = points.to(torch.float64).median(dim=0).values
+        scaled = self._scaled(points)
+        cells = in_frames(scaled.to(torch.float32))
+        self.place, self.size = _places(cells, self.n), len(cells)
+        self._own_lists: dict[str, list[tuple[int, Any, Any]]] = {}
+        self._lay_out(scaled[cells[:, 0]], cells[:, 1] == 1)
+
+    def _scaled(self, points: Any) -> Any:
+        """Coordinates in which kernel values are powers of two, in double precision."""
+        return (points.to(torch.float64) - self.origin) * self.scale
+
+    def _lay_out(self, coordinates: Any, is_row: Any) -> None:
+        """Frames, their centers and what rows are off them; rows that only fill up are none."""
+        frames = coordinates.view(-1, FRAME, self.d)
+        kept = is_row.view(-1, FRAME, 1)
+        self.n_frames = len(frames)
+        far = torch.inf
+        self.low = torch.where(kept, frames, far).amin(dim=1)
+        self.high = torch.where(kept, frames, -far).amax(dim=1)
+        center = frames.median(dim=1).values.to(self.kind)
+        local = torch.where(kept, frames - center.to(torch.float64)[:, None], 0.0)
+        self.center = center.contiguous()
+        radius = local.square().sum(dim=2).amax(dim=1)
+        self.is_wide = radius > WIDE
+        self.local = local.view(self.size, self.d)
+        self.is_row = is_row
+        self._boxes_reach = float((self.high.amax(dim=0) - self.low.amin(dim=0)).square().sum())
+
+    # Layouts, made when first needed
+
+    @cached_property
+    def _columns(self) -> tuple[Any, Any]:
+        """Local coordinates (d, size) and what they leave out."""
+        return _split(self.local.T.contiguous(), self.kind)
+
+    @cached_property
+    def _all_digits(self) -> tuple[Any, Any]:
+        """Coordinates (d, size) as they are, and what they leave out."""
+        return self._own_blocks.whole, self._own_blocks.rest
+
+    @cached_property
+    def _halves(self) -> tuple[Any, Any, Any, Any]:
+        """Local coordinates (size, K) as halves, their rests, −‖y‖², and the centers (F, K)."""
+        half, rest = _split(self.local, torch.float16)
+        norm = torch.where(self.is_row, -self.local.square().sum(dim=1), -torch.inf)
+        stacked = [half, rest, half] if self._is_stacked else [half]
+        width = self._width
+        center = self._beside(self.center)
+        return _padded(stacked, width), _padded([rest], width), norm.float(), center
+
+    @property
+    def _is_stacked(self) -> bool:
+        """Whether one product of three times the columns is less work than three products."""
+        return _power(3 * self.d) <= 3 * _power(self.d) - 16
+
+    @property
+    def _width(self) -> int:
+        return _power(3 * self.d) if self._is_stacked else _power(self.d)
+
+    def _beside(self, values: Any) -> Any:
+        """Columns (m, d) as the products want them, (m, K)."""
+        return _padded([values] * (3 if self._is_stacked else 1), self._width)
+
+    # Queries
+
+    @cached_property
+    def _own_blocks(self) -> _Blocks:
+        return self._blocks(self._scaled_support(), self.place)
+
+    def _scaled_support(self) -> Any:
+        frames = self.local.view(-1, FRAME, self.d) + self.center.to(torch.float64)[:, None]
+        return frames.view(self.size, self.d)
+
+    def _queries(self, points: Any) -> _Blocks:
+        scaled = self._scaled(points)
+        if self._boxes_reach <= CUTOFF or len(points) <= BLOCK:
+            return self._blocks(scaled, torch.arange(len(points), device=self.device))
+        cells = in_frames(scaled.to(torch.float32), BLOCK)
+        return self._blocks(scaled[cells[:, 0]], _places(cells, len(points)))
+
+    def _blocks(self, coordinates: Any, place: Any) -> _Blocks:
+        """Blocks of rows in the order given; the last row fills up the last block."""
+        missing = -len(coordinates) % BLOCK
+        if missing:
+            coordinates = torch.cat([coordinates, coordinates[-1:].expand(missing, -1)])
+        boxes = coordinates.view(-1, BLOCK, self.d)
+        whole, rest = _split(coordinates.T.contiguous(), self.kind)
+        low, high = boxes.amin(dim=1), boxes.amax(dim=1)
+        return _Blocks(place, len(coordinates), whole, rest, low, high)
+
+    def _near(
+        self, queries: _Blocks, frames: Any, heaviest: tuple[Any, Any] | None = None
+    ) -> Iterator[tuple[int, Any, Any]]:
+        """Of groups of blocks: the first, where each one's list begins, and the lists.
+
+        Frames are near that matter beside one; with `heaviest`, the highest two logarithms of
+        weights in every frame, those that matter beside the nearest, for all shares.
+        """
+        number, of_all = (0, 1) if heaviest else self.share
+        begin, end = (len(queries.low) * k // of_all for k in (number, number + 1))
+        step = max(1, MOST_ENTRIES // max(1, len(frames)))
+        for first in range(begin, end, step):
+            blocks = slice(first, min(first + step, end))
+            low, high = queries.low[blocks], queries.high[blocks]
+            if heaviest is None:
+                is_near = self._distances(low, high, frames, torch.float32) < CUTOFF
+            else:
+                is_near = self._matters(low, high, frames, *heaviest)
+            starts = torch.zeros(len(low) + 1, dtype=torch.int64, device=self.device)
+            torch.cumsum(is_near.sum(dim=1), 0, out=starts[1:])
+            yield first, starts, frames[torch.nonzero(is_near)[:, 1]].to(torch.int32)
+
+    def _distances(self, low: Any, high: Any, frames: Any, kind: Any, far: bool = False) -> Any:
+        """Of boxes to frames, as exponents: to the nearest place in them, or to the farthest."""
+        distance = torch.zeros(len(low), len(frames), dtype=kind, device=self.device)
+        for k in range(self.d):
+            below = self.low[frames, k][None] - high[:, k, None]
+            above = low[:, k, None] - self.high[frames, k][None]
+            gap = torch.minimum(below, above) if far else torch.maximum(below, above)
+            gap = (gap if far else gap.clamp(min=0)).to(kind)
+            distance += gap.square() if self.is_square else gap.abs()
+        return distance
+
+    def _matters(self, low: Any, high: Any, frames: Any, best: Any, second: Any) -> Any:
+        """Whether a frame adds to the sums of a block, however small they are, (blocks, frames)."""
+        kind = torch.float64
+        # the second weight is there even where a query's own row is left out
+        least = second - self._distances(low, high, frames, kind, far=True)
+        nearest = self._distances(low, high, frames, kind)
+        margin = CUTOFF + 1e-12 * nearest.amin(dim=1, keepdim=True)  # and what rounding may hide
+        return best - nearest >= least.amax(dim=1, keepdim=True) - margin
+
+    def _lists(self, queries: _Blocks, part: str) -> Iterator[tuple[int, Any, Any]]:
+        """Lists of near frames, wide or not; those of the support itself are kept if few."""
+        chosen = self._frames_of(part)
+        is_own = queries is self.__dict__.get("_own_blocks")
+        if not (is_own and len(queries.low) * len(chosen) <= MOST_ENTRIES):
+            yield from self._near(queries, chosen)
+            return
+        if part not in self._own_lists:
+            self._own_lists[part] = list(self._near(queries, chosen))
+        yield from self._own_lists[part]
+
+    def _frames_of(self, part: str) -> Any:
+        if part == "all":
+            return torch.arange(self.n_frames, device=self.device)
+        return torch.nonzero(self.is_wide if part == "wide" else ~self.is_wide)[:, 0]
+
+    # Products
+
+    def product(self, A: Any, points: Any = None) -> Any:
+        """K(points, support) @ A, (m, c), in double precision; None stands for the support."""
+        with _on(self.device):
+            return self._product(A, points)
+
+    def _product(self, A: Any, points: Any) -> Any:
+        queries = self._own_blocks if points is None else self._queries(points)
+        out = torch.empty(len(queries.place), A.shape[1], dtype=torch.float64, device=self.device)
+        is_single = self.kind == torch.float64
+        width = 1 if is_single or A.shape[1] == 1 else COLUMN_GROUP
+        for first in range(0, A.shape[1], width):
+            group = slice(first, first + width)
+            out[:, group] = self._group(queries, A[:, group])[queries.place]
+        return out
+
+    def _group(self, queries: _Blocks, A: Any) -> Any:
+        """Sums of a few columns for all blocks of queries, (size, c)."""
+        c = A.shape[1]
+        n = 1 if c == 1 else max(16, _power(c))
+        unit = A.abs().amax(dim=0).to(torch.float64)
+        unit = torch.where(unit > 0, unit, 1.0)
+        laid = torch.zeros(self.size, n, dtype=torch.float64, device=self.device)
+        laid[self.place, :c] = A.to(torch.float64) / unit
+        sums = torch.zeros(queries.size, n, dtype=torch.float64, device=self.device)
+        if n == 1:
+            weights = laid.to(self.kind), laid.to(self.kind)
+            shift = 0.0
+        else:  # as halves, times 2^15 like the kernel values
+            weights = _split(laid * 2.0**SHIFT, torch.float16)
+            unit, shift = unit * 2.0 ** (-2 * SHIFT), SHIFT
+        for part, by_products, is_double in self._ways(n):
+            for first, starts, near in self._lists(queries, part):
+                work = _Round(queries, first, starts, near, weights, sums, shift)
+                if by_products:
+                    self._by_products(work)
+                else:
+                    self._by_differences(work, is_double)
+        return sums[:, :c] * unit
+
+    def _ways(self, n: int) -> Iterator[tuple[str, bool, bool]]:
+        """Which frames, whether by products, and whether with rests."""
+        if self.kind == torch.float64:
+            yield "all", False, False
+            return
+        fits = _power(self.d) <= WIDEST_PRODUCTS
+        by_products = self.is_square and fits and (n > 1 or self.d > UNROLLED)
+        yield "narrow", by_products, False
+        if bool(self.is_wide.any()):
+            yield "wide", False, True
+
+    def _by_differences(self, work: _Round, is_double: bool) -> None:
+        from softkern.operators.gpu.kernels import sums_by_differences
+
+        n = work.sums.shape[1]
+        bn = 16 if n > 1 or self.d == 3 else 32
+        bm = 64 if n > 1 or self.kind == torch.float64 else BLOCK
+        sums_by_differences[work.programs(bm)](
+            work.queries.whole[:, work.rows],
+            work.queries.rest[:, work.rows],
+            *(self._all_digits if is_double else self._columns),
+            self.center,
+            *work.weights,
+            work.sums[work.rows],
+            work.starts,
+            work.near,
+            work.queries.size,
+            self.size,
+            work.shift,
+            D=self.d,
+            N=n,
+            BM=bm,
+            BN=bn,
+            TILES=FRAME // bn,
+            BLOCK=BLOCK,
+            SQUARES=self.is_square,
+            DOUBLE=is_double,
+            num_warps=4,
+        )
+
+    def _by_products(self, work: _Round) -> None:
+        from softkern.operators.gpu.kernels import sums_by_products
+
+        bm = bn = 64
+        half, rest, norm, center = self._halves
+        sums_by_products[work.programs(bm)](
+            self._beside(work.queries.whole[:, work.rows].T),
+            self._beside(work.queries.rest[:, work.rows].T),
+            half,
+            rest,
+            norm,
+            center,
+            *work.weights,
+            work.sums[work.rows],
+            work.starts,
+            work.near,
+            work.shift,
+            D=self.d,
+            K=self._width,
+            N=work.sums.shape[1],
+            BM=bm,
+            BN=bn,
+            TILES=FRAME // bn,
+            BLOCK=BLOCK,
+            STACKED=self._is_stacked,
+            num_warps=4,
+            num_stages=3 if self._width <= 64 else 2,
+        )
+
+    def logs(self, points: Any, log_a: Any, own: Any = None, log_left: Any = None) -> Any:
+        """log Σ_r k(x, x_r) a_r, (m,), however far; `log_left` is of a query's own row `own`."""
+        with _on(self.device):
+            return self._logs(points, log_a, own, log_left)
+
+    def _logs(self, points: Any, log_a: Any, own: Any, log_left: Any) -> Any:
+        from softkern.operators.gpu.kernels import log_sums
+
+        queries = self._queries(points)
+        laid = torch.full((self.size,), -torch.inf, dtype=torch.float64, device=self.device)
+        laid[self.place] = log_a.to(torch.float64) * math.log2(math.e)
+        itself = torch.full((queries.size,), -1, dtype=torch.int64, device=self.device)
+        of_itself = torch.zeros(queries.size, dtype=torch.float64, device=self.device)
+        if own is not None:
+            itself[queries.place] = self.place[own]
+            of_itself[queries.place] = log_left.to(torch.float64) * math.log2(math.e)
+        out = torch.empty(queries.size, dtype=torch.float64, device=self.device)
+        best = laid.view(-1, FRAME).topk(2, dim=1).values
+        bm = 32
+        for first, starts, near in self._near(
+            queries, self._frames_of("all"), (best[:, 0], best[:, 1])
+        ):
+            rows = slice(first * BLOCK, None)
+            log_sums[((len(starts) - 1) * BLOCK // bm,)](
+                queries.whole[:, rows],
+                queries.rest[:, rows],
+                *self._all_digits,
+                laid,
+                itself[rows],
+                of_itself[rows],
+                out[rows],
+                starts,
+                near,
+                queries.size,
+                self.size,
+                D=self.d,
+                BM=bm,
+                BN=64,
+                TILES=FRAME // 64,
+                BLOCK=BLOCK,
+                SQUARES=self.is_square,
+                num_warps=4,
+            )
+        return out[queries.place] / math.log2(math.e)
+
+
+class SplitPoints:
+    """A support on several devices, each of which computes its share of the queries."""
+
+    def __init__(self, kernel: Kernel, points: Any, precision: str, devices: list[Any]) -> None:
+        self.parts = [
+            FusedPoints(kernel, points.to(device), precision, (k, len(devices)))
+            for k, device in enumerate(devices)
+        ]
+
+    def product(self, A: Any, points: Any = None) -> Any:
+        """K(points, support) @ A, (m, c), where A is; None stands for the support."""
+        shares = [
+            part.product(A.to(part.device), None if points is None else points.to(part.device))
+            for part in self.parts
+        ]
+        return sum(share.to(A.device) for share in shares)
+
+    def logs(self, points: Any, log_a: Any, own: Any = None, log_left: Any = None) -> Any:
+        """log Σ_r k(x, x_r) a_r, (m,), as `FusedPoints.logs`: few queries, for the first device."""
+        return self.parts[0].logs(points, log_a, own, log_left)
+
+
+class TiledPoints:
+    """A support for any kernel that is written for arrays of any library.
+
+    Tiles become smaller where the device's memory does not hold them. With `keeps_gram`, the
+    kernel values between the points themselves are formed once.
+    """
+
+    def __init__(self, kernel: Kernel, points: Any, keeps_gram: bool = False) -> None:
+        self.kernel, self.points, self.keeps_gram = kernel, points, keeps_gram
+        self.tile_bytes = TILE_BYTES
+
+    @cached_property
+    def gram(self) -> Any:
+        """K between the points, (n, n)."""
+        return self._by_tiles(self.points, self._values)
+
+    def product(self, A: Any, points: Any = None) -> Any:
+        """K(points, support) @ A, (m, c); None stands for the support."""
+        weights = A.to(self.points.dtype)
+        if points is None and self.keeps_gram:
+            return self.gram @ weights
+        queries = self.points if points is None else points
+        return self._by_tiles(queries, lambda rows: self._values(rows) @ weights)
+
+    def logs(self, points: Any, log_a: Any, own: Any = None, log_left: Any = None) -> Any:
+        """log Σ_r k(x, x_r) a_r, (m,), however far; `log_left` is of a query's own row `own`."""
+        done = 0
+
+        def of_rows(rows: Any) -> Any:
+            nonlocal done
+            logs = self.kernel.array_log_block(rows, self.points)
+            assert logs is not None
+            terms = logs.to(torch.float64)
+            if own is None:
+                return torch.logsumexp(terms + log_a, dim=1)
+            mine = slice(done, done + len(rows))
+            at = torch.arange(len(rows), device=rows.device), own[mine]
+            of_itself = terms[at] + log_left[mine]
+            terms += log_a
+            terms[at] = of_itself
+            done += len(rows)
+            return torch.logsumexp(terms, dim=1)
+
+        return self._by_tiles(points, of_rows)
+
+    def _values(self, rows: Any) -> Any:
+        return self.kernel.array_block(rows, self.points)
+
+    def _by_tiles(self, queries: Any, of_rows: Callable[[Any], Any]) -> Any:
+        """What a function makes of a few rows at a time, for all of them."""
+        parts, start = [], 0
+        while start < len(queries):
+            step = max(1, self.tile_bytes // (len(self.points) * queries.element_size()))
+            try:
+                parts.append(of_rows(queries[start : start + step]))
+            except torch.OutOfMemoryError:
+                if step <= LEAST_TILE:
+                    raise MemoryError(
+                        f"tiles of {step} × {len(self.points):,} kernel values do not fit into "
+                        f"the memory of {queries.device}; use fewer rows or another engine."
+                    ) from None
+                torch.cuda.empty_cache()
+                self.tile_bytes //= 2
+                continue
+            start += step
+        return torch.cat(parts) if parts else of_rows(queries)
+
+
+class FactorPoints:
+    """K as F Fᵀ, F (n, r) from pivots drawn by what is not yet explained of the diagonal.
+
+    Randomly pivoted Cholesky by blocks, as `softkern.operators.nystroem` has it, on the device.
+
+    Attributes
+    ----------
+    error : float
+        Share of the weighted trace that is left out.
+    """
+
+    def __init__(
+        self, kernel: Kernel, points: Any, diag: Any, weight: Any, rank: int, tolerance: float
+    ) -> None:
+        n = len(points)
+        factor = torch.zeros(n, rank, dtype=points.dtype, device=points.device)
+        left, done = diag.clone(), 0
+        random = torch.Generator(device=points.device).manual_seed(0)
+        trace = float(weight @ diag)
+        while done < rank and float(weight @ left) > tolerance * trace:
+            count = min(PIVOTS, rank - done)
+            pivots = _drawn(weight * left, count, random)
+            block: Any = kernel.array_block(points, points[pivots])
+            block -= factor[:, :done] @ factor[pivots, :done].T
+            values, vectors = torch.linalg.eigh(block[pivots])
+            kept = values > SMALLEST_PIVOT * values.amax()
+            new = block @ (vectors[:, kept] / values[kept].sqrt())
+            factor[:, done : done + new.shape[1]] = new
+            left = (left - new.square().sum(dim=1)).clamp(min=0)
+            left[pivots] = 0
+            done += new.shape[1]
+        self.factor = factor[:, :done].contiguous()
+        self.error = float(weight @ left) / trace
+
+    def product(self, A: Any, points: Any = None) -> Any:
+        """F Fᵀ A, (n, c); there are no new points."""
+        assert points is None
+        return self.factor @ (self.factor.T @ A.to(self.factor.dtype))
+
+
+def _drawn(mass: Any, count: int, random: Any) -> Any:
+    """Numbers of some rows, drawn by their mass, each once."""
+    places = torch.rand(count, generator=random, device=mass.device, dtype=torch.float64)
+    reached = torch.cumsum(mass.to(torch.float64), 0)
+    found = torch.searchsorted(reached, places * reached[-1])
+    return torch.unique(found.clamp(max=len(mass) - 1))
+
+
+def _on(device: torch.device) -> AbstractContextManager[Any]:
+    """Where loops are started: Triton takes the current device."""
+    return torch.cuda.device(device) if device.type == "cuda" else nullcontext()
+
+
+def tensor(array: Any) -> Any:
+    """An array as torch's, where it is; a copy of memory that must not be written to."""
+    is_locked = isinstance(array, np.ndarray) and not array.flags.writeable
+    return torch.as_tensor(array.copy() if is_locked else array)
+
+
+def uploaded(parts: Iterator[Any], device: str) -> Iterator[Any]:
+    """Arrays of the host on the device, each on its way while the one before is worked on."""
+    if not device.startswith("cuda"):
+        yield from (tensor(part).to(device) for part in parts)
+        return
+    beside = torch.cuda.Stream(device)
+    present = torch.cuda.current_stream(device)
+
+    def sent(part: Any) -> tuple[Any, Any]:
+        with torch.cuda.stream(beside):
+            there = tensor(part).pin_memory().to(device, non_blocking=True)
+        return there, beside.record_event()
+
+    on_its_way: tuple[Any, Any] | None = None
+    for part in chain(parts, [None]):
+        following = None if part is None else sent(part)
+        if on_its_way is not None:
+            there, arrival = on_its_way
+            present.wait_event(arrival)
+            there.record_stream(present)
+            yield there
+        on_its_way = following
+
+
+def _split(values: Any, kind: Any) -> tuple[Any, Any]:
+    """Numbers of double precision as one of fewer digits and one for what that leaves out."""
+    whole = values.to(kind)
+    return whole, (values - whole.to(torch.float64)).to(kind)
+
+
+def _places(cells: Any, n: int) -> Any:
+    """Where each of n rows stands in the order of `in_frames`, (n,)."""
+    is_row = cells[:, 1] == 1
+    place = torch.empty(n, dtype=torch.int64, device=cells.device)
+    place[cells[is_row, 0]] = torch.nonzero(is_row)[:, 0]
+    return place
+
+
+def _power(number: int) -> int:
+    """The next power of two, at least 16, which is what tensor cores take."""
+    return max(16, 1 << (number - 1).bit_length())
+
+
+def _padded(parts: list[Any], width: int) -> Any:
+    """Arrays (m, d) beside each other, and zeros up to the width."""
+    beside = torch.cat(parts, dim=1) if len(parts) > 1 else parts[0]
+    missing = width - beside.shape[1]
+    return torch.nn.functional.pad(beside, (0, missing)).contiguous()
+
+
+def in_frames(points: Any, size: int = FRAME) -> Any:
+    """Row numbers in an order in which each `size` lie together, and whether they are new, (m, 2).
+
+    Cells are halved at the median of their widest column. Some rows stand twice, so that all cells
+    are of one size; the second time they count for nothing.
+    """
+    n = len(points)
+    levels = max(0, math.ceil(math.log2(n / (2 * LEAF_FRAMES * size))))
+    per_leaf = -(-n // (2**levels * size))  # frames
+    total = 2**levels * per_leaf * size
+    rows = torch.arange(n, device=points.device)
+    again = torch.linspace(0, n - 1, total - n, device=points.device).long()
+    number = torch.cat([rows, again])
+    cells = torch.arange(total, device=points.device)[None]
+    for _ in range(levels):
+        cells = _sorted_cells(points, number, cells).reshape(2 * len(cells), -1)
+    cells = _cut(points, number, cells, per_leaf, size).reshape(-1)
+    return torch.stack([number[cells], (cells < n).long()], dim=1)
+
+
+def _cut(points: Any, number: Any, cells: Any, parts: int, size: int) -> Any:
+    """Cells in an order in which each `size` of them lie together."""
+    if parts == 1:
+        return cells
+    cells = _sorted_cells(points, number, cells)
+    half = parts // 2
+    sides = (cells[:, : half * size], half), (cells[:, half * size :], parts - half)
+    return torch.cat([_cut(points, number, side, p, size) for side, p in sides], dim=1)
+
+
+def _sorted_cells(points: Any, number: Any, cells: Any) -> Any:
+    """The rows of every cell (count, m) by their value in its widest column."""
+    spans = [points[number[cells], k] for k in range(points.shape[1])]
+    widths = torch.stack([values.amax(dim=1) - values.amin(dim=1) for values in spans])
+    widest = widths.argmax(dim=0)
+    key = points[number[cells], widest[:, None]]
+    return cells.gather(1, key.argsort(dim=1))

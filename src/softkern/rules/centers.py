@@ -1,0 +1,67 @@
+"""Center rules that need no solver: weighted means in feature space.
+
+A mean has coefficients that are positive and sum to one; masses come in any unit per column, so
+that memberships that underflow still have a center (Filippone et al. 2010, appendix B).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from softkern._utils.arrays import namespace
+from softkern._utils.typing import AnyArray
+from softkern.rules.base import Centers
+
+__all__ = ["Mean", "mass_of_logs"]
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A = mass / Σ mass in every column.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Mean().centers(np.array([[1.0], [3.0]]), np.ones(2), None).coefficients
+    array([[0.25],
+           [0.75]])
+    """
+
+    goes_anywhere: ClassVar[bool] = True
+
+    def centers(self, mass: AnyArray, weight: AnyArray, previous: Centers | None) -> Centers:
+        """Weighted means of all points."""
+        xp = namespace(mass)
+        total = xp.sum(mass, axis=0)
+        return Centers(mass / total, shares=total / xp.sum(weight))
+
+    def ahead(self, correction: AnyArray | None) -> Mean:
+        """Itself: means do not ask for the kernel."""
+        return self
+
+    def measured(self, centers: Centers, product: AnyArray) -> Centers:
+        """The same centers, of which the product says nothing new."""
+        return centers
+
+    def error(self, centers: Centers) -> float:
+        """None."""
+        return 0.0
+
+
+def mass_of_logs(logs: AnyArray, weight: AnyArray) -> AnyArray:
+    """w exp(logs), (n, c), each column in the unit of its largest, so that none underflows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> mass_of_logs(np.array([[-5000.0], [-5000.0]]), np.array([1.0, 3.0]))
+    array([[1.],
+           [3.]])
+    """
+    xp = namespace(logs)
+    logs = xp.where(weight[:, None] > 0, logs, -xp.inf)  # what does not count has no say in it
+    with np.errstate(invalid="ignore"):
+        return xp.exp(logs - xp.max(logs, axis=0)) * weight[:, None]

@@ -1,0 +1,1 @@
+"""The application for tables: preparation, explanations, comparison, report, files and commands."""

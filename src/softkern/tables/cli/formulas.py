@@ -1,0 +1,62 @@
+"""Text that a spreadsheet would run as a formula, made harmless in CSV, and read back.
+
+A cell that begins with one of `STARTS` gets an apostrophe before it, which spreadsheets take for
+"this is text". Numbers are left alone, also those that are text: ``-1.234,50 €`` has no letter that
+a formula could call something by. Called by `softkern.tables.cli.points` and
+`softkern.tables.cli.results_folder`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pandas as pd
+
+__all__ = ["as_written", "harmless"]
+
+STARTS = "=+\\-@\t\r\n＝＋－＠"  # within brackets
+FORMULA = re.compile(f"[{STARTS}]", re.DOTALL)
+NUMBER = re.compile(r"[+-][\d\s.,'’%€$£¥]*(e[+-]?\d+)?", re.IGNORECASE)
+
+
+def harmless(table: pd.DataFrame) -> pd.DataFrame:
+    """The table with an apostrophe before text, and names of columns, that would be run.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"id": ["=1+1", "-5", "a"], "x": [-1, 2, 3]})
+    >>> harmless(table)["id"].tolist()
+    ["'=1+1", '-5', 'a']
+    """
+    changed = {}
+    for k, (_, column) in enumerate(table.items()):
+        if column.dtype.kind not in "biufM" and column.map(_is_formula).any():
+            changed[k] = column.astype(object).map(_marked)
+    columns = [changed.get(k, column) for k, (_, column) in enumerate(table.items())]
+    names = [_marked(name) for name in table.columns]
+    if not changed and names == list(table.columns):
+        return table
+    return pd.concat(columns, axis=1, keys=range(len(columns))).set_axis(names, axis=1)
+
+
+def as_written(text: Any) -> Any:
+    """A cell as it was before `harmless`.
+
+    Examples
+    --------
+    >>> as_written("'=1+1"), as_written("'quoted'"), as_written("-5")
+    ('=1+1', "'quoted'", '-5')
+    """
+    is_marked = isinstance(text, str) and text.startswith("'") and _is_formula(text[1:])
+    return text[1:] if is_marked else text
+
+
+def _is_formula(value: Any) -> bool:
+    if not isinstance(value, str) or not FORMULA.match(value):
+        return False
+    return not NUMBER.fullmatch(value)
+
+
+def _marked(value: Any) -> Any:
+    return f"'{value}" if _is_formula(value) else value

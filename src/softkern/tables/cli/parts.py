@@ -1,0 +1,248 @@
+"""Tables in many files, or larger than memory: a sample is analyzed, all rows are scored.
+
+Which rows the sample has depends on their numbers and the seed, so that they are known before any
+row is read; Dask reads them, and scores the pieces of the table one by one, each into a part of the
+results that appears under its name when it is whole. On one machine the work is that of its
+threads, with ``--scheduler`` that of a cluster, whose workers see the same files.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from softkern._utils.memory import available_memory
+from softkern._utils.progress import stage
+from softkern._utils.text import count, quoted
+from softkern.dask import SUBSAMPLE_ROWS, computed_one_by_one, connected
+from softkern.files import replacing
+from softkern.rows import lowest_numbers
+from softkern.tables.cli.errors import OutputError
+from softkern.tables.cli.output_folder import results_folder
+from softkern.tables.cli.pieces import Piece, files_of, pieces_of
+from softkern.tables.cli.points import write_chunks
+from softkern.tables.cli.printer import Printer
+from softkern.tables.cli.score import RANKS, Job, Scorer, as_analyzed, loaded
+from softkern.tables.io import TableError
+
+__all__ = ["Parts", "Summary", "score_parts", "top_rows"]
+
+BYTES_A_CELL = 40  # of a table while it is read, prepared and fitted
+TOP = 1000  # rows furthest out that are listed
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What came of one piece."""
+
+    rows: int
+    labels: dict[int, int]
+    outliers: int
+    overlaps: int
+    top: pd.DataFrame
+    notes: list[str]
+
+
+@dataclass
+class Parts:
+    """The pieces of a table.
+
+    Attributes
+    ----------
+    name : str
+        As the user gave it.
+    pieces : list of Piece
+    columns : list of str
+    scheduler : str or None
+        Address of a Dask scheduler.
+    """
+
+    name: str
+    pieces: list[Piece]
+    columns: list[str]
+    scheduler: str | None = None
+
+    @classmethod
+    def of(cls, data: str, scheduler: str | None = None) -> Parts | None:
+        """The parts that a folder, a glob or a file too large for memory has; None for others."""
+        files = files_of(data)
+        if files is None:
+            if scheduler is not None:
+                raise TableError(
+                    f"--scheduler is for Parquet and NPY, as a folder, a pattern or a file, which "
+                    f"{quoted(data)} is not."
+                )
+            return None
+        found = cls(data, *pieces_of(files), scheduler)
+        is_one = len(files) == 1 and files[0] == data
+        cells = found.rows * len(found.columns)
+        if is_one and scheduler is None and cells * BYTES_A_CELL < available_memory():
+            return None
+        _check_dask()
+        return found
+
+    @property
+    def rows(self) -> int:
+        """Of all pieces."""
+        return sum(piece.rows for piece in self.pieces)
+
+    @property
+    def kind(self) -> str:
+        """In words."""
+        files = len({piece.file for piece in self.pieces})
+        return f"{count(files, f'{self.pieces[0].kind} file')}, {count(self.rows, 'row')}"
+
+    @property
+    def names(self) -> list[str]:
+        """Of the parts of the results."""
+        return [f"points-{k:05d}.parquet" for k in range(len(self.pieces))]
+
+    def sample(
+        self, seed: int, size: int = SUBSAMPLE_ROWS
+    ) -> tuple[np.ndarray[Any, Any], pd.DataFrame]:
+        """Numbers of some rows that stand for all, and the rows."""
+        numbers = lowest_numbers(self.rows, size, seed)
+        ends = np.searchsorted(numbers, [piece.start + piece.rows for piece in self.pieces])
+        wanted = np.split(numbers, ends[:-1])
+        tasks = [
+            partial(_rows_of, piece, rows - piece.start)
+            for piece, rows in zip(self.pieces, wanted, strict=True)
+            if rows.size
+        ]
+        with stage("reading some rows of all", total=len(tasks)) as done:
+            tables = self._computed(tasks, done)
+        return numbers, pd.concat(tables, ignore_index=True)
+
+    def score(self, folder: Path, job: Job, known: pd.DataFrame | None) -> list[Summary]:
+        """Score every piece into its part of the results; `known` are points of the sample."""
+        job = replace(job, model=job.model.absolute(), quiet=True)
+        places = [folder.absolute() / name for name in self.names]
+        tasks = [
+            partial(_score, job, piece, place, _known_in(known, piece))
+            for piece, place in zip(self.pieces, places, strict=True)
+        ]
+        with stage("scoring all rows", total=len(tasks)) as done:
+            found: list[Summary] = self._computed(tasks, done)
+        missing = [place.name for place in places if not place.exists()]
+        if missing:
+            raise OutputError(
+                f"workers wrote {missing[0]} where this machine does not see it; --out must be on "
+                "a disk that they share."
+            )
+        return found
+
+    def _computed(self, tasks: Sequence[Callable[[], Any]], done: Callable[[float], None]) -> Any:
+        with connected(self.scheduler):
+            return computed_one_by_one(tasks, done)
+
+
+def _check_dask() -> None:
+    if importlib.util.find_spec("dask") is None:
+        raise TableError(
+            "tables in parts, or larger than memory, need Dask: pip install 'softkern[dask]'."
+        )
+
+
+# What tasks do
+
+
+def _rows_of(piece: Piece, rows: np.ndarray[Any, Any]) -> pd.DataFrame:
+    return piece.table().iloc[rows]
+
+
+def _known_in(known: pd.DataFrame | None, piece: Piece) -> pd.DataFrame | None:
+    """Points of the sample that lie in a piece."""
+    if known is None:
+        return None
+    number = known["row"].to_numpy() - 1
+    return known[(number >= piece.start) & (number < piece.start + piece.rows)]
+
+
+@lru_cache(maxsize=1)
+def _loaded(path: Path, changed: int) -> Any:
+    """A model and its header, loaded once by every process."""
+    return loaded(path)
+
+
+def _score(job: Job, piece: Piece, place: Path, known: pd.DataFrame | None) -> Summary:
+    """Score one piece into a file, which appears when it is whole."""
+    model, header = _loaded(job.model, os.stat(job.model).st_mtime_ns)
+    reader = piece.reader(as_analyzed(job, header["metadata"]))
+    scorer = Scorer(job, model, header["metadata"], reader, Printer(quiet=True))
+    scorer.first_row = piece.start + 1
+    summary = _Counts()
+    with replacing(place) as temporary:
+        tables = map(partial(summary.add, known=known), scorer.tables(reader))
+        rows = write_chunks(tables, str(temporary), str(place), raw_text=True)
+    return Summary(
+        rows,
+        summary.labels,
+        summary.outliers,
+        summary.overlaps,
+        summary.top,
+        [*reader.notes, *scorer.notes()],
+    )
+
+
+class _Counts:
+    """What goes by, counted."""
+
+    def __init__(self) -> None:
+        self.labels: dict[int, int] = {}
+        self.outliers = self.overlaps = 0
+        self.top = pd.DataFrame()
+
+    def add(self, table: pd.DataFrame, known: pd.DataFrame | None) -> pd.DataFrame:
+        """The table, with rows that were analyzed as the analysis has them."""
+        if known is not None and len(known):
+            table = _with_known(table, known)
+        labels = table["label"].dropna().astype(int)
+        for label, number in labels.value_counts().items():
+            self.labels[int(str(label))] = self.labels.get(int(str(label)), 0) + int(number)
+        self.outliers += int(table["is_outlier"].fillna(False).sum())
+        self.overlaps += int(table["is_overlap"].fillna(False).sum())
+        far = table[table["is_outlier"].fillna(False).astype(bool)]
+        self.top = pd.concat([self.top, far]).nlargest(TOP, "outlier_score")
+        return table
+
+
+def _with_known(table: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
+    columns = [name for name in table.columns if name in known.columns and name not in RANKS]
+    table, known = table.set_index("row"), known.set_index("row")[columns[1:]]
+    known = known[known.index.isin(table.index)].astype(table.dtypes[columns[1:]].to_dict())
+    table.loc[known.index, known.columns] = known
+    return table.reset_index()
+
+
+# The command
+
+
+def score_parts(job: Job, parts: Parts) -> None:
+    """`softkern score` for tables in parts; the folder `job.out` appears at the end."""
+    if job.out == "-":
+        raise OutputError(f"{quoted(job.data)} is a table in parts; -o names a folder for them.")
+    if job.join:
+        raise OutputError("--join is for single tables, not for tables in parts.")
+    printer = Printer(job.quiet)
+    with printer.stages():
+        printer.line(f"{quoted(parts.name)}: {parts.kind}")
+        with results_folder(Path(job.out), parts.names, job.force) as folder:
+            found = parts.score(folder, job, None)
+        printer.notes(list(dict.fromkeys(note for one in found for note in one.notes))[:10])
+        rows = sum(one.rows for one in found)
+        printer.line(f"scored {count(rows, 'row')} into {len(found)} parts in {job.out}", "bold")
+
+
+def top_rows(found: Sequence[Summary]) -> pd.DataFrame:
+    """The rows furthest out of all parts, with their ranks."""
+    top = pd.concat([one.top for one in found]).nlargest(TOP, "outlier_score")
+    ranks = top["outlier_score"].rank(method="min", ascending=False).astype(int)
+    return top.assign(outlier_rank=ranks).reset_index(drop=True)

@@ -1,0 +1,140 @@
+"""Lines, notes and tables on the terminal, with text from the data made harmless."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any
+
+import rich
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from softkern._utils.progress import watched
+from softkern._utils.text import quoted
+
+__all__ = ["Printer"]
+
+FILE_WIDTH = 120  # columns where no window sets them
+LONGEST_CELL, LONGEST_SENTENCE = 60, 400  # letters
+
+
+class Printer:
+    """Prints on standard output, or on standard error where results go to standard output."""
+
+    def __init__(self, quiet: bool, to_stderr: bool = False) -> None:
+        self.quiet = quiet
+        # models show their plan and progress on rich's own console: the two must be one
+        self._console = Console(stderr=True) if to_stderr else rich.get_console()
+        if not self._console.is_terminal:
+            self._console.width = FILE_WIDTH
+
+    def line(self, text: str = "", style: str = "") -> None:
+        """One line, or several; nothing in it is markup."""
+        if not self.quiet:
+            self._console.print(Text(text, style), soft_wrap=True)
+
+    def notes(self, notes: Sequence[str]) -> None:
+        """What a user should know of what was done."""
+        for note in notes:
+            self.line(f"  · {note}", "yellow")
+
+    def progress(self, text: str) -> None:
+        """A line that the next one overwrites; only where a person watches."""
+        if not self.quiet and self._console.is_terminal:
+            self._console.print(Text(text, "dim"), end="\r")
+
+    @contextmanager
+    def stages(self) -> Iterator[None]:
+        """Show how far every stage is, with the time that is left; only where a person watches."""
+        if self.quiet or not self._console.is_terminal:
+            yield
+            return
+        from rich import progress as bars
+
+        columns = (
+            bars.SpinnerColumn(),
+            bars.TextColumn("{task.description}", markup=False),
+            bars.BarColumn(30),
+            bars.TimeElapsedColumn(),
+            _time_left(),
+        )
+        shown = bars.Progress(*columns, console=self._console, transient=True)
+        with shown, watched(_Shown(shown)):
+            yield
+
+    def table(
+        self,
+        head: Sequence[str],
+        rows: Sequence[Sequence[Any]],
+        title: str | None = None,
+        wide: str | None = None,
+    ) -> None:
+        """A table; columns of numbers are set to the right, one of whole sentences is `wide`."""
+        if self.quiet or not rows:
+            return
+        if title:  # not within the table, whose width it would wrap at
+            self.line(title, "bold")
+        shown = Table(box=rich.box.SIMPLE)
+        for j, name in enumerate(head):
+            is_number = all(_is_number(row[j]) for row in rows)
+            justify: Any = "right" if is_number else "left"
+            no_wrap = wide is not None and name != wide
+            shown.add_column(Text(quoted(name, 24)), justify=justify, no_wrap=no_wrap)
+        for row in rows:
+            longest = [LONGEST_SENTENCE if name == wide else LONGEST_CELL for name in head]
+            cells = map(_cell, row, longest)
+            shown.add_row(*(Text(cell) for cell in cells))
+        self._console.print(shown)
+
+
+def _time_left() -> Any:
+    """A column with the time left, of stages whose steps are counted."""
+    from rich.progress import ProgressColumn, Task
+
+    class Left(ProgressColumn):
+        max_refresh = 0.5
+
+        def render(self, task: Task) -> Text:
+            left = task.time_remaining
+            return Text("" if left is None else f"{timedelta(seconds=int(left))} left", "cyan")
+
+    return Left()
+
+
+class _Shown:
+    """Stages as bars, those within others below them."""
+
+    def __init__(self, progress: Any) -> None:
+        self._progress, self._depth = progress, 0
+
+    def begin(self, name: str, total: float | None) -> Any:
+        """A bar for it."""
+        task = self._progress.add_task("  " * self._depth + name, total=total)
+        self._depth += 1
+        return task
+
+    def advance(self, task_id: Any, done: float) -> None:
+        """The bar grows."""
+        self._progress.update(task_id, completed=done)
+
+    def end(self, task_id: Any) -> None:
+        """The bar is gone."""
+        self._depth -= 1
+        self._progress.remove_task(task_id)
+
+
+def _cell(value: Any, longest: int) -> str:
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return quoted(value, longest)
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(str(value).replace(",", "").rstrip("%"))
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,309 @@
+"""How a table of text is laid out: separator, lines above the header, header, decimal point.
+
+All of it is found from the first lines, and from what most of them agree on rather than from the
+first alone, which may be a title. Called by the readers of text and of sheets.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import islice, pairwise, zip_longest
+
+from softkern._utils.text import count, quoted
+from softkern.tables.io.bytes import HEAD, broken
+from softkern.tables.io.reader import MISSING, Format, TableError
+from softkern.tables.preparation.formats import decimals_of, is_number
+
+__all__ = ["BLANKS", "ONE_COLUMN", "Layout", "header_of", "is_value", "parsed_line", "text_layout"]
+
+SEPARATORS = (",", "\t", ";", "|")
+BLANKS = r"\s+"  # as a separator
+ONE_COLUMN = "\x1f"  # stands for a separator where there is none
+MOST_LINES = 200  # by which a table is judged
+MOST_TITLES = 20  # lines above a header
+QUOTED = re.compile(r'(?<![^,;\t|\n])"(?:[^"]|"")*"(?![^,;\t|\n])')
+DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([ T]\d.*)?")
+
+Record = Sequence[str]
+
+
+@dataclass
+class Layout:
+    """Where the rows of a table begin, and the names of its columns.
+
+    Attributes
+    ----------
+    names : list of str
+    skip : int
+        Records above the first row, the header among them.
+    lines : int
+        The lines of text that these are.
+    notes : list of str
+        What was decided.
+    separator, decimal : str or None
+        Of a table of text; no decimal point where nothing tells.
+    sample : list of lists of str
+        The first records below the header of a table of text.
+    """
+
+    names: list[str]
+    skip: int
+    notes: list[str] = field(default_factory=list)
+    separator: str = ","
+    decimal: str | None = None
+    lines: int = 0
+    sample: list[list[str]] = field(default_factory=list)
+
+
+def text_layout(text: str, is_cut: bool, path: str, name: str, form: Format) -> Layout:
+    r"""The layout of a table by its first lines.
+
+    Examples
+    --------
+    >>> found = text_layout("Sales 2024;\nname;sum\na;1,5\nb;2,5\n", False, "", "x.csv", Format())
+    >>> found.separator, found.skip, found.names, found.decimal
+    (';', 2, ['name', 'sum'], ',')
+    """
+    start = form.skip_rows or 0
+    lines = [line for line in text.splitlines()[start : start + MOST_LINES] if line.strip()]
+    # what stands between quotes does not separate
+    unquoted = QUOTED.sub('""', "\n".join(lines)).split("\n")
+    separator = form.separator or _separator(unquoted, path, form.decimal)
+    records, ends = _records(text, separator, is_cut, name)
+    layout = header_of(records, form, name)
+    layout.lines = ends[layout.skip - 1] if layout.skip else 0
+    layout.separator = separator
+    layout.sample = records[layout.skip :]
+    layout.decimal = form.decimal or _decimal(layout.sample)
+    if layout.decimal == separator and form.separator is None:
+        layout.decimal = "."
+        layout.notes.append("commas part its cells, so that numbers have a decimal point")
+    elif layout.decimal == "," and form.decimal is None:
+        layout.notes.append("numbers have a decimal comma (--decimal . says otherwise)")
+    return layout
+
+
+# Header and what stands above it
+
+
+def header_of(records: Sequence[Record], form: Format, name: str) -> Layout:
+    """Where the header is, and whether there is one; `records` may be blank."""
+    notes: list[str] = []
+    start = _titles(records) if form.skip_rows is None else form.skip_rows
+    if start and form.skip_rows is None:
+        titles = [next(filter(None, record)) for record in records[:start] if any(record)]
+        them = "it" if len(titles) == 1 else "them"
+        notes.append(
+            f"left out {count(len(titles), 'line')} above the table, such as "
+            f"'{quoted(titles[0], 40)}' (--skip-rows 0 reads {them})"
+        )
+    above = start
+    while start < len(records) and not any(records[start]):
+        start += 1
+    if start >= len(records):
+        raise TableError(f"{name} has no row after {count(start, 'line')}.")
+    first, below = list(records[start]), [r for r in records[start + 1 :] if any(r)]
+    has_header = form.header
+    if has_header is None:
+        has_header = not _is_data(first) or _is_index(first, below)
+        if not has_header:
+            notes.append(
+                "the first line is numbers: taken as data, columns called x1, x2, … (--header "
+                "takes it for their names)"
+            )
+    if not has_header:
+        while start > above and records[start - 1]:  # rows of missing values, and no blank lines
+            start -= 1
+        return Layout([f"x{i + 1}" for i in range(len(first))], start, notes)
+    extra = len(below[0]) - len(first) if below else 0
+    if extra > 0:
+        if any(any(record[len(first) :]) for record in below):
+            raise TableError(
+                f"{name}: the header has {count(len(first), 'field')} and the line after it "
+                f"{len(below[0])}; mend the file, or give --skip-rows with the number of lines "
+                "above the header."
+            )
+        first += [""] * extra  # lines that end with a separator
+    return Layout(first, start + 1, notes)
+
+
+def _titles(records: Sequence[Record]) -> int:
+    """Records above the header: those that fill up to half of the columns, and hold text."""
+    there = [record for record in records if any(record)]
+    width = Counter(map(len, there)).most_common(1)[0][0] if there else 0
+    if width < 2:
+        return _titles_of_one(records)
+    for place, record in enumerate(records[: MOST_TITLES + 1]):
+        filled = [cell for cell in record if cell]
+        is_nameless = len(record) == width and not record[0] and len(filled) == width - 1
+        is_short = len(filled) <= max(1, _used(records[place + 1 :]) // 2)
+        is_short = is_short or _is_above(record, records[place + 1 :])
+        is_title = is_short and not all(map(is_value, filled))
+        if filled and (is_nameless or not is_title):
+            return place if any(any(above) for above in records[:place]) else 0
+    return 0
+
+
+def _used(records: Sequence[Record]) -> int:
+    """How many columns hold something."""
+    return sum(any(cells) for cells in zip_longest(*records, fillvalue=""))
+
+
+def _is_above(record: Record, below: Sequence[Record]) -> bool:
+    """Whether a record is shorter than the next, which names columns."""
+    following = next((other for other in below if any(other)), ())
+    is_header = all(following) and not any(map(is_number, following))
+    return is_header and len(record) < len(following)
+
+
+def _titles_of_one(records: Sequence[Record]) -> int:
+    """The same for one column: of several lines of text above numbers, the last is its name."""
+    texts = [place for place, record in enumerate(records) if any(record) and not _is_data(record)]
+    numbers = [place for place, record in enumerate(records) if any(record) and _is_data(record)]
+    is_above = bool(texts) and len(numbers) > len(texts) > 1 and texts[-1] < numbers[0]
+    return texts[-1] if is_above else 0
+
+
+def _is_data(record: Record) -> bool:
+    """Whether cells are numbers, dates or missing, and hold a number, so that they name nothing."""
+    return any(map(is_number, record)) and all(map(is_value, record))
+
+
+def _is_index(first: Record, below: Sequence[Record]) -> bool:
+    """Whether whole numbers such as ",2019,2020" name columns, beside row names without a name.
+
+    They do where they run on without a gap, or where the column below the blank numbers the rows.
+    """
+    names = first[1:]
+    if first[0] or not names or not all(cell.isascii() and cell.isdigit() for cell in names):
+        return False
+    rows = [record[0] for record in below]
+    is_numbered = len(rows) > 1 and rows in (
+        [str(i) for i in range(len(rows))],
+        [str(i + 1) for i in range(len(rows))],
+    )
+    runs_on = len(names) > 1 and all(int(b) - int(a) == 1 for a, b in pairwise(names))
+    return is_numbered or runs_on
+
+
+def is_value(cell: str) -> bool:
+    """Whether a cell is a number, a date or missing, so that it says nothing."""
+    return cell in MISSING or is_number(cell) or bool(DATE.fullmatch(cell))
+
+
+# Separator and decimal point
+
+
+def _separator(bare: Sequence[str], path: str, decimal: str | None) -> str:
+    """What parts the cells of most lines alike."""
+    if _is_one_column(bare):
+        return ONE_COLUMN
+    found: dict[str, tuple[float, int]] = {}
+    for mark in SEPARATORS:
+        counts = Counter(line.count(mark) for line in bare)
+        del counts[0]
+        if mark != decimal and counts:
+            times, agreeing = max(counts.items(), key=lambda item: (item[1], item[0]))
+            found[mark] = agreeing / len(bare), times
+    best = max(found, key=lambda mark: found[mark], default="")
+    if best == "," and (other := _beside_decimal_commas(bare, found)):
+        return other
+    if best and (found[best][0] >= 0.5 or best in bare[0]):
+        return best
+    if path.endswith((".tsv", ".tab", ".tsv.gz")):
+        return "\t"
+    if decimal == "," and not best and _are_parted(bare):
+        return ","
+    return BLANKS if _is_aligned(bare) else ONE_COLUMN
+
+
+def _are_parted(bare: Sequence[str]) -> bool:
+    """Whether commas part names, and as many cells in the lines below, decimal comma or not."""
+    commas = {line.count(",") for line in bare}
+    return len(commas) == 1 and commas != {0} and not any(map(is_number, bare[0].split(",")))
+
+
+def _beside_decimal_commas(bare: Sequence[str], found: dict[str, tuple[float, int]]) -> str:
+    """The separator of lines such as "1,5;2,5", in which commas are as regular; or nothing."""
+    others = {mark: seen for mark, seen in found.items() if mark != ","}
+    best = max(others, key=lambda mark: others[mark], default="")
+    if not best or others[best][0] < found[","][0]:
+        return ""
+    cells = [cell.strip() for line in bare[-20:] for cell in line.split(best)]
+    return best if any("," in cell and "," in decimals_of(cell) for cell in cells) else ""
+
+
+def _is_one_column(lines: Sequence[str]) -> bool:
+    """Whether lines below a name without a comma are one number each, such as "1,5"."""
+    first, rest = lines[0] if lines else "", lines[1:]
+    has_commas = any("," in line for line in rest) and not any(c in first for c in SEPARATORS)
+    return has_commas and not is_number(first) and all(is_number(line) for line in rest)
+
+
+def _is_aligned(lines: Sequence[str]) -> bool:
+    """Whether blanks part as many cells in every line, and numbers below the first."""
+    widths = {len(line.split()) for line in lines}
+    cells = (lines[1:] or lines)[0].split() if lines else []
+    is_quoted = any('"' in line for line in lines)
+    return len(widths) == 1 and len(cells) > 1 and not is_quoted and all(map(is_number, cells))
+
+
+def _decimal(records: Sequence[Record]) -> str | None:
+    """A comma where columns of numbers show one, and none a point."""
+    shown: set[str] = set()
+    for cells in zip_longest(*records, fillvalue=""):
+        points = [decimals_of(cell) for cell in cells if cell not in MISSING]
+        numbers = [set(point) for point in points if point]
+        if len(numbers) > len(points) / 2:  # as many words may be a mistake
+            common = set.intersection(*numbers)
+            shown |= common if len(common) == 1 else set()
+    return "," if shown == {","} else None
+
+
+def _records(
+    text: str, separator: str, is_cut: bool, name: str
+) -> tuple[list[list[str]], list[int]]:
+    """The first records, blank ones too, and the line that each ends with.
+
+    Not the last where it may go on beyond the text.
+    """
+    lines = io.StringIO(text, newline="")
+    if separator == BLANKS:
+        found = [line.split() for line in lines.readlines()[: MOST_LINES + 1]]
+        ends = list(range(1, len(found) + 1))
+    else:
+        found, ends = _parsed(lines, separator, name)
+    if is_cut and len(found) <= MOST_LINES:
+        found.pop()
+    if not any(map(any, found)):
+        raise TableError(f"{name}: the first line is longer than {HEAD:,} bytes.")
+    return found, ends
+
+
+def parsed_line(line: str, separator: str, name: str) -> list[str]:
+    """The cells of one line."""
+    if separator == BLANKS:
+        return line.split()
+    return next(iter(_parsed(io.StringIO(line, newline=""), separator, name)[0]), [])
+
+
+def _parsed(lines: io.StringIO, separator: str, name: str) -> tuple[list[list[str]], list[int]]:
+    """Records of cells, and the line that each ends with; one more than are looked at."""
+    limit = csv.field_size_limit(2 * HEAD)  # a cell may be as long as it likes
+    found: list[list[str]] = []
+    ends: list[int] = []
+    try:
+        parsed = csv.reader(lines, delimiter=separator, skipinitialspace=True)
+        for record in islice(parsed, MOST_LINES + 1):
+            found.append([cell.strip() for cell in record])
+            ends.append(parsed.line_num)
+    except csv.Error as error:
+        raise broken(name, error) from error
+    finally:
+        csv.field_size_limit(limit)
+    return found, ends

@@ -1,0 +1,69 @@
+"""Files that hold tables and are not read: what each of them is, and the way out."""
+
+from __future__ import annotations
+
+from softkern.tables.io.reader import TableError
+
+__all__ = ["refuse_foreign"]
+
+CONVERT = "convert it to CSV or Parquet with the program that wrote it"
+MARKS: tuple[tuple[bytes, str, str], ...] = (
+    (
+        b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
+        "an old Excel workbook (.xls), or one that is protected by a password",
+        "save it as .xlsx without a password, or as CSV",
+    ),
+    (
+        b"SQLite format 3\x00",
+        "an SQLite database",
+        'give one table of it: sqlite3 -csv -header FILE "select * from TABLE" | softkern '
+        "analyze - …",
+    ),
+    (b"%PDF", "a PDF document", "copy its table into a spreadsheet and save that as CSV"),
+    (b"{\\rtf", "a text document (RTF)", "save its table as CSV"),
+    (b"ARROW1", "an Arrow or Feather file", "save it as Parquet"),
+    (b"\x89HDF", "an HDF5 file", "save the table in it as Parquet or CSV"),
+    (b"ORC", "an ORC file", "save it as Parquet"),
+    (b"Obj\x01", "an Avro file", "save it as Parquet"),
+    (b"$FL2", "an SPSS file (.sav)", "save it as CSV"),
+    (b"<stata_dta>", "a Stata file (.dta)", "save it as CSV"),
+    (b"RDX", "an R data file", "save it as CSV by write.csv"),
+    (b"\x80\x04", "a pickle, which is a program and never run here", CONVERT),
+    (b"\x80\x05", "a pickle, which is a program and never run here", CONVERT),
+    (b"7z\xbc\xaf\x27\x1c", "packed by 7-Zip", "unpack it first"),
+    (b"Rar!", "packed by RAR", "unpack it first"),
+    (b"\x89PNG", "a picture, and no table", "give a table"),
+    (b"\xff\xd8\xff", "a picture, and no table", "give a table"),
+    (b"GIF8", "a picture, and no table", "give a table"),
+)
+PAGES = (b"<!doctype html", b"<html", b"<table", b"<head")
+
+
+def refuse_foreign(head: bytes, name: str) -> None:
+    r"""Refuse a file that is no table of ours, by what it is.
+
+    Examples
+    --------
+    >>> refuse_foreign(b"SQLite format 3\x00", "shop.db")
+    Traceback (most recent call last):
+        ...
+    softkern.tables.io.reader.TableError: shop.db is an SQLite database; give one table of it: ...
+    """
+    for mark, what, remedy in MARKS:
+        if head.startswith(mark) and not _is_text(head, mark):
+            raise TableError(f"{name} is {what}; {remedy}.")
+    if head[257:262] == b"ustar":
+        raise TableError(f"{name} is a tar archive; unpack it and give one of its files.")
+    start = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:200].lower()
+    if start.startswith(PAGES):
+        raise TableError(
+            f"{name} is a web page (HTML), as some programs write instead of .xls; open it in a "
+            "spreadsheet and save it as .xlsx or CSV."
+        )
+    if start.startswith(b"<?xml"):
+        raise TableError(f"{name} is XML; save its table as CSV.")
+
+
+def _is_text(head: bytes, mark: bytes) -> bool:
+    """Whether a mark of plain letters, such as ORC, is the beginning of a header instead."""
+    return mark.isalnum() and b"\x00" not in head[:4096]

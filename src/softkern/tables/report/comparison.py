@@ -1,0 +1,50 @@
+"""The page of `softkern compare`: sentences and tables, in the look of the report, without script.
+
+All that comes from the data is text that the template escapes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from softkern.tables.report.assets import asset, template
+
+__all__ = ["Part", "write_comparison"]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A table of the page; a number from 0 to 1 in a cell is drawn as a bar."""
+
+    heading: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[str | float]]
+    help: str = ""
+
+
+def write_comparison(
+    path: Path, title: str, lead: Sequence[str], notes: Sequence[str], parts: Sequence[Part]
+) -> None:
+    """Write one self-contained HTML page; parts without rows are left out.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     page = Path(folder) / "compare.html"
+    ...     write_comparison(page, "a <b>", ["one"], [], [Part("Drift", ["x"], [[0.5]])])
+    ...     "a &lt;b&gt;" in page.read_text(encoding="utf-8")
+    True
+    """
+    from markupsafe import Markup
+
+    page = template("comparison.html").render(
+        title=title,
+        lead=lead,
+        notes=notes,
+        parts=[part for part in parts if part.rows],
+        style=Markup(asset("style.css")),
+    )
+    path.write_text(page, encoding="utf-8", errors="replace")

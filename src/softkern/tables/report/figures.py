@@ -1,0 +1,186 @@
+"""The page's figures, drawn with bokeh and still empty: `pictures.js` fills them in the browser.
+
+Colors of axes and grids are set by the script too, because they follow the reader's preference
+for light or dark.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from softkern._utils.colors import COLORS, NEUTRAL, SCALE
+
+__all__ = ["figures"]
+
+
+def figures(tree: dict[str, Any] | None) -> dict[str, Any]:
+    """JSON of every figure, by the name of the place where it goes.
+
+    `tree` is what `contents` has of the alpha tree; None where there is none.
+    """
+    from bokeh.embed import json_item
+
+    drawn = {"points": _points(), "histogram": _histogram()}
+    if tree is not None:
+        drawn["tree"] = _tree(tree["ticks"])
+    return {name: json_item(figure) for name, figure in drawn.items()}
+
+
+def _tone(column: str = "tone") -> Any:
+    """Color by number: the clusters' colors, the neutral one, then the scale of numbers."""
+    from bokeh.models import LinearColorMapper
+    from bokeh.transform import transform
+
+    palette = [*COLORS, NEUTRAL, *SCALE]
+    return transform(column, LinearColorMapper(palette=palette, low=-0.5, high=len(palette) - 0.5))
+
+
+def _figure(tools: list[Any], **options: Any) -> Any:
+    from bokeh.plotting import figure
+
+    drawn = figure(
+        sizing_mode="stretch_both",
+        tools=tools,
+        background_fill_color=None,
+        border_fill_color=None,
+        outline_line_color=None,
+        min_border=4,
+        **options,
+    )
+    for axis in (*drawn.xaxis, *drawn.yaxis):
+        axis.formatter.use_scientific = False
+    drawn.toolbar.logo = None
+    drawn.toolbar.autohide = True
+    return drawn
+
+
+def _points() -> Any:
+    from bokeh.models import (
+        BasicTicker,
+        BoxZoomTool,
+        ColumnDataSource,
+        FixedTicker,
+        HoverTool,
+        PanTool,
+        Range1d,
+        ResetTool,
+        TapTool,
+        WheelZoomTool,
+    )
+
+    source = ColumnDataSource(
+        {name: [] for name in ("x", "y", "tone", "line", "alpha", "filled", "open", "marker")},
+        name="points",
+    )
+    far = ColumnDataSource({name: [] for name in ("x", "y", "angle", "tone", "place")}, name="far")
+    ring = ColumnDataSource({"x": [], "y": []}, name="ring")
+    pan = PanTool()
+    drawn = _figure(
+        [pan, BoxZoomTool(), WheelZoomTool(name="wheel"), ResetTool()],
+        x_range=Range1d(),
+        y_range=Range1d(),
+        active_drag=pan,
+        active_scroll=None,
+        name="points figure",
+    )
+    # Two glyphs, because filling alone is twice as quick as filling and a line; each point has a
+    # size in one of them and none in the other. Clusters are drawn over what is left out.
+    open_ = drawn.scatter(
+        "x",
+        "y",
+        source=source,
+        marker="marker",
+        size="open",
+        fill_color=None,
+        line_color=_tone("line"),
+        line_width=1.2,
+        line_alpha=0.7,
+        name="open glyph",
+    )
+    filled = drawn.scatter(
+        "x",
+        "y",
+        source=source,
+        marker="marker",
+        size="filled",
+        fill_color=_tone(),
+        fill_alpha="alpha",
+        line_color=None,
+    )
+    arrows = drawn.scatter(
+        "x",
+        "y",
+        source=far,
+        marker="triangle",
+        angle="angle",
+        size=12,
+        fill_color=_tone(),
+        line_width=1,
+        name="far glyph",
+    )
+    for glyph in (filled, open_, arrows):
+        glyph.selection_glyph = glyph.nonselection_glyph = glyph.hover_glyph = None
+    drawn.scatter("x", "y", source=ring, size=18, fill_color=None, line_width=3, name="ring glyph")
+    drawn.add_tools(
+        HoverTool(renderers=[filled, open_, arrows], tooltips=None, visible=False),
+        TapTool(renderers=[filled, open_, arrows], visible=False),
+    )
+    # axes change between these as the reader makes them logarithmic
+    drawn.tags = [
+        kind(name=f"{word} ticker {name}")
+        for name in ("across", "up")
+        for word, kind in (("basic", BasicTicker), ("fixed", FixedTicker))
+    ]
+    return drawn
+
+
+def _histogram() -> Any:
+    from bokeh.models import ColumnDataSource
+    from bokeh.models.annotations import Span
+
+    source = ColumnDataSource(
+        {name: [] for name in ("left", "right", "top", "tone", "alpha")}, name="bars"
+    )
+    drawn = _figure([], name="histogram figure", y_axis_label="rows", toolbar_location=None)
+    drawn.quad(
+        left="left",
+        right="right",
+        top="top",
+        bottom=0,
+        source=source,
+        fill_color=_tone(),
+        fill_alpha="alpha",
+        line_color=None,
+    )
+    drawn.y_range.start = 0
+    drawn.xgrid.visible = False
+    drawn.add_layout(Span(dimension="height", line_width=2, name="histogram cut", visible=False))
+    return drawn
+
+
+def _tree(ticks: dict[str, str]) -> Any:
+    from bokeh.models import ColumnDataSource
+    from bokeh.models.annotations import Span
+
+    columns = ("x0", "y0", "x1", "y1", "tone", "width", "alpha")
+    source = ColumnDataSource({name: [] for name in columns}, name="lines")
+    splits = ColumnDataSource({"x": [], "y": []}, name="splits")
+    drawn = _figure([], name="tree figure", y_axis_label="level", toolbar_location=None)
+    drawn.segment(
+        "x0",
+        "y0",
+        "x1",
+        "y1",
+        source=source,
+        line_color=_tone(),
+        line_width="width",
+        line_alpha="alpha",
+        line_cap="round",
+    )
+    drawn.scatter("x", "y", source=splits, size=11, line_width=2.5, name="split glyph")
+    drawn.xaxis.visible = False
+    drawn.xgrid.visible = False
+    drawn.yaxis.ticker = [int(tick) for tick in ticks]
+    drawn.yaxis.major_label_overrides = {int(tick): text for tick, text in ticks.items()}
+    drawn.add_layout(Span(dimension="width", line_width=2, name="tree cut", visible=False))
+    return drawn

@@ -1,0 +1,282 @@
+"""Assembling the page: checks, escaping, and one file written whole or not at all.
+
+Names and values from the data reach the page in two ways only: as text that the template
+escapes, and as JSON without a character that could end a script element; the scripts put them
+into the document as text. The page's policy, besides, lets no script run but its own two, which
+it knows by their hashes, and lets nothing be loaded.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import math
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from softkern._utils.colors import COLORS, NEUTRAL, SCALE
+from softkern._utils.progress import stage
+from softkern._utils.typing import Array
+from softkern.files import replacing
+from softkern.fitted import fitted_step
+from softkern.ranking import rank_points
+from softkern.tables.explain import Explainer, summary
+from softkern.tables.report.assets import asset, template
+from softkern.tables.report.data import contents
+from softkern.tables.report.explanations import explanations
+from softkern.tables.report.packing import shorten
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["write_report"]
+
+RANKS = (
+    "label",
+    "membership",
+    "outlier_score",
+    "outlier_rank",
+    "is_outlier",
+    "overlap_score",
+    "overlap_rank",
+    "is_overlap",
+)
+# six colors and seven shapes have no common divisor: 42 clusters before a mark repeats
+MARKERS = ("circle", "square", "triangle", "diamond", "inverted_triangle", "plus", "star")
+SCRIPTS = (
+    "tree.js",
+    "data.js",
+    "dates.js",
+    "chosen.js",
+    "color.js",
+    "legend.js",
+    "frame.js",
+    "pictures.js",
+    "tables.js",
+    "save.js",
+    "script.js",
+)
+LONGEST_TITLE = 160
+
+
+def write_report(
+    path: str | os.PathLike[str],
+    model: Any,
+    X: pd.DataFrame,
+    *,
+    ranks: pd.DataFrame | None = None,
+    title: str | None = None,
+    details: Mapping[str, object] | None = None,
+    ids: Sequence[Any] | None = None,
+    features: tuple[str, str] | None = None,
+    X_model: Array | None = None,
+    table: pd.DataFrame | None = None,
+    explainer: Explainer | None = None,
+    clusters: pd.DataFrame | None = None,
+    notes: Sequence[str] = (),
+    random_state: int = 0,
+) -> None:
+    """Write one self-contained HTML page on a fitted model: no other file, no network.
+
+    The page draws the rows over two columns or projections that its reader chooses, lists the
+    rows that rank highest as outliers and between clusters, and shows how memberships are
+    distributed. A slider rejects a share of the rows. Where the model has an alpha tree, another
+    slider cuts it at any level and shows at once the labels of `AlphaCutClustering.labels_at`.
+
+    Parameters
+    ----------
+    path : str or path
+        The file; one of that name is replaced at the end, in one step.
+    model : fitted model
+        Any of softkern's, or a pipeline that ends in one.
+    X : DataFrame of shape (n, d)
+        The training rows with the columns to show, in their own units.
+    ranks : DataFrame of n rows, default=None
+        What `softkern.rank_points` returns for them; computed where it is not given.
+    title : str, default=None
+        By default the model's name.
+    details : mapping, default=None
+        What the page's last part lists: parameters, versions, the plan. A value may be text, a
+        number, a list, or a mapping again.
+    ids : sequence of length n, default=None
+        The rows' names; by default the index of X.
+    features : pair of column names, default=None
+        What is drawn first. By default the two columns; of more, the model's eigenspace where it
+        has one, directions across the clusters that `softkern.cluster` found in many columns, or
+        else two principal components.
+    X_model : array of shape (n, p), default=None
+        What the model was fitted on, where that is not X.
+    table : DataFrame of n rows, default=None
+        All columns of the rows, of numbers or text, where X has not all: the page lists them with
+        the ranked rows, colors rows by them, and compares clusters with those of few values,
+        such as known labels.
+    explainer : softkern.tables.explain.Explainer, default=None
+        Says why rows are listed, where it knows more than X does: words of text columns, cells
+        that were filled in.
+    clusters : DataFrame, default=None
+        What `softkern.describe_clusters` returns for a table with more columns than X.
+    notes : sequence of str, default=()
+        What was done to the table before, in a sentence each: columns left out, cells filled in.
+    random_state : int, default=0
+        Chooses the rows that are drawn of more than a few thousand.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import pandas as pd
+    >>> from softkern import AlphaCutClustering
+    >>> from softkern.datasets import make_dense_regions
+    >>> from softkern.tables.report import write_report
+    >>> X = pd.DataFrame(make_dense_regions(random_state=0)[0], columns=["width", "height"])
+    >>> model = AlphaCutClustering().fit(X)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     page = pathlib.Path(folder) / "report.html"
+    ...     write_report(page, model, X, title="Dense regions")
+    ...     page.stat().st_size < 2_000_000
+    True
+    """
+    try:
+        import bokeh  # noqa: F401
+        import jinja2  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            "the report needs bokeh, which is not installed: pip install 'softkern[report]'"
+        ) from error
+    model, _ = fitted_step(model)
+    ranks = rank_points(model) if ranks is None else ranks
+    _check(X, ranks, ids, features, X_model, table)
+    data = contents(
+        model,
+        X,
+        ranks,
+        ids=ids,
+        features=features,
+        X_model=X_model,
+        table=table,
+        dates=frozenset() if explainer is None else explainer.seen.dates,
+        random_state=random_state,
+    )
+    with stage("why rows are listed"):
+        data |= explanations(model, X, ranks, data, X_model, explainer, clusters)
+    data["style"] = {"colors": COLORS, "neutral": NEUTRAL, "markers": MARKERS, "scale": SCALE}
+    filters = {"is_mapping": lambda value: isinstance(value, Mapping), "text": _text}
+    page = template("page.html", **filters).render(
+        title=shorten(title or type(model).__name__, LONGEST_TITLE),
+        summary=summary(ranks, data["isDetector"]),
+        data=data,
+        details=details or {},
+        notes=notes,
+        **_embedded(data),
+    )
+    with replacing(path) as temporary:
+        temporary.write_text(page, encoding="utf-8", errors="replace")
+
+
+# What goes wrong
+
+
+def _check(
+    X: pd.DataFrame,
+    ranks: pd.DataFrame,
+    ids: Sequence[Any] | None,
+    features: tuple[str, str] | None,
+    X_model: Array | None,
+    table: pd.DataFrame | None,
+) -> None:
+    for name, rows in (("X", X), ("table", X if table is None else table)):
+        if not hasattr(rows, "columns"):
+            raise TypeError(f"{name} must be a pandas DataFrame, got {type(rows).__name__}.")
+    if len(X) == 0 or X.shape[1] == 0:
+        raise ValueError(f"X has {len(X)} rows and {X.shape[1]} columns; there is nothing to show.")
+    missing = [name for name in RANKS if name not in ranks.columns]
+    if missing:
+        raise ValueError(f"ranks lacks {missing}; give what softkern.rank_points(model) returns.")
+    others: dict[str, Any] = {"ranks": ranks, "ids": ids, "X_model": X_model, "table": table}
+    for name, given in others.items():
+        if given is not None and len(given) != len(X):
+            raise ValueError(f"{name} has {len(given)} rows, but X has {len(X)}.")
+    words = [name for name, kind in X.dtypes.items() if not _is_number(kind)]
+    if words:
+        raise ValueError(f"columns {words[:5]} are not numbers; leave them out of X.")
+    if features is not None:
+        unknown = [name for name in features if name not in list(X.columns)]
+        if unknown or len(features) != 2:
+            raise ValueError(
+                f"features={features!r} must name two columns of X: {list(X.columns)[:20]}."
+            )
+
+
+def _is_number(kind: Any) -> bool:
+    from pandas.api.types import is_numeric_dtype
+
+    return bool(is_numeric_dtype(kind))
+
+
+# What is said
+
+
+def _text(value: object) -> str:
+    """A detail as text; numbers short, lists with commas."""
+    if isinstance(value, bool | np.bool_):
+        return "yes" if value else "no"
+    if isinstance(value, float | np.floating):
+        return f"{float(value):.6g}" if math.isfinite(float(value)) else str(float(value))
+    if isinstance(value, np.ndarray):
+        return np.array2string(value, precision=6, threshold=20)
+    if isinstance(value, list | tuple):
+        return ", ".join(_text(part) for part in value) or "none"
+    return "none" if value is None else str(value)
+
+
+# What is embedded
+
+
+def _embedded(data: dict[str, Any]) -> dict[str, Any]:
+    """Scripts, styles and data for the template, and the policy that names the scripts."""
+    from bokeh.resources import Resources
+
+    from softkern.tables.report.figures import figures
+
+    library = Resources(mode="inline", components=["bokeh"], minified=True).js_raw[0]
+    # one function around all of them: they see each other's names, and nothing else does
+    script = "\n".join(["(() => {", *map(asset, SCRIPTS), "})();"])
+    scripts = [_script(library), _script(script)]
+    hashes = " ".join(f"'sha256-{_hash(text)}'" for text in scripts)
+    policy = (
+        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    return {
+        "policy": policy,
+        "scripts": [_markup(text) for text in scripts],
+        "style": _markup(asset("style.css")),
+        "payload": _markup(_json(data)),
+        "figures": _markup(_json(figures(data["tree"]))),
+    }
+
+
+def _script(text: str) -> str:
+    # browsers read a carriage return as a new line, and would then find another hash
+    text = text.replace("\r\n", "\n").replace("\r", "\n").strip("\n")
+    assert "</script" not in text.lower(), "a script of the page ends itself"
+    return text
+
+
+def _hash(text: str) -> str:
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _json(value: object) -> str:
+    """JSON that no HTML parser takes for anything but text, and every script reads alike."""
+    text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _markup(text: str) -> Any:
+    from markupsafe import Markup
+
+    return Markup(text)

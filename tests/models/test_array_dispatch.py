@@ -1,0 +1,117 @@
+"""Arrays of other libraries as data. `array_api_dispatch` needs a setting of scipy's own, made
+before it is imported: what depends on it runs in a process of its own.
+"""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import make_blobs
+
+import softkern
+from softkern.models._array_dispatch import answering
+from softkern.operators import GpuOperator
+from softkern.operators.geometry import Geometry
+from softkern.rules.base import Centers
+from softkern.rules.one_class import SVDD, Hard
+
+torch = pytest.importorskip("torch", reason="needs PyTorch: pip install 'softkern[gpu]'")
+X = np.random.default_rng(0).normal(size=(60, 2))
+MODELS = [softkern.OneClassPCM(), softkern.FuzzyCMeans(2), softkern.AlphaCutClustering()]
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_tensors_are_data(model):
+    there = torch.asarray(X)
+    expected, found = model.fit(X).predict(X), model.fit(there).predict(there)
+    assert isinstance(found, np.ndarray)
+    assert np.array_equal(found, expected)
+    assert np.array_equal(model.fit(there, sample_weight=torch.ones(60)).predict(there), expected)
+
+
+def test_answers_are_where_the_data_are():
+    code = """
+import numpy as np, torch, softkern
+from sklearn import config_context
+X = torch.asarray(np.random.default_rng(0).normal(size=(60, 2)))
+with config_context(array_api_dispatch=True):
+    model = softkern.FuzzyCMeans(2).fit(X)
+    for name in ("predict", "memberships", "predict_proba", "outlier_scores", "overlap_scores"):
+        answer = getattr(model, name)(X)
+        assert isinstance(answer, torch.Tensor), name
+        assert answer.device == X.device
+    assert isinstance(model.fit_predict(X), torch.Tensor)
+    assert isinstance(model.predict(X.numpy()), np.ndarray)
+    expected = torch.asarray(model.memberships(X.numpy()))
+    assert torch.equal(model.memberships(X), expected)
+    detector = softkern.OneClassPCM().fit(X)
+    assert isinstance(detector.decision_function(X), torch.Tensor)
+"""
+    environment = {**os.environ, "SCIPY_ARRAY_API": "1"}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True)
+    assert done.returncode == 0, done.stderr.decode()
+
+
+def test_methods_answer_once():
+    method = softkern.FuzzyCMeans.predict
+    assert answering(method) is method
+
+
+class Guarded(torch.Tensor):
+    """A tensor that is read as the tensors of a GPU are: only when it was fetched."""
+
+    def __array__(self, *arguments, **options):
+        raise TypeError("can't convert a tensor of the device to numpy")
+
+    numpy = __array__
+
+    def cpu(self):
+        return super().cpu().as_subclass(torch.Tensor)
+
+
+@pytest.fixture
+def device(monkeypatch):
+    """A device of its own, as far as reading goes."""
+    here = GpuOperator.here
+    monkeypatch.setattr(
+        GpuOperator, "here", lambda self, array: here(self, array).as_subclass(Guarded)
+    )
+
+
+ELSEWHERE = {"engine": "gpu", "engine_params": {"device": "cpu"}}
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        softkern.FuzzyCMeans(3, **ELSEWHERE),
+        softkern.FuzzyCMeans(3, init="k-means", **ELSEWHERE),
+        softkern.OutlierFuzzyCMeans(3, **ELSEWHERE),
+        softkern.PossibilisticCMeans(3, **ELSEWHERE),
+        softkern.OneClassPCM(**ELSEWHERE),
+        softkern.OneClassKMeans(3, **ELSEWHERE),
+        softkern.OneClassMixture(3, **ELSEWHERE),
+        softkern.WeightedSVDD(**ELSEWHERE),
+        softkern.WeightedOneClassSVM(**ELSEWHERE),
+        softkern.KernelSpectralClustering(3, **ELSEWHERE),
+        softkern.SoftKernelSpectralClustering(3, **ELSEWHERE),
+        softkern.AlphaCutClustering(**ELSEWHERE),
+    ],
+)
+def test_arrays_of_a_device_are_fetched_before_they_are_read(device, model):
+    data = np.repeat(make_blobs(50, 2, centers=3, random_state=1)[0], 2, axis=0)
+    expected = clone(model).set_params(engine="auto", engine_params=None).fit(data)
+    data.flags.writeable = False
+    model.fit(data)
+    assert np.array_equal(model.predict(data), expected.predict(data))
+
+
+def test_an_empty_cluster_is_seeded_again_on_a_device():
+    distances = torch.asarray([[1.0, 9.0], [4.0, 9.0], [0.0, 9.0]]).as_subclass(Guarded)
+    rule = Hard(SVDD(), 0.0, lambda row: np.arange(3) == row)
+    geometry = Geometry(-distances, torch.zeros(2), distances)
+    found = rule.evaluate(geometry, Centers(distances), torch.ones(3, dtype=torch.float64))
+    assert found.mass[:, 1].tolist() == [0, 1, 0]

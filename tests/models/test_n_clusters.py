@@ -1,0 +1,43 @@
+"""n_clusters="auto" of the models with centers."""
+
+import numpy as np
+import pytest
+
+from softkern import FuzzyCMeans, OneClassKMeans, OneClassMixture, OutlierFuzzyCMeans
+from softkern.models.n_clusters import estimate_n_clusters
+from tests.draws import blobs
+
+MODELS = [FuzzyCMeans, OutlierFuzzyCMeans, OneClassMixture, OneClassKMeans]
+
+
+@pytest.mark.parametrize(
+    ("Model", "d"),  # all count by the same rule
+    [*((Model, 2) for Model in MODELS), (FuzzyCMeans, 10), (OneClassMixture, 10)],
+)
+def test_plain_blobs_are_counted(Model, d):
+    model = Model("auto").fit(blobs(4, d, d))
+    assert model.n_clusters_ == model.memberships_.shape[1] == 4
+    assert sorted(np.bincount(model.labels_)) == pytest.approx([60] * 4, abs=3)
+    assert model.n_clusters == "auto"
+
+
+@pytest.mark.parametrize("Model", MODELS)
+def test_one_group_is_one(Model):
+    model = Model("auto").fit(np.random.default_rng(0).normal(size=(200, 3)))
+    assert model.n_clusters_ == 1
+    assert not model.labels_.any()
+
+
+def test_order_units_and_the_way_weights_are_written_do_not_matter():
+    X = blobs(3, 4, 0)
+    rng = np.random.default_rng(0)
+    counts = rng.integers(1, 4, len(X))
+    order = rng.permutation(counts.sum())
+    many = np.repeat(X, counts, axis=0)[order] * [1, 1000, 1e-3, 7]
+    assert estimate_n_clusters(X, counts) == estimate_n_clusters(many, np.ones(len(many))) == 3
+
+
+def test_a_matrix_has_no_points_to_count_groups_of():
+    K = np.exp(-np.square(np.arange(20.0)[:, None] - np.arange(20.0)))
+    with pytest.raises(ValueError, match="n_clusters='auto' looks for groups among points"):
+        FuzzyCMeans("auto", kernel="precomputed").fit(K)

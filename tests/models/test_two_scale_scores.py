@@ -1,0 +1,58 @@
+"""The two scales of outlyingness: laws of the functions that combine them."""
+
+import numpy as np
+import pytest
+
+from softkern.kernels import Gaussian, Laplacian
+from softkern.models.two_scale_scores import (
+    combined,
+    log_background_density,
+    suspects,
+    usual,
+    usual_distance,
+    widened,
+)
+
+
+def test_the_company_is_taken_from_the_wide_density():
+    wide, narrow = np.array([0.5, 0.5, 0.012]), np.array([0.1, 0.004, 0.004])
+    left = np.exp(log_background_density(np.log(wide), np.log(narrow), 0.01))
+    assert left == pytest.approx([0.49, 0.496, 0.008])
+
+
+def test_surroundings_are_finite_however_far():
+    logs = np.array([-1e5, -1e300, -np.inf])
+    found = log_background_density(logs, 9 * np.maximum(logs, -1e300), 0.01)
+    assert np.array_equal(found, logs)
+    alone = log_background_density(np.log([0.001]), np.log([0.001]), 0.01)  # its own neighbor only
+    assert np.isfinite(alone).all()
+
+
+def test_the_score_rises_with_either_scale():
+    standards = np.array([[3.0, 2.0], [1.0, 0.5]])
+    ladder, middle = np.linspace(0, 50, 200), np.full(200, 1.0)
+    assert np.all(np.diff(combined(ladder, middle, standards)) >= 0)
+    assert np.all(np.diff(combined(middle, ladder, standards)) >= 0)
+    assert combined(np.array([3.0]), np.array([1.0]), standards) == 0
+
+
+def test_units_are_those_of_the_weighted_points():
+    values, counts = np.random.default_rng(0).normal(size=50), np.arange(50) % 4
+    assert usual(values, counts) == usual(np.repeat(values, counts), np.ones(counts.sum()))
+    assert usual(np.ones(5), np.ones(5))[1] > 0
+    assert usual(np.full(3, np.inf), np.ones(3)) == (0.0, 1.0)
+
+
+def test_somebody_is_always_evidence():
+    assert not suspects(np.full(4, 0.005), np.zeros(4)).any()
+    assert suspects(np.array([0.5, 0.011]), np.array([0.01, 0.01])).tolist() == [False, True]
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(0.1), Gaussian([0.1, 0.3]), Laplacian(0.2)])
+def test_a_wide_kernel_has_its_value_at_the_median_pair(kernel):
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    distance = usual_distance(kernel, X, np.ones(200), 0)
+    assert usual_distance(widened(kernel, distance, 2.0), X, np.ones(200), 0) == pytest.approx(2)
+    assert widened(kernel, 1.0, 2.0) == kernel  # never narrower
+    twice = usual_distance(kernel, np.repeat(X, 2, axis=0), np.ones(400), 0)
+    assert twice == pytest.approx(distance)

@@ -1,0 +1,198 @@
+"""Running ahead on a cheap operator: the same fixed point, for a few exact products."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs
+
+from softkern import FuzzyCMeans, OneClassKMeans, OneClassMixture, PossibilisticCMeans
+from softkern.kernels import Gaussian
+from softkern.models import one_class_clustering
+from softkern.operators import DenseOperator, NystroemOperator
+from softkern.rules.base import Rule
+from softkern.rules.centers import Mean
+from softkern.rules.fuzzy import Fuzzy, OutlierFuzzy
+from softkern.rules.one_class import FORMULATIONS, Machines, Mixture
+from softkern.rules.possibilistic import Possibilistic
+from softkern.solvers.alternate import alternate, alternate_all
+from softkern.solvers.dual import Duals
+from softkern.solvers.initialization import hard_rule, seed_mass
+from softkern.solvers.surrogate import SETTLED, Corrected, corrected
+
+RULES = {
+    "fuzzy": lambda n: Fuzzy(1.7),
+    "outlier fuzzy": lambda n: OutlierFuzzy(2.0, 1.0, float(n)),
+    "possibilistic": lambda n: Possibilistic(np.full(3, 0.3)),
+}
+
+
+def problem(seed, rank=None, n=150):
+    """An operator, another that has a low-rank one to run ahead on, weights, and a start."""
+    generator = np.random.RandomState(seed)
+    d = int(generator.randint(2, 7))
+    X = make_blobs(n, d, centers=3, cluster_std=2.0, random_state=seed)[0]
+    kernel = Gaussian(float(generator.uniform(2, 6)))
+    weight = generator.uniform(0.5, 2, n)
+    plain, quick = DenseOperator(kernel, X), CountingOperator(kernel, X)
+    rank = int(generator.randint(10, 60)) if rank is None else rank
+    quick.make_ahead = lambda: NystroemOperator(kernel, X, rank=rank)
+    start = Mean().centers(seed_mass(plain, weight, 3, generator), weight, None)
+    return plain, quick, weight, start
+
+
+class CountingOperator(DenseOperator):
+    """Counts its products."""
+
+    count = 0
+
+    def _product(self, A):
+        self.count += 1
+        return super()._product(A)
+
+
+def ends(seed, rule, tol=1e-9, **options):
+    plain, quick, weight, start = problem(seed, **options)
+    loop = {"sample_weight": weight, "tol": tol, "max_iter": 5000}
+    rule = Rule(RULES[rule](len(weight)), Mean())
+    return alternate(plain, rule, start, **loop), alternate(quick, rule, start, **loop), quick
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("seed", range(17))
+def test_it_ends_at_a_fixed_point_of_the_exact_operator(rule, seed):
+    _, found, quick = ends(seed, rule)
+    assert found.converged
+    again = alternate(
+        DenseOperator(quick.kernel, quick.X),
+        found.rule,
+        found.centers,
+        sample_weight=problem(seed)[2],
+        tol=1e-8,
+        max_iter=2,
+    )
+    assert again.converged  # one exact step from there changes nothing
+    assert again.memberships == pytest.approx(found.memberships, abs=1e-7)
+    exact = DenseOperator(quick.kernel, quick.X).geometry(found.coefficients)
+    assert found.geometry.product == pytest.approx(exact.product, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_where_the_factor_is_good_it_is_the_plain_loops_end(seed):
+    plain, found, quick = ends(seed, "fuzzy", rank=60)
+    assert found.memberships == pytest.approx(plain.memberships, abs=1e-6)
+    assert found.objective == pytest.approx(plain.objective, rel=1e-9)
+    assert quick.count < plain.n_iter / 2
+    assert sum(found.history["ahead"]) > found.n_iter
+
+
+@pytest.mark.parametrize(("formulation", "nu"), [("svdd", 0.4), ("svdd", 0.95), ("ocsvm", 0.95)])
+@pytest.mark.parametrize("seed", range(6))
+def test_machines_end_at_a_fixed_point_of_the_exact_operator(seed, nu, formulation):
+    plain, quick, weight, _ = problem(seed, rank=60)
+    form = FORMULATIONS[formulation]
+    scale = 0.2 if formulation == "svdd" else 0.02 * weight.sum()
+    mass = seed_mass(plain, weight, 3, np.random.RandomState(seed))
+
+    def rule(operator):
+        return Rule(Mixture(form, scale), Machines(Duals(operator, nu, form), nu))
+
+    loop = {"sample_weight": weight, "tol": 1e-7, "max_iter": 500, "cycles": True}
+    start = rule(quick).centers.ahead(None).centers(mass, weight, None)
+    found = alternate(quick, rule(quick), start, **loop)
+    assert found.converged
+    assert sum(found.history["ahead"]) > 0
+    exact = plain.geometry(found.coefficients)
+    assert found.geometry.product == pytest.approx(exact.product, abs=1e-12)
+    assert (found.centers.margins.solution.gap <= SETTLED).all()
+    again = alternate(plain, rule(plain), found.centers, **{**loop, "tol": 1e-5, "max_iter": 2})
+    assert again.converged  # one exact step from there changes nothing
+    margins = again.centers.margins
+    assert found.centers.margins.offset == pytest.approx(margins.offset, rel=1e-4)
+    assert found.centers.margins.squared_radius == pytest.approx(margins.squared_radius, rel=1e-3)
+
+
+def test_a_factor_of_no_use_is_left():
+    plain, found, _ = ends(2, "fuzzy", rank=1)
+    assert found.converged
+    assert found.history["ahead"][-1] == 0  # the last steps were plain ones
+    assert found.objective == pytest.approx(plain.objective, rel=1e-6)
+
+
+def test_without_an_operator_to_run_ahead_on_there_is_none():
+    plain, quick, weight, start = problem(0)
+    fuzzy = Rule(Fuzzy(2.0), Mean())
+    assert plain.ahead is plain
+    assert corrected(plain, fuzzy, start, weight) is None
+    assert isinstance(corrected(quick, fuzzy, start, weight), Corrected)
+    quick.__dict__.pop("ahead")
+    quick.make_ahead = lambda: None  # tried, and found to be of no use
+    assert corrected(quick, fuzzy, start, weight) is None
+
+
+def test_starts_together_end_as_each_alone():
+    plain, _, weight, _ = problem(1)
+    generator = np.random.RandomState(0)
+    starts = [
+        Mean().centers(seed_mass(plain, weight, 3, generator), weight, None) for _ in range(4)
+    ]
+    for memberships in (Fuzzy(2.0), hard_rule(plain, FORMULATIONS["svdd"])):
+        rule = Rule(memberships, Mean())
+        options = {"sample_weight": weight, "tol": 1e-6, "max_iter": 50}
+        together = alternate_all(plain, rule, starts, **options)
+        for start, found in zip(starts, together, strict=True):
+            alone = alternate(plain, rule, start, **options)
+            assert found.n_iter == alone.n_iter
+            for name, values in alone.history.items():
+                assert found.history[name] == pytest.approx(values, rel=1e-9, abs=1e-12)
+            assert found.memberships == pytest.approx(alone.memberships, abs=1e-9)
+
+
+@pytest.mark.parametrize("model", [FuzzyCMeans, PossibilisticCMeans])
+def test_large_tables_run_ahead_and_end_where_they_would(model, monkeypatch):
+    X = make_blobs(2100, 10, centers=3, cluster_std=3.0, random_state=0)[0]
+    quick = model(3, n_init=1, engine="tiled", tol=1e-7).fit(X)
+    monkeypatch.setattr(model, "_ahead_from", np.inf)
+    plain = model(3, n_init=1, engine="tiled", tol=1e-7).fit(X)
+    assert quick.plan_.ahead is not None
+    assert plain.plan_.ahead is None
+    assert "ahead" in str(quick.plan_)
+    assert sum(quick.history_["ahead"]) > 0 == sum(plain.history_["ahead"])
+    # possibilistic clusters keep the widths of their start, which is loosely converged
+    digits = 1e-6 if model is FuzzyCMeans else 1e-4
+    assert quick.memberships_ == pytest.approx(plain.memberships_, abs=100 * digits)
+    assert quick.objective_ == pytest.approx(plain.objective_, rel=digits)
+    assert (quick.labels_ == plain.labels_).all()
+
+
+@pytest.mark.parametrize("model", [OneClassKMeans, OneClassMixture])
+def test_machines_of_large_tables_run_ahead_and_end_where_they_would(model, monkeypatch):
+    X = make_blobs(2100, 8, centers=3, cluster_std=2.0, random_state=0)[0]
+    plain = model(3, n_init=5, engine="tiled", tol=1e-6).fit(X)
+    monkeypatch.setattr(model, "_ahead_from", 2000)
+    monkeypatch.setattr(one_class_clustering, "AHEAD_FROM", 2000)
+    monkeypatch.setattr(one_class_clustering, "STARTS_ROWS", 500)
+    quick = model(3, n_init=5, engine="tiled", tol=1e-6).fit(X)
+    assert quick.plan_.ahead is not None
+    assert plain.plan_.ahead is None
+    assert sum(quick.history_["ahead"]) > 0 == sum(plain.history_["ahead"])
+    assert (quick.labels_ == plain.labels_).all()
+    assert quick.memberships_ == pytest.approx(plain.memberships_, abs=1e-4)
+    assert quick.objective_ == pytest.approx(plain.objective_, rel=1e-6)
+    assert quick.outlier_scores_ == pytest.approx(plain.outlier_scores_, abs=1e-3)
+
+
+def test_annealing_of_large_tables(monkeypatch):
+    X = make_blobs(2500, 8, centers=3, random_state=0)[0]
+    monkeypatch.setattr(one_class_clustering, "AHEAD_FROM", 2000)
+    monkeypatch.setattr(one_class_clustering, "STARTS_ROWS", 500)
+    model = OneClassMixture(3, n_init=1, annealing="auto").fit(X)
+    assert len(model.history_["scale"]) == model.n_iter_
+    assert model.converged_
+    assert sorted(np.bincount(model.labels_)) == [833, 833, 834]
+
+
+@pytest.mark.parametrize("stopping", ["objective", "sum", "relative", "mean"])
+def test_every_stopping_runs_ahead(stopping):
+    X = make_blobs(2500, 8, centers=3, cluster_std=3.0, random_state=0)[0]
+    model = FuzzyCMeans(3, n_init=1, engine="tiled", tol=1e-5, stopping=stopping).fit(X)
+    assert model.converged_
+    assert sum(model.history_["ahead"]) > 0

@@ -1,0 +1,95 @@
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from softkern.splitting.gap_test import FEWEST, depth, excess_mass
+from softkern.splitting.split import CRITICAL
+
+
+def slow_excess_mass(values, levels):
+    """Every interval and every pair of disjoint ones between two points, at every level."""
+    x = np.sort(values)
+    n, largest = len(x), 0.0
+    for level in levels:
+        held = np.full((n, n), -np.inf)
+        for i in range(n):
+            for j in range(i, n):
+                held[i, j] = (j - i + 1) / n - level * (x[j] - x[i])
+        one = held.max()
+        two = max(held[: k + 1, : k + 1].max() + held[k + 1 :, k + 1 :].max() for k in range(n - 1))
+        largest = max(largest, two - one)
+    return largest
+
+
+def test_an_even_row_of_points_has_one_mode():
+    assert excess_mass(np.linspace(0, 1, 500)) < 0.01
+    assert excess_mass(norm.ppf((np.arange(500) + 0.5) / 500)) < 0.01
+
+
+def test_two_far_groups_hold_half_each():
+    even = np.linspace(0, 1, 200)
+    assert excess_mass(np.r_[even, even + 50]) == pytest.approx(0.5, abs=0.02)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_levels_that_are_looked_at_are_nearly_all(seed):
+    generator = np.random.default_rng(seed)
+    values = np.r_[generator.normal(size=15), generator.normal(4, 1, 15)]
+    literal = slow_excess_mass(values, np.geomspace(1e-3, 30, 200))
+    assert 0.9 * literal <= excess_mass(values) <= 1.02 * literal
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_place_and_unit_of_the_line_do_not_matter(seed):
+    values = np.random.default_rng(seed).standard_t(3, 100)
+    found = excess_mass(values)
+    assert excess_mass(1e3 * values - 70) == pytest.approx(found, rel=1e-6)
+    assert excess_mass(-values) == pytest.approx(found, rel=1e-6)
+    assert excess_mass(values[::-1]) == found
+
+
+def test_equal_points_have_no_valley():
+    assert excess_mass(np.ones(20)) == 0
+    assert excess_mass(np.ones(1)) == 0
+
+
+def test_chance_falls_with_the_root_of_the_number():
+    generator = np.random.default_rng(0)
+    scaled = [
+        np.sqrt(n) * np.mean([excess_mass(generator.uniform(size=n)) for _ in range(30)])
+        for n in (100, 1600)
+    ]
+    assert scaled[1] == pytest.approx(scaled[0], rel=0.25)
+
+
+def test_depth_does_not_know_up_from_down():
+    places = np.r_[np.random.default_rng(0).normal(0, 1, 80), 5 + np.linspace(0, 2, 30)]
+    above = np.arange(110) >= 80
+    assert depth(-places, ~above) == pytest.approx(depth(places, above))
+
+
+def test_a_small_group_beside_a_large_one_is_seen():
+    generator = np.random.default_rng(0)
+    places = np.r_[generator.normal(size=3000), generator.normal(7, 0.5, 20)]
+    above = np.arange(3020) >= 3000
+    assert 0.5 * excess_mass(places) * np.sqrt(len(places)) < CRITICAL  # lost in it
+    assert depth(places, above) > CRITICAL
+
+
+def test_a_cut_through_one_group_is_no_valley():
+    generator = np.random.default_rng(1)
+    for places in (generator.normal(size=1000), generator.uniform(-1, 1, 1000)):
+        assert depth(places, places > 0) < CRITICAL
+
+
+def test_groups_behind_the_two_do_not_count():
+    generator = np.random.default_rng(2)
+    near = generator.uniform(-1, 1, 400)
+    places = np.r_[near, generator.normal(-30, 1, 60), generator.normal(30, 1, 60)]
+    assert depth(places, places > 0) == pytest.approx(depth(near, near > 0), abs=0.3)
+    assert depth(places, places > 0) < CRITICAL
+
+
+def test_a_few_points_tell_nothing():
+    places = np.r_[np.zeros(FEWEST - 1), np.full(50, 9.0)]
+    assert depth(places, places > 1) == 0

@@ -1,0 +1,86 @@
+import numpy as np
+import pytest
+from sklearn.metrics import adjusted_rand_score
+
+from softkern.splitting.mixture import fit_mixture
+
+
+def groups(n, d, distance, seed=0, count=2):
+    """Correlated groups whose centers lie on different columns, and their labels."""
+    generator = np.random.default_rng(seed)
+    labels = np.arange(n) % count
+    mixing = np.eye(d) + 0.5 * np.triu(generator.normal(size=(d, d)), 1) / np.sqrt(d)
+    X = generator.normal(size=(n, d)) @ mixing
+    X[np.arange(n), labels] += distance
+    return X, labels
+
+
+def spoiled(labels, share, seed=0):
+    """Labels of which a share is drawn anew."""
+    generator = np.random.default_rng(seed)
+    anew = generator.integers(0, labels.max() + 1, len(labels))
+    return np.where(generator.uniform(size=len(labels)) < share, anew, labels)
+
+
+@pytest.mark.parametrize(("d", "count"), [(2, 2), (5, 3), (30, 4)])
+def test_groups_are_recovered_from_a_poor_start(d, count):
+    X, labels = groups(800, d, 8.0, count=count)
+    mixture = fit_mixture(X, spoiled(labels, 0.5))
+    assert mixture.count == count
+    assert adjusted_rand_score(labels, mixture.labels) > 0.98
+    assert np.exp(mixture.log_shares) == pytest.approx(np.full(count, 1 / count), abs=0.03)
+
+
+def test_whitened_groups_are_round():
+    X, labels = groups(4000, 5, 8.0, count=3)
+    mixture = fit_mixture(X, labels)
+    mapped = mixture.mapped(X)
+    within = mapped - mixture.centers[mixture.labels]
+    assert within.T @ within / len(X) == pytest.approx(np.eye(5), abs=0.05)
+    for group in range(3):
+        middle = mapped[mixture.labels == group].mean(axis=0)
+        assert middle == pytest.approx(mixture.centers[group], abs=0.05)
+
+
+def test_whitened_distance_is_mahalanobis():
+    X, labels = groups(4000, 4, 8.0)
+    mixture = fit_mixture(X, labels)
+    within = X - np.stack([X[labels == c].mean(axis=0) for c in (0, 1)])[labels]
+    way = X[labels == 0].mean(axis=0) - X[labels == 1].mean(axis=0)
+    expected = np.sqrt(way @ np.linalg.solve(within.T @ within / len(X), way))
+    assert mixture.gaps[0, 1] == pytest.approx(expected, rel=0.02)
+    places = mixture.between(mixture.centers, 0, 1)
+    assert places == pytest.approx([mixture.gaps[0, 1] / 2, -mixture.gaps[0, 1] / 2])
+
+
+def test_more_columns_than_rows():
+    X, labels = groups(60, 200, 12.0)
+    mixture = fit_mixture(X, labels)
+    assert mixture.count == 2
+    assert np.isfinite(mixture.mapped(X)).all()
+    assert adjusted_rand_score(labels, mixture.labels) > 0.9
+
+
+def test_points_that_were_fitted_are_assigned_like_others():
+    X, labels = groups(500, 6, 5.0)
+    mixture = fit_mixture(X, labels)
+    assert (mixture.assign(mixture.mapped(X)) == mixture.labels).all()
+
+
+def test_a_unit_of_a_column_does_not_matter():
+    X, labels = groups(500, 6, 5.0)
+    units = np.array([1, 2, 0.5, 3, 1, 0.2])
+    one, two = fit_mixture(X, labels), fit_mixture(X * units, labels)
+    assert (one.labels == two.labels).all()
+    assert two.gaps == pytest.approx(one.gaps, rel=1e-5)
+
+
+def test_a_group_that_vanishes_is_none():
+    X, labels = groups(200, 3, 5.0)
+    assert fit_mixture(X, np.where(np.arange(200) == 0, 2, labels)) is None
+
+
+def test_a_constant_column_separates_nothing():
+    X, labels = groups(300, 3, 6.0)
+    mixture = fit_mixture(np.column_stack([X, np.zeros(300)]), labels)
+    assert (mixture.labels == fit_mixture(X, labels).labels).all()

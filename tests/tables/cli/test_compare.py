@@ -1,0 +1,369 @@
+"""Two analyses side by side, and a model on a later table."""
+
+import io
+import json
+import os
+import shutil
+from datetime import datetime
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from softkern.tables.cli import run
+from softkern.tables.cli.compare import Job, changes
+
+CENTERS = ((0, 0), (6, 0), (0, 6), (9, 9))
+
+
+def table(seed=0, n=160, centers=CENTERS):
+    rng = np.random.default_rng(seed)
+    X = np.array(centers, float)[np.arange(n) % len(centers)] + rng.normal(size=(n, 2)) * 0.5
+    regions = np.array(["north", "south", "west"])[rng.integers(0, 3, n)]
+    columns = {"customer": [f"{i:04d}" for i in range(n)], "x": X[:, 0], "y": X[:, 1]}
+    return pd.DataFrame({**columns, "z": rng.normal(size=n), "region": regions})
+
+
+def analyze(data, out, *options):
+    command = ["analyze", data, "-o", out, "--no-report", "-q", "--columns", "x,y"]
+    assert run([*command, *options]) == 0
+
+
+def with_ids(data, out, *options):
+    analyze(data, out, "--id", "customer", *options)
+
+
+@pytest.fixture(scope="module")
+def yesterday(tmp_path_factory):
+    """A folder with a table and its results; tests work in copies."""
+    folder = tmp_path_factory.mktemp("yesterday")
+    table().to_csv(folder / "data.csv", index=False)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        with_ids("data.csv", "before")
+        analyze("data.csv", "nameless")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path, monkeypatch, yesterday):
+    shutil.copytree(yesterday, tmp_path / "work")
+    monkeypatch.chdir(tmp_path / "work")
+
+
+def compared(after, before="before"):
+    return changes(Job(Path(before), after))
+
+
+def refusal(capsys, *arguments):
+    code = run(["compare", *arguments])
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert len(said.err.splitlines()) == 1
+    return code, said.err
+
+
+@pytest.mark.parametrize("after", ["before", "data.csv", "nameless"])
+def test_the_same_twice(after):
+    found = compared(after)
+    assert found.points.is_same
+    assert found.in_words()[0].startswith("nothing changed: the same 4 clusters; none of 160")
+    assert found.points.rand == 1
+    assert found.has_drift
+    assert all(drift.distance == 0 for drift in found.drift)
+    said = [note for note in found.notes if "by their number" in note]
+    assert bool(said) == (after == "nameless")
+
+
+def test_a_shuffled_table_is_the_same_by_its_identifiers():
+    table().sample(frac=1, random_state=1).to_csv("shuffled.csv", index=False)
+    with_ids("shuffled.csv", "after")
+    for after in ("after", "shuffled.csv"):
+        found = compared(after)
+        assert found.points.is_same
+        assert (found.points.by, found.points.shared) == ("id", 160)
+        assert [drift.distance for drift in found.drift] == [0, 0, 0, 0]
+
+
+def test_two_clusters_that_became_one(capsys):
+    moved = table()
+    group = np.arange(160) % 4 == 3
+    moved.loc[group, ["x", "y"]] -= [9, 3]  # onto the third
+    moved.to_csv("merged.csv", index=False)
+    with_ids("merged.csv", "after")
+    found = compared("after").points
+    before = pd.read_csv("before/points.csv")["label"].to_numpy()
+    after = pd.read_csv("after/points.csv")["label"].to_numpy()
+    assert found.match.merged == {int(after[2]): sorted({int(before[2]), int(before[3])})}
+    assert (found.moved, found.match.gone, found.match.new) == (0, [], [])
+    assert run(["compare", "before", "after"]) == 0
+    assert "3 clusters now, 4 before: clusters" in capsys.readouterr().out.splitlines()[0]
+    assert len(compared("before", before="after").points.match.split) == 1
+    by_model = compared("merged.csv").points  # clusters are those of before
+    assert (by_model.moved, by_model.match.gone) == (40, [int(before[3])])
+
+
+def test_a_row_that_has_not_changed_keeps_what_was_said_of_it():
+    """As a new row, an outlier of the analysis would find itself in the model, and be none."""
+    far = table()
+    far.loc[0, ["x", "y"]] = (40, -30)
+    far.to_csv("far.csv", index=False)
+    with_ids("far.csv", "far")
+    assert pd.read_csv("far/points.csv").loc[0, "is_outlier"]
+    assert compared("far.csv", before="far").points.is_same
+    more = far.copy()
+    more.loc[[4, 8], ["x", "y"]] = [(-50, 20), (30, 60)]
+    more.to_csv("more.csv", index=False)
+    found = compared("more.csv", before="far").points
+    assert (found.outliers_new, found.outliers_gone) == (2, 0)
+    assert set(found.rows["id"]) == {"0004", "0008"}
+
+
+def test_new_rows_and_rows_that_went():
+    later = pd.concat([table()[10:], table(3)[:20].assign(customer=[f"n{i}" for i in range(20)])])
+    later.to_csv("later.csv", index=False)
+    with_ids("later.csv", "after")
+    for after in ("after", "later.csv"):
+        found = compared(after).points
+        assert (found.shared, found.came, found.went, found.moved) == (150, 20, 10, 0)
+        assert (found.rows["change"] == "came").sum() == 20
+    rows = found.rows.set_index("id")
+    assert (rows.loc["0003", "row_before"], rows.loc["n0", "row_after"]) == (4, 151)
+
+
+def test_one_new_row():
+    table(5)[:1].assign(customer="new", z=1000.0).to_csv("one.csv", index=False)
+    found = compared("one.csv")
+    assert (found.points.by, sum(found.points.sizes_after.values())) == (None, 1)
+    assert len(found.points.match.gone) == 3
+    assert found.points.in_words().startswith("1 cluster now, 4 before: clusters ")
+    assert "have no rows now" in found.points.in_words()
+    assert (found.drift[0].column, found.drift[0].distance) == ("z", 1)
+    assert all(drift.is_chance for drift in found.drift[1:])
+
+
+def test_without_identifiers_and_with_another_number_of_rows():
+    table(7, n=120).drop(columns="customer").to_csv("other.csv", index=False)
+    analyze("other.csv", "after")
+    found = compared("after")
+    assert (found.points.by, found.points.shared) == (None, 0)
+    assert len(found.points.match.pairs) == 4
+    assert found.points.rand > 0.95
+    assert found.points.rows.empty
+    assert any("not known" in note for note in found.notes)
+    assert any("by where the model of before puts" in note for note in found.notes)
+    assert compared("other.csv").points.match.pairs == {0: 0, 1: 1, 2: 2, 3: 3}
+
+
+def test_identifiers_of_other_rows_share_nothing():
+    table(7, n=120).assign(customer=[f"n{i}" for i in range(120)]).to_csv("other.csv", index=False)
+    with_ids("other.csv", "after")
+    found = compared("after")
+    assert (found.points.by, found.points.came) == (None, 0)
+    assert "no identifier is in both, so no rows are the same" in found.notes
+
+
+def test_drift_of_numbers_and_text():
+    later = table(11)
+    later["z"] += 1
+    later["region"] = later["region"].replace("west", "east")
+    later.to_csv("later.csv", index=False)
+    with_ids("later.csv", "after")
+    for after in ("after", "later.csv"):
+        found = compared(after)
+        first, second, *others = found.drift
+        assert {first.column, second.column} == {"z", "region"}
+        assert all(one.is_chance for one in others)
+        said = found.in_words()[1]
+        assert said.startswith("2 of 4 columns drifted: ")
+        assert said.endswith("; new values in 'region'.")
+    by_name = {drift.column: drift for drift in found.drift}
+    assert set(by_name["region"].new_values) == {"east"}
+    assert 0.6 < by_name["z"].shift < 1.5
+
+
+def test_numbers_are_read_as_the_analysis_read_them():
+    """One file with a decimal comma, of which the few later rows show nothing."""
+    lines = [f"{1000 + row.x:.3f};{row.y:.3f}".replace(".", ",") for row in table().itertuples()]
+    Path("comma.csv").write_text("\n".join(["x;y", *lines]) + "\n")
+    analyze("comma.csv", "comma")
+    later = [f"{1000 + row.x:.0f};{row.y:.0f}" for row in table(1)[:60].itertuples()]
+    Path("later.csv").write_text("\n".join(["x;y", *later]) + "\n")
+    drift = compared("later.csv", before="comma").drift
+    assert {one.kind for one in drift} == {"number"}
+    assert all(one.distance < 0.3 for one in drift)
+
+
+def test_a_table_that_changed_is_not_taken_for_yesterdays(monkeypatch, tmp_path):
+    """Every day data.csv: of the same name and length, and not the same."""
+    table(5).to_csv("data.csv", index=False)
+    with_ids("data.csv", "after")
+    found = compared("after")
+    assert not found.has_drift
+    assert found.drift == []
+    assert any("data.csv has changed since" in note for note in found.notes)
+    Path("data.csv").unlink()
+    assert any("data.csv is not there" in note for note in compared("after").notes)
+
+
+def test_tables_are_found_beside_their_results(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    assert compared("work/before", before="work/before").has_drift
+
+
+def test_results_of_a_version_without_digests():
+    record = json.loads(Path("before/run.json").read_text())
+    del record["input"]["digest"]
+    Path("before/run.json").write_text(json.dumps(record))
+    started = datetime.fromisoformat(record["started"]).timestamp()
+    for later, is_known in ((-3600, True), (3600, False)):
+        os.utime("data.csv", (started + later, started + later))
+        assert compared("before").has_drift == is_known
+
+
+@pytest.mark.parametrize("kind", ["xlsx", "jsonl", "parquet"])
+def test_points_in_any_format(kind):
+    pytest.importorskip({"xlsx": "openpyxl", "parquet": "pyarrow"}.get(kind, "json"))
+    with_ids("data.csv", "after", "--points", kind)
+    assert compared("after").points.is_same
+    assert compared("before", before="after").points.is_same
+
+
+def test_standard_input(monkeypatch):
+    stdin = io.TextIOWrapper(io.BytesIO(Path("data.csv").read_bytes()))
+    monkeypatch.setattr("sys.stdin", stdin)
+    assert run(["compare", "before", "-", "-o", "out", "-q"]) == 0
+    assert json.loads(Path("out/compare.json").read_text())["rows"]["moved"] == 0
+
+
+def test_files_are_written_all_or_none(capsys):
+    later = table()
+    later.loc[:5, "x"] += 100
+    later.to_csv("later.csv", index=False)
+    assert run(["compare", "before", "later.csv", "-o", "out", "-q"]) == 0
+    assert capsys.readouterr().out == ""
+    names = {path.name for path in Path("out").iterdir()} - {"compare.html"}
+    assert names == {"changes.csv", "compare.json", "drift.csv"}
+    rows = pd.read_csv("out/changes.csv", dtype={"id": str})
+    assert set(rows["id"]) == {f"{i:04d}" for i in range(6)}
+    assert rows["is_outlier_after"].all()
+    drift = pd.read_csv("out/drift.csv")
+    assert drift["column"].tolist()[0] == "x"
+    record = json.loads(Path("out/compare.json").read_text())
+    assert record["outliers"]["new"] == 6
+    assert record["summary"][0].endswith("6 outliers are new.")
+    assert [one["column"] for one in record["drift"]] == drift["column"].tolist()
+    assert run(["compare", "before", "later.csv", "-o", "out"]) == 4
+    assert "--force" in capsys.readouterr().err
+    assert run(["compare", "before", "later.csv", "-o", "out", "--force"]) == 0
+    assert run(["compare", "before", "nowhere.csv", "-o", "new"]) != 0
+    assert not Path("new").exists()
+
+
+def test_the_page(monkeypatch):
+    pytest.importorskip("jinja2")
+    later = table(4)
+    later["z"] += 1
+    later.to_csv("later.csv", index=False)
+    assert run(["compare", "before", "later.csv", "-o", "out", "-q"]) == 0
+    page = Path("out/compare.html").read_text(encoding="utf-8")
+    for words in ("Drift by column", "1 of 4 columns drifted", "160 rows moved", "usual spreads"):
+        assert words in page
+    assert "<script" not in page
+    assert "http:" not in page
+    monkeypatch.setattr("softkern.tables.cli.compare.find_spec", lambda name: None)
+    assert run(["compare", "before", "later.csv", "-o", "without", "-q"]) == 0
+    assert not Path("without/compare.html").exists()
+
+
+def test_hostile_names(capsys):
+    bad = "[red]\x1b[31m=1+1\n</script>"
+    hostile = table().rename(columns={"x": bad, "region": "=cmd|' /C calc'!A0"})
+    hostile["customer"] = [f'\x1b[2J{i},"' for i in range(160)]
+    hostile.to_csv("hostile.csv", index=False)
+    command = ["analyze", "hostile.csv", "--no-report", "-q", "--id", "customer", "-o", "hostile"]
+    assert run(command) == 0
+    hostile[bad] += 3
+    hostile.loc[0, "y"] = 90
+    hostile.to_csv("later.csv", index=False)
+    assert run(["compare", "hostile", "later.csv", "-o", "out"]) == 0
+    said = capsys.readouterr().out
+    assert "\x1b" not in said
+    assert "[red]\\x1b[31m=1+1" in said
+    names = [one["column"] for one in json.loads(Path("out/compare.json").read_text())["drift"]]
+    assert any("</script>" in name for name in names)
+    if Path("out/compare.html").exists():
+        page = Path("out/compare.html").read_text(encoding="utf-8")
+        assert "</script>" not in page
+        assert "\x1b" not in page
+
+
+def test_how_the_analyses_differ_is_said(capsys):
+    command = ["analyze", "data.csv", "-o", "after", "--no-report", "-q", "--model", "fuzzy"]
+    assert run([*command, "--clusters", "4", "--columns", "x,z"]) == 0
+    notes = compared("after").notes
+    assert "no longer used for the clusters: 'y'" in notes
+    assert "only now used for the clusters: 'z'" in notes
+    assert any("and is FuzzyCMeans now" in note for note in notes)
+
+
+def test_other_columns_of_points_are_ignored():
+    points = pd.read_csv("before/points.csv", dtype={"id": str})
+    points.assign(grade="mild", why='x 5, usual "1"').to_csv("before/points.csv", index=False)
+    assert compared("nameless").points.is_same
+
+
+def test_what_is_no_results_folder(capsys):
+    for before in ("data.csv", "nowhere", "."):
+        code, said = refusal(capsys, before, "before")
+        assert code == 3
+        assert "results folder of softkern analyze" in said
+    Path("empty").mkdir()
+    assert refusal(capsys, "before", "empty")[0] == 3
+    code, said = refusal(capsys, "before", "nowhere.csv")
+    assert code == 3
+    assert "nowhere.csv" in said
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "code", "word"),
+    [
+        ("run.json", lambda text: text[:200], 3, "altered"),
+        ("run.json", lambda text: "[]", 3, "another version"),
+        ("points.csv", lambda text: text.replace("label", "lable"), 3, "lacks 'label'"),
+        ("points.csv", lambda text: text + text.splitlines()[-1] + "\n", 3, "not of one analysis"),
+        ("points.csv", lambda text: text.replace("False", "maybe"), 3, "altered"),
+        ("points.csv", None, 3, "no points.csv"),
+        ("model.safetensors", lambda text: "no model", 5, "not a softkern model"),
+        ("model.safetensors", None, 5, "cannot be read"),
+    ],
+)
+def test_altered_and_missing_files(capsys, name, change, code, word):
+    path = Path("before") / name
+    text = path.read_text(errors="replace")
+    path.unlink()
+    if change is not None:
+        path.write_text(change(text))
+    found, said = refusal(capsys, "before", "nameless")
+    assert (found, word in said) == (code, True), said
+    assert refusal(capsys, "nameless", "before")[0] == code
+
+
+def test_a_table_that_lacks_columns_of_the_model(capsys):
+    table().rename(columns={"x": "X "}).drop(columns="y").to_csv("lacks.csv", index=False)
+    code, said = refusal(capsys, "before", "lacks.csv")
+    assert code == 3
+    assert "did you mean 'X'" in said
+
+
+def test_nothing_shared_and_no_way_to_match(capsys):
+    table(7, n=120).rename(columns={"y": "w"}).to_csv("other.csv", index=False)
+    command = ["analyze", "other.csv", "-o", "after", "--no-report", "-q", "--columns", "x,w"]
+    assert run(command) == 0
+    code, said = refusal(capsys, "before", "after")
+    assert code == 3
+    assert "share no rows" in said
+    assert "'y'" in said
+    Path("other.csv").unlink()
+    assert "other.csv is not there" in refusal(capsys, "before", "after")[1]

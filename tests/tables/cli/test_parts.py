@@ -1,0 +1,187 @@
+"""Tables in parts: a sample is analyzed, all rows are scored, one part a row group."""
+
+import json
+import os
+
+import dask.array as da
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+from softkern.tables.cli import run
+
+N, FILES = 900, 3
+
+
+def table():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(N, 3))
+    X[300:600, 0] += 12
+    X[600:, 1] += 12
+    X[5] = 90  # far out
+    frame = pd.DataFrame(X, columns=["height", "weight", "age"])
+    frame.insert(0, "name", [f"row {k}" for k in range(N)])
+    frame.loc[[7, 500], "age"] = np.nan
+    return frame.sample(frac=1, random_state=1).reset_index(drop=True)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    place = tmp_path / "many"
+    place.mkdir()
+    for k, part in enumerate(np.array_split(np.arange(N), FILES)):
+        table().iloc[part].to_parquet(place / f"{k}.parquet", index=False)
+    return place
+
+
+def points_of(out):
+    files = sorted(out.glob("points-*.parquet"))
+    return pd.concat([pd.read_parquet(file) for file in files], ignore_index=True)
+
+
+@pytest.fixture
+def few(monkeypatch):
+    """A sample smaller than the table."""
+    from softkern.tables.cli.parts import Parts
+
+    honest = Parts.sample
+    monkeypatch.setattr(Parts, "sample", lambda self, seed: honest(self, seed, 400))
+
+
+def test_analyze_a_folder(folder, tmp_path, few, capsys):
+    out = tmp_path / "results"
+    assert run(["analyze", str(folder), "-o", str(out), "--id", "name", "--no-report"]) == 0
+    said = capsys.readouterr().out
+    assert "3 Parquet files, 900 rows" in said
+    assert "400 rows are analyzed; all are scored" in said
+    points = points_of(out)
+    assert points["row"].tolist() == list(range(1, N + 1))
+    assert points["id"].tolist() == table()["name"].tolist()
+    truth = points["id"].str[4:].astype(int)
+    inside = truth != 5
+    assert len(set(zip(points["label"][inside], truth[inside] // 300, strict=True))) == 3
+    far = points["id"] == "row 5"
+    assert points["is_outlier"][far].all()
+    top = pd.read_csv(out / "outliers.csv")
+    assert top["id"][0] == "row 5"
+    assert top["outlier_rank"].tolist() == list(range(1, len(top) + 1))
+    record = json.loads((out / "run.json").read_text())
+    assert record["input"]["rows"] == record["all_rows"]["rows"] == N
+    assert sorted(record["all_rows"]["sizes"])[0] >= 299
+    assert record["all_rows"]["outliers"] == points["is_outlier"].sum() == len(top)
+    assert not [name for name in os.listdir(out) if name.endswith("tmp")]
+
+    again = tmp_path / "again"
+    command = ["score", str(out / "model.safetensors"), f"{folder}/*.parquet"]
+    assert run([*command, "-o", str(again)]) == 0
+    assert "scored 900 rows into 3 parts" in capsys.readouterr().out
+    scored = points_of(again)
+    assert scored["label"].tolist() == points["label"].tolist()
+    one = tmp_path / "one.parquet"
+    whole = tmp_path / "whole.parquet"
+    table().to_parquet(whole, index=False)
+    assert run([command[0], command[1], str(whole), "-o", str(one)]) == 0
+    pd.testing.assert_frame_equal(pd.read_parquet(one), scored, rtol=1e-9)
+
+
+def test_a_sample_of_all_rows_is_the_usual_analysis(folder, tmp_path, capsys):
+    whole = tmp_path / "whole.parquet"
+    table().to_parquet(whole, index=False)
+    common = ["--exclude", "name", "--no-report", "-q"]
+    assert (
+        run(["analyze", str(whole), "-o", str(tmp_path / "a"), "--points", "parquet", *common]) == 0
+    )
+    assert run(["analyze", str(folder), "-o", str(tmp_path / "b"), *common]) == 0
+    one, parts = pd.read_parquet(tmp_path / "a" / "points.parquet"), points_of(tmp_path / "b")
+    pd.testing.assert_frame_equal(one[parts.columns], parts, check_dtype=False)
+
+
+def test_a_file_larger_than_memory(tmp_path, monkeypatch, few, capsys):
+    path = tmp_path / "big.parquet"
+    table().drop(columns="name").to_parquet(path, index=False, row_group_size=250)
+    monkeypatch.setattr("softkern.tables.cli.parts.available_memory", lambda: 10_000)
+    out = tmp_path / "results"
+    assert run(["analyze", str(path), "-o", str(out), "--no-report"]) == 0
+    assert "400 rows are analyzed" in capsys.readouterr().out
+    assert len(points_of(out)) == N
+    assert len(list(out.glob("points-*"))) == pq.read_metadata(path).num_row_groups == 4
+
+
+def test_words_for_missing_values(folder, tmp_path, few, capsys):
+    """They are those of the analysis in every part."""
+    for path in folder.glob("*.parquet"):
+        frame = pd.read_parquet(path)
+        frame["age"] = frame["age"].map(str).where(frame["age"].notna(), "?")
+        frame.to_parquet(path, index=False)
+    command = ["analyze", str(folder), "-o", str(tmp_path / "out"), "--id", "name", "--no-report"]
+    assert run([*command, "--na", "?"]) == 0
+    points = points_of(tmp_path / "out")
+    assert points["label"].notna().all()
+    assert points["is_outlier"][points["id"] == "row 5"].all()
+
+
+def test_npy_files(tmp_path, monkeypatch, few, capsys):
+    """In a folder, and one that is larger than memory, with the answers of the same Parquet."""
+    X = table()[["height", "weight", "age"]].to_numpy()
+    (tmp_path / "many").mkdir()
+    for k, part in enumerate(np.array_split(X, FILES)):
+        np.save(tmp_path / "many" / f"{k}.npy", part)
+    names = ["x1", "x2", "x3"]
+    pd.DataFrame(X, columns=names).to_parquet(tmp_path / "big.parquet", row_group_size=250)
+    np.save(tmp_path / "big.npy", X)
+    monkeypatch.setattr("softkern.tables.cli.pieces.PIECE_CELLS", 750)
+    monkeypatch.setattr("softkern.tables.cli.parts.available_memory", lambda: 10_000)
+    found = {}
+    for name in ("many", "big.npy", "big.parquet"):
+        out = tmp_path / f"{name} results"
+        assert run(["analyze", str(tmp_path / name), "-o", str(out), "--no-report"]) == 0
+        found[name] = points_of(out)
+    said = capsys.readouterr().out
+    assert "3 NPY files, 900 rows" in said
+    assert "1 NPY file, 900 rows" in said
+    assert len(list((tmp_path / "big.npy results").glob("points-*"))) == 4
+    for name in ("many", "big.npy"):
+        pd.testing.assert_frame_equal(found[name], found["big.parquet"])
+    np.save(tmp_path / "many" / "9.npy", X[:, :2])
+    assert run(["analyze", str(tmp_path / "many"), "-o", str(tmp_path / "out")]) == 3
+    assert "it lacks x3" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("data", "options", "code", "said"),
+    [
+        ("nothing", [], 3, "folder without .parquet or .npy files"),
+        ("*.parq", [], 3, "no file fits"),
+        ("*.csv", [], 3, "neither .parquet nor .npy"),
+        ("many", ["--join"], 4, "--join is for single tables"),
+        ("many", ["--scheduler", "tcp://127.0.0.1:1"], 7, "no Dask scheduler answers at"),
+        ("one.csv", ["--scheduler", "tcp://127.0.0.1:1"], 3, "--scheduler is for Parquet"),
+    ],
+)
+def test_what_cannot_be(folder, tmp_path, data, options, code, said, capsys, monkeypatch):
+    monkeypatch.setattr("softkern.dask.cluster.CONNECT_SECONDS", 0.2)
+    (tmp_path / "nothing").mkdir()
+    (tmp_path / "one.csv").write_text("a,b\n1,2\n")
+    where = str(tmp_path / data)
+    assert run(["analyze", where, "-o", str(tmp_path / "out"), "--no-report", *options]) == code
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+    assert da.ones(3).sum().compute() == 3  # a cluster that is not there is not asked again
+
+
+def test_files_that_do_not_belong_together(folder, tmp_path, capsys):
+    table().drop(columns="age").to_parquet(folder / "9.parquet", index=False)
+    assert run(["analyze", str(folder), "-o", str(tmp_path / "out"), "--no-report"]) == 3
+    assert "9.parquet has other columns" in (said := capsys.readouterr().err)
+    assert "it lacks age" in said
+    (folder / "9.parquet").write_bytes(b"PAR1 and no more")
+    assert run(["analyze", str(folder), "-o", str(tmp_path / "out"), "--no-report"]) == 3
+    assert "9.parquet" in capsys.readouterr().err
+
+
+def test_score_needs_a_folder(folder, tmp_path, few, capsys):
+    out = tmp_path / "results"
+    assert run(["analyze", str(folder), "-o", str(out), "--no-report", "-q"]) == 0
+    assert run(["score", str(out / "model.safetensors"), str(folder)]) == 4
+    assert "-o names a folder" in capsys.readouterr().err

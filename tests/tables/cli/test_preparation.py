@@ -1,0 +1,186 @@
+"""Tables as they are: what is recognized is said, and does not decide the answer by itself."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import softkern
+from softkern.tables.cli import run
+from softkern.tables.cli.preparation import CommandPreparation as Preparation
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def groups(n=300, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 2))
+    X[n // 2 :] += 9
+    return pd.DataFrame(X, columns=["x", "y"]), rng
+
+
+def analyze(table, *options):
+    table.to_csv("data.csv", index=False)
+    command = ["analyze", "data.csv", "-o", "out", "--no-report", "-q", "--force"]
+    assert run([*command, *map(str, options)]) == 0
+    return json.loads(Path("out/run.json").read_text()), pd.read_csv("out/points.csv")
+
+
+def test_columns_that_measure_nothing_change_nothing():
+    table, rng = groups()
+    _, plain = analyze(table)
+    others = table.assign(customer=rng.permutation(300) + 7000, one=1)
+    others.insert(0, "id", np.arange(300))
+    record, points = analyze(others)
+    assert points["label"].tolist() == plain["label"].tolist()
+    assert record["preparation"]["features"] == ["x", "y"]
+    said = "\n".join(record["input"]["notes"])
+    assert "left out 'id', 'customer': they number the rows" in said
+    record, _ = analyze(others, "--columns", "x,id")
+    assert record["preparation"]["features"] == ["id", "x"]
+
+
+@pytest.mark.parametrize("share", [0.5, 0.1])
+def test_a_yes_no_column_does_not_double_the_clusters(share):
+    table, rng = groups()
+    record, _ = analyze(table.assign(member=(rng.uniform(size=300) < share).astype(int)))
+    assert record["result"]["clusters"] == 2
+    assert any("'member' has two values" in note for note in record["input"]["notes"])
+
+
+@pytest.mark.parametrize("count", [2, 3, 5])
+def test_text_that_means_nothing_does_not_multiply_the_clusters(count):
+    table, rng = groups()
+    table["z"] = rng.normal(size=300)
+    table["color"] = np.array(["amber", "blue", "coral", "dun", "ecru"])[
+        rng.integers(count, size=300)
+    ]
+    record, points = analyze(table, "--categories", "color")
+    assert record["result"]["clusters"] == 2
+    assert points["label"].nunique() == 2
+    assert points["label"][:150].nunique() == points["label"][150:].nunique() == 1
+
+
+def test_a_column_that_is_mostly_empty_is_left_out_unless_named():
+    table, rng = groups()
+    table["rare"] = np.where(rng.uniform(size=300) < 0.1, rng.normal(size=300), np.nan)
+    record, _ = analyze(table)
+    assert record["result"]["clusters"] == 2
+    said = "\n".join(record["input"]["notes"])
+    assert "left out 'rare': it lacks more than half of its values" in said
+    preparation, _ = Preparation.fit(table, columns=["x", "rare"])
+    assert preparation.columns == ["x", "rare"]
+    preparation, prepared = Preparation.fit(table[["rare"]])
+    assert preparation.columns == ["rare"]
+    assert "they are used, for there is no other" in prepared.notes[0]
+
+
+def test_logarithms_and_fills_are_repeated_on_new_rows():
+    table, rng = groups()
+    table["amount"] = np.exp(0.7 * table["x"])
+    table.loc[rng.uniform(size=300) < 0.1, "y"] = np.nan
+    record, points = analyze(table)
+    said = "\n".join(record["input"]["notes"])
+    assert "filled in" in said
+    assert "from the nearest rows by the columns that they have" in said
+    assert run(["score", "out/model.safetensors", "data.csv", "-o", "s.csv", "--chunk", "77"]) == 0
+    assert pd.read_csv("s.csv")["label"].tolist() == points["label"].tolist()
+    # 9 apart, so that a row of the other group's median would not be its own
+    assert (points["label"][:150].nunique(), points["label"][150:].nunique()) == (1, 1)
+
+
+def test_rows_without_any_value_are_left_out_and_scored_blank():
+    table, _ = groups()
+    table.loc[[3, 8], ["x", "y"]] = np.nan
+    table["name"] = "somebody"
+    record, points = analyze(table)
+    assert len(points) == 298
+    assert any("left out 2 rows without any value" in note for note in record["input"]["notes"])
+    assert run(["score", "out/model.safetensors", "data.csv", "-o", "s.csv"]) == 0
+    assert pd.read_csv("s.csv")["label"].isna().sum() == 2
+
+
+def test_a_model_saved_from_python_has_nothing_to_fill_in_from(capsys):
+    table, _ = groups()
+    softkern.save(softkern.OneClassPCM().fit(table), "plain.safetensors")
+    table.loc[5, "x"] = np.nan
+    table.to_csv("new.csv", index=False)
+    command = ["score", "plain.safetensors", "new.csv", "-o", "s.csv"]
+    for how in ([], ["--missing", "neighbors"], ["--missing", "impute"]):
+        assert run([*command, *how]) == 3
+        assert "Give --missing drop" in capsys.readouterr().err
+    assert run([*command, "--missing", "drop"]) == 0
+
+
+def test_a_missing_category_comes_from_the_nearest_rows():
+    table, _ = groups()
+    table["kind"] = ["a"] * 150 + ["b"] * 150
+    table.loc[[5, 200], "kind"] = None
+    preparation, prepared = Preparation.fit(table, categories=["kind"])
+    assert preparation.features == ["x", "y", "kind=b"]
+    assert prepared.features.loc[[5, 200], "kind=b"].to_numpy() == pytest.approx([0, 1])
+    assert "2 missing values in 2 of 300 rows, in 'kind' (2)" in prepared.missing_note
+    assert preparation.fill[2:] in ([0.0], [1.0])
+
+
+def test_cells_are_not_filled_in_between_two_groups():
+    """Of nine nearest rows some are of the other group; a mean of all would lie in the valley."""
+    rng = np.random.default_rng(0)
+    side = np.arange(400) % 2
+    table = pd.DataFrame({"x": 20 * side + rng.normal(size=400), "y": rng.normal(size=400)})
+    table.loc[:99, "x"] = np.nan
+    _, prepared = Preparation.fit(table, scale="none")
+    filled = prepared.features["x"][:100]
+    assert (np.abs(filled - 10) > 5).mean() > 0.95
+
+
+def test_repeated_rows_are_told_of():
+    table, _ = groups()
+    _, prepared = Preparation.fit(pd.concat([table, table[:20]]))
+    assert "20 of 320 rows repeat another one" in prepared.notes
+
+
+def test_far_values_are_told_of_and_stay_numbers():
+    table, _ = groups()
+    table.loc[:6, "x"] = -999
+    _, prepared = Preparation.fit(table)
+    assert any("'x' holds -999" in note for note in prepared.notes)
+    assert not any("--na" in note for note in prepared.notes)
+    assert np.abs(prepared.values[:7, 0]).min() > 50  # and they stay as far out as they are
+
+
+def test_identifiers_are_used_where_there_is_nothing_else():
+    preparation, prepared = Preparation.fit(pd.DataFrame({"id": range(40), "key": range(7, 47)}))
+    assert preparation.columns == ["id", "key"]
+    assert "look like identifiers; they are used" in prepared.notes[0]
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        {"x": [1, 2, 3]},
+        {"x": [1, 2, 4], "y": [0, 1, 1]},
+        {"id": range(40)},
+        {"id": range(40), "number": range(7, 47)},
+        {"a": [0, 1] * 30, "b": [0, 0, 1] * 20},
+        {"a": [True, False, True, True]},
+        {f"x{j}": np.random.default_rng(j).lognormal(size=40) for j in range(200)},
+        {"zeros": np.maximum(0, np.random.default_rng(0).negative_binomial(1, 0.1, 300) - 5)},
+        {"when": pd.date_range("2020-01-30", periods=60).strftime("%Y%m%d").astype(int)},
+        {
+            "seconds": 1_700_000_000 + np.random.default_rng(0).integers(9**8, size=60),
+            "x": range(60),
+        },
+    ],
+)
+def test_small_and_odd_tables_are_prepared(table):
+    preparation, prepared = Preparation.fit(pd.DataFrame(table))
+    assert preparation.features
+    assert np.isfinite(prepared.values).all()
+    again = preparation.apply(pd.DataFrame(table))
+    assert np.array_equal(again.values, prepared.values)

@@ -1,0 +1,94 @@
+"""What a person sees who watches a terminal: every stage by its name, from the beginning."""
+
+import io
+import os
+import re
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+import rich
+from rich.console import Console
+from rich.progress import Progress
+
+from softkern.tables.cli import run
+from softkern.tables.cli.analyze import STEPS
+from softkern.tables.cli.printer import _time_left
+
+pty = pytest.importorskip("pty", reason="there are no pseudo-terminals here")
+
+
+def watched(*arguments):
+    """All that a command writes to a terminal, in the order in which it does."""
+    process, terminal = pty.fork()
+    if process == 0:
+        os.environ |= {"TERM": "xterm", "COLUMNS": "120", "LINES": "50"}
+        os.execv(sys.executable, [sys.executable, "-m", "softkern.tables.cli", *arguments])
+    shown = b""
+    while True:
+        try:
+            part = os.read(terminal, 65536)
+        except OSError:  # how Linux says that nobody writes any more
+            break
+        if not part:
+            break
+        shown += part
+    os.close(terminal)
+    assert os.waitpid(process, 0)[1] == 0
+    return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown.decode())
+
+
+@pytest.fixture
+def seen(monkeypatch):
+    """The same within this process, whose console is taken for a terminal."""
+
+    def seen(*arguments):
+        console = Console(file=io.StringIO(), force_terminal=True, width=120)
+        monkeypatch.setattr(rich, "_console", console)
+        assert run(arguments) == 0
+        return console.file.getvalue()
+
+    return seen
+
+
+@pytest.mark.parametrize("model", ["auto", "fuzzy"])
+def test_every_stage_of_analyze_is_shown(model, tmp_path, monkeypatch, seen):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(size=(50, 5)), rng.normal(size=(50, 5)) + 8])
+    pd.DataFrame(X).add_prefix("c").to_csv("data.csv", index=False)
+    shown = seen("analyze", "data.csv", "-o", "out", "--join", "--model", model)
+    places = [shown.find(f" {words} ") for words in ("starting", *STEPS.values())]
+    assert -1 not in places
+    assert places == sorted(places)
+    within = {
+        "auto": ("groups apart", "how far out", "comparing models", "halves of them"),
+        "fuzzy": ("the number of clusters", "fuzzy c-means"),
+    }[model]
+    assert all(words in shown for words in (*within, "the map of neighbors", "why rows"))
+    assert "open out/report.html" in shown
+
+
+def test_the_time_left_is_shown_where_steps_are_counted():
+    now = 0.0
+    bars = Progress(_time_left(), get_time=lambda: now)
+    counted = bars.add_task("counted", total=10)
+    bars.add_task("other", total=None)
+    for step in range(1, 4):
+        now = 20.0 * step
+        bars.update(counted, completed=step)
+    column = _time_left()
+    words = {task.description: column(task).plain for task in bars.tasks}
+    assert words == {"counted": "0:02:20 left", "other": ""}
+
+
+def test_scoring_is_shown(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pd.DataFrame(np.random.default_rng(0).normal(size=(80, 2))).add_prefix("c").to_csv(
+        "data.csv", index=False
+    )
+    assert run(["analyze", "data.csv", "-o", "out", "--no-report", "-q"]) == 0
+    shown = watched("score", "out/model.safetensors", "data.csv", "-o", "s.csv")
+    assert " starting " in shown
+    assert "80 rows" in shown

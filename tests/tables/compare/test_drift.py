@@ -1,0 +1,139 @@
+"""Which columns differ from before."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from softkern.tables.compare import column_drift, measured
+from softkern.tables.preparation import Preparation
+
+
+def numbers(seed, n=200, d=8):
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(rng.normal(size=(n, d)), columns=[f"c{j}" for j in range(d)])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_shifted_column_comes_first(seed):
+    before, after = numbers(seed), numbers(100 + seed, n=150)
+    after["c5"] += 0.8
+    first, *_ = column_drift(before, after)
+    assert (first.column, first.is_chance) == ("c5", False)
+    assert first.drift in ("some", "strong")
+    assert 0.4 < first.shift < 1.2
+
+
+def test_without_drift_chance_is_seldom_taken_for_it():
+    """One table in twenty at most, however many columns."""
+    alarms = 0
+    for seed in range(60):
+        before, after = numbers(seed, d=20), numbers(1000 + seed, d=20)
+        alarms += not column_drift(before, after)[0].is_chance
+    assert alarms <= 7  # 3 are expected; more than 7 in 1.5 % of all draws
+
+
+def test_distances_do_not_know_units():
+    before, after = numbers(0), numbers(1)
+    after["c2"] = after["c2"] * 3 + 1
+    plain = column_drift(before, after)
+    other = column_drift(before * 1e6 - 5, after * 1e6 - 5)
+    assert [d.column for d in plain] == [d.column for d in other]
+    for one, two in zip(plain, other, strict=True):
+        assert one.distance == pytest.approx(two.distance)
+        assert one.shift == pytest.approx(two.shift)
+
+
+def test_a_spread_that_changes_is_seen_without_a_shift():
+    before, after = numbers(0, n=1000), numbers(1, n=1000)
+    after["c3"] *= 3
+    first = column_drift(before, after)[0]
+    assert (first.column, first.is_chance) == ("c3", False)
+    assert abs(first.shift) < 0.3
+
+
+def test_cells_that_go_missing_are_drift():
+    before, after = numbers(0), numbers(0)
+    after.loc[:79, "c1"] = np.nan
+    first = column_drift(before, after)[0]
+    assert (first.column, first.drift, first.is_chance) == ("c1", "strong", False)
+    assert first.missing_after == 0.4
+    assert "missing 0% before, 40% now" in first.words
+    after["c4"] = np.nan
+    first = column_drift(before, after)[0]
+    assert (first.column, first.distance, first.median_after) == ("c4", 1, None)
+
+
+def test_constant_columns():
+    before = pd.DataFrame({"a": np.full(30, 5.0), "b": np.full(30, 5.0), "c": np.full(30, 5.0)})
+    after = pd.DataFrame({"a": np.full(30, 5.0), "b": np.full(30, 7.0), "c": np.arange(30.0)})
+    found = {drift.column: drift for drift in column_drift(before, after)}
+    assert (found["a"].distance, found["a"].shift, found["a"].words) == (0, 0, "")
+    assert (found["b"].distance, found["b"].drift) == (1, "strong")
+    assert np.isfinite(found["b"].shift)
+    assert found["b"].shift > 0
+
+
+def test_few_rows_prove_nothing():
+    before, after = numbers(0, n=200, d=3), numbers(1, n=1, d=3)
+    assert all(drift.is_chance for drift in column_drift(before, after))
+    assert all("within what chance gives" in drift.words for drift in column_drift(before, after))
+
+
+def test_text():
+    words = np.array(["north", "south", "west"])
+    rng = np.random.default_rng(0)
+    before = pd.DataFrame({"same": words[rng.integers(0, 3, 300)], "other": "north"})
+    after = pd.DataFrame({"same": words[rng.integers(0, 3, 200)], "other": "north"})
+    after.loc[:49, "other"] = "east"
+    after.loc[50:59, "other"] = None
+    first, second = column_drift(before, after)
+    assert (first.column, first.kind, first.is_chance) == ("other", "text", False)
+    assert first.new_values == {"east": 50}
+    assert first.distance == pytest.approx(50 / 190)
+    assert first.changed[0] == ("north", 1.0, pytest.approx(140 / 190))
+    assert first.missing_after == 0.05
+    assert "'east'" in first.words
+    assert second.is_chance
+
+
+def test_many_rare_values_are_chance():
+    """A hundred values, three rows each: shares differ by chance, and chance says so."""
+    rng = np.random.default_rng(1)
+    before = pd.DataFrame({"t": rng.integers(0, 100, 300).astype(str)})
+    after = pd.DataFrame({"t": rng.integers(0, 100, 300).astype(str)})
+    drift = column_drift(before, after)[0]
+    assert drift.distance > 0.2
+    assert drift.is_chance
+
+
+def test_numbers_that_become_text_are_named():
+    before = pd.DataFrame({"x": np.arange(40.0) % 5})
+    after = pd.DataFrame({"x": ["many"] * 40})
+    drift = column_drift(before, after)[0]
+    assert (drift.kind, drift.drift) == ("text", "strong")
+    assert "numbers before, text now" in drift.words
+    same = column_drift(before, pd.DataFrame({"x": (np.arange(40) % 5).astype(str)}))[0]
+    assert same.distance == 0
+
+
+def test_what_names_rows_is_left_out():
+    n = 60
+    table = pd.DataFrame(
+        {
+            "row": np.arange(n),
+            "name": [f"person {i}" for i in range(n)],
+            "day": pd.date_range("2024-01-01", periods=n).strftime("%Y-%m-%d"),
+            "paid": [f"{1000 + i % 7},5 €" for i in range(n)],
+            "kind": ["a", "b"] * (n // 2),
+            "mine": np.arange(n),
+        }
+    )
+    columns, notes = measured(table, left_out=["mine"])
+    assert list(columns.columns) == ["paid", "kind"]
+    assert columns["paid"].iloc[0] == 1000.5
+    assert notes == [
+        "not compared: 'row', 'name' (names rows)",
+        "not compared: 'day' (dates, which go on)",
+    ]
+    preparation, _ = Preparation.fit(table[["row", "paid"]], columns=["row", "paid"])
+    assert "row" in measured(table, preparation)[0]  # what a model uses is compared

@@ -1,0 +1,89 @@
+"""Which columns are named, one after the other."""
+
+import numpy as np
+import pytest
+
+import softkern
+from softkern.kernels import Gaussian
+from softkern.tables.explain import explain_points
+from softkern.tables.explain.attribution import Calibrated, Causes
+from softkern.tables.explain.densities import Ellipsoids, KernelDensity
+
+
+def causes_of(X, bandwidth=0.7):
+    """Of usual rows in which no value counts as far out by itself, unless it is beyond 4."""
+    weight = np.ones(len(X))
+    densities = (
+        KernelDensity(Gaussian(np.full(X.shape[1], bandwidth)), X, weight),
+        Ellipsoids.fit(X, weight, np.zeros(len(X), int)),
+    )
+    parts = [Calibrated.fit(density, X[:100]) for density in densities]
+    return Causes(*parts, lambda x, column, cluster: abs(x) > 4)
+
+
+def named(X, row, most=3):
+    return causes_of(X).find(np.asarray(row, dtype=float)[None], [0], most)[0]
+
+
+@pytest.fixture
+def X():
+    return np.random.default_rng(0).normal(size=(400, 5))
+
+
+def test_one_far_column_is_named_alone(X):
+    found = named(X, [0, 9, 0.3, -0.4, 0.1])
+    assert found.columns == [1]
+    assert found.partner is None
+
+
+def test_a_second_column_that_the_first_hides_is_named():
+    """Two columns that go together, both far out and alike: each is as the other one says."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 5))
+    X[:, 1] = X[:, 0] + 0.1 * rng.normal(size=400)
+    found = named(X, [9, 9, 0.3, -0.4, 0.1])
+    assert sorted(found.columns[:2]) == [0, 1]
+
+
+def test_three_far_columns_are_all_named_and_no_more_than_asked_for(X):
+    row = [8, -8, 0.2, 8, 0]
+    assert sorted(named(X, row).columns) == [0, 1, 3]
+    assert len(named(X, row, most=2).columns) == 2
+    assert len(named(X, row, most=1).columns) == 1
+
+
+def test_the_column_that_the_first_disagrees_with():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 30))
+    X[:, 7] = X[:, 3] + 0.1 * rng.normal(size=400)
+    row = rng.normal(size=30) * 0.5
+    row[[3, 7]] = 2.0, -2.0
+    found = named(X, row)
+    assert {found.columns[0], found.partner} == {3, 7}
+    assert found.partner in found.against
+
+
+def test_a_usual_row_has_one_column_and_no_partner_far_from_it(X):
+    found = named(X, np.zeros(5))
+    assert len(found.columns) == 1
+    assert found.parts[found.columns[0]] < 1
+
+
+def test_one_column_alone():
+    X = np.random.default_rng(0).normal(size=(100, 1))
+    found = named(X, [9.0])
+    assert (found.columns, found.partner) == ([0], None)
+
+
+def test_rows_as_strange_as_this_one_do_not_hide_a_pair():
+    """Some of the rows most like one that breaks a correlation break it too."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1000, 40)) * 3
+    X[:, 1] = X[:, 0] + 0.2 * rng.normal(size=1000)
+    X[:10, 0] = 6 * np.where(np.arange(10) % 2, 1, -1)
+    X[:10, 1] = -X[:10, 0]
+    table = explain_points(softkern.OneClassPCM().fit(X), np.arange(10), X=X)
+    names = table[["column_1", "column_2"]].to_numpy()
+    is_pair = np.array([set(row) == {"x1", "x2"} for row in names])
+    assert is_pair.sum() >= 9  # one has a value of 3.8 standard deviations elsewhere
+    assert table["why"][is_pair].str.contains("do not go together").all()
