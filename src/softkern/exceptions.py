@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 __all__ = [
     "ApproximationWarning",
@@ -14,6 +17,7 @@ __all__ = [
     "DataError",
     "ModelFileError",
     "ParameterWarning",
+    "Remedy",
     "ReseedWarning",
     "SpectrumWarning",
     "warn",
@@ -110,19 +114,80 @@ class ApproximationWarning(UserWarning):
     """
 
 
+@dataclass(frozen=True)
+class Remedy:
+    """A parameter that avoids an error, spelled by whoever shows the error.
+
+    Parameters
+    ----------
+    parameter : str
+        Name of the parameter.
+    value : object, default=None
+        Value to pass. None: the user chooses it.
+    purpose : str, default=""
+        What the parameter does, for example "to drop these rows".
+
+    Examples
+    --------
+    >>> str(Remedy("missing", "drop")), str(Remedy("columns"))
+    ("missing='drop'", 'columns=…')
+    """
+
+    parameter: str
+    value: Any = None
+    purpose: str = ""
+
+    def __str__(self) -> str:
+        """Return the parameter as a Python keyword argument."""
+        return f"{self.parameter}={'…' if self.value is None else repr(self.value)}"
+
+
 class DataError(ValueError):
-    """The data cannot be used as they are; the message says why and what to do.
+    """The data cannot be used as they are; the message explains why and what to do.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong. It names no parameters.
+    remedies : sequence of Remedy, default=()
+        Parameters that avoid the error.
 
     Examples
     --------
     >>> from softkern import cluster
-    >>> from softkern.exceptions import DataError
+    >>> from softkern.exceptions import DataError, Remedy
     >>> try:
     ...     cluster([["red"], ["blue"]])
     ... except DataError as error:
     ...     print(error)
     no column to work with: left out 'x1': text (categories=… uses it).
+    >>> print(DataError("2 values are missing.", [Remedy("missing", "drop")]))
+    2 values are missing. Use missing='drop'.
     """
+
+    def __init__(self, message: str, remedies: Sequence[Remedy] = ()) -> None:
+        super().__init__(message)
+        self.remedies = tuple(remedies)
+
+    def __str__(self) -> str:
+        """Return the message with its remedies as Python keyword arguments."""
+        return self.render(str)
+
+    def render(self, spell: Callable[[Remedy], str]) -> str:
+        """Return the message followed by its remedies, each spelled by `spell`.
+
+        Examples
+        --------
+        >>> remedies = [Remedy("missing", "drop", "to drop these rows"), Remedy("columns")]
+        >>> error = DataError("2 values are missing.", remedies)
+        >>> error.render(lambda remedy: f"--{remedy.parameter}")
+        '2 values are missing. Use --missing to drop these rows or --columns.'
+        """
+        message = super().__str__()
+        if not self.remedies:
+            return message
+        *others, last = (f"{spell(each)} {each.purpose}".rstrip() for each in self.remedies)
+        return f"{message} Use {' or '.join(filter(None, [', '.join(others), last]))}."
 
 
 class ClusterError(RuntimeError):

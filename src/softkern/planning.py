@@ -20,6 +20,7 @@ from sklearn import config_context
 from sklearn.utils import check_array
 
 from softkern._utils.memory import available_memory
+from softkern._utils.random import fixed_seed
 from softkern._utils.text import count
 from softkern.dask import ChunkedRows, is_chunked, threads_of_workers
 from softkern.dask.operator import DistributedNystroem, DistributedOperator, Landmarks
@@ -239,6 +240,7 @@ class Plan:
 
         Raises a MemoryError before any work where it would not fit.
         """
+        random_state = fixed_seed(random_state)
         if isinstance(X, ChunkedRows):
             return self._build_in_chunks(X, random_state)
         X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
@@ -443,6 +445,7 @@ def plan(
     >>> plan((1000, 2), memory_limit=8 * 2**30).engine
     'dense'
     """
+    random_state = fixed_seed(random_state)
     if is_chunked(X_or_shape):
         X_or_shape = ChunkedRows.of(X_or_shape, sample_weight)
     is_in_chunks = isinstance(X_or_shape, ChunkedRows)

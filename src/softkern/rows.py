@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
+
+from softkern._utils.random import child_seed
 
 __all__ = [
     "canonical_rows",
@@ -385,7 +386,7 @@ def priority_sample(
     index, weight = distinct_rows(X, sample_weight)
     if index.size <= size:
         return index, weight
-    seed = int(check_random_state(random_state).randint(2**31 - 1))
+    seed = child_seed(random_state)
     priority = weight / _uniforms(_unitless_keys(X, index), seed)
     order = np.argpartition(-priority, size)
     kept = np.sort(order[:size])

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from sklearn import config_context
 from sklearn.base import clone
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from softkern._utils.progress import stage
+from softkern._utils.random import child_seed, fixed_seed
 from softkern._utils.typing import Array
 from softkern.dask import (
     SUBSAMPLE_ROWS,
@@ -73,8 +73,9 @@ def fit_tables(model: Any, X: Any, sample_weight: Any) -> None:
         raise ValueError("sample_weight is for numbers: with prepare, rows in chunks weigh one.")
     with watched():
         table = TableChunks.of(X)
+        model._fit_seed = fixed_seed(model.random_state)
         numbers, few = table.sample(SUBSAMPLE_ROWS, _seed(model))
-        one = clone(model).fit(few)
+        one = clone(model).set_params(random_state=model._fit_seed).fit(few)
         _take_over(model, one)
         scores = np.asarray(one.outlier_scores_)
         model.sample_rows_, model.sample_outlier_scores_ = numbers, scores
@@ -107,7 +108,7 @@ def _ones_of_table(table: Any, start: int) -> Array:
 
 
 def _seed(model: Any) -> int:
-    return int(check_random_state(model.random_state).randint(2**31 - 1))
+    return child_seed(model._fit_seed)
 
 
 def _take_over(model: Any, one: Any) -> None:
@@ -152,7 +153,7 @@ def _runs_over_all(model: Any, rows: ChunkedRows) -> bool:
         bandwidth=model._bandwidth_rule(),
         products=products,
         engine_params=model.engine_params,
-        random_state=model.random_state,
+        random_state=model._fit_seed,
     )
     return chosen.options["rank"] is not None or chosen.product_seconds * products < PATIENCE
 
@@ -171,7 +172,7 @@ def _fit_few(model: Any, rows: ChunkedRows) -> None:
     of_chunks = {"sample_rows", "local", *(() if is_here else ("rank",))}
     options = {k: v for k, v in (model.engine_params or {}).items() if k not in of_chunks}
     engine = model.engine if is_here else "auto"
-    one.set_params(engine=engine, engine_params=options or None)
+    one.set_params(engine=engine, engine_params=options or None, random_state=model._fit_seed)
     init = getattr(model, "init", None)
     if init is not None and not isinstance(init, str):
         one.set_params(init=np.asarray(init[few.rows]))

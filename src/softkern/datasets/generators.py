@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from softkern._utils.random import child_seed
+
 __all__ = [
     "make_dense_regions",
     "make_gaussian_outliers",
@@ -271,7 +273,7 @@ def make_three_gaussians(
 def _generator(random_state: Any) -> np.random.Generator:
     """A generator of our own; a RandomState gives it a seed, as scikit-learn's users expect."""
     if isinstance(random_state, np.random.RandomState):
-        random_state = int(random_state.randint(2**31 - 1))
+        random_state = child_seed(random_state)
     return np.random.default_rng(random_state)
 
 

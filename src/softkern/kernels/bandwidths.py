@@ -20,6 +20,7 @@ from scipy.special import logsumexp
 from sklearn.utils import check_array
 
 from softkern._utils.neighbors import TREE_COLUMNS, nearest
+from softkern._utils.random import fixed_seed
 from softkern._utils.typing import Array
 from softkern.exceptions import DataError
 from softkern.rows import (
@@ -139,7 +140,7 @@ default="auto"
         )
     points = _rows(X, index)
     with remembered(points, distinct_of=X):
-        bandwidth = RULES[rule](points, weight, random_state)
+        bandwidth = RULES[rule](points, weight, fixed_seed(random_state))
     if not (np.isfinite(bandwidth).all() and np.all(np.asarray(bandwidth) > 0)):
         raise DataError(
             f"bandwidth={rule!r} came out as {bandwidth}: the data's values are too near to each "

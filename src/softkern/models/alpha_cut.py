@@ -14,12 +14,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from softkern._utils.neighbors import nearest
 from softkern._utils.progress import stage
+from softkern._utils.random import child_seed
 from softkern._utils.typing import Array
 from softkern.density_tree.bandwidth_search import Scales, search_scales
 from softkern.density_tree.landscape import Landscape, distinct_nodes, noise_levels
@@ -364,7 +365,7 @@ objective_, history_
             one_class = self._one_class(bandwidth, Density, **served)
             return _landscape(one_class.fit(points, sample_weight=weight), points, weight)
 
-        seed = int(check_random_state(self.random_state).randint(2**31))
+        seed = child_seed(self._fit_seed)
         return search_scales(nodes, mass, fit, self.n_clusters, seed)
 
     def _one_class(
@@ -377,7 +378,7 @@ objective_, history_
             "tol": self.tol,
             "max_iter": self.max_iter,
             "stopping": self.stopping,
-            "random_state": self.random_state,
+            "random_state": self._fit_seed,
         }
         return kind(bandwidth=bandwidth, **shared, **options)
 
@@ -432,7 +433,7 @@ objective_, history_
         of_clusters = np.where(partition[support, None] == numbers, a[:, None], 0)
         self._cluster_coefficients = of_clusters.astype(landscape.nodes.dtype)
         self._membership_kernel = (
-            membership_kernel(landscape, partition, self.random_state) if is_wide else None
+            membership_kernel(landscape, partition, self._fit_seed) if is_wide else None
         )
         read = self._read(landscape.nodes)
         labels = number_by_mass(read.labels, landscape.mass, landscape.level)

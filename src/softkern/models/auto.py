@@ -22,11 +22,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from softkern._utils.progress import stage
+from softkern._utils.random import child_seed
 from softkern._utils.text import count as count_of
 from softkern._utils.typing import Array
 from softkern.density_tree.bandwidth_search import FEW_COLUMNS
@@ -234,7 +235,7 @@ history_
         rows, together = distinct_rows(X, weight)
         # a table in which every row stands twice says no more than the table itself
         mass = weight * float(reduce_weights(together).sum() / together.sum())
-        self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        self._seed = child_seed(self._fit_seed)
         self.repeats_ = int((weight > 0).sum()) - len(rows)
         self._coordinates: Coordinates | None = None
         self._reach: Reach | None = None
@@ -280,7 +281,7 @@ history_
         return {
             "engine": self.engine,
             "engine_params": self.engine_params,
-            "random_state": self.random_state,
+            "random_state": self._fit_seed,
         }
 
     def _fit_single_cluster(

@@ -22,6 +22,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from softkern._utils.arrays import on_host
+from softkern._utils.random import fixed_seed
 from softkern._utils.typing import Array
 from softkern.dask import is_chunked
 from softkern.exceptions import ApproximationWarning, warn
@@ -111,7 +112,7 @@ class KernelModel(BaseEstimator, ABC):  # type: ignore[misc]
         "_norms",
         "_density",
     )
-    _caches: ClassVar[tuple[str, ...]] = ("_operators",)
+    _caches: ClassVar[tuple[str, ...]] = ("_operators", "_fit_seed")
 
     # What bandwidth="auto" means: near neighbors for densities, the whole for a few centers.
     _auto_bandwidth: ClassVar[str] = "auto"
@@ -145,6 +146,7 @@ class KernelModel(BaseEstimator, ABC):  # type: ignore[misc]
         """
         self._validate_params()
         self._check_parameters()
+        self._fit_seed = fixed_seed(self.random_state)  # one draw, whatever the fit does with it
         for name in SAMPLE_ATTRIBUTES:  # of an earlier fit
             self.__dict__.pop(name, None)
         if is_chunked(X):
@@ -186,7 +188,7 @@ class KernelModel(BaseEstimator, ABC):  # type: ignore[misc]
             engine=self.engine,
             engine_params=self.engine_params,
             sample_weight=weight,
-            random_state=self.random_state,
+            random_state=self._fit_seed,
             ahead=X.shape[0] >= self._ahead_from,
         )
         self.engine_ = self.plan_.engine
@@ -197,7 +199,7 @@ class KernelModel(BaseEstimator, ABC):  # type: ignore[misc]
             from rich import print as show
 
             show(str(self.plan_))
-        operator = self.plan_.build(X, sample_weight=weight, random_state=self.random_state)
+        operator = self.plan_.build(X, sample_weight=weight, random_state=self._fit_seed)
         if self.plan_.instead is not None and operator.engine != self.engine_:
             self.plan_, self.engine_ = self.plan_.instead, operator.engine
         self._note_approximation(operator)

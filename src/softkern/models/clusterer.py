@@ -142,7 +142,7 @@ class CenterClustering(Clustering):
             )
         if isinstance(X, ChunkedRows):
             X, weight = X.few.X, X.few.weight
-        self.n_clusters_ = estimate_n_clusters(X, weight, self.random_state)
+        self.n_clusters_ = estimate_n_clusters(X, weight, self._fit_seed)
 
     def _run(
         self, operator: KernelOperator, rule: Any, start: Any, weight: Array, **options: Any

@@ -121,7 +121,7 @@ class _FuzzyClustering(CenterClustering):
             draw=draw_of(self.init, few),
             n_init=self.n_init if self.n_clusters_ > 1 else 1,
             max_iter=self.max_iter,
-            random_state=self.random_state,
+            random_state=self._fit_seed,
         )
         if few is not operator:
             seen = operator.geometry_from(few, best.coefficients)

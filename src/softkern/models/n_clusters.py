@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import check_random_state
 
 from softkern._utils.progress import stage
+from softkern._utils.random import child_seed
 from softkern._utils.typing import Array
 from softkern.rows import canonical_rows, priority_sample
 
@@ -42,7 +42,7 @@ def estimate_n_clusters(X: Any, weight: Array, random_state: Any = 0) -> int:
     from softkern.splitting.observations import MOST_ROWS, continuous
     from softkern.splitting.split import split
 
-    seed = int(check_random_state(random_state).randint(2**31 - 1))
+    seed = child_seed(random_state)
     rows, _ = canonical_rows(X, weight)  # in an order that their values decide
     if rows.size > MOST_ROWS:
         rows = rows[np.sort(priority_sample(X[rows], MOST_ROWS, None, seed)[0])]

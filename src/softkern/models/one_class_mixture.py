@@ -15,9 +15,9 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from softkern._utils.random import as_random_state
 from softkern._utils.typing import Array
 from softkern.exceptions import CollapseWarning, ReseedWarning, warn
 from softkern.models.base import UNKNOWN_LENGTHS, KernelModel
@@ -89,7 +89,7 @@ class _OneClassClustering(CenterClustering):
 
     def _masses(self, operator: KernelOperator, weight: Array) -> Iterator[Array]:
         """Masses of the starts, (n, c) each."""
-        generator = check_random_state(self.random_state)
+        generator = as_random_state(self._fit_seed)
         if not isinstance(self.init, str):
             yield weight[:, None] * check_start(self.init, self.n_clusters_, weight)
         elif self.init == "k-means":
@@ -144,7 +144,7 @@ class _OneClassClustering(CenterClustering):
         given = not isinstance(self.init, str) or not operator.kernel.takes_points
         if given or operator.shape[0] <= AHEAD_FROM or self.n_clusters_ > STARTS_ROWS // 100:
             return operator, weight
-        rows, counts = priority_sample(operator.X, STARTS_ROWS, weight, self.random_state)
+        rows, counts = priority_sample(operator.X, STARTS_ROWS, weight, self._fit_seed)
         limit = self.plan_.memory
         some = plan(operator.X[rows], kernel=self.kernel_, memory_limit=limit)
         return some.build(operator.X[rows]), counts.astype(weight.dtype)

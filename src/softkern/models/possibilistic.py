@@ -257,7 +257,7 @@ class OneClassPCM(Detector):
         kernel = self.kernel_
         if not (kernel.vanishes and kernel.takes_points):
             return
-        distance = usual_distance(kernel, operator.X, weight, self.random_state)
+        distance = usual_distance(kernel, operator.X, weight, self._fit_seed)
         widest = widened(kernel, distance, WIDEST)
         if distance <= WIDE or widest is None:  # the kernel itself is as wide as the data
             return
@@ -274,7 +274,7 @@ class OneClassPCM(Detector):
         that should be 2 % is never 10 % by chance.
         """
         support, coefficients = self._support, self.dual_coef_
-        rows, weight = priority_sample(support, MASS_SAMPLE, coefficients, self.random_state)
+        rows, weight = priority_sample(support, MASS_SAMPLE, coefficients, self._fit_seed)
         if MASS_GAIN * rows.size > coefficients.size:
             return self.plan_.over(support, kernel) @ coefficients
         few = self.plan_.over(support[rows], kernel)
@@ -674,7 +674,7 @@ default="k-means++"
             draw=draw_of(self.init, few),
             n_init=self.n_init,
             max_iter=self.max_iter,
-            random_state=self.random_state,
+            random_state=self._fit_seed,
         )
         if few is operator:
             return best.memberships

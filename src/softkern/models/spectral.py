@@ -143,7 +143,7 @@ class _SpectralClustering(Clustering):
         weight = weight.astype(np.float64)
         size = self._training_size(X, weight)
         kernel = self._choose(X, weight)
-        chosen = training_rows(kernel, X, weight, size, self.subset, self.random_state)
+        chosen = training_rows(kernel, X, weight, size, self.subset, self._fit_seed)
         points = kernel.restrict(X, chosen.rows)
         operator = self._planned(points, chosen.mass, self.n_clusters_, kernel)
         spectrum = self._solve(operator, chosen)
@@ -181,7 +181,7 @@ class _SpectralClustering(Clustering):
             bandwidth="global" if is_open else self.bandwidth,
             kernel_params=self.kernel_params,
             sample_weight=weight,
-            random_state=self.random_state,
+            random_state=self._fit_seed,
         )
         kernel.check(X)
         if hasattr(self, "search_"):  # of an earlier fit
@@ -205,7 +205,7 @@ class _SpectralClustering(Clustering):
             n_rows=max(SEARCH_ROWS, ROWS_A_CLUSTER * max(numbers)),
             engine=self.engine,
             engine_params=self.engine_params,
-            random_state=self.random_state,
+            random_state=self._fit_seed,
         )
         self.n_clusters_, bandwidth = self.search_.best
         return kernel if bandwidth is None else kernel.with_bandwidth(bandwidth)

@@ -17,9 +17,9 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
 
 from softkern._utils.progress import stage
+from softkern._utils.random import as_random_state, fixed_seed
 from softkern._utils.threads import one_thread
 from softkern._utils.typing import Array
 from softkern.exceptions import DataError
@@ -119,6 +119,7 @@ class SpectralSearch:
         Bandwidths are numbers, arrays or names of rules; "auto" takes multiples of the rule
         "global", and None keeps the kernel as it is.
         """
+        random_state = fixed_seed(random_state)
         numbers = np.asarray(sorted(set(n_clusters_range)))
         tried = _bandwidths(X, weight, bandwidths, random_state)
         chosen_rows = training_rows(
@@ -245,7 +246,7 @@ def _split(
     """Rows to train on, and a random part kept aside to judge by."""
     if n_validation == 0:
         return chosen, None
-    order = check_random_state(random_state).permutation(chosen.rows.size)
+    order = as_random_state(random_state).permutation(chosen.rows.size)
     kept = max(chosen.rows.size - n_validation, 1)
     first, second = np.sort(order[:kept]), np.sort(order[kept:])
     one, two = (TrainingRows(*(part[places] for part in chosen)) for places in (first, second))
@@ -290,7 +291,7 @@ def _of_one_group(
 def _normal_like(points: Any, mass: Array, size: int, random_state: Any) -> Array:
     """Normal rows of the points' mean and weighted covariance, (size, d)."""
     share = mass / mass.sum()
-    generator = check_random_state(random_state)
+    generator = as_random_state(random_state)
     parts = generator.normal(size=(size, len(mass))) * np.sqrt(share)
     parts -= np.outer(parts.sum(axis=1), share)  # deviations from the mean
     mean = np.asarray(share @ points, dtype=np.float64)

@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
+from softkern._utils.random import child_seed
 from softkern._utils.typing import Array
 from softkern.operators.base import KernelOperator
 from softkern.solvers.initialization import STARTS
@@ -52,7 +53,7 @@ def gaussian_mass(
     values = X[rows].astype(np.float64)
     center, spread = values.mean(axis=0), values.std(axis=0)
     spread = np.where(spread > 0, spread, 1.0)
-    model = GaussianMixture(n_clusters, random_state=generator.randint(2**31 - 1))
+    model = GaussianMixture(n_clusters, random_state=child_seed(generator))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit((values - center) / spread)

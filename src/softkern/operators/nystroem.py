@@ -14,8 +14,8 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.linalg.blas import dtrsm
 from scipy.optimize import nnls
-from sklearn.utils import check_random_state
 
+from softkern._utils.random import as_random_state, child_seed
 from softkern._utils.typing import Array
 from softkern.kernels import Kernel
 from softkern.operators.base import BLOCK_BYTES, Cost, KernelOperator, ProblemSize, row_blocks
@@ -120,7 +120,7 @@ class NystroemOperator(KernelOperator):
             raise ValueError(f"{kernel!r} is not positive semidefinite: k(x, x) < 0 occurs.")
         self._panels: list[Array] = []  # Fᵀ in pieces (t, n)
         self.landmarks = np.empty(0, dtype=np.intp)
-        proposals = _Proposals(self, landmarks, check_random_state(random_state))
+        proposals = _Proposals(self, landmarks, as_random_state(random_state))
         self._factorize(proposals, n if rank is None else min(rank, n))
 
     @classmethod
@@ -338,7 +338,7 @@ class _Proposals:
         elif isinstance(landmarks, str) and landmarks == "uniform":
             size = min(n, 10_000)
             index, _ = priority_sample(operator.X, size, operator._weight, generator)
-            uniforms = row_uniforms(operator.X[index], int(generator.randint(2**31 - 1)))
+            uniforms = row_uniforms(operator.X[index], child_seed(generator))
             self.queue = index[np.argsort(uniforms)]
         elif isinstance(landmarks, str):
             raise ValueError(

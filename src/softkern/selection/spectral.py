@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
+from softkern._utils.random import fixed_seed
 from softkern._utils.typing import Array
 from softkern.kernels import resolve
 from softkern.kernels.resolve import has_open_bandwidth
@@ -186,6 +187,7 @@ def select_spectral(
     >>> select_spectral(X, range(2, 7)).best[0]
     3
     """
+    random_state = fixed_seed(random_state)
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
     weight = check_weights(sample_weight, X.shape[0])
     aside = 0 if n_validation is None else n_validation

@@ -18,8 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import train_test_split
-from sklearn.utils import check_random_state, get_tags
+from sklearn.utils import get_tags
 from sklearn.utils.parallel import Parallel, delayed
+
+from softkern._utils.random import child_seeds
 
 __all__ = ["StabilityResult", "detection_accuracy", "stability_score", "stability_scores"]
 
@@ -167,7 +169,7 @@ def stability_scores(
     [4, 22]
     """
     counts = [_check(detector, X, share, n_draws, scoring) for share in rejections]
-    seeds = check_random_state(random_state).randint(2**31 - 1, size=n_draws)
+    seeds = child_seeds(random_state, n_draws)
     draws = Parallel(n_jobs=n_jobs)(
         delayed(_draw)(detector, X, rejections, scoring or _score, int(seed)) for seed in seeds
     )
@@ -257,7 +259,7 @@ def detection_accuracy(
             f"rejection={rejection:g} of n_train={n_train} rows rejects "
             f"{round(rejection * n_train)} of them, which sets no threshold; raise one of the two."
         )
-    seeds = check_random_state(random_state).randint(2**31 - 1, size=n_draws)
+    seeds = child_seeds(random_state, n_draws)
     draws = Parallel(n_jobs=n_jobs)(
         delayed(_judged)(detector, X, is_outlier, n_train, rejection, scoring or _score, int(seed))
         for seed in seeds

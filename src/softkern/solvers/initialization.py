@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
+from softkern._utils.random import as_random_state
 from softkern._utils.typing import Array
 from softkern.operators.base import KernelOperator
 from softkern.rows import order_by_mass, row_slices
@@ -169,7 +169,7 @@ def best_fuzzy(
     On the operator that runs ahead, where there is one; the geometry is that operator's.
     """
     operator = operator.ahead
-    generator = check_random_state(random_state)
+    generator = as_random_state(random_state)
     rule = Rule(memberships, Mean())
 
     def start() -> Centers:

@@ -1,0 +1,53 @@
+"""Seeds for samples, initializations and sub-models.
+
+A `random_state` that is used directly in several places ties every result to the order of the
+draws. A fit therefore reduces it to one integer (`fixed_seed`) and derives all others from that.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+__all__ = ["as_random_state", "child_seed", "child_seeds", "fixed_seed"]
+
+SEEDS = 2**31 - 1  # seeds are below this number
+
+
+def as_random_state(random_state: Any) -> Any:
+    """Return a RandomState for an int, a RandomState, a Generator or None (NumPy's global one)."""
+    if isinstance(random_state, np.random.Generator):
+        random_state = int(random_state.integers(SEEDS))
+    return check_random_state(random_state)
+
+
+def child_seeds(random_state: Any, count: int) -> NDArray[np.int64]:
+    """Draw integer seeds, (count,); the same ones for the same integer."""
+    return np.asarray(as_random_state(random_state).randint(SEEDS, size=count), dtype=np.int64)
+
+
+def child_seed(random_state: Any) -> int:
+    """Draw one integer seed; the same one for the same integer.
+
+    Examples
+    --------
+    >>> child_seed(0) == child_seed(0), child_seed(0) == child_seed(1)
+    (True, False)
+    """
+    return int(child_seeds(random_state, 1)[0])
+
+
+def fixed_seed(random_state: Any) -> int:
+    """Return an integer as it is, and a single draw from anything else.
+
+    Examples
+    --------
+    >>> fixed_seed(7), fixed_seed(np.random.RandomState(0)) == child_seed(0)
+    (7, True)
+    """
+    if isinstance(random_state, int | np.integer):
+        return int(random_state)
+    return child_seed(random_state)
