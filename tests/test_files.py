@@ -599,7 +599,7 @@ def test_loading_imports_what_the_file_names_only(path, X):
     )
     loaded, has_neighbors = done.stdout.splitlines()
     assert "softkern.models.possibilistic" in loaded
-    for other in ("alpha_cut", "automatic", "fuzzy", "spectral", "one_class_clustering"):
+    for other in ("alpha_cut", "auto", "fuzzy", "spectral", "one_class_mixture"):
         assert f"'softkern.models.{other}'" not in loaded
     assert has_neighbors == "False"
 

@@ -6,7 +6,7 @@ from sklearn.datasets import make_blobs
 
 from softkern import FuzzyCMeans, OneClassKMeans, OneClassMixture, PossibilisticCMeans
 from softkern.kernels import Gaussian
-from softkern.models import one_class_clustering
+from softkern.models import one_class_mixture
 from softkern.operators import DenseOperator, NystroemOperator
 from softkern.rules.base import Rule
 from softkern.rules.centers import Mean
@@ -168,8 +168,8 @@ def test_machines_of_large_tables_run_ahead_and_end_where_they_would(model, monk
     X = make_blobs(2100, 8, centers=3, cluster_std=2.0, random_state=0)[0]
     plain = model(3, n_init=5, engine="tiled", tol=1e-6).fit(X)
     monkeypatch.setattr(model, "_ahead_from", 2000)
-    monkeypatch.setattr(one_class_clustering, "AHEAD_FROM", 2000)
-    monkeypatch.setattr(one_class_clustering, "STARTS_ROWS", 500)
+    monkeypatch.setattr(one_class_mixture, "AHEAD_FROM", 2000)
+    monkeypatch.setattr(one_class_mixture, "STARTS_ROWS", 500)
     quick = model(3, n_init=5, engine="tiled", tol=1e-6).fit(X)
     assert quick.plan_.ahead is not None
     assert plain.plan_.ahead is None
@@ -182,8 +182,8 @@ def test_machines_of_large_tables_run_ahead_and_end_where_they_would(model, monk
 
 def test_annealing_of_large_tables(monkeypatch):
     X = make_blobs(2500, 8, centers=3, random_state=0)[0]
-    monkeypatch.setattr(one_class_clustering, "AHEAD_FROM", 2000)
-    monkeypatch.setattr(one_class_clustering, "STARTS_ROWS", 500)
+    monkeypatch.setattr(one_class_mixture, "AHEAD_FROM", 2000)
+    monkeypatch.setattr(one_class_mixture, "STARTS_ROWS", 500)
     model = OneClassMixture(3, n_init=1, annealing="auto").fit(X)
     assert len(model.history_["scale"]) == model.n_iter_
     assert model.converged_

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from softkern.splitting import recursion
+from softkern.splitting import split as recursion
 from softkern.splitting.split import separations, split, split_into
 
 

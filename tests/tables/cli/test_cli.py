@@ -14,11 +14,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from tests.models.test_automatic import hard_tables
 
 import softkern
 from softkern.tables.cli import demo, run
 from softkern.tables.cli.models import MODELS, ModelName, make, parse_clusters
+from tests.models.test_auto import hard_tables
 
 FILES = {"points.csv", "clusters.csv", "model.safetensors", "report.html", "run.json"}
 
