@@ -6,6 +6,7 @@ the command line; knows models by their public attributes only.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from softkern._utils.typing import Array
 
 __all__ = [
+    "as_sample_of",
     "choice_of",
     "fitted_step",
     "histogram_bins",
@@ -54,6 +56,18 @@ def choice_of(model: Any) -> dict[str, Any] | None:
         "reason": "as asked for" if is_one and model.n_clusters == 1 else model.reason_,
         "compared": compared,
     }
+
+
+def as_sample_of(model: Any, n_rows: int) -> Any:
+    """Return a copy of a fitted model whose training rows are a sample of `n_rows` rows.
+
+    Ranking then expects outliers by chance among all of these rows, not among the sample alone.
+    """
+    weight = np.asarray(model.sample_weight_, dtype=np.float64)
+    model = copy.copy(model)
+    model.sample_row_weights_ = weight * (n_rows / weight.sum())
+    model.sample_outlier_scores_ = np.asarray(model.outlier_scores_)
+    return model
 
 
 def with_tree(model: Any) -> Any:

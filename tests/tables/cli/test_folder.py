@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from softkern.tables.cli import output_folder
 from softkern.tables.cli.errors import OutputError
 from softkern.tables.cli.output_folder import results_folder
 
@@ -88,6 +89,7 @@ def test_a_folder_in_the_place_of_a_file_is_refused(tmp_path):
 
 KILLED = """
 import sys, signal, time, pathlib
+from softkern.tables.cli import output_folder
 from softkern.tables.cli.output_folder import results_folder
 signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in a shell's background
 with results_folder(pathlib.Path(sys.argv[1]), ["run.json"], True) as hidden:
@@ -181,3 +183,28 @@ def test_a_folder_that_another_run_makes_just_now(force, tmp_path, monkeypatch):
             write(out, "new", force=False)
     assert contents(out) == dict.fromkeys(NAMES, "new" if force else "other")
     assert sorted(os.listdir(tmp_path)) == ["out"]
+
+
+@pytest.mark.parametrize("moment", ["before it is opened", "after it is opened"])
+def test_a_folder_that_another_run_removes_before_it_is_locked(moment, tmp_path, monkeypatch):
+    """A run that starts at the same moment takes it for a stale one."""
+    fcntl = pytest.importorskip("fcntl")
+    module, name = (os, "open") if moment == "before it is opened" else (fcntl, "flock")
+    honest, removed = getattr(module, name), []
+
+    def late(*arguments):
+        if not removed:
+            removed.extend(tmp_path.glob(".out.softkern-*.tmp"))
+            removed[0].rmdir()
+        return honest(*arguments)
+
+    out = tmp_path / "out"
+    with monkeypatch.context() as patch:
+        patch.setattr(module, name, late)
+        with results_folder(out, NAMES, False) as hidden:
+            (hidden / "run.json").write_text("new")
+            patch.undo()
+            output_folder._remove_stale(tmp_path, ".out.")  # as the next run does
+            assert hidden.exists()
+    assert removed
+    assert contents(out) == {"run.json": "new"}

@@ -134,3 +134,13 @@ def test_an_error_is_a_line_that_can_be_read(folder, capsys):
     assert run(["analyze", "data.csv", "-o", "out", "--columns", "x" * 100_000]) == 3
     assert run(["analyze", "data.csv", "-o", "out", "--model", "y" * 100_000]) == 2
     assert all(len(line) < 2100 for line in capsys.readouterr().err.splitlines())
+
+
+def test_an_exit_of_a_library_is_no_broken_pipe(folder, monkeypatch):
+    def leaves(*arguments):
+        raise SystemExit(1)
+
+    monkeypatch.setattr("softkern.tables.cli.printer.Printer.table", leaves)
+    with pytest.raises(SystemExit) as stop:
+        run(["models"])
+    assert stop.value.code == 1

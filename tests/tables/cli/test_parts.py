@@ -9,7 +9,11 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
+import softkern
+from softkern.fitted import as_sample_of
 from softkern.tables.cli import run
+from softkern.tables.cli.pieces import pieces_of
+from softkern.tables.io import Format
 
 N, FILES = 900, 3
 
@@ -185,3 +189,21 @@ def test_score_needs_a_folder(folder, tmp_path, few, capsys):
     assert run(["analyze", str(folder), "-o", str(out), "--no-report", "-q"]) == 0
     assert run(["score", str(out / "model.safetensors"), str(folder)]) == 4
     assert "-o names a folder" in capsys.readouterr().err
+
+
+def test_a_piece_is_read_whole(tmp_path):
+    """Also one of more rows than a chunk has."""
+    np.save(tmp_path / "long.npy", np.zeros((120_000, 1)))
+    (piece,), _ = pieces_of([str(tmp_path / "long.npy")])
+    assert len(piece.reader(Format()).read()) == 120_000
+    assert sum(map(len, piece.reader(Format()).chunks())) == 120_000
+
+
+def test_the_fitted_model_is_not_changed_to_stand_for_all_rows():
+    model = softkern.OneClassPCM().fit(np.random.default_rng(0).normal(size=(50, 2)))
+    before = set(vars(model))
+    sample = as_sample_of(model, 5000)
+    assert set(vars(model)) == before
+    assert sample.sample_row_weights_.sum() == pytest.approx(5000)
+    ranks = softkern.rank_points(sample)
+    assert ranks["outlier_rank"].tolist() == softkern.rank_points(model)["outlier_rank"].tolist()

@@ -1,6 +1,7 @@
 """Reading tables: what a file is, what is said of it, and what cannot be read."""
 
 import bz2
+import csv
 import gzip
 import io
 import json
@@ -150,6 +151,12 @@ def test_blanks_below_a_header(write):
 
 def test_long_cells(write):
     with open_table(write(f"a,b\n1,{'q' * 200_000}\n2,r\n")) as reader:
+        assert reader.read()["a"].tolist() == [1, 2]
+
+
+def test_settings_of_the_process_stay_as_they_are(write, monkeypatch):
+    monkeypatch.setattr(csv, "field_size_limit", None)  # one for all threads
+    with open_table(write(f'a,b\n1,"{"q, " * 200_000}"\n2,r\n')) as reader:
         assert reader.read()["a"].tolist() == [1, 2]
 
 

@@ -23,7 +23,7 @@ from pandas.api.types import is_numeric_dtype
 from softkern._utils.progress import stage
 from softkern._utils.text import count, named, nearest, one_line, quoted, unknown
 from softkern.files import save
-from softkern.fitted import choice_of
+from softkern.fitted import as_sample_of, choice_of
 from softkern.ranking import Ranker, rank_points
 from softkern.tables.cli.errors import OutputError
 from softkern.tables.cli.join import joined, rows_of
@@ -171,7 +171,7 @@ def _analyze(job: Job, printer: Printer) -> None:
         shown = _shown(job, data)
         model, warned = _fit(job, data.prepared, printer, clock)
         if job.parts is not None:
-            _stand_for_all(model, job.parts.rows)
+            model = as_sample_of(model, job.parts.rows)
         with clock.step("rank"):
             ranks = rank_points(model, contamination=job.contamination)
         with clock.step("explain"):
@@ -226,13 +226,6 @@ def _analyze(job: Job, printer: Printer) -> None:
     printer.line(f"open {first}", "bold")
     if job.open:
         webbrowser.open(first.absolute().as_uri())
-
-
-def _stand_for_all(model: Any, rows: int) -> None:
-    """Let the rows of the fit stand for all: so many may be flagged by chance."""
-    weight = np.asarray(model.sample_weight_, dtype=np.float64)
-    model.sample_row_weights_ = weight * (rows / weight.sum())
-    model.sample_outlier_scores_ = np.asarray(model.outlier_scores_)
 
 
 def _scoring(job: Job, folder: Path) -> ScoreJob:

@@ -608,7 +608,7 @@ def run(arguments: Sequence[str]) -> int:
         if sys.stdout is not None:  # whoever started the program may have closed it
             sys.stdout.flush()
     except SystemExit as stop:
-        if stop.code == 1:  # how rich ends a program whose output has no reader
+        if isinstance(stop.__context__, BrokenPipeError):  # rich exits when its output is closed
             return BROKEN_PIPE
         raise
     except (Exception, KeyboardInterrupt) as error:

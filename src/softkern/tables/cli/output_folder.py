@@ -45,18 +45,17 @@ def results_folder(out: Path, names: Sequence[str], force: bool) -> Iterator[Pat
     out.parent.mkdir(parents=True, exist_ok=True)
     home, start = (out, ".") if out.is_dir() else (out.parent, f".{out.name[:100]}.")
     _remove_stale(home, start)
-    hidden, lock = home / (start + HIDDEN.format(secrets.token_hex(4))), None
+    hidden, lock = None, None
     try:
-        hidden.mkdir()
-        lock = _lock(hidden)
-        hidden.mkdir(exist_ok=True)  # a run that began just now may have taken it for stale
+        hidden, lock = _make_hidden(home, start)
         yield hidden
         for number in heard[:1]:  # nothing is written by a run that was to stop
             signal.raise_signal(number)
         with _undisturbed():
             _publish(hidden, out, names, force)
     except BaseException:
-        shutil.rmtree(hidden, ignore_errors=True)
+        if hidden is not None:
+            shutil.rmtree(hidden, ignore_errors=True)
         for parent in made:
             with suppress(OSError):
                 parent.rmdir()
@@ -81,6 +80,24 @@ def check_free(path: Path, force: bool) -> None:
         raise OutputError(f"{path} is a folder, and a file of that name is to be written.")
     if path.exists() and not force and path.is_file():
         raise OutputError(f"{path} is there already; --force replaces it.")
+
+
+def _make_hidden(home: Path, start: str) -> tuple[Path, int | None]:
+    """Create a hidden folder and lock it.
+
+    Another run may take the folder for a stale one before it is locked, and remove it. Then a new
+    one is made.
+    """
+    while True:
+        hidden = home / (start + HIDDEN.format(secrets.token_hex(4)))
+        hidden.mkdir()
+        lock = _lock(hidden, waits=True)
+        with suppress(FileNotFoundError):
+            there = os.stat(hidden)
+            if lock is None or os.path.samestat(os.fstat(lock), there):
+                return hidden, lock
+        if lock is not None:
+            os.close(lock)
 
 
 @contextmanager

@@ -59,7 +59,8 @@ class Piece:
         def chunks(
             rows: int | None, kept: Sequence[str], words: Sequence[str]
         ) -> Iterator[pd.DataFrame]:
-            for part in row_slices(len(table), rows or reader.rows_at_once()):
+            size = len(table) if rows == 0 else rows or reader.rows_at_once()
+            for part in row_slices(len(table), size):
                 piece = table.iloc[part].reset_index(drop=True)
                 yield without_words(piece, form.marks(), kept)
 

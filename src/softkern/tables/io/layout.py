@@ -6,16 +6,15 @@ first alone, which may be a title. Called by the readers of text and of sheets.
 
 from __future__ import annotations
 
-import csv
 import io
 import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import islice, pairwise, zip_longest
+from itertools import pairwise, zip_longest
 
 from softkern._utils.text import count, quoted
-from softkern.tables.io.bytes import HEAD, broken
+from softkern.tables.io.bytes import HEAD
 from softkern.tables.io.reader import MISSING, Format, TableError
 from softkern.tables.preparation.formats import decimals_of, is_number
 
@@ -27,6 +26,7 @@ ONE_COLUMN = "\x1f"  # stands for a separator where there is none
 MOST_LINES = 200  # by which a table is judged
 MOST_TITLES = 20  # lines above a header
 QUOTED = re.compile(r'(?<![^,;\t|\n])"(?:[^"]|"")*"(?![^,;\t|\n])')
+LINE_END = re.compile(r"\r\n|\r|\n")
 DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([ T]\d.*)?")
 
 Record = Sequence[str]
@@ -272,12 +272,12 @@ def _records(
 
     Not the last where it may go on beyond the text.
     """
-    lines = io.StringIO(text, newline="")
     if separator == BLANKS:
+        lines = io.StringIO(text, newline="")
         found = [line.split() for line in lines.readlines()[: MOST_LINES + 1]]
         ends = list(range(1, len(found) + 1))
     else:
-        found, ends = _parsed(lines, separator, name)
+        found, ends = _parsed(text, separator, MOST_LINES + 1)
     if is_cut and len(found) <= MOST_LINES:
         found.pop()
     if not any(map(any, found)):
@@ -285,25 +285,43 @@ def _records(
     return found, ends
 
 
-def parsed_line(line: str, separator: str, name: str) -> list[str]:
+def parsed_line(line: str, separator: str) -> list[str]:
     """The cells of one line."""
     if separator == BLANKS:
         return line.split()
-    return next(iter(_parsed(io.StringIO(line, newline=""), separator, name)[0]), [])
+    return next(iter(_parsed(line, separator, 1)[0]), [])
 
 
-def _parsed(lines: io.StringIO, separator: str, name: str) -> tuple[list[list[str]], list[int]]:
-    """Records of cells, and the line that each ends with; one more than are looked at."""
-    limit = csv.field_size_limit(2 * HEAD)  # a cell may be as long as it likes
-    found: list[list[str]] = []
+def _parsed(text: str, separator: str, most: int) -> tuple[list[list[str]], list[int]]:
+    r"""Split text into records of cells, and count the lines up to the end of each.
+
+    Reads as `csv.reader` does, whose limit on the length of a cell is one for the whole process.
+
+    Examples
+    --------
+    >>> _parsed('a, "b\n""c"" d"e,\r\n\nf', ",", 9)
+    ([['a', 'b\n"c" de', ''], [], ['f']], [2, 3, 4])
+    """
+    mark = re.escape(separator)
+    cell = re.compile(
+        rf' *(?:"(?P<quoted>[^"]*(?:""[^"]*)*)(?:"|\Z))?(?P<plain>[^{mark}\r\n]*)'
+        rf"(?P<end>{mark}|\r\n|\r|\n|\Z)"
+    )
+    records: list[list[str]] = []
     ends: list[int] = []
-    try:
-        parsed = csv.reader(lines, delimiter=separator, skipinitialspace=True)
-        for record in islice(parsed, MOST_LINES + 1):
-            found.append([cell.strip() for cell in record])
-            ends.append(parsed.line_num)
-    except csv.Error as error:
-        raise broken(name, error) from error
-    finally:
-        csv.field_size_limit(limit)
-    return found, ends
+    record: list[str] = []
+    lines, place = 0, 0
+    while place < len(text) and len(records) < most:
+        found = cell.match(text, place)
+        assert found is not None
+        place = found.end()
+        lines += len(LINE_END.findall(found[0]))
+        record.append(((found["quoted"] or "").replace('""', '"') + found["plain"]).strip())
+        if found["end"] == separator:
+            if place < len(text):
+                continue
+            record.append("")
+        records.append([] if found[0] == found["end"] and len(record) == 1 else record)
+        ends.append(lines + (found[0][-1:] not in ("\r", "\n")))
+        record = []
+    return records, ends

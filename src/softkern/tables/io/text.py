@@ -149,7 +149,7 @@ def _end(read: _Read, seen: Survey, head: bytes, again: Callable[[], BinaryIO]) 
     # the first of a part need not be whole
     lines = lines[layout.lines :] if seen.size <= HEAD else lines[1:]
     lines = lines[-max(form.skip_footer or 0, MOST_NOTES) * 2 :]
-    records = [_cells(line, layout.separator, read.reader.name) for line in lines]
+    records = [_cells(line, layout.separator) for line in lines]
     writing = Writing(layout.decimal or ".")
 
     def end_above(place: int) -> int:
@@ -175,9 +175,9 @@ def _end(read: _Read, seen: Survey, head: bytes, again: Callable[[], BinaryIO]) 
     return end if end < seen.size else None
 
 
-def _cells(line: str, separator: str, name: str) -> list[str]:
+def _cells(line: str, separator: str) -> list[str]:
     """The cells of a line; one that begins or ends within quotes is none of its own."""
-    return ['"', '"'] if line.count('"') % 2 else parsed_line(line, separator, name)
+    return ['"', '"'] if line.count('"') % 2 else parsed_line(line, separator)
 
 
 class _Rest:
