@@ -47,7 +47,7 @@ from softkern import (
     plan,
     save,
 )
-from softkern.models import one_class_clustering
+from softkern.models import one_class_mixture as one_class_clustering
 
 CLUSTERS = 8
 LONGEST = 240.0  # seconds that a fit may be expected to take, by its time at fewer rows
@@ -242,7 +242,8 @@ def machines(clock: Clock, rows: list[int], columns: list[int]) -> None:
 
 def scoring(clock: Clock, rows: list[int], columns: list[int]) -> None:
     """`softkern score` of 10⁶ rows by a model of 5,000, with the CPU of its stages."""
-    from softkern.tables.cli import _points, _score
+    from softkern.tables.cli import points as _points
+    from softkern.tables.cli import score as _score
 
     for d in (2, 10):
         with tempfile.TemporaryDirectory() as folder:

@@ -16,8 +16,10 @@ from families import ONE_GROUP, apart, arc, ring_in_columns
 
 from calibration.rows import Row, mark, patched
 from softkern import AlphaCutClustering
-from softkern.models import alpha_scales
-from softkern.splitting import bends, reach, recursion
+from softkern.density_tree import bandwidth_search as alpha_scales
+from softkern.splitting import curvature as bends
+from softkern.splitting import noise as reach
+from softkern.splitting import split as recursion
 from softkern.splitting.coordinates import fit_coordinates
 from softkern.splitting.mixture import fit_mixture
 from softkern.splitting.observations import MOST_ROWS, continuous, repeated

@@ -78,7 +78,7 @@ def interpreted(monkeypatch):
     """Compiled loops on the device, or in the interpreter on small frames."""
     if not HAS_TRITON:
         pytest.skip("needs Triton")
-    from softkern.operators import _gpu_points
+    from softkern.operators.gpu import points as _gpu_points
 
     monkeypatch.setattr(gpu_module, "GRAM_ROWS", 0)
     if DEVICE == "cpu":
