@@ -60,11 +60,11 @@ league: $(STAMP)  ## our defaults and the peers' on all labeled sets, about an h
 	$(BIN)/python benchmarks/league.py
 
 # processes share the cores, so that each has one thread in BLAS
-reproduce: $(STAMP)  ## the five papers run again in full, about an hour; pages into docs/papers/
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/softkern reproduce all --out docs/papers
+reproduce: $(STAMP)  ## rerun the five papers in full, about an hour; writes docs/papers/
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m reproduce --out docs/papers
 
-reproduce-quick: $(STAMP)  ## the same with few draws, minutes; fails where a verdict is news
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/softkern reproduce all --quick --again --expect --out reproduce
+reproduce-quick: $(STAMP)  ## the same with few draws, minutes; fails if a verdict changed
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m reproduce --quick --again --expect
 
 docs: $(STAMP)  ## the site, with the gallery and the reference, into site/
 	$(BIN)/python -m pip install --quiet --editable '.[dev,docs]'
@@ -81,4 +81,4 @@ lowest: $(STAMP)  ## the tests with the lowest versions that pyproject.toml name
 	$(BIN)/python tools/release_check.py lowest
 
 clean:
-	rm -rf $(VENV) demo reproduce site docs/gallery docs/pictures docs/reference build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo reproduced site docs/gallery docs/pictures docs/reference build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -12,14 +12,13 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+import real_data
 from sklearn.datasets import load_breast_cancer, load_digits, make_moons
-
-from softkern import datasets
 
 SHAPES = ["hdbscan", "aggregation", "r15", "d31", "jain", "flame", "spiral", "graves_ring"]
 SHAPES += ["s1", "s2", "s3", "s4", "a1"]
 REAL = ["iris", "wine", "wbc", "seeds", "biomed", "breast cancer", "digits", "ionosphere"]
-OUTLIER_SETS = [name.split("/")[1] for name in datasets.names() if name.startswith("adbench/")]
+OUTLIER_SETS = [name.split("/")[1] for name in real_data.names() if name.startswith("adbench/")]
 COLUMNS = (1, 2, 3, 5, 10, 20, 40, 100, 200)
 
 # What the constants of the defaults were chosen by (`benchmarks/calibrate.py` and the studies before
@@ -287,7 +286,7 @@ def apart(r, sizes: tuple[int, ...], d: int, distance: float) -> Draw:
 
 def shape(name: str) -> Draw:
     """A published set of two columns; noise is −1."""
-    bunch = datasets.load_dataset(f"shapes/{name}")
+    bunch = real_data.load_dataset(f"shapes/{name}")
     y = np.where(bunch.target == 0, -1, bunch.target).astype(int)  # 0 is noise
     return bunch.data.to_numpy(float), y
 
@@ -297,11 +296,11 @@ def real(name: str) -> Draw:
     bundled = {"breast cancer": load_breast_cancer, "digits": load_digits}
     if name in bundled:
         return bundled[name](return_X_y=True)
-    bunch = datasets.load_dataset(name)
+    bunch = real_data.load_dataset(name)
     return bunch.data.to_numpy(float), np.unique(bunch.target, return_inverse=True)[1]
 
 
 def outlier_set(name: str) -> Draw:
     """A set of ADBench; y is 1 for outliers."""
-    bunch = datasets.load_dataset(f"adbench/{name}")
+    bunch = real_data.load_dataset(f"adbench/{name}")
     return bunch.data.to_numpy(float), np.asarray(bunch.target, dtype=int)

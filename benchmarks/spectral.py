@@ -5,7 +5,7 @@
 Parts (all by default): ``speed`` (n = 20,000 against scikit-learn's SpectralClustering, each in a
 process of its own), ``million`` (fit and memberships of 10⁶ points), ``permutations`` (R15 and A1),
 ``auto`` (numbers of clusters found), ``maps`` (Mopsi and Europe as pictures in the folder). The
-paper's tables are run by ``softkern reproduce mall2015``.
+paper's tables are run by ``python -m reproduce mall2015``.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import real_data
 from peak import high_water
 from sklearn.cluster import SpectralClustering
 from sklearn.metrics import adjusted_rand_score
@@ -39,7 +40,7 @@ TABLE = {
 
 def points(name: str) -> np.ndarray:
     if name != "three_gaussians":
-        return datasets.load_dataset(name).data.to_numpy(float)
+        return real_data.load_dataset(name).data.to_numpy(float)
     return datasets.make_three_gaussians(random_state=0)[0]
 
 
@@ -175,7 +176,7 @@ def maps(folder: Path) -> None:
     )
     figure, axes = plt.subplots(2, 3, figsize=(16, 10), layout="constrained")
     for (name, k, multiple), (top, bottom) in zip(cases, axes.T, strict=True):
-        frame = datasets.load_dataset(name).data
+        frame = real_data.load_dataset(name).data
         X = frame.to_numpy(float)
         sigma = float(select_bandwidth(X, "median")) * multiple
         model = SoftKernelSpectralClustering(k, bandwidth=sigma, n_train="auto").fit(X)

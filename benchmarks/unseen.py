@@ -21,9 +21,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import real_data
 from families import Draw
-
-from softkern import datasets
 
 FEWEST_VALUES = 10  # for each column, on average: fewer are categories
 MOST_OUTLIERS = 0.2  # of the rows
@@ -104,5 +103,5 @@ def of_r(name: str) -> Draw:
 
 def ring_with_outliers() -> Draw:
     """A blob in a ring and three groups of ten points far from them: classes from 0."""
-    bunch = datasets.load_dataset("shapes/graves_ring_outliers")
+    bunch = real_data.load_dataset("shapes/graves_ring_outliers")
     return bunch.data.to_numpy(float), np.asarray(bunch.target, dtype=int) - 1

@@ -78,7 +78,7 @@ sphinx_gallery_conf = {
 
 
 def chapters_of_papers(_app: Sphinx, name: str, source: list[str]) -> None:
-    """The pages of the papers beneath their summary; `softkern reproduce` writes them plain."""
+    """Add the pages of the papers below their summary; `python -m reproduce` writes them plain."""
     if name == "papers/index":
         source[0] += "\n```{toctree}\n:hidden:\n:glob:\n\n*\n```\n"
 

@@ -11,7 +11,6 @@ import numpy as np
 
 from softkern import OutlierFuzzyCMeans
 from softkern.datasets import make_ring_outliers, make_two_groups_outliers
-from softkern.display import OutlierWeightDisplay
 
 sets = {
     "two groups": make_two_groups_outliers(random_state=0),
@@ -25,8 +24,12 @@ for row, (name, (X, y)) in zip(axes, sets.items(), strict=True):
         model = OutlierFuzzyCMeans(2, **options).fit(X)
         heaviest = np.argsort(-model.outlier_weights_)[: n_outliers + 1]
         threshold = float(model.outlier_weights_[heaviest[-2:]].mean())
-        OutlierWeightDisplay.from_estimator(model, X, threshold=threshold, ax=axis)
-        axis.set_title(f"{name}, {title}", pad=24)
+        x, grid_y = np.meshgrid(np.linspace(-8, 8, 100), np.linspace(-8, 8, 100))
+        weights = model.outlier_weights(np.column_stack([x.ravel(), grid_y.ravel()]))
+        axis.contour(x, grid_y, weights.reshape(x.shape), 8, colors="0.7", linewidths=0.8)
+        axis.contour(x, grid_y, weights.reshape(x.shape), [threshold], colors="C3")
+        axis.scatter(*X.T, s=14, c=model.outlier_weights_)
+        axis.set(title=f"{name}, {title}", aspect="equal")
         found = int((y[heaviest[:-1]] == -1).sum())
         print(f"{name}, {title}: {found} of {n_outliers} outliers are the heaviest points")
 plt.show()

@@ -12,7 +12,6 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import OneClassSVM
 
 from softkern import OneClassPCM, stability_score
-from softkern.display import StabilityDisplay
 
 X = StandardScaler().fit_transform(load_wine().data)
 detectors = {
@@ -25,6 +24,11 @@ results = {name: stability_score(model, X, n_draws=20) for name, model in detect
 for name, result in results.items():
     print(f"{' '.join(name.split())}: {result!r}")
 figure, axis = plt.subplots(figsize=(8, 4.2), layout="constrained")
-StabilityDisplay.from_results(results, ax=axis)
+axis.boxplot(
+    [result.scores for result in results.values()],
+    orientation="horizontal",
+    tick_labels=list(results),
+)
+axis.set(xlabel="Jaccard coefficient of the detected outliers", xlim=(0, 1))
 axis.set_title("178 wines: agreement of two halves on the tenth called outliers")
 plt.show()

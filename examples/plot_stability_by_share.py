@@ -2,8 +2,8 @@
 =======================================================
 
 Fig. 3 of Filippone, Masulli and Rovetta (2010) with few draws: how often two halves of the data
-agree on the outliers, for three detectors. ``softkern reproduce`` runs this and all other tables,
-figures and claims of the papers.
+agree on the outliers, for three detectors. ``python -m reproduce`` in the repository runs this and
+all other tables, figures and claims of the papers.
 """
 
 import matplotlib.pyplot as plt
@@ -12,7 +12,6 @@ from sklearn.svm import OneClassSVM
 
 from softkern import OneClassPCM, stability_score
 from softkern.datasets import make_gaussian_outliers
-from softkern.display import ComparisonDisplay
 from softkern.selection import stability_scores
 
 SHARES = (0.02, 0.05, 0.1, 0.2)
@@ -29,5 +28,11 @@ scores["1-SVM"] = {
 }
 for name, row in scores.items():
     print(name, {nu: round(float(drawn.mean()), 2) for nu, drawn in row.items()})
-ComparisonDisplay(scores, "share rejected", "Jaccard coefficient of two halves").plot()
+_, axis = plt.subplots(layout="constrained")
+for name, row in scores.items():
+    axis.errorbar(
+        list(row), [s.mean() for s in row.values()], [s.std() for s in row.values()], label=name
+    )
+axis.set(xlabel="share rejected", ylabel="Jaccard coefficient of two halves")
+axis.legend()
 plt.show()

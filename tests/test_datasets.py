@@ -1,12 +1,11 @@
-from pathlib import Path
+"""Synthetic data sets: sizes, places, seeds, and equality with stored reference files."""
 
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.utils import Bunch
 
+from reproduce.datasets import data_folder
 from softkern import datasets
-from softkern.datasets.folder import _SOURCES
 
 MAKERS = [
     datasets.make_dense_regions,
@@ -21,17 +20,14 @@ ids = [maker.__name__ for maker in MAKERS]
 
 @pytest.fixture
 def folder():
-    found = datasets.data_folder()
-    if found is None:
-        pytest.skip("no folder of data: set SOFTKERN_DATA, or put shared/data beside the checkout")
-    return found
+    path = data_folder()
+    if path is None:
+        pytest.skip("no data folder: set SOFTKERN_DATA")
+    return path
 
 
 def within(X, low, high):
     return ((low <= X) & (X <= high)).all(axis=1)
-
-
-# The papers' synthetic sets
 
 
 @pytest.mark.parametrize("maker", MAKERS, ids=ids)
@@ -162,104 +158,9 @@ def test_generators_give_the_sets_of_the_acceptance_values(maker, file, seed, fo
     assert np.array_equal(y, table["label"])
 
 
-# Real sets by name
-
-
-def test_unknown_name_lists_the_names():
-    with pytest.raises(ValueError, match="no data set 'irsi'; the names are iris, .*adbench/WBC"):
-        datasets.load_dataset("irsi")
-
-
-def test_every_name_is_in_the_folder(folder):
-    for name in datasets.names():
-        bunch = datasets.load_dataset(name)
-        assert len(bunch.data) > 0, name
-        assert bunch.feature_names == list(bunch.data.columns)
-        assert bunch.data.notna().all(axis=None), name
-        assert "label" not in bunch.feature_names
-        assert bunch.target is None or len(bunch.target) == len(bunch.data)
-
-
-@pytest.mark.parametrize("name", ["iris", "wine"])
-def test_scikit_learns_copy_is_the_folders(name, folder, tmp_path, monkeypatch):
-    ours = datasets.load_dataset(name)
-    monkeypatch.setenv("SOFTKERN_DATA", str(tmp_path))
-    theirs = datasets.load_dataset(name)
-    assert theirs.source == "scikit-learn"
-    pd.testing.assert_frame_equal(ours.data, theirs.data, check_dtype=False)
-    assert np.array_equal(ours.target, theirs.target)
-
-
-def openml_copy(name, bunch):
-    """The folder's set in the words and with the extra rows and columns that OpenML has."""
-    source = _SOURCES[name]
-    back = {ours: theirs for theirs, ours in (source.labels or {}).items()}
-    data = bunch.data.rename(columns=str.upper)
-    if source.last_columns:
-        data.insert(0, "OBSERVATION", 1.0)
-    missing = data.iloc[[0]].astype(float)
-    missing.iloc[0, -1] = np.nan
-    target = pd.Series([back.get(label, label) for label in bunch.target]).astype("category")
-    target = pd.concat([target, target.iloc[[0]]], ignore_index=True)
-    return Bunch(data=pd.concat([data, missing], ignore_index=True), target=target)
-
-
-@pytest.mark.parametrize("name", [n for n, s in _SOURCES.items() if s.openml])
-def test_openmls_copy_comes_in_the_folders_words(name, folder, tmp_path, monkeypatch):
-    ours = datasets.load_dataset(name)
-    monkeypatch.setattr(
-        "softkern.datasets.folder.fetch_openml", lambda **_: openml_copy(name, ours)
-    )
-    monkeypatch.setenv("SOFTKERN_DATA", str(tmp_path))
-    theirs = datasets.load_dataset(name)
-    pd.testing.assert_frame_equal(ours.data, theirs.data, check_dtype=False)
-    assert np.array_equal(ours.target, theirs.target)
-
-
-def test_what_cannot_be_reached_names_the_remedy(tmp_path, monkeypatch):
-    def unreachable(**_):
-        raise OSError("no route to host")
-
-    monkeypatch.setattr("softkern.datasets.folder.fetch_openml", unreachable)
-    monkeypatch.setenv("SOFTKERN_DATA", str(tmp_path))
-    with pytest.raises(ConnectionError, match="no route to host.*wbc.csv.*SOFTKERN_DATA"):
-        datasets.load_dataset("wbc")
-    with pytest.raises(FileNotFoundError, match="shapes/r15.*SOFTKERN_DATA"):
-        datasets.load_dataset("shapes/r15")
-
-
-def test_the_named_folder_is_used(tmp_path, monkeypatch):
-    (tmp_path / "wbc.csv").write_text("a,b,label\n1,2,benign\n3,4,malignant\n")
-    monkeypatch.setenv("SOFTKERN_DATA", str(tmp_path))
-    bunch = datasets.load_dataset("wbc")
-    assert bunch.data.to_numpy().tolist() == [[1, 2], [3, 4]]
-    assert bunch.target.tolist() == ["benign", "malignant"]
-    assert Path(bunch.source) == tmp_path / "wbc.csv"
-
-
-def test_a_named_folder_that_is_not_there(monkeypatch):
-    monkeypatch.setenv("SOFTKERN_DATA", "/nowhere/at/all")
-    with pytest.raises(NotADirectoryError, match="SOFTKERN_DATA is '/nowhere/at/all'"):
-        datasets.load_dataset("iris")
-
-
 def test_three_gaussians_lie_at_the_corners_of_a_triangle():
     X, y = datasets.make_three_gaussians(n_group=4000, distance=6.0, random_state=0)
     means = np.array([X[y == k].mean(axis=0) for k in range(3)])
     sides = np.linalg.norm(means - np.roll(means, 1, axis=0), axis=1)
     assert sides == pytest.approx(6, abs=0.1)
     assert all(X[y == k].std(axis=0) == pytest.approx(1, abs=0.05) for k in range(3))
-
-
-def test_documents(folder):
-    found = datasets.load_documents()
-    assert found.data.shape == (1500, 7605)
-    assert found.data.sum() == 1_870_706
-    assert "null" in found.feature_names  # a word, not a missing one
-    assert found.target is None
-
-
-def test_documents_that_are_not_there(tmp_path, monkeypatch):
-    monkeypatch.setenv("SOFTKERN_DATA", str(tmp_path))
-    with pytest.raises(FileNotFoundError, match=r"nips_counts.csv.gz and .* SOFTKERN_DATA"):
-        datasets.load_documents()

@@ -24,7 +24,6 @@ PUBLIC = [
     "softkern.metrics.accuracy",
     "softkern.metrics.validity",
     "softkern.operators",
-    "softkern.papers",
     "softkern.planning",
     "softkern.ranking",
     "softkern.tables.report",

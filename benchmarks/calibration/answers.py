@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import ranking as ranking_study
+import real_data
 from families import FAMILIES, STRUCTURELESS
 from scipy.stats import spearmanr
 from sklearn.datasets import make_blobs
@@ -23,7 +24,7 @@ from sklearn.metrics import adjusted_rand_score, roc_auc_score
 
 import softkern
 from calibration.rows import Row, mark, patched
-from softkern import AlphaCutClustering, FuzzyCMeans, OneClassMixture, OneClassPCM, datasets, plan
+from softkern import AlphaCutClustering, FuzzyCMeans, OneClassMixture, OneClassPCM, plan
 from softkern import ranking as ranks
 from softkern.density_tree import landscape, tree
 from softkern.kernels import bandwidths
@@ -290,11 +291,11 @@ def outlier_sets(full: bool) -> list[tuple[str, np.ndarray, np.ndarray]]:
             X, _ = ranking_study.typical(kind, 500, d, rng)
             box = rng.uniform(1.3 * X.min(axis=0), 1.3 * X.max(axis=0), size=(50, d))
             sets.append((f"{kind}, {d}", np.vstack([X, box]), np.repeat([0, 1], [500, 50])))
-    if datasets.data_folder() is None:
+    if real_data.data_folder() is None:
         return sets
     named = ("Hepatitis", "Pima", "Stamps", "WBC", "breastw", "glass")
     for name in (*named, "cardio", "vowels", "letter") if full else named:
-        bunch = datasets.load_dataset(f"adbench/{name}")
+        bunch = real_data.load_dataset(f"adbench/{name}")
         sets.append((name, bunch.data.to_numpy(float), np.asarray(bunch.target)))
     return sets
 
@@ -380,8 +381,8 @@ def labeled_sets() -> list[tuple[np.ndarray, np.ndarray]]:
         make_blobs(150, d, centers=k, cluster_std=std, random_state=d)
         for d, k, std in ((2, 3, 1.0), (2, 4, 2.0), (5, 3, 2.5), (10, 4, 4.0))
     ]
-    for name in ("iris", "wine") if datasets.data_folder() is not None else ():
-        bunch = datasets.load_dataset(name)
+    for name in ("iris", "wine") if real_data.data_folder() is not None else ():
+        bunch = real_data.load_dataset(name)
         X = bunch.data.to_numpy(float)
         sets.append((X / X.std(axis=0), np.asarray(bunch.target)))
     return sets

@@ -22,9 +22,7 @@ from softkern.display import (  # noqa: E402
     AlphaTreeDisplay,
     MembershipDisplay,
     MembershipHistogramDisplay,
-    StabilityDisplay,
 )
-from softkern.selection import StabilityResult  # noqa: E402
 
 
 class Bump(BaseEstimator):
@@ -335,31 +333,6 @@ def test_no_tree(X):
         AlphaTreeDisplay.from_estimator(Bump().fit(X))
 
 
-# Stability
-
-
-def test_boxes_by_name_with_the_chance_level():
-    results = {
-        "one": StabilityResult(np.array([0.2, 0.4, 0.9]), 0.1, 5),
-        "two": StabilityResult(np.array([0.5, 0.5, 0.6]), 0.1, 5),
-    }
-    display = StabilityDisplay.from_results(results)
-    assert [tick.get_text() for tick in display.ax_.get_yticklabels()] == ["one", "two"]
-    medians = [line.get_xdata()[0] for line in display.ax_.lines if line.get_linewidth() == 1.6]
-    assert {0.4, 0.5} <= set(medians)
-    assert display.chance == pytest.approx(0.1 / 1.9)
-    low, high = display.ax_.get_ylim()
-    assert low > high  # the first name at the top
-
-
-def test_plain_arrays_and_unlike_rejections_have_no_chance_level():
-    assert StabilityDisplay.from_results({"one": [0.1, 0.2]}).chance is None
-    unlike = {str(nu): StabilityResult(np.ones(3), nu, 5) for nu in (0.1, 0.2)}
-    assert StabilityDisplay.from_results(unlike).chance is None
-    with pytest.raises(ValueError, match="no results"):
-        StabilityDisplay.from_results({})
-
-
 # matplotlib
 
 
@@ -378,7 +351,7 @@ def test_without_matplotlib_the_remedy_is_named(monkeypatch):
 
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(ImportError, match=r"pip install 'softkern\[plot\]'"):
-        StabilityDisplay.from_results({"one": [0.1]})
+        MembershipDisplay(np.arange(2), np.arange(2), np.zeros((2, 2, 1))).plot()
 
 
 # The models themselves

@@ -11,8 +11,8 @@ from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import adjusted_rand_score
 
+from reproduce.datasets import load_dataset
 from softkern import CollapseWarning, OneClassKMeans, OneClassMixture
-from softkern.datasets import load_dataset
 from softkern.exceptions import ReseedWarning
 from softkern.kernels import Gaussian
 from softkern.metrics.accuracy import majority_accuracy

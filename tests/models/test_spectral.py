@@ -12,7 +12,8 @@ from sklearn.datasets import load_iris, make_blobs, make_circles
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import adjusted_rand_score
 
-from softkern import KernelSpectralClustering, SoftKernelSpectralClustering, datasets
+from reproduce.datasets import load_dataset
+from softkern import KernelSpectralClustering, SoftKernelSpectralClustering
 from softkern.exceptions import ApproximationWarning, SpectrumWarning
 from softkern.kernels import Gaussian
 from softkern.metrics.strength import membership_strength
@@ -26,7 +27,7 @@ BOTH = [KernelSpectralClustering, SoftKernelSpectralClustering]
 
 def real(name):
     try:
-        return datasets.load_dataset(name).data.to_numpy(float)
+        return load_dataset(name).data.to_numpy(float)
     except (FileNotFoundError, ConnectionError):
         pytest.skip(f"needs {name}; set SOFTKERN_DATA to the folder that holds it")
 

@@ -187,7 +187,7 @@ def test_order_and_units_do_not_matter(X):
 
 @pytest.mark.parametrize(("name", "k"), [("seeds", 3), ("wine", 3), ("iris", 3)])
 def test_numbers_of_the_paper(name, k):
-    from softkern.datasets import load_dataset
+    from reproduce.datasets import load_dataset
 
     try:
         X = load_dataset(name).data.to_numpy(float)

@@ -6,23 +6,17 @@ Each class holds what it draws as plain arrays, so that it can be drawn again; `
 """
 
 from softkern.display.boundaries import BoundaryDisplay
-from softkern.display.comparison import ComparisonDisplay
 from softkern.display.memberships import MembershipDisplay, MembershipHistogramDisplay
-from softkern.display.outlier_weights import OutlierWeightDisplay
 from softkern.display.ranking import RankDisplay
 from softkern.display.spectral import AMSDisplay, EigenspaceDisplay
-from softkern.display.stability import StabilityDisplay
 from softkern.display.tree import AlphaTreeDisplay
 
 __all__ = [
     "AMSDisplay",
     "AlphaTreeDisplay",
     "BoundaryDisplay",
-    "ComparisonDisplay",
     "EigenspaceDisplay",
     "MembershipDisplay",
     "MembershipHistogramDisplay",
-    "OutlierWeightDisplay",
     "RankDisplay",
-    "StabilityDisplay",
 ]

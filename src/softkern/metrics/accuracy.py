@@ -1,6 +1,6 @@
 """How far clusters agree with known classes, as the papers count it.
 
-Pure functions of labels; called by `softkern.papers`.
+Pure functions of labels.
 """
 
 from __future__ import annotations

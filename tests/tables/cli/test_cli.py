@@ -630,7 +630,6 @@ def test_files_that_cannot_be_written(data, capsys):
     score = ["score", "out/model.safetensors", "data.csv", "-o"]
     assert refused(capsys, run([*score, "s.xls"]), "s.xls", ".parquet") == 4
     assert refused(capsys, run([*score, "no/s.csv"]), "there is no folder") == 4
-    assert refused(capsys, run(["datasets", "iris", "-o", "no/s.csv"]), "no folder") == 4
 
 
 def test_new_parent_folders(data, folder, capsys):
@@ -724,7 +723,8 @@ def test_interrupted(data, folder, capsys, monkeypatch):
 @pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)])
 def test_signals_leave_nothing_behind(name, code, folder):
     number = getattr(signal, name)
-    assert run(["datasets", "dense-regions", "-o", "data.csv"]) == 0
+    X, _ = softkern.datasets.make_dense_regions(random_state=0)
+    pd.DataFrame(X, columns=["x", "y"]).to_csv("data.csv", index=False)
     command = [sys.executable, "-m", "softkern.tables.cli", "analyze", "-", "-o", "out"]
     process = subprocess.Popen(
         command,
@@ -828,7 +828,7 @@ def test_debug_shows_the_traceback(folder, capsys):
     assert "Traceback" in capsys.readouterr().err
 
 
-def test_version_plan_models_and_datasets(folder, capsys):
+def test_version_plan_and_models(folder, capsys):
     assert run(["--version"]) == 0
     assert capsys.readouterr().out == f"softkern {softkern.__version__}\n"
     assert run(["plan", "1000000", "2", "--memory", "8"]) == 0
@@ -840,25 +840,6 @@ def test_version_plan_models_and_datasets(folder, capsys):
     assert run(["models"]) == 0
     said = capsys.readouterr().out
     assert all(name.value in said for name in ModelName)
-    assert run(["datasets"]) == 0
-    said = capsys.readouterr().out
-    assert all(name in said for name in softkern.datasets.names())
-    assert run(["datasets", "iris", "-o", "iris.csv"]) == 0
-    assert pd.read_csv("iris.csv").shape == (150, 5)
-    words = ("no data set 'irises'", "Did you mean iris?")
-    assert refused(capsys, run(["datasets", "irises"]), *words) == 3
-
-
-def test_the_list_of_data_sets_has_what_is_there(folder, capsys, monkeypatch):
-    Path("mine").mkdir()
-    write("x,label\n1,a\n", "mine/wbc.csv")
-    monkeypatch.setenv("SOFTKERN_DATA", "mine")
-    assert run(["datasets"]) == 0
-    table, rest = capsys.readouterr().out.split("softkern datasets NAME")
-    there = [line.split()[0] for line in table.splitlines() if line.strip()][2:]
-    assert there == ["dense-regions", "six-clusters", "gaussian-outliers", "iris", "wine", "wbc"]
-    assert "pima" in rest.split("OpenML")[1].splitlines()[0]
-    assert "shapes/r15" in rest.split("not here")[1]
 
 
 def test_demo_without_what_the_page_needs(folder, capsys, monkeypatch):
@@ -896,7 +877,7 @@ def test_help_loads_nothing_heavy():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stderr.strip() == ""
-    for command in ("analyze", "score", "plan", "demo", "datasets", "--install-completion"):
+    for command in ("analyze", "score", "plan", "demo", "--install-completion"):
         assert command in done.stdout
 
 

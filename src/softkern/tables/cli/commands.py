@@ -8,7 +8,6 @@ goes wrong into one line and an exit code that scripts can use:
     1 internal error: report it      5 the model file is refused
     2 wrong usage                   6 not enough memory
     3 the data cannot be used       7 the Dask cluster cannot go on
-    8 a verdict is not as expected (reproduce --expect)
     130 interrupted (Ctrl-C), 143 terminated, 141 no reader left, 129 terminal closed
 """
 
@@ -28,7 +27,7 @@ import typer
 from softkern import __version__
 from softkern.tables.cli.errors import BROKEN_PIPE, INTERRUPTION, exit_code, heard, one_line
 from softkern.tables.cli.models import ModelName, parse_clusters
-from softkern.tables.cli.options import amount, choice, one_of, share, whole
+from softkern.tables.cli.options import amount, choice, share, whole
 
 __all__ = ["app", "main", "run"]
 
@@ -71,17 +70,6 @@ class PointsFormat(StrEnum):
     xlsx = "xlsx"
     jsonl = "jsonl"
     parquet = "parquet"
-
-
-class PaperName(StrEnum):
-    """The papers whose checks can be run."""
-
-    filippone2007 = "filippone2007"
-    filippone2010 = "filippone2010"
-    bicego2009 = "bicego2009"
-    shen2004 = "shen2004"
-    mall2015 = "mall2015"
-    all = "all"
 
 
 # Options that analyze and score share
@@ -477,55 +465,6 @@ def demo(
 
 
 @app.command()
-def reproduce(
-    papers: Annotated[
-        list[PaperName] | None,
-        typer.Argument(
-            parser=one_of(PaperName),
-            metavar="PAPER",
-            help=f"{', '.join(PaperName)}, which is the default.",
-            show_default=False,
-        ),
-    ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer draws: minutes.")] = False,
-    check: Annotated[
-        list[str] | None, typer.Option(metavar="ID", help="Only this check, such as 2007-F1a.")
-    ] = None,
-    again: Annotated[bool, typer.Option("--again", help="Run also what is done.")] = False,
-    expect: Annotated[
-        bool, typer.Option("--expect", help="Exit with 8 where a verdict is not as expected.")
-    ] = False,
-    jobs: Annotated[
-        int | None,
-        typer.Option(
-            parser=whole(1, 1024), metavar="N", help="Processes for draws; one a core by default."
-        ),
-    ] = None,
-    seed: Annotated[
-        int, typer.Option(parser=whole(0, 2**31 - 1), metavar="N", help="Of random choices.")
-    ] = 0,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for results and pages.")] = Path(
-        "papers"
-    ),
-    quiet: Quiet = False,
-) -> None:
-    """Run the papers' tables, figures and claims again, and say which of them hold.
-
-    Writes a page a paper and a summary (index.html, index.md). Every check is kept as soon as it
-    is finished, and skipped by the next run. Exit code 0 also where a paper is contradicted.
-    """
-    with _starting(quiet):
-        from softkern.papers.registry import select
-        from softkern.tables.cli.reproduce import Job, run_checks
-
-    asked = [paper.value for paper in papers or [PaperName.all]]
-    named = [paper.value for paper in PaperName if paper is not PaperName.all]
-    _checked_option(lambda: select(named if "all" in asked else asked, check or []))
-    job = Job(asked, out, check or [], quick, again, seed, jobs, expect, quiet)
-    raise typer.Exit(run_checks(job))
-
-
-@app.command()
 def models() -> None:
     """List the models that analyze can use."""
     from softkern.tables.cli.models import MODELS
@@ -533,21 +472,6 @@ def models() -> None:
 
     rows = [(name.value, choice.estimator, choice.finds) for name, choice in MODELS.items()]
     Printer(False).table(("model", "in Python", "what it finds"), rows)
-
-
-@app.command()
-def datasets(
-    name: Annotated[str | None, typer.Argument(help="A set to write.", show_default=False)] = None,
-    out: Annotated[str, typer.Option("--out", "-o", help="CSV; - is standard output.")] = "-",
-    force: Force = False,
-) -> None:
-    """List the data sets that are known by name, or write one as CSV."""
-    from softkern.tables.cli.datasets import list_sets, write_set
-
-    if name is None:
-        list_sets()
-    else:
-        write_set(name, out, force)
 
 
 @contextmanager

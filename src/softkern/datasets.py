@@ -1,0 +1,295 @@
+"""Generate the synthetic data sets of the papers. Noise and outliers have the label −1.
+
+The same seed gives the same points on every machine, and no global generator is seeded. The papers
+are those of Filippone, Masulli and Rovetta (2007, 2010), Shen, Wang and Wu (2004), and Mall,
+Langone and Suykens (2015).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from softkern._utils.random import child_seed
+
+__all__ = [
+    "make_dense_regions",
+    "make_gaussian_outliers",
+    "make_ring_outliers",
+    "make_six_clusters",
+    "make_three_gaussians",
+    "make_two_groups_outliers",
+]
+
+Points = NDArray[np.float64]
+Labels = NDArray[np.int64]
+
+
+def make_dense_regions(
+    *,
+    n_rectangle: int = 100,
+    n_ring: int = 300,
+    n_noise: int = 1000,
+    random_state: Any = None,
+) -> tuple[Points, Labels]:
+    """Two rectangles and a ring, dense, in a square of uniform noise: the set of 2007.
+
+    The square of :doi:`10.1007/978-3-540-73400-0_27` is 10 × 10. Each rectangle covers 1.24 % of it
+    and the ring 7.79 %; the noise covers all of it, the dense regions too, so that some points
+    labeled −1 lie inside a region.
+
+    Parameters
+    ----------
+    n_rectangle : int, default=100
+        Points in each rectangle; labels 0 and 1.
+    n_ring : int, default=300
+        Points in the ring; label 2.
+    n_noise : int, default=1000
+        Points of noise; label −1.
+    random_state : int, Generator, RandomState or None, default=None
+        An int gives the same points every time.
+
+    Returns
+    -------
+    X : array of shape (2 n_rectangle + n_ring + n_noise, 2)
+    y : array of shape (2 n_rectangle + n_ring + n_noise,)
+
+    Examples
+    --------
+    >>> X, y = make_dense_regions(random_state=0)
+    >>> X.shape, [int((y == label).sum()) for label in (0, 1, 2, -1)]
+    ((1500, 2), [100, 100, 300, 1000])
+    """
+    _check_sizes(n_rectangle=n_rectangle, n_ring=n_ring, n_noise=n_noise)
+    rng = _generator(random_state)
+    left = rng.uniform([1.0, 6.5], [2.24, 7.5], (n_rectangle, 2))
+    right = rng.uniform([6.0, 7.5], [7.24, 8.5], (n_rectangle, 2))
+    inner = 1.5
+    outer_squared = inner**2 + 7.79 / np.pi
+    radius = np.sqrt(rng.uniform(inner**2, outer_squared, n_ring))  # uniform over the ring's area
+    ring = _around([6.5, 3.5], radius, rng.uniform(0, 2 * np.pi, n_ring))
+    return _labeled([left, right, ring], rng.uniform(0, 10, (n_noise, 2)))
+
+
+def make_six_clusters(
+    *,
+    n_ball: int = 30,
+    n_banana: int = 60,
+    n_ring: int = 80,
+    n_outliers: int = 30,
+    random_state: Any = None,
+) -> tuple[Points, Labels]:
+    """Four balls, a banana and a ring with a few outliers: Fig. 1 of 2010.
+
+    :doi:`10.1109/TFUZZ.2010.2043440` gives numbers of points and a picture, from which
+    places and widths are read.
+
+    Parameters
+    ----------
+    n_ball : int, default=30
+        Points in each of the four balls; labels 0 to 3.
+    n_banana : int, default=60
+        Points in the banana; label 4.
+    n_ring : int, default=80
+        Points in the ring; label 5.
+    n_outliers : int, default=30
+        Points spread over the square [−8, 8]²; label −1.
+    random_state : int, Generator, RandomState or None, default=None
+        An int gives the same points every time.
+
+    Returns
+    -------
+    X : array of shape (n, 2)
+    y : array of shape (n,)
+
+    Examples
+    --------
+    >>> X, y = make_six_clusters(random_state=0)
+    >>> X.shape, sorted(set(y.tolist()))
+    ((290, 2), [-1, 0, 1, 2, 3, 4, 5])
+    """
+    _check_sizes(n_ball=n_ball, n_banana=n_banana, n_ring=n_ring, n_outliers=n_outliers)
+    rng = _generator(random_state)
+    centers = [(-6.0, 6.0), (-2.0, 6.0), (-6.0, 1.5), (-2.0, 1.5)]
+    clusters = [0.4 * rng.normal(size=(n_ball, 2)) + center for center in centers]
+    angle = rng.uniform(0, np.pi, n_banana)
+    clusters.append(_around([-4.0, -5.5], 2.5 + 0.2 * rng.normal(size=n_banana), angle))
+    angle = rng.uniform(0, 2 * np.pi, n_ring)
+    clusters.append(_around([4.5, -2.0], 2.5 + 0.2 * rng.normal(size=n_ring), angle))
+    return _labeled(clusters, rng.uniform(-8, 8, (n_outliers, 2)))
+
+
+def make_gaussian_outliers(
+    *,
+    n_inliers: int = 400,
+    n_right: int = 20,
+    n_left: int = 10,
+    random_state: Any = None,
+) -> tuple[Points, Labels]:
+    """One Gaussian with more outliers on its right than on its left: Fig. 2 of 2010.
+
+    The paper is :doi:`10.1109/TFUZZ.2010.2043440`.
+
+    Parameters
+    ----------
+    n_inliers : int, default=400
+        Points of the Gaussian at the origin, of unit variance; label 0.
+    n_right : int, default=20
+        Outliers uniform in [3, 10] × [−10, 10]; label −1.
+    n_left : int, default=10
+        Outliers uniform in [−10, −3] × [−10, 10]; label −1.
+    random_state : int, Generator, RandomState or None, default=None
+        An int gives the same points every time.
+
+    Returns
+    -------
+    X : array of shape (n, 2)
+    y : array of shape (n,)
+
+    Examples
+    --------
+    >>> X, y = make_gaussian_outliers(random_state=0)
+    >>> X.shape, int((y == -1).sum())
+    ((430, 2), 30)
+    """
+    _check_sizes(n_inliers=n_inliers, n_right=n_right, n_left=n_left)
+    rng = _generator(random_state)
+    inliers = rng.normal(size=(n_inliers, 2))
+    right = rng.uniform([3, -10], [10, 10], (n_right, 2))
+    left = rng.uniform([-10, -10], [-3, 10], (n_left, 2))
+    return _labeled([inliers], np.concatenate([right, left]))
+
+
+def make_two_groups_outliers(
+    *, n_group: int = 60, n_outliers: int = 4, random_state: Any = None
+) -> tuple[Points, Labels]:
+    """Two groups that a line separates, and a few outliers: Fig. 2 of 2004.
+
+    Places and widths are chosen to look like http://www.jos.org.cn/1000-9825/15/1021.htm, which
+    gives a picture only.
+
+    Parameters
+    ----------
+    n_group : int, default=60
+        Points in each group, Gaussian around (−2.5, 0) and (2.5, 0) with standard deviation 0.7;
+        labels 0 and 1.
+    n_outliers : int, default=4
+        Points on the circle of radius 7 around the origin, evenly spread from a random angle on;
+        label −1.
+    random_state : int, Generator, RandomState or None, default=None
+        An int gives the same points every time.
+
+    Returns
+    -------
+    X : array of shape (2 n_group + n_outliers, 2)
+    y : array of shape (2 n_group + n_outliers,)
+
+    Examples
+    --------
+    >>> X, y = make_two_groups_outliers(random_state=0)
+    >>> X.shape, int((y == -1).sum())
+    ((124, 2), 4)
+    """
+    _check_sizes(n_group=n_group, n_outliers=n_outliers)
+    rng = _generator(random_state)
+    groups = [0.7 * rng.normal(size=(n_group, 2)) + center for center in ((-2.5, 0), (2.5, 0))]
+    angle = rng.uniform(0, 2 * np.pi) + 2 * np.pi * np.arange(n_outliers) / max(n_outliers, 1)
+    return _labeled(groups, _around([0.0, 0.0], np.full(n_outliers, 7.0), angle))
+
+
+def make_ring_outliers(
+    *, n_group: int = 60, n_ring: int = 100, random_state: Any = None
+) -> tuple[Points, Labels]:
+    """A group within a ring, and three outliers: Fig. 6 of 2004.
+
+    No line separates group and ring, a Gaussian kernel does. The paper,
+    http://www.jos.org.cn/1000-9825/15/1021.htm, gives a picture only.
+
+    Parameters
+    ----------
+    n_group : int, default=60
+        Points of the Gaussian at the origin, of standard deviation 0.5; label 0.
+    n_ring : int, default=100
+        Points at equal angles on the ring of radius 4 ± 0.2; label 1. The outliers, label −1, are
+        at (6, 6), (−6.5, 5.5) and (6, −6).
+    random_state : int, Generator, RandomState or None, default=None
+        An int gives the same points every time.
+
+    Returns
+    -------
+    X : array of shape (n_group + n_ring + 3, 2)
+    y : array of shape (n_group + n_ring + 3,)
+
+    Examples
+    --------
+    >>> X, y = make_ring_outliers(random_state=0)
+    >>> X.shape, X[-1].tolist()
+    ((163, 2), [6.0, -6.0])
+    """
+    _check_sizes(n_group=n_group, n_ring=n_ring)
+    rng = _generator(random_state)
+    radius = 4 + 0.2 * rng.normal(size=n_ring)
+    ring = _around([0.0, 0.0], radius, 2 * np.pi * np.arange(n_ring) / max(n_ring, 1))
+    group = 0.5 * rng.normal(size=(n_group, 2))
+    return _labeled([group, ring], np.array([[6.0, 6.0], [-6.5, 5.5], [6.0, -6.0]]))
+
+
+def make_three_gaussians(
+    *, n_group: int = 500, distance: float = 4.0, random_state: Any = None
+) -> tuple[Points, Labels]:
+    """Three Gaussians that overlap, at the corners of a triangle: Fig. 1 of 2015.
+
+    The paper gives a picture and a size of 1,500; places and widths are chosen to look like it.
+
+    Parameters
+    ----------
+    n_group : int, default=500
+        Points in each group, of standard deviation 1; labels 0, 1 and 2.
+    distance : float, default=4.0
+        Between any two centers.
+    random_state : int, Generator, RandomState or None, default=None
+        An int gives the same points every time.
+
+    Returns
+    -------
+    X : array of shape (3 n_group, 2)
+    y : array of shape (3 n_group,)
+
+    Examples
+    --------
+    >>> X, y = make_three_gaussians(random_state=0)
+    >>> X.shape, sorted(set(y.tolist()))
+    ((1500, 2), [0, 1, 2])
+    """
+    _check_sizes(n_group=n_group)
+    rng = _generator(random_state)
+    corners = distance * np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(0.75)]])
+    groups = [rng.normal(size=(n_group, 2)) + corner for corner in corners]
+    return _labeled(groups, np.empty((0, 2)))
+
+
+def _generator(random_state: Any) -> np.random.Generator:
+    """A generator of our own; a RandomState gives it a seed, as scikit-learn's users expect."""
+    if isinstance(random_state, np.random.RandomState):
+        random_state = child_seed(random_state)
+    return np.random.default_rng(random_state)
+
+
+def _check_sizes(**sizes: Any) -> None:
+    for name, size in sizes.items():
+        if not isinstance(size, int | np.integer) or isinstance(size, bool) or size < 0:
+            raise ValueError(f"{name} must be a whole number of at least 0, got {size!r}.")
+
+
+def _around(center: ArrayLike, radius: Points, angle: Points) -> Points:
+    """Points (n, 2) given by their polar coordinates around a center."""
+    return np.asarray(center) + np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
+
+
+def _labeled(clusters: list[Points], noise: Points) -> tuple[Points, Labels]:
+    """Clusters one after the other, labeled 0, 1, ..., and the noise last, labeled −1."""
+    labels = [np.full(len(points), label) for label, points in enumerate(clusters)]
+    labels.append(np.full(len(noise), -1))
+    return np.concatenate([*clusters, noise]), np.concatenate(labels).astype(np.int64)
