@@ -21,7 +21,7 @@ from sklearn.utils import check_array
 
 from softkern._utils.memory import available_memory
 from softkern._utils.random import fixed_seed
-from softkern._utils.text import count
+from softkern._utils.text import plural
 from softkern.dask import ChunkedRows, is_chunked, threads_of_workers
 from softkern.dask.operator import DistributedNystroem, DistributedOperator, Landmarks
 from softkern.kernels import Kernel, resolve
@@ -320,9 +320,9 @@ class Plan:
     def __str__(self) -> str:
         work = self.work
         head = (
-            f"K @ A for n = {work.n:,}, d = {work.d}, {count(work.n_vectors, 'vector')}, "
+            f"K @ A for n = {work.n:,}, d = {work.d}, {plural(work.n_vectors, 'vector')}, "
             f"{np.dtype(work.dtype)}, {type(self.kernel).__name__} kernel, "
-            f"{count(work.products, 'product')}, {count(work.threads, 'thread')}, up to "
+            f"{plural(work.products, 'product')}, {plural(work.threads, 'thread')}, up to "
             f"{_bytes(self.memory_limit)}"
         )
         if self.approximation_error:

@@ -4,7 +4,7 @@ import pytest
 from sklearn.datasets import make_blobs
 
 from softkern import AlphaCutClustering, FuzzyCMeans, SoftKernelSpectralClustering, cluster
-from softkern._utils.progress import stage, watched
+from softkern._utils.progress import progress_listener, stage
 from softkern.operators import tiled
 
 
@@ -31,7 +31,7 @@ class Listing:
 
 def stages_of(work):
     listing = Listing()
-    with watched(listing):
+    with progress_listener(listing):
         work()
     assert not listing.open
     for key, done in listing.done.items():
@@ -48,8 +48,9 @@ def test_without_a_watcher_nothing_happens():
 
 def test_an_error_ends_its_stages():
     listing = Listing()
-    with pytest.raises(ValueError, match="stop"), watched(listing), stage("outer"), stage("inner"):
-        raise ValueError("stop")
+    with pytest.raises(ValueError, match="stop"), progress_listener(listing):  # noqa: SIM117
+        with stage("outer"), stage("inner"):
+            raise ValueError("stop")
     assert listing.names == ["outer", "inner"]
     assert not listing.open
     with stage("later"):

@@ -1,4 +1,4 @@
-"""Nearest neighbors: a tree in few columns, all distances in many."""
+"""Nearest neighbors: a tree for few columns, all distances for many."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-__all__ = ["TREE_COLUMNS", "nearest"]
+__all__ = ["TREE_COLUMNS", "k_nearest"]
 
-TREE_COLUMNS = 8  # beyond these, a tree of neighbors is no quicker than all pairs
+TREE_COLUMNS = 8  # with more columns a tree is no faster than all pairs
 
 
-def nearest(
+def k_nearest(
     points: Any, queries: Any, k: int, threads: int = 1
 ) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
-    """Distances and numbers of the k nearest points of every query, (m, k), nearest first.
+    """Return distances and indices of the k nearest points of every query, (m, k), nearest first.
 
-    `threads` are those of the tree; a few queries do not repay them.
+    `threads` are used by the tree. Few queries do not repay them.
     """
     if not sp.issparse(points) and points.shape[1] <= TREE_COLUMNS:
         distance, index = cKDTree(points).query(queries, np.arange(1, k + 1), workers=threads)
         return distance, index
-    from sklearn.neighbors import NearestNeighbors  # takes long to import
+    from sklearn.neighbors import NearestNeighbors  # slow import
 
     search = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(points)
     distance, index = search.kneighbors(queries)

@@ -1,7 +1,7 @@
-"""How far a long computation is, said to whoever watches and to nobody else.
+"""Progress reporting through an optional listener.
 
-Whatever takes long names its stages (`stage`); who wants to see them sets a watcher (`watched`), as
-the command line does. Without one, a stage costs next to nothing. Stages within stages are nested.
+Long computations name their stages (`stage`). A caller that wants to show them, such as the
+command line, sets a listener (`progress_listener`). Without one a stage costs next to nothing.
 """
 
 from __future__ import annotations
@@ -11,48 +11,49 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Protocol
 
-__all__ = ["Watcher", "stage", "watched"]
+__all__ = ["ProgressListener", "progress_listener", "stage"]
 
 
-class Watcher(Protocol):
-    """Who is told of stages; all three are called by the thread that set it."""
+class ProgressListener(Protocol):
+    """Receives the stages of a computation, in the thread that set it. Stages can be nested."""
 
     def begin(self, name: str, total: float | None) -> Any:
-        """A stage begins, of so many steps where that is known; returns what it is known by."""
+        """Start a stage of `total` steps, None if unknown, and return its id."""
 
     def advance(self, task_id: Any, done: float) -> None:
-        """So many of its steps are done."""
+        """Record the number of steps that are done."""
 
     def end(self, task_id: Any) -> None:
-        """It has ended, by an error maybe."""
+        """End a stage, normally or by an error."""
 
 
-_watcher: ContextVar[Watcher | None] = ContextVar("softkern_watcher", default=None)
+_listener: ContextVar[ProgressListener | None] = ContextVar("softkern_listener", default=None)
 
 
 @contextmanager
-def watched(watcher: Watcher) -> Iterator[None]:
-    """Tell this watcher of all stages while it lasts."""
-    token = _watcher.set(watcher)
+def progress_listener(listener: ProgressListener) -> Iterator[None]:
+    """Report all stages inside the context to this listener."""
+    token = _listener.set(listener)
     try:
         yield
     finally:
-        _watcher.reset(token)
+        _listener.reset(token)
 
 
 @contextmanager
 def stage(name: str, total: float | None = None) -> Iterator[Callable[[float], None]]:
-    """A part of a computation, in words a user knows; gives a function to say what is done.
+    """Mark a part of a computation and give a function that reports the finished steps.
 
     Parameters
     ----------
     name : str
+        Name of the stage in the user's terms.
     total : float, default=None
-        Steps, where their number is known.
+        Number of steps, None if unknown.
 
     Examples
     --------
-    >>> class Listing:
+    >>> class Printing:
     ...     def begin(self, name, total):
     ...         print("begin", name, total)
     ...
@@ -61,18 +62,18 @@ def stage(name: str, total: float | None = None) -> Iterator[Callable[[float], N
     ...
     ...     def end(self, task_id):
     ...         print("end")
-    >>> with watched(Listing()), stage("counting", total=2) as done:
-    ...     done(1)
+    >>> with progress_listener(Printing()), stage("counting", total=2) as report:
+    ...     report(1)
     begin counting 2
     done 1
     end
     """
-    watcher = _watcher.get()
-    if watcher is None:
+    listener = _listener.get()
+    if listener is None:
         yield lambda done: None
         return
-    task_id = watcher.begin(name, total)
+    task_id = listener.begin(name, total)
     try:
-        yield lambda done: watcher.advance(task_id, done)
+        yield lambda done: listener.advance(task_id, done)
     finally:
-        watcher.end(task_id)
+        listener.end(task_id)

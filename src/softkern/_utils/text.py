@@ -1,4 +1,4 @@
-"""Words for messages, shared by all that write some."""
+"""Formatting of names, numbers and values in messages."""
 
 from __future__ import annotations
 
@@ -8,24 +8,32 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import Any
 
-__all__ = ["count", "named", "nearest", "one_line", "quoted", "shortened", "unknown"]
+__all__ = [
+    "closest_match",
+    "one_line",
+    "plural",
+    "quote",
+    "quote_list",
+    "shorten",
+    "unknown_names",
+]
 
 JOINERS = "\N{ZERO WIDTH JOINER}\N{ZERO WIDTH NON-JOINER}"
 
 
-def count(number: int, noun: str) -> str:
-    """A number with its noun, in the plural where there is not one.
+def plural(number: int, noun: str) -> str:
+    """Return a number with its noun, in the plural unless the number is one.
 
     Examples
     --------
-    >>> count(1, "row"), count(3000, "row")
+    >>> plural(1, "row"), plural(3000, "row")
     ('1 row', '3,000 rows')
     """
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def one_line(text: str) -> str:
-    r"""A text of several lines with blanks between them instead, as names of columns are said.
+    r"""Join the lines of a text by blanks.
 
     Examples
     --------
@@ -36,12 +44,12 @@ def one_line(text: str) -> str:
     return text if len(parts) == 1 else " ".join(filter(None, map(str.strip, parts)))
 
 
-def shortened(text: str, most: int = 60) -> str:
-    """Text of at most so many letters; both ends of a longer one, for names often begin alike.
+def shorten(text: str, most: int = 60) -> str:
+    """Return at most `most` characters: both ends of a longer text, as names often begin alike.
 
     Examples
     --------
-    >>> shortened("temperature of the room, morning", 20), shortened("short", 20)
+    >>> shorten("temperature of the room, morning", 20), shorten("short", 20)
     ('temperature o…orning', 'short')
     """
     if len(text) <= most:
@@ -50,54 +58,54 @@ def shortened(text: str, most: int = 60) -> str:
     return f"{text[: most - 1 - end]}…{text[len(text) - end :]}"
 
 
-def quoted(text: Any, most: int = 60) -> str:
-    r"""A name or value from the data, safe to show: printable, on one line, not too long.
+def quote(text: Any, most: int = 60) -> str:
+    r"""Return a name or value from the data, printable, on one line and not too long.
 
     Examples
     --------
-    >>> quoted("two\nlines"), quoted("no\N{NO-BREAK SPACE}break")
+    >>> quote("two\nlines"), quote("no\N{NO-BREAK SPACE}break")
     ('two lines', 'no break')
     """
-    return shortened("".join(map(_printable, one_line(str(text)))), most)
+    return shorten("".join(map(_printable, one_line(str(text)))), most)
 
 
 def _printable(letter: str) -> str:
-    """The letter, or its code; joiners hold emoji and some scripts together."""
+    """Return the letter or its code. Joiners stay: emoji and some scripts need them."""
     if letter.isprintable() or letter in JOINERS:
         return letter
     return " " if unicodedata.category(letter) == "Zs" else f"\\x{ord(letter):02x}"
 
 
-def named(columns: Sequence[Any], most: int = 5) -> str:
-    """A few column names for a message."""
-    more = f" and {len(columns) - most} more" if len(columns) > most else ""
-    return ", ".join(f"'{quoted(column)}'" for column in columns[:most]) + more
+def quote_list(names: Sequence[Any], most: int = 5) -> str:
+    """Return the first few names in quotes and the number of the others."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(f"'{quote(name)}'" for name in names[:most]) + more
 
 
-def nearest(name: Any, names: Sequence[Any]) -> str:
-    """The name that was probably meant, empty where none is near.
+def closest_match(name: Any, names: Sequence[Any]) -> str:
+    """Return the name that was probably meant, or an empty text.
 
     Examples
     --------
-    >>> nearest("Revnue", ["revenue", "region"]), nearest("x", ["revenue"])
+    >>> closest_match("Revnue", ["revenue", "region"]), closest_match("x", ["revenue"])
     ('revenue', '')
     """
-    plain = {str(known).strip().casefold(): str(known) for known in reversed(names)}
-    found = get_close_matches(str(name).strip().casefold(), plain, n=1)
-    return plain[found[0]] if found else ""
+    plain = {str(candidate).strip().casefold(): str(candidate) for candidate in reversed(names)}
+    matches = get_close_matches(str(name).strip().casefold(), plain, n=1)
+    return plain[matches[0]] if matches else ""
 
 
-def unknown(lacking: Sequence[Any], names: Sequence[Any]) -> str:
-    """Names that are not there, what was probably meant, and what is there; the end of a message.
+def unknown_names(missing: Sequence[Any], names: Sequence[Any]) -> str:
+    """Return the end of a message about missing columns, with the likely and the existing names.
 
     Examples
     --------
-    >>> unknown(["Revnue"], ["revenue", "region"])
+    >>> unknown_names(["Revnue"], ["revenue", "region"])
     "'Revnue' (did you mean 'revenue'?); its columns are 'revenue', 'region'."
     """
     words = []
-    for name in lacking[:5]:
-        meant = nearest(name, names)
-        words.append(f"'{quoted(name)}'" + (f" (did you mean '{quoted(meant)}'?)" if meant else ""))
-    more = f" and {len(lacking) - 5} more" if len(lacking) > 5 else ""
-    return f"{', '.join(words)}{more}; its columns are {named(names, 12)}."
+    for name in missing[:5]:
+        match = closest_match(name, names)
+        words.append(f"'{quote(name)}'" + (f" (did you mean '{quote(match)}'?)" if match else ""))
+    more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
+    return f"{', '.join(words)}{more}; its columns are {quote_list(names, 12)}."

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softkern._utils.neighbors import nearest
+from softkern._utils.neighbors import k_nearest
 from softkern._utils.typing import Array
 from softkern.density_tree.gaps import density_left
 from softkern.density_tree.landscape import Landscape
@@ -230,7 +230,7 @@ def _around_zero(nodes: Array) -> NDArray[np.float32]:
 def _of_nearest(nodes: Array, rows: Array, labels: Array) -> NDArray[np.int64]:
     """The labels of some rows, carried to all by the nearest of them."""
     spread = np.maximum(nodes[rows].std(axis=0), np.finfo(np.float64).tiny)
-    near = nearest(nodes[rows] / spread, nodes / spread, 1, available_threads())[1][:, 0]
+    near = k_nearest(nodes[rows] / spread, nodes / spread, 1, available_threads())[1][:, 0]
     return np.asarray(labels[near], dtype=np.int64)
 
 

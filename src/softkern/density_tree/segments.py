@@ -17,7 +17,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from softkern._utils.memory import available_memory
-from softkern._utils.neighbors import nearest
+from softkern._utils.neighbors import k_nearest
 from softkern._utils.progress import stage
 from softkern._utils.typing import Array
 from softkern.density_tree._branches import interleaved, united
@@ -86,7 +86,7 @@ def neighbor_pairs(Z: Array, near_rows: NearRows | None = None) -> NDArray[np.in
     reach = np.abs(Z).max()
     if reach > LARGEST:  # squares of differences would be infinite, and all points as far
         Z = Z / reach
-    index = nearest(Z, Z, k + 1)[1] if near_rows is None else near_rows(Z, k + 1)
+    index = k_nearest(Z, Z, k + 1)[1] if near_rows is None else near_rows(Z, k + 1)
     pairs = np.stack([np.repeat(np.arange(n), k + 1), index.ravel()], axis=1)
     pairs = _unique_pairs(n, pairs)
     while True:
@@ -146,7 +146,7 @@ def _facing(rows: Array, place: Array) -> Array:
 def _pairs_of(Z: Array, small: Array, large: Array) -> tuple[Array, Array]:
     """Closest pairs (m, 2) and their distances, (m,)."""
     k = min(5, large.size)
-    distance, index = nearest(Z[large], Z[small], k, available_threads())
+    distance, index = k_nearest(Z[large], Z[small], k, available_threads())
     order = np.argsort(distance.ravel(), kind="stable")[:CLOSEST_PAIRS]
     pairs = np.stack([small[order // k], large[index.ravel()[order]]], axis=1)
     return pairs, distance.ravel()[order]

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils import check_array
 
 from softkern._utils.colors import CUT
-from softkern._utils.text import count
+from softkern._utils.text import plural
 from softkern._utils.typing import Array
 from softkern.display._base import (
     Display,
@@ -194,7 +194,7 @@ class RankDisplay(Display):
         for kind, places in blocks:
             color = KINDS[kind][1]
             total = int(self.table[f"is_{kind}"].sum())
-            title = f"{count(total, kind)} of {len(self.table):,} points"
+            title = f"{plural(total, kind)} of {len(self.table):,} points"
             panel.text(0, y, title, color=color, weight="bold", va="top")
             rows = [HEADINGS] if places.size else []
             rows += [self._row(kind, place) for place in places]

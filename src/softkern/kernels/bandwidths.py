@@ -19,7 +19,7 @@ from scipy.spatial.distance import cdist
 from scipy.special import logsumexp
 from sklearn.utils import check_array
 
-from softkern._utils.neighbors import TREE_COLUMNS, nearest
+from softkern._utils.neighbors import TREE_COLUMNS, k_nearest
 from softkern._utils.random import fixed_seed
 from softkern._utils.typing import Array
 from softkern.exceptions import DataError
@@ -266,7 +266,7 @@ def _neighbor_distances(
     reference, _ = priority_sample(X, size, None, random_state)
     k = min(max(1, round(neighbor * reference.size / n)), reference.size - 1)
     X = _centered(X)
-    distance, index = nearest(X[reference], X[queries], k + 1)
+    distance, index = k_nearest(X[reference], X[queries], k + 1)
     is_itself = reference[index[:, 0]] == queries
     if sp.issparse(X):
         return np.where(is_itself, distance[:, k], distance[:, k - 1]), query_weight
@@ -328,7 +328,7 @@ def _share_within(X: Any, weight: Array, random_state: Any) -> NDArray[np.float6
     neighbors = min(max(LEAST_NEIGHBOR, round(WITHIN_SHARE * index.size)), index.size - 1)
     for _ in range(WITHIN_STEPS):
         before = share
-        _, near = nearest(sample / before, sample / before, neighbors + 1)
+        _, near = k_nearest(sample / before, sample / before, neighbors + 1)
         differences = _mean_difference(columns, near[:, 1:], weight)
         share = np.divide(differences, overall, out=np.zeros_like(share), where=overall > 0)
         share = np.where(is_category | (share == 0), share.max(), share)

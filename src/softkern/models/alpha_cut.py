@@ -18,7 +18,7 @@ from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from softkern._utils.neighbors import nearest
+from softkern._utils.neighbors import k_nearest
 from softkern._utils.progress import stage
 from softkern._utils.random import child_seed
 from softkern._utils.typing import Array
@@ -318,7 +318,7 @@ objective_, history_
         is_left_out = weight == 0
         if is_left_out.any():  # they go with the nearest node, as new points do
             unit = 2.0 ** np.frexp(np.abs(X).max())[1]  # squares of large values would overflow
-            self.node_[is_left_out] = nearest(nodes / unit, X[is_left_out] / unit, 1)[1][:, 0]
+            self.node_[is_left_out] = k_nearest(nodes / unit, X[is_left_out] / unit, 1)[1][:, 0]
         reading = _of_rows(read, self.node_, is_left_out, lambda: self._read(X[is_left_out]))
         self._keep_reading(reading)
         self.typicality_ = reading.typicality

@@ -28,7 +28,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from softkern._utils.progress import stage
 from softkern._utils.random import child_seed
-from softkern._utils.text import count as count_of
+from softkern._utils.text import plural as count_of
 from softkern._utils.typing import Array
 from softkern.density_tree.bandwidth_search import FEW_COLUMNS
 from softkern.density_tree.tree import SMALL_SHARE

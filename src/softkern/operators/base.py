@@ -24,7 +24,7 @@ from sklearn.utils import check_array
 
 from softkern import rows
 from softkern._utils.arrays import namespace
-from softkern._utils.neighbors import nearest
+from softkern._utils.neighbors import k_nearest
 from softkern._utils.typing import Array
 from softkern.kernels import Kernel
 from softkern.operators.geometry import (
@@ -314,7 +314,7 @@ class KernelOperator(ABC):
 
     def near_rows(self, Z: Array, k: int) -> Array:
         """Numbers of the k points of Z (n, d) nearest to each, itself among them, (n, k)."""
-        return nearest(Z, Z, k, available_threads())[1]
+        return k_nearest(Z, Z, k, available_threads())[1]
 
     def degree(self) -> Array:
         """Row sums of K, (n,): the unnormalized kernel density of every point."""

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from softkern._utils.text import named, quoted
+from softkern._utils.text import quote, quote_list
 from softkern.exceptions import DataError
 from softkern.tables.cli.preparation import CommandPreparation as Preparation
 from softkern.tables.io import Format, TableError, open_table
@@ -613,9 +613,9 @@ def test_parquet_without_pyarrow(write, monkeypatch):
 
 
 def test_words_for_messages_are_harmless():
-    assert quoted("a\x1b[31m\nb") == "a\\x1b[31m b"
-    assert quoted("x" * 100) == "x" * 40 + "…" + "x" * 19
-    assert named(list("abcdefg")) == "'a', 'b', 'c', 'd', 'e' and 2 more"
+    assert quote("a\x1b[31m\nb") == "a\\x1b[31m b"
+    assert quote("x" * 100) == "x" * 40 + "…" + "x" * 19
+    assert quote_list(list("abcdefg")) == "'a', 'b', 'c', 'd', 'e' and 2 more"
 
 
 # Preparation

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import softkern
-from softkern._utils.text import unknown
+from softkern._utils.text import unknown_names
 from softkern.exceptions import DataError
 from softkern.tables.preparation import Preparation
 from softkern.tables.preparation.formats import (
@@ -188,7 +188,7 @@ def test_a_model_of_python_reads_amounts_too(tmp_path):
 
 
 def test_a_name_that_was_probably_meant():
-    assert unknown(["Revenu"], ["revenue", "x"]) == (
+    assert unknown_names(["Revenu"], ["revenue", "x"]) == (
         "'Revenu' (did you mean 'revenue'?); its columns are 'revenue', 'x'."
     )
     with pytest.raises(DataError, match=r"lacks 'Heigth' \(did you mean 'height'\?\)"):

@@ -21,7 +21,7 @@ import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
 from softkern._utils.progress import stage
-from softkern._utils.text import count, named, nearest, one_line, quoted, unknown
+from softkern._utils.text import closest_match, one_line, plural, quote, quote_list, unknown_names
 from softkern.files import save
 from softkern.fitted import as_sample_of, choice_of
 from softkern.ranking import Ranker, rank_points
@@ -156,8 +156,8 @@ def _draw(job: Job, path: Path, printer: Printer) -> None:
     job.numbers, table = job.parts.sample(job.seed)
     table.to_parquet(path, index=False)
     job.source = str(path)
-    printer.line(f"{quoted(job.data)}: {job.parts.kind}")
-    printer.line(f"{count(len(table), 'row')} are analyzed; all are scored by what they show")
+    printer.line(f"{quote(job.data)}: {job.parts.kind}")
+    printer.line(f"{plural(len(table), 'row')} are analyzed; all are scored by what they show")
 
 
 def _analyze(job: Job, printer: Printer) -> None:
@@ -259,7 +259,7 @@ def _say_all(printer: Printer, found: dict[str, Any]) -> None:
     sizes = ", ".join(f"{size:,}" for size in found["sizes"][:8])
     printer.line(
         f"of all {found['rows']:,} rows: clusters of {sizes} rows; "
-        f"{count(found['outliers'], 'outlier')}, {found['overlaps']:,} in between"
+        f"{plural(found['outliers'], 'outlier')}, {found['overlaps']:,} in between"
     )
     printer.notes(found["notes"])
 
@@ -289,12 +289,12 @@ def _say(
 def _read(job: Job, printer: Printer, clock: Clock) -> Input:
     with clock.step("read"), _open(job) as reader:
         if job.parts is not None:
-            reader.name = f"the sample of {quoted(job.data)}"
+            reader.name = f"the sample of {quote(job.data)}"
         job.id = reader.identifier(job.id)
         table = reader.read(
             text=[] if job.id is None else [job.id], words=_split(job.categories, reader.columns)
         )
-    shape = f"{count(len(table), 'row')} × {count(len(reader.columns), 'column')}"
+    shape = f"{plural(len(table), 'row')} × {plural(len(reader.columns), 'column')}"
     printer.line(f"{reader.name}: {reader.kind}, {shape}")
     notes = list(reader.notes)
     left_out = _left_out(job, table, notes)
@@ -319,7 +319,7 @@ def _read(job: Job, printer: Printer, clock: Clock) -> Input:
     printer.notes(notes)
     names = preparation.features
     rows = f"{len(prepared.values):,} rows"
-    printer.line(f"{rows}, {count(len(names), 'feature')}: {named(names, 8)}")
+    printer.line(f"{rows}, {plural(len(names), 'feature')}: {quote_list(names, 8)}")
     return Input(reader, table, ids, preparation, prepared, notes, job.numbers)
 
 
@@ -347,7 +347,7 @@ def _left_out(job: Job, table: pd.DataFrame, notes: list[str]) -> list[str]:
     excluded = _split(job.exclude, columns)
     lacking = [name for name in excluded if name not in columns]
     if lacking:
-        raise TableError(f"--exclude: there is no column {unknown(lacking, columns)}")
+        raise TableError(f"--exclude: there is no column {unknown_names(lacking, columns)}")
     asked = _split([*(job.columns or ()), *job.categories], columns)
     excluded += [] if job.id is None or job.id in asked else [job.id]
     if job.columns is not None:
@@ -355,7 +355,7 @@ def _left_out(job: Job, table: pd.DataFrame, notes: list[str]) -> list[str]:
     used = table.drop(columns=excluded)
     for name in used.columns:
         if str(name).lower() in CLASS_NAMES and used[name].dtype.kind in "iufb":
-            notes.append(f"'{quoted(name)}' is used as a feature; --exclude leaves it out")
+            notes.append(f"'{quote(name)}' is used as a feature; --exclude leaves it out")
     return excluded
 
 
@@ -365,9 +365,9 @@ def _repeated(ids: pd.Series[Any], column: str) -> list[str]:
     repeated = counts[counts > 1]
     if repeated.empty:
         return []
-    shown = named(sorted(repeated.index.tolist(), key=str), 3)
+    shown = quote_list(sorted(repeated.index.tolist(), key=str), 3)
     return [
-        f"{count(len(repeated), 'value')} of '{quoted(column)}' name{'s' * (len(repeated) == 1)} "
+        f"{plural(len(repeated), 'value')} of '{quote(column)}' name{'s' * (len(repeated) == 1)} "
         f"more than one row: {shown}; the column 'row' is unique"
     ]
 
@@ -383,7 +383,7 @@ def _fit(job: Job, prepared: Prepared, printer: Printer, clock: Clock) -> tuple[
         is_told = job.verbose and not job.quiet
         model = make(job.model, job.clusters, X, job.seed, verbose=is_told)
         if is_told:
-            what = f"{type(model).__name__}, {count(X.shape[1], 'column')}"
+            what = f"{type(model).__name__}, {plural(X.shape[1], 'column')}"
             printer.line(f"fitting {what}", "bold")
         model.fit(X)
     # arithmetic warnings are for developers; run.json has them
@@ -447,15 +447,15 @@ def _shown(job: Job, data: Input) -> tuple[str, str] | None:
     names = _split([job.show], features)
     if len(names) != 2 or not set(names) <= set(features):
         raise TableError(
-            f"--show '{quoted(job.show)}' must name two of the features: {named(features, 12)}"
+            f"--show '{quote(job.show)}' must name two of the features: {quote_list(features, 12)}"
             f"{_meant(names, features)}."
         )
     return names[0], names[1]
 
 
 def _meant(asked: Sequence[str], names: Sequence[str]) -> str:
-    guesses = [nearest(name, names) for name in asked if name not in names]
-    return f"; did you mean {named(guesses)}?" if any(guesses) else ""
+    guesses = [closest_match(name, names) for name in asked if name not in names]
+    return f"; did you mean {quote_list(guesses)}?" if any(guesses) else ""
 
 
 def _joined_name(job: Job, reader: Reader) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from softkern._utils.text import count, named, quoted
+from softkern._utils.text import plural, quote, quote_list
 from softkern.exceptions import DataError
 from softkern.tables.cli import score
 from softkern.tables.cli.output_folder import results_folder
@@ -139,7 +139,7 @@ def _after(job: Job, before: Results) -> _After:
     scored, notes = score.points_of(reading)
     points = scored.dropna(subset=["label"])
     if points.empty:
-        raise TableError(f"{quoted(job.after)} has no row with a value in the model's columns.")
+        raise TableError(f"{quote(job.after)} has no row with a value in the model's columns.")
     points = points.astype(KINDS).reset_index(drop=True)
     return _After(points, len(scored), reading, before.metadata, True, notes=notes)
 
@@ -154,7 +154,7 @@ def _differences(before: Results, after: Results) -> list[str]:
     for these, those, what in ((*features, "no longer"), (*features[::-1], "only now")):
         lacking = [name for name in these if name not in those]
         if lacking:
-            notes.append(f"{what} used for the clusters: {named(lacking)}")
+            notes.append(f"{what} used for the clusters: {quote_list(lacking)}")
     return notes
 
 
@@ -175,7 +175,7 @@ def _shared_by(before: Results, after: _After, notes: list[str]) -> By | None:
 def _by_identifier(before: Results, after: _After, notes: list[str]) -> By | None:
     names = [before.metadata.get("id"), after.metadata.get("id")]
     if names[0] != names[1]:
-        notes.append(f"rows were named by '{quoted(names[0])}', now by '{quoted(names[1])}'")
+        notes.append(f"rows were named by '{quote(names[0])}', now by '{quote(names[1])}'")
     ids = [points["id"] for points in (before.points, after.points)]
     repeated = [int(column.duplicated(keep=False).sum()) for column in ids]
     if any(repeated):
@@ -261,7 +261,7 @@ def _drift(tables: Any, before: Results, after: _After, notes: list[str]) -> lis
     for these, those, when in ((first, second, "now"), (second, first, "before")):
         lacking = [name for name in these.columns if name not in those.columns]
         if lacking:
-            notes.append(f"not in the table of {when}: {named(lacking)}")
+            notes.append(f"not in the table of {when}: {quote_list(lacking)}")
     return column_drift(old, new)
 
 
@@ -309,12 +309,12 @@ def _write_page(job: Job, found: Changes, path: Path) -> None:
     head, lines = _row_lines(points, ON_PAGE)
     listed = f"{len(lines):,} of {len(points.rows):,}; changes.csv has all" if lines else ""
     columns: list[list[str | float]] = [
-        [quoted(one.column), one.distance, one.drift, one.words] for one in found.drift
+        [quote(one.column), one.distance, one.drift, one.words] for one in found.drift
     ]
     agreement = "" if points.rand is None else _agreement(points.rand)
     write_comparison(
         path,
-        f"{quoted(job.before)} and {quoted(job.after)}",
+        f"{quote(job.before)} and {quote(job.after)}",
         found.in_words(),
         found.notes,
         [
@@ -345,18 +345,18 @@ def _drift_in_words(drift: Sequence[ColumnDrift]) -> str:
     sure = [one for one in drift if not one.is_chance]
     real = [one for one in sure if one.drift != "none"]
     fresh = [one.column for one in sure if one.new_values]
-    values = f"; new values in {named(fresh)}" if fresh else ""
+    values = f"; new values in {quote_list(fresh)}" if fresh else ""
     if not sure:
-        return f"no drift in {count(len(drift), 'column')} beyond what chance gives."
+        return f"no drift in {plural(len(drift), 'column')} beyond what chance gives."
     if not real:
-        return f"{len(sure):,} of {count(len(drift), 'column')} drifted, none by much{values}."
+        return f"{len(sure):,} of {plural(len(drift), 'column')} drifted, none by much{values}."
     words = {"strong": "strongly", "some": "somewhat"}
     said = [
-        f"{named([one.column for one in real if one.drift == size])} {word}"
+        f"{quote_list([one.column for one in real if one.drift == size])} {word}"
         for size, word in words.items()
         if any(one.drift == size for one in real)
     ]
-    return f"{len(real):,} of {count(len(drift), 'column')} drifted: {', '.join(said)}{values}."
+    return f"{len(real):,} of {plural(len(drift), 'column')} drifted: {', '.join(said)}{values}."
 
 
 def _print(printer: Printer, found: Changes) -> None:
@@ -384,10 +384,10 @@ def _print_drift(printer: Printer, drift: Sequence[ColumnDrift]) -> None:
     more = f", the first {TOP} of {len(real):,}" if len(real) > TOP else ""
     printer.line(f"Drift by column{more} ({FAR})", "bold")
     for one in shown:
-        printer.line(f"  '{quoted(one.column)}' {one.drift}, {one.distance:.3f}: {one.words}")
+        printer.line(f"  '{quote(one.column)}' {one.drift}, {one.distance:.3f}: {one.words}")
     others = len(drift) - len(real)
     if real and others:
-        printer.line(f"  {count(others, 'other column')}: nothing beyond what chance gives")
+        printer.line(f"  {plural(others, 'other column')}: nothing beyond what chance gives")
 
 
 def _cluster_lines(points: PointsComparison) -> list[tuple[Any, ...]]:
@@ -424,7 +424,7 @@ def _row_lines(points: PointsComparison, most: int) -> tuple[list[str], list[lis
     lines = []
     for _, row in rows.head(most).iterrows():
         known = row["row_after"] if pd.notna(row["row_after"]) else row["row_before"]
-        who = [f"{known:,}", *([quoted(row["id"])] if "id" in rows else [])]
+        who = [f"{known:,}", *([quote(row["id"])] if "id" in rows else [])]
         told = [_from_to(row, *how) for how in zip(TOLD[:3], FORMS, strict=True)]
         lines.append([row["change"], *who, *told])
     return head, lines

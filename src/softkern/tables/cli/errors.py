@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 from typing import Any
 
-from softkern._utils.text import shortened
+from softkern._utils.text import shorten
 from softkern.exceptions import ClusterError, DataError, ModelFileError
 
 __all__ = [
@@ -65,7 +65,7 @@ def _is_for_lack_of_memory(error: BaseException) -> bool:
 
 def one_line(error: BaseException) -> str:
     """An error in one line, not too long, with what to do about it."""
-    return shortened(_said(error), LONGEST)
+    return shorten(_said(error), LONGEST)
 
 
 def _said(error: BaseException) -> str:

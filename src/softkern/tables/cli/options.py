@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import typer
 
-from softkern._utils.text import nearest
+from softkern._utils.text import closest_match
 
 __all__ = ["amount", "choice", "one_of", "share", "whole"]
 
@@ -85,7 +85,7 @@ def one_of(kind: type[Choice]) -> Callable[[str], Choice]:
         if word in list(kind):
             return kind(word)
         names = [choice.value for choice in kind]
-        meant = nearest(word, names)
+        meant = closest_match(word, names)
         guess = f"; did you mean {meant}?" if meant else "."
         raise typer.BadParameter(f"{word} must be one of {', '.join(names)}{guess}")
 

@@ -21,7 +21,7 @@ import pandas as pd
 
 from softkern._utils.memory import available_memory
 from softkern._utils.progress import stage
-from softkern._utils.text import count, quoted
+from softkern._utils.text import plural, quote
 from softkern.dask import SUBSAMPLE_ROWS, computed_one_by_one, connected
 from softkern.files import replacing
 from softkern.rows import lowest_numbers
@@ -78,7 +78,7 @@ class Parts:
             if scheduler is not None:
                 raise TableError(
                     f"--scheduler is for Parquet and NPY, as a folder, a pattern or a file, which "
-                    f"{quoted(data)} is not."
+                    f"{quote(data)} is not."
                 )
             return None
         found = cls(data, *pieces_of(files), scheduler)
@@ -98,7 +98,7 @@ class Parts:
     def kind(self) -> str:
         """In words."""
         files = len({piece.file for piece in self.pieces})
-        return f"{count(files, f'{self.pieces[0].kind} file')}, {count(self.rows, 'row')}"
+        return f"{plural(files, f'{self.pieces[0].kind} file')}, {plural(self.rows, 'row')}"
 
     @property
     def names(self) -> list[str]:
@@ -228,17 +228,17 @@ def _with_known(table: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
 def score_parts(job: Job, parts: Parts) -> None:
     """`softkern score` for tables in parts; the folder `job.out` appears at the end."""
     if job.out == "-":
-        raise OutputError(f"{quoted(job.data)} is a table in parts; -o names a folder for them.")
+        raise OutputError(f"{quote(job.data)} is a table in parts; -o names a folder for them.")
     if job.join:
         raise OutputError("--join is for single tables, not for tables in parts.")
     printer = Printer(job.quiet)
     with printer.stages():
-        printer.line(f"{quoted(parts.name)}: {parts.kind}")
+        printer.line(f"{quote(parts.name)}: {parts.kind}")
         with results_folder(Path(job.out), parts.names, job.force) as folder:
             found = parts.score(folder, job, None)
         printer.notes(list(dict.fromkeys(note for one in found for note in one.notes))[:10])
         rows = sum(one.rows for one in found)
-        printer.line(f"scored {count(rows, 'row')} into {len(found)} parts in {job.out}", "bold")
+        printer.line(f"scored {plural(rows, 'row')} into {len(found)} parts in {job.out}", "bold")
 
 
 def top_rows(found: Sequence[Summary]) -> pd.DataFrame:

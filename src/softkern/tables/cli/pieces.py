@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import pandas as pd
 
-from softkern._utils.text import quoted
+from softkern._utils.text import quote
 from softkern.rows import row_slices
 from softkern.tables.io import Format, Reader, TableError, unique_names
 from softkern.tables.io.binary import PARQUET_DAMAGE, npy_rows, npy_values
@@ -53,7 +53,7 @@ class Piece:
     def reader(self, form: Format) -> Reader:
         """The same as an open table."""
         table = self.table()
-        name = f"{quoted(self.file)}, {self.called} {self.place}"
+        name = f"{quote(self.file)}, {self.called} {self.place}"
         reader = Reader(name, self.kind, list(table.columns))
 
         def chunks(
@@ -83,7 +83,7 @@ class ParquetPiece(Piece):
             with pq.ParquetFile(self.file) as file:
                 table = file.read_row_group(self.place).to_pandas(ignore_metadata=True)
         except (pa.ArrowException, *PARQUET_DAMAGE) as error:
-            raise damaged(quoted(self.file), "a Parquet file") from error
+            raise damaged(quote(self.file), "a Parquet file") from error
         return table.set_axis(unique_names([str(name) for name in table.columns], []), axis=1)
 
 
@@ -95,7 +95,7 @@ class NpyPiece(Piece):
 
     def table(self) -> pd.DataFrame:
         """Its rows."""
-        values, columns = npy_values(self.file, quoted(self.file))
+        values, columns = npy_values(self.file, quote(self.file))
         return npy_rows(values, columns, slice(self.place, self.place + self.rows))
 
 
@@ -111,11 +111,11 @@ def files_of(data: str) -> list[str] | None:
             found = sorted(str(path) for path in Path(data).rglob(f"*{ending}"))
             if found:
                 return found
-        raise TableError(f"{quoted(data)} is a folder without .parquet or .npy files; give a file.")
+        raise TableError(f"{quote(data)} is a folder without .parquet or .npy files; give a file.")
     if any(mark in data for mark in "*?[") and not Path(data).exists():
         found = sorted(glob.glob(data, recursive=True))
         if not found:
-            raise TableError(f"no file fits {quoted(data)}.")
+            raise TableError(f"no file fits {quote(data)}.")
         return found
     return [data] if Path(data).suffix in KINDS and Path(data).is_file() else None
 
@@ -128,14 +128,13 @@ def pieces_of(files: Sequence[str]) -> tuple[list[Piece], list[str]]:
     for file in files:
         if Path(file).suffix not in KINDS:
             raise TableError(
-                f"{quoted(file)} is neither .parquet nor .npy; only these are read in parts."
+                f"{quote(file)} is neither .parquet nor .npy; only these are read in parts."
             )
         kind, look = KINDS[Path(file).suffix]
         columns, places = look(file)
         if first is not None and columns != first:
             raise TableError(
-                f"{quoted(file)} has other columns than {quoted(files[0])}: "
-                f"{_other(columns, first)}"
+                f"{quote(file)} has other columns than {quote(files[0])}: {_other(columns, first)}"
             )
         first = columns
         for place, rows in places:
@@ -143,7 +142,7 @@ def pieces_of(files: Sequence[str]) -> tuple[list[Piece], list[str]]:
                 pieces.append(kind(os.path.abspath(file), place, start, rows))
                 start += rows
     if not pieces:
-        raise TableError(f"{quoted(files[0])} has a header and no rows.")
+        raise TableError(f"{quote(files[0])} has a header and no rows.")
     return pieces, unique_names([name for name, _ in first], [])
 
 
@@ -160,14 +159,14 @@ def _look_at_parquet(file: str) -> tuple[Columns, Places]:
         footer = pq.read_metadata(file)
         schema = footer.schema.to_arrow_schema()
     except PARQUET_DAMAGE as error:
-        raise damaged(quoted(file), "a Parquet file") from error
+        raise damaged(quote(file), "a Parquet file") from error
     groups = range(footer.num_row_groups)
     columns = [(str(field.name), str(field.type)) for field in schema]
     return columns, [(group, footer.row_group(group).num_rows) for group in groups]
 
 
 def _look_at_npy(file: str) -> tuple[Columns, Places]:
-    values, names = npy_values(file, quoted(file))
+    values, names = npy_values(file, quote(file))
     kinds = values.dtype.fields
     columns = [(name, str(values.dtype if kinds is None else kinds[name][0])) for name in names]
     rows = max(1, PIECE_CELLS // max(1, len(names)))
@@ -186,8 +185,8 @@ def _other(columns: Columns, first: Columns) -> str:
     names, known = dict(columns), dict(first)
     for kind, others in (("lacks", known.keys() - names.keys()), ("adds", names.keys() - known)):
         if others:
-            return f"it {kind} {', '.join(quoted(name) for name in sorted(others)[:5])}."
+            return f"it {kind} {', '.join(quote(name) for name in sorted(others)[:5])}."
     for name, kind in columns:
         if kind != known[name]:
-            return f"'{quoted(name)}' is {kind}, and {known[name]} there."
+            return f"'{quote(name)}' is {kind}, and {known[name]} there."
     return "their order is another."

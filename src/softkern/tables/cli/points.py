@@ -12,7 +12,7 @@ from typing import Any, TextIO, cast
 import numpy as np
 import pandas as pd
 
-from softkern._utils.text import quoted
+from softkern._utils.text import quote
 from softkern.tables.cli.errors import NoReaderError, OutputError
 from softkern.tables.cli.formats import write_json_lines, write_workbook
 from softkern.tables.cli.formulas import harmless
@@ -188,7 +188,7 @@ def _whole_letters(stream: TextIO) -> Iterator[None]:
     except UnicodeEncodeError as error:
         raise OutputError(
             f"standard output is {stream.encoding}, which cannot write "
-            f"{quoted(error.object[error.start : error.end])}; -o names a file, which is UTF-8, "
+            f"{quote(error.object[error.start : error.end])}; -o names a file, which is UTF-8, "
             "and PYTHONIOENCODING=utf-8 makes standard output so."
         ) from error
     finally:

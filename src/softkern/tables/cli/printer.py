@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from softkern._utils.progress import watched
-from softkern._utils.text import quoted
+from softkern._utils.progress import progress_listener
+from softkern._utils.text import quote
 
 __all__ = ["Printer"]
 
@@ -62,7 +62,7 @@ class Printer:
             _time_left(),
         )
         shown = bars.Progress(*columns, console=self._console, transient=True)
-        with shown, watched(_Shown(shown)):
+        with shown, progress_listener(_Shown(shown)):
             yield
 
     def table(
@@ -82,7 +82,7 @@ class Printer:
             is_number = all(_is_number(row[j]) for row in rows)
             justify: Any = "right" if is_number else "left"
             no_wrap = wide is not None and name != wide
-            shown.add_column(Text(quoted(name, 24)), justify=justify, no_wrap=no_wrap)
+            shown.add_column(Text(quote(name, 24)), justify=justify, no_wrap=no_wrap)
         for row in rows:
             longest = [LONGEST_SENTENCE if name == wide else LONGEST_CELL for name in head]
             cells = map(_cell, row, longest)
@@ -129,7 +129,7 @@ class _Shown:
 def _cell(value: Any, longest: int) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
-    return quoted(value, longest)
+    return quote(value, longest)
 
 
 def _is_number(value: Any) -> bool:

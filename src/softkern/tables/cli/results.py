@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
 
-from softkern._utils.text import count
+from softkern._utils.text import plural
 from softkern.exceptions import CollapseWarning, ReseedWarning, SpectrumWarning
 from softkern.fitted import choice_of
 from softkern.tables.cli.printer import Printer
@@ -55,7 +55,7 @@ def say_result(
     for line in lines[:MOST_LINES]:
         printer.line(f"  {line}")
     if len(lines) > MOST_LINES:
-        printer.line(f"  … and {count(len(lines) - MOST_LINES, 'cluster')} more in clusters.csv")
+        printer.line(f"  … and {plural(len(lines) - MOST_LINES, 'cluster')} more in clusters.csv")
     printer.line()
     _say_rows(printer, ranks, explained, names)
 
@@ -71,7 +71,7 @@ def _say_rows(
         if (far["why"] == NO_COLUMN).all():
             printer.line("No row stands out.", "bold")
             far = far[:0]
-        shown = count(min(TOP, len(far)), "row")
+        shown = plural(min(TOP, len(far)), "row")
         title = f"The most unusual {shown}; none is an outlier"
     _table(printer, far, names, "grade", title, ranks["outlier_rank"])
     between = explained[explained["between"] != ""]
@@ -164,11 +164,11 @@ def doubts(asked: int | None, ranks: pd.DataFrame) -> list[str]:
     found = int(labels[labels >= 0].nunique())
     if asked is not None and found < asked:
         verb = "has" if found == 1 else "have"
-        notes.append(f"{found} of the {count(asked, 'cluster')} asked for {verb} rows")
+        notes.append(f"{found} of the {plural(asked, 'cluster')} asked for {verb} rows")
     noise = int((labels < 0).sum())
     if noise > MUCH_NOISE * len(labels):
         notes.append(
-            f"{count(noise, 'row')} ({noise / len(labels):.0%}) lie in no cluster; "
+            f"{plural(noise, 'row')} ({noise / len(labels):.0%}) lie in no cluster; "
             "--model mixture gives every row one"
         )
     return notes

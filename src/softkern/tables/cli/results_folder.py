@@ -15,7 +15,7 @@ from typing import Any
 
 import pandas as pd
 
-from softkern._utils.text import count
+from softkern._utils.text import plural
 from softkern.tables.cli.formulas import as_written
 from softkern.tables.cli.score import Job, header_of
 from softkern.tables.io import Format, TableError, open_table
@@ -174,5 +174,5 @@ def _points(path: Path) -> pd.DataFrame:
         return typed.astype(KINDS)
     except (ValueError, TypeError) as error:
         raise TableError(
-            f"{path} was altered: {count(len(points), 'row')} do not read as points; {AGAIN}."
+            f"{path} was altered: {plural(len(points), 'row')} do not read as points; {AGAIN}."
         ) from error

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from softkern._utils.text import count, unknown
+from softkern._utils.text import plural, unknown_names
 from softkern.exceptions import ModelFileError
 from softkern.files import inspect, load, replacing
 from softkern.ranking import PointScores, Ranker
@@ -76,7 +76,7 @@ def score(job: Job) -> None:
     model, header = loaded(job.model)
     form = as_analyzed(job, header["metadata"])
     with _open(job, form) as reader:
-        printer.line(f"{reader.name}: {reader.kind}, {count(len(reader.columns), 'column')}")
+        printer.line(f"{reader.name}: {reader.kind}, {plural(len(reader.columns), 'column')}")
         scorer = Scorer(job, model, header["metadata"], reader, printer)
         place = nullcontext("-") if is_stream else replacing(job.out)
         with place as path:
@@ -87,7 +87,7 @@ def score(job: Job) -> None:
                 rows = write_chunks(tables, str(path), job.out, raw_text=job.raw_text)
     printer.notes(reader.notes + scorer.notes())
     where = "" if is_stream else f" into {job.out}"
-    printer.line(f"scored {count(rows, 'row')}{where}", "bold")
+    printer.line(f"scored {plural(rows, 'row')}{where}", "bold")
 
 
 def _open(job: Job, form: Format) -> Reader:
@@ -179,7 +179,8 @@ def _preparation(
         lacking = [name for name in preparation.names if name not in reader.columns]
         if lacking:
             raise TableError(
-                f"the model needs what {reader.name} lacks: {unknown(lacking, reader.columns)}"
+                f"the model needs what {reader.name} lacks: "
+                f"{unknown_names(lacking, reader.columns)}"
             )
         return preparation if decimal is None else _with_decimal(preparation, decimal)
     if hasattr(model, "feature_names_in_"):
@@ -273,9 +274,9 @@ class Scorer:
         """What happened, once however many chunks there were."""
         notes = list(self._notes)
         if self._blank_rows:
-            notes.append(f"{count(self._blank_rows, 'row')} with missing values: left blank")
+            notes.append(f"{plural(self._blank_rows, 'row')} with missing values: left blank")
         if self._filled_rows:
-            notes.append(f"{count(self._filled_rows, 'row')} with missing values: filled in")
+            notes.append(f"{plural(self._filled_rows, 'row')} with missing values: filled in")
         return notes[:10]
 
 

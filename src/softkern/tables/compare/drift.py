@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from softkern._utils.text import count, named, quoted
+from softkern._utils.text import plural, quote, quote_list
 from softkern._utils.typing import Array
 from softkern.tables.preparation import Preparation, recognize
 from softkern.tables.preparation.cells import decimal_of, numbers_of, numeric_columns
@@ -107,12 +107,12 @@ class ColumnDrift:
                 f"({self.shift:+.2g} usual spreads)"
             )
         moved = (
-            f"'{quoted(v, 24)}' {_share(b)} before, {_share(a)} now" for v, b, a in self.changed
+            f"'{quote(v, 24)}' {_share(b)} before, {_share(a)} now" for v, b, a in self.changed
         )
         said.extend(moved)
         if self.new_values:
             values = list(self.new_values)
-            said.append(f"{count(len(values), 'new value')}: {named(values, SHOWN)}")
+            said.append(f"{plural(len(values), 'new value')}: {quote_list(values, SHOWN)}")
         if self.missing_before != self.missing_after:
             said.append(
                 f"missing {_share(self.missing_before)} before, {_share(self.missing_after)} now"
@@ -174,7 +174,7 @@ def measured(
         elif kinds[name] in NAMING if is_number else _names_rows(columns[name]):
             skipped[name] = "names rows"
     notes = [
-        f"not compared: {named([c for c, said in skipped.items() if said == why])} ({why})"
+        f"not compared: {quote_list([c for c, said in skipped.items() if said == why])} ({why})"
         for why in dict.fromkeys(skipped.values())
     ]
     kept = {name: values for name, values in columns.items() if name not in skipped}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from softkern._utils.text import count
+from softkern._utils.text import plural
 from softkern.tables.compare.clusters import ClusterMatch, match_clusters
 
 if TYPE_CHECKING:
@@ -90,10 +90,10 @@ class PointsComparison:
         """What changed, in a sentence."""
         found = _number_of_clusters(self.sizes_after)
         if self.is_same:
-            which = "the same cluster" if found == 1 else f"the same {count(found, 'cluster')}"
-            return f"{which}; none of {count(self.shared, 'row')} moved."
+            which = "the same cluster" if found == 1 else f"the same {plural(found, 'cluster')}"
+            return f"{which}; none of {plural(self.shared, 'row')} moved."
         before = _number_of_clusters(self.sizes_before)
-        clusters = f"{count(found, 'cluster')} now, {before:,} before"
+        clusters = f"{plural(found, 'cluster')} now, {before:,} before"
         happened = self._happened()
         said = [f"{clusters}: {happened}" if happened else clusters, *self._rows_in_words()]
         return "; ".join(said) + "."
@@ -121,16 +121,16 @@ class PointsComparison:
     def _rows_in_words(self) -> list[str]:
         if self.by is None:
             shares = [
-                f"{flagged:,} of {count(sum(sizes.values()), 'row')}"
+                f"{flagged:,} of {plural(sum(sizes.values()), 'row')}"
                 for flagged, sizes in (
                     (self.outliers_before, self.sizes_before),
                     (self.outliers_after, self.sizes_after),
                 )
             ]
             return [f"outliers were {shares[0]}, now {shares[1]}"]
-        said = [f"{self.moved:,} of {count(self.shared, 'row')} moved{self._most_moved()}"]
+        said = [f"{self.moved:,} of {plural(self.shared, 'row')} moved{self._most_moved()}"]
         if self.came or self.went:
-            said.append(f"{count(self.came, 'row')} came, {self.went:,} went")
+            said.append(f"{plural(self.came, 'row')} came, {self.went:,} went")
         said += _be(self.outliers_new, "outlier", "new") if self.outliers_new else []
         said += _be(self.outliers_gone, "outlier", "none any more") if self.outliers_gone else []
         if self.came:
@@ -300,7 +300,7 @@ def _true(rows: pd.DataFrame, when: str) -> pd.Series[Any]:
 
 
 def _be(number: int, noun: str, what: str) -> list[str]:
-    return [f"{count(number, noun)} {'is' if number == 1 else 'are'} {what}"]
+    return [f"{plural(number, noun)} {'is' if number == 1 else 'are'} {what}"]
 
 
 def _those(labels: Sequence[int]) -> str:

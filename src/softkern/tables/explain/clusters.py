@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softkern._utils.text import count, quoted
+from softkern._utils.text import plural, quote
 from softkern._utils.typing import Array
 from softkern.fitted import fitted_step
 from softkern.ranking import Ranker
@@ -165,12 +165,12 @@ def cluster_lines(table: pd.DataFrame, most: int = 3) -> dict[int, str]:
     for cluster in table["cluster"].drop_duplicates().tolist():
         part = table[table["cluster"] == cluster]
         name = "in no cluster" if cluster < 0 else f"cluster {cluster}"
-        head = f"{'one cluster' if is_one else name}: {count(int(part['rows'].iloc[0]), 'row')}"
+        head = f"{'one cluster' if is_one else name}: {plural(int(part['rows'].iloc[0]), 'row')}"
         told = part if is_one else part[part["effect"] >= DISTINCT]
         words = [word for word in told["words"].head(most) if word]
         more = len(told) - most
         if is_one and more > 0:
-            words.append(f"and {count(more, 'column')} more")
+            words.append(f"and {plural(more, 'column')} more")
         if not words:
             words.append("much like all rows")
         # rows of no cluster have nothing in common
@@ -219,7 +219,7 @@ class _Part:
         }
 
     def words(self, is_one: bool) -> str:
-        name = quoted(self.name, 40)
+        name = quote(self.name, 40)
         if self.own is None or self.every is None:
             return self._of_value(name, is_one) if self.name else ""
         low, median, high = self.own
@@ -246,7 +246,7 @@ class _Part:
         return f"{name} {own}" if is_one else f"{name} {own} (all rows {every})"
 
     def _of_value(self, name: str, is_one: bool) -> str:
-        said = f"{name} {quoted(self.value, 30)} in {_percent(self.shares[0])}"
+        said = f"{name} {quote(self.value, 30)} in {_percent(self.shares[0])}"
         return said if is_one else f"{said} (all rows {_percent(self.shares[1])})"
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from softkern._utils.text import quoted
+from softkern._utils.text import quote
 from softkern._utils.typing import Array
 from softkern.tables.explain.text import day, joined, number, span
 
@@ -66,7 +66,7 @@ class Seen:
 
     def name(self, column: int) -> str:
         """A column's name for a sentence; that of a code is the column's without the value."""
-        return quoted(self.names[column], 40)
+        return quote(self.names[column], 40)
 
     def value(self, row: int, column: int) -> Any:
         """A cell: a number, or the text that a code stands for."""
@@ -79,7 +79,7 @@ class Seen:
     def said(self, row: int, column: int) -> str:
         """A cell in words."""
         value = self.value(row, column)
-        text = self._number(column, value) if isinstance(value, float) else quoted(value, 30)
+        text = self._number(column, value) if isinstance(value, float) else quote(value, 30)
         is_filled = self.is_filled is not None and self.is_filled[row, column]
         return f"{text} (filled in)" if is_filled else text
 
@@ -89,7 +89,7 @@ class Seen:
             return f"{day(low)} to {day(high)}"
         if column not in self.texts:
             return span(low, high) if low < high else self._number(column, low)
-        texts = [quoted(text, 20) for text in self.texts[column]]
+        texts = [quote(text, 20) for text in self.texts[column]]
         codes = range(round(low), round(high) + 1)
         usual = [texts[code] for code in codes if 0 <= code < len(texts)]
         if len(usual) > MOST_VALUES:

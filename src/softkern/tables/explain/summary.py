@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from softkern._utils.text import count
+from softkern._utils.text import plural
 from softkern.tables.explain.text import grade, joined
 
 if TYPE_CHECKING:
@@ -31,9 +31,9 @@ def summary(ranks: pd.DataFrame, is_detector: bool = False) -> str:
     """
     labels = ranks["label"]
     found, noise = int(labels[labels >= 0].nunique()), int((labels < 0).sum())
-    lead = count(len(ranks), "row")
+    lead = plural(len(ranks), "row")
     if not is_detector:
-        lead += f" in {count(found, 'cluster')}"
+        lead += f" in {plural(found, 'cluster')}"
     is_outlier = ranks["is_outlier"].to_numpy(dtype=bool)
     parts = [_outliers(ranks["outlier_score"].to_numpy()[is_outlier])]
     overlaps = int(ranks["is_overlap"].sum())

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from typing import BinaryIO
 
-from softkern._utils.text import quoted
+from softkern._utils.text import quote
 from softkern.tables.io.binary import npy_table, parquet_table
 from softkern.tables.io.bytes import WORKBOOK, open_bytes, peek, unpacked
 from softkern.tables.io.excel import sheet_table
@@ -55,7 +55,7 @@ def open_table(path: str, form: Format | None = None, *, standard_input: bool = 
     ('CSV (separator ";", utf-8)', ['height', 'weight'], (2, 2))
     """
     form = form or Format()
-    name = "standard input" if path == "-" or standard_input else quoted(path)
+    name = "standard input" if path == "-" or standard_input else quote(path)
     raw, packed = unpacked(open_bytes(path), name)
     reader = _opened(raw, packed, path, name, form)
     reader.size = os.path.getsize(path) if os.path.isfile(path) else 0

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from softkern._utils.text import count, quoted
+from softkern._utils.text import plural, quote
 from softkern.tables.io.reader import TableError
 
 __all__ = [
@@ -52,13 +52,13 @@ def open_bytes(path: str) -> BinaryIO:
             raise TableError("standard input is closed.")
         return cast(BinaryIO, sys.stdin.buffer)
     if Path(path).is_dir():
-        raise TableError(f"{quoted(path)} is a folder; give a file.")
+        raise TableError(f"{quote(path)} is a folder; give a file.")
     try:
         return open(path, "rb")
     except FileNotFoundError:
-        raise TableError(f"there is no file {quoted(path)}.") from None
+        raise TableError(f"there is no file {quote(path)}.") from None
     except OSError as error:
-        raise TableError(f"{quoted(path)} cannot be read: {error.strerror}.") from error
+        raise TableError(f"{quote(path)} cannot be read: {error.strerror}.") from error
 
 
 class _Replayed(io.RawIOBase):
@@ -198,9 +198,9 @@ def _zip_member(stream: BinaryIO, name: str) -> BinaryIO | None:
     if "[Content_Types].xml" in names:
         raise TableError(f"{name} is an office document; save its table as .xlsx or CSV.")
     if len(members) != 1:
-        few = ", ".join(quoted(name) for name in sorted(names)[:3]) + ", …" * (len(names) > 3)
+        few = ", ".join(quote(name) for name in sorted(names)[:3]) + ", …" * (len(names) > 3)
         raise TableError(
-            f"{name} is a zip of {count(len(members), 'file')} ({few}); unpack it and give one "
+            f"{name} is a zip of {plural(len(members), 'file')} ({few}); unpack it and give one "
             "of them."
         )
     return cast(BinaryIO, archive.open(members[0]))
@@ -208,7 +208,7 @@ def _zip_member(stream: BinaryIO, name: str) -> BinaryIO | None:
 
 def broken(name: str, error: Exception) -> TableError:
     """Return the error for a file that cannot be read."""
-    return TableError(f"{name} cannot be read: {quoted(error, 200).rstrip('. ')}.")
+    return TableError(f"{name} cannot be read: {quote(error, 200).rstrip('. ')}.")
 
 
 def damaged(name: str, what: str) -> TableError:

@@ -11,7 +11,7 @@ import codecs
 import re
 from collections.abc import Callable, Iterable
 
-from softkern._utils.text import quoted
+from softkern._utils.text import quote
 from softkern.tables.io.reader import Format, TableError
 
 __all__ = ["encoding_of", "one_piece"]
@@ -57,7 +57,7 @@ def encoding_of(
         try:
             return codecs.lookup(form.encoding).name, []
         except LookupError:
-            raise TableError(f"there is no encoding {quoted(form.encoding)!r}.") from None
+            raise TableError(f"there is no encoding {quote(form.encoding)!r}.") from None
     marked = next((word for mark, word in MARKS if head.startswith(mark)), "")
     if marked:
         return marked, []
@@ -71,7 +71,7 @@ def encoding_of(
     if not word:  # the reader says which byte of which line
         return "utf-8", []
     return WESTERN, [
-        f"it is not UTF-8: read as {WESTERN}, in which a word of it is '{quoted(word, 30)}' "
+        f"it is not UTF-8: read as {WESTERN}, in which a word of it is '{quote(word, 30)}' "
         "(--encoding names another, such as cp1250, cp1251 or mac-roman)"
     ]
 

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from softkern._utils.text import count, named, nearest, quoted
+from softkern._utils.text import closest_match, plural, quote, quote_list
 from softkern.tables.io.bytes import broken, in_memory
 from softkern.tables.io.footer import MOST_NOTES, Figures, foot_of
 from softkern.tables.io.layout import header_of
@@ -30,23 +30,23 @@ def sheet_table(raw: BinaryIO, name: str, form: Format) -> Reader:
     raw.close()
     title, rows = next(((t, r) for t, r in sheets.items() if r), (None, []))
     if title is None:
-        raise TableError(f"{name}: {named(list(sheets))} holds nothing.")
+        raise TableError(f"{name}: {quote_list(list(sheets))} holds nothing.")
     words = [[_word(cell) for cell in row] for row in rows[:200]]
     layout = header_of(words, form, name)
     notes = layout.notes
     others = [other for other, found in sheets.items() if other != title and found]
     if others:
-        notes.insert(0, f"the sheet '{quoted(title)}' is read; --sheet names {named(others)}")
+        notes.insert(0, f"the sheet '{quote(title)}' is read; --sheet names {quote_list(others)}")
     width = max(len(layout.names), *(len(row) for row in rows[layout.skip :]), 0)
     names = layout.names + [""] * (width - len(layout.names))
     below = rows[layout.skip :]
     below = below[: _end(below, width, form, notes)]
     body, found_errors = _body(below, width)
     if found_errors:
-        notes.append(f"{count(found_errors, 'cell')} with an error of Excel's: taken as missing")
+        notes.append(f"{plural(found_errors, 'cell')} with an error of Excel's: taken as missing")
     reader = Reader(
         name,
-        f"Excel (sheet '{quoted(title, 40)}')",
+        f"Excel (sheet '{quote(title, 40)}')",
         unique_names(names, notes),
         notes,
         form.decimal,
@@ -86,11 +86,11 @@ def _asked(titles: Sequence[str], form: Format, name: str) -> list[str]:
         return [form.sheet]
     if form.sheet.isascii() and form.sheet.isdigit() and 1 <= int(form.sheet) <= len(titles):
         return [titles[int(form.sheet) - 1]]
-    meant = nearest(form.sheet, titles)
-    guess = f" (did you mean '{quoted(meant)}'?)" if meant else ""
+    meant = closest_match(form.sheet, titles)
+    guess = f" (did you mean '{quote(meant)}'?)" if meant else ""
     raise TableError(
-        f"--sheet: {name} has no sheet '{quoted(form.sheet)}'{guess}; its sheets are "
-        f"{named(titles, 12)}."
+        f"--sheet: {name} has no sheet '{quote(form.sheet)}'{guess}; its sheets are "
+        f"{quote_list(titles, 12)}."
     )
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from softkern._utils.text import count, quoted
+from softkern._utils.text import plural, quote
 from softkern.tables.io.layout import is_value
 from softkern.tables.io.reader import TableError
 from softkern.tables.preparation.formats import Writing, is_number
@@ -127,7 +127,7 @@ def foot_of(
         place, word = wrong[-1] + 1, _total_word(records[wrong[-1]])
         if TOTAL.fullmatch(word.rstrip(": ")):  # not "Total S.A.", which is a name
             notes.append(
-                f"'{quoted(word, 40)}' at the end is no sum of the columns above it: kept as a row "
+                f"'{quote(word, 40)}' at the end is no sum of the columns above it: kept as a row "
                 f"(--skip-footer {_lines(records[place:]) + 1} leaves it out)"
             )
     lines = _lines(records[place:])
@@ -135,7 +135,7 @@ def foot_of(
         return Foot(len(records), tuple(notes))
     first = next(cell for record in records[place:] for cell in record if cell)
     notes.append(
-        f"left out {count(lines, 'line')} below the table, such as '{quoted(first, 40)}' "
+        f"left out {plural(lines, 'line')} below the table, such as '{quote(first, 40)}' "
         f"(--skip-footer 0 reads {'it' if lines == 1 else 'them'})"
     )
     return Foot(place, tuple(notes))

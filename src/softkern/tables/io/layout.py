@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise, zip_longest
 
-from softkern._utils.text import count, quoted
+from softkern._utils.text import plural, quote
 from softkern.tables.io.bytes import HEAD
 from softkern.tables.io.reader import MISSING, Format, TableError
 from softkern.tables.preparation.formats import decimals_of, is_number
@@ -99,14 +99,14 @@ def header_of(records: Sequence[Record], form: Format, name: str) -> Layout:
         titles = [next(filter(None, record)) for record in records[:start] if any(record)]
         them = "it" if len(titles) == 1 else "them"
         notes.append(
-            f"left out {count(len(titles), 'line')} above the table, such as "
-            f"'{quoted(titles[0], 40)}' (--skip-rows 0 reads {them})"
+            f"left out {plural(len(titles), 'line')} above the table, such as "
+            f"'{quote(titles[0], 40)}' (--skip-rows 0 reads {them})"
         )
     above = start
     while start < len(records) and not any(records[start]):
         start += 1
     if start >= len(records):
-        raise TableError(f"{name} has no row after {count(start, 'line')}.")
+        raise TableError(f"{name} has no row after {plural(start, 'line')}.")
     first, below = list(records[start]), [r for r in records[start + 1 :] if any(r)]
     has_header = form.header
     if has_header is None:
@@ -124,7 +124,7 @@ def header_of(records: Sequence[Record], form: Format, name: str) -> Layout:
     if extra > 0:
         if any(any(record[len(first) :]) for record in below):
             raise TableError(
-                f"{name}: the header has {count(len(first), 'field')} and the line after it "
+                f"{name}: the header has {plural(len(first), 'field')} and the line after it "
                 f"{len(below[0])}; mend the file, or give --skip-rows with the number of lines "
                 "above the header."
             )

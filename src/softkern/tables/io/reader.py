@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from softkern._utils.memory import available_memory
-from softkern._utils.text import count, one_line, quoted, unknown
+from softkern._utils.text import one_line, plural, quote, unknown_names
 from softkern.exceptions import DataError
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ class Reader:
         for column in self.columns:
             if one_line(column) == asked:
                 return column
-        raise TableError(f"--id: {self.name} has no column {unknown([asked], self.columns)}")
+        raise TableError(f"--id: {self.name} has no column {unknown_names([asked], self.columns)}")
 
     def rows_at_once(self) -> int:
         """Rows of a chunk that stays small in memory."""
@@ -171,11 +171,11 @@ def unique_names(names: Sequence[str], notes: list[str]) -> list[str]:
             unique, copy = f"{base}.{copy}", copy + 1
         copies[base] = copy
         if unique != base:
-            renamed.append(f"a second column '{quoted(base)}' is called '{quoted(unique)}'")
+            renamed.append(f"a second column '{quote(base)}' is called '{quote(unique)}'")
         taken.add(unique)
         result.append(unique)
     notes += renamed[:MOST_RENAMED]
     if len(renamed) > MOST_RENAMED:
-        more = count(len(renamed) - MOST_RENAMED, "more column")
+        more = plural(len(renamed) - MOST_RENAMED, "more column")
         notes.append(f"{more} with the name of another got a number, too")
     return result

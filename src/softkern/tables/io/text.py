@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from softkern._utils.text import count, quoted
+from softkern._utils.text import plural, quote
 from softkern.tables.io.bytes import (
     HEAD,
     Survey,
@@ -286,7 +286,7 @@ def _as_table_errors(reader: Reader, rest: _Rest, path: str) -> Iterator[None]:
         except pd.errors.ParserError as error:
             if "out of memory" in str(error):
                 raise MemoryError(f"{reader.name} does not fit") from error
-            reason = quoted(str(error).split("C error:")[-1].strip().rstrip("."), 200)
+            reason = quote(str(error).split("C error:")[-1].strip().rstrip("."), 200)
             reason = re.sub(r"(?<=line )\d+", lambda n: str(int(n[0]) + rest.lines), reason)
             raise TableError(
                 f"{reader.name} has lines that do not fit: {reason}. Mend the file, or leave such "
@@ -294,7 +294,7 @@ def _as_table_errors(reader: Reader, rest: _Rest, path: str) -> Iterator[None]:
             ) from error
     lines = sum(str(warning.message).count("Skipping line") for warning in caught)
     if lines:
-        reader.notes.append(f"left out {count(lines, 'line')} with too many fields")
+        reader.notes.append(f"left out {plural(lines, 'line')} with too many fields")
 
 
 def _undecodable(name: str, error: UnicodeDecodeError, path: str, encoding: str) -> str:

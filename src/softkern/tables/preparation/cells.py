@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from softkern._utils.text import count, named, quoted, unknown
+from softkern._utils.text import plural, quote, quote_list, unknown_names
 from softkern._utils.typing import Array
 from softkern.exceptions import DataError
 from softkern.tables.preparation.formats import (
@@ -104,7 +104,9 @@ def as_table(X: Any) -> pd.DataFrame:
         names = [f"x{j + 1}" for j in range(len(names))]
     twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
-        raise DataError(f"several columns are called {named(twice)}; give each a name of its own.")
+        raise DataError(
+            f"several columns are called {quote_list(twice)}; give each a name of its own."
+        )
     return without_words(table.set_axis(pd.Index(names), axis=1), {""})
 
 
@@ -139,7 +141,7 @@ def require(table: pd.DataFrame, names: Sequence[str]) -> None:
     """Refuse a table without the columns of these names."""
     lacking = [name for name in names if name not in table.columns]
     if lacking:
-        raise DataError(f"the table lacks {unknown(lacking, list(table.columns))}")
+        raise DataError(f"the table lacks {unknown_names(lacking, list(table.columns))}")
 
 
 def decimal_of(table: pd.DataFrame, wanted: Sequence[str]) -> str:
@@ -189,7 +191,7 @@ def numeric_columns(
         raise _refused(texts, say)
     notes.extend(_read_as(writings, doubts))
     for kind, columns in _alike(texts).items():
-        notes.append(f"left out {named(columns)}: {kind}")
+        notes.append(f"left out {quote_list(columns)}: {kind}")
     return numeric, writings
 
 
@@ -241,7 +243,7 @@ def _doubt_of(found: Numbers, say: Say) -> str:
         kind = "thousands" if found.writing.thousands else "decimals"
         doubts.append(f"{found.other} is taken for {kind}, unless {say('decimal', other)}")
     if found.bare:
-        cells = count(found.bare, "cell")
+        cells = plural(found.bare, "cell")
         doubts.append(f"{cells} without {found.writing.sign} taken as if it were there")
     return "; ".join(doubts)
 
@@ -249,7 +251,7 @@ def _doubt_of(found: Numbers, say: Say) -> str:
 def _read_as(writings: dict[str, Writing], doubts: dict[str, str]) -> list[str]:
     """A line for every way of writing, with its columns; and one for every doubt."""
     said = {c: f"{w}{f' ({doubts[c]})' if doubts.get(c) else ''}" for c, w in writings.items()}
-    return [f"{named(columns)}: read as {how}" for how, columns in _alike(said).items()]
+    return [f"{quote_list(columns)}: read as {how}" for how, columns in _alike(said).items()]
 
 
 def _alike(said: dict[str, str]) -> dict[str, list[str]]:
@@ -262,13 +264,13 @@ def _alike(said: dict[str, str]) -> dict[str, list[str]]:
 
 def _refused(texts: dict[str, str], say: Say) -> DataError:
     """Why columns that were asked for cannot be used."""
-    others = [f"{named(columns)}: {kind}" for kind, columns in _alike(texts).items()]
+    others = [f"{quote_list(columns)}: {kind}" for kind, columns in _alike(texts).items()]
     names = [column for column, kind in texts.items() if kind.startswith("text")]
     if len(names) < len(texts):
         return DataError(f"no numbers in {'; '.join(others)}.")
     verb = "is" if len(texts) == 1 else "are"
     asked = say("categories", "")
-    return DataError(f"{named(names)} {verb} text; give {asked} for few categories.")
+    return DataError(f"{quote_list(names)} {verb} text; give {asked} for few categories.")
 
 
 def _text_kind(values: pd.Series[Any], say: Say) -> str:
@@ -340,7 +342,7 @@ def _not_a_number(
     # beyond all floats is no number either
     bad = values.notna().to_numpy() & ~np.isfinite(_floats(values, writing))
     place = int(np.flatnonzero(bad)[0])
-    word = quoted(values.iloc[place])
+    word = quote(values.iloc[place])
     what = "dates" if writing.date else "numbers"
     remedy = f"Give {say('na', word)} to take it for a missing value, or "
     if points := decimals_of(word):  # a number is never taken for a missing value
@@ -349,7 +351,7 @@ def _not_a_number(
     elif any(letter.isdigit() for letter in word):
         remedy = "Mend it, or "
     return DataError(
-        f"'{quoted(column)}' is {what} save in {count(int(bad.sum()), 'row')}, such as '{word}' "
+        f"'{quote(column)}' is {what} save in {plural(int(bad.sum()), 'row')}, such as '{word}' "
         f"in row {place + first_row:,}. {remedy}leave the column out by {say('columns', '')}."
     )
 
@@ -401,7 +403,7 @@ def categories_of(values: pd.Series[Any], column: str, say: Say = keyword) -> li
     found = sorted(_words(values.dropna()).unique().tolist())
     if not 2 <= len(found) <= MOST_CATEGORIES:
         raise DataError(
-            f"{say('categories', quoted(column))}: it has {count(len(found), 'value')}; from 2 to "
+            f"{say('categories', quote(column))}: it has {plural(len(found), 'value')}; from 2 to "
             f"{MOST_CATEGORIES} can be used."
         )
     return found
@@ -455,7 +457,7 @@ def codes_of(text: pd.Series[Any], column: str, values: Sequence[str], notes: li
     if is_unknown.any():
         first = words.to_numpy(dtype=object)[is_unknown][0]
         notes.append(
-            f"'{quoted(column)}' has {count(int(is_unknown.sum()), 'row')} of a value that the "
-            f"model has not seen, such as '{quoted(first)}'"
+            f"'{quote(column)}' has {plural(int(is_unknown.sum()), 'row')} of a value that the "
+            f"model has not seen, such as '{quote(first)}'"
         )
     return codes

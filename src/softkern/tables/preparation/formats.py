@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from softkern._utils.text import quoted
+from softkern._utils.text import quote
 from softkern._utils.typing import Array
 
 if TYPE_CHECKING:
@@ -371,7 +371,7 @@ def infer_date_format(values: pd.Series[Any], decimal: str = ".") -> tuple[Writi
     taken = day_first[0] if is_open and decimal == "," else found[0]
     if is_open and decimal == ".":
         taken = next(form for form in found if not form.startswith("%d"))
-    return Writing(decimal, date=taken), quoted(words.iloc[0]) if is_open else ""
+    return Writing(decimal, date=taken), quote(words.iloc[0]) if is_open else ""
 
 
 def _formats(word: str) -> list[str]:

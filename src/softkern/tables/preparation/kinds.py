@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from softkern._utils.text import count, named
+from softkern._utils.text import plural, quote_list
 from softkern._utils.typing import Array
 from softkern.kernels.bandwidths import FEWEST_STEPS
 from softkern.rows import distinct_rows
@@ -179,7 +179,7 @@ def describe(columns: Sequence[Column]) -> list[str]:
     lines = [_line(kind, reason, names) for (kind, reason), names in alike.items()]
     for value, names in far.items():
         verb = "holds" if len(names) == 1 else "hold"
-        lines.append(f"{named(names)} {verb} {value}, far from all other values")
+        lines.append(f"{quote_list(names)} {verb} {value}, far from all other values")
     return lines
 
 
@@ -188,13 +188,13 @@ def _line(kind: Kind, reason: str, names: Sequence[str]) -> str:
     verb, rest = reason.split(" ", 1)
     said = f"{verb if is_one else PLURAL[verb]} {rest}"
     if kind in NO_FEATURES:
-        return f"left out {named(names)}: {'it' if is_one else 'they'} {said}"
+        return f"left out {quote_list(names)}: {'it' if is_one else 'they'} {said}"
     what = {
         "two values": "as far apart as usual values of other columns",
         "codes": "each as far from the next as usual values of other columns",
         "skewed": f"taken by {'its' if is_one else 'their'} logarithm",
     }
-    return f"{named(names)} {said}, {what[kind]}"
+    return f"{quote_list(names)} {said}, {what[kind]}"
 
 
 def repeats(X: Array) -> str:
@@ -210,4 +210,4 @@ def repeats(X: Array) -> str:
     if copies == 0:
         return ""
     verb = "repeats" if copies == 1 else "repeat"
-    return f"{copies:,} of {count(len(X), 'row')} {verb} another one"
+    return f"{copies:,} of {plural(len(X), 'row')} {verb} another one"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
-from softkern._utils.text import count, named, quoted
+from softkern._utils.text import plural, quote, quote_list
 from softkern._utils.typing import Array
 from softkern.exceptions import DataError
 from softkern.tables.preparation.cells import (
@@ -169,7 +169,7 @@ class Preparation:
         """
         require(table, [*(columns or ()), *categories])
         if len(table) < 2:
-            raise DataError(f"the table has {count(len(table), 'row')}; at least two are needed.")
+            raise DataError(f"the table has {plural(len(table), 'row')}; at least two are needed.")
         notes: list[str] = []
         asked = None if columns is None else set(columns) | set(categories)
         wanted = [c for c in table.columns if c not in left_out and (asked is None or c in asked)]
@@ -195,7 +195,7 @@ class Preparation:
         prepared = self._prepared(raw, missing, 1)
         if len(prepared.values) < 2:
             raise DataError(
-                f"{prepared.missing_note}; {count(len(prepared.values), 'row')} would be left. "
+                f"{prepared.missing_note}; {plural(len(prepared.values), 'row')} would be left. "
                 f"Give {cls._say('missing', 'neighbors')}, or choose {cls._say('columns', '')}."
             )
         if scale == "none":
@@ -296,10 +296,10 @@ class Preparation:
         counts = dict(zip(self.names, holes, strict=True))
         is_missing = np.isnan(raw).any(axis=1)
         rows = int(np.isnan(looked_at).any(axis=1).sum())
-        where = [f"'{quoted(c)}' ({number:,})" for c, number in counts.items() if number]
+        where = [f"'{quote(c)}' ({number:,})" for c, number in counts.items() if number]
         more = f" and {len(where) - 5} columns more" if len(where) > 5 else ""
         found = (
-            f"{count(sum(counts.values()), 'missing value')} in {rows:,} of {len(raw):,} rows, "
+            f"{plural(sum(counts.values()), 'missing value')} in {rows:,} of {len(raw):,} rows, "
             f"in {', '.join(where[:5])}{more}"
         )
         if how == "refuse" or (how != "drop" and not self._can_fill(how)):
@@ -314,14 +314,14 @@ class Preparation:
                 f"{fills if self._can_fill('neighbors') else ''}."
             )
         if how == "drop":
-            return f"left out {count(rows, 'row')}: {found}"
+            return f"left out {plural(rows, 'row')}: {found}"
         if how == "impute":
             return f"filled in {found}, by the column's median"
         done = []
         if rows:
             done.append(f"filled in {found}, from the nearest rows by the columns that they have")
         if not kept.all():
-            done.append(f"left out {count(int((~kept).sum()), 'row')} without any value")
+            done.append(f"left out {plural(int((~kept).sum()), 'row')} without any value")
         return "; ".join(done)
 
     def _can_fill(self, how: Missing) -> bool:
@@ -373,9 +373,9 @@ def _texts(
     Z = Scaling.fit(numbers, columns).forward(numbers) if columns else numbers
     for c, values in texts.items():
         texts[c] = values if len(values) == 2 else in_order(table[c], values, Z)
-        shown = ", ".join(quoted(value, 20) for value in texts[c][:MOST_SHOWN])
+        shown = ", ".join(quote(value, 20) for value in texts[c][:MOST_SHOWN])
         more = ", …" if len(values) > MOST_SHOWN else ""
-        notes.append(f"'{quoted(c)}' is text of {len(values)} values, one column: {shown}{more}")
+        notes.append(f"'{quote(c)}' is text of {len(values)} values, one column: {shown}{more}")
     return texts
 
 
@@ -384,8 +384,8 @@ def _refuse_tiny(features: pd.DataFrame, say: Say) -> None:
     tiny = features.columns[(reach > 0) & (reach < TINY)].tolist()
     if tiny:
         raise DataError(
-            f"{named(tiny)}: values that differ by less than {TINY:g} are taken as equal. Give "
-            f"{say('scale', 'standard')}, or another unit."
+            f"{quote_list(tiny)}: values that differ by less than {TINY:g} are taken as equal. "
+            f"Give {say('scale', 'standard')}, or another unit."
         )
 
 
@@ -393,6 +393,6 @@ def _refuse_huge(values: Array, features: Sequence[str], rows: Array) -> None:
     if values.size and np.abs(values).max() > HUGE:
         i, j = divmod(int(np.argmax(np.abs(values))), values.shape[1])
         raise DataError(
-            f"'{quoted(features[j])}' is {values[i, j]:.3g} in row {rows[i]:,}: distances to "
+            f"'{quote(features[j])}' is {values[i, j]:.3g} in row {rows[i]:,}: distances to "
             f"values beyond {HUGE:g} overflow. Correct it, or leave the row or column out."
         )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from softkern._utils.text import count, shortened
+from softkern._utils.text import plural, shorten
 from softkern._utils.typing import Array
 from softkern.ranking import Ranker
 from softkern.tables.explain import Explainer, Seen, cluster_lines
@@ -104,13 +104,13 @@ def _clusters(table: pd.DataFrame) -> dict[str, Any]:
             {"cluster": cluster, "head": head, "words": in_order("; ".join(words)), "bars": bars}
         )
     more = len(lines) - len(found)
-    return {"clusters": found, "moreClusters": count(more, "cluster") if more else ""}
+    return {"clusters": found, "moreClusters": plural(more, "cluster") if more else ""}
 
 
 def _bar(row: Mapping[Any, Any]) -> dict[str, Any]:
     """The range and median of a column, or the share of a value, beside all rows', in percent."""
     bar: dict[str, Any] = {
-        "name": shortened(str(row["column"]), LONGEST),
+        "name": shorten(str(row["column"]), LONGEST),
         "words": row["words"],
         "value": "",
     }
@@ -119,7 +119,7 @@ def _bar(row: Mapping[Any, Any]) -> dict[str, Any]:
             {"left": 0.0, "width": share, "median": share}
             for share in (round(100 * row[name], 2) for name in ("value_share", "all_share"))
         )
-        return bar | {"value": shortened(row["value"], LONGEST), "own": own, "all": every}
+        return bar | {"value": shorten(row["value"], LONGEST), "own": own, "all": every}
     low, high = min(row["low"], row["all_low"]), max(row["high"], row["all_high"])
     width = (high / 2 - low / 2) or 1.0  # of halves, so that nothing overflows
 

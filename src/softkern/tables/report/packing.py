@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from pandas.api.types import is_bool_dtype, is_complex_dtype, is_numeric_dtype
 
-from softkern._utils.text import shortened
+from softkern._utils import text as formatting
 
 __all__ = ["holds_numbers", "in_order", "packed", "shorten"]
 
@@ -25,7 +25,7 @@ def shorten(value: Any, longest: int = LONGEST) -> str:
     text = f"{value:.6g}" if isinstance(value, float) else str(value)
     if isinstance(value, datetime) and value.time() == time():
         text = f"{value:%Y-%m-%d}"
-    return shortened(text, longest)
+    return formatting.shorten(text, longest)
 
 
 def in_order(sentence: str) -> str:
