@@ -14,12 +14,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from softkern import FuzzyCMeans
-from softkern.selection import fuzzy_silhouette_scorer
+from softkern.selection import validity_scorer
 
 wine = load_wine()
 pipeline = make_pipeline(StandardScaler(), PCA(), FuzzyCMeans(kernel="linear"))
 settings = {"pca__n_components": [2, 3, 5], "fuzzycmeans__n_clusters": [2, 3, 4, 5]}
-search = GridSearchCV(pipeline, settings, scoring=fuzzy_silhouette_scorer, cv=3).fit(wine.data)
+scorer = validity_scorer("fuzzy_silhouette")
+search = GridSearchCV(pipeline, settings, scoring=scorer, cv=3).fit(wine.data)
 print(search.best_params_)
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")

@@ -29,11 +29,12 @@ from reproduce.checks import (
     Setting,
     throughout,
 )
+from reproduce.detection import detection_accuracy
 from reproduce.drawing import draw_scores, panels, set_title
 from softkern.datasets import make_gaussian_outliers, make_six_clusters
 from softkern.display import MembershipDisplay
 from softkern.models import AlphaCutClustering, OneClassPCM, WeightedOneClassSVM, WeightedSVDD
-from softkern.selection import detection_accuracy, stability_score, stability_scores
+from softkern.selection import stability_score, stability_scores
 
 __all__ = ["CHECKS"]
 

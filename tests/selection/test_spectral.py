@@ -60,7 +60,7 @@ def test_new_points_and_weights(X):
     )
 
 
-def test_the_weights_of_the_fit_are_those_of_the_judgment(X):
+def test_default_weights_are_those_of_the_fit(X):
     counts = np.random.default_rng(0).integers(0, 4, len(X)) + np.arange(len(X)) % 3
     weighted = SoftKernelSpectralClustering(3, bandwidth=1.0).fit(X, sample_weight=counts)
     repeated = SoftKernelSpectralClustering(3, bandwidth=1.0).fit(np.repeat(X, counts, axis=0))
@@ -71,22 +71,22 @@ def test_the_weights_of_the_fit_are_those_of_the_judgment(X):
     assert balanced_line_fit(weighted) == pytest.approx(balanced_line_fit(repeated), rel=1e-6)
 
 
-def test_one_cluster_has_no_line(X):
+def test_one_cluster_has_no_line_fit(X):
     with pytest.raises(ValueError, match="one cluster has no projections"):
         balanced_line_fit(KernelSpectralClustering(1, bandwidth=1.0).fit(X))
 
 
-def test_rules_are_bandwidths_too(X):
+def test_bandwidth_rules(X):
     result = select_spectral(X, [2, 3], ["global", 1.0, "median"])
     assert result.bandwidths[0] == pytest.approx(select_bandwidth(X, "global"))
     assert result.bandwidths[1:] == [1.0, select_bandwidth(X, "median")]
     with pytest.raises(ValueError, match="'wide' is no rule"):
         select_spectral(X, [2, 3], ["wide"])
-    with pytest.raises(ValueError, match="'gamma': 0.5.* has none to choose"):
+    with pytest.raises(ValueError, match="'gamma': 0.5.* has no bandwidth"):
         select_spectral(X, [2, 3], [1.0], kernel_params={"gamma": 0.5})
 
 
-def test_a_best_at_the_edge_is_said(X):
+def test_best_bandwidth_at_the_edge(X):
     assert not select_spectral(X, [3], [0.2, 1.0, 5.0]).is_at_edge
     assert select_spectral(X, [3], [1.0, 5.0]).is_at_edge
     assert not select_spectral(X, [3], [1.0]).is_at_edge
@@ -97,21 +97,21 @@ def test_line_fit_prefers_the_true_number(X):
     assert np.argmax(fits) == 1
 
 
-def test_models_that_cannot_be_judged(X):
+def test_models_without_strength_or_line_fit(X):
     one = OneClassPCM().fit(X)
-    with pytest.raises(TypeError, match="one cluster"):
+    with pytest.raises(TypeError, match="only one cluster"):
         average_membership_strength(one)
     with pytest.raises(TypeError, match="no projections"):
         balanced_line_fit(one)
     from softkern import FuzzyCMeans
 
     fuzzy = FuzzyCMeans(3).fit(X)
-    with pytest.raises(TypeError, match="use covered=False"):
+    with pytest.raises(TypeError, match="Use covered=False"):
         average_membership_strength(fuzzy)
     assert 0.5 < average_membership_strength(fuzzy, covered=False) <= 1
 
 
-def test_the_search_is_the_fit_of_every_pair(X, monkeypatch):
+def test_search_equals_the_fit_of_every_pair(X, monkeypatch):
     monkeypatch.setattr(spectral_search, "STARTS", projections.KMEANS_STARTS)
     result = select_spectral(X, [2, 3, 4], [0.8, 1.2, 2.0])
     assert result.strength.shape == (3, 3)
@@ -129,11 +129,11 @@ def test_the_search_is_the_fit_of_every_pair(X, monkeypatch):
 
 
 @pytest.mark.parametrize(("d", "n_clusters"), [(2, 2), (2, 5), (5, 5), (10, 2), (30, 5)])
-def test_the_number_of_plain_blobs_is_found_in_any_number_of_columns(d, n_clusters):
+def test_finds_the_number_of_blobs_in_any_dimension(d, n_clusters):
     assert select_spectral(blobs(n_clusters, d, d), range(2, 9)).best[0] == n_clusters
 
 
-def test_one_group_has_no_contrast():
+def test_one_cluster_has_no_contrast():
     rng = np.random.default_rng(0)
     for d in (2, 8):
         result = select_spectral(rng.normal(size=(250, d)), range(2, 7))
@@ -147,8 +147,8 @@ def test_the_number_follows_the_contrasts():
     assert place(np.array([0.1, 0.25, 0.1, 0.3])) == 1  # nothing apart: the fewest
 
 
-def test_all_local_maxima_are_there():
-    # three groups of three: nine and three are both worth a look
+def test_all_local_maxima_are_returned():
+    # three clusters of three clusters: nine and three are both maxima
     centers = [[20 * a + 3 * np.cos(t), 20 * b + 3 * np.sin(t)]
                for a, b in ((0, 0), (1, 0), (0, 1)) for t in (0, 2.1, 4.2)]  # fmt: skip
     X = make_blobs(450, centers=centers, cluster_std=0.5, random_state=0)[0]
@@ -159,7 +159,7 @@ def test_all_local_maxima_are_there():
     assert set(result.maxima.columns) == set(result.table.columns) - {"is_maximum"}
 
 
-def test_the_estimator_searches_the_same(X, monkeypatch):
+def test_the_estimator_makes_the_same_search(X, monkeypatch):
     monkeypatch.setattr("softkern.models.spectral.MAX_CLUSTERS", 6)
     model = SoftKernelSpectralClustering("auto").fit(X)
     result = select_spectral(X, range(2, 7))
@@ -170,7 +170,7 @@ def test_the_estimator_searches_the_same(X, monkeypatch):
     assert model.search_.strength == pytest.approx(result.strength, nan_ok=True)
 
 
-def test_engines_find_the_same(X):
+def test_engines_agree(X):
     dense = select_spectral(X, [2, 3], [0.8, 2.0])
     tiled = select_spectral(X, [2, 3], [0.8, 2.0], engine="tiled", engine_params={"threads": 1})
     assert tiled.strength == pytest.approx(dense.strength, abs=1e-6)
@@ -204,21 +204,21 @@ def test_other_kernels(X):
         select_spectral(sp.csr_matrix(K), range(2, 6), kernel="precomputed")
     result = select_spectral(np.abs(X), range(2, 4), kernel="cosine")
     assert result.bandwidths == [None]
-    with pytest.raises(ValueError, match="has none to choose"):
+    with pytest.raises(ValueError, match="has no bandwidth"):
         select_spectral(X, bandwidths=[1.0], kernel="cosine")
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"n_clusters_range": []}, "at least 2"),
-        ({"n_clusters_range": [1, 2]}, "at least 2"),
-        ({"n_clusters_range": [2.5]}, "at least 2"),
-        ({"n_clusters_range": [300]}, "more than the 180 rows"),
-        ({"n_clusters_range": [20], "n_train": 10}, "more than the 10 rows"),
+        ({"n_clusters_range": []}, "integers ≥ 2"),
+        ({"n_clusters_range": [1, 2]}, "integers ≥ 2"),
+        ({"n_clusters_range": [2.5]}, "integers ≥ 2"),
+        ({"n_clusters_range": [300]}, "only 180 training samples"),
+        ({"n_clusters_range": [20], "n_train": 10}, "only 10 training samples"),
         ({"bandwidths": []}, "bandwidths is empty"),
         ({"bandwidths": [-1.0]}, "bandwidth must be positive"),
-        ({"assignment": "other"}, "assignment='other' is unknown"),
+        ({"assignment": "other"}, "assignment='other' must be"),
     ],
 )
 def test_bad_arguments(X, arguments, message):
@@ -226,15 +226,15 @@ def test_bad_arguments(X, arguments, message):
         select_spectral(X, **arguments)
 
 
-def test_nothing_found_is_said(X):
+def test_no_valid_pair(X):
     result = select_spectral(X, [3], [1e-7])
-    for asked in (lambda: result.best, lambda: AMSDisplay.from_results(result)):
+    for use in (lambda: result.best, lambda: AMSDisplay.from_results(result)):
         with pytest.raises(ValueError, match="none of the 1 bandwidths tried"):
-            asked()
+            use()
 
 
-def test_rows_kept_aside_judge(X):
-    """The strength is that of the model of the training rows, on the others."""
+def test_validation_samples(X):
+    """The strength is that of the model of the training samples on the others."""
     found = select_spectral(X, [3], [1.5], n_train=100, n_validation=60)
     chosen = spectral_search.training_rows(Gaussian(1.5), X, np.ones(len(X)), 160, "random", 0)
     first, aside = spectral_search._split(chosen, 60, 0)
@@ -247,14 +247,14 @@ def test_rows_kept_aside_judge(X):
 
 
 @pytest.mark.parametrize("n_validation", [0, 180, -3])
-def test_too_many_rows_aside(X, n_validation):
-    with pytest.raises(ValueError, match=r"n_validation=-?\d+ must be from 1 to 179|more than the"):
+def test_bad_number_of_validation_samples(X, n_validation):
+    with pytest.raises(ValueError, match=r"n_validation=-?\d+ must be between 1 and 179"):
         select_spectral(X, [3], [1.5], n_validation=n_validation)
 
 
 @pytest.mark.parametrize("scale", ["unit", "degree"])
 def test_scale_of_eigenvectors(X, scale):
-    """Σ w α² or Σ w d α² is one; labels of clear groups do not depend on it."""
+    """Σ w α² or Σ w d α² is one; labels of separated clusters do not depend on it."""
     model = SoftKernelSpectralClustering(3, bandwidth=1.5, eigenvector_scale=scale).fit(X)
     alpha, points = model.dual_coef_, X[model.support_]
     degree = np.exp(-cdist(points, points, "sqeuclidean") / (2 * 1.5**2)).sum(axis=1)
@@ -266,8 +266,8 @@ def test_scale_of_eigenvectors(X, scale):
         select_spectral(X, [3], [1.5], eigenvector_scale="none")
 
 
-def test_ties_of_code_words_are_said():
-    """Two groups that are mirror images of each other: every word has its twin."""
+def test_ties_of_code_words_are_warned_about():
+    """Clusters that are mirror images of each other: every code word has a twin."""
     E = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, 1.0]])
     assert projections.tied_words(E, np.ones(5), 2) == 2
     assert projections.tied_words(E, np.ones(5), 1) == 0

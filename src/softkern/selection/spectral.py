@@ -1,8 +1,8 @@
-"""The number of clusters and the bandwidth of a spectral model, by strength of memberships.
+"""Choose the number of clusters and the bandwidth of a spectral model.
 
-`average_membership_strength` and `balanced_line_fit` judge one fitted model by its public
-attributes; `select_spectral` judges every pair of a number of clusters and a bandwidth, and keeps
-all of them: several local maxima are the rule (groups of groups), and each is worth a look.
+`average_membership_strength` and `balanced_line_fit` evaluate one fitted model. `select_spectral`
+evaluates every pair of a number of clusters and a bandwidth and returns all of them, because
+several local maxima are common (clusters of clusters).
 """
 
 from __future__ import annotations
@@ -34,22 +34,28 @@ __all__ = [
 def average_membership_strength(
     model: Any, X: Any = None, *, covered: bool = True, sample_weight: Any = None
 ) -> float:
-    """Average membership strength (AMS) of a fitted soft model.
+    """Compute the average membership strength (AMS) of a fitted soft model.
 
-    The mean membership that the members of a cluster have of it, averaged over the clusters: one
-    where every point belongs to one cluster alone.
+    The mean membership of a cluster's own samples, averaged over the clusters. It is one if every
+    sample belongs to a single cluster.
 
     Parameters
     ----------
     model : fitted soft model
-        With `memberships_` and `memberships`; spectral models also say which points are covered.
-    X : array of shape (n, d), default=None
-        Points to judge by, such as those kept aside; without it, the points of the fit.
+        Must have several clusters.
+    X : array of shape (n_samples, n_features), default=None
+        Samples to evaluate on, for example a validation set. None uses the training samples.
     covered : bool, default=True
-        Count a point whose mean similarity to the training points is below 0.01 as zero. Without
-        this the strength goes to one as the bandwidth goes to zero. False is the paper's formula.
-    sample_weight : array of shape (n,), default=None
-        Without it, that of the fit for the points of the fit, ones for others.
+        Count samples whose mean similarity to the training samples is below 0.01 as zero
+        (spectral models only). Otherwise the strength tends to one as the bandwidth tends to zero.
+        False is the paper's formula.
+    sample_weight : array of shape (n_samples,), default=None
+        Weights of the samples. None uses the weights of the fit if X is None, and ones otherwise.
+
+    Returns
+    -------
+    strength : float
+        Between 0 and 1.
 
     References
     ----------
@@ -67,7 +73,7 @@ def average_membership_strength(
     check_is_fitted(model)
     memberships = np.asarray(model.memberships_ if X is None else model.memberships(X))
     if memberships.ndim != 2:
-        raise TypeError(f"{type(model).__name__} has one cluster, whose strength says nothing.")
+        raise TypeError(f"{type(model).__name__} has only one cluster.")
     weight = _weight(model, X, sample_weight, len(memberships))
     if not covered:
         return membership_strength(memberships, weight)
@@ -77,20 +83,24 @@ def average_membership_strength(
 def balanced_line_fit(
     model: Any, X: Any = None, *, balance: float = 0.5, sample_weight: Any = None
 ) -> float:
-    """Balanced line fit (BLF) of a fitted spectral model.
+    """Compute the balanced line fit (BLF) of a fitted spectral model.
 
-    Clusters that are well apart are lines in the eigenspace; the fit is one where they are, and
-    where all are of one size.
+    Well-separated clusters are lines in the eigenspace. The fit is one if they are, and if all
+    clusters have the same size.
 
     Parameters
     ----------
     model : fitted spectral model
-    X : array of shape (n, d), default=None
-        Points to judge by; without it, the points of the fit.
+        `KernelSpectralClustering` or `SoftKernelSpectralClustering`.
+    X, sample_weight
+        As in `average_membership_strength`.
     balance : float, default=0.5
-        Share of the balance of sizes in the result; the rest is the fit of lines.
-    sample_weight : array of shape (n,), default=None
-        Without it, that of the fit for the points of the fit, ones for others.
+        Weight of the balance of sizes in the result. The rest is the line fit.
+
+    Returns
+    -------
+    fit : float
+        Between 0 and 1.
 
     References
     ----------
@@ -108,7 +118,7 @@ def balanced_line_fit(
     """
     check_is_fitted(model)
     if not hasattr(model, "projections_"):
-        raise TypeError(f"{type(model).__name__} has no projections; spectral models have.")
+        raise TypeError(f"{type(model).__name__} has no projections. Use a spectral model.")
     projections = model.projections_ if X is None else model.projections(X)
     labels = model.labels_ if X is None else model.predict(X)
     weight = _weight(model, X, sample_weight, len(labels))
@@ -126,7 +136,8 @@ def _weight(model: Any, X: Any, sample_weight: Any, n: int) -> Array:
 def _similarity(model: Any, X: Any) -> Array:
     if not hasattr(model, "mean_similarity_"):
         raise TypeError(
-            f"{type(model).__name__} does not say which points it covers; use covered=False."
+            f"{type(model).__name__} has no mean similarity to the training samples. Use "
+            "covered=False."
         )
     return np.asarray(model.mean_similarity_ if X is None else model.mean_similarity(X))
 
@@ -147,33 +158,32 @@ def select_spectral(
     sample_weight: Any = None,
     random_state: Any = 0,
 ) -> SpectralSearch:
-    """Judge every number of clusters and every bandwidth of a spectral model.
+    """Evaluate every number of clusters and every bandwidth of a spectral model.
 
     Parameters
     ----------
-    X : array or CSR matrix of shape (n, d), or a Gram matrix for kernel="precomputed"
+    X : array or CSR matrix of shape (n_samples, n_features)
+        The data, or a Gram matrix with ``kernel="precomputed"``.
     n_clusters_range : sequence of int, default=range(2, 16)
-    bandwidths : sequence of floats, arrays of shape (d,) or names of rules, default=None
-        Names are those of `softkern.kernels.select_bandwidth`. None takes multiples from 1/23 to
-        1.4 of the rule ``"global"``, which is as wide as the data, one number per column. Kernels
-        that have no bandwidth take no part in this.
-    kernel, kernel_params, engine, engine_params
-        As in `SoftKernelSpectralClustering`.
-    assignment : {"directions", "codebook"}, default="directions"
-    eigenvector_scale : {"unit", "degree"}, default="unit"
+        Numbers of clusters to compare.
+    bandwidths : sequence of floats, arrays of shape (n_features,) or str, default=None
+        Bandwidths to compare. A str is a rule of `softkern.kernels.select_bandwidth`. None uses
+        multiples from 1/23 to 1.4 of the rule ``"global"``, or no bandwidth if the kernel has none.
+    kernel, kernel_params, assignment, eigenvector_scale, engine, engine_params, random_state
+        As in `softkern.SoftKernelSpectralClustering`.
     n_train : int, default=800
-        Rows that the search is made on, chosen at random where there are more.
+        Maximal number of training samples, drawn at random.
     n_validation : int, default=None
-        Judge by so many other rows, as the papers do; None judges by the rows of the search, each
-        without itself. Where there are fewer than both, the rows of the search are fewer.
-    sample_weight : array of shape (n,), default=None
-    random_state : int, RandomState or None, default=0
+        Number of validation samples, as in the papers. None evaluates on the training samples,
+        leaving each one out of its own similarity.
+    sample_weight : array of shape (n_samples,), default=None
+        Weights of the samples.
 
     Returns
     -------
     result : SpectralSearch
-        With ``best``, ``strongest`` (the papers' rule), ``table`` and ``maxima``;
-        `display.AMSDisplay.from_results` draws it.
+        With ``best``, ``strongest`` (the papers' rule), ``table`` and ``maxima``.
+        `softkern.display.AMSDisplay.from_results` draws it.
 
     References
     ----------
@@ -190,25 +200,28 @@ def select_spectral(
     random_state = fixed_seed(random_state)
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
     weight = check_weights(sample_weight, X.shape[0])
-    aside = 0 if n_validation is None else n_validation
-    present = int((weight > 0).sum())
-    _check(n_clusters_range, bandwidths, assignment, n_train, present - aside)
-    if n_validation is not None and not 0 < n_validation < present:
+    n_held_out = 0 if n_validation is None else n_validation
+    n_present = int((weight > 0).sum())
+    if n_validation is not None and not 0 < n_validation < n_present:
         raise ValueError(
-            f"n_validation={n_validation!r} must be from 1 to {present - 1}, fewer than the rows."
+            f"n_validation={n_validation!r} must be between 1 and {n_present - 1}, less than the "
+            "number of samples."
         )
+    _check_grid(n_clusters_range, bandwidths, min(n_train, n_present - n_held_out))
+    if assignment not in {"directions", "codebook"}:
+        raise ValueError(f"assignment={assignment!r} must be 'directions' or 'codebook'.")
     if eigenvector_scale not in {"unit", "degree"}:
         raise ValueError(f"eigenvector_scale={eigenvector_scale!r} must be 'unit' or 'degree'.")
-    is_open = has_open_bandwidth(kernel, kernel_params)
-    if bandwidths is not None and not is_open:
+    has_bandwidth = has_open_bandwidth(kernel, kernel_params)
+    if bandwidths is not None and not has_bandwidth:
         raise ValueError(
-            f"bandwidths are given, but kernel={kernel!r} with kernel_params={kernel_params!r} has "
-            "none to choose."
+            f"bandwidths were passed, but kernel={kernel!r} with kernel_params={kernel_params!r} "
+            "has no bandwidth to choose."
         )
-    chosen = resolve(
+    resolved = resolve(
         kernel,
         X,
-        bandwidth="global" if is_open else "auto",
+        bandwidth="global" if has_bandwidth else "auto",
         kernel_params=kernel_params,
         sample_weight=weight,
         random_state=random_state,
@@ -216,30 +229,26 @@ def select_spectral(
     return SpectralSearch.of(
         X,
         weight,
-        chosen,
+        resolved,
         [int(k) for k in n_clusters_range],
-        "auto" if bandwidths is None and is_open else bandwidths,
+        "auto" if bandwidths is None and has_bandwidth else bandwidths,
         assignment=assignment,
         eigenvector_scale=eigenvector_scale,
         n_rows=n_train,
-        n_validation=aside,
+        n_validation=n_held_out,
         engine=engine,
         engine_params=engine_params,
         random_state=random_state,
     )
 
 
-def _check(numbers: Any, bandwidths: Any, assignment: str, n_train: int, n: int) -> None:
+def _check_grid(numbers: Sequence[int], bandwidths: Sequence[Any] | None, n_train: int) -> None:
     if not len(numbers) or not all(isinstance(k, Integral) and int(k) >= 2 for k in numbers):
-        raise ValueError(
-            f"n_clusters_range must be whole numbers of at least 2, got {list(numbers)!r}."
-        )
+        raise ValueError(f"n_clusters_range must contain integers ≥ 2, got {list(numbers)!r}.")
     if bandwidths is not None and not len(bandwidths):
-        raise ValueError("bandwidths is empty; give None for a grid read from the data.")
-    if assignment not in {"directions", "codebook"}:
-        raise ValueError(f"assignment={assignment!r} is unknown; give 'directions' or 'codebook'.")
-    if max(numbers) > min(n_train, n):
+        raise ValueError("bandwidths is empty. Use None for a grid based on the data.")
+    if max(numbers) > n_train:
         raise ValueError(
-            f"n_clusters_range goes up to {max(numbers)}, more than the {min(n_train, n)} rows the "
-            "search is made on; use fewer clusters, or a larger n_train."
+            f"n_clusters_range goes up to {max(numbers)}, but there are only {n_train} training "
+            "samples. Use fewer clusters or a larger n_train."
         )

@@ -1,10 +1,8 @@
-"""How stable a detector's outliers are when the data change, and how many of them are right.
+"""Stability of a detector's outliers under resampling (2010's Table II).
 
-`stability_score` is the procedure of 2010's Table II for any outlier detector with scikit-learn's
-interface: split the data into halves X₁ and X₂, let the detector fitted on X₁ say which points of
-X₂ are outliers, let the detector fitted on X₂ say so too, and compare the two sets A and B by
-Jaccard's |A ∩ B| / |A ∪ B|. `detection_accuracy` is the procedure of its Fig. 5, where B are known
-outliers. Both know no model of this package; they ask for scores only.
+Split the data into halves X₁ and X₂, detect outliers of X₂ once with a detector fitted on X₁ and
+once with one fitted on X₂, and compare the two sets A and B by the Jaccard coefficient
+|A ∩ B| / |A ∪ B|. Any outlier detector with scikit-learn's interface can be used.
 """
 
 from __future__ import annotations
@@ -23,7 +21,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from softkern._utils.random import child_seeds
 
-__all__ = ["StabilityResult", "detection_accuracy", "stability_score", "stability_scores"]
+__all__ = ["StabilityResult", "stability_score", "stability_scores"]
 
 Scoring = Callable[[Any, Any], Any]
 Scores = NDArray[np.float64]
@@ -32,16 +30,16 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class StabilityResult:
-    """What `stability_score` found.
+    """Result of `stability_score`.
 
     Attributes
     ----------
     scores : array of shape (n_draws,)
-        Jaccard's coefficient of every draw.
+        Jaccard coefficient of every draw.
     rejection : float
-        Share of points called outliers.
+        Share of samples to reject as outliers.
     n_rejected : int
-        Their number in the half that is judged.
+        Number of rejected samples in the second half.
 
     Examples
     --------
@@ -67,7 +65,7 @@ class StabilityResult:
 
     @property
     def chance(self) -> float:
-        """What a detector that scores at random would get when n is large, ν / (2 − ν)."""
+        """Expected mean of a detector with random scores, ν / (2 − ν) for large n."""
         return self.rejection / (2 - self.rejection)
 
     def __repr__(self) -> str:
@@ -87,39 +85,38 @@ def stability_score(
     random_state: Any = 0,
     n_jobs: int | None = None,
 ) -> StabilityResult:
-    """How far two halves of the data agree on which points are outliers.
+    """Measure how well two halves of the data agree on the outliers.
 
     Every draw splits X into halves X₁ and X₂. A copy of the detector fitted on X₁ rejects the
-    points of X₂ that score below the threshold at which it would reject round(ν n₁) points of X₁;
-    another, fitted on X₂, rejects round(ν n₂) points of X₂ itself. The draw's score is Jaccard's
-    coefficient of the two sets. Only the order of the scores is used, never the detector's own
-    `predict`, so that every detector is made to reject the same number of points; among equal
-    scores those to be rejected are drawn at random.
+    samples of X₂ that score below the threshold at which it would reject round(ν n₁) samples of
+    X₁. Another copy, fitted on X₂, rejects round(ν n₂) samples of X₂. The score of the draw is the
+    Jaccard coefficient of the two sets. Only the order of the scores is used, so all detectors
+    reject the same number of samples. Ties are broken at random.
 
     Parameters
     ----------
     detector : estimator
-        Any outlier detector with `score_samples` or `decision_function`, where low means outlying
-        as scikit-learn has it. It is copied, never fitted.
-    X : array, CSR matrix or DataFrame of shape (n, d)
+        Any outlier detector with `score_samples` or `decision_function`, where low scores mean
+        outliers as in scikit-learn. It is cloned, not fitted.
+    X : array, CSR matrix or DataFrame of shape (n_samples, n_features)
+        The data.
     rejection : float, default=0.1
-        ν, the share of points to call outliers, between 0 and 1.
+        ν, the share of samples to reject, between 0 and 1.
     n_draws : int, default=100
-        Number of splits; the paper took 500.
+        Number of random splits. The paper used 500.
     scoring : callable, default=None
-        ``scoring(fitted, X)`` gives a score (n,) for every row, low for outliers, where the
-        detector's own methods do not (PyOD's `decision_function` is high for outliers).
+        ``scoring(fitted, X)`` returns one score per sample, low for outliers. Needed for detectors
+        with other conventions (for example PyOD, where outliers score high).
     random_state : int, RandomState or None, default=0
-        Draws the splits, and seeds the copies of a detector whose own ``random_state`` is None.
-        The same int gives the same splits for every detector, so that scores can be compared draw
-        by draw.
+        Seed of the splits, and of detectors whose own ``random_state`` is None. The same int gives
+        the same splits for every detector, so scores can be compared draw by draw.
     n_jobs : int, default=None
-        Draws computed at once.
+        Number of draws computed in parallel.
 
     Returns
     -------
     result : StabilityResult
-        ``scores`` (one per draw), ``mean``, ``std``, ``chance``.
+        ``scores`` (one per draw), ``mean``, ``std`` and ``chance``.
 
     References
     ----------
@@ -149,16 +146,22 @@ def stability_scores(
     random_state: Any = 0,
     n_jobs: int | None = None,
 ) -> list[StabilityResult]:
-    """`stability_score` at several shares of outliers, from the same fits.
+    """Compute `stability_score` for several rejection shares from the same fits.
 
-    A detector whose own parameters follow the share (such as ν of a one-class SVM) is another
-    detector at each, for which this is no use.
+    For detectors whose parameters depend on the share (such as ν of a one-class SVM), call
+    `stability_score` with one detector per share instead.
 
     Parameters
     ----------
     detector, X, n_draws, scoring, random_state, n_jobs
         As in `stability_score`.
     rejections : sequence of float
+        Shares of samples to reject.
+
+    Returns
+    -------
+    results : list of StabilityResult
+        One per share.
 
     Examples
     --------
@@ -168,155 +171,59 @@ def stability_scores(
     >>> [r.n_rejected for r in stability_scores(KernelDensity(), X, [0.02, 0.1], n_draws=2)]
     [4, 22]
     """
-    counts = [_check(detector, X, share, n_draws, scoring) for share in rejections]
-    seeds = child_seeds(random_state, n_draws)
+    n = int(X.shape[0] if hasattr(X, "shape") else len(X))
+    for rejection in rejections:
+        _check(detector, n, rejection, n_draws, scoring)
     draws = Parallel(n_jobs=n_jobs)(
-        delayed(_draw)(detector, X, rejections, scoring or _score, int(seed)) for seed in seeds
+        delayed(_draw)(detector, X, n, rejections, scoring or _default_scores, int(seed))
+        for seed in child_seeds(random_state, n_draws)
     )
-    columns = zip(rejections, counts, np.array(draws).T, strict=True)
-    return [StabilityResult(scores, float(share), count) for share, count, scores in columns]
+    return [
+        StabilityResult(scores, float(rejection), round(rejection * (n - n // 2)))
+        for rejection, scores in zip(rejections, np.array(draws).T, strict=True)
+    ]
 
 
 def _draw(
-    detector: Any, X: Any, rejections: Sequence[float], scoring: Scoring, seed: int
+    detector: Any, X: Any, n: int, rejections: Sequence[float], scoring: Scoring, seed: int
 ) -> list[float]:
-    """Jaccard's coefficients of one split: steps a to d of Table II."""
-    n_first = _n_rows(X) // 2
-    first, second = train_test_split(X, train_size=n_first, random_state=seed)
+    """Return the Jaccard coefficients of one split: steps a to d of Table II."""
+    first, second = train_test_split(X, train_size=n // 2, random_state=seed)
     rng = np.random.default_rng(seed)
-    one, two = (_copy(detector, rng).fit(half) for half in (first, second))
-    own = _checked(scoring(one, first), n_first)
-    transferred = _checked(scoring(one, second), _n_rows(second))
-    direct = _checked(scoring(two, second), _n_rows(second))
+    one, two = (_clone(detector, rng).fit(half) for half in (first, second))
+    own = _check_scores(scoring(one, first), n // 2)
+    transferred = _check_scores(scoring(one, second), n - n // 2)
+    direct = _check_scores(scoring(two, second), n - n // 2)
 
     scores = []
     for rejection in rejections:
-        predicted = _transferred(own, transferred, round(rejection * n_first), rng)
-        found = _lowest(direct, round(rejection * len(direct)), rng)
-        scores.append(_jaccard(predicted, found))
+        threshold, share = _threshold(own, round(rejection * len(own)))
+        is_tie = rng.random(len(transferred)) < share
+        by_first = (transferred < threshold) | ((transferred == threshold) & is_tie)
+        by_second = _lowest(direct, round(rejection * len(direct)), rng)
+        scores.append(float((by_first & by_second).sum() / (by_first | by_second).sum()))
     return scores
 
 
-def detection_accuracy(
-    detector: Any,
-    X: Any,
-    is_outlier: Any,
-    *,
-    n_train: int,
-    rejection: float = 0.1,
-    n_draws: int = 100,
-    scoring: Scoring | None = None,
-    random_state: Any = 0,
-    n_jobs: int | None = None,
-) -> Scores:
-    """How far the outliers that a detector finds are the known ones: Fig. 5 of 2010.
-
-    Every draw fits a copy of the detector on `n_train` rows that are no outliers. It rejects the
-    other rows that score below the threshold at which it would reject round(ν n_train) of its own.
-    The draw's score is Jaccard's coefficient of those rejected and the known outliers.
-
-    Parameters
-    ----------
-    detector, rejection, n_draws, scoring, random_state, n_jobs
-        As in `stability_score`.
-    X : array of shape (n, d)
-    is_outlier : bool array of shape (n,)
-    n_train : int
-        Fewer than the rows that are no outliers.
-
-    Returns
-    -------
-    scores : array of shape (n_draws,)
-
-    References
-    ----------
-    M. Filippone, F. Masulli, S. Rovetta, "Applying the possibilistic c-means algorithm in
-    kernel-induced spaces", IEEE Trans. Fuzzy Systems 18(3), 2010.
-    :doi:`10.1109/TFUZZ.2010.2043440`
-
-    Examples
-    --------
-    >>> from softkern import OneClassPCM
-    >>> from softkern.datasets import make_gaussian_outliers
-    >>> X, y = make_gaussian_outliers(random_state=0)
-    >>> options = {"n_train": 200, "rejection": 0.02, "n_draws": 5}
-    >>> scores = detection_accuracy(OneClassPCM(), X, y == -1, **options)
-    >>> bool(scores.mean() > 0.5)
-    True
-    """
-    X, is_outlier = np.asarray(X), np.asarray(is_outlier)
-    _check(detector, X, rejection, n_draws, scoring, halves=False)
-    if is_outlier.dtype != bool or is_outlier.shape != (len(X),):
-        raise ValueError(f"is_outlier must be a bool array of shape ({len(X)},).")
-    usual = int((~is_outlier).sum())
-    if not is_outlier.any() or not 0 < n_train < usual:
-        raise ValueError(
-            f"n_train={n_train} must be from 1 to {usual - 1}, fewer than the {usual} rows that "
-            f"are no outliers, and there must be outliers ({int(is_outlier.sum())} here)."
-        )
-    if not 0 < round(rejection * n_train) < n_train:
-        raise ValueError(
-            f"rejection={rejection:g} of n_train={n_train} rows rejects "
-            f"{round(rejection * n_train)} of them, which sets no threshold; raise one of the two."
-        )
-    seeds = child_seeds(random_state, n_draws)
-    draws = Parallel(n_jobs=n_jobs)(
-        delayed(_judged)(detector, X, is_outlier, n_train, rejection, scoring or _score, int(seed))
-        for seed in seeds
-    )
-    return np.array(draws)
-
-
-def _judged(
-    detector: Any,
-    X: Any,
-    is_outlier: Mask,
-    n_train: int,
-    rejection: float,
-    scoring: Scoring,
-    seed: int,
-) -> float:
-    """Jaccard's coefficient of one draw with the known outliers."""
-    rng = np.random.default_rng(seed)
-    rows = rng.choice(np.flatnonzero(~is_outlier), n_train, replace=False)
-    rest = np.setdiff1d(np.arange(len(X)), rows)
-    fitted = _copy(detector, rng).fit(X[rows])
-    own = _checked(scoring(fitted, X[rows]), n_train)
-    others = _checked(scoring(fitted, X[rest]), len(rest))
-    predicted = _transferred(own, others, round(rejection * n_train), rng)
-    return _jaccard(predicted, is_outlier[rest])
-
-
-def _transferred(own: Scores, others: Scores, count: int, rng: np.random.Generator) -> Mask:
-    """Mask of the others below the threshold at which `count` of a detector's own rows are."""
-    threshold, share = _threshold(own, count)
-    ties = rng.random(len(others))
-    return (others < threshold) | ((others == threshold) & (ties < share))
-
-
-def _jaccard(one: Mask, other: Mask) -> float:
-    return float((one & other).sum() / (one | other).sum())
-
-
 def _threshold(scores: Scores, count: int) -> tuple[float, float]:
-    """The score below which `count` of the scores lie, and the share of equals to add to them."""
+    """Return the score that `count` scores lie below, and the share of ties to reject."""
     low, high = np.partition(scores, [count - 1, count])[[count - 1, count]]
     if low < high:
-        # Half-way, so that the rounding of a score computed anew does not decide.
+        # The midpoint, so that rounding errors of recomputed scores do not decide.
         return float(min(low + (high - low) / 2, np.nextafter(high, low))), 1.0
     return float(low), float((count - (scores < low).sum()) / (scores == low).sum())
 
 
 def _lowest(scores: Scores, count: int, rng: np.random.Generator) -> Mask:
-    """Mask of the `count` lowest scores, equals drawn at random."""
+    """Return the mask of the `count` lowest scores; ties are broken at random."""
     order = np.lexsort((rng.random(len(scores)), scores))
     mask = np.zeros(len(scores), dtype=bool)
     mask[order[:count]] = True
     return mask
 
 
-def _copy(detector: Any, rng: np.random.Generator) -> Any:
-    """An unfitted copy, seeded from the draw where its user left the seed open."""
+def _clone(detector: Any, rng: np.random.Generator) -> Any:
+    """Return an unfitted copy; each open ``random_state`` gets a seed."""
     copy = clone(detector)
     seeds = {
         name: int(rng.integers(2**31 - 1))
@@ -326,61 +233,41 @@ def _copy(detector: Any, rng: np.random.Generator) -> Any:
     return copy.set_params(**seeds)
 
 
-def _score(fitted: Any, X: Any) -> Any:
+def _default_scores(fitted: Any, X: Any) -> Any:
     method = "score_samples" if hasattr(fitted, "score_samples") else "decision_function"
     return getattr(fitted, method)(X)
 
 
-def _checked(scores: Any, n: int) -> Scores:
-    """Scores as an array of shape (n,) that can be subtracted from each other."""
+def _check_scores(scores: Any, n: int) -> Scores:
+    """Return finite scores of shape (n,)."""
     scores = np.asarray(scores, dtype=np.float64)
     if scores.shape != (n,):
-        raise ValueError(f"the detector gave scores of shape {scores.shape} for {n} points.")
+        raise ValueError(f"the detector returned scores of shape {scores.shape} for {n} samples.")
     if np.isnan(scores).any():
-        raise ValueError("the detector gave a score that is NaN, which cannot be ranked.")
-    bound = np.finfo(np.float64).max / 4
+        raise ValueError("the detector returned NaN scores, which cannot be ranked.")
+    bound = np.finfo(np.float64).max / 4  # differences of scores stay finite
     return np.asarray(np.clip(scores, -bound, bound))
 
 
-def _check(
-    detector: Any,
-    X: Any,
-    rejection: float,
-    n_draws: int,
-    scoring: Scoring | None,
-    halves: bool = True,
-) -> int:
-    """Refuse what cannot be computed; the number of points to reject in the second half."""
-    if scoring is None and not (
-        hasattr(detector, "score_samples") or hasattr(detector, "decision_function")
-    ):
+def _check(detector: Any, n: int, rejection: Any, n_draws: Any, scoring: Scoring | None) -> None:
+    methods = ("score_samples", "decision_function")
+    if scoring is None and not any(hasattr(detector, method) for method in methods):
         raise TypeError(
-            f"{detector!r} has neither score_samples nor decision_function; give a detector that "
-            "can score new points (LocalOutlierFactor does with novelty=True), or `scoring`."
+            f"{detector!r} has neither score_samples nor decision_function. Use a detector that "
+            "scores new samples (LocalOutlierFactor does with novelty=True), or pass `scoring`."
         )
     if get_tags(detector).input_tags.pairwise:
         raise ValueError(
-            f"{detector!r} takes a matrix of all pairs, which cannot be split into halves of "
-            "points; give the points and a kernel or metric instead."
+            f"{detector!r} takes a matrix of all pairs, which cannot be split into halves. Pass "
+            "the samples and a kernel or metric instead."
         )
-    if not _is_number(rejection, Real) or not 0 < rejection < 1:
-        raise ValueError(f"rejection must be a share between 0 and 1, got {rejection!r}.")
-    if not _is_number(n_draws, Integral) or n_draws < 1:
-        raise ValueError(f"n_draws must be a whole number of at least 1, got {n_draws!r}.")
-    n = _n_rows(X)
-    for half in (n // 2, n - n // 2) if halves else ():
-        if not 0 < round(rejection * half) < half:
+    if not isinstance(rejection, Real) or not 0 < float(rejection) < 1:
+        raise ValueError(f"rejection must be a number between 0 and 1, got {rejection!r}.")
+    if not isinstance(n_draws, Integral) or isinstance(n_draws, bool) or n_draws < 1:
+        raise ValueError(f"n_draws must be an integer ≥ 1, got {n_draws!r}.")
+    for half in (n // 2, n - n // 2):
+        if not 0 < (count := round(float(rejection) * half)) < half:
             raise ValueError(
-                f"rejection={rejection:g} of the {half} points in a half rejects "
-                f"{round(rejection * half)} of them, which leaves nothing to compare; "
-                "X needs more rows, or rejection another value."
+                f"rejection={rejection:g} rejects {count} of the {half} samples in a half, which "
+                "leaves nothing to compare. Use more samples or another rejection."
             )
-    return round(rejection * (n - n // 2))
-
-
-def _n_rows(X: Any) -> int:
-    return int(X.shape[0] if hasattr(X, "shape") else len(X))
-
-
-def _is_number(value: Any, kind: type) -> bool:
-    return isinstance(value, kind) and not isinstance(value, bool)

@@ -1,5 +1,6 @@
-"""suggest_n_clusters and the scorers: right numbers on plain data, and agreement with validity."""
+"""suggest_n_clusters and the scorers: correct numbers of clusters, and the indices' own values."""
 
+import pickle
 import warnings
 
 import numpy as np
@@ -24,22 +25,12 @@ from softkern.metrics.validity import (
     partition_entropy,
     xie_beni,
 )
-from softkern.selection import (
-    fuzzy_silhouette_scorer,
-    partition_coefficient_scorer,
-    partition_entropy_scorer,
-    xie_beni_scorer,
-)
+from softkern.selection import validity_scorer
 
 CENTERS = np.array([[0, 0], [9, 9], [0, 9], [9, 0], [18, 4]])
-# more centers than groups may meet in one place, and are told of it
+# more centers than clusters may coincide, which is warned about
 pytestmark = pytest.mark.filterwarnings("ignore::softkern.CollapseWarning")
-SCORERS = [
-    fuzzy_silhouette_scorer,
-    xie_beni_scorer,
-    partition_coefficient_scorer,
-    partition_entropy_scorer,
-]
+INDICES = ["fuzzy_silhouette", "xie_beni", "partition_coefficient", "partition_entropy"]
 
 
 def blobs(c, n=120, seed=0):
@@ -53,7 +44,7 @@ def suggested(table):
 @pytest.mark.parametrize(
     ("kernel", "c"), [("rbf", 2), ("rbf", 3), ("rbf", 4), ("rbf", 5), ("linear", 2), ("linear", 4)]
 )
-def test_finds_the_number_of_plain_groups(kernel, c):
+def test_finds_the_number_of_separated_clusters(kernel, c):
     kinds = (FuzzyCMeans,) if c in {3, 4} else (FuzzyCMeans, OutlierFuzzyCMeans)
     for kind in kinds:
         for criterion in ("fuzzy_silhouette", "xie_beni"):
@@ -62,7 +53,7 @@ def test_finds_the_number_of_plain_groups(kernel, c):
             assert suggested(table) == [c]
 
 
-def test_table_holds_the_indices_of_the_fits():
+def test_table_contains_the_indices_of_the_fits():
     X = blobs(3)
     weight = np.random.default_rng(0).integers(1, 3, len(X))
     table = suggest_n_clusters(FuzzyCMeans(), X, [2, 4], sample_weight=weight)
@@ -85,7 +76,7 @@ def test_table_holds_the_indices_of_the_fits():
         assert table.loc[c, "converged"]
 
 
-def test_the_model_is_not_fitted_and_names_go_with_the_data():
+def test_the_model_is_not_fitted_and_data_frames_are_accepted():
     model = FuzzyCMeans(7)
     frame = pd.DataFrame(blobs(3), columns=["a", "b"])
     assert suggested(suggest_n_clusters(model, frame, (n for n in (2, 3, 4)))) == [3]
@@ -93,7 +84,7 @@ def test_the_model_is_not_fitted_and_names_go_with_the_data():
     assert not hasattr(model, "labels_")
 
 
-def test_ring_and_group_are_two():
+def test_ring_and_core_are_two_clusters():
     X = make_ring_outliers(random_state=0)[0]
     for criterion in ("fuzzy_silhouette", "xie_beni"):
         model = OutlierFuzzyCMeans(bandwidth=2.0)
@@ -112,17 +103,18 @@ def test_collapsed_fits_are_not_suggested():
     assert (lowered.m < 2).all()
 
 
-@pytest.mark.parametrize("scorer", SCORERS)
-def test_scorers_on_training_data_are_the_table(scorer):
+@pytest.mark.parametrize("index", INDICES)
+def test_scorers_on_training_data_equal_the_table(index):
     X = blobs(3)
     table = suggest_n_clusters(FuzzyCMeans(), X, [3])
-    name = scorer.__name__.removesuffix("_scorer")
-    sign = -1 if name in ("xie_beni", "partition_entropy") else 1
-    assert scorer(FuzzyCMeans(3).fit(X), X) == pytest.approx(sign * table.loc[3, name], rel=1e-6)
+    sign = -1 if index in ("xie_beni", "partition_entropy") else 1
+    score = validity_scorer(index)(FuzzyCMeans(3).fit(X), X)
+    assert score == pytest.approx(sign * table.loc[3, index], rel=1e-6)
 
 
-@pytest.mark.parametrize("scorer", SCORERS[:2])
-def test_grid_search(scorer):
+@pytest.mark.parametrize("index", INDICES[:2])
+def test_grid_search(index):
+    scorer = pickle.loads(pickle.dumps(validity_scorer(index)))  # as in other processes
     search = GridSearchCV(
         OutlierFuzzyCMeans(), {"n_clusters": [2, 3, 4], "m": [1.5, 2.0]}, scoring=scorer, cv=3
     )
@@ -130,9 +122,9 @@ def test_grid_search(scorer):
 
 
 def test_several_scorers_at_once():
-    scoring = {scorer.__name__: scorer for scorer in SCORERS}
+    scoring = {index: validity_scorer(index) for index in INDICES}
     search = GridSearchCV(
-        FuzzyCMeans(), {"n_clusters": [2, 3]}, scoring=scoring, refit="xie_beni_scorer", cv=2
+        FuzzyCMeans(), {"n_clusters": [2, 3]}, scoring=scoring, refit="xie_beni", cv=2
     ).fit(blobs(3))
     assert all(np.isfinite(search.cv_results_[f"mean_test_{name}"]).all() for name in scoring)
 
@@ -147,8 +139,9 @@ def test_weights_that_sum_to_one():
     assert table.fuzzy_silhouette.to_numpy() == pytest.approx(plain.fuzzy_silhouette, rel=1e-3)
 
 
-@pytest.mark.parametrize("scorer", SCORERS)
-def test_scorers_see_what_the_model_in_a_pipeline_sees(scorer):
+@pytest.mark.parametrize("index", INDICES)
+def test_scorers_of_pipelines_use_the_transformed_data(index):
+    scorer = validity_scorer(index)
     X = blobs(3) * [1.0, 50.0]
     scaler = StandardScaler().fit(X)
     expected = scorer(FuzzyCMeans(3).fit(scaler.transform(X)), scaler.transform(X))
@@ -164,7 +157,7 @@ def test_grid_search_of_a_pipeline_on_a_sorted_table():
     pipeline = make_pipeline(StandardScaler(), FuzzyCMeans())
     folds = KFold(3, shuffle=True, random_state=0)
     grid = {"fuzzycmeans__n_clusters": [2, 3, 4]}
-    search = GridSearchCV(pipeline, grid, scoring=fuzzy_silhouette_scorer, cv=folds)
+    search = GridSearchCV(pipeline, grid, scoring=validity_scorer("fuzzy_silhouette"), cv=folds)
     assert search.fit(X[y.argsort()]).best_params_ == {"fuzzycmeans__n_clusters": 3}
 
 
@@ -175,16 +168,16 @@ def test_precomputed():
     assert suggested(suggest_n_clusters(model, K, [2, 3, 4])) == [3]
     fitted = model.set_params(n_clusters=3).fit(K)
     with pytest.raises(ValueError, match="kernel values with each other"):
-        fuzzy_silhouette_scorer(fitted, K[:5])
-    assert partition_coefficient_scorer(fitted, K[:5]) > 0.5
+        validity_scorer("fuzzy_silhouette")(fitted, K[:5])
+    assert validity_scorer("partition_coefficient")(fitted, K[:5]) > 0.5
 
 
 @pytest.mark.parametrize(
     ("model", "numbers", "options", "error", "message"),
     [
         (FuzzyCMeans(), [], {}, ValueError, "n_clusters_range is empty"),
-        (FuzzyCMeans(), [1, 2], {}, ValueError, "holds 1; numbers must be whole"),
-        (FuzzyCMeans(), [2.5], {}, ValueError, "holds 2.5"),
+        (FuzzyCMeans(), [1, 2], {}, ValueError, "contains 1. Use integers"),
+        (FuzzyCMeans(), [2.5], {}, ValueError, "contains 2.5"),
         (FuzzyCMeans(), [2], {"criterion": "gap"}, ValueError, "criterion='gap' must be one of"),
         (PossibilisticCMeans(), [2], {}, TypeError, "do not sum to one"),
         (GridSearchCV(FuzzyCMeans(), {}), [2], {}, TypeError, "no parameter n_clusters"),
@@ -193,3 +186,8 @@ def test_precomputed():
 def test_bad_input(model, numbers, options, error, message):
     with pytest.raises(error, match=message):
         suggest_n_clusters(model, blobs(3), numbers, **options)
+
+
+def test_unknown_index():
+    with pytest.raises(ValueError, match="index='gap' must be one of"):
+        validity_scorer("gap")
