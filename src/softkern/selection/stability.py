@@ -263,7 +263,7 @@ def _check(detector: Any, n: int, rejection: Any, n_draws: Any, scoring: Scoring
         )
     if not isinstance(rejection, Real) or not 0 < float(rejection) < 1:
         raise ValueError(f"rejection must be a number between 0 and 1, got {rejection!r}.")
-    if not isinstance(n_draws, Integral) or isinstance(n_draws, bool) or n_draws < 1:
+    if isinstance(n_draws, bool) or not isinstance(n_draws, Integral) or n_draws < 1:
         raise ValueError(f"n_draws must be an integer ≥ 1, got {n_draws!r}.")
     for half in (n // 2, n - n // 2):
         if not 0 < (count := round(float(rejection) * half)) < half:
