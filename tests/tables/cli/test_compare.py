@@ -1,4 +1,4 @@
-"""Two analyses side by side, and a model on a later table."""
+"""Comparison of two analyses, and of an analysis with a later table."""
 
 import io
 import json
@@ -13,6 +13,7 @@ import pytest
 
 from softkern.tables.cli import run
 from softkern.tables.cli.compare import Job, changes
+from softkern.tables.compare import summarize_points
 
 CENTERS = ((0, 0), (6, 0), (0, 6), (9, 9))
 
@@ -56,24 +57,24 @@ def compared(after, before="before"):
     return changes(Job(Path(before), after))
 
 
-def refusal(capsys, *arguments):
+def rejection(capsys, *arguments):
     code = run(["compare", *arguments])
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert len(said.err.splitlines()) == 1
-    return code, said.err
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert len(output.err.splitlines()) == 1
+    return code, output.err
 
 
 @pytest.mark.parametrize("after", ["before", "data.csv", "nameless"])
-def test_the_same_twice(after):
+def test_nothing_changed(after):
     found = compared(after)
     assert found.points.is_same
-    assert found.in_words()[0].startswith("nothing changed: the same 4 clusters; none of 160")
-    assert found.points.rand == 1
+    assert found.summary()[0].startswith("nothing changed: the same 4 clusters; none of 160")
+    assert found.points.adjusted_rand_index == 1
     assert found.has_drift
     assert all(drift.distance == 0 for drift in found.drift)
-    said = [note for note in found.notes if "by their number" in note]
-    assert bool(said) == (after == "nameless")
+    notes = [note for note in found.notes if "by their number" in note]
+    assert bool(notes) == (after == "nameless")
 
 
 def test_a_shuffled_table_is_the_same_by_its_identifiers():
@@ -82,11 +83,11 @@ def test_a_shuffled_table_is_the_same_by_its_identifiers():
     for after in ("after", "shuffled.csv"):
         found = compared(after)
         assert found.points.is_same
-        assert (found.points.by, found.points.shared) == ("id", 160)
+        assert (found.points.key, found.points.shared) == ("id", 160)
         assert [drift.distance for drift in found.drift] == [0, 0, 0, 0]
 
 
-def test_two_clusters_that_became_one(capsys):
+def test_two_clusters_that_merged(capsys):
     moved = table()
     group = np.arange(160) % 4 == 3
     moved.loc[group, ["x", "y"]] -= [9, 3]  # onto the third
@@ -104,8 +105,8 @@ def test_two_clusters_that_became_one(capsys):
     assert (by_model.moved, by_model.match.gone) == (40, [int(before[3])])
 
 
-def test_a_row_that_has_not_changed_keeps_what_was_said_of_it():
-    """As a new row, an outlier of the analysis would find itself in the model, and be none."""
+def test_unchanged_rows_keep_their_scores():
+    """Scored as a new row, a training outlier would be compared with itself."""
     far = table()
     far.loc[0, ["x", "y"]] = (40, -30)
     far.to_csv("far.csv", index=False)
@@ -120,14 +121,14 @@ def test_a_row_that_has_not_changed_keeps_what_was_said_of_it():
     assert set(found.rows["id"]) == {"0004", "0008"}
 
 
-def test_new_rows_and_rows_that_went():
+def test_added_and_removed_rows():
     later = pd.concat([table()[10:], table(3)[:20].assign(customer=[f"n{i}" for i in range(20)])])
     later.to_csv("later.csv", index=False)
     with_ids("later.csv", "after")
     for after in ("after", "later.csv"):
         found = compared(after).points
-        assert (found.shared, found.came, found.went, found.moved) == (150, 20, 10, 0)
-        assert (found.rows["change"] == "came").sum() == 20
+        assert (found.shared, found.added, found.removed, found.moved) == (150, 20, 10, 0)
+        assert (found.rows["change"] == "added").sum() == 20
     rows = found.rows.set_index("id")
     assert (rows.loc["0003", "row_before"], rows.loc["n0", "row_after"]) == (4, 151)
 
@@ -135,10 +136,10 @@ def test_new_rows_and_rows_that_went():
 def test_one_new_row():
     table(5)[:1].assign(customer="new", z=1000.0).to_csv("one.csv", index=False)
     found = compared("one.csv")
-    assert (found.points.by, sum(found.points.sizes_after.values())) == (None, 1)
+    assert (found.points.key, sum(found.points.sizes_after.values())) == (None, 1)
     assert len(found.points.match.gone) == 3
-    assert found.points.in_words().startswith("1 cluster now, 4 before: clusters ")
-    assert "have no rows now" in found.points.in_words()
+    assert summarize_points(found.points).startswith("1 cluster now, 4 before: clusters ")
+    assert "have no rows now" in summarize_points(found.points)
     assert (found.drift[0].column, found.drift[0].distance) == ("z", 1)
     assert all(drift.is_chance for drift in found.drift[1:])
 
@@ -147,21 +148,21 @@ def test_without_identifiers_and_with_another_number_of_rows():
     table(7, n=120).drop(columns="customer").to_csv("other.csv", index=False)
     analyze("other.csv", "after")
     found = compared("after")
-    assert (found.points.by, found.points.shared) == (None, 0)
+    assert (found.points.key, found.points.shared) == (None, 0)
     assert len(found.points.match.pairs) == 4
-    assert found.points.rand > 0.95
+    assert found.points.adjusted_rand_index > 0.95
     assert found.points.rows.empty
-    assert any("not known" in note for note in found.notes)
-    assert any("by where the model of before puts" in note for note in found.notes)
+    assert any("cannot be matched" in note for note in found.notes)
+    assert any("labels that the first model assigns" in note for note in found.notes)
     assert compared("other.csv").points.match.pairs == {0: 0, 1: 1, 2: 2, 3: 3}
 
 
-def test_identifiers_of_other_rows_share_nothing():
+def test_disjoint_identifiers():
     table(7, n=120).assign(customer=[f"n{i}" for i in range(120)]).to_csv("other.csv", index=False)
     with_ids("other.csv", "after")
     found = compared("after")
-    assert (found.points.by, found.points.came) == (None, 0)
-    assert "no identifier is in both, so no rows are the same" in found.notes
+    assert (found.points.key, found.points.added) == (None, 0)
+    assert "the two analyses have no identifier in common" in found.notes
 
 
 def test_drift_of_numbers_and_text():
@@ -175,15 +176,15 @@ def test_drift_of_numbers_and_text():
         first, second, *others = found.drift
         assert {first.column, second.column} == {"z", "region"}
         assert all(one.is_chance for one in others)
-        said = found.in_words()[1]
-        assert said.startswith("2 of 4 columns drifted: ")
-        assert said.endswith("; new values in 'region'.")
+        sentence = found.summary()[1]
+        assert sentence.startswith("2 of 4 columns drifted: ")
+        assert sentence.endswith("; new values in 'region'.")
     by_name = {drift.column: drift for drift in found.drift}
     assert set(by_name["region"].new_values) == {"east"}
     assert 0.6 < by_name["z"].shift < 1.5
 
 
-def test_numbers_are_read_as_the_analysis_read_them():
+def test_numbers_are_parsed_as_in_the_analysis():
     """One file with a decimal comma, of which the few later rows show nothing."""
     lines = [f"{1000 + row.x:.3f};{row.y:.3f}".replace(".", ",") for row in table().itertuples()]
     Path("comma.csv").write_text("\n".join(["x;y", *lines]) + "\n")
@@ -195,7 +196,7 @@ def test_numbers_are_read_as_the_analysis_read_them():
     assert all(one.distance < 0.3 for one in drift)
 
 
-def test_a_table_that_changed_is_not_taken_for_yesterdays(monkeypatch, tmp_path):
+def test_a_changed_table_is_not_mistaken_for_the_old_one(monkeypatch, tmp_path):
     """Every day data.csv: of the same name and length, and not the same."""
     table(5).to_csv("data.csv", index=False)
     with_ids("data.csv", "after")
@@ -252,7 +253,7 @@ def test_files_are_written_all_or_none(capsys):
     assert drift["column"].tolist()[0] == "x"
     record = json.loads(Path("out/compare.json").read_text())
     assert record["outliers"]["new"] == 6
-    assert record["summary"][0].endswith("6 outliers are new.")
+    assert record["summary"][0].endswith("6 new outliers.")
     assert [one["column"] for one in record["drift"]] == drift["column"].tolist()
     assert run(["compare", "before", "later.csv", "-o", "out"]) == 4
     assert "--force" in capsys.readouterr().err
@@ -268,7 +269,7 @@ def test_the_page(monkeypatch):
     later.to_csv("later.csv", index=False)
     assert run(["compare", "before", "later.csv", "-o", "out", "-q"]) == 0
     page = Path("out/compare.html").read_text(encoding="utf-8")
-    for words in ("Drift by column", "1 of 4 columns drifted", "160 rows moved", "usual spreads"):
+    for words in ("Drift by column", "1 of 4 columns drifted", "160 rows moved", " SD)"):
         assert words in page
     assert "<script" not in page
     assert "http:" not in page
@@ -277,20 +278,29 @@ def test_the_page(monkeypatch):
     assert not Path("without/compare.html").exists()
 
 
-def test_hostile_names(capsys):
+def test_untrusted_names(capsys):
     bad = "[red]\x1b[31m=1+1\n</script>"
-    hostile = table().rename(columns={"x": bad, "region": "=cmd|' /C calc'!A0"})
-    hostile["customer"] = [f'\x1b[2J{i},"' for i in range(160)]
-    hostile.to_csv("hostile.csv", index=False)
-    command = ["analyze", "hostile.csv", "--no-report", "-q", "--id", "customer", "-o", "hostile"]
+    untrusted = table().rename(columns={"x": bad, "region": "=cmd|' /C calc'!A0"})
+    untrusted["customer"] = [f'\x1b[2J{i},"' for i in range(160)]
+    untrusted.to_csv("untrusted.csv", index=False)
+    command = [
+        "analyze",
+        "untrusted.csv",
+        "--no-report",
+        "-q",
+        "--id",
+        "customer",
+        "-o",
+        "untrusted",
+    ]
     assert run(command) == 0
-    hostile[bad] += 3
-    hostile.loc[0, "y"] = 90
-    hostile.to_csv("later.csv", index=False)
-    assert run(["compare", "hostile", "later.csv", "-o", "out"]) == 0
-    said = capsys.readouterr().out
-    assert "\x1b" not in said
-    assert "[red]\\x1b[31m=1+1" in said
+    untrusted[bad] += 3
+    untrusted.loc[0, "y"] = 90
+    untrusted.to_csv("later.csv", index=False)
+    assert run(["compare", "untrusted", "later.csv", "-o", "out"]) == 0
+    output = capsys.readouterr().out
+    assert "\x1b" not in output
+    assert "[red]\\x1b[31m=1+1" in output
     names = [one["column"] for one in json.loads(Path("out/compare.json").read_text())["drift"]]
     assert any("</script>" in name for name in names)
     if Path("out/compare.html").exists():
@@ -299,13 +309,13 @@ def test_hostile_names(capsys):
         assert "\x1b" not in page
 
 
-def test_how_the_analyses_differ_is_said(capsys):
+def test_different_settings_are_reported(capsys):
     command = ["analyze", "data.csv", "-o", "after", "--no-report", "-q", "--model", "fuzzy"]
     assert run([*command, "--clusters", "4", "--columns", "x,z"]) == 0
     notes = compared("after").notes
-    assert "no longer used for the clusters: 'y'" in notes
-    assert "only now used for the clusters: 'z'" in notes
-    assert any("and is FuzzyCMeans now" in note for note in notes)
+    assert "features used only before: 'y'" in notes
+    assert "features used only now: 'z'" in notes
+    assert "model: AutoClustering before, FuzzyCMeans now" in notes
 
 
 def test_other_columns_of_points_are_ignored():
@@ -314,16 +324,16 @@ def test_other_columns_of_points_are_ignored():
     assert compared("nameless").points.is_same
 
 
-def test_what_is_no_results_folder(capsys):
+def test_not_a_results_folder(capsys):
     for before in ("data.csv", "nowhere", "."):
-        code, said = refusal(capsys, before, "before")
+        code, message = rejection(capsys, before, "before")
         assert code == 3
-        assert "results folder of softkern analyze" in said
+        assert "results folder of softkern analyze" in message
     Path("empty").mkdir()
-    assert refusal(capsys, "before", "empty")[0] == 3
-    code, said = refusal(capsys, "before", "nowhere.csv")
+    assert rejection(capsys, "before", "empty")[0] == 3
+    code, message = rejection(capsys, "before", "nowhere.csv")
     assert code == 3
-    assert "nowhere.csv" in said
+    assert "nowhere.csv" in message
 
 
 @pytest.mark.parametrize(
@@ -345,25 +355,25 @@ def test_altered_and_missing_files(capsys, name, change, code, word):
     path.unlink()
     if change is not None:
         path.write_text(change(text))
-    found, said = refusal(capsys, "before", "nameless")
-    assert (found, word in said) == (code, True), said
-    assert refusal(capsys, "nameless", "before")[0] == code
+    exit_code, message = rejection(capsys, "before", "nameless")
+    assert (exit_code, word in message) == (code, True), message
+    assert rejection(capsys, "nameless", "before")[0] == code
 
 
 def test_a_table_that_lacks_columns_of_the_model(capsys):
     table().rename(columns={"x": "X "}).drop(columns="y").to_csv("lacks.csv", index=False)
-    code, said = refusal(capsys, "before", "lacks.csv")
+    code, message = rejection(capsys, "before", "lacks.csv")
     assert code == 3
-    assert "did you mean 'X'" in said
+    assert "did you mean 'X'" in message
 
 
 def test_nothing_shared_and_no_way_to_match(capsys):
     table(7, n=120).rename(columns={"y": "w"}).to_csv("other.csv", index=False)
     command = ["analyze", "other.csv", "-o", "after", "--no-report", "-q", "--columns", "x,w"]
     assert run(command) == 0
-    code, said = refusal(capsys, "before", "after")
+    code, message = rejection(capsys, "before", "after")
     assert code == 3
-    assert "share no rows" in said
-    assert "'y'" in said
+    assert "share no rows" in message
+    assert "'y'" in message
     Path("other.csv").unlink()
-    assert "other.csv is not there" in refusal(capsys, "before", "after")[1]
+    assert "other.csv is not there" in rejection(capsys, "before", "after")[1]

@@ -12,7 +12,7 @@ def test_numbers_of_clusters_do_not_matter():
     renamed = np.array([3, 0, 5, 1, 4, 2, -1])  # of 0 to 5, and of -1
     match = match_clusters(before, renamed[before])
     assert match.pairs == {label: int(renamed[label]) for label in range(6)}
-    assert match.follows(before, renamed[before]).all()
+    assert match.has_stayed(before, renamed[before]).all()
     assert [match.merged, match.split, match.gone, match.new] == [{}, {}, [], []]
 
 
@@ -25,9 +25,9 @@ def test_merging_and_splitting_are_each_other_in_reverse():
     assert match.merged == reverse.split == {1: [0, 1, 2]}
     assert match.split == reverse.merged == {}
     assert match.pairs == {0: 1, 3: 0}
-    assert reverse.after_of(1) == [0, 1, 2]
-    assert match.follows(fine, coarse).all()
-    assert reverse.follows(coarse, fine).all()
+    assert reverse.successors(1) == [0, 1, 2]
+    assert match.has_stayed(fine, coarse).all()
+    assert reverse.has_stayed(coarse, fine).all()
 
 
 def test_the_assignment_has_the_largest_overlap_in_total():
@@ -43,7 +43,7 @@ def test_a_cluster_without_a_counterpart_is_gone_or_new():
     after = np.repeat([0, -1, 1], [40, 20, 15])
     match = match_clusters(before, after, ([7], [9]))
     assert (match.gone, match.new, match.pairs) == ([1, 7], [1, 9], {0: 0})
-    assert match.follows(before, after).sum() == 40
+    assert match.has_stayed(before, after).sum() == 40
 
 
 def test_a_few_strays_are_no_match():
@@ -53,11 +53,11 @@ def test_a_few_strays_are_no_match():
     match = match_clusters(before, after)
     assert match.merged == {0: [0, 1]}
     assert match.pairs == {0: 0, 2: 1}
-    assert match.follows(before, after).sum() == 129
+    assert match.has_stayed(before, after).sum() == 129
 
 
 @pytest.mark.parametrize("labels", [[], [-1, -1]])
 def test_no_clusters_at_all(labels):
     match = match_clusters(labels, labels)
     assert (match.pairs, match.gone, match.new) == ({}, [], [])
-    assert match.follows(labels, labels).all()
+    assert match.has_stayed(labels, labels).all()

@@ -1,10 +1,10 @@
-"""What became of rows."""
+"""Comparison of rows."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from softkern.tables.compare import compare_points
+from softkern.tables.compare import compare_points, summarize_points
 
 
 def points(labels, *, ids=None, outliers=(), first_row=1):
@@ -16,12 +16,18 @@ def points(labels, *, ids=None, outliers=(), first_row=1):
     return table if ids is None else table.assign(id=ids)
 
 
-def test_the_same_twice():
+def test_identical_results():
     one = points([0, 0, 1, 1, -1], outliers=[4])
     found = compare_points(one, one)
     assert found.is_same
-    assert (found.shared, found.moved, found.came, found.went, found.rand) == (5, 0, 0, 0, 1)
-    assert found.in_words() == "the same 2 clusters; none of 5 rows moved."
+    assert (found.shared, found.moved, found.added, found.removed, found.adjusted_rand_index) == (
+        5,
+        0,
+        0,
+        0,
+        1,
+    )
+    assert summarize_points(found) == "the same 2 clusters; none of 5 rows moved."
     assert found.rows.empty
     assert list(found.rows.columns)[:3] == ["change", "row_before", "row_after"]
 
@@ -31,63 +37,65 @@ def test_order_does_not_matter_with_identifiers():
     labels = np.random.default_rng(0).integers(0, 3, 40)
     one = points(labels, ids=ids)
     turned = points(labels[::-1], ids=ids[::-1])
-    assert compare_points(one, turned, by="id").is_same
-    assert not compare_points(one, turned, by="row").is_same
+    assert compare_points(one, turned, key="id").is_same
+    assert not compare_points(one, turned, key="row").is_same
 
 
-def test_moved_rows_come_first_the_surest_before_others():
+def test_moved_rows_come_first_the_clearest_before_others():
     before = points(np.repeat([0, 1], 20), outliers=[30])
     after = points(np.repeat([0, 1], 20), outliers=[31])
     after.loc[[3, 7, 9], "label"] = 1
     after.loc[3, "membership"], after.loc[7, "membership"] = 0.5, 1.0
     found = compare_points(before, after)
     assert found.rows["change"].tolist() == ["moved"] * 3 + [
-        "no outlier any more",
+        "no longer an outlier",
         "now an outlier",
     ]
     assert found.rows["row_after"].tolist() == [8, 10, 4, 31, 32]
     assert (found.moved, found.outliers_new, found.outliers_gone) == (3, 1, 1)
-    said = "2 clusters now, 2 before; 3 of 40 rows moved; 1 outlier is new"
-    assert found.in_words() == f"{said}; 1 outlier is none any more."
+    said = "2 clusters now, 2 before; 3 of 40 rows moved; 1 new outlier"
+    assert summarize_points(found) == f"{said}; 1 row is no longer outlying."
 
 
-def test_rows_come_and_go():
+def test_rows_are_added_and_removed():
     before = points([0, 0, 0, 1, 1, 1], ids=list("abcdef"))
     after = points([1, 1, 0, 0, 0, 0], ids=list("bcefgh"), outliers=[5])
-    found = compare_points(before, after, by="id")
-    assert (found.shared, found.moved, found.came, found.went) == (4, 0, 2, 2)
+    found = compare_points(before, after, key="id")
+    assert (found.shared, found.moved, found.added, found.removed) == (4, 0, 2, 2)
     assert found.rows[["change", "id"]].to_numpy().tolist() == [
-        ["came", "h"], ["came", "g"], ["went", "a"], ["went", "d"],
+        ["added", "h"], ["added", "g"], ["removed", "a"], ["removed", "d"],
     ]  # fmt: skip
     assert found.rows["row_before"].isna().tolist() == [True, True, False, False]
-    assert "2 rows came, 2 went; 1 of those that came are outliers" in found.in_words()
+    assert "2 rows added, 2 removed; outliers among the added rows: 1" in summarize_points(found)
 
 
-def test_identifiers_that_name_several_rows_tell_nothing():
+def test_identifiers_that_name_several_rows_are_ignored():
     before = points([0, 0, 1, 1], ids=["a", "a", "b", "c"])
     after = points([1, 0, 1, 1], ids=["a", "a", "b", "c"])
-    found = compare_points(before, after, by="id")
-    assert (found.shared, found.moved, found.came) == (2, 0, 0)
+    found = compare_points(before, after, key="id")
+    assert (found.shared, found.moved, found.added) == (2, 0, 0)
 
 
-def test_one_model_knows_clusters_by_number():
+def test_clusters_of_one_model_match_by_number():
     """All rows of 0 moved to 1: one model has not renamed its clusters."""
     before, after = points(np.repeat([0, 1], 10)), points(np.repeat([1, 1], 10))
     found = compare_points(before, after, is_same_model=True)
     assert (found.moved, found.match.gone, found.match.merged) == (10, [0], {})
     said = "cluster 0 has no rows now; 10 of 20 rows moved, 10 of them from cluster 0 to cluster 1"
-    assert said in found.in_words()
+    assert said in summarize_points(found)
 
 
 def test_without_shared_rows_clusters_are_matched_by_the_model():
     before, after = points(np.repeat([0, 1], 10)), points(np.repeat([1, 0], [8, 6]), outliers=[1])
     seen = np.repeat([0, 1], [8, 6])
-    found = compare_points(before, after, by=None, seen=seen)
-    assert (found.match.pairs, found.shared, found.rand) == ({0: 1, 1: 0}, 0, 1)
+    found = compare_points(before, after, key=None, labels_by_old_model=seen)
+    assert (found.match.pairs, found.shared, found.adjusted_rand_index) == ({0: 1, 1: 0}, 0, 1)
     assert not found.is_same
-    assert found.in_words().endswith("outliers were 0 of 20 rows, now 1 of 14 rows.")
-    same = compare_points(before, after, by=None, seen=after["label"], is_same_model=True)
-    assert same.rand is None
+    assert summarize_points(found).endswith("outliers: 0 of 20 rows before, 1 of 14 rows now.")
+    same = compare_points(
+        before, after, key=None, labels_by_old_model=after["label"], is_same_model=True
+    )
+    assert same.adjusted_rand_index is None
 
 
 @pytest.mark.parametrize("n", [1, 2])

@@ -1,4 +1,4 @@
-"""`softkern compare`: what changed between two analyses, or since one of them in a new table."""
+"""`softkern compare`: differences between two analyses, or between an analysis and a new table."""
 
 from __future__ import annotations
 
@@ -26,68 +26,71 @@ from softkern.tables.compare import (
     PointsComparison,
     column_drift,
     compare_points,
+    describe_drift,
     measured,
+    summarize_drift,
+    summarize_points,
 )
-from softkern.tables.compare.rows import TOLD, By
+from softkern.tables.compare.rows import COMPARED_COLUMNS, Key
 from softkern.tables.io import TableError
 
 __all__ = ["Changes", "Job", "changes", "compare"]
 
 FILES = ("changes.csv", "drift.csv", "compare.json")
-PAGE = "compare.html"  # where the report's packages are installed
-TOP = 10  # rows and columns that are shown
-ON_PAGE = 500  # rows that the page lists
-FEWEST = 3  # columns that are shown where none drifted
-MOST_CLUSTERS = 20  # that are shown
+PAGE = "compare.html"  # only if the packages of the report are installed
+TOP = 10  # rows and columns that are printed
+ON_PAGE = 500  # rows on the page
+FEWEST = 3  # columns that are printed if none drifted
+MOST_CLUSTERS = 20  # clusters that are printed
 CLUSTER_HEAD = ("before", "rows", "now", "rows now")
-FAR = "distance: 0 is the same, 1 is all different"
+DISTANCE_HELP = "distance: 0 is identical, 1 is entirely different"
 
 
 @dataclass
 class Job:
-    """What was asked; the fields are the options of the command."""
+    """Options of the command."""
 
     before: Path
     after: str
     out: Path | None = None
-    source: str | None = None  # where the table can be read twice, if not at `after`
+    source: str | None = None  # readable copy of `after`, if it can be read only once
     force: bool = False
     quiet: bool = False
 
 
 @dataclass
 class Changes:
-    """What changed, and what a user should know of how it was found."""
+    """Differences, with remarks on how they were determined."""
 
     points: PointsComparison
     drift: list[ColumnDrift]
     notes: list[str] = field(default_factory=list)
     has_drift: bool = True  # whether both tables could be read
 
-    def in_words(self) -> list[str]:
-        """The answer, in one or two sentences."""
-        points = self.points.in_words()
+    def summary(self) -> list[str]:
+        """Return the answer in one or two sentences."""
+        points = summarize_points(self.points)
         if not self.has_drift:
             return [points]
         is_same = self.points.is_same and all(drift.is_chance for drift in self.drift)
-        return ["nothing changed: " * is_same + points, _drift_in_words(self.drift)]
+        return ["nothing changed: " * is_same + points, summarize_drift(self.drift)]
 
 
 @dataclass
-class _After:
-    """What is compared with the results of before: another analysis, or a table."""
+class Current:
+    """Second side of the comparison: another analysis, or a table scored by the first model."""
 
     points: pd.DataFrame
     rows: int
-    job: score.Job | None  # how to read its table
+    job: score.Job | None  # options to read its table
     metadata: dict[str, Any]
     is_same_model: bool
-    gone: str = ""  # why the table cannot be read
+    unreadable: str = ""  # reason why the table cannot be read
     notes: list[str] = field(default_factory=list)
 
 
 def compare(job: Job) -> None:
-    """Do the job: print what changed, and write it where that is asked for."""
+    """Print the differences, and write them to a folder on request."""
     printer = Printer(job.quiet)
     names = [*([PAGE] if find_spec("jinja2") else []), *FILES]
     place = nullcontext(None) if job.out is None else results_folder(job.out, names, job.force)
@@ -103,20 +106,24 @@ def compare(job: Job) -> None:
 
 
 def changes(job: Job) -> Changes:
-    """What changed; reads files and prints nothing."""
+    """Compute the differences. Reads files and prints nothing."""
     before = read_results(job.before)
-    after = _after(job, before)
+    after = _read_current(job, before)
     notes = list(after.notes)
-    by = _shared_by(before, after, notes)
+    key = _choose_key(before, after, notes)
     tables = _tables(before, after, notes)
-    seen = None
+    labels = None
     if after.is_same_model:
-        after.points = _as_before(before.points, after.points, by, tables, notes)
-        seen = after.points["label"].to_numpy()
-    elif by is None:
-        seen = _seen(before, after, notes)
+        after.points = _reuse_scores(before.points, after.points, key, tables, notes)
+        labels = after.points["label"].to_numpy()
+    elif key is None:
+        labels = _labels_by_old_model(before, after, notes)
     points = compare_points(
-        before.points, after.points, by=by, seen=seen, is_same_model=after.is_same_model
+        before.points,
+        after.points,
+        key=key,
+        labels_by_old_model=labels,
+        is_same_model=after.is_same_model,
     )
     drift = [] if tables is None else _drift(tables, before, after, notes)
     return Changes(points, drift, notes, tables is not None)
@@ -125,14 +132,14 @@ def changes(job: Job) -> Changes:
 # Read
 
 
-def _after(job: Job, before: Results) -> _After:
+def _read_current(job: Job, before: Results) -> Current:
     if job.after != "-" and Path(job.after).is_dir():
         results = read_results(Path(job.after))
-        after = _After(results.points, results.rows, None, results.metadata, False)
+        after = Current(results.points, results.rows, None, results.metadata, False)
         try:
             after.job = results.table()
         except SourceMissingError as error:
-            after.gone = str(error)
+            after.unreadable = str(error)
         after.notes += _differences(before, results)
         return after
     reading = score.Job(before.model, job.after, source=job.source, quiet=True)
@@ -141,127 +148,131 @@ def _after(job: Job, before: Results) -> _After:
     if points.empty:
         raise TableError(f"{quote(job.after)} has no row with a value in the model's columns.")
     points = points.astype(KINDS).reset_index(drop=True)
-    return _After(points, len(scored), reading, before.metadata, True, notes=notes)
+    return Current(points, len(scored), reading, before.metadata, True, notes=notes)
 
 
 def _differences(before: Results, after: Results) -> list[str]:
-    """How the two analyses were made otherwise, which may be all that changed."""
+    """Return how the settings of the two analyses differ."""
     notes = []
     models = [results.record["model"]["estimator"] for results in (before, after)]
     if models[0] != models[1]:
-        notes.append(f"the model was {models[0]}, and is {models[1]} now")
+        notes.append(f"model: {models[0]} before, {models[1]} now")
     features = [results.features for results in (before, after)]
-    for these, those, what in ((*features, "no longer"), (*features[::-1], "only now")):
+    for these, those, what in ((*features, "only before"), (*features[::-1], "only now")):
         lacking = [name for name in these if name not in those]
         if lacking:
-            notes.append(f"{what} used for the clusters: {quote_list(lacking)}")
+            notes.append(f"features used {what}: {quote_list(lacking)}")
     return notes
 
 
-def _shared_by(before: Results, after: _After, notes: list[str]) -> By | None:
-    """What tells that two rows are the same; None where no rows are."""
+def _choose_key(before: Results, after: Current, notes: list[str]) -> Key | None:
+    """Return the column that identifies rows in both results, or None if they share no rows."""
     if "id" in before.points and "id" in after.points:
-        return _by_identifier(before, after, notes)
+        return _check_identifiers(before, after, notes)
     if before.rows == after.rows:
-        notes.append("rows are taken for the same by their number; --id in both analyses is surer")
+        notes.append(
+            "rows are matched by their number; use --id in both analyses to match them by name"
+        )
         return "row"
     notes.append(
-        f"which rows are the same is not known: {before.rows:,} rows before, {after.rows:,} now, "
-        "and no identifiers in both (--id of softkern analyze)"
+        f"rows cannot be matched: {before.rows:,} rows before, {after.rows:,} now, and no "
+        "identifiers in both (use --id of softkern analyze)"
     )
     return None
 
 
-def _by_identifier(before: Results, after: _After, notes: list[str]) -> By | None:
+def _check_identifiers(before: Results, after: Current, notes: list[str]) -> Key | None:
     names = [before.metadata.get("id"), after.metadata.get("id")]
     if names[0] != names[1]:
-        notes.append(f"rows were named by '{quote(names[0])}', now by '{quote(names[1])}'")
+        notes.append(f"identifier column: '{quote(names[0])}' before, '{quote(names[1])}' now")
     ids = [points["id"] for points in (before.points, after.points)]
     repeated = [int(column.duplicated(keep=False).sum()) for column in ids]
     if any(repeated):
         notes.append(
-            f"rows whose identifier names several are left out: {repeated[0]:,} before, "
+            f"rows with a repeated identifier are left out: {repeated[0]:,} before, "
             f"{repeated[1]:,} now"
         )
     first, second = (set(column[~column.duplicated(keep=False)]) for column in ids)
     if first & second:
         return "id"
-    notes.append("no identifier is in both, so no rows are the same")
+    notes.append("the two analyses have no identifier in common")
     return None
 
 
-def _tables(before: Results, after: _After, notes: list[str]) -> Any:
-    """Both tables with their preparations; None where one of them cannot be read."""
-    lost = "no drift of columns: the table of {} cannot be read, {}"
+def _tables(before: Results, after: Current, notes: list[str]) -> Any:
+    """Return both tables with their preparations, or None if one cannot be read."""
+    lost = "drift not computed: the table of {} cannot be read, {}"
     try:
         first = score.read_table(before.table(), before.metadata)
     except (SourceMissingError, DataError) as error:
         notes.append(lost.format("before", error))
         return None
     if after.job is None:
-        notes.append(lost.format("now", after.gone))
+        notes.append(lost.format("now", after.unreadable))
         return None
     return first, score.read_table(after.job, after.metadata)
 
 
-def _seen(before: Results, after: _After, notes: list[str]) -> Any:
-    """Labels that the model of before gives to the rows of now."""
-    reason = after.gone
+def _labels_by_old_model(before: Results, after: Current, notes: list[str]) -> Any:
+    """Return the labels that the first model assigns to the rows of the second table."""
+    reason = after.unreadable
     if after.job is not None:
         reading = score.Job(before.model, after.job.data, quiet=True)
         try:
             scored, _ = score.points_of(reading)
             labels = scored.set_index("row")["label"].reindex(after.points["row"])
-            notes.append("clusters are matched by where the model of before puts the rows of now")
+            notes.append(
+                "clusters are matched by the labels that the first model assigns to new rows"
+            )
             return labels.fillna(-1).to_numpy(dtype=np.int64)
         except DataError as error:
             reason = str(error)
     raise TableError(
-        "the two analyses share no rows, and their clusters cannot be matched by the model of "
-        f"before either: {reason.rstrip('.')}. Give --id in both analyses, or keep their tables."
+        "the two analyses share no rows, and the first model cannot label the rows of the second "
+        f"table: {reason.rstrip('.')}. Give --id in both analyses, or keep their tables."
     )
 
 
-def _as_before(
-    before: pd.DataFrame, after: pd.DataFrame, by: Any, tables: Any, notes: list[str]
+def _reuse_scores(
+    before: pd.DataFrame, after: pd.DataFrame, key: Any, tables: Any, notes: list[str]
 ) -> pd.DataFrame:
-    """Points of a table, where a row that has not changed keeps what the analysis said of it.
+    """Return the new points, with the old scores for rows that have not changed.
 
-    The analysis judged each row by the others; as a new one it would be judged by itself too, and
-    no outlier would be one any more.
+    The analysis scores each training row by the other rows. Scored as a new row it would be
+    compared with itself, too, and hardly any outlier would remain.
     """
-    if by is None:
+    if key is None:
         return after
     if tables is None:
-        notes.append("rows that the model knows are judged as new ones: fewer may be outliers")
+        notes.append("training rows are scored as new rows, so fewer of them may be outliers")
         return after
     features = []
     for table, preparation in tables:
         prepared = preparation.apply(table, missing=None)
         features.append(prepared.features.set_axis(np.flatnonzero(prepared.kept) + 1))
-    once = [points.drop_duplicates(by, keep=False) for points in (before, after)]
-    places = once[0].reset_index().merge(once[1].reset_index(), on=by, suffixes=("", "_after"))
-    row_after = places["row" if by == "row" else "row_after"]
+    once = [points.drop_duplicates(key, keep=False) for points in (before, after)]
+    places = once[0].reset_index().merge(once[1].reset_index(), on=key, suffixes=("", "_after"))
+    row_after = places["row" if key == "row" else "row_after"]
     values = [features[0].reindex(places["row"]), features[1].reindex(row_after)]
     is_same = (values[0].to_numpy() == values[1].to_numpy()).all(axis=1)
     same = places[is_same]
-    kept = after.copy()
-    for name in TOLD:
-        kept.loc[same["index_after"], name] = same[name].to_numpy()
-    return kept
+    points = after.copy()
+    for name in COMPARED_COLUMNS:
+        points.loc[same["index_after"], name] = same[name].to_numpy()
+    return points
 
 
-def _drift(tables: Any, before: Results, after: _After, notes: list[str]) -> list[ColumnDrift]:
+def _drift(tables: Any, before: Results, after: Current, notes: list[str]) -> list[ColumnDrift]:
     ids = [before.metadata.get("id"), after.metadata.get("id")]
     left_out = [name for name in ids if name is not None]
-    (first, how), (second, how_now) = tables
-    old, said = measured(first, how, left_out)
-    new, said_now = measured(second, how_now, left_out)
-    notes += dict.fromkeys([*said, *said_now])
-    for these, those, when in ((first, second, "now"), (second, first, "before")):
+    (first, first_preparation), (second, second_preparation) = tables
+    old, old_notes = measured(first, first_preparation, left_out)
+    new, new_notes = measured(second, second_preparation, left_out)
+    notes += dict.fromkeys([*old_notes, *new_notes])
+    for these, those, when in ((first, second, "second"), (second, first, "first")):
         lacking = [name for name in these.columns if name not in those.columns]
         if lacking:
-            notes.append(f"not in the table of {when}: {quote_list(lacking)}")
+            notes.append(f"not in the {when} table: {quote_list(lacking)}")
     return column_drift(old, new)
 
 
@@ -275,27 +286,27 @@ def _write(job: Job, found: Changes, folder: Path) -> None:
     record = {
         "before": str(job.before),
         "after": job.after,
-        "summary": found.in_words(),
+        "summary": found.summary(),
         "notes": found.notes,
-        "shared_by": points.by,
-        "rows": {name: getattr(points, name) for name in ("shared", "moved", "came", "went")},
+        "matched_by": points.key,
+        "rows": {name: getattr(points, name) for name in ("shared", "moved", "added", "removed")},
         "outliers": {
             name: getattr(points, f"outliers_{name}") for name in ("before", "after", "new", "gone")
         },
-        "adjusted_rand_index": points.rand,
+        "adjusted_rand_index": points.adjusted_rand_index,
         "clusters": {
             "before": points.sizes_before,
             "after": points.sizes_after,
             "same": points.match.pairs,
-            "became_one": points.match.merged,
-            "fell_apart": points.match.split,
+            "merged": points.match.merged,
+            "split": points.match.split,
             "gone": points.match.gone,
             "new": points.match.new,
             "shared_rows": [
                 {"before": b, "after": a, "rows": n} for (b, a), n in points.match.overlap.items()
             ],
         },
-        "drift": None if not found.has_drift else [_plain(drift) for drift in found.drift],
+        "drift": None if not found.has_drift else [_drift_record(drift) for drift in found.drift],
         "softkern": version("softkern"),
     }
     text = json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False)
@@ -307,95 +318,81 @@ def _write_page(job: Job, found: Changes, path: Path) -> None:
 
     points = found.points
     head, lines = _row_lines(points, ON_PAGE)
-    listed = f"{len(lines):,} of {len(points.rows):,}; changes.csv has all" if lines else ""
+    listed = f"{len(lines):,} of {len(points.rows):,}; all are in changes.csv" if lines else ""
     columns: list[list[str | float]] = [
-        [quote(one.column), one.distance, one.drift, one.words] for one in found.drift
+        [quote(one.column), one.distance, one.drift, describe_drift(one)] for one in found.drift
     ]
-    agreement = "" if points.rand is None else _agreement(points.rand)
+    agreement = _agreement(points)
     write_comparison(
         path,
         f"{quote(job.before)} and {quote(job.after)}",
-        found.in_words(),
+        found.summary(),
         found.notes,
         [
             Part("Clusters", CLUSTER_HEAD, _cluster_lines(points), agreement),
-            Part("Drift by column", ["column", "distance", "drift", "what changed"], columns, FAR),
-            Part("Rows that changed", head, lines, listed),
+            Part(
+                "Drift by column", ["column", "distance", "drift", "change"], columns, DISTANCE_HELP
+            ),
+            Part("Changed rows", head, lines, listed),
         ],
     )
 
 
-def _plain(drift: ColumnDrift) -> dict[str, Any]:
+def _drift_record(drift: ColumnDrift) -> dict[str, Any]:
     return {**asdict(drift), "drift": drift.drift, "is_chance": drift.is_chance}
 
 
 def _drift_table(drift: Sequence[ColumnDrift]) -> pd.DataFrame:
     names = ["column", "kind", "drift", "is_chance", "distance", "chance", "shift"]
-    names += ["median_before", "median_after", "missing_before", "missing_after", "words"]
-    lines = [[getattr(one, name) for name in names] for one in drift]
-    table = pd.DataFrame(lines, columns=pd.Index(names))
-    numbers = ["distance", "chance", "shift", *names[7:11]]
+    names += ["median_before", "median_after", "missing_before", "missing_after"]
+    lines = [[*(getattr(one, name) for name in names), describe_drift(one)] for one in drift]
+    table = pd.DataFrame(lines, columns=pd.Index([*names, "description"]))
+    numbers = ["distance", "chance", "shift", *names[7:]]
     return table.astype(dict.fromkeys(numbers, float))
 
 
 # Print
 
 
-def _drift_in_words(drift: Sequence[ColumnDrift]) -> str:
-    sure = [one for one in drift if not one.is_chance]
-    real = [one for one in sure if one.drift != "none"]
-    fresh = [one.column for one in sure if one.new_values]
-    values = f"; new values in {quote_list(fresh)}" if fresh else ""
-    if not sure:
-        return f"no drift in {plural(len(drift), 'column')} beyond what chance gives."
-    if not real:
-        return f"{len(sure):,} of {plural(len(drift), 'column')} drifted, none by much{values}."
-    words = {"strong": "strongly", "some": "somewhat"}
-    said = [
-        f"{quote_list([one.column for one in real if one.drift == size])} {word}"
-        for size, word in words.items()
-        if any(one.drift == size for one in real)
-    ]
-    return f"{len(real):,} of {plural(len(drift), 'column')} drifted: {', '.join(said)}{values}."
-
-
 def _print(printer: Printer, found: Changes) -> None:
-    for line in found.in_words():
+    for line in found.summary():
         printer.line(line, "bold")
     printer.notes(found.notes)
     points = found.points
     lines = _cluster_lines(points)
-    if points.rand is not None:
-        printer.line(_agreement(points.rand))
+    if agreement := _agreement(points):
+        printer.line(agreement)
     title = "Clusters"
     if len(lines) > MOST_CLUSTERS:
         title += f", the first {MOST_CLUSTERS} of {len(lines)}"
     printer.table(CLUSTER_HEAD, lines[:MOST_CLUSTERS], title)
     head, rows = _row_lines(points, TOP)
-    printer.table(head, rows, f"Rows that changed ({len(rows)} of {len(points.rows):,})")
+    printer.table(head, rows, f"Changed rows ({len(rows)} of {len(points.rows):,})")
     _print_drift(printer, found.drift)
 
 
 def _print_drift(printer: Printer, drift: Sequence[ColumnDrift]) -> None:
     real = [one for one in drift if not one.is_chance]
-    shown = (real or [one for one in drift if one.words][:FEWEST])[:TOP]
+    shown = (real or [one for one in drift if describe_drift(one)][:FEWEST])[:TOP]
     if not shown:
         return
     more = f", the first {TOP} of {len(real):,}" if len(real) > TOP else ""
-    printer.line(f"Drift by column{more} ({FAR})", "bold")
+    printer.line(f"Drift by column{more} ({DISTANCE_HELP})", "bold")
     for one in shown:
-        printer.line(f"  '{quote(one.column)}' {one.drift}, {one.distance:.3f}: {one.words}")
+        printer.line(
+            f"  '{quote(one.column)}' {one.drift}, {one.distance:.3f}: {describe_drift(one)}"
+        )
     others = len(drift) - len(real)
     if real and others:
-        printer.line(f"  {plural(others, 'other column')}: nothing beyond what chance gives")
+        printer.line(f"  {plural(others, 'other column')}: no significant drift")
 
 
 def _cluster_lines(points: PointsComparison) -> list[tuple[Any, ...]]:
-    """Each cluster of before, and what it is now."""
+    """Return one line per old cluster with its successors, and the new clusters."""
     before, after = points.sizes_before, points.sizes_after
     lines: list[tuple[Any, ...]] = []
     for label in sorted(before, key=lambda label: (label < 0, label)):
-        now = [-1] if label < 0 else points.match.after_of(label)
+        now = [-1] if label < 0 else points.match.successors(label)
         sizes = " + ".join(f"{after.get(one, 0):,}" for one in now) or "–"
         names = ", ".join(map(_name, now)) or "gone"
         lines.append((_name(label), f"{before[label]:,}", names, sizes))
@@ -412,21 +409,24 @@ def _name(label: int) -> str:
 FORMS = (_name, "{:.3f}".format, lambda flag: "yes" if flag else "no")
 
 
-def _agreement(rand: float) -> str:
-    meaning = "adjusted Rand index: 1 is the same, 0 is chance"
-    return f"agreement of the clusters: {rand:.3f} ({meaning})"
+def _agreement(points: PointsComparison) -> str:
+    """Return a sentence on the agreement of the clusters, empty if it is unknown."""
+    index = points.adjusted_rand_index
+    if index is None:
+        return ""
+    return f"adjusted Rand index of the clusters: {index:.3f} (1 is identical, 0 is chance)"
 
 
 def _row_lines(points: PointsComparison, most: int) -> tuple[list[str], list[list[str]]]:
-    """The head and the first lines of the table of rows that changed."""
+    """Return the head and the first lines of the table of changed rows."""
     rows = points.rows
     head = ["change", "row", *(["id"] if "id" in rows else []), "cluster", "membership", "outlier"]
     lines = []
     for _, row in rows.head(most).iterrows():
-        known = row["row_after"] if pd.notna(row["row_after"]) else row["row_before"]
-        who = [f"{known:,}", *([quote(row["id"])] if "id" in rows else [])]
-        told = [_from_to(row, *how) for how in zip(TOLD[:3], FORMS, strict=True)]
-        lines.append([row["change"], *who, *told])
+        number = row["row_after"] if pd.notna(row["row_after"]) else row["row_before"]
+        name = [f"{number:,}", *([quote(row["id"])] if "id" in rows else [])]
+        cells = [_from_to(row, *how) for how in zip(COMPARED_COLUMNS[:3], FORMS, strict=True)]
+        lines.append([row["change"], *name, *cells])
     return head, lines
 
 

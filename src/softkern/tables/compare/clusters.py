@@ -1,8 +1,8 @@
-"""Which clusters of one result are those of another: by the rows that they share.
+"""Match the clusters of two results by the samples that they share.
 
-The assignment of the largest overlap in total pairs clusters one to one. Beside it, a cluster that
-took most rows of several is what these became, and one whose rows make up most of several fell
-apart. Called by `softkern.tables.compare.rows`.
+The one-to-one assignment with the largest total overlap pairs clusters. In addition, a cluster that
+received most samples of several clusters is their merger, and a cluster whose samples make up most
+of several new clusters was split.
 """
 
 from __future__ import annotations
@@ -15,30 +15,30 @@ from numpy.typing import NDArray
 
 __all__ = ["ClusterMatch", "match_clusters"]
 
-MOST = 0.5  # share of a cluster's rows above which they speak for it
+MAJORITY = 0.5  # share of a cluster's samples above which the cluster counts as merged or split
 
 
 @dataclass(frozen=True)
 class ClusterMatch:
-    """Clusters of before and after, side by side.
+    """Correspondence between the clusters before and after.
 
     Attributes
     ----------
     overlap : dict
-        (before, after) and how many rows they share; −1 is no cluster.
+        Number of shared samples of each pair (before, after); −1 stands for no cluster.
     pairs : dict
-        Clusters of before that are one of after.
+        The new cluster that corresponds to each old one.
     merged : dict
-        Clusters of after, and the two or more of before that became it.
+        New clusters and the two or more old clusters merged into them.
     split : dict
-        Clusters of before, and the two or more of after that it fell apart into.
+        Old clusters and the two or more new clusters that they were split into.
     gone, new : list of int
-        Clusters of before and of after that have no counterpart.
+        Clusters before and after without a counterpart.
 
     Examples
     --------
     >>> match = match_clusters([0, 0, 1, 1], [0, 0, 1, 2])
-    >>> match.split, match.after_of(1)
+    >>> match.split, match.successors(1)
     ({1: [1, 2]}, [1, 2])
     """
 
@@ -49,82 +49,80 @@ class ClusterMatch:
     gone: list[int] = field(default_factory=list)
     new: list[int] = field(default_factory=list)
 
-    def follows(self, before: Any, after: Any) -> NDArray[np.bool_]:
-        """Whether rows of these labels stayed where their cluster is, whatever its number."""
+    def has_stayed(self, before: Any, after: Any) -> NDArray[np.bool_]:
+        """Return for each sample whether it is still in its cluster, whatever the number."""
         return np.array(
             [self.is_same(b, a) for b, a in zip(before, after, strict=True)], dtype=bool
         )
 
     def is_same(self, before: int, after: int) -> bool:
-        """Whether two clusters are one, or parts of one; −1 is no cluster."""
+        """Return whether an old and a new cluster correspond; −1 is no cluster."""
         if before < 0 or after < 0:
             return before < 0 and after < 0
-        return (
-            self.pairs.get(before) == after
-            or before in self.merged.get(after, ())
-            or after in self.split.get(before, ())
-        )
+        return after in self.successors(before)
 
-    def after_of(self, before: int) -> list[int]:
-        """What a cluster of before is now; several where it fell apart, none where it is gone."""
-        into = [after for after, those in self.merged.items() if before in those]
-        found = {*into, *self.split.get(before, ()), self.pairs.get(before, -1)}
-        return sorted(found - {-1})
+    def successors(self, before: int) -> list[int]:
+        """Return the new clusters of an old one: several if it was split, none if it is gone."""
+        into = [after for after, sources in self.merged.items() if before in sources]
+        successors = {*into, *self.split.get(before, ()), self.pairs.get(before, -1)}
+        return sorted(successors - {-1})
 
 
 def match_clusters(before: Any, after: Any, clusters: tuple[Any, Any] = ((), ())) -> ClusterMatch:
-    """Match the clusters of two labelings of the same rows.
+    """Match the clusters of two labelings of the same samples.
 
     Parameters
     ----------
-    before, after : array of int of shape (n,)
+    before, after : array of int of shape (n_samples,)
         Labels; −1 is no cluster.
     clusters : pair of sequences of int, default=((), ())
-        Clusters of before and after that are there though none of these rows is in them.
+        Further clusters before and after that none of these samples belongs to.
 
     Returns
     -------
     match : ClusterMatch
+        The correspondence.
 
     Examples
     --------
     >>> match = match_clusters([0, 0, 0, 1, 1, 2, 2], [1, 1, 1, 0, 0, 0, 0])
     >>> match.pairs, match.merged
     ({0: 1, 1: 0}, {0: [1, 2]})
-    >>> match.follows([0, 2, 2], [1, 0, 1])
+    >>> match.has_stayed([0, 2, 2], [1, 0, 1])
     array([ True,  True, False])
     """
     from scipy.optimize import linear_sum_assignment
 
     before, after = (np.asarray(labels, dtype=np.int64) for labels in (before, after))
-    rows = sorted({*before[before >= 0].tolist(), *clusters[0]} - {-1})
-    columns = sorted({*after[after >= 0].tolist(), *clusters[1]} - {-1})
-    overlap = _overlap(before, after)
-    table = np.array([[overlap.get((b, a), 0) for a in columns] for b in rows])
-    table = table.reshape(len(rows), len(columns))  # also where there are none
-    of_before = [int((before == b).sum()) for b in rows]  # rows in no cluster now count too
-    of_after = [int((after == a).sum()) for a in columns]
-    goes = table > MOST * np.reshape(of_before, (-1, 1))
-    comes = table > MOST * np.reshape(of_after, (1, -1))
+    old = sorted({*before[before >= 0].tolist(), *clusters[0]} - {-1})
+    new = sorted({*after[after >= 0].tolist(), *clusters[1]} - {-1})
+    overlap = _count_pairs(before, after)
+    table = np.array([[overlap.get((b, a), 0) for a in new] for b in old])
+    table = table.reshape(len(old), len(new))  # also without clusters
+    # samples that are in no cluster on the other side count, too
+    takes_most_of = table > MAJORITY * np.reshape([(before == b).sum() for b in old], (-1, 1))
+    is_mostly_from = table > MAJORITY * np.reshape([(after == a).sum() for a in new], (1, -1))
     places = zip(*linear_sum_assignment(table, maximize=True), strict=True)
-    pairs = {rows[i]: columns[j] for i, j in places if goes[i, j] or comes[i, j]}
-    merged = {
-        a: [rows[i] for i in np.flatnonzero(goes[:, j])]
-        for j, a in enumerate(columns)
-        if goes[:, j].sum() > 1
-    }
-    split = {
-        b: [columns[j] for j in np.flatnonzero(comes[i])]
-        for i, b in enumerate(rows)
-        if comes[i].sum() > 1
-    }
-    match = ClusterMatch(overlap, pairs, merged, split)
-    matched = {a for b in rows for a in match.after_of(b)}
-    match.gone.extend(b for b in rows if not match.after_of(b))
-    match.new.extend(a for a in columns if a not in matched)
+    match = ClusterMatch(
+        overlap,
+        {old[i]: new[j] for i, j in places if takes_most_of[i, j] or is_mostly_from[i, j]},
+        _several(new, old, takes_most_of.T),
+        _several(old, new, is_mostly_from),
+    )
+    matched = {a for b in old for a in match.successors(b)}
+    match.gone.extend(b for b in old if not match.successors(b))
+    match.new.extend(a for a in new if a not in matched)
     return match
 
 
-def _overlap(before: Any, after: Any) -> dict[tuple[int, int], int]:
+def _several(labels: list[int], others: list[int], is_related: Any) -> dict[int, list[int]]:
+    """Return the labels that are related to two or more others, with these."""
+    related = {
+        label: [others[k] for k in np.flatnonzero(is_related[i])] for i, label in enumerate(labels)
+    }
+    return {label: those for label, those in related.items() if len(those) > 1}
+
+
+def _count_pairs(before: Any, after: Any) -> dict[tuple[int, int], int]:
     both, counts = np.unique(np.column_stack([before, after]), axis=0, return_counts=True)
     return {(int(b), int(a)): int(n) for (b, a), n in zip(both, counts, strict=True)}
