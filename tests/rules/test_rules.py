@@ -126,3 +126,14 @@ def test_a_part_that_does_not_fit_is_named():
         Rule(Mean(), Mean())
     with pytest.raises(TypeError, match="Fuzzy must implement centers to be part of a rule"):
         Rule(Fuzzy(2.0), Fuzzy(2.0))
+
+
+def test_a_cluster_without_mass_stays_where_it_was():
+    """Points that lie on centers have no part in the others, of which one may be left empty."""
+    weight, mass = np.array([1.0, 3.0]), np.array([[1.0, 0.0], [1.0, 0.0]])
+    previous = Centers(np.array([[0.5, 0.9], [0.5, 0.1]]))
+    centers = Mean().centers(mass, weight, previous)
+    assert centers.coefficients.tolist() == [[0.5, 0.9], [0.5, 0.1]]
+    assert centers.shares.tolist() == [0.5, 0.0]
+    assert Mean().centers(mass, weight, None).coefficients.tolist() == [[0.5, 0.25], [0.5, 0.75]]
+    assert not mass_of_logs(np.full((2, 1), -np.inf), weight).any()

@@ -18,6 +18,7 @@ from sklearn.base import ClusterMixin
 from sklearn.utils import ClassifierTags, Tags
 from sklearn.utils.metaestimators import available_if
 
+from softkern._utils.arrays import on_host
 from softkern._utils.typing import Array
 from softkern.dask import ChunkedRows
 from softkern.exceptions import CollapseWarning, warn
@@ -219,8 +220,13 @@ class CenterClustering(Clustering):
 
     def _center_geometry(self) -> Geometry:
         """How the centers lie to each other, as points do to them."""
-        norms = np.diagonal(self._inner)
-        distances = np.maximum(norms[:, None] + norms - 2 * self._inner, 0)
+        features = self._served().features
+        if features is None:
+            norms = np.diagonal(self._inner)
+            distances = np.maximum(norms[:, None] + norms - 2 * self._inner, 0)
+        else:  # far from the origin inner products have no digits left
+            vectors = on_host(features.centers(self._columns)).T
+            distances = np.square(vectors[:, None] - vectors).sum(axis=-1)
         return Geometry(self._inner, self._norms, distances)
 
     def _log_products(self, rows: CrossOperator, geometry: Geometry) -> Array:

@@ -700,15 +700,13 @@ default="k-means++"
 def _without_copies(solution: Solution) -> Solution:
     """The clusters of which no two centers coincide: the first of those that do."""
     rule: Any = solution.rule.memberships
-    inner = np.asarray(solution.coefficients.T @ solution.geometry.product)
-    norms = np.diagonal(inner)
-    distances = norms[:, None] + norms - 2 * inner
-    is_same = distances < SAME_PLACE * np.maximum(rule.eta[:, None], rule.eta)
+    gaps = on_host(solution.geometry.gaps(solution.coefficients))
+    is_same = gaps < SAME_PLACE * np.maximum(rule.eta[:, None], rule.eta)
     kept: list[int] = []
-    for k in range(len(norms)):
+    for k in range(len(gaps)):
         if not is_same[k, kept].any():
             kept.append(k)
-    return solution if len(kept) == len(norms) else _taken(solution, np.array(kept))
+    return solution if len(kept) == len(gaps) else _taken(solution, np.array(kept))
 
 
 def _taken(solution: Solution, order: Array) -> Solution:

@@ -29,6 +29,7 @@ __all__ = [
 
 GAP_ROWS = 8192  # summed at once, in float64
 MIDDLE_ROWS = 1024  # at least, where there are as many
+ON_CENTER = 8  # rounding errors of K(x, x): a squared distance below them is zero
 BLOCK_ROWS = 4096  # summed in the data's own dtype, the blocks' sums in float64
 
 
@@ -100,11 +101,22 @@ def center_norms(A: Any, product: Any) -> Any:
 
 
 def squared_distances(diag: Any, product: Any, norms: Any, is_semidefinite: bool | None) -> Any:
-    """D² = diag(K) − 2 K A + ‖center‖², (m, c); not negative where K is semidefinite."""
+    """D² = diag(K) − 2 K A + ‖center‖², (m, c).
+
+    Where K is semidefinite, a value that is negative or less than its rounding error is zero.
+    """
     distances = -2 * product
     distances += diag[:, None]
     distances += norms
-    return _without_rounding(distances) if is_semidefinite else distances
+    if not is_semidefinite:
+        return distances
+    xp = namespace(distances)
+    # what is left of a point that lies on a center depends on the order of additions
+    rounding = ON_CENTER * float(xp.finfo(distances.dtype).eps) * diag[:, None]
+    if is_numpy_array(distances):
+        distances[distances <= rounding] = 0
+        return distances
+    return xp.where(distances > rounding, distances, xp.zeros_like(distances))
 
 
 @dataclass(frozen=True)

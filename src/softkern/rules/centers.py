@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
+from array_api_compat import is_dask_array
 
 from softkern._utils.arrays import namespace
 from softkern._utils.typing import AnyArray
@@ -24,7 +24,7 @@ class Mean:
 
     Examples
     --------
-    >>> import numpy as np
+    >>> from array_api_compat import is_dask_array
     >>> Mean().centers(np.array([[1.0], [3.0]]), np.ones(2), None).coefficients
     array([[0.25],
            [0.75]])
@@ -33,10 +33,17 @@ class Mean:
     goes_anywhere: ClassVar[bool] = True
 
     def centers(self, mass: AnyArray, weight: AnyArray, previous: Centers | None) -> Centers:
-        """Weighted means of all points."""
+        """Weighted means of all points; a cluster without any mass stays where it was."""
         xp = namespace(mass)
         total = xp.sum(mass, axis=0)
-        return Centers(mass / total, shares=total / xp.sum(weight))
+        shares = total / xp.sum(weight)
+        if not is_dask_array(mass) and not bool(
+            xp.all(total > 0)
+        ):  # points on centers have no part in any other
+            stays = weight[:, None] if previous is None else previous.coefficients
+            mass = xp.where(total > 0, mass, stays)
+            total = xp.sum(mass, axis=0)
+        return Centers(mass / total, shares=shares)
 
     def ahead(self, correction: AnyArray | None) -> Mean:
         """Itself: means do not ask for the kernel."""
@@ -56,12 +63,13 @@ def mass_of_logs(logs: AnyArray, weight: AnyArray) -> AnyArray:
 
     Examples
     --------
-    >>> import numpy as np
+    >>> from array_api_compat import is_dask_array
     >>> mass_of_logs(np.array([[-5000.0], [-5000.0]]), np.array([1.0, 3.0]))
     array([[1.],
            [3.]])
     """
     xp = namespace(logs)
     logs = xp.where(weight[:, None] > 0, logs, -xp.inf)  # what does not count has no say in it
-    with np.errstate(invalid="ignore"):
-        return xp.exp(logs - xp.max(logs, axis=0)) * weight[:, None]
+    largest = xp.max(logs, axis=0)
+    largest = xp.where(xp.isfinite(largest), largest, xp.zeros_like(largest))
+    return xp.exp(logs - largest) * weight[:, None]

@@ -71,4 +71,7 @@ class Possibilistic:
 
 def estimate_eta(distances: AnyArray, memberships: Any, weight: AnyArray, scale: float) -> AnyArray:
     """η = γ Σ w u D² / Σ w u, (c,): eq. 17 of the 2010 paper."""
-    return scale * column_sums(memberships * distances, weight) / column_sums(memberships, weight)
+    total = column_sums(memberships, weight)
+    xp = namespace(total)
+    total = xp.where(total > 0, total, xp.ones_like(total))  # zero for a cluster without members
+    return scale * column_sums(memberships * distances, weight) / total
