@@ -276,6 +276,27 @@ def test_a_small_memory_makes_small_tiles(monkeypatch, keeps_gram):
         TiledPoints(Gaussian(1.0), X).product(ones)
 
 
+def test_leave_one_out_sums_survive_running_out_of_memory(monkeypatch):
+    """A tile that is tried again in halves keeps the places of its rows."""
+    from softkern.operators.gpu.points import TiledPoints
+
+    random = np.random.default_rng(0)
+    X = torch.as_tensor(random.normal(size=(400, 2)))
+    log_a, log_left = (torch.as_tensor(random.normal(size=400)) for _ in range(2))
+    own = torch.arange(400)
+    expected = TiledPoints(Gaussian(1.0), X).logs(X, log_a, own, log_left)
+    log_sum = torch.logsumexp
+
+    def tight(terms, dim):
+        if len(terms) > 100:
+            raise torch.OutOfMemoryError("no room")
+        return log_sum(terms, dim=dim)
+
+    monkeypatch.setattr(torch, "logsumexp", tight)
+    found = TiledPoints(Gaussian(1.0), X).logs(X, log_a, own, log_left)
+    assert found.numpy() == pytest.approx(expected.numpy(), rel=1e-12)
+
+
 def test_a_factor_on_the_device():
     random = np.random.default_rng(0)
     X = random.normal(size=(500, 2))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -58,7 +58,7 @@ class FeatureOperator(KernelOperator):
         vectors = feature_sums(self._rows, columns).astype(self.dtype)
         norms = (vectors * vectors).sum(axis=0)
         distances = self.features.distances(self.features.centers(columns))
-        return FeatureGeometry(self._rows, vectors, norms, distances)
+        return cast(Geometry, FeatureGeometry(self._rows, vectors, norms, distances))
 
     def release(self) -> None:
         """Let go of the features less their middle, which are made again where they are needed."""

@@ -68,27 +68,27 @@ class Geometry:
         return (gaps + gaps.T) / 2
 
 
-class FeatureGeometry(Geometry):
-    """The same where centers are vectors of features: the product is made when it is asked for."""
-
-    def __init__(self, rows: Any, vectors: Any, norms: Any, distances: Any) -> None:
-        parts = {"rows": rows, "vectors": vectors, "norms": norms, "distances": distances}
-        for name, part in parts.items():
-            object.__setattr__(self, name, part)
+@dataclass(frozen=True)
+class FeatureGeometry:
+    """A `Geometry` of centers that are vectors of features; computes the product on demand."""
 
     rows: Any  # F, (n, r)
     vectors: Any  # Fᵀ A, (r, c)
+    norms: Any  # squared lengths of the centers, (c,)
+    distances: Any  # squared distances to them, (n, c)
 
     @property
     def product(self) -> Any:
         """K @ A = F (Fᵀ A), (n, c)."""
         return self.rows @ self.vectors
 
-    def take(self, order: Any) -> Geometry:
-        """The same of some centers, or of all in another order, by their numbers."""
+    def take(self, order: Any) -> FeatureGeometry:
+        """Select or reorder centers by index."""
         return FeatureGeometry(
             self.rows, self.vectors[:, order], self.norms[order], self.distances[:, order]
         )
+
+    gaps = Geometry.gaps
 
 
 def center_norms(A: Any, product: Any) -> Any:

@@ -458,7 +458,7 @@ class TiledPoints:
     @cached_property
     def gram(self) -> Any:
         """K between the points, (n, n)."""
-        return self._by_tiles(self.points, self._values)
+        return self._by_tiles(self.points, lambda rows: self._values(self.points[rows]))
 
     def product(self, A: Any, points: Any = None) -> Any:
         """K(points, support) @ A, (m, c); None stands for the support."""
@@ -466,39 +466,38 @@ class TiledPoints:
         if points is None and self.keeps_gram:
             return self.gram @ weights
         queries = self.points if points is None else points
-        return self._by_tiles(queries, lambda rows: self._values(rows) @ weights)
+        return self._by_tiles(queries, lambda rows: self._values(queries[rows]) @ weights)
 
     def logs(self, points: Any, log_a: Any, own: Any = None, log_left: Any = None) -> Any:
         """log Σ_r k(x, x_r) a_r, (m,), however far; `log_left` is of a query's own row `own`."""
-        done = 0
 
-        def of_rows(rows: Any) -> Any:
-            nonlocal done
-            logs = self.kernel.array_log_block(rows, self.points)
+        def of_rows(rows: slice) -> Any:
+            logs = self.kernel.array_log_block(points[rows], self.points)
             assert logs is not None
             terms = logs.to(torch.float64)
             if own is None:
                 return torch.logsumexp(terms + log_a, dim=1)
-            mine = slice(done, done + len(rows))
-            at = torch.arange(len(rows), device=rows.device), own[mine]
-            of_itself = terms[at] + log_left[mine]
+            at = torch.arange(len(terms), device=terms.device), own[rows]
+            own_terms = terms[at] + log_left[rows]
             terms += log_a
-            terms[at] = of_itself
-            done += len(rows)
+            terms[at] = own_terms
             return torch.logsumexp(terms, dim=1)
 
         return self._by_tiles(points, of_rows)
 
-    def _values(self, rows: Any) -> Any:
-        return self.kernel.array_block(rows, self.points)
+    def _values(self, queries: Any) -> Any:
+        return self.kernel.array_block(queries, self.points)
 
-    def _by_tiles(self, queries: Any, of_rows: Callable[[Any], Any]) -> Any:
-        """What a function makes of a few rows at a time, for all of them."""
+    def _by_tiles(self, queries: Any, of_rows: Callable[[slice], Any]) -> Any:
+        """Apply a function to slices of the queries and concatenate its results.
+
+        A slice that runs out of memory is tried again at half the size.
+        """
         parts, start = [], 0
         while start < len(queries):
             step = max(1, self.tile_bytes // (len(self.points) * queries.element_size()))
             try:
-                parts.append(of_rows(queries[start : start + step]))
+                parts.append(of_rows(slice(start, start + step)))
             except torch.OutOfMemoryError:
                 if step <= LEAST_TILE:
                     raise MemoryError(
@@ -509,7 +508,7 @@ class TiledPoints:
                 self.tile_bytes //= 2
                 continue
             start += step
-        return torch.cat(parts) if parts else of_rows(queries)
+        return torch.cat(parts) if parts else of_rows(slice(0))
 
 
 class FactorPoints:
