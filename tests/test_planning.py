@@ -268,6 +268,13 @@ def test_memory_is_refused_before_the_work():
         chosen.build(X)
 
 
+@pytest.mark.parametrize("engine", ["auto", "dense"])
+def test_a_plan_that_does_not_fit_is_not_marked_as_chosen(engine):
+    text = str(plan((1_000_000, 5), kernel="laplacian", engine=engine, memory_limit=2**20))
+    assert "▸" not in text
+    assert "Does not fit into memory" in text
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [

@@ -302,20 +302,26 @@ class Plan:
         engine = self.options.get("local", self.engine)
         return LocalOperator(kernel, engine, options)(support)
 
-    def require_memory(self) -> None:
-        """Raise a MemoryError, with the alternatives named, where the plan does not fit."""
+    @property
+    def shortage(self) -> str | None:
+        """Why the plan cannot be carried out within the memory limit; None where it can."""
         if self.memory <= self.memory_limit:
-            return
+            return None
         others = [
             c.engine
             for c in self.candidates
             if c.cost is not None and c.cost.memory <= self.memory_limit
         ]
         remedy = f"use engine={' or '.join(map(repr, others))}" if others else "use fewer rows"
-        raise MemoryError(
+        return (
             f"engine={self.engine!r} needs {_bytes(self.memory)} for n = {self.work.n:,}, and "
             f"{_bytes(self.memory_limit)} may be used; {remedy}."
         )
+
+    def require_memory(self) -> None:
+        """Raise a MemoryError, with the alternatives named, where the plan does not fit."""
+        if self.shortage is not None:
+            raise MemoryError(self.shortage)
 
     def __str__(self) -> str:
         work = self.work
@@ -330,8 +336,10 @@ class Plan:
         if self.ahead is not None:
             head += f"; most steps run ahead on a low-rank factor of {_bytes(self.ahead.memory)}"
         rows = [("engine", "memory", "set-up", "product", "")]
+        shortage = self.shortage
+        chosen = "▸ " if shortage is None else "✗ "
         for candidate in self.candidates:
-            mark = "▸ " if candidate.engine == self.engine else "  "
+            mark = chosen if candidate.engine == self.engine else "  "
             cost = candidate.cost
             figures = ("–", "–", "–")
             if cost is not None:
@@ -349,7 +357,8 @@ class Plan:
             ).rstrip()
             for row in rows
         ]
-        return "\n".join([head, *lines])
+        end = [] if shortage is None else [f"Does not fit into memory: {shortage}"]
+        return "\n".join([head, *lines, *end])
 
 
 @dataclass(frozen=True)

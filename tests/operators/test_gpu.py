@@ -5,6 +5,7 @@ interpreter, a few products of each.
 import importlib.util
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ import softkern
 from softkern import planning
 from softkern.kernels import CallableKernel, Gaussian, Laplacian, Linear, Polynomial, Sigmoid
 from softkern.operators import DenseOperator, GpuOperator
+from softkern.operators.base import ProblemSize
 from softkern.operators.gpu import operator as gpu_module
 from tests.operators.contract import GaussianContract, OperatorContract
 
@@ -372,7 +374,7 @@ def test_a_model_fitted_on_a_device_is_read_without(monkeypatch):
 
 def test_plan_takes_the_device_where_it_is_worthwhile(monkeypatch):
     monkeypatch.setattr(gpu_module, "_has_device", lambda: True)
-    monkeypatch.setattr(gpu_module, "_device_speed", lambda device: 1.0)
+    monkeypatch.setattr(gpu_module, "_slowdown", lambda device: 1.0)
     free = 8 * 2**30
     monkeypatch.setattr(GpuOperator, "device_memory", classmethod(lambda cls, **options: free))
     few = planning.plan((2000, 10), memory_limit=8 * 2**30)
@@ -387,6 +389,17 @@ def test_plan_takes_the_device_where_it_is_worthwhile(monkeypatch):
     assert "over the memory that is free on its device" in str(crowded)
     with pytest.raises(MemoryError, match="on its device for n = 300,000"):
         planning.plan((300_000, 10), engine="gpu")
+
+
+def test_the_price_of_a_device_is_not_timed(monkeypatch):
+    """The same engine is chosen in every run, whatever else the device is doing."""
+    size = SimpleNamespace(multi_processor_count=66)
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: size)
+    monkeypatch.setattr(torch, "linspace", None)
+    problem = ProblemSize(1_000_000, 10, Gaussian(1.0))
+    slow = GpuOperator.cost(problem).product
+    size = SimpleNamespace(multi_processor_count=132)
+    assert slow == pytest.approx(2 * GpuOperator.cost(problem).product, rel=1e-2)
 
 
 def test_nothing_is_imported_to_learn_that_there_is_no_device():

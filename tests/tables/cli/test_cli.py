@@ -835,6 +835,10 @@ def test_version_plan_and_models(folder, capsys):
     said = capsys.readouterr().out
     assert "n = 1,000,000, d = 2" in said
     assert re.search(r"the tree of clusters: about \d+ (s|min) more \(auto takes it\)", said)
+    assert run(["plan", "1000000", "2", "--memory", "0.001"]) == 6
+    printed = capsys.readouterr()
+    assert "Does not fit into memory" in printed.out
+    assert "use fewer rows" in printed.err
     assert run(["plan", "1000", "5", "--clusters", "3"]) == 0
     assert "--model alpha-cut, not auto" in capsys.readouterr().out
     assert run(["models"]) == 0

@@ -10,7 +10,6 @@ from __future__ import annotations
 import ctypes
 import importlib.util
 import sys
-import time
 from functools import cache, cached_property
 from typing import Any, ClassVar
 
@@ -45,7 +44,8 @@ START_SECONDS = 3.0  # PyTorch, and loops that are compiled when first used
 FLOP_SECONDS = 5e-14  # a multiplication and addition of matrices, in double precision
 MEMORY_BYTES = 3e12  # a second, of the device itself
 BUS_BYTES = 5e9  # a second, between host and device
-PROBE_REFERENCE = 1.5e-3  # seconds of `_probe` on an H200
+MULTIPROCESSORS = 132  # of an H200
+CPU_SLOWDOWN = 3000.0  # of device="cpu" on two cores, which is there for tests
 FRAME_BYTES = 160  # of a row, for every frame layout there is
 
 
@@ -206,7 +206,7 @@ class GpuOperator(KernelOperator):
         else:
             seconds = TILE_SECONDS * 2
         moved = 2 * work.vectors / BUS_BYTES
-        slower = _device_speed(device or "cuda")
+        slower = _slowdown(device or "cuda")
         on_device = work.n * (work.d * FRAME_BYTES + 40) + 8 * work.vectors
         setup = START_SECONDS + work.values * work.itemsize / BUS_BYTES
         memory = work.values * work.itemsize + 2 * work.vectors
@@ -230,7 +230,7 @@ class GpuOperator(KernelOperator):
 
     @classmethod
     def speed(cls) -> float:
-        """One: the device was measured already."""
+        """One: `cost` knows the device already."""
         return 1.0
 
     # Errors
@@ -416,20 +416,13 @@ def _has_driver() -> bool:
     return False
 
 
-@cache
-def _device_speed(device: str) -> float:
-    """How many times longer this device takes than an H200, measured once."""
+def _slowdown(device: str) -> float:
+    """How many times longer a device takes than an H200, from its multiprocessors.
+
+    Not timed, so that the same engine is chosen in every run.
+    """
+    if device == "cpu":
+        return CPU_SLOWDOWN
     import torch
 
-    if device == "cpu":
-        return 3000.0  # two cores; nobody chooses it for its speed
-    values = torch.linspace(-1, 0, 2**26, device=device)
-    times = []
-    for _ in range(4):
-        torch.cuda.synchronize()
-        start = time.perf_counter()
-        for _ in range(4):
-            values.exp2()
-        torch.cuda.synchronize()
-        times.append(time.perf_counter() - start)
-    return min(times) / PROBE_REFERENCE
+    return MULTIPROCESSORS / torch.cuda.get_device_properties(device).multi_processor_count

@@ -450,6 +450,7 @@ def plan(
     )
     one = chosen if clusters == 1 else plan((n, d), engine=engine, memory_limit=limit)
     Printer(False).line(f"{chosen}\n\n{tree_words(one)}")
+    chosen.require_memory()
 
 
 @app.command()
