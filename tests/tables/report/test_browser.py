@@ -643,7 +643,7 @@ def test_other_axes_can_be_chosen(alpha_page):
     page.find("#up").send_keys("how")
     page.drawn()
     figure = "Bokeh.documents[0].get_model_by_name('points figure')"
-    assert page.run(f"return {figure}.left[0].axis_label") == "how typical"
+    assert page.run(f"return {figure}.left[0].axis_label") == "typicality"
     assert max(page.column("y")) < 1
 
 

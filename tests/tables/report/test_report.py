@@ -27,12 +27,12 @@ from softkern.density_tree.tree import AlphaTree
 from softkern.fitted import with_tree
 from softkern.tables.explain.clusters import describe
 from softkern.tables.report import axes as report_axes
-from softkern.tables.report import write_report
-from softkern.tables.report.axes import MOST_FEATURES
-from softkern.tables.report.data import TOP_OUTLIERS, TOP_OVERLAPS, shown_rows
-from softkern.tables.report.known import known_columns
+from softkern.tables.report import directions, write_report
+from softkern.tables.report.axes import MIN_FEATURES
+from softkern.tables.report.categories import categorical_columns
+from softkern.tables.report.data import TOP_OUTLIERS, TOP_OVERLAPS, select_rows
 from softkern.tables.report.levels import alpha_levels, cuts_by_number, steps_below
-from softkern.tables.report.packing import in_order, packed
+from softkern.tables.report.packing import isolate_right_to_left, pack
 
 HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror=window.hacked=1>\u2028'\""
 
@@ -100,7 +100,7 @@ def test_levels_reach_from_one_cluster_to_none_and_hold_the_models_own(model):
 
 
 def test_few_rows_are_all_shown(table, model):
-    rows, is_sampled = shown_rows(table.to_numpy(), rank_points(model), 0)
+    rows, is_sampled = select_rows(table.to_numpy(), rank_points(model), 0)
     assert rows.tolist() == list(range(len(table)))
     assert is_sampled.all()
 
@@ -117,8 +117,8 @@ def test_of_many_rows_a_sample_that_order_does_not_change_and_all_top_ranks():
             "overlap_score": 0.5,
         }
     )
-    rows, is_sampled = shown_rows(X, ranks, 0)
-    again, _ = shown_rows(X[order], ranks.iloc[order], 0)
+    rows, is_sampled = select_rows(X, ranks, 0)
+    again, _ = select_rows(X[order], ranks.iloc[order], 0)
     assert is_sampled.sum() == 4000  # the others are drawn for their ranks
     assert len(rows) < 6000
     assert sorted(order[again]) == sorted(rows)
@@ -132,7 +132,7 @@ def test_ranks_that_very_many_rows_share_single_none_out(score):
     X = np.random.default_rng(0).normal(size=(n, 2))
     rank = np.where(np.arange(n) < 30, np.arange(n) + 1, 31)
     ranks = pd.DataFrame({"outlier_rank": rank, "overlap_rank": 1, "overlap_score": score})
-    rows, _ = shown_rows(X, ranks, 0)
+    rows, _ = select_rows(X, ranks, 0)
     assert set(range(30)) <= set(rows)
     assert len(rows) <= 4030
 
@@ -175,9 +175,9 @@ def test_a_point_of_the_tree_costs_fourteen_bytes():
         order, gaps = flatten(n, tree.edges, tree.saddles)
         levels = alpha_levels(tree)
         arrays = [
-            packed(order, np.int32),
-            packed(steps_below(levels, gaps), np.uint16),
-            packed(np.unique(heights, return_inverse=True)[1], np.int32),
+            pack(order, np.int32),
+            pack(steps_below(levels, gaps), np.uint16),
+            pack(np.unique(heights, return_inverse=True)[1], np.int32),
         ]
         return len(json.dumps(arrays))
 
@@ -226,7 +226,7 @@ def test_the_eigenspace_comes_first_where_a_model_has_one(table, tmp_path):
     assert [data["axes"][k]["name"] for k in data["start"]] == ["eigenspace 1", "eigenspace 2"]
 
 
-def unpacked(axis):
+def unpack(axis):
     values = np.frombuffer(base64.b64decode(axis["values"]["bytes"]), dtype="<f4")
     return values.astype(np.float64)
 
@@ -247,7 +247,7 @@ def test_clusters_found_in_many_columns_are_seen_in_the_first_picture(groups, tm
     assert names[1].startswith(other)
 
     def is_seen(axis):
-        parts = [unpacked(axis)[model.labels_ == k] for k in range(groups)]
+        parts = [unpack(axis)[model.labels_ == k] for k in range(groups)]
         middles = np.sort([part.mean() for part in parts])
         return np.diff(middles).min() > 4 * max(part.std() for part in parts)
 
@@ -264,7 +264,7 @@ def test_beside_one_direction_across_clusters_the_component_that_is_another(tmp_
     across, other = (data["axes"][k] for k in data["start"])
     assert across["name"].startswith("across clusters 1")
     assert other["name"].startswith("component 2")
-    assert abs(np.corrcoef(unpacked(across), unpacked(other))[0, 1]) < 0.3
+    assert abs(np.corrcoef(unpack(across), unpack(other))[0, 1]) < 0.3
 
 
 def test_a_few_far_rows_turn_no_direction_towards_themselves(tmp_path):
@@ -280,12 +280,12 @@ def test_a_few_far_rows_turn_no_direction_towards_themselves(tmp_path):
         data = written(tmp_path / "p.html", model, table).data()
         axis = data["axes"][data["start"][0]]
         assert re.fullmatch(r"component 1, \d+ %: [ab], [ab]", axis["name"])
-        found.append(unpacked(axis)[3:])
+        found.append(unpack(axis)[3:])
     assert abs(np.corrcoef(*found)[0, 1]) > 0.99
 
 
 def test_of_very_many_columns_those_that_tell_clusters_apart(tmp_path, monkeypatch):
-    monkeypatch.setattr(report_axes, "MOST_NUMBERS", 0)
+    monkeypatch.setattr(report_axes, "MAX_VALUES", 0)
     generator = np.random.default_rng(0)
     X = pd.DataFrame(generator.normal(size=(60, 300)), columns=[f"c{k}" for k in range(300)])
     X.loc[:29, "c200"] += 50
@@ -293,13 +293,13 @@ def test_of_very_many_columns_those_that_tell_clusters_apart(tmp_path, monkeypat
     model.labels_ = np.repeat([0, 1], 30)
     ranks = rank_points(model).assign(label=model.labels_)
     data = written(tmp_path / "p.html", model, X, ranks=ranks, features=("c7", "c9")).data()
-    names = [axis["name"] for axis in data["axes"][:MOST_FEATURES]]
-    assert data["features"] == MOST_FEATURES
+    names = [axis["name"] for axis in data["axes"][:MIN_FEATURES]]
+    assert data["features"] == MIN_FEATURES
     assert {"c200", "c7", "c9"} <= set(names)
 
 
 def test_of_very_many_columns_of_one_cluster_those_asked_for_and_that_vary(tmp_path, monkeypatch):
-    monkeypatch.setattr(report_axes, "MOST_NUMBERS", 0)
+    monkeypatch.setattr(report_axes, "MAX_VALUES", 0)
     X = np.random.default_rng(0).normal(size=(60, 40))
     X[:, :5] = 1
     wide = pd.DataFrame(X, columns=[f"f{k}" for k in range(40)])
@@ -309,6 +309,15 @@ def test_of_very_many_columns_of_one_cluster_those_asked_for_and_that_vary(tmp_p
     assert [data["axes"][k]["name"] for k in data["start"]] == ["f39", "f2"]
     names = {axis["name"] for axis in data["axes"][: data["features"]]}
     assert not names & {"f0", "f1", "f3", "f4"}
+
+
+def test_percent_signs_of_column_names_stay(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 1)) + 0.01 * rng.normal(size=(60, 3))
+    table = pd.DataFrame(X, columns=["tax 5%", "b", "c"])
+    data = written(tmp_path / "p.html", OneClassPCM(bandwidth=2.0).fit(table), table).data()
+    first = next(a["name"] for a in data["axes"] if a["name"].startswith("component 1"))
+    assert "tax 5%" in first
 
 
 def test_the_share_and_the_columns_of_components(tmp_path):
@@ -328,7 +337,7 @@ def test_the_share_and_the_columns_of_components(tmp_path):
     # the direction goes with the column that it names first
     axis = next(axis for axis in data["axes"] if axis["name"] == first)
     leading = first.split(": ")[1].split(", ")[0]
-    assert np.corrcoef(unpacked(axis), table[leading])[0, 1] > 0.9
+    assert np.corrcoef(unpack(axis), table[leading])[0, 1] > 0.9
 
 
 def neighbors_kept(places, X, k=5):
@@ -351,7 +360,7 @@ def test_a_map_of_many_columns_keeps_neighbors_that_components_lose(tmp_path):
     views = {view["name"]: view for view in data["views"]}
 
     def places(name):
-        return np.column_stack([unpacked(data["axes"][k]) for k in views[name]["axes"]])
+        return np.column_stack([unpack(data["axes"][k]) for k in views[name]["axes"]])
 
     kept = {
         name: neighbors_kept(places(name), X) for name in ("neighbor map", "principal components")
@@ -361,14 +370,14 @@ def test_a_map_of_many_columns_keeps_neighbors_that_components_lose(tmp_path):
 
 
 def test_rows_that_are_not_mapped_lie_at_their_nearest(tmp_path, monkeypatch):
-    monkeypatch.setattr(report_axes, "MAPPED", 60)
+    monkeypatch.setattr(directions, "MAX_MAPPED", 60)
     X = np.random.default_rng(0).normal(size=(90, 5))
     table = pd.DataFrame(X, columns=list("abcde"))
     data = written(tmp_path / "p.html", OneClassPCM(bandwidth=2.0).fit(table), table).data()
     view = next(view for view in data["views"] if view["name"] == "neighbor map")
-    places = np.column_stack([unpacked(data["axes"][k]) for k in view["axes"]])
+    places = np.column_stack([unpack(data["axes"][k]) for k in view["axes"]])
     assert len(np.unique(places, axis=0)) == 60
-    assert "made of 60 rows" in view["help"]
+    assert "computed from 60 rows" in view["help"]
 
 
 @pytest.mark.parametrize("columns", [3, 5])
@@ -439,7 +448,9 @@ def test_known_labels_against_clusters():
             "long": [f"v{k % 44:02d}" for k in range(100)],
         }
     )
-    found = {column["name"]: column for column in known_columns(table, np.arange(100), labels)}
+    found = {
+        column["name"]: column for column in categorical_columns(table, np.arange(100), labels)
+    }
     assert set(found) == {"same", "code", "long"}  # names, a constant and a scale are none
     assert found["same"]["ari"] == pytest.approx(1.0)
     assert found["same"]["clusters"] == [0, 1, -1]
@@ -448,7 +459,7 @@ def test_known_labels_against_clusters():
     assert found["long"]["rarer"] == 8
     assert np.sum(found["long"]["cross"]) == sum(found["long"]["counts"]) == 100
     table.loc[:29, "same"] = None
-    gaps = next(iter(known_columns(table, np.arange(100), labels)))
+    gaps = next(iter(categorical_columns(table, np.arange(100), labels)))
     assert gaps["missing"] == 30
     assert gaps["ari"] == pytest.approx(1.0)
     codes = np.frombuffer(base64.b64decode(gaps["codes"]["bytes"]), np.uint8)
@@ -592,7 +603,7 @@ def test_the_same_input_gives_the_same_data(model, table, tmp_path):
         ({"X_model": np.zeros((3, 2))}, ValueError, "X_model has 3 rows, but X has 300"),
         ({"ranks": pd.DataFrame({"label": [0] * 300})}, ValueError, "ranks lacks"),
         ({"X": np.zeros((300, 3))}, TypeError, "X must be a pandas DataFrame, got ndarray"),
-        ({"X": pd.DataFrame({"a": ["x"] * 300})}, ValueError, r"columns \['a'\] are not numbers"),
+        ({"X": pd.DataFrame({"a": ["x"] * 300})}, ValueError, r"columns \['a'\] are not numeric"),
         ({"X": pd.DataFrame(index=range(300))}, ValueError, "300 rows and 0 columns"),
     ],
 )
@@ -675,8 +686,8 @@ def test_a_table_of_one_cluster_is_described(tmp_path):
 def test_numbers_stay_behind_names_from_right_to_left():
     mark = "\N{LEFT-TO-RIGHT MARK}"
     name = "\u0645\u0628\u064a\u0639\u0627\u062a \u0643\u0644\u064a\u0629"
-    assert in_order(f"{name} 5.2, usual 1 to 2") == f"{name}{mark} 5.2, usual 1 to 2"
-    assert in_order("width 5.2, usual 1 to 2") == "width 5.2, usual 1 to 2"
+    assert isolate_right_to_left(f"{name} 5.2, usual 1 to 2") == f"{name}{mark} 5.2, usual 1 to 2"
+    assert isolate_right_to_left("width 5.2, usual 1 to 2") == "width 5.2, usual 1 to 2"
 
 
 def test_notes_and_dates_are_text(model, table, tmp_path):

@@ -1,4 +1,4 @@
-"""Files of this folder that pages are made of, and templates that escape what is put into them."""
+"""Read the page's files, and create templates that escape all values."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ __all__ = ["asset", "template"]
 
 
 def asset(name: str) -> str:
-    """The text of a file beside this one."""
+    """Return the text of a file in this folder."""
     return files("softkern.tables.report").joinpath(name).read_text(encoding="utf-8")
 
 
 def template(name: str, **filters: Any) -> Any:
-    """A template to render; all values are escaped, and one that is missing is an error."""
+    """Return a template that escapes values and raises for missing ones."""
     import jinja2
 
     environment = jinja2.Environment(

@@ -1,4 +1,4 @@
-"""All columns of the user's table for the rows that the page lists."""
+"""Cells of the user's table for the rows that the page lists."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from softkern.tables.report.packing import holds_numbers, shorten
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["cells_of"]
+__all__ = ["listed_cells"]
 
-MOST_COLUMNS = 300
-LONGEST = 200  # letters of a cell
+MAX_COLUMNS = 300
+MAX_LENGTH = 200  # characters of a cell
 
 
-def cells_of(table: pd.DataFrame, rows: Array, places: list[int]) -> dict[str, Any]:
-    """The cells of the shown rows at these places: numbers, text, or None for an empty cell."""
-    part = table.iloc[rows[places], :MOST_COLUMNS]
+def listed_cells(table: pd.DataFrame, rows: Array, places: list[int]) -> dict[str, Any]:
+    """Return cells of some of the drawn rows: numbers, text, or None for an empty cell."""
+    part = table.iloc[rows[places], :MAX_COLUMNS]
     columns = [_cells(part.iloc[:, k]) for k in range(part.shape[1])]
     return {
         "columns": [shorten(name) for name in part.columns],
-        "more": max(0, table.shape[1] - MOST_COLUMNS),
+        "more": max(0, table.shape[1] - MAX_COLUMNS),
         "rows": {str(place): [column[k] for column in columns] for k, place in enumerate(places)},
     }
 
@@ -44,6 +44,6 @@ def _cells(column: pd.Series[Any]) -> list[Any]:
             for value in values.tolist()
         ]
     return [
-        None if empty else shorten(value, LONGEST)
+        None if empty else shorten(value, MAX_LENGTH)
         for value, empty in zip(column.tolist(), is_empty.tolist(), strict=True)
     ]

@@ -1,7 +1,4 @@
-"""The page of `softkern compare`: sentences and tables, in the look of the report, without script.
-
-All that comes from the data is text that the template escapes.
-"""
+"""The page of `softkern compare`: sentences and tables without scripts, all escaped."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ __all__ = ["Part", "write_comparison"]
 
 @dataclass(frozen=True)
 class Part:
-    """A table of the page; a number from 0 to 1 in a cell is drawn as a bar."""
+    """One table of the page. Numbers from 0 to 1 are drawn as bars."""
 
     heading: str
     head: Sequence[str]
@@ -27,7 +24,7 @@ class Part:
 def write_comparison(
     path: Path, title: str, lead: Sequence[str], notes: Sequence[str], parts: Sequence[Part]
 ) -> None:
-    """Write one self-contained HTML page; parts without rows are left out.
+    """Write one self-contained HTML page without empty tables.
 
     Examples
     --------

@@ -28,7 +28,7 @@ const axes = data.axes.map(({ name, base, unit, values, isDate = false }) => ({
   values: Float64Array.from(unpack(values), (value) => value * unit + base),
 }));
 const typicality = data.typicality && unpack(data.typicality);
-const scores = { "outlier score": numbers.outlierScore, membership: numbers.membership, "how typical": typicality };
+const scores = { "outlier score": numbers.outlierScore, membership: numbers.membership, typicality };
 for (const [name, values] of Object.entries(scores)) {
   if (values) axes.push({ name, values: Float64Array.from(values) });
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ from softkern._utils.typing import Array
 from softkern.ranking import Ranker
 from softkern.tables.explain import Explainer, Seen, cluster_lines
 from softkern.tables.explain.clusters import describe
-from softkern.tables.report.packing import in_order
+from softkern.tables.report.packing import isolate_right_to_left
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +29,8 @@ def explanations(
     model: Any,
     X: pd.DataFrame,
     ranks: pd.DataFrame,
-    data: dict[str, Any],
+    tables: Mapping[str, list[int]],
+    rows: Array,
     X_model: Array | None,
     explainer: Explainer | None,
     clusters: pd.DataFrame | None,
@@ -41,7 +41,7 @@ def explanations(
     if clusters is None:
         weight = getattr(model, "sample_weight_", None)
         clusters = describe(X, ranks["label"].to_numpy(), weight)
-    return {"why": _why(explainer, ranks, data), **_clusters(clusters)}
+    return {"why": _why(explainer, ranks, tables, rows), **_clusters(clusters)}
 
 
 def _explainer(model: Any, X: pd.DataFrame, ranks: pd.DataFrame, seen: Array | None) -> Explainer:
@@ -63,12 +63,13 @@ def _without_gaps(own: Array) -> Array:
     return np.where(np.isnan(known), middle, known)
 
 
-def _why(explainer: Explainer, ranks: pd.DataFrame, data: dict[str, Any]) -> dict[str, Any]:
+def _why(
+    explainer: Explainer, ranks: pd.DataFrame, tables: Mapping[str, list[int]], rows: Array
+) -> dict[str, Any]:
     """Words of the rows that the tables list; those of one table are all told as what it lists."""
-    rows = np.frombuffer(_bytes(data["rows"]), dtype="<i4")
     told = {}
     for name, is_between in (("outliers", False), ("overlaps", True)):
-        places = data["tables"][name]
+        places = tables[name]
         asked = ranks.assign(is_overlap=is_between, is_outlier=ranks["is_outlier"] & ~is_between)
         table = explainer.explain(explainer.seen, explainer.points, asked, rows[places])
         told[name] = [
@@ -76,17 +77,13 @@ def _why(explainer: Explainer, ranks: pd.DataFrame, data: dict[str, Any]) -> dic
                 "grade": grade,
                 "between": between,
                 # which two it is between has its own column
-                "why": in_order(why.removeprefix(f"between clusters {between}: ")),
+                "why": isolate_right_to_left(why.removeprefix(f"between clusters {between}: ")),
             }
             for grade, between, why in zip(
                 table["grade"], table["between"], table["why"], strict=True
             )
         ]
     return told
-
-
-def _bytes(packed: dict[str, str]) -> bytes:
-    return base64.b64decode(packed["bytes"])
 
 
 def _clusters(table: pd.DataFrame) -> dict[str, Any]:
@@ -101,7 +98,12 @@ def _clusters(table: pd.DataFrame) -> dict[str, Any]:
         bars = [_bar(row) for row in told.to_dict("records") if row["words"] and cluster >= 0]
         head, *words = line.split("; ")
         found.append(
-            {"cluster": cluster, "head": head, "words": in_order("; ".join(words)), "bars": bars}
+            {
+                "cluster": cluster,
+                "head": head,
+                "words": isolate_right_to_left("; ".join(words)),
+                "bars": bars,
+            }
         )
     more = len(lines) - len(found)
     return {"clusters": found, "moreClusters": plural(more, "cluster") if more else ""}

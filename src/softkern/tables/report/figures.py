@@ -1,7 +1,7 @@
-"""The page's figures, drawn with bokeh and still empty: `pictures.js` fills them in the browser.
+"""Empty bokeh figures that `pictures.js` fills in the browser.
 
-Colors of axes and grids are set by the script too, because they follow the reader's preference
-for light or dark.
+The script also sets the colors of axes and grids, which follow the reader's preference for a light
+or dark page.
 """
 
 from __future__ import annotations
@@ -14,10 +14,7 @@ __all__ = ["figures"]
 
 
 def figures(tree: dict[str, Any] | None) -> dict[str, Any]:
-    """JSON of every figure, by the name of the place where it goes.
-
-    `tree` is what `contents` has of the alpha tree; None where there is none.
-    """
+    """Return the JSON of each figure by the name of its element. `tree` is the page's tree data."""
     from bokeh.embed import json_item
 
     drawn = {"points": _points(), "histogram": _histogram()}
@@ -27,7 +24,7 @@ def figures(tree: dict[str, Any] | None) -> dict[str, Any]:
 
 
 def _tone(column: str = "tone") -> Any:
-    """Color by number: the clusters' colors, the neutral one, then the scale of numbers."""
+    """Map numbers to colors: cluster colors, the neutral color, then the color scale."""
     from bokeh.models import LinearColorMapper
     from bokeh.transform import transform
 
@@ -83,8 +80,8 @@ def _points() -> Any:
         active_scroll=None,
         name="points figure",
     )
-    # Two glyphs, because filling alone is twice as quick as filling and a line; each point has a
-    # size in one of them and none in the other. Clusters are drawn over what is left out.
+    # Two glyphs, because filled points without a line draw twice as fast. Each point has a size in
+    # one of them and zero in the other. Filled cluster points cover open ones.
     open_ = drawn.scatter(
         "x",
         "y",
@@ -125,7 +122,7 @@ def _points() -> Any:
         HoverTool(renderers=[filled, open_, arrows], tooltips=None, visible=False),
         TapTool(renderers=[filled, open_, arrows], visible=False),
     )
-    # axes change between these as the reader makes them logarithmic
+    # the script exchanges these tickers when the reader switches to a logarithmic axis
     drawn.tags = [
         kind(name=f"{word} ticker {name}")
         for name in ("across", "up")

@@ -1,15 +1,15 @@
-"""The levels of the page's slider, and what a browser needs for the labels of each, exactly.
+"""Levels of the page's slider, and the data that a browser needs to cut the tree exactly.
 
-The tree goes to the browser as a row of points in which the cluster of every level is a run
-(`softkern.density_tree.layout.flatten`); a cut at α is one walk along the row that starts a new
-cluster at every gap of α or less.
+The tree is stored as a sequence of points in which each cluster of each level is a contiguous run
+(`softkern.density_tree.layout.flatten`). A cut at α walks along the sequence and starts a new
+cluster at each gap of α or less (`tree.js`).
 
-Levels come from a list that the slider steps through, so that a saddle need not be kept as a
-number: it is enough to know how many levels of the list lie below it. Two bytes say that, and
-the comparison with a level of the list is exact, not rounded. `tree.js` is the other half.
+The slider steps through a list of levels, so a saddle is stored as the number of levels below it:
+two bytes, and the comparison is exact.
 
-Cuts by number need not be those of a level: equal groups part at one. They are few, and nested, so
-that the browser gets the parts of the finest and which of them go together at every number.
+Cuts into a number of clusters need not correspond to a level, since equal clusters separate at
+once. They are nested, so the browser gets the parts of the finest cut and their clusters in each
+coarser one.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from softkern.density_tree.tree import AlphaTree
 
 __all__ = ["alpha_levels", "cuts_by_number", "steps_below"]
 
-STEPS = 400  # of the slider over the range of the levels, and as many over their ranks
-RESOLUTION = 1e4  # into how many parts the range is divided, at least, by the levels' decimals
-MOST_CLUSTERS = 60  # that can be asked for
+STEPS = 400  # slider steps over the range of the levels, and as many over their quantiles
+RESOLUTION = 1e4  # steps of the rounded levels within their range, at least
+MAX_CLUSTERS = 60  # clusters that the slider offers
 
 
 def alpha_levels(tree: AlphaTree, own: float | None = None) -> NDArray[np.float64]:
-    """The levels that the slider steps through, (k,), increasing, each within (0, 1).
+    """Return the levels of the slider, (k,), increasing, within (0, 1).
 
-    Half of them are even in α, half follow the saddles and heights of the tree, because sparse
-    clusters live within a small part of the range. They are short decimal numbers, so that one
-    read off the page can be given to the model; `own` is the model's level, kept as it is.
+    Half of them are equally spaced in α, half are quantiles of the saddles and heights, because
+    sparse clusters occupy a small part of the range. They are rounded, so that a level on the page
+    can be given to the model. `own` is the model's level, which is not rounded.
     """
     values = np.concatenate([tree.saddles, tree.heights])
     low, high = float(values.min()), float(values.max())
@@ -40,7 +40,7 @@ def alpha_levels(tree: AlphaTree, own: float | None = None) -> NDArray[np.float6
     spread = np.concatenate(
         [np.linspace(low, high, STEPS), np.quantile(values, np.linspace(0, 1, STEPS))]
     )
-    # one step below everything: all points are one cluster there
+    # one step below all values, where all points are one cluster
     below = low - 10.0**-decimals
     levels = np.unique(np.round(np.append(spread, below if below > 0 else low / 2), decimals))
     if own is not None:
@@ -50,7 +50,7 @@ def alpha_levels(tree: AlphaTree, own: float | None = None) -> NDArray[np.float6
 
 
 def steps_below(levels: Array, values: Array) -> NDArray[np.uint16]:
-    """How many levels are below each value: ``value > levels[k]`` is ``steps_below > k``.
+    """Count the levels below each value: ``value > levels[k]`` is ``steps_below > k``.
 
     Examples
     --------
@@ -64,12 +64,11 @@ def steps_below(levels: Array, values: Array) -> NDArray[np.uint16]:
 def cuts_by_number(
     tree: AlphaTree, rows: Array, least: int
 ) -> tuple[NDArray[np.uint8], list[dict[str, list[int]]]]:
-    """The tree cut into 1, 2, 3, … clusters, as `AlphaTree.labels_of` and so the model cuts it.
+    """Cut the tree into 1, 2, 3, … clusters, as the model does (`AlphaTree.labels_of`).
 
-    Pieces that hold fewer than `least` rows are no clusters, −1, and not counted; of the cuts into
-    one number of clusters, the first is taken. `rows` are those of every point of the tree, (n,).
-    Returned are the parts of the finest cut, (n,), and for each number of clusters their `sizes`
-    in rows and `names`, the cluster of every part.
+    Pieces with fewer than `least` rows are noise, −1, and do not count. `rows` are the number of
+    rows of each point of the tree, (n,). Returns the parts of the finest cut, (n,), and for each
+    number of clusters their `sizes` in rows and `names`, the cluster of each part.
 
     Examples
     --------
@@ -84,12 +83,14 @@ def cuts_by_number(
     """
     first: dict[int, tuple[NDArray[np.uint8], Array]] = {}
     for count in range(1, tree.count_tips() + 1):
-        labels = tree.labels_of(count)[0].astype(np.uint8)  # a hundredth each: no more than 100
+        labels = tree.labels_of(count)[0].astype(
+            np.uint8
+        )  # clusters of at least 1% each: at most 100
         sizes = np.bincount(labels, weights=rows).astype(np.int64)
         first.setdefault(int((sizes >= least).sum()), (labels, sizes))
-        if MOST_CLUSTERS in first:
+        if MAX_CLUSTERS in first:
             break
-    # a cut changes the number by one at most, so that the largest was reached last
+    # consecutive cuts differ by at most one cluster, so the largest number was reached last
     parts = first[max(first)][0]
     places = np.unique(parts, return_index=True)[1]
     numbers = []

@@ -1,4 +1,4 @@
-"""Values of the data as the page holds them: bounded text, and arrays as bytes."""
+"""Encode values of the data for the page: text of bounded length, and arrays as bytes."""
 
 from __future__ import annotations
 
@@ -12,36 +12,36 @@ from pandas.api.types import is_bool_dtype, is_complex_dtype, is_numeric_dtype
 
 from softkern._utils import text as formatting
 
-__all__ = ["holds_numbers", "in_order", "packed", "shorten"]
+__all__ = ["holds_numbers", "isolate_right_to_left", "pack", "shorten"]
 
-# Hebrew, Arabic and their neighbors: a run of words
+# runs of words in Hebrew, Arabic and related scripts
 _LETTERS = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc"
 RIGHT_TO_LEFT = re.compile(f"([{_LETTERS}](?:[{_LETTERS}\\s]*[{_LETTERS}])?)")
-LONGEST = 60  # letters of a name from the data
+MAX_LENGTH = 60  # characters of a name from the data
 
 
-def shorten(value: Any, longest: int = LONGEST) -> str:
-    """A name or a value of the data as text of bounded length; midnight is a day."""
+def shorten(value: Any, longest: int = MAX_LENGTH) -> str:
+    """Return a name or value of the data as text of bounded length; midnight is a date."""
     text = f"{value:.6g}" if isinstance(value, float) else str(value)
     if isinstance(value, datetime) and value.time() == time():
         text = f"{value:%Y-%m-%d}"
     return formatting.shorten(text, longest)
 
 
-def in_order(sentence: str) -> str:
-    """A sentence whose numbers stay behind names that are written from right to left.
+def isolate_right_to_left(sentence: str) -> str:
+    """Keep numbers behind names that are written from right to left.
 
-    Browsers would take a number after an Arabic name for a part of it, and put it in front.
+    Browsers would treat a number after an Arabic name as part of it and move it to the front.
     """
     return RIGHT_TO_LEFT.sub("\\1\N{LEFT-TO-RIGHT MARK}", sentence)
 
 
 def holds_numbers(kind: Any) -> bool:
-    """Whether a column of this kind is one of numbers; yes and no are words."""
+    """Return whether a dtype is numeric; booleans are categories."""
     return is_numeric_dtype(kind) and not is_bool_dtype(kind) and not is_complex_dtype(kind)
 
 
-def packed(values: Any, dtype: Any = np.float32) -> dict[str, str]:
-    """An array as its kind and its bytes in base64."""
-    kept = np.ascontiguousarray(values, dtype=np.dtype(dtype).newbyteorder("<"))
-    return {"type": np.dtype(dtype).name, "bytes": base64.b64encode(kept.tobytes()).decode()}
+def pack(values: Any, dtype: Any = np.float32) -> dict[str, str]:
+    """Return the type of an array and its bytes in base64."""
+    array = np.ascontiguousarray(values, dtype=np.dtype(dtype).newbyteorder("<"))
+    return {"type": np.dtype(dtype).name, "bytes": base64.b64encode(array.tobytes()).decode()}

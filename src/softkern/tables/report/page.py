@@ -1,9 +1,9 @@
-"""Assembling the page: checks, escaping, and one file written whole or not at all.
+"""Assemble the page: input checks, escaping, and an atomic write.
 
-Names and values from the data reach the page in two ways only: as text that the template
-escapes, and as JSON without a character that could end a script element; the scripts put them
-into the document as text. The page's policy, besides, lets no script run but its own two, which
-it knows by their hashes, and lets nothing be loaded.
+Names and values from the data reach the page in two ways only: as text that the template escapes,
+and as JSON without any character that could end a script element. The scripts insert them as text.
+The page's content security policy allows only its own two scripts, identified by their hashes, and
+forbids loading anything.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from softkern.fitted import fitted_step
 from softkern.ranking import rank_points
 from softkern.tables.explain import Explainer, summary
 from softkern.tables.report.assets import asset, template
-from softkern.tables.report.data import contents
+from softkern.tables.report.data import page_data
 from softkern.tables.report.explanations import explanations
 from softkern.tables.report.packing import shorten
 
@@ -45,7 +45,7 @@ RANKS = (
     "overlap_rank",
     "is_overlap",
 )
-# six colors and seven shapes have no common divisor: 42 clusters before a mark repeats
+# six colors and seven shapes: 42 clusters before a combination repeats
 MARKERS = ("circle", "square", "triangle", "diamond", "inverted_triangle", "plus", "star")
 SCRIPTS = (
     "tree.js",
@@ -60,7 +60,7 @@ SCRIPTS = (
     "save.js",
     "script.js",
 )
-LONGEST_TITLE = 160
+MAX_TITLE = 160
 
 
 def write_report(
@@ -80,49 +80,47 @@ def write_report(
     notes: Sequence[str] = (),
     random_state: int = 0,
 ) -> None:
-    """Write one self-contained HTML page on a fitted model: no other file, no network.
+    """Write one self-contained HTML page about a fitted model.
 
-    The page draws the rows over two columns or projections that its reader chooses, lists the
-    rows that rank highest as outliers and between clusters, and shows how memberships are
-    distributed. A slider rejects a share of the rows. Where the model has an alpha tree, another
-    slider cuts it at any level and shows at once the labels of `AlphaCutClustering.labels_at`.
+    The page needs no other file and no network. It plots the rows over two columns or projections
+    of the reader's choice, lists the top outliers and the rows between clusters, and shows the
+    distribution of memberships. A slider rejects a share of the rows. For models with a density
+    tree, another slider cuts the tree at any level, as `AlphaCutClustering.labels_at` does.
 
     Parameters
     ----------
     path : str or path
-        The file; one of that name is replaced at the end, in one step.
+        Output file. An existing file is replaced in one step at the end.
     model : fitted model
-        Any of softkern's, or a pipeline that ends in one.
-    X : DataFrame of shape (n, d)
-        The training rows with the columns to show, in their own units.
-    ranks : DataFrame of n rows, default=None
-        What `softkern.rank_points` returns for them; computed where it is not given.
+        A softkern model, or a pipeline that ends in one.
+    X : DataFrame of shape (n_samples, n_features)
+        Training rows with the columns to show, in their original units.
+    ranks : DataFrame of n_samples rows, default=None
+        Result of `softkern.rank_points`, computed by default.
     title : str, default=None
-        By default the model's name.
+        Title of the page, by default the name of the model.
     details : mapping, default=None
-        What the page's last part lists: parameters, versions, the plan. A value may be text, a
-        number, a list, or a mapping again.
-    ids : sequence of length n, default=None
-        The rows' names; by default the index of X.
+        Parameters, versions and other details for the last section. Values are text, numbers,
+        lists or mappings.
+    ids : sequence of length n_samples, default=None
+        Names of the rows, by default the index of X.
     features : pair of column names, default=None
-        What is drawn first. By default the two columns; of more, the model's eigenspace where it
-        has one, directions across the clusters that `softkern.cluster` found in many columns, or
-        else two principal components.
-    X_model : array of shape (n, p), default=None
-        What the model was fitted on, where that is not X.
-    table : DataFrame of n rows, default=None
-        All columns of the rows, of numbers or text, where X has not all: the page lists them with
-        the ranked rows, colors rows by them, and compares clusters with those of few values,
-        such as known labels.
+        Columns to plot first. By default both of two columns. With more columns: the model's
+        eigenspace if it has one, directions across the clusters of `softkern.cluster`, or else two
+        principal components.
+    X_model : array of shape (n_samples, n_model_features), default=None
+        Values that the model was fitted on, if these are not X.
+    table : DataFrame of n_samples rows, default=None
+        All columns of the table, if X lacks some. The page lists them with the ranked rows, colors
+        rows by them, and compares clusters with categorical ones, such as known labels.
     explainer : softkern.tables.explain.Explainer, default=None
-        Says why rows are listed, where it knows more than X does: words of text columns, cells
-        that were filled in.
+        Explains the listed rows. Needed for text columns and imputed cells, which X lacks.
     clusters : DataFrame, default=None
-        What `softkern.describe_clusters` returns for a table with more columns than X.
+        Result of `softkern.describe_clusters` for a table with more columns than X.
     notes : sequence of str, default=()
-        What was done to the table before, in a sentence each: columns left out, cells filled in.
+        Sentences on the preparation of the table, for example columns that were left out.
     random_state : int, default=0
-        Chooses the rows that are drawn of more than a few thousand.
+        Seed for the sample of rows to draw from a large table.
 
     Examples
     --------
@@ -149,7 +147,7 @@ def write_report(
     model, _ = fitted_step(model)
     ranks = rank_points(model) if ranks is None else ranks
     _check(X, ranks, ids, features, X_model, table)
-    data = contents(
+    data, rows = page_data(
         model,
         X,
         ranks,
@@ -160,12 +158,12 @@ def write_report(
         dates=frozenset() if explainer is None else explainer.seen.dates,
         random_state=random_state,
     )
-    with stage("why rows are listed"):
-        data |= explanations(model, X, ranks, data, X_model, explainer, clusters)
+    with stage("explanations"):
+        data |= explanations(model, X, ranks, data["tables"], rows, X_model, explainer, clusters)
     data["style"] = {"colors": COLORS, "neutral": NEUTRAL, "markers": MARKERS, "scale": SCALE}
     filters = {"is_mapping": lambda value: isinstance(value, Mapping), "text": _text}
     page = template("page.html", **filters).render(
-        title=shorten(title or type(model).__name__, LONGEST_TITLE),
+        title=shorten(title or type(model).__name__, MAX_TITLE),
         summary=summary(ranks, data["isDetector"]),
         data=data,
         details=details or {},
@@ -174,9 +172,6 @@ def write_report(
     )
     with replacing(path) as temporary:
         temporary.write_text(page, encoding="utf-8", errors="replace")
-
-
-# What goes wrong
 
 
 def _check(
@@ -191,17 +186,17 @@ def _check(
         if not hasattr(rows, "columns"):
             raise TypeError(f"{name} must be a pandas DataFrame, got {type(rows).__name__}.")
     if len(X) == 0 or X.shape[1] == 0:
-        raise ValueError(f"X has {len(X)} rows and {X.shape[1]} columns; there is nothing to show.")
+        raise ValueError(f"X has {len(X)} rows and {X.shape[1]} columns. It must not be empty.")
     missing = [name for name in RANKS if name not in ranks.columns]
     if missing:
-        raise ValueError(f"ranks lacks {missing}; give what softkern.rank_points(model) returns.")
+        raise ValueError(f"ranks lacks {missing}. Pass the result of softkern.rank_points(model).")
     others: dict[str, Any] = {"ranks": ranks, "ids": ids, "X_model": X_model, "table": table}
     for name, given in others.items():
         if given is not None and len(given) != len(X):
             raise ValueError(f"{name} has {len(given)} rows, but X has {len(X)}.")
     words = [name for name, kind in X.dtypes.items() if not _is_number(kind)]
     if words:
-        raise ValueError(f"columns {words[:5]} are not numbers; leave them out of X.")
+        raise ValueError(f"columns {words[:5]} are not numeric. Leave them out of X.")
     if features is not None:
         unknown = [name for name in features if name not in list(X.columns)]
         if unknown or len(features) != 2:
@@ -216,11 +211,8 @@ def _is_number(kind: Any) -> bool:
     return bool(is_numeric_dtype(kind))
 
 
-# What is said
-
-
 def _text(value: object) -> str:
-    """A detail as text; numbers short, lists with commas."""
+    """Format a detail: short numbers, lists with commas."""
     if isinstance(value, bool | np.bool_):
         return "yes" if value else "no"
     if isinstance(value, float | np.floating):
@@ -232,17 +224,14 @@ def _text(value: object) -> str:
     return "none" if value is None else str(value)
 
 
-# What is embedded
-
-
 def _embedded(data: dict[str, Any]) -> dict[str, Any]:
-    """Scripts, styles and data for the template, and the policy that names the scripts."""
+    """Return scripts, styles and data for the template, and the policy that allows the scripts."""
     from bokeh.resources import Resources
 
     from softkern.tables.report.figures import figures
 
     library = Resources(mode="inline", components=["bokeh"], minified=True).js_raw[0]
-    # one function around all of them: they see each other's names, and nothing else does
+    # one function around all scripts: they share names, and nothing leaks out
     script = "\n".join(["(() => {", *map(asset, SCRIPTS), "})();"])
     scripts = [_script(library), _script(script)]
     hashes = " ".join(f"'sha256-{_hash(text)}'" for text in scripts)
@@ -260,7 +249,7 @@ def _embedded(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _script(text: str) -> str:
-    # browsers read a carriage return as a new line, and would then find another hash
+    # browsers turn carriage returns into newlines, which would change the hash
     text = text.replace("\r\n", "\n").replace("\r", "\n").strip("\n")
     assert "</script" not in text.lower(), "a script of the page ends itself"
     return text
@@ -271,7 +260,7 @@ def _hash(text: str) -> str:
 
 
 def _json(value: object) -> str:
-    """JSON that no HTML parser takes for anything but text, and every script reads alike."""
+    """Return JSON that is safe inside an HTML script element."""
     text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 

@@ -22,7 +22,7 @@ function show(i) {
   const facts = [
     ...(data.isDetector ? [] : [["cluster", labelName(current.labels[i])]]),
     ["membership", short(numbers.membership[i])],
-    ...(typicality ? [["how typical", short(typicality[i])]] : []),
+    ...(typicality ? [["typicality", short(typicality[i])]] : []),
     ["outlier rank", `${whole(numbers.outlierRank[i])} of ${whole(data.n)}`],
     ...(data.isDetector ? [] : [["overlap score", short(numbers.overlapScore[i])]]),
     ...valuesOf(i),

@@ -1,8 +1,4 @@
-"""The alpha tree as `tree.js` and `pictures.js` read it: cuts by level and by number, lines.
-
-The arrays of the cuts are those of `levels.py`; the lines are the dendrogram's, whose colors
-follow from the clusters of the tips above them.
-"""
+"""Encode the density tree for `tree.js` and `pictures.js`: cuts by level and number, and lines."""
 
 from __future__ import annotations
 
@@ -15,16 +11,16 @@ from softkern.density_tree.layout import Line, dendrogram, flatten
 from softkern.density_tree.tree import SMALL_SHARE
 from softkern.fitted import level_of
 from softkern.tables.report.levels import alpha_levels, cuts_by_number, steps_below
-from softkern.tables.report.packing import packed
+from softkern.tables.report.packing import pack
 
-__all__ = ["tree_of"]
+__all__ = ["encode_tree"]
 
-TICKS = 7  # of the tree's axis
-FEWEST = 3  # rows, below which a piece of the tree is no cluster
+TICKS = 7  # on the axis of the tree
+MIN_ROWS = 3  # of a cluster
 
 
-def tree_of(model: Any, labels: Array, rows: Array) -> dict[str, Any]:
-    """The tree of a model that has one, the model's own labels in it, and the places of `rows`."""
+def encode_tree(model: Any, labels: Array, rows: Array) -> dict[str, Any]:
+    """Return the model's tree with its labels and the nodes of the drawn `rows`."""
     tree, own = model.tree_, level_of(model)
     levels = alpha_levels(tree, own)
     order, gaps = flatten(len(tree.heights), tree.edges, tree.saddles)
@@ -32,10 +28,10 @@ def tree_of(model: Any, labels: Array, rows: Array) -> dict[str, Any]:
     counts = np.bincount(model.node_, minlength=len(order))
     label_of = np.full(len(order), -1)
     label_of[model.node_] = labels
-    least = max(FEWEST, round(SMALL_SHARE * len(labels)))
+    least = max(MIN_ROWS, round(SMALL_SHARE * len(labels)))
     parts, numbers = cuts_by_number(tree, counts, least)
     start = np.searchsorted(levels, np.quantile(tree.heights, 0.05) if own is None else own)
-    # clusters that were chosen one by one need not be those of any level
+    # clusters chosen individually need not correspond to one level
     has_level = own is not None and (model.alpha != "auto" or model.rejection is not None)
     return {
         "levels": levels.tolist(),
@@ -44,28 +40,28 @@ def tree_of(model: Any, labels: Array, rows: Array) -> dict[str, Any]:
         "start": int(min(start, len(levels) - 1)),
         "least": least,
         "numbers": numbers,
-        "parts": packed(parts[model.node_[rows]], np.uint8),
-        "order": packed(order, np.int32),
-        "gaps": packed(steps_below(levels, gaps), np.uint16),
-        "rank": packed(rank, np.int32),
-        "above": packed(np.searchsorted(heights, levels, side="right"), np.int32),
-        "weight": None if (tree.weight == 1).all() else packed(tree.weight, np.float64),
-        "rows": None if (counts == 1).all() else packed(counts, np.int32),
-        "node": packed(model.node_[rows], np.int32),
-        "steps": packed(steps_below(levels, model.level_[rows]), np.uint16),
+        "parts": pack(parts[model.node_[rows]], np.uint8),
+        "order": pack(order, np.int32),
+        "gaps": pack(steps_below(levels, gaps), np.uint16),
+        "rank": pack(rank, np.int32),
+        "above": pack(np.searchsorted(heights, levels, side="right"), np.int32),
+        "weight": None if (tree.weight == 1).all() else pack(tree.weight, np.float64),
+        "rows": None if (counts == 1).all() else pack(counts, np.int32),
+        "node": pack(model.node_[rows], np.int32),
+        "steps": pack(steps_below(levels, model.level_[rows]), np.uint16),
         "noise": np.searchsorted(np.sort(model.level_), levels, side="right").tolist(),
         "ticks": {str(k): f"{levels[k]:.4g}" for k in _ticks(len(levels))},
-        **_drawn(dendrogram(tree), levels, label_of, parts),
+        **_dendrogram(dendrogram(tree), levels, label_of, parts),
     }
 
 
-def _drawn(lines: list[Line], levels: Array, label_of: Array, parts: Array) -> dict[str, Any]:
-    """Tips from left to right, and lines, each with the first and the last tip above it."""
+def _dendrogram(lines: list[Line], levels: Array, label_of: Array, parts: Array) -> dict[str, Any]:
+    """Return the tips from left to right, and the lines with the first and last tip above."""
     tips = sorted((line.x0, line.peak) for line in lines if len(line.tips) == 1)
     place = {peak: k for k, (_, peak) in enumerate(tips)}
 
     def height(level: float) -> float:
-        """In steps of the slider, which spread the tree over the picture."""
+        """Convert a level to slider steps, which spread the tree evenly."""
         return float(np.interp(level, levels, np.arange(len(levels))))
 
     return {

@@ -1,0 +1,184 @@
+"""Two-dimensional views of many columns: discriminant directions, components, neighbor map.
+
+Directions are computed from the inner 98% of the typical rows, because a few distant rows would
+otherwise dominate them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.decomposition import PCA
+from sklearn.manifold import TSNE
+from sklearn.neighbors import NearestNeighbors
+
+from softkern._utils.progress import stage
+from softkern._utils.typing import Array
+from softkern.tables.report.packing import shorten
+
+__all__ = [
+    "discriminant_directions",
+    "first_two_directions",
+    "inner_rows",
+    "name_directions",
+    "neighbor_map",
+    "principal_components",
+    "separation_by_column",
+    "standardize",
+]
+
+MAX_COLUMNS = 24  # columns of the discriminant directions, and clusters that separate columns
+MAX_COMPONENTS = 3
+RIDGE = 0.02  # share of the mean variance added to covariances, against overfitting
+INNER_SHARE = 0.98  # share of the typical rows that directions are computed from
+MAX_NAMED = 3  # columns in the name of a direction
+MAX_MAPPED, MIN_MAPPED = 1_000, 30  # rows of a neighbor map (a few seconds)
+MAP_COMPONENTS = 30  # principal components that a neighbor map starts from
+PERPLEXITY = 30.0
+
+
+def separation_by_column(values: Array, labels: Array) -> Array:
+    """Return the spread of the cluster means in each column relative to its own, (d,).
+
+    With a single cluster: 1 for columns that vary, 0 for the others.
+    """
+    clusters = np.unique(labels[labels >= 0])[:MAX_COLUMNS]
+    spread = values.std(axis=0)
+    if len(clusters) < 2:
+        return (spread > 0).astype(np.float64)
+    means = np.stack([values[labels == k].mean(axis=0) for k in clusters])
+    return np.asarray(means.std(axis=0) / np.where(spread > 0, spread, 1))
+
+
+def _bounded(values: Array) -> Array:
+    """Fill gaps with zero and scale each column by its largest value, so no square overflows."""
+    values = np.nan_to_num(values.astype(np.float64))
+    largest = np.abs(values).max(axis=0)
+    return np.asarray(values / np.where(largest > 0, largest, 1))
+
+
+def inner_rows(values: Array, is_typical: Array) -> Array:
+    """Return a mask of the typical rows without the 2% farthest from the center, (m,)."""
+    if is_typical.sum() < 2:
+        return np.ones(len(values), bool)
+    values = _bounded(values)
+    low, middle, high = np.quantile(values[is_typical], [0.16, 0.5, 0.84], axis=0)
+    spread = np.where(high > low, high - low, values[is_typical].std(axis=0))
+    distance = np.linalg.norm((values - middle) / np.where(spread > 0, spread, 1), axis=1)
+    return np.asarray(is_typical & (distance <= np.quantile(distance[is_typical], INNER_SHARE)))
+
+
+def standardize(values: Array, is_inner: Array) -> Array:
+    """Center and scale all rows by the mean and standard deviation of the inner ones, (m, d)."""
+    values = _bounded(values)
+    spread = values[is_inner].std(axis=0)
+    return np.asarray((values - values[is_inner].mean(axis=0)) / np.where(spread > 0, spread, 1))
+
+
+def principal_components(scaled: Array, is_inner: Array, random_state: int) -> tuple[Array, Array]:
+    """Return components of the inner rows for all rows, (m, ≤ 3), and their variance shares."""
+    size = min(MAX_COMPONENTS, int(is_inner.sum()), scaled.shape[1])
+    if size < 2 or not scaled[is_inner].any():
+        return np.column_stack([scaled[:, :1], np.zeros((len(scaled), 1))]), np.array([1.0, 0.0])
+    pca = PCA(size, random_state=random_state).fit(scaled[is_inner])
+    return np.asarray(pca.transform(scaled)), pca.explained_variance_ratio_
+
+
+def discriminant_directions(scaled: Array, labels: Array) -> Array:
+    """Return all rows along the directions that separate the clusters best, (m, ≤ 2).
+
+    Only the columns with the largest separation take part: with too many, the directions would fit
+    noise and show gaps that do not exist.
+    """
+    order = np.argsort(-separation_by_column(scaled, labels), kind="stable")
+    scaled = scaled[:, order[:MAX_COLUMNS]]
+    clusters, place = np.unique(labels[labels >= 0], return_inverse=True)
+    if len(clusters) < 2:
+        return np.empty((len(scaled), 0))
+    inside = scaled[labels >= 0]
+    means = np.stack([inside[place == k].mean(axis=0) for k in range(len(clusters))])  # (c, d)
+    within = inside - means[place]
+    covariance = within.T @ within / len(inside)
+    variance = np.trace(covariance) / len(covariance)
+    covariance += (RIDGE * variance or 1.0) * np.eye(len(covariance))
+    root = np.linalg.cholesky(covariance)
+    between = np.linalg.solve(root, (means - means.mean(axis=0)).T)  # (d, c)
+    directions = np.linalg.svd(between, full_matrices=False)[0][:, : min(2, len(clusters) - 1)]
+    return np.asarray(scaled @ np.linalg.solve(root.T, directions))
+
+
+def first_two_directions(across: Array, components: Array) -> list[int]:
+    """Return the places of the two directions to draw first, components after `across`.
+
+    A single discriminant direction is paired with the component that correlates less with it.
+    """
+    if across.shape[1] != 1:
+        return [0, 1]
+    overlap = [
+        abs(across[:, 0] @ values) / (np.linalg.norm(values) or 1) for values in components.T
+    ]
+    return [0, 1 + int(np.argmin(overlap[:2]))]
+
+
+def name_directions(
+    directions: Array, scaled: Array, is_inner: Array, columns: Sequence[Any]
+) -> list[str]:
+    """Return the most correlated columns of each direction, with "−" for negative correlations.
+
+    Directions are flipped in place so that the first column correlates positively.
+    """
+    if not columns or not directions.size:
+        return [""] * directions.shape[1]
+    names = []
+    for direction in directions.T:
+        values = direction[is_inner] - direction[is_inner].mean()
+        correlation = values @ scaled[is_inner]
+        correlation /= np.linalg.norm(values) * np.sqrt(is_inner.sum()) or 1  # (d,)
+        if correlation[np.argmax(np.abs(correlation))] < 0:
+            direction *= -1
+            correlation *= -1
+        strongest = np.abs(correlation).max()
+        order = np.argsort(-np.abs(correlation), kind="stable")[:MAX_NAMED]
+        top = [k for k in order if strongest > 0 and abs(correlation[k]) >= 0.5 * strongest]
+        texts = [("−" if correlation[k] < 0 else "") + shorten(columns[k], 20) for k in top]
+        names.append(f": {', '.join(texts)}" if texts else "")
+    return names
+
+
+def neighbor_map(scaled: Array, is_typical: Array, random_state: int) -> tuple[Array, str]:
+    """Return t-SNE coordinates of all rows, (m, 2), and a help text; no columns for few rows.
+
+    Beyond `MAX_MAPPED` rows a sample is mapped, and the others are placed at their nearest
+    neighbor in the sample.
+    """
+    mapped = np.arange(len(scaled))
+    if len(mapped) > MAX_MAPPED:
+        generator = np.random.default_rng(random_state)
+        atypical = generator.permutation(np.flatnonzero(~is_typical))[: MAX_MAPPED // 3]
+        others = generator.permutation(np.flatnonzero(is_typical))[: MAX_MAPPED - len(atypical)]
+        mapped = np.sort(np.concatenate([atypical, others]))
+    if len(np.unique(scaled[mapped], axis=0)) < MIN_MAPPED:
+        return np.empty((len(scaled), 0)), ""
+    if scaled.shape[1] > MAP_COMPONENTS:
+        size = min(MAP_COMPONENTS, len(mapped))
+        scaled = PCA(size, random_state=random_state).fit(scaled[mapped]).transform(scaled)
+    tsne = TSNE(
+        perplexity=min(PERPLEXITY, (len(mapped) - 1) / 3),
+        max_iter=500,
+        init="pca",
+        random_state=random_state,
+    )
+    with stage("neighbor map"):
+        coordinates = tsne.fit_transform(scaled[mapped])
+    nearest = NearestNeighbors(n_neighbors=1).fit(scaled[mapped])
+    place = nearest.kneighbors(scaled, return_distance=False)[:, 0]
+    place[mapped] = np.arange(len(mapped))
+    help_text = (
+        "t-SNE: rows that are similar in all columns lie side by side; distances between clusters, "
+        "and their sizes, mean little"
+    )
+    if len(mapped) < len(scaled):
+        help_text += f"; computed from {len(mapped):,} rows, others lie at the nearest of these"
+    return np.asarray(coordinates[place], dtype=np.float64), help_text
