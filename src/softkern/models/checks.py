@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from softkern._utils.typing import Array
 from softkern.dask import in_chunks_of, is_chunked
-from softkern.exceptions import DataError
+from softkern.exceptions import DataError, Remedy
 from softkern.operators.base import KernelOperator
 
 __all__ = [
@@ -59,7 +59,8 @@ def check_n_clusters(n_clusters: int, n: int) -> None:
     """Refuse more clusters than points."""
     if n_clusters > n:
         raise DataError(
-            f"n_clusters={n_clusters} is more than the number of points, n_samples = {n}."
+            f"cannot form {n_clusters} clusters from n_samples = {n}.",
+            [Remedy("n_clusters", n, "or fewer")],
         )
 
 
@@ -72,8 +73,9 @@ def check_distinct(n_clusters: int, operator: KernelOperator, weight: Array) -> 
     count = operator.distinct_rows(weight)[0].size
     if count < n_clusters:
         raise DataError(
-            f"n_clusters={n_clusters} is more than the number of different points, {count} of the "
-            f"{operator.shape[0]} rows; use n_clusters={count} or fewer."
+            f"cannot form {n_clusters} clusters: only {count} of the {operator.shape[0]} rows are "
+            "different.",
+            [Remedy("n_clusters", count, "or fewer")],
         )
 
 

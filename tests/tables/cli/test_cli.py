@@ -17,7 +17,7 @@ from sklearn.base import clone
 
 import softkern
 from softkern.tables.cli import demo, run
-from softkern.tables.cli.models import MODELS, ModelName, make, parse_clusters
+from softkern.tables.cli.models import MODELS, ModelName, make
 from tests.models.test_auto import hard_tables
 
 FILES = {"points.csv", "clusters.csv", "model.safetensors", "report.html", "run.json"}
@@ -184,8 +184,6 @@ def test_the_table_of_models_is_whole():
         model = make(name, 3, points(), seed=7, verbose=False)
         assert model.random_state == 7
         assert model.n_clusters == 3
-    assert parse_clusters("3") == 3
-    assert parse_clusters("auto") is None
 
 
 @pytest.mark.parametrize("name", list(ModelName))
@@ -243,12 +241,13 @@ def test_one_group_is_told(folder, capsys):
 
 
 def test_much_noise_is_told(data, capsys, monkeypatch):
-    def noisy(model, **options):
-        ranks = softkern.rank_points(model, **options)
+    def noisy(ranker, scores):
+        ranks = table(ranker, scores)
         ranks.loc[:39, "label"] = -1
         return ranks
 
-    monkeypatch.setattr("softkern.tables.cli.analyze.rank_points", noisy)
+    table = softkern.ranking.Ranker.table
+    monkeypatch.setattr("softkern.tables.cli.analyze.Ranker.table", noisy)
     assert run(["analyze", "data.csv", "-o", "out", "--no-report", "--clusters", "2"]) == 0
     assert "40 rows (44%) lie in no cluster" in capsys.readouterr().out
 
@@ -617,9 +616,10 @@ def test_results_of_another_run_at_the_same_time(data, folder, capsys, monkeypat
     def slow(*arguments, **keywords):
         Path("out").mkdir()
         Path("out/points.csv").write_text("of the other")
-        return softkern.rank_points(*arguments, **keywords)
+        return table(*arguments, **keywords)
 
-    monkeypatch.setattr("softkern.tables.cli.analyze.rank_points", slow)
+    table = softkern.ranking.Ranker.table
+    monkeypatch.setattr("softkern.tables.cli.analyze.Ranker.table", slow)
     assert refused(capsys, analyze(), "out/points.csv is there already") == 4
     assert Path("out/points.csv").read_text() == "of the other"
     assert leftovers(folder, "data.csv", "out") == []
@@ -705,7 +705,7 @@ def test_warnings_are_in_words_that_can_be_acted_on(folder, capsys):
     assert "eta_scale" in json.loads(Path("out/run.json").read_text())["warnings"][0]
     assert run([*command, "--model", "possibilistic", "--verbose"]) == 0
     assert "eta_scale" in capsys.readouterr().out
-    words = ("--clusters 5 is more than", "use --clusters 2 or fewer")
+    words = ("cannot form 5 clusters: only 2 of", "Use --clusters 2 or fewer.")
     assert refused(capsys, run([*command, "--model", "fuzzy"]), *words) == 3
 
 
@@ -713,7 +713,7 @@ def test_interrupted(data, folder, capsys, monkeypatch):
     def interrupted(*arguments, **keywords):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("softkern.tables.cli.analyze.rank_points", interrupted)
+    monkeypatch.setattr("softkern.tables.cli.analyze.Ranker.table", interrupted)
     assert refused(capsys, analyze(), "interrupted") == 130
     assert analyze(out="a/b") == 130
     assert leftovers(folder, "data.csv") == []
@@ -823,6 +823,15 @@ def test_usage_errors(data, capsys):
     assert refused(capsys, run(["analyze", "data.csv", "-o", "o", "--show", "x,z"]), "--show") == 3
 
 
+def test_a_plan_over_the_memory_limit_fails(capsys):
+    assert run(["plan", "1000000", "2", "--memory", "0.001"]) == 6
+    printed = capsys.readouterr()
+    assert "Does not fit into memory" in printed.out
+    assert "use fewer rows" in printed.err
+    assert run(["plan", "1000000", "2", "--engine", "dense", "--memory", "1"]) == 6
+    assert "softkern: not enough memory: engine='dense' needs" in capsys.readouterr().err
+
+
 def test_debug_shows_the_traceback(folder, capsys):
     assert run(["analyze", "nothing.csv", "-o", "out", "--debug"]) == 3
     assert "Traceback" in capsys.readouterr().err
@@ -834,11 +843,7 @@ def test_version_plan_and_models(folder, capsys):
     assert run(["plan", "1000000", "2", "--memory", "8"]) == 0
     said = capsys.readouterr().out
     assert "n = 1,000,000, d = 2" in said
-    assert re.search(r"the tree of clusters: about \d+ (s|min) more \(auto takes it\)", said)
-    assert run(["plan", "1000000", "2", "--memory", "0.001"]) == 6
-    printed = capsys.readouterr()
-    assert "Does not fit into memory" in printed.out
-    assert "use fewer rows" in printed.err
+    assert re.search(r"the density tree: about \d+ (s|min) more \(used by auto\)", said)
     assert run(["plan", "1000", "5", "--clusters", "3"]) == 0
     assert "--model alpha-cut, not auto" in capsys.readouterr().out
     assert run(["models"]) == 0

@@ -12,7 +12,9 @@ import pandas as pd
 import pytest
 
 from softkern.tables.cli import run
-from softkern.tables.cli.compare import Job, changes
+from softkern.tables.cli.compare import changes
+from softkern.tables.cli.options import CompareSettings
+from softkern.tables.cli.source import Source
 from softkern.tables.compare import summarize_points
 
 CENTERS = ((0, 0), (6, 0), (0, 6), (9, 9))
@@ -54,7 +56,7 @@ def place(tmp_path, monkeypatch, yesterday):
 
 
 def compared(after, before="before"):
-    return changes(Job(Path(before), after))
+    return changes(CompareSettings(before=Path(before), after=after), Source(after, after))
 
 
 def rejection(capsys, *arguments):

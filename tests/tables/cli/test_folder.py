@@ -135,7 +135,7 @@ def test_what_a_killed_run_left_is_removed_and_a_living_one_is_not(exists, tmp_p
 
 def test_a_run_that_was_to_stop_writes_nothing(tmp_path, monkeypatch):
     """What a signal raised may have been lost where C code called Python."""
-    monkeypatch.setattr("softkern.tables.cli.output_folder.heard", [signal.SIGTERM])
+    monkeypatch.setattr("softkern.tables.cli.output_folder.received_signals", [signal.SIGTERM])
     before = signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     try:
         with pytest.raises(SystemExit), results_folder(tmp_path / "out", ["a"], False) as hidden:

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from softkern.tables.cli import run
-from softkern.tables.cli.formulas import as_written, harmless
+from softkern.tables.cli.formulas import escape_formulas, unescape_formulas
 
 RUN = ["=1+1", "+SUM(A1)", "-cmd|'/c calc'!A0", "@x", "\t=1", "\r=1", "-1+A2", "=", "＝1"]
 LEFT = ["-5", "+3.2e-7", "-1.234,50 €", "-", "a=b", "", "'=", "x", "-7 %", "−3"]
@@ -13,19 +13,19 @@ LEFT = ["-5", "+3.2e-7", "-1.234,50 €", "-", "a=b", "", "'=", "x", "-7 %", "�
 
 @pytest.mark.parametrize("text", RUN)
 def test_what_would_be_run(text):
-    marked = harmless(pd.DataFrame({"a": [text, "b"]}))["a"].tolist()
+    marked = escape_formulas(pd.DataFrame({"a": [text, "b"]}))["a"].tolist()
     assert marked == [f"'{text}", "b"]
-    assert as_written(marked[0]) == text
+    assert unescape_formulas(marked[0]) == text
 
 
 def test_what_is_left_alone():
     table = pd.DataFrame({"a": pd.Series([*LEFT, None], dtype=object), "x": np.arange(11.0) - 5})
-    assert harmless(table) is table
+    assert escape_formulas(table) is table
 
 
 def test_names_of_columns_and_repeated_ones():
     table = pd.DataFrame([["=1", 2], ["b", 3]], columns=["=a", "b"])
-    assert list(harmless(table).columns) == ["'=a", "b"]
+    assert list(escape_formulas(table).columns) == ["'=a", "b"]
 
 
 def test_points_and_the_table_itself(tmp_path, monkeypatch, capsys):

@@ -188,7 +188,7 @@ def test_score_needs_a_folder(folder, tmp_path, few, capsys):
     out = tmp_path / "results"
     assert run(["analyze", str(folder), "-o", str(out), "--no-report", "-q"]) == 0
     assert run(["score", str(out / "model.safetensors"), str(folder)]) == 4
-    assert "-o names a folder" in capsys.readouterr().err
+    assert "-o must name a folder" in capsys.readouterr().err
 
 
 def test_a_piece_is_read_whole(tmp_path):

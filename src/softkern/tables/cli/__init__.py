@@ -1,5 +1,5 @@
 """The command line of softkern."""
 
-from softkern.tables.cli.commands import main, run
+from softkern.tables.cli.program import main, run
 
 __all__ = ["main", "run"]

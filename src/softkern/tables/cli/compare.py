@@ -17,10 +17,12 @@ import pandas as pd
 from softkern._utils.text import plural, quote, quote_list
 from softkern.exceptions import DataError
 from softkern.tables.cli import score
+from softkern.tables.cli.options import CompareSettings
 from softkern.tables.cli.output_folder import results_folder
 from softkern.tables.cli.points import write_chunks
 from softkern.tables.cli.printer import Printer
 from softkern.tables.cli.results_folder import KINDS, Results, SourceMissingError, read_results
+from softkern.tables.cli.source import Source, open_source
 from softkern.tables.compare import (
     ColumnDrift,
     PointsComparison,
@@ -34,7 +36,7 @@ from softkern.tables.compare import (
 from softkern.tables.compare.rows import COMPARED_COLUMNS, Key
 from softkern.tables.io import TableError
 
-__all__ = ["Changes", "Job", "changes", "compare"]
+__all__ = ["Changes", "changes", "compare"]
 
 FILES = ("changes.csv", "drift.csv", "compare.json")
 PAGE = "compare.html"  # only if the packages of the report are installed
@@ -44,18 +46,6 @@ FEWEST = 3  # columns that are printed if none drifted
 MOST_CLUSTERS = 20  # clusters that are printed
 CLUSTER_HEAD = ("before", "rows", "now", "rows now")
 DISTANCE_HELP = "distance: 0 is identical, 1 is entirely different"
-
-
-@dataclass
-class Job:
-    """Options of the command."""
-
-    before: Path
-    after: str
-    out: Path | None = None
-    source: str | None = None  # readable copy of `after`, if it can be read only once
-    force: bool = False
-    quiet: bool = False
 
 
 @dataclass
@@ -82,33 +72,42 @@ class Current:
 
     points: pd.DataFrame
     rows: int
-    job: score.Job | None  # options to read its table
+    source: Source | None  # its table
     metadata: dict[str, Any]
     is_same_model: bool
     unreadable: str = ""  # reason why the table cannot be read
     notes: list[str] = field(default_factory=list)
 
 
-def compare(job: Job) -> None:
+def compare(settings: CompareSettings) -> None:
     """Print the differences, and write them to a folder on request."""
-    printer = Printer(job.quiet)
+    with open_source(settings.after) as source:
+        _compare(settings, source)
+
+
+def _compare(settings: CompareSettings, source: Source) -> None:
+    printer = Printer(settings.quiet)
     names = [*([PAGE] if find_spec("jinja2") else []), *FILES]
-    place = nullcontext(None) if job.out is None else results_folder(job.out, names, job.force)
+    place = (
+        nullcontext(None)
+        if settings.out is None
+        else results_folder(settings.out, names, settings.force)
+    )
     with place as folder:
-        found = changes(job)
+        found = changes(settings, source)
         if folder is not None:
-            _write(job, found, folder)
+            _write(settings, found, folder)
             if PAGE in names:
-                _write_page(job, found, folder / PAGE)
+                _write_page(settings, found, folder / PAGE)
     _print(printer, found)
-    if job.out is not None:
-        printer.line(f"wrote {', '.join(names)} into {job.out}", "bold")
+    if settings.out is not None:
+        printer.line(f"wrote {', '.join(names)} into {settings.out}", "bold")
 
 
-def changes(job: Job) -> Changes:
+def changes(settings: CompareSettings, source: Source) -> Changes:
     """Compute the differences. Reads files and prints nothing."""
-    before = read_results(job.before)
-    after = _read_current(job, before)
+    before = read_results(settings.before)
+    after = _read_current(settings, source, before)
     notes = list(after.notes)
     key = _choose_key(before, after, notes)
     tables = _tables(before, after, notes)
@@ -132,23 +131,22 @@ def changes(job: Job) -> Changes:
 # Read
 
 
-def _read_current(job: Job, before: Results) -> Current:
-    if job.after != "-" and Path(job.after).is_dir():
-        results = read_results(Path(job.after))
+def _read_current(settings: CompareSettings, source: Source, before: Results) -> Current:
+    if settings.after != "-" and Path(settings.after).is_dir():
+        results = read_results(Path(settings.after))
         after = Current(results.points, results.rows, None, results.metadata, False)
         try:
-            after.job = results.table()
+            after.source = results.table()
         except SourceMissingError as error:
             after.unreadable = str(error)
         after.notes += _differences(before, results)
         return after
-    reading = score.Job(before.model, job.after, source=job.source, quiet=True)
-    scored, notes = score.points_of(reading)
+    scored, notes = score.points_of(before.model, source)
     points = scored.dropna(subset=["label"])
     if points.empty:
-        raise TableError(f"{quote(job.after)} has no row with a value in the model's columns.")
+        raise TableError(f"{quote(settings.after)} has no row with a value in the model's columns.")
     points = points.astype(KINDS).reset_index(drop=True)
-    return Current(points, len(scored), reading, before.metadata, True, notes=notes)
+    return Current(points, len(scored), source, before.metadata, True, notes=notes)
 
 
 def _differences(before: Results, after: Results) -> list[str]:
@@ -203,23 +201,22 @@ def _tables(before: Results, after: Current, notes: list[str]) -> Any:
     """Return both tables with their preparations, or None if one cannot be read."""
     lost = "drift not computed: the table of {} cannot be read, {}"
     try:
-        first = score.read_table(before.table(), before.metadata)
+        first = score.read_table(before.model, before.table(), before.metadata)
     except (SourceMissingError, DataError) as error:
         notes.append(lost.format("before", error))
         return None
-    if after.job is None:
+    if after.source is None:
         notes.append(lost.format("now", after.unreadable))
         return None
-    return first, score.read_table(after.job, after.metadata)
+    return first, score.read_table(before.model, after.source, after.metadata)
 
 
 def _labels_by_old_model(before: Results, after: Current, notes: list[str]) -> Any:
     """Return the labels that the first model assigns to the rows of the second table."""
     reason = after.unreadable
-    if after.job is not None:
-        reading = score.Job(before.model, after.job.data, quiet=True)
+    if after.source is not None:
         try:
-            scored, _ = score.points_of(reading)
+            scored, _ = score.points_of(before.model, after.source)
             labels = scored.set_index("row")["label"].reindex(after.points["row"])
             notes.append(
                 "clusters are matched by the labels that the first model assigns to new rows"
@@ -279,13 +276,13 @@ def _drift(tables: Any, before: Results, after: Current, notes: list[str]) -> li
 # Write
 
 
-def _write(job: Job, found: Changes, folder: Path) -> None:
+def _write(settings: CompareSettings, found: Changes, folder: Path) -> None:
     write_chunks([found.points.rows], str(folder / "changes.csv"))
     write_chunks([_drift_table(found.drift)], str(folder / "drift.csv"))
     points = found.points
     record = {
-        "before": str(job.before),
-        "after": job.after,
+        "before": str(settings.before),
+        "after": settings.after,
         "summary": found.summary(),
         "notes": found.notes,
         "matched_by": points.key,
@@ -313,7 +310,7 @@ def _write(job: Job, found: Changes, folder: Path) -> None:
     (folder / "compare.json").write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
 
 
-def _write_page(job: Job, found: Changes, path: Path) -> None:
+def _write_page(settings: CompareSettings, found: Changes, path: Path) -> None:
     from softkern.tables.report.comparison import Part, write_comparison
 
     points = found.points
@@ -325,7 +322,7 @@ def _write_page(job: Job, found: Changes, path: Path) -> None:
     agreement = _agreement(points)
     write_comparison(
         path,
-        f"{quote(job.before)} and {quote(job.after)}",
+        f"{quote(settings.before)} and {quote(settings.after)}",
         found.summary(),
         found.notes,
         [

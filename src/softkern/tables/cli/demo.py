@@ -10,11 +10,16 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from softkern.files import replacing
-from softkern.tables.cli.analyze import Job, analyze
+from softkern.tables.cli.analyze import analyze
+from softkern.tables.cli.options import (
+    AnalyzeSettings,
+    OutputOptions,
+    PrepareOptions,
+    ScoreSettings,
+)
 from softkern.tables.cli.output_folder import check_free
 from softkern.tables.cli.points import write_chunks
 from softkern.tables.cli.printer import Printer
-from softkern.tables.cli.score import Job as ScoreJob
 from softkern.tables.cli.score import score
 
 __all__ = ["demo"]
@@ -35,10 +40,14 @@ def demo(out: Path) -> None:
     has_page = find_spec("bokeh") is not None
     without = "" if has_page else " --no-report"
     printer.line(f"$ softkern analyze {today} --id name -o {out}{without}", "bold cyan")
-    analyze(Job(data=str(today), out=out, id="name", force=True, report=has_page))
+    force = OutputOptions(force=True)
+    prepare = PrepareOptions(id="name")
+    analyze(
+        AnalyzeSettings(data=str(today), out=out, prepare=prepare, report=has_page, output=force)
+    )
     model, scored = out / "model.safetensors", out / "scored.csv"
     printer.line(f"\n$ softkern score {model} {tomorrow} -o {scored}", "bold cyan")
-    score(ScoreJob(model=model, data=str(tomorrow), out=str(scored), force=True))
+    score(ScoreSettings(model=model, data=str(tomorrow), out=str(scored), output=force))
     if has_page:
         printer.line(f"\nopen {out / 'report.html'}", "bold")
     else:

@@ -1,32 +1,44 @@
-"""What an error means to a script (its exit code) and to a person (one line).
+"""Exit codes and one-line messages for errors.
 
 The code follows from the declared type of an error. A ValueError that is not of a declared type,
-such as one that NumPy raises, is an error of softkern's own.
+such as one that NumPy raises, is an internal error.
 """
 
 from __future__ import annotations
 
 import errno
+import shlex
 from typing import Any
 
+import typer
+
 from softkern._utils.text import shorten
-from softkern.exceptions import ClusterError, DataError, ModelFileError
+from softkern.exceptions import ClusterError, DataError, ModelFileError, Remedy
 
 __all__ = [
     "BROKEN_PIPE",
+    "INTERRUPTED",
     "INTERRUPTION",
     "NoReaderError",
+    "OptionError",
     "OutputError",
     "exit_code",
-    "heard",
     "one_line",
+    "received_signals",
+    "spell_option",
 ]
 
 INTERNAL, USAGE, DATA, OUTPUT, MODEL, MEMORY, CLUSTER = 1, 2, 3, 4, 5, 6, 7
 INTERRUPTED, BROKEN_PIPE = 130, 141
-LONGEST = 2000  # letters of a line; both of its ends are shown of a longer one
+LONGEST = 2000  # characters of a message; of longer ones, both ends are shown
 INTERRUPTION = "interrupted; nothing is left half-written"
-heard: list[int] = []  # signals to stop; what they raise is lost where C code calls Python
+OPTIONS = {"n_clusters": "clusters"}  # parameters whose option has another name
+# signals to stop: the exceptions that they raise are lost where C code calls Python
+received_signals: list[int] = []
+
+
+class OptionError(typer.BadParameter):
+    """The value of an option is invalid; the message continues a sentence that names the option."""
 
 
 class OutputError(Exception):
@@ -34,18 +46,18 @@ class OutputError(Exception):
 
 
 class NoReaderError(Exception):
-    """Who read standard output, such as ``head``, has stopped."""
+    """The program that read standard output, such as ``head``, has stopped."""
 
 
 def exit_code(error: BaseException) -> int:
-    """The exit code of an error; see `softkern.tables.cli`."""
+    """Return the exit code of an error; see `softkern.tables.cli.program`."""
     if isinstance(error, KeyboardInterrupt) or type(error).__name__ == "Abort":
         return INTERRUPTED
-    if hasattr(error, "format_message"):  # the command line's own errors, whichever click it is
+    if hasattr(error, "format_message"):  # usage errors of typer, whichever click it uses
         return USAGE
     if isinstance(error, NoReaderError | BrokenPipeError):
         return BROKEN_PIPE
-    if isinstance(error, MemoryError) or _is_for_lack_of_memory(error):
+    if isinstance(error, MemoryError) or _is_out_of_memory(error):
         return MEMORY
     if isinstance(error, OutputError | OSError):
         return OUTPUT
@@ -56,26 +68,25 @@ def exit_code(error: BaseException) -> int:
     return DATA if isinstance(error, DataError) else INTERNAL
 
 
-def _is_for_lack_of_memory(error: BaseException) -> bool:
-    """Whether the system could not map a library or a file, which has many names."""
+def _is_out_of_memory(error: BaseException) -> bool:
+    """Return whether the system could not map a library or a file."""
     if isinstance(error, ImportError):
         return "failed to map segment" in str(error) or "cannot allocate" in str(error).lower()
     return isinstance(error, OSError) and error.errno == errno.ENOMEM
 
 
 def one_line(error: BaseException) -> str:
-    """An error in one line, not too long, with what to do about it."""
-    return shorten(_said(error), LONGEST)
+    """Return an error as one line of limited length, with its remedy."""
+    return shorten(_message(error, exit_code(error)), LONGEST)
 
 
-def _said(error: BaseException) -> str:
-    code = exit_code(error)
+def _message(error: BaseException, code: int) -> str:
     if code == BROKEN_PIPE:
         return ""
     if code == INTERRUPTED:
         return INTERRUPTION
     if code == USAGE:
-        return f"{_usage(error)} (softkern --help shows what can be asked)"
+        return f"{_usage(error)} (softkern --help lists commands and options)"
     if code == OUTPUT and isinstance(error, OSError) and error.strerror:
         place = "" if error.filename is None else f" {error.filename}"
         return f"cannot write{place}: {error.strerror}"
@@ -83,29 +94,47 @@ def _said(error: BaseException) -> str:
         reason = _flat(error) or "an allocation failed"
         return f"not enough memory: {reason} (fewer rows or --columns, or another --model, help)"
     if code == INTERNAL:
-        return (
-            f"internal error, {type(error).__name__}: {_flat(error)} (please report it, with what "
-            "--debug shows)"
-        )
-    return _flat(error).replace("n_clusters=", "--clusters ")  # as it is typed here
+        name = type(error).__name__
+        return f"internal error, {name}: {_flat(error)} (please report it, with --debug)"
+    return _flat(error.render(spell_option) if isinstance(error, DataError) else error)
+
+
+def spell_option(remedy: Remedy) -> str:
+    """Return a parameter as it is typed on the command line.
+
+    Examples
+    --------
+    >>> spell_option(Remedy("missing", "drop")), spell_option(Remedy("n_clusters", 2))
+    ('--missing drop', '--clusters 2')
+    >>> spell_option(Remedy("categories")), spell_option(Remedy("na", "?"))
+    ('--categories', "--na '?'")
+    >>> spell_option(Remedy("skip_bad_lines", True)), spell_option(Remedy("header", False))
+    ('--skip-bad-lines', '--no-header')
+    """
+    name = OPTIONS.get(remedy.parameter, remedy.parameter).replace("_", "-")
+    if remedy.value is None or remedy.value is True:
+        return f"--{name}"
+    if remedy.value is False:
+        return f"--no-{name}"
+    value = remedy.value
+    text = ",".join(value) if isinstance(value, list | tuple) else str(value)
+    return f"--{name} {text if text == ',' else shlex.quote(text)}"
 
 
 def _usage(error: Any) -> str:
-    """A mistake on the command line in our words; the option is named as it is typed."""
+    """Return a usage error in our words, with the option as it is typed."""
     kind, param = type(error).__name__, getattr(error, "param", None)
     if kind == "NoSuchOption":
         near = [f"did you mean {' or '.join(error.possibilities)}?"] if error.possibilities else []
         return "; ".join([f"there is no option {_flat(error.option_name)}", *near])
     if param is None:
-        return _flat(error.format_message())
+        return _flat(error.message)
     name = max(param.opts, key=len) if param.param_type_name == "option" else param.name.upper()
     if kind == "MissingParameter":
         return f"{name} is missing: {_flat(param.help or 'see --help')}"
-    return (
-        f"{name} {_flat(error.message)}"
-        if "must be" in error.message
-        else _flat(error.format_message())
-    )
+    if isinstance(error, OptionError):
+        return f"{name} {_flat(error.message)}"
+    return _flat(error.format_message())
 
 
 def _flat(error: object) -> str:

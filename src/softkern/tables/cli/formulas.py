@@ -13,20 +13,20 @@ from typing import Any
 
 import pandas as pd
 
-__all__ = ["as_written", "harmless"]
+__all__ = ["escape_formulas", "unescape_formulas"]
 
 STARTS = "=+\\-@\t\r\n＝＋－＠"  # within brackets
 FORMULA = re.compile(f"[{STARTS}]", re.DOTALL)
 NUMBER = re.compile(r"[+-][\d\s.,'’%€$£¥]*(e[+-]?\d+)?", re.IGNORECASE)
 
 
-def harmless(table: pd.DataFrame) -> pd.DataFrame:
+def escape_formulas(table: pd.DataFrame) -> pd.DataFrame:
     """The table with an apostrophe before text, and names of columns, that would be run.
 
     Examples
     --------
     >>> table = pd.DataFrame({"id": ["=1+1", "-5", "a"], "x": [-1, 2, 3]})
-    >>> harmless(table)["id"].tolist()
+    >>> escape_formulas(table)["id"].tolist()
     ["'=1+1", '-5', 'a']
     """
     changed = {}
@@ -40,12 +40,12 @@ def harmless(table: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(columns, axis=1, keys=range(len(columns))).set_axis(names, axis=1)
 
 
-def as_written(text: Any) -> Any:
-    """A cell as it was before `harmless`.
+def unescape_formulas(text: Any) -> Any:
+    """A cell as it was before `escape_formulas`.
 
     Examples
     --------
-    >>> as_written("'=1+1"), as_written("'quoted'"), as_written("-5")
+    >>> unescape_formulas("'=1+1"), unescape_formulas("'quoted'"), unescape_formulas("-5")
     ('=1+1', "'quoted'", '-5')
     """
     is_marked = isinstance(text, str) and text.startswith("'") and _is_formula(text[1:])

@@ -6,12 +6,7 @@ amounts and identifiers come back as they were.
 
 from __future__ import annotations
 
-import shutil
-import sys
-import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -19,22 +14,9 @@ import pandas as pd
 from softkern.tables.cli.points import DIGITS, nullable
 from softkern.tables.io import Reader, unique_names
 
-__all__ = ["joined", "readable_twice", "rows_of"]
+__all__ = ["joined", "rows_of"]
 
 OF_POINTS = ("row", "id")  # what the table has itself
-
-
-@contextmanager
-def readable_twice(data: str, join: bool) -> Iterator[str]:
-    """The path of a table that can be read again: standard input is kept in a file meanwhile."""
-    if data != "-" or not join or sys.stdin is None:
-        yield data
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "standard input"
-        with path.open("wb") as file:
-            shutil.copyfileobj(sys.stdin.buffer, file)
-        yield str(path)
 
 
 def rows_of(points: pd.DataFrame, lengths: Iterable[int]) -> Iterator[pd.DataFrame]:

@@ -17,8 +17,6 @@ __all__ = [
     "ModelName",
     "check_columns",
     "make",
-    "parse_clusters",
-    "tree_words",
 ]
 
 
@@ -81,15 +79,6 @@ MODELS: dict[ModelName, Choice] = {
 }
 
 
-def parse_clusters(clusters: str) -> int | None:
-    """The number of clusters asked for, None for "auto"."""
-    if clusters == "auto":
-        return None
-    if not clusters.isascii() or not clusters.isdigit() or int(clusters) < 1:
-        raise ValueError(f"--clusters {clusters!r} must be a whole number from 1, or auto.")
-    return int(clusters)
-
-
 def make(name: ModelName, clusters: int | None, X: Any, seed: int, verbose: bool) -> Any:
     """The estimator for these rows, not fitted."""
     import softkern
@@ -111,26 +100,6 @@ def _groups(X: Any, seed: int) -> int:
     from softkern.models.n_clusters import estimate_n_clusters
 
     return estimate_n_clusters(X, np.ones(len(X)), seed)
-
-
-def tree_words(plan: Any) -> str:
-    """How long the tree of clusters will take beyond a plan of one vector, and where there is one.
-
-    Examples
-    --------
-    >>> from softkern import plan
-    >>> tree_words(plan((100, 600)))
-    'no tree of clusters: 600 columns are too many for it (up to 500)'
-    """
-    from softkern.density_tree.bandwidth_search import FEW_COLUMNS
-    from softkern.density_tree.cost import tree_seconds
-    from softkern.planning import seconds_in_words
-
-    most = MODELS[ModelName.alpha_cut].most_columns
-    if most is not None and plan.work.d > most:
-        return f"no tree of clusters: {plan.work.d} columns are too many for it (up to {most})"
-    used = "auto takes it" if plan.work.d <= FEW_COLUMNS else "--model alpha-cut, not auto"
-    return f"the tree of clusters: about {seconds_in_words(tree_seconds(plan))} more ({used})"
 
 
 def check_columns(name: ModelName, columns: int) -> None:

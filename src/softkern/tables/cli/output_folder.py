@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from softkern.files import sync_folder
-from softkern.tables.cli.errors import OutputError, heard
+from softkern.tables.cli.errors import OutputError, received_signals
 
 # Names that promise what CSV is not
 NOT_WRITTEN = (".parquet.gz", ".xls", ".xlsb", ".ods", ".json", ".npy", ".zip", ".bz2", ".xz")
@@ -49,7 +49,7 @@ def results_folder(out: Path, names: Sequence[str], force: bool) -> Iterator[Pat
     try:
         hidden, lock = _make_hidden(home, start)
         yield hidden
-        for number in heard[:1]:  # nothing is written by a run that was to stop
+        for number in received_signals[:1]:  # nothing is written by a run that was to stop
             signal.raise_signal(number)
         with _undisturbed():
             _publish(hidden, out, names, force)
@@ -142,7 +142,8 @@ def _remove_stale(home: Path, start: str) -> None:
 
 
 def _publish(hidden: Path, out: Path, names: Sequence[str], force: bool) -> None:
-    written = [name for name in names if (hidden / name).exists()]
+    there = sorted(path.name for path in hidden.iterdir())
+    written = [name for name in there if name not in names] + [n for n in names if n in there]
     for name in written:
         with (hidden / name).open("rb+") as file:
             os.fsync(file.fileno())
@@ -156,7 +157,7 @@ def _publish(hidden: Path, out: Path, names: Sequence[str], force: bool) -> None
             sync_folder(out.parent)
             return
     with _alone(out):
-        for name in names:  # once more: another run may have written it in the meantime
+        for name in written:  # again: another run may have written it in the meantime
             check_free(out / name, force)
         _exchange(hidden, out, written)
         sync_folder(out)

@@ -26,11 +26,12 @@ from softkern.dask import SUBSAMPLE_ROWS, computed_one_by_one, connected
 from softkern.files import replacing
 from softkern.rows import lowest_numbers
 from softkern.tables.cli.errors import OutputError
+from softkern.tables.cli.options import STDOUT, ScoreSettings
 from softkern.tables.cli.output_folder import results_folder
 from softkern.tables.cli.pieces import Piece, files_of, pieces_of
 from softkern.tables.cli.points import write_chunks
 from softkern.tables.cli.printer import Printer
-from softkern.tables.cli.score import RANKS, Job, Scorer, as_analyzed, loaded
+from softkern.tables.cli.score import RANKS, Scorer, loaded, saved_format
 from softkern.tables.io import TableError
 
 __all__ = ["Parts", "Summary", "score_parts", "top_rows"]
@@ -121,12 +122,14 @@ class Parts:
             tables = self._computed(tasks, done)
         return numbers, pd.concat(tables, ignore_index=True)
 
-    def score(self, folder: Path, job: Job, known: pd.DataFrame | None) -> list[Summary]:
+    def score(
+        self, folder: Path, settings: ScoreSettings, known: pd.DataFrame | None
+    ) -> list[Summary]:
         """Score every piece into its part of the results; `known` are points of the sample."""
-        job = replace(job, model=job.model.absolute(), quiet=True)
+        settings = replace(settings, model=settings.model.absolute())
         places = [folder.absolute() / name for name in self.names]
         tasks = [
-            partial(_score, job, piece, place, _known_in(known, piece))
+            partial(_score, settings, piece, place, _known_in(known, piece))
             for piece, place in zip(self.pieces, places, strict=True)
         ]
         with stage("scoring all rows", total=len(tasks)) as done:
@@ -172,12 +175,15 @@ def _loaded(path: Path, changed: int) -> Any:
     return loaded(path)
 
 
-def _score(job: Job, piece: Piece, place: Path, known: pd.DataFrame | None) -> Summary:
+def _score(
+    settings: ScoreSettings, piece: Piece, place: Path, known: pd.DataFrame | None
+) -> Summary:
     """Score one piece into a file, which appears when it is whole."""
-    model, header = _loaded(job.model, os.stat(job.model).st_mtime_ns)
-    reader = piece.reader(as_analyzed(job, header["metadata"]))
-    scorer = Scorer(job, model, header["metadata"], reader, Printer(quiet=True))
-    scorer.first_row = piece.start + 1
+    model, header = _loaded(settings.model, os.stat(settings.model).st_mtime_ns)
+    metadata = header["metadata"]
+    reader = piece.reader(saved_format(settings, metadata))
+    quiet = Printer(quiet=True)
+    scorer = Scorer(settings, model, metadata, reader, quiet, first_row=piece.start + 1)
     summary = _Counts()
     with replacing(place) as temporary:
         tables = map(partial(summary.add, known=known), scorer.tables(reader))
@@ -225,20 +231,22 @@ def _with_known(table: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
 # The command
 
 
-def score_parts(job: Job, parts: Parts) -> None:
-    """`softkern score` for tables in parts; the folder `job.out` appears at the end."""
-    if job.out == "-":
-        raise OutputError(f"{quote(job.data)} is a table in parts; -o names a folder for them.")
-    if job.join:
+def score_parts(settings: ScoreSettings, parts: Parts) -> None:
+    """`softkern score` for tables in parts; the folder `settings.out` appears at the end."""
+    if settings.out == STDOUT:
+        raise OutputError(f"{quote(settings.data)} is a table in parts; -o must name a folder.")
+    if settings.output.join:
         raise OutputError("--join is for single tables, not for tables in parts.")
-    printer = Printer(job.quiet)
+    printer = Printer(settings.output.quiet)
     with printer.stages():
         printer.line(f"{quote(parts.name)}: {parts.kind}")
-        with results_folder(Path(job.out), parts.names, job.force) as folder:
-            found = parts.score(folder, job, None)
+        with results_folder(Path(settings.out), parts.names, settings.output.force) as folder:
+            found = parts.score(folder, settings, None)
         printer.notes(list(dict.fromkeys(note for one in found for note in one.notes))[:10])
         rows = sum(one.rows for one in found)
-        printer.line(f"scored {plural(rows, 'row')} into {len(found)} parts in {job.out}", "bold")
+        printer.line(
+            f"scored {plural(rows, 'row')} into {len(found)} parts in {settings.out}", "bold"
+        )
 
 
 def top_rows(found: Sequence[Summary]) -> pd.DataFrame:

@@ -15,7 +15,7 @@ import pandas as pd
 from softkern._utils.text import quote
 from softkern.tables.cli.errors import NoReaderError, OutputError
 from softkern.tables.cli.formats import write_json_lines, write_workbook
-from softkern.tables.cli.formulas import harmless
+from softkern.tables.cli.formulas import escape_formulas
 from softkern.tables.io import Style
 
 __all__ = ["DIGITS", "has_all_columns", "nullable", "points_table", "write_chunks"]
@@ -94,7 +94,7 @@ def write_chunks(
     if name.endswith((".jsonl", ".jsonl.gz")):
         with _text_file(path, name) as file:
             return write_json_lines(tables, file)
-    return _write_csv(tables if raw_text else map(harmless, tables), path, name, style)
+    return _write_csv(tables if raw_text else map(escape_formulas, tables), path, name, style)
 
 
 def _write_csv(

@@ -16,8 +16,9 @@ from typing import Any
 import pandas as pd
 
 from softkern._utils.text import plural
-from softkern.tables.cli.formulas import as_written
-from softkern.tables.cli.score import Job, header_of
+from softkern.tables.cli.formulas import unescape_formulas
+from softkern.tables.cli.score import header_of
+from softkern.tables.cli.source import Source
 from softkern.tables.io import Format, TableError, open_table
 
 __all__ = ["KINDS", "Results", "SourceMissingError", "digest_of", "read_results"]
@@ -76,8 +77,8 @@ class Results:
         how = self.metadata.get("preparation") or {}
         return [*how.get("columns", ()), *how.get("categories", ())]
 
-    def table(self) -> Job:
-        """The table of this analysis as `score` would read it; an error where it is not there."""
+    def table(self) -> Source:
+        """The table of this analysis; an error where it is not there."""
         given = self.record["input"]
         if given["file"] == "-":
             raise SourceMissingError("it came from standard input")
@@ -88,7 +89,7 @@ class Results:
             raise SourceMissingError(f"{given['file']} is not there")
         for place in there:
             if self._is_same(place):
-                return Job(model=self.model, data=str(place), quiet=True)
+                return Source(str(place), str(place))
         raise SourceMissingError(f"{given['file']} has changed since")
 
     def _is_same(self, place: Path) -> bool:
@@ -167,7 +168,7 @@ def _points(path: Path) -> pd.DataFrame:
         table = reader.read(text=["id"] if has_ids else [])
     points = table[[*KINDS, *(["id"] if has_ids else [])]]
     if has_ids and path.suffix == ".csv":
-        points = points.assign(id=points["id"].map(as_written))
+        points = points.assign(id=points["id"].map(unescape_formulas))
     try:
         flags = points["is_outlier"].astype(str).str.lower().map({"true": True, "false": False})
         typed = points.assign(is_outlier=flags.astype("boolean"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,108 +17,88 @@ from softkern.exceptions import ModelFileError
 from softkern.files import inspect, load, replacing
 from softkern.ranking import PointScores, Ranker
 from softkern.tables.cli.join import joined
+from softkern.tables.cli.options import STDOUT, ScoreSettings
 from softkern.tables.cli.output_folder import check_file
 from softkern.tables.cli.points import nullable, points_table, write_chunks
 from softkern.tables.cli.preparation import CommandPreparation
 from softkern.tables.cli.printer import Printer
+from softkern.tables.cli.source import Source, open_source
 from softkern.tables.explain import Explainer
 from softkern.tables.explain.points import saved_explainer
 from softkern.tables.explain.row_view import kept_rows
-from softkern.tables.io import Format, Reader, TableError, open_table
-from softkern.tables.preparation.transformer import Missing, Preparation, Prepared
+from softkern.tables.io import Format, Reader, TableError
+from softkern.tables.preparation.transformer import Preparation, Prepared
 
 __all__ = [
-    "Job",
     "Scorer",
-    "as_analyzed",
     "header_of",
     "loaded",
     "points_of",
     "read_table",
+    "saved_format",
     "score",
 ]
 
 RANKS = ("outlier_rank", "overlap_rank")  # mean nothing within a chunk
 
 
-@dataclass
-class Job:
-    """What was asked; the fields are the options of the command."""
-
-    model: Path
-    data: str
-    out: str = "-"
-    id: str | None = None
-    missing: Missing | None = None
-    chunk: int | None = None
-    join: bool = False
-    source: str | None = None  # where the data can be read twice, if not at `data`
-    all_memberships: bool = False
-    raw_text: bool = False
-    force: bool = False
-    quiet: bool = False
-    form: Format = field(default_factory=Format)
-    scheduler: str | None = None  # address of a Dask cluster that does the work
-
-
-def score(job: Job) -> None:
-    """Do the job; the file `job.out` appears at the end."""
+def score(settings: ScoreSettings) -> None:
+    """Score the table; the file `settings.out` appears at the end."""
     from softkern.tables.cli.parts import Parts, score_parts
 
-    parts = Parts.of(job.data, job.scheduler)
+    parts = Parts.of(settings.data, settings.output.scheduler)
     if parts is not None:
-        score_parts(job, parts)
+        score_parts(settings, parts)
         return
-    is_stream = job.out == "-"
-    printer = Printer(job.quiet, to_stderr=is_stream)
+    is_stream = settings.out == STDOUT
+    printer = Printer(settings.output.quiet, to_stderr=is_stream)
     if not is_stream:
-        check_file(Path(job.out), job.force)
-    model, header = loaded(job.model)
-    form = as_analyzed(job, header["metadata"])
-    with _open(job, form) as reader:
+        check_file(Path(settings.out), settings.output.force)
+    model, header = loaded(settings.model)
+    form = saved_format(settings, header["metadata"])
+    with (
+        open_source(settings.data, settings.output.join) as source,
+        source.open(form) as reader,
+    ):
         printer.line(f"{reader.name}: {reader.kind}, {plural(len(reader.columns), 'column')}")
-        scorer = Scorer(job, model, header["metadata"], reader, printer)
-        place = nullcontext("-") if is_stream else replacing(job.out)
-        with place as path:
-            if job.join:
-                rows = _write_joined(job, form, scorer, reader, str(path))
-            else:
-                tables = scorer.tables(reader)
-                rows = write_chunks(tables, str(path), job.out, raw_text=job.raw_text)
+        scorer = Scorer(settings, model, header["metadata"], reader, printer)
+        with nullcontext(STDOUT) if is_stream else replacing(settings.out) as path:
+            rows = _write(settings, scorer, reader, source, form, str(path))
     printer.notes(reader.notes + scorer.notes())
-    where = "" if is_stream else f" into {job.out}"
+    where = "" if is_stream else f" into {settings.out}"
     printer.line(f"scored {plural(rows, 'row')}{where}", "bold")
 
 
-def _open(job: Job, form: Format) -> Reader:
-    return open_table(job.source or job.data, form, standard_input=job.data == "-")
+def _write(
+    settings: ScoreSettings, scorer: Scorer, reader: Reader, source: Source, form: Format, path: str
+) -> int:
+    """Write the scores, or the user's own table with them, and return the number of rows."""
+    raw = settings.output.raw_text
+    if not settings.output.join:
+        return write_chunks(scorer.tables(reader), path, settings.out, raw_text=raw)
+    rows = settings.chunk or reader.rows_at_once()
+    with source.open(form) as again:
+        tables = joined(again, scorer.tables(reader, rows), rows)
+        return write_chunks(tables, path, settings.out, style=again.style, raw_text=raw)
 
 
-def _write_joined(job: Job, form: Format, scorer: Scorer, reader: Reader, path: str) -> int:
-    """The user's own table with the columns of the results."""
-    scorer.rows = job.chunk or reader.rows_at_once()
-    with _open(job, form) as again:
-        tables = joined(again, scorer.tables(reader), scorer.rows)
-        return write_chunks(tables, path, job.out, style=again.style, raw_text=job.raw_text)
+def saved_format(settings: ScoreSettings, metadata: dict[str, Any]) -> Format:
+    """Return how to read the table: by the options given here, else by those of the analysis.
 
-
-def as_analyzed(job: Job, metadata: dict[str, Any]) -> Format:
-    """How to read the table: as the command line says, else as the analysis was told to.
-
-    What the analysis found out by itself is found out again, save the decimal point: a few rows
-    need not show it.
+    What the analysis detected is detected again, except the decimal point: a few rows need not
+    show it.
     """
     saved = metadata.get("reading") or {}
     try:
         before = Format(**{**saved, "missing": tuple(saved.get("missing", ()))})
     except TypeError as error:
         raise ModelFileError(f"the model file was altered: {error}.") from error
-    if not job.data.lower().endswith((".xlsx", ".xlsm")):
+    if not settings.data.lower().endswith((".xlsx", ".xlsm")):
         before = replace(before, sheet=None)
     if before.decimal is None and (metadata.get("preparation") or {}).get("decimal") == ",":
         before = replace(before, decimal=",")
-    usual = vars(Format())
-    return replace(before, **{k: v for k, v in vars(job.form).items() if v != usual[k]})
+    given, default = vars(settings.read.format), vars(Format())
+    return replace(before, **{name: v for name, v in given.items() if v != default[name]})
 
 
 def header_of(path: Path) -> dict[str, Any]:
@@ -138,23 +118,27 @@ def loaded(path: Path) -> tuple[Any, dict[str, Any]]:
     return load(path), header
 
 
-def read_table(job: Job, metadata: dict[str, Any]) -> tuple[pd.DataFrame, Preparation]:
-    """The whole table as the analysis read its own, and how that was prepared."""
+def read_table(
+    model: Path, source: Source, metadata: dict[str, Any]
+) -> tuple[pd.DataFrame, Preparation]:
+    """Read a whole table as the analysis read its own, and how that was prepared."""
     if metadata.get("preparation") is None:
-        raise ModelFileError(f"{job.model} is no model of softkern analyze.")
-    with _open(job, as_analyzed(job, metadata)) as reader:
+        raise ModelFileError(f"{model} is no model of softkern analyze.")
+    settings = ScoreSettings(model=model, data=source.data)
+    with source.open(saved_format(settings, metadata)) as reader:
         preparation = _preparation(None, metadata, reader, None)
-        identifier = _identifier(job, metadata, reader)
+        identifier = _identifier(settings, metadata, reader)
         text = [] if identifier is None else [identifier]
         words = [*preparation.categories, *preparation.writings]
         return reader.read(text=text, words=words), preparation
 
 
-def points_of(job: Job) -> tuple[pd.DataFrame, list[str]]:
-    """What `score` says of all rows of a table, and its notes."""
-    model, header = loaded(job.model)
-    with _open(job, as_analyzed(job, header["metadata"])) as reader:
-        scorer = Scorer(job, model, header["metadata"], reader, Printer(quiet=True))
+def points_of(model: Path, source: Source) -> tuple[pd.DataFrame, list[str]]:
+    """Score all rows of a table, and return them with the notes."""
+    settings = ScoreSettings(model=model, data=source.data)
+    fitted, header = loaded(model)
+    with source.open(saved_format(settings, header["metadata"])) as reader:
+        scorer = Scorer(settings, fitted, header["metadata"], reader, Printer(quiet=True))
         points = pd.concat(map(nullable, scorer.tables(reader)), ignore_index=True)
         return points, scorer.notes()
 
@@ -193,22 +177,27 @@ def _preparation(
     return CommandPreparation(list(reader.columns), decimal=reader.decimal or ".")
 
 
-def _identifier(job: Job, metadata: dict[str, Any], reader: Reader) -> str | None:
-    """The column that names the rows: the one asked for, or the analysis' own where it is there."""
-    asked, usual = reader.identifier(job.id), metadata.get("id")
-    return asked if asked is not None else usual if usual in reader.columns else None
+def _identifier(settings: ScoreSettings, metadata: dict[str, Any], reader: Reader) -> str | None:
+    """Return the column that identifies rows: the one of --id, else that of the analysis."""
+    given, saved = reader.identifier(settings.id), metadata.get("id")
+    return given if given is not None else saved if saved in reader.columns else None
 
 
 class Scorer:
     """Chunks of a table in, tables of scores out; counts rows with missing values on the way."""
 
     def __init__(
-        self, job: Job, model: Any, metadata: dict[str, Any], reader: Reader, printer: Printer
+        self,
+        settings: ScoreSettings,
+        model: Any,
+        metadata: dict[str, Any],
+        reader: Reader,
+        printer: Printer,
+        first_row: int = 1,
     ) -> None:
-        self.job, self.printer, self.first_row = job, printer, 1
-        self.preparation = _preparation(model, metadata, reader, job.form.decimal)
-        self.rows = job.chunk
-        self.identifier = _identifier(job, metadata, reader)
+        self.settings, self.printer, self.first_row = settings, printer, first_row
+        self.preparation = _preparation(model, metadata, reader, settings.read.decimal)
+        self.identifier = _identifier(settings, metadata, reader)
         if hasattr(model, "on_numbers"):
             model = model.on_numbers()
         self.ranker = Ranker(model, contamination=metadata.get("contamination"))
@@ -217,12 +206,12 @@ class Scorer:
         self._notes: dict[str, None] = {}  # each once, in order
         self._blank_rows = self._filled_rows = 0
 
-    def tables(self, reader: Reader) -> Iterator[pd.DataFrame]:
-        """Of all chunks, one after the other."""
+    def tables(self, reader: Reader, rows: int | None = None) -> Iterator[pd.DataFrame]:
+        """Yield the scores of all chunks, of so many rows each."""
         first_row = self.first_row
         text = [] if self.identifier is None else [self.identifier]
         words = [*self.preparation.categories, *self.preparation.writings]
-        for chunk in reader.chunks(self.rows, text=text, words=words):
+        for chunk in reader.chunks(rows or self.settings.chunk, text=text, words=words):
             yield self._table(chunk, first_row)
             first_row += len(chunk)
             self.printer.progress(f"{first_row - 1:,} rows")
@@ -230,7 +219,7 @@ class Scorer:
             raise TableError(f"{reader.name} has a header and no rows.")
 
     def _table(self, chunk: pd.DataFrame, first_row: int) -> pd.DataFrame:
-        prepared = self.preparation.apply(chunk, missing=self.job.missing, first_row=first_row)
+        prepared = self.preparation.apply(chunk, missing=self.settings.missing, first_row=first_row)
         self._notes |= dict.fromkeys(prepared.notes)
         kept, blank = prepared.kept, int((~prepared.kept).sum())
         self._blank_rows += blank
@@ -241,7 +230,7 @@ class Scorer:
         ranks = ranks.drop(columns=list(RANKS))
         rows = np.arange(first_row, first_row + len(chunk))
         ids = None if self.identifier is None else chunk[self.identifier].to_numpy()
-        wide = self.job.all_memberships
+        wide = self.settings.output.all_memberships
         if kept.all() and len(chunk):
             return points_table(ranks, points.memberships, rows, ids, wide, explained)
         places = np.arange(len(ranks))

@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 
-def open_table(path: str, form: Format | None = None, *, standard_input: bool = False) -> Reader:
+def open_table(path: str, form: Format | None = None, *, name: str | None = None) -> Reader:
     r"""Open a table and find out what it is.
 
     Parameters
@@ -41,8 +41,8 @@ def open_table(path: str, form: Format | None = None, *, standard_input: bool = 
         xz or zip; ``"-"`` is standard input.
     form : Format, default=None
         What is known of how it is written.
-    standard_input : bool, default=False
-        Whether the file holds what came from there, and is named so.
+    name : str, default=None
+        What messages call the table; by default its path.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def open_table(path: str, form: Format | None = None, *, standard_input: bool = 
     ('CSV (separator ";", utf-8)', ['height', 'weight'], (2, 2))
     """
     form = form or Format()
-    name = "standard input" if path == "-" or standard_input else quote(path)
+    name = name or ("standard input" if path == "-" else quote(path))
     raw, packed = unpacked(open_bytes(path), name)
     reader = _opened(raw, packed, path, name, form)
     reader.size = os.path.getsize(path) if os.path.isfile(path) else 0

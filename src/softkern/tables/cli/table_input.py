@@ -1,0 +1,201 @@
+"""The table of `softkern analyze`: read, its columns chosen, and prepared for a model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from pandas.api.types import is_numeric_dtype
+
+from softkern._utils.text import (
+    closest_match,
+    one_line,
+    plural,
+    quote,
+    quote_list,
+    unknown_names,
+)
+from softkern.tables.cli.clock import Clock
+from softkern.tables.cli.options import AnalyzeSettings, PrepareOptions
+from softkern.tables.cli.output_folder import check_free
+from softkern.tables.cli.preparation import CommandPreparation
+from softkern.tables.cli.printer import Printer
+from softkern.tables.cli.source import Source
+from softkern.tables.explain.row_view import dates_of
+from softkern.tables.io import Reader, TableError
+from softkern.tables.preparation.transformer import Preparation, Prepared
+
+__all__ = ["TableInput", "joined_name", "read_input"]
+
+CLASS_NAMES = {"label", "class", "target"}  # columns that often hold labels, not features
+
+
+@dataclass(frozen=True)
+class TableInput:
+    """The table as it was read, and as the model receives it.
+
+    Attributes
+    ----------
+    reader : Reader
+        Closed; knows the table's name and format.
+    table : DataFrame
+        All rows as they were read.
+    id : str or None
+        The column that identifies the rows.
+    preparation, prepared : Preparation and Prepared
+    notes : list of str
+        What the user should know about how the table was read and prepared.
+    row_numbers : array of shape (n,), or None
+        Numbers of the rows among all, where the table is a sample.
+    """
+
+    reader: Reader
+    table: pd.DataFrame
+    id: str | None
+    preparation: Preparation
+    prepared: Prepared
+    notes: list[str]
+    row_numbers: Any = None
+
+    @property
+    def rows(self) -> Any:
+        """Numbers of the rows that were kept; the table's first row is 1."""
+        kept = np.flatnonzero(self.prepared.kept)
+        return (kept if self.row_numbers is None else self.row_numbers[kept]) + 1
+
+    @property
+    def kept(self) -> pd.DataFrame:
+        """The rows that were kept."""
+        return self.table[self.prepared.kept]
+
+    @property
+    def ids(self) -> Any:
+        """Identifiers of the rows that were kept, or None."""
+        return None if self.id is None else self.kept[self.id].to_numpy()
+
+    def to_describe(self, options: PrepareOptions) -> pd.DataFrame:
+        """Return the columns that describe clusters: features as they were read, and all text."""
+        preparation, table = self.preparation, self.kept
+        numbers = self.prepared.features[preparation.columns].set_axis(table.index)
+        for k in dates_of(preparation):
+            numbers[preparation.columns[k]] = pd.to_datetime(numbers.iloc[:, k], unit="D")
+        numbers = numbers.mask(table[preparation.columns].isna())
+        excluded = split_names(options.exclude or [], list(table.columns))
+        hidden = {self.id, *excluded, *preparation.columns}
+        texts = [
+            name
+            for name in table.columns
+            if name not in hidden
+            and (name in preparation.categories or not is_numeric_dtype(table[name]))
+        ]
+        return numbers.join(table[texts])
+
+    def columns_to_show(self, names: str | None) -> tuple[str, str] | None:
+        """Return the two features that --show names."""
+        if names is None:
+            return None
+        features = self.preparation.features
+        shown = split_names([names], features)
+        if len(shown) != 2 or not set(shown) <= set(features):
+            guesses = [closest_match(name, features) for name in shown if name not in features]
+            meant = f"; did you mean {quote_list(guesses)}?" if any(guesses) else ""
+            raise TableError(
+                f"--show '{quote(names)}' must name two of the features: "
+                f"{quote_list(features, 12)}{meant}."
+            )
+        return shown[0], shown[1]
+
+
+def read_input(
+    settings: AnalyzeSettings, source: Source, row_numbers: Any, printer: Printer, clock: Clock
+) -> TableInput:
+    """Read the table, choose its columns and prepare them; print what was done."""
+    options = settings.prepare
+    with clock.step("read"), source.open(settings.read.format) as reader:
+        identifier = reader.identifier(options.id)
+        categories = split_names(options.categories or [], reader.columns)
+        table = reader.read(text=[] if identifier is None else [identifier], words=categories)
+    shape = f"{plural(len(table), 'row')} × {plural(len(reader.columns), 'column')}"
+    printer.line(f"{reader.name}: {reader.kind}, {shape}")
+    notes = list(reader.notes)
+    excluded = _excluded(options, identifier, table, notes)
+    if settings.output.join:
+        check_free(settings.out / joined_name(settings, reader), settings.output.force)
+    with clock.step("prepare"):
+        preparation, prepared = CommandPreparation.fit(
+            table,
+            columns=None
+            if options.columns is None
+            else split_names(options.columns, reader.columns),
+            categories=categories,
+            scale=options.scale,
+            missing=options.missing,
+            left_out=excluded,
+            decimal=reader.decimal,
+            dates=options.dates,
+        )
+    found = TableInput(reader, table, identifier, preparation, prepared, notes, row_numbers)
+    if identifier is not None:
+        notes += _repeated(pd.Series(found.ids), identifier)
+    notes += [note for note in (prepared.missing_note, *prepared.notes) if note]
+    printer.notes(notes)
+    names = preparation.features
+    rows = f"{len(prepared.values):,} rows"
+    printer.line(f"{rows}, {plural(len(names), 'feature')}: {quote_list(names, 8)}")
+    return found
+
+
+def joined_name(settings: AnalyzeSettings, reader: Reader) -> str:
+    """Return the name of the file that --join writes."""
+    return f"joined{reader.style.extension if settings.points is None else f'.{settings.points}'}"
+
+
+def split_names(words: Sequence[str], columns: Sequence[str]) -> list[str]:
+    """Return the column names in options such as "a,b".
+
+    A name with a comma in it is recognized as a whole. A name of several lines may be given in
+    one line, as messages show it.
+    """
+    by_line = {one_line(column): column for column in reversed(columns)}
+    names: list[str] = []
+    for word in words:
+        is_one = word in columns or word in by_line
+        parts = [word] if is_one else [part.strip() for part in word.split(",")]
+        names += [part if part in columns else by_line.get(part, part) for part in parts]
+    return list(dict.fromkeys(names))
+
+
+def _excluded(
+    options: PrepareOptions, identifier: str | None, table: pd.DataFrame, notes: list[str]
+) -> list[str]:
+    """Return the columns that are no features; note those that may not be meant as features."""
+    columns = list(table.columns)
+    excluded = split_names(options.exclude or [], columns)
+    lacking = [name for name in excluded if name not in columns]
+    if lacking:
+        raise TableError(f"--exclude: there is no column {unknown_names(lacking, columns)}")
+    chosen = split_names([*(options.columns or ()), *(options.categories or ())], columns)
+    if identifier is not None and identifier not in chosen:
+        excluded.append(identifier)
+    if options.columns is None:
+        for name in columns:
+            is_class = str(name).lower() in CLASS_NAMES and table[name].dtype.kind in "iufb"
+            if is_class and name not in excluded:
+                notes.append(f"'{quote(name)}' is used as a feature; --exclude leaves it out")
+    return excluded
+
+
+def _repeated(ids: pd.Series[Any], column: str) -> list[str]:
+    """Return a note on identifiers that occur in several rows."""
+    counts = ids.value_counts()
+    repeated = counts[counts > 1]
+    if repeated.empty:
+        return []
+    shown = quote_list(sorted(repeated.index.tolist(), key=str), 3)
+    return [
+        f"{plural(len(repeated), 'value')} of '{quote(column)}' name{'s' * (len(repeated) == 1)} "
+        f"more than one row: {shown}; the column 'row' is unique"
+    ]

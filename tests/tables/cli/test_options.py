@@ -1,0 +1,68 @@
+"""Options of commands: each is declared once, and typed as it is used."""
+
+from dataclasses import dataclass, fields
+from typing import Annotated
+
+import pytest
+import typer
+
+from softkern.exceptions import Remedy
+from softkern.tables.cli import run
+from softkern.tables.cli.errors import spell_option
+from softkern.tables.cli.options import AnalyzeSettings, ReadOptions, ScoreSettings, command
+from softkern.tables.io import Format
+
+
+@dataclass(frozen=True, kw_only=True)
+class Extended(AnalyzeSettings):
+    """The settings of analyze with one more option, which nothing else knows."""
+
+    depth: Annotated[int, typer.Option("--depth", help="How deep to look.")] = 3
+
+
+def call(settings, *arguments):
+    app, received = typer.Typer(), []
+
+    def keep(settings):
+        received.append(settings)
+
+    command(app, settings)(keep)
+    typer.main.get_command(app).main(list(arguments), standalone_mode=False)
+    return received[0] if received else None
+
+
+def test_a_field_is_all_that_a_new_option_needs(capsys):
+    assert call(Extended, "data.csv", "-o", "out").depth == 3
+    assert call(Extended, "data.csv", "-o", "out", "--depth", "7").depth == 7
+    call(Extended, "--help")
+    assert "How deep to look." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("settings", [AnalyzeSettings, ScoreSettings])
+def test_options_reach_their_group(settings):
+    given = ["m"] if settings is ScoreSettings else []
+    found = call(settings, *given, "data.csv", "-o", "out", "--na", "?", "--na", "-", "--join")
+    assert found.read.na == ["?", "-"]
+    assert found.output.join
+    with pytest.raises(AttributeError):
+        found.data = "other.csv"
+
+
+def test_every_option_of_reading_is_one_of_the_readers():
+    options = {"missing" if field.name == "na" else field.name for field in fields(ReadOptions)}
+    assert options == {field.name for field in fields(Format)}
+    assert ReadOptions(separator=";", na=["?"]).format == Format(separator=";", missing=("?",))
+    assert ReadOptions().format == Format()
+
+
+def test_an_error_of_two_options_is_not_taken_for_one_of_a_value(capsys):
+    assert run(["analyze", "data.csv", "-o", "out", "--decimal", ",", "--separator", ","]) == 2
+    assert "softkern: --decimal ',' must differ" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [("two words", "--columns 'two words'"), (5, "--columns 5"), (["a", "b"], "--columns a,b")],
+)
+def test_remedies_are_spelled_as_options(value, expected):
+    assert spell_option(Remedy("columns", value)) == expected
