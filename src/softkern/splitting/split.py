@@ -17,8 +17,8 @@ from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
+from softkern._utils.threads import one_thread
 from softkern._utils.typing import Array
 from softkern.rows import order_by_mass
 from softkern.splitting.curvature import is_curved
@@ -73,7 +73,7 @@ def split(X: Array, seed: int = 0, least: int = FEWEST) -> NDArray[np.intp]:
     least : int
         Rows of a group, at least.
     """
-    with threadpool_limits(1):  # of many small products; threads would wait for each other
+    with one_thread():  # many small products, in which threads would wait for each other
         return _numbered(_rejoined(X, _split(X, seed, least), seed))
 
 
