@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,7 @@ __all__ = [
     "Remedy",
     "ReseedWarning",
     "SpectrumWarning",
+    "quiet",
     "warn",
 ]
 
@@ -223,8 +226,31 @@ class ModelFileError(ValueError):
     """
 
 
+_quiet: ContextVar[tuple[type[Warning], ...]] = ContextVar("quiet", default=())
+
+
+@contextmanager
+def quiet(*categories: type[Warning]) -> Iterator[None]:
+    """Drop this package's own warnings of these categories, in the current thread only.
+
+    `warnings.catch_warnings` changes the filters of all threads.
+
+    Examples
+    --------
+    >>> with quiet(CollapseWarning):
+    ...     warn("centers 0 and 1 coincide.", CollapseWarning)
+    """
+    token = _quiet.set((*_quiet.get(), *categories))
+    try:
+        yield
+    finally:
+        _quiet.reset(token)
+
+
 def warn(message: str, category: type[Warning]) -> None:
     """Issue a warning at the user's line: the first frame outside this package and scikit-learn."""
+    if issubclass(category, _quiet.get()):
+        return
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and _is_inside(frame.f_code.co_filename):
         frame = frame.f_back

@@ -7,12 +7,14 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_wine, make_blobs, make_moons
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import adjusted_rand_score
 from sklearn.model_selection import GridSearchCV
 
 import softkern
 from softkern import AutoClustering, rank_points
-from softkern.exceptions import CollapseWarning
+from softkern.exceptions import ApproximationWarning, CollapseWarning, DataError, warn
+from softkern.models import auto
 from softkern.models.auto import SOFT_MODELS
 from tests.models.contract import QUIET, ModelContract
 
@@ -360,17 +362,120 @@ def test_trial_fits_warn_of_nothing(name, n_clusters):
         softkern.cluster(hard_tables()[name], n_clusters)
 
 
-def test_what_a_trial_fit_warns_of_stays_with_it(monkeypatch):
+def replaced(monkeypatch, **makers):
+    """Let these functions make the models that are compared, and no others."""
+    monkeypatch.setattr(auto, "SOFT_MODELS", makers)
+
+
+def failing(error):
+    def make(*args, **options):
+        raise error
+
+    return make
+
+
+def test_trial_fits_keep_their_warnings_to_themselves(monkeypatch):
     tried = []
 
     def make(*args, name, maker, **options):
         tried.append(name)
-        warnings.warn(f"{name} is not sure", CollapseWarning, stacklevel=2)
+        warn(f"{name} is not sure", CollapseWarning)
         return maker(*args, **options)
 
-    for name, maker in SOFT_MODELS.items():
-        monkeypatch.setitem(SOFT_MODELS, name, partial(make, name=name, maker=maker))
+    replaced(monkeypatch, **{k: partial(make, name=k, maker=v) for k, v in SOFT_MODELS.items()})
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         softkern.cluster(hard_tables()["repeats"])
     assert set(tried) == set(SOFT_MODELS)
+
+
+def test_an_approximation_in_a_trial_fit_is_reported(monkeypatch):
+    def make(*args, **options):
+        warn("half of the kernel matrix is left out", ApproximationWarning)
+        return SOFT_MODELS["FuzzyCMeans"](*args, **options)
+
+    replaced(monkeypatch, FuzzyCMeans=make)
+    with pytest.warns(ApproximationWarning, match="half of the kernel"):
+        softkern.cluster(groups(2, 5)[0])
+
+
+def test_trial_fits_leave_the_filters_of_warnings_alone(monkeypatch):
+    """Filters belong to all threads: another one may change them during the fit."""
+    before = list(warnings.filters)
+
+    def make(*args, **options):
+        assert warnings.filters == before
+        return SOFT_MODELS["FuzzyCMeans"](*args, **options)
+
+    replaced(monkeypatch, FuzzyCMeans=make)
+    softkern.cluster(groups(2, 5)[0])
+
+
+@pytest.mark.parametrize("error", [ValueError("a bug"), RuntimeError("a bug")])
+def test_errors_in_trial_fits_are_not_hidden(monkeypatch, error):
+    replaced(monkeypatch, FuzzyCMeans=SOFT_MODELS["FuzzyCMeans"], OneClassMixture=failing(error))
+    with pytest.raises(type(error), match="a bug"):
+        softkern.cluster(groups(2, 5)[0])
+
+
+def test_a_model_that_cannot_be_fitted_to_the_data_is_left_out(monkeypatch):
+    makers = SOFT_MODELS | {"FuzzyCMeans": failing(DataError("too few rows"))}
+    replaced(monkeypatch, **makers)
+    model = softkern.cluster(groups(2, 5)[0])
+    table = model.comparison_.set_index("model")
+    assert model.n_clusters_ == 2
+    assert table.loc["FuzzyCMeans", "clusters"] == 0
+    assert not table.loc["FuzzyCMeans", "taken"]
+
+
+def test_one_cluster_where_no_model_can_be_fitted(monkeypatch):
+    replaced(monkeypatch, FuzzyCMeans=failing(DataError("too few rows")))
+    model = softkern.cluster(groups(2, 5)[0])
+    assert model.n_clusters_ == 1
+    assert "no model could be fitted" in model.reason_
+
+
+def test_a_fit_that_fails_leaves_no_answer_behind(monkeypatch):
+    X, _ = groups(2, 5)
+    model = AutoClustering().fit(X[:, :2])
+    replaced(monkeypatch, FuzzyCMeans=failing(RuntimeError("a bug")))
+    with pytest.raises(RuntimeError, match="a bug"):
+        model.fit(X)
+    assert not hasattr(model, "reason_")
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+
+
+def test_clusters_are_numbered_by_size_without_gaps(monkeypatch):
+    """A model may lose clusters: two centers that coincide, of which one wins no row."""
+
+    def make(count, start, **options):
+        start = np.column_stack([start[:, :1] / 2, start[:, :1] / 2, start[:, :0:-1]])
+        return SOFT_MODELS["FuzzyCMeans"](count + 1, start, **options)
+
+    X = np.concatenate(
+        [groups(3, 6, n=150)[0], groups(3, 6, n=150)[0][1::3], groups(3, 6)[0][2::3]]
+    )
+    replaced(monkeypatch, FuzzyCMeans=make)
+    model = AutoClustering().fit(X + np.random.default_rng(0).normal(0, 0.1, X.shape))
+    sizes = np.bincount(model.labels_)
+    assert model.n_clusters_ == model.memberships_.shape[1] == len(sizes) == 3
+    assert (np.diff(sizes) <= 0).all()
+    assert (sizes > 0).all()
+    assert model.comparison_["clusters"][0] == 3
+    assert model.memberships_.sum(axis=1) == pytest.approx(1)
+    assert np.array_equal(np.argmax(model.memberships_, axis=1), model.labels_)
+    assert np.array_equal(model.predict(X), np.argmax(model.memberships(X), axis=1))
+
+
+def test_a_saved_model_numbers_its_clusters_alike(tmp_path, monkeypatch):
+    def make(count, start, **options):
+        return SOFT_MODELS["FuzzyCMeans"](count, start[:, ::-1], **options)
+
+    X = np.random.default_rng(0).normal(size=(210, 5))
+    X[140:, 0] += 9
+    replaced(monkeypatch, FuzzyCMeans=make)
+    model = AutoClustering().fit(X)
+    assert np.bincount(model.labels_).tolist() == [140, 70]
+    softkern.save(model, tmp_path / "model.safetensors")
+    assert np.array_equal(softkern.load(tmp_path / "model.safetensors").predict(X), model.labels_)

@@ -17,6 +17,7 @@ from softkern import KernelSpectralClustering, SoftKernelSpectralClustering
 from softkern.exceptions import ApproximationWarning, SpectrumWarning
 from softkern.kernels import Gaussian
 from softkern.metrics.strength import membership_strength
+from softkern.models import spectral_search
 from softkern.models.spectral_points import overlap_score
 from softkern.models.subset import renyi_rows, training_rows
 from tests.models.contract import ModelContract, recorded_products
@@ -536,3 +537,15 @@ def test_fractional_weights_and_a_sample():
     for subset in ("random", "renyi"):
         model = SoftKernelSpectralClustering(2, bandwidth=1.0, n_train=60, subset=subset)
         assert np.isfinite(model.fit(X, sample_weight=weight).outlier_scores_).all()
+
+
+@pytest.mark.parametrize("step", ["solve", "codes_of"])
+def test_errors_in_the_search_are_not_hidden(step, monkeypatch):
+    """Only data that a bandwidth does not suit may leave a gap in the search."""
+
+    def fail(*args, **options):
+        raise ValueError("a bug")
+
+    monkeypatch.setattr(spectral_search, step, fail)
+    with pytest.raises(ValueError, match="a bug"):
+        SoftKernelSpectralClustering(2).fit(np.random.default_rng(0).normal(size=(40, 2)))

@@ -13,7 +13,6 @@ With `prepare`, and in `cluster`, a table is first prepared as `softkern analyze
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -32,6 +32,14 @@ from softkern._utils.text import plural as count_of
 from softkern._utils.typing import Array
 from softkern.density_tree.bandwidth_search import FEW_COLUMNS
 from softkern.density_tree.tree import SMALL_SHARE
+from softkern.exceptions import (
+    CollapseWarning,
+    DataError,
+    ParameterWarning,
+    ReseedWarning,
+    SpectrumWarning,
+    quiet,
+)
 from softkern.kernels.bandwidths import check_reach, robust_spread
 from softkern.models.alpha_cut import AlphaCutClustering
 from softkern.models.base import FIT_ATTRIBUTES, KernelModel
@@ -44,7 +52,6 @@ from softkern.models.tables import TableClustering
 from softkern.rows import distinct_rows, reduce_weights, varying_columns
 from softkern.splitting.coordinates import Coordinates, fit_coordinates
 from softkern.splitting.gap_test import FEWEST
-from softkern.splitting.mixture import Mixture
 from softkern.splitting.noise import Reach, fit_reach
 from softkern.splitting.observations import MOST_ROWS, continuous, repeated
 from softkern.splitting.split import separations, split, split_into
@@ -58,6 +65,15 @@ HALVES = 2  # of the rows, on which every model is fitted again
 AS_STABLE = 0.02  # difference of stability that decides nothing
 APART = 0.8  # separation, in critical values, below which clusters of a model are not apart
 
+# Warnings of trial fits that do not concern the model taken; approximations concern all of them.
+OF_TRIALS = (
+    CollapseWarning,
+    ConvergenceWarning,
+    ParameterWarning,
+    ReseedWarning,
+    SpectrumWarning,
+)
+RESULTS = ("memberships_", "labels_", "outlier_scores_", "overlap_scores_")  # set last
 SHAPES = "in up to three columns a tree of densities sees clusters of any shape"
 
 
@@ -158,7 +174,9 @@ history_
         "_comparison",
         "_coordinates",
         "_reach",
+        "_clusters",
     )
+    _clusters: NDArray[np.intp] | None = None  # all columns of `model_` in their order
     _is_precomputed: ClassVar[bool] = False
 
     def __init__(
@@ -215,15 +233,35 @@ history_
         assert self._coordinates is not None
         inner = self.model_.reading(self._coordinates.forward(X))
         return Reading(
-            memberships=lambda: inner.memberships,
+            memberships=lambda: self._memberships(inner),
             labels=lambda: self._labels(X, inner),
             outlier_scores=outlier_scores,
             overlap_scores=lambda: inner.overlap_scores,
         )
 
+    def _memberships(self, inner: Reading) -> Array:
+        """Memberships of the clusters, (m, c); those that are nowhere the largest are left out."""
+        memberships = inner.memberships
+        if self._clusters is None:
+            return memberships
+        is_whole = len(self._clusters) == memberships.shape[1]
+        memberships = memberships[:, self._clusters]
+        if is_whole:
+            return memberships
+        total = memberships.sum(axis=1, keepdims=True)
+        even = 1 / len(self._clusters)
+        return np.where(total > 0, memberships / np.where(total > 0, total, 1), even)
+
     def _labels(self, X: Array, inner: Reading) -> NDArray[np.int64]:
         """Clusters, and −1 beyond the reach of all of them."""
         labels = np.asarray(inner.labels, dtype=np.int64)
+        if self._clusters is not None:
+            number = np.full(inner.memberships.shape[1], -1, dtype=np.int64)
+            number[self._clusters] = np.arange(len(self._clusters))
+            labels = number[labels]
+            is_left_out = labels < 0
+            if is_left_out.any():
+                labels[is_left_out] = np.argmax(self._memberships(inner)[is_left_out], axis=1)
         if self._reach is None:
             return labels
         return np.where(self._reach.is_beyond(X), -1, labels)
@@ -231,6 +269,8 @@ history_
     # How a fit goes
 
     def _fit(self, X: Array, weight: Array) -> None:
+        for name in (*RESULTS, *self._state):  # of an earlier fit
+            self.__dict__.pop(name, None)
         check_reach(X, robust_spread(X, weight))  # of all models that are tried
         rows, together = distinct_rows(X, weight)
         # a table in which every row stands twice says no more than the table itself
@@ -239,6 +279,7 @@ history_
         self.repeats_ = int((weight > 0).sum()) - len(rows)
         self._coordinates: Coordinates | None = None
         self._reach: Reach | None = None
+        self._clusters = None
         self.model_: Any = None
         self.one_class_: Any = None
         columns = varying_columns(X[rows])
@@ -320,8 +361,19 @@ history_
             said.append(f"{int(labels.max()) + 1} found")
         found = fit_coordinates(X[rows], labels) if labels.max() > 0 else None
         if found is not None:
-            self._fit_single_cluster(X, mass, "no model could be fitted to the groups found")
-            self._take_best(X[rows], Z, *found)
+            coordinates, mixture = found
+            compared = self._compare_all(coordinates.forward(X[rows]), mixture.labels, Z)
+            best = _best(compared)
+            if compared[best].model is None:
+                reason = "no model could be fitted to the groups found"
+                self._fit_single_cluster(X, mass, reason)
+            else:
+                self._fit_single_cluster(X, mass, _reason(compared, best))
+                self._comparison = _table(compared, best)
+                self._coordinates, self.model_ = coordinates, compared[best].model
+                if compared[best].clusters > 1:  # with one cluster there is no noise
+                    self._reach = fit_reach(X[rows], coordinates, mixture.labels)
+                self._clusters = self._clusters_by_size(X, mass)
         elif self.n_clusters == "auto":
             reason = "no two groups of rows are further apart than chance would make them"
             self._fit_single_cluster(X, mass, reason)
@@ -330,25 +382,26 @@ history_
                 X, mass, "groups of so few rows are too small for the other models"
             )
 
-    def _take_best(self, X: Array, Z: Array, coordinates: Coordinates, mixture: Mixture) -> None:
-        """Of the models that can be fitted to groups of observations X, seen as Z."""
-        points = coordinates.forward(X)
+    def _clusters_by_size(self, X: Array, mass: Array) -> NDArray[np.intp]:
+        """Columns of `model_` that are the largest membership of some row, by decreasing mass."""
+        columns = np.unique(self.model_.labels_)
+        self._clusters = columns
+        labels = self._read_training(X).labels
+        inside = labels >= 0
+        size = np.bincount(labels[inside], mass[inside], len(columns))
+        return columns[np.argsort(-size, kind="stable")]
+
+    def _compare_all(self, points: Array, labels: Array, Z: Array) -> list[Compared]:
+        """Fit every model to groups of observations: their coordinates, labels and columns Z."""
         compared: list[Compared] = []
         with stage("comparing models", total=len(SOFT_MODELS)) as done:
             for name in SOFT_MODELS:
                 what = f"{name}, on the rows and on halves of them"
                 with self._stage(what, "on the rows and on halves of them") as said:
-                    compared.append(self._compare(name, points, mixture.labels, Z))
+                    compared.append(self._compare(name, points, labels, Z))
                     said.append(compared[-1].words)
                 done(len(compared))
-        best = _best(compared)
-        if compared[best].model is None:
-            return
-        self._coordinates, self.model_ = coordinates, compared[best].model
-        if compared[best].clusters > 1:  # with one cluster there is no noise
-            self._reach = fit_reach(X, coordinates, mixture.labels)
-        self._comparison = _table(compared, best)
-        self.reason_ = _reason(compared, best)
+        return compared
 
     def _compare(self, name: str, points: Array, labels: Array, Z: Array) -> Compared:
         """A model fitted to groups along the directions in which they differ."""
@@ -356,30 +409,35 @@ history_
 
         count = int(labels.max()) + 1
         make = SOFT_MODELS[name]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of trial fits
+        with quiet(*OF_TRIALS):
             try:
                 model = make(count, _one_hot(labels, count), **self._options).fit(points)
-            except ValueError:  # too few rows for it
+            except DataError:  # too few rows for it
                 return Compared(name, None, 0, 0.0, 0.0)
             found = _compact(model.labels_)
             generator = np.random.default_rng(self._seed)
             scores = []
             for _ in range(HALVES):
                 half = np.sort(generator.permutation(len(points))[: (len(points) + 1) // 2])
-                start = _compact(labels[half])
-                try:
-                    again = make(count, _one_hot(start, count), **self._options)
-                    again.set_params(bandwidth=model.bandwidth_)  # not sought again
-                    scores.append(
-                        adjusted_rand_score(found, again.fit(points[half]).predict(points))
-                    )
-                except ValueError:
+                start = _one_hot(labels[half], count)
+                if not start.any(axis=0).all():
                     scores.append(0.0)
+                    continue
+                again = make(count, start, **self._options)
+                again.set_params(bandwidth=model.bandwidth_)  # not sought again
+                try:
+                    guess = again.fit(points[half]).predict(points)
+                except DataError:
+                    scores.append(0.0)
+                else:
+                    scores.append(adjusted_rand_score(found, guess))
         depth = 0.0
         if found.max() > 0:
             depth = float(separations(Z, found, self._seed).min())
         return Compared(name, model, int(found.max()) + 1, depth, float(np.mean(scores)))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, RESULTS[-1])
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -338,7 +338,7 @@ def _judge_all(
         spectrum = solve(
             operator, most, mass, own=own, vector_scale=form.eigenvector_scale, strict=False
         )
-    except ValueError:
+    except DataError:
         return surface
     if judged is None:
         itself = own * np.asarray(operator.diag(), dtype=np.float64)
@@ -363,7 +363,7 @@ def _judge(
     try:
         part = spectrum.takes_part
         codes = codes_of(spectrum.projections[part], mass[part], n_clusters, assignment, STARTS)
-    except ValueError:
+    except DataError:
         return np.nan
     labels = labels_by(spectrum.projections, codes, assignment)
     centers = prototypes(spectrum.projections, labels, mass * part, n_clusters)

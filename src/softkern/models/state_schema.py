@@ -280,6 +280,7 @@ MODELS: dict[str, dict[str, Check]] = {
         "comparison": _lists,
         "coordinates": _either(NONE, _of("Coordinates")),
         "reach": _either(NONE, _of("Reach")),
+        "clusters": _either(NONE, Numbers("c", low=0, below="columns")),
     },
     "FuzzyCMeans": CENTERS | FUZZY,
     "KernelSpectralClustering": SPECTRAL,
@@ -310,6 +311,7 @@ MODELS: dict[str, dict[str, Check]] = {
 # Of these some fits have none; the class says what holds then.
 OPTIONAL = {
     *SAMPLE_ATTRIBUTES,
+    "clusters",
     "feature_names_in_",
     "membership_kernel",
     "reach",
