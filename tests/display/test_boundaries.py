@@ -32,7 +32,7 @@ def X():
 
 
 def lines(display):
-    """Contours at zero that have ink, as (color, vertices)."""
+    """Return the color and vertices of the contours at zero."""
     sets = [c for c in display.ax_.collections if list(getattr(c, "levels", [])) == [0]]
     return [
         (to_hex(np.ravel(c.get_edgecolor())[:3]), c.get_paths()[0].vertices)
@@ -43,7 +43,7 @@ def lines(display):
 
 @pytest.mark.parametrize("model", [OneClassMixture(3, nu=0.5), OneClassKMeans(3, nu=0.5)])
 @pytest.mark.parametrize("formulation", ["svdd", "ocsvm"])
-def test_every_cluster_has_its_boundary(model, formulation, X):
+def test_every_cluster_has_a_boundary(model, formulation, X):
     model = model.set_params(formulation=formulation).fit(X)
     display = BoundaryDisplay.from_estimator(model, X, grid_resolution=60)
     drawn = {color: path for color, path in lines(display) if color != to_hex("0.15")}
@@ -58,15 +58,15 @@ def test_every_cluster_has_its_boundary(model, formulation, X):
         assert np.all(center < path.max(axis=0))
 
 
-def test_the_ground_mixes_colors_by_memberships(X):
+def test_background_mixes_colors_by_memberships(X):
     model = OneClassMixture(3).fit(X)
     display = BoundaryDisplay.from_estimator(model, X, grid_resolution=40)
-    ground = np.asarray(display.ax_.images[0].get_array())
-    assert ground.shape == (40, 40, 3)
+    background = np.asarray(display.ax_.images[0].get_array())
+    assert background.shape == (40, 40, 3)
     i, j = 3, 5
     share = model.memberships([[display.x[j], display.y[i]]])[0]
     mixed = share @ np.array([to_rgb(color) for color in COLORS[:3]])
-    assert ground[i, j] == pytest.approx(1 - 0.45 * (1 - mixed))
+    assert background[i, j] == pytest.approx(1 - 0.45 * (1 - mixed))
 
 
 @pytest.mark.parametrize("detector", [WeightedSVDD, WeightedOneClassSVM, OneClassPCM])
@@ -98,11 +98,11 @@ def test_tables_and_axes(X):
     assert again.points is None
 
 
-def test_what_cannot_be_drawn(X):
+def test_bad_arguments(X):
     with pytest.raises(TypeError, match="PossibilisticCMeans has no decision_function"):
         BoundaryDisplay.from_estimator(PossibilisticCMeans(3).fit(X), X)
     model = OneClassMixture(kernel="precomputed").fit(np.exp(-abs(X[:, :1] - X[:, 0])))
     with pytest.raises(ValueError, match="precomputed kernel has no features"):
         BoundaryDisplay.from_estimator(model, X)
-    with pytest.raises(ValueError, match="one and the same"):
+    with pytest.raises(ValueError, match="same column"):
         BoundaryDisplay.from_estimator(OneClassMixture(3).fit(X), X, features=(1, 1))

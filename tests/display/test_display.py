@@ -26,7 +26,7 @@ from softkern.display import (  # noqa: E402
 
 
 class Bump(BaseEstimator):
-    """u = exp(−‖x‖²), known everywhere."""
+    """u = exp(−‖x‖²)."""
 
     contamination = 0.25
 
@@ -35,7 +35,7 @@ class Bump(BaseEstimator):
         return self
 
     def memberships(self, X):
-        self.seen = X
+        self.last_input = X
         return np.exp(-np.square(np.asarray(X)).sum(axis=1))
 
     def predict(self, X):
@@ -93,7 +93,7 @@ def has_lines(display, color):
 
 
 def lines_of(display, color):
-    """Points along the contours drawn in a color."""
+    """Return the vertices of the contours in a color."""
     lines = contours(display, color)
     return np.concatenate([path.vertices for line in lines for path in line.get_paths()])
 
@@ -101,27 +101,27 @@ def lines_of(display, color):
 # Contours
 
 
-def test_the_cut_is_where_memberships_equal_alpha(X):
+def test_cut_is_where_memberships_equal_alpha(X):
     display = MembershipDisplay.from_estimator(Bump().fit(X), X, alpha=0.4, grid_resolution=200)
     on_line = Bump().memberships(lines_of(display, CUT))
     assert np.abs(on_line - 0.4).max() < 0.01
 
 
-def test_surface_is_the_models_at_every_point_of_the_grid(X):
+def test_surface_equals_the_memberships_on_the_grid(X):
     display = MembershipDisplay.from_estimator(Bump().fit(X), X, grid_resolution=17)
     for row, y in enumerate(display.y):
         for column, x in enumerate(display.x):
             assert display.memberships[row, column, 0] == pytest.approx(np.exp(-x * x - y * y))
 
 
-def test_the_grid_holds_all_points(X):
+def test_grid_covers_all_points(X):
     display = MembershipDisplay.from_estimator(Bump().fit(X), X)
     for axis, column in ((display.x, X[:, 0]), (display.y, X[:, 1])):
         assert axis[0] < column.min()
         assert axis[-1] > column.max()
 
 
-def test_alpha_by_default(X):
+def test_default_alpha(X):
     bump, cut = Bump().fit(X), Cut().fit(X)
     share = MembershipDisplay.from_estimator(bump, X).alpha
     assert np.mean(bump.memberships_ < share) == pytest.approx(0.25, abs=0.005)
@@ -130,7 +130,7 @@ def test_alpha_by_default(X):
     assert MembershipDisplay.from_estimator(bump, X, alpha=None).alpha is None
 
 
-def test_a_level_of_zero_cuts_nothing(X):
+def test_level_of_zero_is_no_cut(X):
     model = Cut().fit(X)
     model.alpha_ = 0.0
     for kind in (AlphaTreeDisplay, MembershipHistogramDisplay):
@@ -138,7 +138,7 @@ def test_a_level_of_zero_cuts_nothing(X):
     assert MembershipDisplay.from_estimator(model, X).alpha is None
 
 
-def test_typicality_goes_before_memberships(X):
+def test_typicality_is_preferred_to_memberships(X):
     display = MembershipDisplay.from_estimator(Cut().fit(X), X)
     assert display.memberships.max() <= 0.5
 
@@ -147,7 +147,7 @@ def test_other_features_stay_at_their_medians():
     X = np.random.default_rng(0).normal([0, 1, 2, 3], size=(50, 4))
     model = Bump().fit(X)
     display = MembershipDisplay.from_estimator(model, X, y=np.zeros(50, int), features=(3, 1))
-    assert np.allclose(model.seen[:, [0, 2]], np.median(X, axis=0)[[0, 2]])
+    assert np.allclose(model.last_input[:, [0, 2]], np.median(X, axis=0)[[0, 2]])
     assert display.names == ("feature 3", "feature 1")
     assert "medians" in display.note
     assert np.array_equal(display.points, X[:, [3, 1]])
@@ -157,24 +157,24 @@ def test_columns_by_name():
     frame = pd.DataFrame(np.random.default_rng(0).normal(size=(50, 3)), columns=["a", "b", "c"])
     model = Bump().fit(frame)
     display = MembershipDisplay.from_estimator(model, frame, y=np.zeros(50), features=("c", "a"))
-    assert list(model.seen.columns) == ["a", "b", "c"]
+    assert list(model.last_input.columns) == ["a", "b", "c"]
     assert (display.ax_.get_xlabel(), display.ax_.get_ylabel()) == ("c", "a")
 
 
-def test_scale_is_shared_where_ranges_are_alike(X):
+def test_axes_share_a_scale_if_ranges_are_similar(X):
     assert MembershipDisplay.from_estimator(Bump().fit(X), X).ax_.get_aspect() == 1
     wide = X * [1000, 1]
     assert MembershipDisplay.from_estimator(Bump().fit(wide), wide).ax_.get_aspect() == "auto"
 
 
-def test_several_clusters_each_have_their_color(X):
+def test_each_cluster_has_its_color(X):
     display = MembershipDisplay.from_estimator(TwoBumps().fit(X), X)
     assert display.memberships.shape[2] == 2
     right, left = (lines_of(display, color) for color in COLORS[:2])
     assert right[:, 0].mean() > 0 > left[:, 0].mean()
 
 
-def test_noise_is_named_and_a_cluster_keeps_its_color(X):
+def test_noise_has_a_label_and_clusters_keep_their_color(X):
     y = np.where(X[:, 0] > 0, 2, -1)
     display = MembershipDisplay.from_estimator(Bump().fit(X), X, y)
     _, names = display.ax_.get_legend_handles_labels()
@@ -187,7 +187,7 @@ def test_noise_is_named_and_a_cluster_keeps_its_color(X):
     assert "outliers" in outliers.ax_.get_legend_handles_labels()[1]
 
 
-def test_more_clusters_than_colors_are_told_apart(X):
+def test_more_clusters_than_colors_differ_by_marker(X):
     y = np.arange(len(X)) % 20
     display = MembershipDisplay.from_estimator(Bump().fit(X), X, y)
     scatters = [c for c in display.ax_.collections if c.get_label().isdigit()]
@@ -202,14 +202,14 @@ def test_more_clusters_than_colors_are_told_apart(X):
     assert len(signs) == 20
 
 
-def test_words_as_labels_and_no_labels(X):
+def test_text_labels_and_no_labels(X):
     words = np.where(X[:, 0] > 0, "good", "bad")
     display = MembershipDisplay.from_estimator(Bump().fit(X), X, words)
     assert {"good", "bad"} <= set(display.ax_.get_legend_handles_labels()[1])
     MembershipDisplay(display.x, display.y, display.memberships, points=X).plot()
 
 
-def test_it_can_be_drawn_again_elsewhere(X):
+def test_plot_into_other_axes(X):
     display = MembershipDisplay.from_estimator(Bump().fit(X), X)
     figure, (_, right) = plt.subplots(1, 2)
     assert display.plot(right, colorbar=False, legend=False) is display
@@ -217,7 +217,7 @@ def test_it_can_be_drawn_again_elsewhere(X):
     assert display.figure_ is figure
 
 
-def test_a_level_beyond_the_surface_is_named_and_has_no_line(X):
+def test_level_outside_the_range_has_a_label_and_no_line(X):
     flat = X * [1, 0]
     for alpha in (0.999999, 1e-300):
         display = MembershipDisplay.from_estimator(Bump().fit(flat), flat, alpha=alpha)
@@ -226,7 +226,7 @@ def test_a_level_beyond_the_surface_is_named_and_has_no_line(X):
     assert has_lines(MembershipDisplay.from_estimator(Bump().fit(flat), flat, alpha=0.5), CUT)
 
 
-def test_a_constant_column_has_room_around_it(X):
+def test_constant_column_has_a_margin(X):
     flat = X * [1, 0]
     display = MembershipDisplay.from_estimator(Bump().fit(flat), flat, alpha=None)
     assert display.ax_.get_ylim() == (-0.5, 0.5)
@@ -236,25 +236,25 @@ def test_a_constant_column_has_room_around_it(X):
 
 @pytest.mark.parametrize(
     ("features", "message"),
-    [((0, 5), "feature 5"), ((1, 1), "one and the same"), (("a", 1), "no column 'a'")],
+    [((0, 5), r"features=\(0, 5\)"), ((1, 1), "same column"), (("a", 1), "no column 'a'")],
 )
 def test_bad_features(X, features, message):
     with pytest.raises(ValueError, match=message):
         MembershipDisplay.from_estimator(Bump().fit(X), X, features=features)
 
 
-def test_one_column_is_not_enough(X):
-    with pytest.raises(ValueError, match="feature 1 is asked for, but X has 1 columns"):
+def test_one_column(X):
+    with pytest.raises(ValueError, match="but X has 1 columns"):
         MembershipDisplay.from_estimator(Bump().fit(X[:, :1]), X[:, :1])
 
 
-def test_a_model_must_be_fitted_and_have_memberships(X):
+def test_unfitted_models_and_models_without_memberships(X):
     from sklearn.exceptions import NotFittedError
     from sklearn.svm import OneClassSVM
 
     with pytest.raises(NotFittedError):
         MembershipDisplay.from_estimator(Bump(), X)
-    with pytest.raises(TypeError, match="OneClassSVM gives no memberships"):
+    with pytest.raises(TypeError, match="OneClassSVM has no memberships"):
         MembershipDisplay.from_estimator(OneClassSVM().fit(X), X)
     with pytest.raises(TypeError, match="neither typicality_ nor memberships_"):
         MembershipHistogramDisplay.from_estimator(OneClassSVM().fit(X))
@@ -263,7 +263,7 @@ def test_a_model_must_be_fitted_and_have_memberships(X):
 # Histogram
 
 
-def test_histogram_counts_every_point_and_marks_the_valley():
+def test_histogram_counts_all_samples_and_marks_the_valley():
     model = Bump()
     rng = np.random.default_rng(0)
     model.memberships_ = np.r_[rng.normal(0.3, 0.02, 400), rng.normal(0.7, 0.02, 600)]
@@ -273,7 +273,7 @@ def test_histogram_counts_every_point_and_marks_the_valley():
     assert display.ax_.lines[0].get_xdata()[0] == display.valley
 
 
-def test_no_valley_no_line(X):
+def test_no_valley(X):
     model = Bump()
     model.memberships_ = np.full(50, 0.5)
     assert not MembershipHistogramDisplay.from_estimator(model).ax_.lines
@@ -298,7 +298,7 @@ def tree_lines(display):
     return [(*line.get_xdata(), *line.get_ydata()) for line in display.ax_.lines]
 
 
-def test_tree_and_its_level_are_drawn(X):
+def test_tree_with_its_level(X):
     model = Cut().fit(X)
     _, ax = plt.subplots()
     display = AlphaTreeDisplay.from_estimator(model, ax=ax)
@@ -312,7 +312,7 @@ def test_tree_and_its_level_are_drawn(X):
     assert ax.get_ylim()[0] < 0.2 < 0.9 < ax.get_ylim()[1]
 
 
-def test_branches_that_are_too_small_are_not_drawn(X):
+def test_small_branches_are_not_drawn(X):
     display = AlphaTreeDisplay.from_estimator(Cut().fit(X), smallest=0.4)
     *lines, _ = tree_lines(display)
     assert lines == [(0.0, 0.0, 0.2, 0.9)]
@@ -336,12 +336,12 @@ def test_no_tree(X):
 # matplotlib
 
 
-def test_matplotlib_is_imported_only_when_something_is_drawn():
+def test_matplotlib_is_imported_with_the_first_plot():
     code = "import sys, softkern.display; sys.exit('matplotlib' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_without_matplotlib_the_remedy_is_named(monkeypatch):
+def test_error_without_matplotlib(monkeypatch):
     real = builtins.__import__
 
     def without(name, *args, **kwargs):
@@ -354,10 +354,10 @@ def test_without_matplotlib_the_remedy_is_named(monkeypatch):
         MembershipDisplay(np.arange(2), np.arange(2), np.zeros((2, 2, 1))).plot()
 
 
-# The models themselves
+# Real models
 
 
-def test_one_class_model_of_the_paper():
+def test_one_class_pcm():
     X, _ = make_dense_regions(random_state=0)
     model = OneClassPCM(bandwidth=0.5, contamination=0.2).fit(X)
     display = MembershipDisplay.from_estimator(model, X)
@@ -382,15 +382,15 @@ def test_several_possibilistic_clusters():
 
 
 @pytest.mark.parametrize("kind", [OneClassPCM, AlphaCutClustering])
-def test_a_pipeline_is_drawn_in_the_datas_own_units(kind):
+def test_pipelines_are_drawn_in_the_units_of_the_data(kind):
     X, _ = make_dense_regions(random_state=0)
     wide = X * [1000, 1]
     steps = make_pipeline(StandardScaler(), kind()).fit(wide)
     display = MembershipDisplay.from_estimator(steps, wide, grid_resolution=20)
     assert np.array_equal(display.points, wide)
-    seen = steps[:-1].transform([[display.x[3], display.y[7]]])
+    inputs = steps[:-1].transform([[display.x[3], display.y[7]]])
     method = getattr(steps[-1], "typicality", steps[-1].memberships)
-    assert display.memberships[7, 3, 0] == pytest.approx(method(seen)[0])
+    assert display.memberships[7, 3, 0] == pytest.approx(method(inputs)[0])
     assert np.array_equal(display.labels, steps.predict(wide))
     histogram = MembershipHistogramDisplay.from_estimator(steps)
     assert len(histogram.memberships) == len(X)
@@ -398,7 +398,7 @@ def test_a_pipeline_is_drawn_in_the_datas_own_units(kind):
         assert AlphaTreeDisplay.from_estimator(steps).tree is steps[-1].tree_
 
 
-def test_a_precomputed_kernel_has_no_features(X):
+def test_precomputed_kernel(X):
     gram = np.exp(-np.square(X[:, None] - X).sum(axis=2))
     model = OneClassPCM(kernel="precomputed").fit(gram)
     with pytest.raises(ValueError, match="no features"):

@@ -35,7 +35,7 @@ def texts(ax):
 
 
 class TestRankDisplay:
-    def test_marks_what_the_table_flags(self, model, X):
+    def test_flagged_points_are_marked(self, model, X):
         display = RankDisplay.from_estimator(model, X)
         table = rank_points(model)
         assert table["is_outlier"].to_numpy()[-2:].all()
@@ -48,7 +48,7 @@ class TestRankDisplay:
         assert [80] == display.top("overlap").tolist()
         assert np.asarray(marked["overlaps"]) == pytest.approx(X.to_numpy()[[80]])
 
-    def test_table_beside_names_rows_and_scores(self, model, X):
+    def test_table_lists_rows_and_scores(self, model, X):
         display = RankDisplay.from_estimator(model, X)
         table = rank_points(model)
         written = texts(display.table_ax_)
@@ -59,7 +59,7 @@ class TestRankDisplay:
         assert f"{count} outliers of 83 points" in written
         assert "1 overlap of 83 points" in written
 
-    def test_nothing_of_it_is_outside_the_figure(self, model, X):
+    def test_all_text_is_inside_the_figure(self, model, X):
         display = RankDisplay.from_estimator(model, X)
         figure = display.figure_
         figure.canvas.draw()
@@ -68,7 +68,7 @@ class TestRankDisplay:
             assert figure.bbox.x0 <= box.x0 <= box.x1 <= figure.bbox.x1
             assert figure.bbox.y0 <= box.y0 <= box.y1 <= figure.bbox.y1
 
-    def test_axes_of_the_caller(self, model, X):
+    def test_given_axes(self, model, X):
         _, (left, right) = plt.subplots(1, 2)
         alone = RankDisplay.from_estimator(model, X, ax=left)
         assert alone.ax_ is left
@@ -78,7 +78,7 @@ class TestRankDisplay:
         assert both.table_ax_ is right
         assert right.texts
 
-    def test_no_more_than_asked_for(self, model, X):
+    def test_n_top(self, model, X):
         display = RankDisplay.from_estimator(model, X, n_top=5, contamination=0.2)
         labels = [c.get_label() for c in display.ax_.collections]
         assert "first 5 of 16 outliers" in labels
@@ -99,8 +99,8 @@ class TestRankDisplay:
         assert display.points[0].tolist() == new.to_numpy()[0, ::-1].tolist()
         assert len(display.table) == 2
 
-    def test_points_of_another_set(self, model, X):
-        with pytest.raises(ValueError, match="fitted to 83 points, and X has 3"):
+    def test_bad_arguments(self, model, X):
+        with pytest.raises(ValueError, match="fitted to 83 samples, but X has 3"):
             RankDisplay.from_estimator(model, X[:3])
         with pytest.raises(ValueError, match="table has 83 rows, but there are 2"):
             RankDisplay(rank_points(model), np.zeros((2, 2)))

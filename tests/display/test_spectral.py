@@ -1,4 +1,4 @@
-"""Pictures of spectral models: what is drawn is what the model says."""
+"""Plots of spectral models: they show the model's own projections and search."""
 
 import numpy as np
 import pandas as pd
@@ -72,20 +72,20 @@ def test_two_clusters_and_many(X):
     display.figure_.canvas.draw()
 
 
-def test_bad_requests(model, X):
+def test_bad_arguments(model, X):
     with pytest.raises(TypeError, match="no eigenspace"):
         EigenspaceDisplay.from_estimator(OneClassPCM().fit(X))
     with pytest.raises(ValueError, match="two of the 2 eigenvectors"):
         EigenspaceDisplay.from_estimator(model, columns=(0, 5))
     with pytest.raises(ValueError, match="space='polar'"):
         EigenspaceDisplay.from_estimator(model, space="polar")
-    with pytest.raises(ValueError, match="X has 9 rows, but the model was fitted on 200"):
+    with pytest.raises(ValueError, match="X has 9 samples, but the model was fitted on 200"):
         EigenspaceDisplay.from_estimator(model, X[:9], space="input")
     one = SoftKernelSpectralClustering(1).fit(X)
-    with pytest.raises(ValueError, match="one cluster has no eigenspace; use space='input'"):
+    with pytest.raises(ValueError, match="one cluster has no eigenspace. Use space='input'"):
         EigenspaceDisplay.from_estimator(one)
     EigenspaceDisplay.from_estimator(one, X, space="input").figure_.canvas.draw()
-    with pytest.raises(ValueError, match="give X"):
+    with pytest.raises(ValueError, match="needs X"):
         EigenspaceDisplay.from_estimator(model, space="input")
 
 
@@ -96,13 +96,13 @@ def test_strength_surface(X):
     assert [t.get_text() for t in display.ax_.get_yticklabels()] == ["2", "3", "4", "5"]
     assert [t.get_text() for t in display.ax_.get_xticklabels()] == ["0.5", "1", "2", "4"]
     display.figure_.canvas.draw()
-    found = SoftKernelSpectralClustering(3).fit(X)
+    model = SoftKernelSpectralClustering(3).fit(X)
     axes = plt.subplots()[1]
-    assert AMSDisplay.from_results(found.search_, ax=axes).ax_ is axes
+    assert AMSDisplay.from_results(model.search_, ax=axes).ax_ is axes
     axes.figure.canvas.draw()
 
 
-def test_a_search_without_bandwidths_is_drawn(X):
+def test_search_without_bandwidths(X):
     result = select_spectral(np.abs(X), range(2, 5), kernel="cosine")
     display = AMSDisplay.from_results(result)
     assert [t.get_text() for t in display.ax_.get_xticklabels()] == ["–"]

@@ -1,8 +1,8 @@
-"""Pictures of fitted models: matplotlib Display classes, in scikit-learn's style.
+"""Plots of fitted models: matplotlib Display classes in the style of scikit-learn.
 
-Each class holds what it draws as plain arrays, so that it can be drawn again; `from_estimator`
-(or `from_results`) computes them from a fitted model's public attributes and draws them, and
-`plot` draws into the axes given. matplotlib is imported when something is drawn, not before.
+`from_estimator` (or `from_results`) computes what is needed from a fitted model and plots it. The
+display keeps the arrays, and `plot` draws them again into other axes. matplotlib is imported when
+the first plot is drawn.
 """
 
 from softkern.display.boundaries import BoundaryDisplay

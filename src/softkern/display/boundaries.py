@@ -1,7 +1,8 @@
-"""Boundaries of one-class machines over two features, with the memberships of their clusters."""
+"""Plot the boundaries of one-class models over two features."""
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -10,35 +11,37 @@ from softkern._utils.colors import COLORS, CUT
 from softkern._utils.typing import Array
 from softkern.display._base import Plane, PlaneDisplay, light_grays, scatter_points
 
-TINT = 0.45  # of a cluster's color, where its membership is one
+TINT = 0.45  # strength of a cluster's color where its membership is one
 
 
+@dataclass(eq=False, repr=False)
 class BoundaryDisplay(PlaneDisplay):
     """Boundary of every cluster, or of a detector, over two features.
 
-    Lines are where a machine's decision function is zero. The ground of a clustering is tinted
-    with its clusters' colors, mixed by memberships; that of a detector is the darker, the deeper
-    inside.
+    Lines show where a decision function is zero. The background of a clustering mixes the colors
+    of the clusters by membership. The background of a detector is darker further inside.
 
     Parameters
     ----------
     x, y : arrays of shape (p,) and (q,)
-        The grid's coordinates.
-    decision : array of shape (q, p, c)
-        Decision function of every machine on the grid; positive inside.
-    memberships : array of shape (q, p, c), default=None
-        Of the grid's points in every cluster; a detector has none.
-    points : array of shape (n, 2), default=None
-    labels : array of shape (n,), default=None
-        Of the points; −1 is an outlier, drawn as a cross.
+        Coordinates of the grid.
+    decision : array of shape (q, p, n_clusters)
+        Decision functions on the grid, positive inside.
+    memberships : array of shape (q, p, n_clusters), default=None
+        Memberships on the grid. None for a detector.
+    points : array of shape (n_samples, 2), default=None
+        The data.
+    labels : array of shape (n_samples,), default=None
+        Labels of the data. Samples with label −1 are drawn as crosses.
     names : pair of str, default=("feature 0", "feature 1")
+        Labels of the axes.
     note : str, default=""
-        Written into the corner.
+        Text in the corner.
 
     Attributes
     ----------
     ax_, figure_
-        What was drawn into.
+        The matplotlib axes and figure.
 
     Examples
     --------
@@ -49,26 +52,15 @@ class BoundaryDisplay(PlaneDisplay):
     >>> display = BoundaryDisplay.from_estimator(model, X)
     """
 
-    def __init__(
-        self,
-        x: Array,
-        y: Array,
-        decision: Array,
-        *,
-        memberships: Array | None = None,
-        points: Array | None = None,
-        labels: Array | None = None,
-        names: tuple[str, str] = ("feature 0", "feature 1"),
-        note: str = "",
-    ) -> None:
-        self.x = x
-        self.y = y
-        self.decision = decision
-        self.memberships = memberships
-        self.points = points
-        self.labels = labels
-        self.names = names
-        self.note = note
+    x: Array
+    y: Array
+    decision: Array
+    _: KW_ONLY
+    memberships: Array | None = None
+    points: Array | None = None
+    labels: Array | None = None
+    names: tuple[str, str] = ("feature 0", "feature 1")
+    note: str = ""
 
     @classmethod
     def from_estimator(
@@ -82,48 +74,57 @@ class BoundaryDisplay(PlaneDisplay):
         ax: Any = None,
         **plot_options: Any,
     ) -> Self:
-        """What a fitted model decides on a grid over the range of X, drawn.
+        """Plot the boundaries of a fitted model.
 
         Parameters
         ----------
         estimator : fitted model, or a pipeline that ends in one
-            With `decision_function`: a one-class clustering or an outlier detector.
-        X : array or DataFrame of shape (n, d)
-            The data to draw; with more than two columns, the others stay at their medians.
-        y : array of shape (n,), default=None
-            Labels of X; by default those that `predict` gives.
+            Must have `decision_function`: a one-class clustering or an outlier detector.
+        X : array or DataFrame of shape (n_samples, n_features)
+            The data to draw. Features that are not drawn stay at their medians on the grid.
+        y : array of shape (n_samples,), default=None
+            Labels of X. None uses `predict`.
         features : pair of int or str, default=(0, 1)
-            The two columns, by number or by name.
+            The two columns, by position or name.
         grid_resolution : int, default=150
-            Points of the grid along each feature.
+            Number of grid values per feature.
         ax : matplotlib Axes, default=None
+            Axes to draw into. None creates a figure.
         **plot_options
-            Passed on to `plot`.
+            Passed to `plot`.
 
         Returns
         -------
         display : BoundaryDisplay
+            The display, already drawn.
         """
         plane = Plane.of(estimator, X, features, grid_resolution)
         model = plane.model
         if not hasattr(model, "decision_function"):
-            raise TypeError(f"{type(model).__name__} has no decision_function to draw.")
+            raise TypeError(f"{type(model).__name__} has no decision_function.")
         decision = plane.surface(model.decision_function(plane.grid))
         memberships = None
         if decision.shape[2] > 1:
             memberships = plane.surface(model.memberships(plane.grid))
-        display = cls(plane.x, plane.y, decision, memberships=memberships, **plane.drawn(y))
+        display = cls(plane.x, plane.y, decision, memberships=memberships, **plane.arguments(y))
         return display.plot(ax, **plot_options)
 
     def plot(self, ax: Any = None, *, legend: bool = True, size: float | None = None) -> Self:
-        """Draw.
+        """Draw the display.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
+            Axes to draw into. None creates a figure.
         legend : bool, default=True
+            Whether to draw it.
         size : float, default=None
-            Area of a point, as in matplotlib's scatter; by default the smaller, the more points.
+            Marker area as in matplotlib's `scatter`. None depends on the number of samples.
+
+        Returns
+        -------
+        display : BoundaryDisplay
+            The display itself.
         """
         ax = self._axes(ax)
         if self.memberships is None:
@@ -131,31 +132,32 @@ class BoundaryDisplay(PlaneDisplay):
             ax.contourf(self.x, self.y, depth, 12, cmap=light_grays(), zorder=0)
         else:
             extent = (self.x[0], self.x[-1], self.y[0], self.y[-1])
-            ax.imshow(self._tints(), origin="lower", extent=extent, interpolation="bilinear")
+            colors = _mix_colors(self.memberships)
+            ax.imshow(colors, origin="lower", extent=extent, interpolation="bilinear")
         if self.points is not None:
             scatter_points(ax, self.points, self.labels, size)
-        self._lines(ax)
+        self._draw_lines(ax)
         self._finish(ax, legend)
         return self
 
-    def _tints(self) -> Array:
-        """Colors of the ground, (q, p, 3): those of the clusters, mixed by memberships."""
-        from matplotlib.colors import to_rgb
-
-        assert self.memberships is not None
-        share = self.memberships / self.memberships.sum(axis=2, keepdims=True)
-        colors = [to_rgb(COLORS[k % len(COLORS)]) for k in range(share.shape[2])]
-        return np.asarray(1 - TINT * (1 - share @ np.array(colors)))
-
-    def _lines(self, ax: Any) -> None:
-        """Where each machine's decision is zero."""
-        n_machines = self.decision.shape[2]
-        for k in range(n_machines):
+    def _draw_lines(self, ax: Any) -> None:
+        """Draw a line where each decision function is zero."""
+        n_lines = self.decision.shape[2]
+        for k in range(n_lines):
             surface = self.decision[:, :, k]
-            color = COLORS[k % len(COLORS)] if n_machines > 1 else CUT
+            color = COLORS[k % len(COLORS)] if n_lines > 1 else CUT
             if surface.min() < 0 < surface.max():
-                # a dark rim beneath keeps a line apart from points of its own color
+                # the dark rim separates a line from points of the same color
                 ax.contour(self.x, self.y, surface, [0], colors="0.15", linewidths=2.6, zorder=3)
                 ax.contour(self.x, self.y, surface, [0], colors=color, linewidths=1.4, zorder=3)
-        if n_machines == 1:
+        if n_lines == 1:
             ax.plot([], [], color=CUT, label="boundary")
+
+
+def _mix_colors(memberships: Array) -> Array:
+    """Mix the cluster colors by membership, (q, p, 3)."""
+    from matplotlib.colors import to_rgb
+
+    shares = memberships / memberships.sum(axis=2, keepdims=True)
+    colors = [to_rgb(COLORS[k % len(COLORS)]) for k in range(shares.shape[2])]
+    return np.asarray(1 - TINT * (1 - shares @ np.array(colors)))

@@ -1,7 +1,8 @@
-"""The points that `rank_points` puts first, over two features, with their table beside."""
+"""Plot the top outliers and overlap points over two features, with a table beside."""
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -12,12 +13,11 @@ from softkern._utils.text import plural
 from softkern._utils.typing import Array
 from softkern.display._base import (
     Display,
-    column_name,
-    column_number,
     legend_above,
     pyplot,
     scatter_points,
-    share_scale,
+    select_features,
+    set_aspect,
 )
 from softkern.ranking import rank_points
 
@@ -25,30 +25,32 @@ if TYPE_CHECKING:
     import pandas as pd
 
 RING = {"s": 90, "facecolors": "none", "linewidths": 1.4, "zorder": 3}
-KINDS = {"outlier": ("o", CUT), "overlap": ("D", "black")}  # mark and color
+KINDS = {"outlier": ("o", CUT), "overlap": ("D", "black")}  # marker and color
 HEADINGS = ("", "row", "cluster", "score")
-COLUMNS = (0.08, 0.42, 0.68, 0.92)  # right ends of the table's columns
+COLUMNS = (0.08, 0.42, 0.68, 0.92)  # right edges of the table's columns
 
 
+@dataclass(eq=False, repr=False)
 class RankDisplay(Display):
-    """The furthest points and the most shared ones, marked over two features, and their table.
+    """The top outliers and overlap points over two features, with a table beside.
 
     Parameters
     ----------
     table : DataFrame
-        As `softkern.rank_points` gives it.
-    points : array of shape (n, 2)
-        Where to draw each row of the table.
+        Result of `softkern.rank_points`.
+    points : array of shape (n_samples, 2)
+        Positions of the rows of the table.
     names : pair of str, default=("feature 0", "feature 1")
+        Labels of the axes.
     n_top : int, default=8
-        Points of each kind that are marked and listed.
+        Number of outliers, and of overlap points, to mark and list.
 
     Attributes
     ----------
     ax_, figure_
-        What was drawn into.
+        The matplotlib axes and figure.
     table_ax_
-        The table's axes, or None.
+        The axes of the table, or None.
 
     Examples
     --------
@@ -59,26 +61,20 @@ class RankDisplay(Display):
     >>> display = RankDisplay.from_estimator(model, X)
     """
 
-    table_ax_: Any
+    table: pd.DataFrame
+    points: Array
+    _: KW_ONLY
+    names: tuple[str, str] = ("feature 0", "feature 1")
+    n_top: int = 8
 
-    def __init__(
-        self,
-        table: pd.DataFrame,
-        points: Array,
-        *,
-        names: tuple[str, str] = ("feature 0", "feature 1"),
-        n_top: int = 8,
-    ) -> None:
-        if len(table) != len(points):
+    def __post_init__(self) -> None:
+        if len(self.table) != len(self.points):
             raise ValueError(
-                f"the table has {len(table)} rows, but there are {len(points)} points."
+                f"the table has {len(self.table)} rows, but there are {len(self.points)} points."
             )
-        if n_top < 0:
-            raise ValueError(f"n_top={n_top!r} must not be negative.")
-        self.table = table
-        self.points = points
-        self.names = names
-        self.n_top = n_top
+        if self.n_top < 0:
+            raise ValueError(f"n_top={self.n_top!r} must not be negative.")
+        self.table_ax_: Any = None
 
     @classmethod
     def from_estimator(
@@ -93,71 +89,88 @@ class RankDisplay(Display):
         ax: Any = None,
         **plot_options: Any,
     ) -> Self:
-        """Rank the points of a fitted model, and draw.
+        """Rank the samples with a fitted model, and plot them.
 
         Parameters
         ----------
         estimator : fitted soft model, or a pipeline that ends in one
-        X : array or DataFrame of shape (n, d)
-            The points to draw.
-        is_training : bool, default=True
-            Whether X is what the model was fitted to; otherwise the points are new ones.
-        features : pair of int or str, default=(0, 1)
-            The two columns, by number or by name.
-        n_top : int, default=8
-            Points of each kind that are marked and listed.
-        contamination : float in (0, 0.5], default=None
             As in `softkern.rank_points`.
+        X : array or DataFrame of shape (n_samples, n_features)
+            The samples to draw.
+        is_training : bool, default=True
+            Whether X is the training data.
+        features : pair of int or str, default=(0, 1)
+            The two columns, by position or name.
+        n_top : int, default=8
+            Number of outliers, and of overlap points, to mark and list.
+        contamination : float in (0, 0.5], default=None
+            Share of samples to flag as outliers, as in `softkern.rank_points`.
         ax : matplotlib Axes, default=None
+            Axes to draw into. None creates a figure with a table.
         **plot_options
-            Passed on to `plot`.
+            Passed to `plot`.
 
         Returns
         -------
         display : RankDisplay
+            The display, already drawn.
         """
         values = check_array(X)
-        i, j = (column_number(X, values, feature) for feature in features)
+        columns, names = select_features(X, values, features)
         table = rank_points(estimator, None if is_training else X, contamination=contamination)
         if len(table) != len(values):
             raise ValueError(
-                f"the model was fitted to {len(table)} points, and X has {len(values)}; give "
-                "is_training=False for new points."
+                f"the model was fitted to {len(table)} samples, but X has {len(values)}. Use "
+                "is_training=False for new samples."
             )
         if hasattr(X, "columns"):
             table.index = X.index
-        names = (column_name(X, i), column_name(X, j))
-        display = cls(table, values[:, [i, j]], names=names, n_top=n_top)
+        display = cls(table, values[:, columns], names=names, n_top=n_top)
         return display.plot(ax, **plot_options)
 
     def top(self, kind: str) -> Array:
-        """Places of the first flagged points of a kind, "outlier" or "overlap", by rank."""
+        """Return the positions of the top flagged samples by rank.
+
+        Parameters
+        ----------
+        kind : {"outlier", "overlap"}
+            Which ranking to use.
+
+        Returns
+        -------
+        positions : array of shape (at most n_top,)
+            Positions in the table.
+        """
         flagged = np.flatnonzero(self.table[f"is_{kind}"])
         ranks = self.table[f"{kind}_rank"].to_numpy()[flagged]
         return np.asarray(flagged[np.argsort(ranks, kind="stable")][: self.n_top])
 
     def plot(self, ax: Any = None, *, table_ax: Any = None, size: float | None = None) -> Self:
-        """Draw.
+        """Draw the display.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
+            Axes to draw into. None creates a figure with a table.
         table_ax : matplotlib Axes, default=None
-            For the table. Without axes a figure is made for both; where only `ax` is given, the
-            table is left out.
+            Axes of the table. Without it, the table is drawn only if `ax` is None as well.
         size : float, default=None
-            Area of a point, as in matplotlib's scatter; by default the smaller, the more points.
+            Marker area as in matplotlib's `scatter`. None depends on the number of samples.
+
+        Returns
+        -------
+        display : RankDisplay
+            The display itself.
         """
         if ax is None and table_ax is None:
             shape = {"figsize": (9.5, 5.5), "width_ratios": [2, 1], "layout": "constrained"}
             _, (ax, table_ax) = pyplot().subplots(1, 2, **shape)
         ax = self._axes(ax)
         self.table_ax_ = table_ax
-        labels = self.table["label"].to_numpy()
-        scatter_points(ax, self.points, labels, size)
+        scatter_points(ax, self.points, self.table["label"].to_numpy(), size)
         for kind, (marker, color) in KINDS.items():
             self._mark(ax, kind, marker, color)
-        share_scale(ax, *np.ptp(self.points, axis=0))
+        set_aspect(ax, *np.ptp(self.points, axis=0))
         ax.margins(0.08)
         ax.set(xlabel=self.names[0], ylabel=self.names[1])
         legend_above(ax)
@@ -166,36 +179,29 @@ class RankDisplay(Display):
         return self
 
     def _mark(self, ax: Any, kind: str, marker: str, color: str) -> None:
+        """Draw rings around the top samples, with their ranks."""
         places = self.top(kind)
         if not places.size:
             return
         total = int(self.table[f"is_{kind}"].sum())
         name = f"{kind}s" if total == places.size else f"first {places.size} of {total} {kind}s"
         ax.scatter(*self.points[places].T, marker=marker, edgecolors=color, label=name, **RING)
+        style = {"textcoords": "offset points", "fontsize": "small", "zorder": 4}
         for place in places:
-            ax.annotate(
-                str(self.table[f"{kind}_rank"].iloc[place]),
-                self.points[place],
-                xytext=(6, 4),
-                textcoords="offset points",
-                color=color,
-                fontsize="small",
-                zorder=4,
-            )
+            rank = str(self.table[f"{kind}_rank"].iloc[place])
+            ax.annotate(rank, self.points[place], xytext=(6, 4), color=color, **style)
 
     def _write_table(self, panel: Any) -> None:
-        """Both lists, one beneath the other."""
+        """Write the outliers, and the overlap points below them."""
         panel.set(xlim=(0, 1), ylim=(0, 1))
         panel.set_axis_off()
         blocks = [(kind, self.top(kind)) for kind in KINDS]
-        lines = sum(len(places) + 3 for _, places in blocks)
-        step = 1 / max(lines, 14)
+        step = 1 / max(sum(len(places) + 3 for _, places in blocks), 14)
         y = 1.0
         for kind, places in blocks:
-            color = KINDS[kind][1]
             total = int(self.table[f"is_{kind}"].sum())
             title = f"{plural(total, kind)} of {len(self.table):,} points"
-            panel.text(0, y, title, color=color, weight="bold", va="top")
+            panel.text(0, y, title, color=KINDS[kind][1], weight="bold", va="top")
             rows = [HEADINGS] if places.size else []
             rows += [self._row(kind, place) for place in places]
             for row in rows:

@@ -1,46 +1,50 @@
-"""Spectral clusterings as pictures: the eigenspace, and the strength over k and bandwidth."""
+"""Plot spectral models: the eigenspace, and the search over clusters and bandwidths."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
 from softkern._utils.colors import COLORS
 from softkern._utils.typing import Array
-from softkern.display._base import Display, scatter_points
+from softkern.display._base import Display, scatter_points, select_features
 from softkern.fitted import fitted_step
 
 __all__ = ["AMSDisplay", "EigenspaceDisplay"]
 
-OVERLAP, OUTLIER = "#C00000", "black"  # the paper draws them red; no cluster has these
-LINES = 60  # projections drawn as lines at most
+OVERLAP, OUTLIER = "#C00000", "black"  # not used for clusters; overlap is red as in the paper
+MAX_LINES = 60  # overlap points connected to the origin
 
 
+@dataclass(eq=False, repr=False)
 class EigenspaceDisplay(Display):
-    """The eigenspace with prototypes, overlap and outlier points (2015's figures 1 and 2).
+    """The eigenspace with prototypes, overlap points and outliers (2015's figures 1 and 2).
 
-    Clusters are lines from the origin; prototypes are drawn as long lines, overlap points lie
-    between them, outliers at the bias. With two clusters, whose projections have one column, the
-    mean similarity to the training points is the second axis; with more than three, the two
-    columns given.
+    Clusters are lines from the origin. Prototypes are drawn as long lines, overlap points lie
+    between them, and outliers at the bias. Two clusters have one eigenvector, so the second axis
+    is the mean similarity to the training samples.
 
     Parameters
     ----------
-    points : array of shape (n, 2)
-        What is drawn of the projections.
-    labels : array of shape (n,)
-    prototypes : array of shape (k, 2), or (k, 1) for two clusters
-    is_outlier, is_overlap : bool arrays of shape (n,)
-    names : tuple of str
-        Of the axes.
+    points : array of shape (n_samples, 2)
+        Two columns of the projections, or of the data.
+    labels : array of shape (n_samples,)
+        Labels of the samples.
+    prototypes : array of shape (n_clusters, 2), or (n_clusters, 1) for two clusters
+        Prototypes of the clusters, or an empty array.
+    is_outlier, is_overlap : bool arrays of shape (n_samples,)
+        Samples to mark.
+    names : pair of str
+        Labels of the axes.
     bias : array of shape (2,), default=None
+        Bias of the two eigenvectors.
 
     Attributes
     ----------
     ax_, figure_
-        What was drawn into.
+        The matplotlib axes and figure.
 
     Examples
     --------
@@ -53,23 +57,13 @@ class EigenspaceDisplay(Display):
     (200, 2)
     """
 
-    def __init__(
-        self,
-        points: Array,
-        labels: Array,
-        prototypes: Array,
-        is_outlier: Array,
-        is_overlap: Array,
-        names: tuple[str, str],
-        bias: Array | None = None,
-    ) -> None:
-        self.points = points
-        self.labels = labels
-        self.prototypes = prototypes
-        self.is_outlier = is_outlier
-        self.is_overlap = is_overlap
-        self.names = names
-        self.bias = bias
+    points: Array
+    labels: Array
+    prototypes: Array
+    is_outlier: Array
+    is_overlap: Array
+    names: tuple[str, str]
+    bias: Array | None = None
 
     @classmethod
     def from_estimator(
@@ -81,114 +75,110 @@ class EigenspaceDisplay(Display):
         space: str = "eigen",
         ax: Any = None,
     ) -> Self:
-        """Draw a fitted spectral model.
+        """Plot a fitted spectral model.
 
         Parameters
         ----------
-        estimator : fitted SoftKernelSpectralClustering or KernelSpectralClustering
-            Or a pipeline that ends in one.
-        X : array of shape (n, d), default=None
-            New points; without it, the points of the fit. With ``space="input"``, the points of
-            the fit, which a model does not keep.
-        columns : tuple of two int, default=(0, 1)
+        estimator : fitted spectral model, or a pipeline that ends in one
+            `SoftKernelSpectralClustering` or `KernelSpectralClustering`.
+        X : array of shape (n_samples, n_features), default=None
+            New samples. None uses the training samples. With ``space="input"``, the training
+            samples, which a model does not store.
+        columns : pair of int, default=(0, 1)
             Which eigenvectors, or which columns of X.
         space : {"eigen", "input"}, default="eigen"
-            ``"input"`` draws columns of X with the same marks.
+            ``"input"`` draws columns of X with the same markers.
         ax : matplotlib Axes, default=None
+            Axes to draw into. None creates a figure.
 
         Returns
         -------
         display : EigenspaceDisplay
+            The display, already drawn.
         """
-        estimator, before = fitted_step(estimator)
-        if not hasattr(estimator, "projections_"):
-            raise TypeError(f"{type(estimator).__name__} has no eigenspace; spectral models have.")
+        model, transform = fitted_step(estimator)
+        if not hasattr(model, "projections_"):
+            raise TypeError(f"{type(model).__name__} has no eigenspace. Use a spectral model.")
         if space not in {"eigen", "input"}:
-            raise ValueError(f"space={space!r} is unknown; give 'eigen' or 'input'.")
-        if space == "input" and X is None:
-            raise ValueError("space='input' draws columns of X; give X.")
-        if space == "input" and np.shape(X)[0] != estimator.projections_.shape[0]:
-            raise ValueError(
-                f"X has {np.shape(X)[0]} rows, but the model was fitted on "
-                f"{estimator.projections_.shape[0]}; space='input' draws the points of the fit."
-            )
-        if space == "eigen" and estimator.projections_.shape[1] == 0:
-            raise ValueError(
-                "a model of one cluster has no eigenspace; use space='input', or n_clusters=2."
-            )
-        new = None if space == "input" or X is None else before(X)
-        projections = estimator.projections_ if new is None else estimator.projections(new)
-        labels = estimator.labels_ if new is None else estimator.predict(new)
-        is_outlier, is_overlap = estimator.detect(new)
+            raise ValueError(f"space={space!r} must be 'eigen' or 'input'.")
         if space == "input":
-            values = np.asarray(X, dtype=np.float64)
-            _check_columns(columns, values.shape[1], "columns of X")
-            named = list(getattr(X, "columns", []))
-            one, two = (str(named[c]) if named else f"feature {c}" for c in columns)
-            names = one, two
-            nothing = np.empty((0, 2))
-            chosen = values[:, list(columns)]
-            return cls(chosen, labels, nothing, is_outlier, is_overlap, names).plot(ax)
-        if projections.shape[1] == 1:
-            similarity = (
-                estimator.mean_similarity_ if new is None else estimator.mean_similarity(new)
+            return cls._of_inputs(model, X, columns).plot(ax)
+        if model.projections_.shape[1] == 0:
+            raise ValueError(
+                "a model with one cluster has no eigenspace. Use space='input' or n_clusters=2."
             )
+        inputs = None if X is None else transform(X)
+        projections = model.projections_ if X is None else model.projections(inputs)
+        labels = model.labels_ if X is None else model.predict(inputs)
+        bias = None
+        if projections.shape[1] == 1:
+            similarity = model.mean_similarity_ if X is None else model.mean_similarity(inputs)
             points = np.column_stack([projections[:, 0], similarity])
-            names = ("e", "mean similarity to the training points")
-            ends = estimator.prototypes_
-            return cls(points, labels, ends, is_outlier, is_overlap, names).plot(ax)
-        _check_columns(columns, projections.shape[1], "eigenvectors")
-        pair = list(columns)
-        return cls(
-            projections[:, pair],
-            labels,
-            estimator.prototypes_[:, pair],
-            is_outlier,
-            is_overlap,
-            (f"$e^{{({columns[0] + 1})}}$", f"$e^{{({columns[1] + 1})}}$"),
-            estimator.bias_[pair],
-        ).plot(ax)
+            prototypes = model.prototypes_
+            names = ("e", "mean similarity to the training samples")
+        else:
+            pair = list(columns)
+            if not all(0 <= c < projections.shape[1] for c in pair):
+                raise ValueError(
+                    f"columns={columns!r} must be two of the {projections.shape[1]} eigenvectors."
+                )
+            points, prototypes = projections[:, pair], model.prototypes_[:, pair]
+            names = (f"$e^{{({columns[0] + 1})}}$", f"$e^{{({columns[1] + 1})}}$")
+            bias = model.bias_[pair]
+        is_outlier, is_overlap = model.detect(inputs)
+        return cls(points, labels, prototypes, is_outlier, is_overlap, names, bias).plot(ax)
+
+    @classmethod
+    def _of_inputs(cls, model: Any, X: Any, columns: tuple[int, int]) -> Self:
+        """Return the display of the training samples in their own features."""
+        n_samples = model.projections_.shape[0]
+        if X is None:
+            raise ValueError("space='input' needs X, the training samples.")
+        if np.shape(X)[0] != n_samples:
+            raise ValueError(
+                f"X has {np.shape(X)[0]} samples, but the model was fitted on {n_samples}. "
+                "space='input' needs the training samples."
+            )
+        values = np.asarray(X, dtype=np.float64)
+        pair, names = select_features(X, values, columns)
+        is_outlier, is_overlap = model.detect()
+        none = np.empty((0, 2))
+        return cls(values[:, pair], model.labels_, none, is_outlier, is_overlap, names)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw: points by cluster, prototypes, overlap points as rings, outliers as crosses."""
+        """Draw the display: samples by cluster, prototypes, overlap points and outliers.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw into. None creates a figure.
+
+        Returns
+        -------
+        display : EigenspaceDisplay
+            The display itself.
+        """
         ax = self._axes(ax)
         rest = ~(self.is_outlier | self.is_overlap)
         if rest.any():
             scatter_points(ax, self.points[rest], self.labels[rest], None)
         self._draw_prototypes(ax)
-        style = {"s": 26, "zorder": 4}
-        if self.is_overlap.any():
-            ax.scatter(
-                *self.points[self.is_overlap].T,
-                facecolors="none",
-                edgecolors=OVERLAP,
-                linewidths=1.1,
-                label=f"overlap ({int(self.is_overlap.sum())})",
-                **style,
-            )
-        if self.is_outlier.any():
-            ax.scatter(
-                *self.points[self.is_outlier].T,
-                marker="x",
-                color=OUTLIER,
-                linewidths=1.1,
-                label=f"outliers ({int(self.is_outlier.sum())})",
-                **style,
-            )
+        style: dict[str, Any] = {"s": 26, "zorder": 4, "linewidths": 1.1}
+        marks = (
+            ("overlap", self.is_overlap, {"facecolors": "none", "edgecolors": OVERLAP}),
+            ("outliers", self.is_outlier, {"marker": "x", "color": OUTLIER}),
+        )
+        for name, mask, look in marks:
+            if mask.any():
+                label = f"{name} ({int(mask.sum())})"
+                ax.scatter(*self.points[mask].T, label=label, **look, **style)
         if self.bias is not None:
             ax.plot(*self.bias, "*", color="black", markersize=9, label="bias b", zorder=5)
         ax.set(xlabel=self.names[0], ylabel=self.names[1])
-        handles, texts = ax.get_legend_handles_labels()
-        is_long = len(np.unique(self.labels)) > len(COLORS)  # then clusters are left out of it
-        kept = [i for i, text in enumerate(texts) if not (is_long and text.isdigit())]
-        if kept:
-            entries = [handles[i] for i in kept], [texts[i] for i in kept]
-            ax.legend(*entries, fontsize="small", frameon=False)
+        self._draw_legend(ax)
         return self
 
     def _draw_prototypes(self, ax: Any) -> None:
-        if not len(self.prototypes):
-            return
         if self.prototypes.shape[1] == 1:
             for k, place in enumerate(self.prototypes[:, 0]):
                 ax.axvline(place, color=COLORS[k % len(COLORS)], linewidth=1.6, zorder=3)
@@ -197,29 +187,42 @@ class EigenspaceDisplay(Display):
             color = COLORS[k % len(COLORS)]
             ax.plot([0, end[0]], [0, end[1]], color=color, linewidth=1.8, zorder=3)
             ax.plot(*end, "D", color=color, markeredgecolor="black", markersize=6, zorder=5)
-        for end in self.points[self.is_overlap][:LINES]:
+        for end in self.points[self.is_overlap][: MAX_LINES if len(self.prototypes) else 0]:
             ax.plot([0, end[0]], [0, end[1]], color=OVERLAP, linewidth=0.4, alpha=0.6, zorder=1)
 
+    def _draw_legend(self, ax: Any) -> None:
+        """Add a legend; with more clusters than colors, it does not list them."""
+        handles, texts = ax.get_legend_handles_labels()
+        is_long = len(np.unique(self.labels)) > len(COLORS)
+        shown = [i for i, text in enumerate(texts) if not (is_long and text.isdigit())]
+        if shown:
+            entries = [handles[i] for i in shown], [texts[i] for i in shown]
+            ax.legend(*entries, fontsize="small", frameon=False)
 
+
+@dataclass(eq=False, repr=False)
 class AMSDisplay(Display):
-    """Average membership strength over numbers of clusters and bandwidths, local maxima marked.
+    """Average membership strength over numbers of clusters and bandwidths.
 
     Parameters
     ----------
     strength : array of shape (K, S)
+        Strength of every pair.
     n_clusters_range : array of shape (K,)
+        Numbers of clusters.
     names : list of S str
-        Of the bandwidths.
+        Names of the bandwidths.
     is_maximum : bool array of shape (K, S)
+        Local maxima.
     best : pair of int
-        Place of the pair that was taken.
+        Position of the selected pair.
     axis : str, default="bandwidth"
-        What the names are.
+        Label of the bandwidth axis.
 
     Attributes
     ----------
     ax_, figure_
-        What was drawn into.
+        The matplotlib axes and figure.
 
     Examples
     --------
@@ -231,70 +234,69 @@ class AMSDisplay(Display):
     'number of clusters'
     """
 
-    def __init__(
-        self,
-        strength: Array,
-        n_clusters_range: Array,
-        names: list[str],
-        is_maximum: Array,
-        best: tuple[int, int],
-        axis: str = "bandwidth",
-    ) -> None:
-        self.axis = axis
-        self.strength = strength
-        self.n_clusters_range = n_clusters_range
-        self.names = names
-        self.is_maximum = is_maximum
-        self.best = best
+    strength: Array
+    n_clusters_range: Array
+    names: list[str]
+    is_maximum: Array
+    best: tuple[int, int]
+    axis: str = "bandwidth"
 
     @classmethod
     def from_results(cls, results: Any, *, ax: Any = None) -> Self:
-        """Draw the results of `softkern.selection.select_spectral`, or a model's `search_`.
+        """Plot the result of `softkern.selection.select_spectral`, or a model's `search_`.
 
         Parameters
         ----------
         results : SpectralSearch
+            The search.
         ax : matplotlib Axes, default=None
+            Axes to draw into. None creates a figure.
 
         Returns
         -------
         display : AMSDisplay
+            The display, already drawn.
         """
-        place = results.best_place  # raises where nothing was found
+        best = results.best_place  # raises if no pair is valid
         names = [_bandwidth_name(b, results.bandwidths) for b in results.bandwidths]
-        is_number = all(np.ndim(b) == 0 for b in results.bandwidths)
-        axis = "bandwidth" if is_number else "bandwidth, as a share of the widest"
+        is_scalar = all(np.ndim(b) == 0 for b in results.bandwidths)
+        axis = "bandwidth" if is_scalar else "bandwidth, relative to the largest"
         numbers = results.n_clusters_range
-        return cls(results.strength, numbers, names, results.is_maximum, place, axis).plot(ax)
+        return cls(results.strength, numbers, names, results.is_maximum, best, axis).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw the surface as an image; the pair taken has a star, other maxima a ring."""
+        """Draw the display as an image; a star marks the selected pair, rings other maxima.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw into. None creates a figure.
+
+        Returns
+        -------
+        display : AMSDisplay
+            The display itself.
+        """
         ax = self._axes(ax)
-        shown = np.ma.masked_invalid(self.strength)
-        image = ax.imshow(shown, origin="lower", aspect="auto", cmap="viridis", vmin=0, vmax=1)
+        values = np.ma.masked_invalid(self.strength)
+        image = ax.imshow(values, origin="lower", aspect="auto", cmap="viridis", vmin=0, vmax=1)
         ax.figure.colorbar(image, ax=ax, label="average membership strength")
         ax.set_xticks(range(len(self.names)), self.names, rotation=45, ha="right")
-        numbers = self.n_clusters_range
-        ax.set_yticks(range(len(numbers)), [str(k) for k in numbers])
-        best = self.best
+        ax.set_yticks(range(len(self.n_clusters_range)), [str(k) for k in self.n_clusters_range])
         for i, j in np.argwhere(self.is_maximum):
-            if (i, j) != best:
+            if (i, j) != self.best:
                 ax.plot(j, i, "o", markerfacecolor="none", markeredgecolor="white")
-        ax.plot(best[1], best[0], "*", color="white", markeredgecolor="black", markersize=14)
+        row, column = self.best
+        ax.plot(column, row, "*", color="white", markeredgecolor="black", markersize=14)
         ax.set(xlabel=self.axis, ylabel="number of clusters")
         return self
 
 
-def _check_columns(columns: Sequence[int], count: int, what: str) -> None:
-    if len(columns) != 2 or not all(0 <= c < count for c in columns):
-        raise ValueError(f"columns={columns!r} must be two of the {count} {what}.")
-
-
 def _bandwidth_name(bandwidth: Any, others: list[Any]) -> str:
-    """A number, or, where there is one per column, the multiple of the last of the grid."""
+    """Return a number; for one bandwidth per feature, its ratio to the last one."""
     if bandwidth is None:
         return "–"
     if np.ndim(bandwidth) == 0:
         return f"{float(bandwidth):.3g}"
-    widest = np.asarray(others[-1], dtype=np.float64)
-    return f"{float(np.exp(np.mean(np.log(np.asarray(bandwidth) / widest)))):.2g}"
+    largest = np.asarray(others[-1], dtype=np.float64)
+    return f"{float(np.exp(np.mean(np.log(np.asarray(bandwidth) / largest)))):.2g}"

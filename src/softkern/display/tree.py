@@ -1,7 +1,8 @@
-"""The alpha tree as a picture."""
+"""Plot the alpha tree."""
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 from softkern._utils.colors import CUT
@@ -13,19 +14,21 @@ from softkern.fitted import fitted_step, level_of
 SPLIT, JOIN = ("C3", 2.0), ("0.4", 1.0)  # color and width of a line
 
 
+@dataclass(eq=False, repr=False)
 class AlphaTreeDisplay(Display):
-    """The alpha tree as a dendrogram: which clusters there are at every level of the cut.
+    """Dendrogram of the alpha tree: the clusters at every level of the cut.
 
     Parameters
     ----------
     tree : softkern.density_tree.tree.AlphaTree
+        The tree.
     alpha : float, default=None
         Level to mark.
 
     Attributes
     ----------
     ax_, figure_
-        What was drawn into.
+        The matplotlib axes and figure.
 
     Examples
     --------
@@ -37,44 +40,49 @@ class AlphaTreeDisplay(Display):
     'branches'
     """
 
-    def __init__(self, tree: AlphaTree, *, alpha: float | None = None) -> None:
-        self.tree = tree
-        self.alpha = alpha
+    tree: AlphaTree
+    _: KW_ONLY
+    alpha: float | None = None
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None, **plot_options: Any) -> Self:
-        """The tree of a fitted `AlphaCutClustering`, drawn, with its own level marked.
+        """Plot the tree of a fitted `AlphaCutClustering`, with its own level marked.
 
         Parameters
         ----------
         estimator : fitted model, or a pipeline that ends in one
-            With `tree_`.
+            Must have `tree_`.
         ax : matplotlib Axes, default=None
+            Axes to draw into. None creates a figure.
         **plot_options
-            Passed on to `plot`.
+            Passed to `plot`.
 
         Returns
         -------
         display : AlphaTreeDisplay
+            The display, already drawn.
         """
         model, _ = fitted_step(estimator)
         if not hasattr(model, "tree_"):
-            raise TypeError(
-                f"{type(model).__name__} has no alpha tree; AlphaCutClustering has one."
-            )
+            raise TypeError(f"{type(model).__name__} has no alpha tree. Use AlphaCutClustering.")
         return cls(model.tree_, alpha=level_of(model)).plot(ax, **plot_options)
 
     def plot(self, ax: Any = None, *, smallest: float = 0.01, threshold: float = 1.0) -> Self:
-        """Draw; significant joins and the branches that they join are bold.
+        """Draw the display; significant joins and the branches that they join are bold.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
+            Axes to draw into. None creates a figure.
         smallest : float, default=0.01
-            A branch that holds less than this share of the mass is drawn as a part of what it
-            joins.
+            Branches with less than this share of the mass are drawn as part of their parent.
         threshold : float, default=1.0
-            Significance from which a join is drawn bold.
+            Significance from which a join is bold.
+
+        Returns
+        -------
+        display : AlphaTreeDisplay
+            The display itself.
         """
         ax = self._axes(ax)
         for line in dendrogram(self.tree, smallest, threshold):
