@@ -31,7 +31,7 @@ def within(X, low, high):
 
 
 @pytest.mark.parametrize("maker", MAKERS, ids=ids)
-def test_a_seed_gives_the_same_points_and_seeds_nothing_else(maker):
+def test_same_seed_gives_the_same_points_and_leaves_the_global_generator(maker):
     state = np.random.get_state()[1].copy()  # noqa: NPY002 (the global one must not move)
     X, y = maker(random_state=3)
     again, labels = maker(random_state=3)
@@ -65,13 +65,13 @@ def test_random_state_may_be_a_generator(maker):
     ],
     ids=ids,
 )
-def test_sizes_are_the_papers(maker, sizes):
+def test_default_sizes_of_the_papers(maker, sizes):
     X, y = maker(random_state=0)
     assert X.shape == (sum(sizes.values()), 2)
     assert {label: int((y == label).sum()) for label in set(y.tolist())} == sizes
 
 
-def test_sizes_can_be_chosen():
+def test_custom_sizes():
     _, y = datasets.make_dense_regions(n_rectangle=5, n_ring=7, n_noise=0)
     assert np.unique(y, return_counts=True)[1].tolist() == [5, 5, 7]
     assert len(datasets.make_six_clusters(n_ball=0, n_banana=1, n_ring=1, n_outliers=1)[0]) == 3
@@ -80,11 +80,11 @@ def test_sizes_can_be_chosen():
 
 @pytest.mark.parametrize("size", [-1, 2.5, True, "3"])
 def test_bad_sizes(size):
-    with pytest.raises(ValueError, match="n_ring must be a whole number of at least 0"):
+    with pytest.raises(ValueError, match="n_ring must be an integer ≥ 0"):
         datasets.make_dense_regions(n_ring=size)
 
 
-def test_dense_regions_cover_the_papers_shares_of_the_square():
+def test_areas_of_the_dense_regions():
     X, y = datasets.make_dense_regions(n_rectangle=20_000, n_ring=20_000, n_noise=400_000)
     noise = X[y == -1]
     assert within(X, 0, 10).all()
@@ -104,14 +104,14 @@ def test_dense_regions_cover_the_papers_shares_of_the_square():
     )
 
 
-def test_the_three_dense_regions_do_not_touch():
+def test_dense_regions_do_not_touch():
     X, y = datasets.make_dense_regions(n_rectangle=2000, n_ring=2000, n_noise=0)
     for one, two in ((0, 1), (0, 2), (1, 2)):
         gaps = np.linalg.norm(X[y == one][:, None] - X[y == two], axis=2)
         assert gaps.min() > 1
 
 
-def test_outliers_of_the_gaussian_are_where_the_paper_puts_them():
+def test_positions_of_the_gaussians_outliers():
     X, y = datasets.make_gaussian_outliers(n_inliers=20_000, n_right=500, n_left=200)
     inliers, outliers = X[y == 0], X[y == -1]
     assert np.abs(inliers.mean(axis=0)).max() < 0.05
@@ -120,7 +120,7 @@ def test_outliers_of_the_gaussian_are_where_the_paper_puts_them():
     assert within(outliers, [-10, -10], [-3, 10]).sum() == 200
 
 
-def test_a_line_tells_the_two_groups_apart_and_the_outliers_lie_off_both():
+def test_two_clusters_are_separable_and_outliers_are_far():
     X, y = datasets.make_two_groups_outliers(n_group=200, n_outliers=7, random_state=1)
     assert X[y == 0, 0].max() < X[y == 1, 0].min()
     groups, outliers = X[y >= 0], X[y == -1]
@@ -128,7 +128,7 @@ def test_a_line_tells_the_two_groups_apart_and_the_outliers_lie_off_both():
     assert gaps.min() > 1.5
 
 
-def test_the_ring_is_around_the_group():
+def test_ring_encloses_the_cluster():
     X, y = datasets.make_ring_outliers(n_group=500, n_ring=500, random_state=1)
     radius = np.linalg.norm(X, axis=1)
     assert radius[y == 0].max() < radius[y == 1].min()
@@ -148,7 +148,7 @@ def test_the_ring_is_around_the_group():
     ],
     ids=[maker.__name__ for maker in MAKERS if maker is not datasets.make_two_groups_outliers],
 )
-def test_generators_give_the_sets_of_the_acceptance_values(maker, file, seed, folder):
+def test_equal_to_the_reference_files(maker, file, seed, folder):
     reference = folder.parent / "reference" / file
     if not reference.is_file():
         pytest.skip(f"no {reference}")
@@ -158,7 +158,7 @@ def test_generators_give_the_sets_of_the_acceptance_values(maker, file, seed, fo
     assert np.array_equal(y, table["label"])
 
 
-def test_three_gaussians_lie_at_the_corners_of_a_triangle():
+def test_three_gaussians_are_at_the_corners_of_a_triangle():
     X, y = datasets.make_three_gaussians(n_group=4000, distance=6.0, random_state=0)
     means = np.array([X[y == k].mean(axis=0) for k in range(3)])
     sides = np.linalg.norm(means - np.roll(means, 1, axis=0), axis=1)

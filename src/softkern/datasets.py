@@ -34,27 +34,29 @@ def make_dense_regions(
     n_noise: int = 1000,
     random_state: Any = None,
 ) -> tuple[Points, Labels]:
-    """Two rectangles and a ring, dense, in a square of uniform noise: the set of 2007.
+    """Generate two dense rectangles and a dense ring in uniform noise (2007's data).
 
     The square of :doi:`10.1007/978-3-540-73400-0_27` is 10 × 10. Each rectangle covers 1.24 % of it
-    and the ring 7.79 %; the noise covers all of it, the dense regions too, so that some points
-    labeled −1 lie inside a region.
+    and the ring 7.79 %. The noise covers the whole square, so some points with label −1 lie inside
+    a dense region.
 
     Parameters
     ----------
     n_rectangle : int, default=100
-        Points in each rectangle; labels 0 and 1.
+        Number of points per rectangle (labels 0 and 1).
     n_ring : int, default=300
-        Points in the ring; label 2.
+        Number of points in the ring (label 2).
     n_noise : int, default=1000
-        Points of noise; label −1.
+        Number of noise points (label −1).
     random_state : int, Generator, RandomState or None, default=None
-        An int gives the same points every time.
+        Random seed.
 
     Returns
     -------
     X : array of shape (2 n_rectangle + n_ring + n_noise, 2)
+        The points.
     y : array of shape (2 n_rectangle + n_ring + n_noise,)
+        Their labels.
 
     Examples
     --------
@@ -81,28 +83,30 @@ def make_six_clusters(
     n_outliers: int = 30,
     random_state: Any = None,
 ) -> tuple[Points, Labels]:
-    """Four balls, a banana and a ring with a few outliers: Fig. 1 of 2010.
+    """Generate four balls, a banana, a ring and a few outliers (2010's Fig. 1).
 
-    :doi:`10.1109/TFUZZ.2010.2043440` gives numbers of points and a picture, from which
-    places and widths are read.
+    :doi:`10.1109/TFUZZ.2010.2043440` gives numbers of points and a figure. Positions and widths
+    were measured in the figure.
 
     Parameters
     ----------
     n_ball : int, default=30
-        Points in each of the four balls; labels 0 to 3.
+        Number of points per ball (labels 0 to 3).
     n_banana : int, default=60
-        Points in the banana; label 4.
+        Number of points in the banana (label 4).
     n_ring : int, default=80
-        Points in the ring; label 5.
+        Number of points in the ring (label 5).
     n_outliers : int, default=30
-        Points spread over the square [−8, 8]²; label −1.
+        Number of points uniform in the square [−8, 8]² (label −1).
     random_state : int, Generator, RandomState or None, default=None
-        An int gives the same points every time.
+        Random seed.
 
     Returns
     -------
     X : array of shape (n, 2)
+        The points.
     y : array of shape (n,)
+        Their labels.
 
     Examples
     --------
@@ -128,25 +132,27 @@ def make_gaussian_outliers(
     n_left: int = 10,
     random_state: Any = None,
 ) -> tuple[Points, Labels]:
-    """One Gaussian with more outliers on its right than on its left: Fig. 2 of 2010.
+    """Generate a Gaussian with more outliers on its right than on its left (2010's Fig. 2).
 
     The paper is :doi:`10.1109/TFUZZ.2010.2043440`.
 
     Parameters
     ----------
     n_inliers : int, default=400
-        Points of the Gaussian at the origin, of unit variance; label 0.
+        Number of points of the standard Gaussian (label 0).
     n_right : int, default=20
-        Outliers uniform in [3, 10] × [−10, 10]; label −1.
+        Number of outliers uniform in [3, 10] × [−10, 10] (label −1).
     n_left : int, default=10
-        Outliers uniform in [−10, −3] × [−10, 10]; label −1.
+        Number of outliers uniform in [−10, −3] × [−10, 10] (label −1).
     random_state : int, Generator, RandomState or None, default=None
-        An int gives the same points every time.
+        Random seed.
 
     Returns
     -------
     X : array of shape (n, 2)
+        The points.
     y : array of shape (n,)
+        Their labels.
 
     Examples
     --------
@@ -165,26 +171,27 @@ def make_gaussian_outliers(
 def make_two_groups_outliers(
     *, n_group: int = 60, n_outliers: int = 4, random_state: Any = None
 ) -> tuple[Points, Labels]:
-    """Two groups that a line separates, and a few outliers: Fig. 2 of 2004.
+    """Generate two linearly separable clusters and a few outliers (2004's Fig. 2).
 
-    Places and widths are chosen to look like http://www.jos.org.cn/1000-9825/15/1021.htm, which
-    gives a picture only.
+    The paper, http://www.jos.org.cn/1000-9825/15/1021.htm, gives only a figure. Positions and
+    widths were chosen to look like it.
 
     Parameters
     ----------
     n_group : int, default=60
-        Points in each group, Gaussian around (−2.5, 0) and (2.5, 0) with standard deviation 0.7;
-        labels 0 and 1.
+        Number of points per cluster, Gaussian around (−2.5, 0) and (2.5, 0) with standard
+        deviation 0.7 (labels 0 and 1).
     n_outliers : int, default=4
-        Points on the circle of radius 7 around the origin, evenly spread from a random angle on;
-        label −1.
+        Number of points on the circle of radius 7 around the origin, at equal angles (label −1).
     random_state : int, Generator, RandomState or None, default=None
-        An int gives the same points every time.
+        Random seed.
 
     Returns
     -------
     X : array of shape (2 n_group + n_outliers, 2)
+        The points.
     y : array of shape (2 n_group + n_outliers,)
+        Their labels.
 
     Examples
     --------
@@ -202,25 +209,27 @@ def make_two_groups_outliers(
 def make_ring_outliers(
     *, n_group: int = 60, n_ring: int = 100, random_state: Any = None
 ) -> tuple[Points, Labels]:
-    """A group within a ring, and three outliers: Fig. 6 of 2004.
+    """Generate a cluster inside a ring, and three outliers (2004's Fig. 6).
 
-    No line separates group and ring, a Gaussian kernel does. The paper,
-    http://www.jos.org.cn/1000-9825/15/1021.htm, gives a picture only.
+    The two are not linearly separable, but a Gaussian kernel separates them. The paper,
+    http://www.jos.org.cn/1000-9825/15/1021.htm, gives only a figure.
 
     Parameters
     ----------
     n_group : int, default=60
-        Points of the Gaussian at the origin, of standard deviation 0.5; label 0.
+        Number of points of the Gaussian at the origin with standard deviation 0.5 (label 0).
     n_ring : int, default=100
-        Points at equal angles on the ring of radius 4 ± 0.2; label 1. The outliers, label −1, are
-        at (6, 6), (−6.5, 5.5) and (6, −6).
+        Number of points at equal angles on the ring of radius 4 ± 0.2 (label 1). The outliers
+        (label −1) are at (6, 6), (−6.5, 5.5) and (6, −6).
     random_state : int, Generator, RandomState or None, default=None
-        An int gives the same points every time.
+        Random seed.
 
     Returns
     -------
     X : array of shape (n_group + n_ring + 3, 2)
+        The points.
     y : array of shape (n_group + n_ring + 3,)
+        Their labels.
 
     Examples
     --------
@@ -239,23 +248,25 @@ def make_ring_outliers(
 def make_three_gaussians(
     *, n_group: int = 500, distance: float = 4.0, random_state: Any = None
 ) -> tuple[Points, Labels]:
-    """Three Gaussians that overlap, at the corners of a triangle: Fig. 1 of 2015.
+    """Generate three overlapping Gaussians at the corners of a triangle (2015's Fig. 1).
 
-    The paper gives a picture and a size of 1,500; places and widths are chosen to look like it.
+    The paper gives a figure and a size of 1,500. Positions and widths were chosen to look like it.
 
     Parameters
     ----------
     n_group : int, default=500
-        Points in each group, of standard deviation 1; labels 0, 1 and 2.
+        Number of points per cluster, with standard deviation 1 (labels 0, 1 and 2).
     distance : float, default=4.0
-        Between any two centers.
+        Distance between any two centers.
     random_state : int, Generator, RandomState or None, default=None
-        An int gives the same points every time.
+        Random seed.
 
     Returns
     -------
     X : array of shape (3 n_group, 2)
+        The points.
     y : array of shape (3 n_group,)
+        Their labels.
 
     Examples
     --------
@@ -271,7 +282,7 @@ def make_three_gaussians(
 
 
 def _generator(random_state: Any) -> np.random.Generator:
-    """A generator of our own; a RandomState gives it a seed, as scikit-learn's users expect."""
+    """Return a new generator; a RandomState provides its seed."""
     if isinstance(random_state, np.random.RandomState):
         random_state = child_seed(random_state)
     return np.random.default_rng(random_state)
@@ -280,16 +291,16 @@ def _generator(random_state: Any) -> np.random.Generator:
 def _check_sizes(**sizes: Any) -> None:
     for name, size in sizes.items():
         if not isinstance(size, int | np.integer) or isinstance(size, bool) or size < 0:
-            raise ValueError(f"{name} must be a whole number of at least 0, got {size!r}.")
+            raise ValueError(f"{name} must be an integer ≥ 0, got {size!r}.")
 
 
 def _around(center: ArrayLike, radius: Points, angle: Points) -> Points:
-    """Points (n, 2) given by their polar coordinates around a center."""
+    """Return points (n, 2) from polar coordinates around a center."""
     return np.asarray(center) + np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
 
 
 def _labeled(clusters: list[Points], noise: Points) -> tuple[Points, Labels]:
-    """Clusters one after the other, labeled 0, 1, ..., and the noise last, labeled −1."""
+    """Stack clusters (labels 0, 1, …) and noise (label −1)."""
     labels = [np.full(len(points), label) for label, points in enumerate(clusters)]
     labels.append(np.full(len(noise), -1))
     return np.concatenate([*clusters, noise]), np.concatenate(labels).astype(np.int64)

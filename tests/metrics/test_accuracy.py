@@ -1,4 +1,4 @@
-"""Accuracies: what does not change them, how they bound each other, and a literal count."""
+"""Accuracies equal a literal count, bound each other, and do not depend on label names."""
 
 from itertools import permutations
 
@@ -35,5 +35,5 @@ def test_numbers_of_clusters_and_classes_may_differ():
 
 @pytest.mark.parametrize(("classes", "labels"), [([], []), ([1, 2], [1]), ([[1]], [[1]])])
 def test_bad_shapes(classes, labels):
-    with pytest.raises(ValueError, match=r"both must be \(n,\)"):
+    with pytest.raises(ValueError, match=r"Both must be \(n,\)"):
         majority_accuracy(classes, labels)

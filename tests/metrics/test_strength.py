@@ -33,14 +33,14 @@ def test_line_fit_of_lines_and_clouds():
     assert strength.line_fit(lines[:90], labels[:90], 4, balance=1) == 0
     fit = strength.line_fit(lines[10:], labels[10:], 4, balance=1)
     assert fit == pytest.approx(20 / 30)
-    with pytest.raises(ValueError, match="give similarity as well"):
+    with pytest.raises(ValueError, match="Pass `similarity` as well"):
         strength.line_fit(cloud[:, :1], parts % 2, 2)
     two = np.r_[t, -t]
     value = strength.line_fit(two, np.repeat([0, 1], 30), 2, np.abs(two[:, 0]))
     assert value == pytest.approx(1)
     with pytest.raises(ValueError, match="one cluster has no projections"):
         strength.line_fit(np.empty((9, 0)), np.zeros(9), 1)
-    with pytest.raises(ValueError, match="balance must be a share"):
+    with pytest.raises(ValueError, match="balance must be a number"):
         strength.line_fit(cloud, parts, 4, balance=2)
 
 

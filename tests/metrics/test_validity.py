@@ -57,8 +57,8 @@ def test_xie_beni_in_data_space(X, U):
 def test_silhouettes_are_scikit_learns_with_squared_distances(X, U):
     labels = U.argmax(axis=1)
     top = np.sort(U, axis=1)
-    sureness = (top[:, -1] - top[:, -2]) ** 2
-    expected = sureness @ silhouette_samples(X, labels, metric="sqeuclidean") / sureness.sum()
+    certainty = (top[:, -1] - top[:, -2]) ** 2
+    expected = certainty @ silhouette_samples(X, labels, metric="sqeuclidean") / certainty.sum()
     value = fuzzy_silhouette(FeatureOperator(Linear(), X), U, alpha=2.0)
     assert value == pytest.approx(expected, rel=1e-10)
 
@@ -69,19 +69,19 @@ def test_silhouettes_in_feature_space(X, U):
     np.fill_diagonal(pairs, 0)
     labels = U.argmax(axis=1)
     top = np.sort(U, axis=1)
-    sureness = top[:, -1] - top[:, -2]
-    expected = sureness @ silhouette_samples(pairs, labels, metric="precomputed") / sureness.sum()
+    certainty = top[:, -1] - top[:, -2]
+    expected = certainty @ silhouette_samples(pairs, labels, metric="precomputed") / certainty.sum()
     assert indices(X, U)[3] == pytest.approx(expected, rel=1e-10)
 
 
-def test_weights_are_repeated_rows(X, U):
+def test_integer_weights_equal_repeated_samples(X, U):
     counts = np.random.default_rng(1).integers(0, 4, 60)
     repeated = indices(np.repeat(X, counts, axis=0), np.repeat(U, counts, axis=0))
     assert indices(X, U, counts) == pytest.approx(repeated, rel=1e-10)
 
 
-def test_light_points_leave_out_what_they_are(X, U):
-    """Weights below one are shares of a point, of which all is left out, not a whole copy."""
+def test_samples_of_small_weight_leave_out_their_weight(X, U):
+    """A sample with a weight below one leaves out its own weight, not a whole sample."""
     weight = np.random.default_rng(3).uniform(0.05, 2.5, 60)
     pairs = 2 - 2 * np.exp(-cdist(X, X, "sqeuclidean") / 8)
     labels, top = U.argmax(axis=1), np.sort(U, axis=1)
@@ -93,9 +93,9 @@ def test_light_points_leave_out_what_they_are(X, U):
             means.append(mass @ pairs[i] / (mass.sum() - (labels[i] == k) * min(weight[i], 1)))
         a = means.pop(labels[i])
         silhouettes.append((min(means) - a) / max(a, min(means)))
-    sureness = weight * (top[:, -1] - top[:, -2])
+    certainty = weight * (top[:, -1] - top[:, -2])
     assert indices(X, U, weight)[3] == pytest.approx(
-        sureness @ np.array(silhouettes) / sureness.sum(), rel=1e-10
+        certainty @ np.array(silhouettes) / certainty.sum(), rel=1e-10
     )
 
 
@@ -110,14 +110,14 @@ def test_names_and_order_do_not_matter(X, U):
     assert indices(X[order], U[order][:, [2, 0, 1]]) == pytest.approx(indices(X, U), rel=1e-10)
 
 
-def test_a_cluster_of_one_point(X):
+def test_cluster_of_one_sample(X):
     labels = np.r_[0, np.ones(59, int)]
     value = fuzzy_silhouette(FeatureOperator(Linear(), X), np.eye(2)[labels])
     expected = silhouette_samples(X, labels, metric="sqeuclidean").mean()
     assert value == pytest.approx(expected, rel=1e-10)
 
 
-def test_what_has_no_answer(X):
+def test_undefined_indices(X):
     operator = FeatureOperator(Linear(), X)
     one, equal = np.ones((60, 1)), np.full((60, 3), 1 / 3)
     assert np.isnan(xie_beni(operator, one))
@@ -131,8 +131,8 @@ def test_what_has_no_answer(X):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda U: (U[:, 0], None), "must be \\(n, c\\)"),
-        (lambda U: (U[:5], None), "5 rows, but the operator 60"),
+        (lambda U: (U[:, 0], None), "shape \\(n, c\\)"),
+        (lambda U: (U[:5], None), "5 rows, but the operator has 60"),
         (lambda U: (U, -np.ones(60)), "not negative"),
         (lambda U: (U, np.zeros(60)), "zero for every row"),
         (lambda U: (U, np.ones(3)), "X has 60 rows"),

@@ -1,1 +1,1 @@
-"""How good a soft partition is."""
+"""Quality measures of soft partitions: validity, accuracy and membership strength."""

@@ -1,7 +1,4 @@
-"""How far clusters agree with known classes, as the papers count it.
-
-Pure functions of labels.
-"""
+"""Agreement of clusters with known classes, counted as in the papers."""
 
 from __future__ import annotations
 
@@ -9,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
+from sklearn.metrics.cluster import contingency_matrix
 
 from softkern._utils.typing import Array
 
@@ -16,14 +14,20 @@ __all__ = ["errors", "majority_accuracy", "matching_accuracy"]
 
 
 def majority_accuracy(classes: Any, labels: Any) -> float:
-    """Share of the points that are of the most frequent class of their cluster.
+    """Return the share of samples that belong to the most frequent class of their cluster.
 
-    Two clusters may have the same class, so that this is never below the share of the largest
-    class, and one where every point is a cluster. The 2009 paper counts so.
+    Several clusters may have the same class, so the value is at least the share of the largest
+    class, and it is one if every sample is its own cluster. The 2009 paper uses it.
 
     Parameters
     ----------
-    classes, labels : arrays of shape (n,)
+    classes, labels : arrays of shape (n_samples,)
+        True classes and cluster labels.
+
+    Returns
+    -------
+    accuracy : float
+        Between 0 and 1.
 
     Examples
     --------
@@ -35,13 +39,17 @@ def majority_accuracy(classes: Any, labels: Any) -> float:
 
 
 def matching_accuracy(classes: Any, labels: Any) -> float:
-    """Share of the points in the cluster of their class, each class with a cluster of its own.
-
-    Of all ways to match clusters with classes one to one, the best.
+    """Return the share of correct samples under the best one-to-one matching.
 
     Parameters
     ----------
-    classes, labels : arrays of shape (n,)
+    classes, labels : arrays of shape (n_samples,)
+        True classes and cluster labels.
+
+    Returns
+    -------
+    accuracy : float
+        Between 0 and 1.
 
     Examples
     --------
@@ -55,7 +63,17 @@ def matching_accuracy(classes: Any, labels: Any) -> float:
 
 
 def errors(classes: Any, labels: Any) -> int:
-    """How many points are not in the cluster of their class, clusters matched one to one.
+    """Return the number of wrong samples under the best one-to-one matching.
+
+    Parameters
+    ----------
+    classes, labels : arrays of shape (n_samples,)
+        True classes and cluster labels.
+
+    Returns
+    -------
+    errors : int
+        At most n_samples.
 
     Examples
     --------
@@ -66,13 +84,10 @@ def errors(classes: Any, labels: Any) -> int:
 
 
 def _counts(classes: Any, labels: Any) -> Array:
-    """Points of every class in every cluster, (n_classes, n_clusters)."""
+    """Return the contingency table, (n_classes, n_clusters)."""
     classes, labels = np.asarray(classes), np.asarray(labels)
     if classes.shape != labels.shape or classes.ndim != 1 or not classes.size:
         raise ValueError(
-            f"classes have shape {classes.shape} and labels {labels.shape}; both must be (n,)."
+            f"classes have shape {classes.shape} and labels {labels.shape}. Both must be (n,)."
         )
-    i, j = (np.unique(part, return_inverse=True)[1] for part in (classes, labels))
-    counts = np.zeros((i.max() + 1, j.max() + 1))
-    np.add.at(counts, (i, j), 1)
-    return counts
+    return np.asarray(contingency_matrix(classes, labels), dtype=np.float64)

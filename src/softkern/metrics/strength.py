@@ -1,8 +1,7 @@
-"""How strong memberships are and how well clusters are lines in the eigenspace.
+"""Criteria of spectral models: membership strength and line fit, as functions of arrays.
 
-`membership_strength` and `line_fit` judge numbers of clusters and bandwidths; `local_maxima` finds
-those worth a look. Pure functions of arrays; called by `softkern.selection` and by the search of
-the spectral models.
+`softkern.selection` and the search of the spectral models use them to compare numbers of clusters
+and bandwidths.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ __all__ = ["COVERED", "line_fit", "local_maxima", "membership_strength"]
 
 Mask = NDArray[np.bool_]
 
-COVERED = 1e-2  # mean similarity to the training points below which the 2015 paper sees an outlier
+COVERED = 1e-2  # the 2015 paper's threshold for outliers: mean similarity to the training samples
 
 
 def membership_strength(
@@ -24,16 +23,24 @@ def membership_strength(
     weight: Array | None = None,
     covered: Mask | None = None,
 ) -> float:
-    """Average membership strength: members' own memberships, averaged per cluster, then over them.
+    """Compute the average membership strength.
+
+    The largest memberships are averaged over the samples of each cluster, then over the clusters.
 
     Parameters
     ----------
-    memberships : array of shape (n, k)
-        A point is a member of the cluster of its largest membership.
-    weight : array of shape (n,), default=None
-    covered : bool array of shape (n,), default=None
-        Points that are similar to the training points at all; the membership of the others counts
-        as zero. Without it the strength goes to one as the bandwidth goes to zero.
+    memberships : array of shape (n_samples, n_clusters)
+        A sample belongs to the cluster of its largest membership.
+    weight : array of shape (n_samples,), default=None
+        Weights of the samples.
+    covered : bool array of shape (n_samples,), default=None
+        Samples that are similar to the training samples. The membership of the others counts as
+        zero. Otherwise the strength tends to one as the bandwidth tends to zero.
+
+    Returns
+    -------
+    strength : float
+        Between 0 and 1.
 
     References
     ----------
@@ -57,7 +64,7 @@ def membership_strength(
     n_clusters = memberships.shape[1]
     mass = np.bincount(labels, weights=weight, minlength=n_clusters)
     total = np.bincount(labels, weights=weight * own, minlength=n_clusters)
-    # a cluster without members has no strength: it must not go unnoticed in the average
+    # an empty cluster has zero strength and lowers the average
     return float(np.divide(total, mass, out=np.zeros(n_clusters), where=mass > 0).mean())
 
 
@@ -69,23 +76,32 @@ def line_fit(
     weight: Array | None = None,
     balance: float = 0.5,
 ) -> float:
-    """Balanced line fit: how far clusters are lines in the eigenspace, and of equal size.
+    """Compute the balanced line fit: clusters are lines in the eigenspace, of equal size.
 
-    The linefit of a cluster is one where its projections lie on a line, zero where they spread
-    evenly in all directions (eigenvalues of their covariance); the balance is the size of the
-    smallest over that of the largest. With two clusters, whose projections have one column, the
-    similarity of a point to the training points is the second one.
+    The line fit of a cluster is one if its projections lie on a line, and zero if they spread
+    evenly in all directions (eigenvalues of their covariance). The balance is the smallest cluster
+    size over the largest one.
 
     Parameters
     ----------
-    projections : array of shape (n, k − 1)
-    labels : array of shape (n,)
+    projections : array of shape (n_samples, n_clusters − 1)
+        Projections on the eigenvectors.
+    labels : array of shape (n_samples,)
+        Cluster labels.
     n_clusters : int
-    similarity : array of shape (n,), default=None
-        Mean similarity to the training points; needed for two clusters.
-    weight : array of shape (n,), default=None
+        Number of clusters, at least two.
+    similarity : array of shape (n_samples,), default=None
+        Mean similarity to the training samples: the second column for two clusters, whose
+        projections have only one.
+    weight : array of shape (n_samples,), default=None
+        Weights of the samples.
     balance : float, default=0.5
-        Share of the balance in the result.
+        Weight of the balance in the result.
+
+    Returns
+    -------
+    fit : float
+        Between 0 and 1.
 
     References
     ----------
@@ -93,14 +109,14 @@ def line_fit(
     through weighted kernel PCA", IEEE Trans. PAMI 32(2), 2010. :doi:`10.1109/TPAMI.2008.292`
     """
     if not 0 <= balance <= 1:
-        raise ValueError(f"balance must be a share between 0 and 1, got {balance!r}.")
+        raise ValueError(f"balance must be a number between 0 and 1, got {balance!r}.")
     if n_clusters < 2:
-        raise ValueError("one cluster has no projections and so no line fit; use n_clusters=2.")
+        raise ValueError("one cluster has no projections and no line fit. Use n_clusters=2.")
     Z = np.asarray(projections, dtype=np.float64)
     weight = np.ones(len(Z)) if weight is None else np.asarray(weight, np.float64)
     if Z.shape[1] == 1:
         if similarity is None:
-            raise ValueError("two clusters have projections on a line; give similarity as well.")
+            raise ValueError("two clusters have only one projection. Pass `similarity` as well.")
         Z = np.column_stack([Z, similarity])
     width = Z.shape[1]
     fits, sizes = np.zeros(n_clusters), np.zeros(n_clusters)
@@ -116,7 +132,7 @@ def line_fit(
 
 
 def local_maxima(surface: Array) -> Mask:
-    """Entries of a surface, (k, s), not below any of their eight neighbors; nan is none."""
+    """Mark the entries of a surface (k, s) that are not below any of their eight neighbors."""
     filled = np.where(np.isfinite(surface), surface, -np.inf)
     padded = np.pad(filled, 1, constant_values=-np.inf)
     rows, columns = surface.shape

@@ -1,8 +1,8 @@
-"""How well a fuzzy partition fits: indices of memberships U (n, c) in feature space.
+"""Validity indices of fuzzy partitions, from memberships U (n, c).
 
-Partition coefficient and entropy look at memberships alone; Xie and Beni's index and the fuzzy
-silhouette at distances in feature space too, which they take from one product K @ A each. All
-count a weight of two as two rows. Called by `softkern.selection`.
+Partition coefficient and entropy use the memberships only. Xie and Beni's index and the fuzzy
+silhouette also use distances in feature space, from one product K @ A each. A sample weight of two
+counts as two samples.
 """
 
 from __future__ import annotations
@@ -20,15 +20,22 @@ __all__ = ["fuzzy_silhouette", "partition_coefficient", "partition_entropy", "xi
 
 
 def partition_coefficient(memberships: Any, sample_weight: Any = None) -> float:
-    """Mean of Σ u²: one where shares are all or nothing, 1/c where they are equal.
+    """Compute the partition coefficient, the mean of Σ u².
 
-    It tends to fall with the number of clusters, so that it is a help and no judge.
+    It is one for crisp memberships and 1/c for equal ones. It tends to fall with the number of
+    clusters c.
 
     Parameters
     ----------
-    memberships : array of shape (n, c)
+    memberships : array of shape (n_samples, n_clusters)
         Rows sum to one.
-    sample_weight : array of shape (n,), default=None
+    sample_weight : array of shape (n_samples,), default=None
+        Weights of the samples.
+
+    Returns
+    -------
+    coefficient : float
+        Higher is better.
 
     References
     ----------
@@ -41,18 +48,26 @@ def partition_coefficient(memberships: Any, sample_weight: Any = None) -> float:
     >>> partition_coefficient(np.array([[1.0, 0.0], [0.5, 0.5]]))
     0.75
     """
-    memberships, weight = _checked(memberships, sample_weight)
+    memberships, weight = _check(memberships, sample_weight)
     return float(weight @ np.square(memberships).sum(axis=1) / weight.sum())
 
 
 def partition_entropy(memberships: Any, sample_weight: Any = None) -> float:
-    """Mean of −Σ u log u: zero where shares are all or nothing, log c where they are equal.
+    """Compute the partition entropy, the mean of −Σ u log u.
+
+    It is zero for crisp memberships and log c for equal ones.
 
     Parameters
     ----------
-    memberships : array of shape (n, c)
+    memberships : array of shape (n_samples, n_clusters)
         Rows sum to one.
-    sample_weight : array of shape (n,), default=None
+    sample_weight : array of shape (n_samples,), default=None
+        Weights of the samples.
+
+    Returns
+    -------
+    entropy : float
+        Lower is better.
 
     References
     ----------
@@ -65,7 +80,7 @@ def partition_entropy(memberships: Any, sample_weight: Any = None) -> float:
     >>> round(partition_entropy(np.array([[1.0, 0.0], [0.5, 0.5]])), 4)
     0.3466
     """
-    memberships, weight = _checked(memberships, sample_weight)
+    memberships, weight = _check(memberships, sample_weight)
     with np.errstate(divide="ignore", invalid="ignore"):
         terms = np.where(memberships > 0, memberships * np.log(memberships), 0)
     return float(-(weight @ terms.sum(axis=1)) / weight.sum())
@@ -74,17 +89,26 @@ def partition_entropy(memberships: Any, sample_weight: Any = None) -> float:
 def xie_beni(
     operator: KernelOperator, memberships: Any, m: float = 2.0, sample_weight: Any = None
 ) -> float:
-    """Mean of Σ u^m D² over the squared distance of the nearest two centers; less is better.
+    """Compute Xie and Beni's index.
 
-    Centers are the means by u^m in feature space. NaN for one cluster, infinite where two centers
-    coincide.
+    It is the mean of Σ u^m D², divided by the squared distance of the two nearest centers. The
+    centers are the means in feature space, weighted by u^m.
 
     Parameters
     ----------
     operator : KernelOperator
-    memberships : array of shape (n, c)
+        Products with the kernel matrix of the samples.
+    memberships : array of shape (n_samples, n_clusters)
+        Rows sum to one.
     m : float, default=2.0
-    sample_weight : array of shape (n,), default=None
+        Fuzzy exponent.
+    sample_weight : array of shape (n_samples,), default=None
+        Weights of the samples.
+
+    Returns
+    -------
+    index : float
+        Lower is better. NaN for one cluster, infinite if two centers coincide.
 
     References
     ----------
@@ -101,12 +125,12 @@ def xie_beni(
     >>> xie_beni(FeatureOperator(Linear(), X), U)
     0.0025
     """
-    memberships, weight = _checked(memberships, sample_weight, operator)
+    memberships, weight = _check(memberships, sample_weight, operator)
     if memberships.shape[1] < 2:
         return float("nan")
     mass = weight[:, None] * memberships**m
     total = mass.sum(axis=0)
-    if not (total > 0).all():  # a cluster without points lies nowhere
+    if not (total > 0).all():  # an empty cluster has no center
         return float("inf")
     coefficients = mass / total
     geometry = operator.geometry(coefficients)
@@ -119,20 +143,29 @@ def xie_beni(
 def fuzzy_silhouette(
     operator: KernelOperator, memberships: Any, sample_weight: Any = None, alpha: float = 1.0
 ) -> float:
-    """Mean silhouette, each point counted by how surely it has its cluster; at most one, the best.
+    """Compute the fuzzy silhouette: the mean silhouette, weighted by certainty.
 
-    A point's silhouette is (b − a) / max(a, b), where a is its mean squared distance in feature
-    space to the other points of its cluster (that of its largest membership) and b to those of the
-    nearest other cluster. It counts (u₁ − u₂)^α, the difference of its two largest memberships.
-    Squared distances, in place of the paper's plain ones, are what a product K @ A can sum.
-    NaN where fewer than two clusters have points, or where no point prefers one.
+    The silhouette of a sample is (b − a) / max(a, b), where a is its mean squared distance in
+    feature space to the other samples of its cluster (the one of its largest membership), and b to
+    those of the nearest other cluster. Its weight is (u₁ − u₂)^α, from its two largest memberships.
+    The paper uses plain distances. Squared ones can be summed by a product K @ A.
 
     Parameters
     ----------
     operator : KernelOperator
-    memberships : array of shape (n, c)
-    sample_weight : array of shape (n,), default=None
+        Products with the kernel matrix of the samples.
+    memberships : array of shape (n_samples, n_clusters)
+        Rows sum to one.
+    sample_weight : array of shape (n_samples,), default=None
+        Weights of the samples.
     alpha : float, default=1.0
+        Exponent of the certainty.
+
+    Returns
+    -------
+    silhouette : float
+        At most one. Higher is better. NaN if fewer than two clusters have samples, or if no sample
+        prefers a cluster.
 
     References
     ----------
@@ -149,49 +182,49 @@ def fuzzy_silhouette(
     >>> round(fuzzy_silhouette(FeatureOperator(Linear(), X), U), 3)
     0.99
     """
-    memberships, weight = _checked(memberships, sample_weight, operator)
+    memberships, weight = _check(memberships, sample_weight, operator)
     if memberships.shape[1] < 2:
         return float("nan")
     labels = memberships.argmax(axis=1)
     first, second = runner_up(memberships)
-    sureness = weight * (first - second) ** alpha
+    certainty = weight * (first - second) ** alpha
     silhouettes = _silhouettes(operator, labels, memberships.shape[1], weight)
-    if silhouettes is None or not sureness.any():
+    if silhouettes is None or not certainty.any():
         return float("nan")
-    return float(sureness @ silhouettes / sureness.sum())
+    return float(certainty @ silhouettes / certainty.sum())
 
 
 def _silhouettes(
     operator: KernelOperator, labels: Array, n_clusters: int, weight: Array
 ) -> Array | None:
-    """Of every point, (n,); None where fewer than two clusters have points."""
+    """Return the silhouettes, (n,); None if fewer than two clusters have samples."""
     members = weight[:, None] * (labels[:, None] == np.arange(n_clusters))
     members = members[:, members.any(axis=0)]
     if members.shape[1] < 2:
         return None
     size = members.sum(axis=0)
-    # mean of ‖x − y‖² over the points y of a cluster: x to their mean, and their own spread
+    # mean of ‖x − y‖² over the samples y of a cluster: distance to their mean plus their variance
     distances = operator.geometry(members / size).distances.astype(np.float64)
     means = np.maximum(distances + np.einsum("ij,ij->j", members / size, distances), 0)
     is_own = members > 0
     own = np.where(is_own, means * size, 0).sum(axis=1)
-    # one copy of the point itself is left out
+    # without the sample itself (or one of its duplicates)
     others = np.where(is_own, size - np.minimum(weight, 1)[:, None], 0).sum(axis=1)
     a = np.where(others > 0, own / np.where(others > 0, others, 1), 0)
     b = np.where(is_own, np.inf, means).min(axis=1)
     top = np.maximum(a, b)
-    # a cluster of one point has no inner distance; its silhouette is zero by convention
+    # by convention, the silhouette in a cluster of one sample is zero
     return np.where((others > 0) & (top > 0), (b - a) / np.where(top > 0, top, 1), 0)
 
 
-def _checked(
+def _check(
     memberships: Any, sample_weight: Any, operator: KernelOperator | None = None
 ) -> tuple[Array, Array]:
-    """U (n, c) and weights (n,) in float64."""
+    """Return memberships (n, c) and weights (n,) in float64."""
     memberships = np.asarray(memberships, dtype=np.float64)
     if memberships.ndim != 2 or memberships.shape[0] == 0:
-        raise ValueError(f"memberships have shape {memberships.shape}; they must be (n, c).")
+        raise ValueError(f"memberships must have shape (n, c), got {memberships.shape}.")
     n = memberships.shape[0]
     if operator is not None and operator.shape[0] != n:
-        raise ValueError(f"memberships have {n} rows, but the operator {operator.shape[0]} points.")
+        raise ValueError(f"memberships have {n} rows, but the operator has {operator.shape[0]}.")
     return memberships, check_weights(sample_weight, n)
