@@ -480,7 +480,7 @@ def test_the_slider_by_number_of_clusters(alpha_page, table):
         asked = AlphaCutClustering(n_clusters=step + 1, bandwidth=model.bandwidth_)
         truth = asked.fit(table)
         assert np.array_equal(page.labels(), truth.labels_[page.rows])
-        assert f"As many as asked for: {plural(step + 1)}; 0 of 240 rows" in page.state()
+        assert f"Chosen number of clusters: {plural(step + 1)}; 0 of 240 rows" in page.state()
         assert page.find("#number").get_attribute("aria-valuetext") == plural(step + 1)
         assert legend_of(page).pop("all rows", 240) == 240
         assert set(range(step + 1)) <= tones_of_tree(page) <= {*range(step + 1), 6}
@@ -640,7 +640,7 @@ def test_pointing_at_a_row_reads_it(alpha_page, table):
 
 def test_other_axes_can_be_chosen(alpha_page):
     page, _ = alpha_page
-    page.find("#up").send_keys("how")
+    page.find("#up").send_keys("typ")
     page.drawn()
     figure = "Bokeh.documents[0].get_model_by_name('points figure')"
     assert page.run(f"return {figure}.left[0].axis_label") == "typicality"

@@ -648,7 +648,7 @@ def test_the_model_that_was_taken_is_shown(table, tmp_path):
     assert model.reason_ in html.unescape(text)
     listed = re.search(r'id="choice-table">(.*?)</table>', text, re.DOTALL)[1]
     assert all(name in listed for name in model.comparison_["model"])
-    assert listed.count(", taken") == 1
+    assert listed.count(", chosen") == 1
 
 
 def test_what_each_cluster_is_and_why_rows_are_listed(tmp_path):
@@ -670,7 +670,7 @@ def test_what_each_cluster_is_and_why_rows_are_listed(tmp_path):
     assert len(data["why"]["outliers"]) == len(data["tables"]["outliers"])
     assert len(data["why"]["overlaps"]) == len(data["tables"]["overlaps"])
     text = page.read_text(encoding="utf-8")
-    assert "What each cluster is" in text
+    assert ">Clusters<" in text
     assert data["clusters"][1]["words"] in text
 
 
@@ -679,7 +679,7 @@ def test_a_table_of_one_cluster_is_described(tmp_path):
     page = tmp_path / "page.html"
     written(page, OneClassPCM().fit(X), X)
     text = page.read_text(encoding="utf-8")
-    assert "What the table is" in text
+    assert ">The table<" in text
     assert "one cluster: 80 rows" in text
 
 

@@ -1,8 +1,8 @@
-// What the reader has chosen, and the clusters that follow from it: the model's own, those of a
-// level of the alpha tree, or as many as were asked for.
+// The reader's choices, and the resulting clusters: the model's, those of a level of the density
+// tree, or a given number of clusters.
 
 const { colors, neutral, markers, scale } = data.style;
-const NEUTRAL = colors.length; // its number among the tones; those of the scale follow
+const NEUTRAL = colors.length; // index of the neutral tone, followed by those of the color scale
 
 const state = {
   level: null, // a step of the alpha slider
@@ -30,7 +30,7 @@ function ofLevel(k) {
   return { labels, sizes, noise: tree.noise[k], nodes };
 }
 
-// Pieces that are too small to count are in no cluster.
+// Pieces that are too small are in no cluster.
 function ofNumber({ names, sizes }) {
   const labels = Int32Array.from(tree.parts, (part) => names[part]);
   const inside = sizes.reduce((sum, size) => sum + size, 0);
@@ -50,18 +50,18 @@ function labelName(label) {
   return data.isDetector ? "all rows" : `cluster ${label}`;
 }
 
-// exact, so that it can be given to the model; save for the model's own, which has many digits
+// exact, so that it can be given to the model, except the model's level, which has many digits
 const levelName = (k) =>
   `level ${k === tree.ownStep ? `${short(tree.levels[k])}, the model’s own` : tree.levels[k]}`;
 
-// The marks of clusters, or of values of a column
+// Markers of clusters, or of the values of a column
 const toneOf = (label) => (label < 0 ? NEUTRAL : label % colors.length);
 const colorOf = (label) => (label < 0 ? neutral : colors[toneOf(label)]);
 const markerOf = (label) => (label < 0 ? "x" : markers[label % markers.length]);
 
 function chosenCut() {
-  if (state.number !== null) return "As many as asked for";
-  return state.level === null ? "The model’s own clusters" : `Cut at ${levelName(state.level)}`;
+  if (state.number !== null) return "Chosen number of clusters";
+  return state.level === null ? "The model’s clusters" : `Cut at ${levelName(state.level)}`;
 }
 
 function describe() {
@@ -91,7 +91,7 @@ function describeCut() {
   byId("own").setAttribute("aria-pressed", String(isOwn));
   for (const note of document.querySelectorAll(".of-own")) note.hidden = isOwn;
   if (!byId("number")) return;
-  const asked = state.number === null ? "a number of clusters" : plural(tree.numbers[state.number].sizes.length, "cluster");
-  byId("number-value").textContent = asked;
-  byId("number").setAttribute("aria-valuetext", state.number === null ? "none asked for" : asked);
+  const wanted = state.number === null ? "a number of clusters" : plural(tree.numbers[state.number].sizes.length, "cluster");
+  byId("number-value").textContent = wanted;
+  byId("number").setAttribute("aria-valuetext", state.number === null ? "none chosen" : wanted);
 }

@@ -1,7 +1,7 @@
-// What the colors say: the clusters, the numbers of a column on a scale, or the values of a column
-// of words, with the table that compares these with the clusters.
+// Colors by cluster, by a numeric column, or by a categorical column, with the cross table of its
+// values and the clusters.
 
-const INNER = 0.98; // share of the rows that a scale, or a first picture, is of
+const INNER = 0.98; // share of the rows covered by a color scale or the first view
 const MISSING = 255; // code of an empty cell
 
 function colored() {
@@ -11,7 +11,7 @@ function colored() {
   return { kind: "clusters" };
 }
 
-// The ends of the inner rows' values; of a sample, its own, without those that rank high.
+// Range of the inner rows' values. Of a sample, without the top-ranked rows.
 function innerEnds(values) {
   const isFew = data.outliers <= 0.05 * data.n;
   const cutoff = isFew ? data.rejection.cutoffs[data.rejection.start] : 0;
@@ -24,7 +24,7 @@ function innerEnds(values) {
   return [at((1 - INNER) / 2), at((1 + INNER) / 2)];
 }
 
-// For every row the number of its color and the shape of its mark.
+// The color index and the marker of each row.
 function marks() {
   const column = colored();
   const tone = new Float32Array(count);
@@ -64,7 +64,7 @@ function offerColors() {
   });
 }
 
-// What the colors of a column stand for
+// Legend of a colored column
 function colorKey() {
   const column = colored();
   const shape = data.isDetector ? "" : " Shape: cluster.";
@@ -83,8 +83,8 @@ function colorKey() {
     bar.style.background = `linear-gradient(to right, ${scale.join(", ")})`;
     const middle = (low + high) / 2;
     const places = [low, column.isDate && high - low > 3 ? Math.round(middle) : middle, high];
-    const ends = places.map((value) => element("span", { text: said(column, value, 4) }));
-    const note = element("p", { className: "help", text: "The range of the inner 98 % of the rows." });
+    const ends = places.map((value) => element("span", { text: formatValue(column, value, 4) }));
+    const note = element("p", { className: "help", text: "Range of the inner 98 % of the rows." });
     key.replaceChildren(head, bar, element("div", { className: "ends" }, ...ends), note);
     return;
   }
@@ -102,7 +102,7 @@ function keyLine(mark, name, number) {
   return element("li", {}, mark, element("span", { className: "of", text: name, title: name }), size);
 }
 
-// Clusters × values, counted over all rows: of the model's own clusters, whatever the slider says.
+// Clusters × values over all rows, always for the model's clusters.
 function compare() {
   const column = colored();
   const section = byId("compare");
@@ -111,9 +111,9 @@ function compare() {
   byId("compare-heading").textContent = `Clusters and ${column.name}`;
   byId("compare-words").textContent = [
     column.ari === null
-      ? "There is nothing to compare: all rows are in one group, or have one value."
-      : `Adjusted Rand index ${column.ari.toFixed(2)}: 1 where clusters and values divide the rows alike, 0 where they have no more to do with each other than by chance.`,
-    "Counted are all rows in the model’s own clusters; rows in no cluster are one group.",
+      ? "Nothing to compare: all rows are in one cluster, or have one value."
+      : `Adjusted Rand index ${column.ari.toFixed(2)}: 1 if clusters and values agree, 0 if they agree only by chance.`,
+    "Counts refer to all rows and the model’s clusters. Rows in no cluster are listed together.",
     column.missing ? `${plural(column.missing, "row")} without a value left out.` : "",
   ].join(" ").trim();
   const names = [...column.values, ...(column.rarer ? ["rarer"] : [])];

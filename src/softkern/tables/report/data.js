@@ -1,5 +1,5 @@
-// What the page holds, unpacked, and how it is put into words. Whatever comes from the data is put
-// into the document as text, never as HTML.
+// The unpacked data of the page, and text formatting. Values from the data enter the document as
+// text, never as HTML.
 
 const byId = (id) => document.getElementById(id);
 const data = JSON.parse(byId("report-data").textContent);
@@ -20,7 +20,7 @@ const numbers = Object.fromEntries(
   ["rows", "sampled", "labels", "membership", "outlierScore", "outlierRank", "overlapScore", "overlapRank"]
     .map((name) => [name, unpack(data[name])]),
 );
-const count = numbers.rows.length; // of the rows that are drawn
+const count = numbers.rows.length; // of drawn rows
 
 const axes = data.axes.map(({ name, base, unit, values, isDate = false }) => ({
   name,
@@ -43,7 +43,7 @@ if (data.tree) {
   tree = { ...arrays, flat: new FlatTree(arrays) };
 }
 
-// Words
+// Text
 
 const whole = (value) => value.toLocaleString("en");
 const short = (value, digits = 5) => {

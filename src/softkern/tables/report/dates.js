@@ -1,4 +1,4 @@
-// Columns of dates, which are days since 1970: how one is written, and the marks of their axes.
+// Date columns (days since 1970): formatting, and ticks of their axes.
 
 const DAY = 86400000; // milliseconds
 
@@ -9,12 +9,12 @@ function dateName(day) {
   return text.slice(0, text.endsWith(" 00:00:00.000Z") ? -14 : -8);
 }
 
-// A value of a column, as its reader knows it.
-const said = ({ isDate }, value, digits) => (isDate && Number.isFinite(value) ? dateName(value) : short(value, digits));
+// Format a value of a column.
+const formatValue = ({ isDate }, value, digits) => (isDate && Number.isFinite(value) ? dateName(value) : short(value, digits));
 
 const firstAtLeast = (steps, least) => steps.find((step) => step >= least) ?? Math.ceil(least);
 
-// Whole years, months, days or hours between two days, about as many as asked for.
+// Whole years, months, days or hours between two days, about `wanted` of them.
 function dateTicks(start, end, most) {
   const span = (end - start) / most;
   if (!(span > 0) || !Number.isFinite(new Date(end * DAY).getTime() - new Date(start * DAY).getTime())) return new Map();

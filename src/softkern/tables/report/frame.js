@@ -1,17 +1,17 @@
-// Which part of the picture is seen: at first the inner 98 % of the rows and what is near them.
-// Rows farther out are marked by arrows at the edge; a click on one widens the view to it.
+// The visible part of the chart: at first the inner 98 % of the rows and what is near them. Arrows
+// at the edge mark rows farther out. A click on one widens the view to it.
 
-const NEAR = 0.5; // of the inner rows' range, up to which others are shown with them
-const MARGIN = 0.05; // of the range, around the rows
-const TICKS = 7; // fewest marks of a logarithmic axis, of finer steps where whole powers are fewer
-const MOST_TICKS = 6; // of an axis of numbers, about
-const LETTER = 7; // pixels of one in an axis' name
-let chosenFrame = usualRange; // what the reader last asked for
+const NEAR = 0.5; // distance of further rows in the first view, as a share of the inner rows' range
+const MARGIN = 0.05; // around the rows, as a share of the range
+const TICKS = 7; // minimum on a logarithmic axis, with finer steps if whole powers are fewer
+const MOST_TICKS = 6; // about, on a linear axis
+const LETTER = 7; // width in pixels
+let chosenFrame = usualRange; // the reader's last choice
 let farRows = []; // outside the first view
 
 const LOWEST = Number.NEGATIVE_INFINITY;
 
-// Places of the rows along an axis; what a logarithm has no place for is below everything.
+// Positions along an axis. Values without a logarithm are below all others.
 function placesOf(name) {
   const { values } = axes[state[name]];
   if (!state.logarithmic[name]) return values;
@@ -37,7 +37,7 @@ function usualRange(values) {
   return range(values.filter((value) => value >= low - reach && value <= high + reach));
 }
 
-// Two axes of like ranges are drawn to one scale, so that shapes are true.
+// Axes of similar ranges share one scale, so that shapes are true.
 function frame(choose = chosenFrame) {
   chosenFrame = choose;
   const { figure } = views.points;
@@ -102,7 +102,7 @@ function markFar() {
   if (arrows.x.length || far.data.x.length) far.data = arrows;
 }
 
-// The narrowest view that holds the usual rows and this one.
+// The narrowest view that contains the inner rows and this one.
 function widenTo(i) {
   const { figure } = views.points;
   [[figure.x_range, drawn.x], [figure.y_range, drawn.y]].forEach(([axis, values]) => {
@@ -123,7 +123,7 @@ function move(across, up, zoom = 1) {
   });
 }
 
-// Logarithmic axes hold powers of ten; their marks are named by the numbers themselves.
+// Logarithmic axes hold powers of ten. Ticks are labeled with the numbers.
 
 function logarithmicTicks(start, end) {
   const steps = end - start > 2.5 ? [1] : end - start > 0.8 ? [1, 2, 5] : [1, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9];
@@ -136,20 +136,20 @@ function logarithmicTicks(start, end) {
   return ticks;
 }
 
-// As much of a name as there is room for.
+// Shorten a name to the available width.
 function fitting(text, pixels) {
   const letters = Math.max(12, Math.floor((pixels || 400) / LETTER));
   return text.length > letters ? `${text.slice(0, letters - 1)}…` : text;
 }
 
-// The marks of an axis of dates, or of a logarithmic one; none of others, which bokeh marks.
+// Ticks of date and logarithmic axes. Bokeh chooses those of linear axes.
 function ownTicks(name, { start, end }, pixels) {
   if (state.logarithmic[name]) return logarithmicTicks(start, end);
   const most = Math.max(2, Math.min(TICKS, (pixels || 400) / (name === "up" ? 40 : 80)));
   return axes[state[name]].isDate ? dateTicks(start, end, most) : new Map();
 }
 
-// How many numbers find room along an axis: across it they are beside each other.
+// Number of tick labels that fit along an axis.
 function roomForTicks(name, { start, end }, pixels) {
   if (name === "up") return MOST_TICKS;
   const letters = Math.max(short(start, 3).length, short(end, 3).length);

@@ -1,5 +1,5 @@
-// The list of clusters with their counts, which add up to all rows. A click hides a cluster; a
-// double click, or one with Alt, shows it alone, and once more shows all.
+// The list of clusters with their counts, which add up to all rows. A click hides a cluster. A
+// double click, or a click with Alt, isolates it, and a second one shows all.
 
 const LISTED = 60; // clusters
 const SVG = "http://www.w3.org/2000/svg";
@@ -28,7 +28,7 @@ function sign(label, { hollow = false, color = colorOf(label) } = {}) {
   return svg;
 }
 
-// Groups of labels with their numbers of rows: single clusters, the smaller ones together, noise.
+// Entries with their row counts: single clusters, the smaller ones together, noise.
 function groups() {
   const found = [];
   const rest = { labels: [], rows: 0 };
@@ -97,7 +97,7 @@ function listenToLegend() {
     if (!button) return;
     change(groups().find(({ labels }) => labels[0] === Number(button.dataset.label)));
     drawPoints();
-    // the buttons stay, or a double click would find another one under it
+    // keep the buttons, or a double click would hit another one
     const all = groups();
     for (const one of byId("legend").querySelectorAll("button")) {
       const shown = all.find(({ labels }) => labels[0] === Number(one.dataset.label));

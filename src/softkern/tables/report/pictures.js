@@ -1,11 +1,11 @@
-// The pictures: rows, histogram and tree. Figures come empty from softkern/tables/report/figures.py and
-// are filled here, again whenever a choice changes.
+// The charts: rows, histogram and tree. Empty figures come from figures.py and are filled here
+// whenever a choice changes.
 
 const views = {};
-const drawn = { x: null, y: null, tone: null }; // of the picture of the rows
+const drawn = { x: null, y: null, tone: null }; // in the chart of the rows
 const size = Math.max(3.5, Math.min(8, 180 / Math.sqrt(count) + 2));
-const FAINTEST = 0.2; // of a row whose membership is 0
-// shapes fill different parts of the square that they are drawn in
+const FAINTEST = 0.2; // opacity at membership 0
+// markers fill different parts of their square
 const LARGER = { triangle: 1.3, inverted_triangle: 1.3, diamond: 1.25, plus: 1.25, star: 1.45, square: 0.92 };
 
 async function embed(name) {
@@ -26,7 +26,7 @@ function drawPoints() {
   const open = new Float32Array(count).fill(NaN);
   for (let i = 0; i < count; i++) {
     const label = current.labels[i];
-    // a column's colors are read best where none is faint
+    // colors of a column are easier to read at full opacity
     alpha[i] = isClusters ? FAINTEST + (0.95 - FAINTEST) * numbers.membership[i] : 0.85;
     line[i] = isClusters ? NEUTRAL : tone[i];
     if (state.hidden.has(label)) continue;
@@ -35,7 +35,7 @@ function drawPoints() {
       marker[i] = "circle";
     } else if (label < 0 && isClusters) open[i] = 0.75 * size;
     else {
-      if (marker[i] === "x") marker[i] = "circle"; // a cross has nothing to fill
+      if (marker[i] === "x") marker[i] = "circle"; // a cross cannot be filled
       filled[i] = size * (LARGER[marker[i]] ?? 1);
     }
   }
@@ -45,7 +45,7 @@ function drawPoints() {
   markFar();
 }
 
-// Rows that are left out are of one color, which is quicker, unless a column's colors are shown.
+// Rejected rows have one color, which draws faster, unless a column is shown.
 function paintOpen(isClusters) {
   const { glyph } = views.points.doc.get_model_by_name("open glyph");
   views.points.byColumn ??= glyph.line_color;
@@ -53,7 +53,7 @@ function paintOpen(isClusters) {
   if ("value" in glyph.line_color !== isClusters) glyph.line_color = wanted;
 }
 
-// The level that is drawn as a line: the slider's, or the model's own where it cut at one.
+// The level drawn as a line: the slider's, or the model's.
 function shownLevel() {
   if (state.level !== null) return tree.levels[state.level];
   return tree && state.number === null ? tree.own : null;
@@ -99,7 +99,7 @@ function drawTree() {
   cut.setv({ visible: step !== null, location: step ?? 0 });
 }
 
-// The cluster of all tips above a line of the tree, −1 where they are of several.
+// The cluster of all tips above a line of the tree, −1 for several.
 function labelAbove({ tips: [first, last] }) {
   const names = state.number === null ? null : tree.numbers[state.number].names;
   const labels = tree.tips.slice(first, last + 1).map(({ own, part }) => (names ? names[part] : own));
@@ -116,7 +116,7 @@ function drawSplits() {
   };
 }
 
-// Colors of lines and letters, as the page's own
+// Colors of lines and text, from the page's style
 function paint() {
   const style = getComputedStyle(document.documentElement);
   const [ink, soft, line, mark, card] = ["ink", "soft", "line", "mark", "card"].map((name) =>

@@ -1,4 +1,4 @@
-// The picture of the rows as a PNG: what is seen, with its legend beside it.
+// The visible chart of the rows as PNG, with its legend.
 
 const BESIDE = 230; // pixels for the legend
 const LINE = 20;
@@ -25,7 +25,7 @@ function pictureCanvas() {
   return canvas;
 }
 
-// The lines of the page's own legends: mark, name, count.
+// Legend entries: marker, name, count.
 function writeLegend(pen, left, height, ink) {
   let top = LINE;
   for (const entry of document.querySelectorAll("#key h3, #key li, #key .ends, #legend li")) {
@@ -60,7 +60,7 @@ function writeScale(pen, left, top) {
   return top + LINE - 2;
 }
 
-// On paper the picture has another width than on the screen: an image of it is printed.
+// Print an image of the chart, because paper has another width than the screen.
 function listenToPrinter() {
   const image = element("img", { className: "printed", alt: "" });
   byId("points").parentElement.after(image);

@@ -1,13 +1,13 @@
-// What readers do, and the start.
+// Event handlers, and the start.
 
-const REST = 80; // milliseconds after which a slider is taken to rest
+const REST = 80; // milliseconds after which a slider counts as resting
 let waiting = false;
 let resting = 0;
 
 function update() {
   relabel();
   describe();
-  // drawing takes longer than the slider's next event may be away
+  // drawing may take longer than the interval between slider events
   if (waiting) return;
   waiting = true;
   requestAnimationFrame(() => {
@@ -26,7 +26,7 @@ function update() {
 
 function listenToSliders() {
   const choose = (change) => {
-    // other clusters have other numbers
+    // the numbers now refer to other clusters
     state.hidden.clear();
     Object.assign(state, change);
     update();
@@ -97,7 +97,7 @@ function listenToKeys(plot) {
     else return;
     event.preventDefault();
   });
-  // the wheel scrolls the page, until the picture is the reader's matter
+  // the wheel scrolls the page until the chart is clicked
   const wheel = views.points.doc.get_model_by_name("wheel");
   plot.addEventListener("pointerdown", () => plot.focus({ preventScroll: true }));
   plot.addEventListener("focusin", () => (wheel.active = true));
@@ -145,7 +145,7 @@ function listenToPoints(plot) {
     widenTo(pinned);
     show(pinned);
   });
-  // a finger scrolls the page; it moves the picture only when that tool is chosen
+  // touch scrolls the page, and pans the chart only with that tool
   if (matchMedia("(pointer: coarse)").matches) figure.toolbar.gestures.pan.active = null;
 }
 
@@ -153,7 +153,7 @@ function tipOf(i) {
   const label = data.isDetector ? "" : ` ${labelName(current.labels[i])},`;
   const column = colored();
   let value = "";
-  if (column.kind === "axis") value = `, ${column.name} ${said(column, column.values[i])}`;
+  if (column.kind === "axis") value = `, ${column.name} ${formatValue(column, column.values[i])}`;
   if (column.kind === "known") {
     const code = column.codes[i];
     value = `, ${column.name} ${code === MISSING ? "empty" : (column.values[code] ?? "a rarer value")}`;
@@ -164,8 +164,8 @@ function tipOf(i) {
 function farTipOf(i) {
   const [across, up] = sides(i);
   const where = [...(across ? [state.across] : []), ...(up ? [state.up] : [])]
-    .map((axis) => `${axes[axis].name} ${said(axes[axis], axes[axis].values[i])}`);
-  if (!hasPlace(i)) return `Row ${data.ids[i]}: ${where.join(", ")}, which has no logarithm.`;
+    .map((axis) => `${axes[axis].name} ${formatValue(axes[axis], axes[axis].values[i])}`);
+  if (!hasPlace(i)) return `Row ${data.ids[i]}: ${where.join(", ")}; it has no logarithm.`;
   return `Row ${data.ids[i]}, far outside: ${where.join(", ")}. Click to widen the view to it.`;
 }
 
@@ -201,7 +201,7 @@ async function start() {
   labelTables();
 }
 
-// For tests and for the curious: what the page shows at this moment.
+// For tests: the current state of the page.
 window.softkernReport = {
   rows: numbers.rows,
   levels: tree ? tree.levels : [],
@@ -214,7 +214,7 @@ window.softkernReport = {
   picture: () => pictureCanvas().toDataURL("image/png"),
   ready: start().then(() => true, (error) => {
     const trouble = byId("trouble");
-    trouble.textContent = `The pictures could not be drawn: ${error.message}`;
+    trouble.textContent = `The charts could not be drawn: ${error.message}`;
     trouble.hidden = false;
     throw error;
   }),

@@ -1,10 +1,10 @@
-// One row shown everywhere, and the ranked tables: all columns of the user's table, sorted by a
-// click on a heading, searched, and saved as CSV.
+// Selected row, and the ranked tables with all columns: sorted by a click on a heading, searched,
+// and saved as CSV.
 
 let pinned = -1;
 
 function valuesOf(i) {
-  return axes.slice(0, data.features).map((axis) => [axis.name, said(axis, axis.values[i], 7)]);
+  return axes.slice(0, data.features).map((axis) => [axis.name, formatValue(axis, axis.values[i], 7)]);
 }
 
 function show(i) {
@@ -15,7 +15,7 @@ function show(i) {
   const point = byId("point");
   if (i < 0) {
     if (ring.data.x.length) ring.data = { x: [], y: [] };
-    point.replaceChildren(element("p", { text: "Point at a row to read it here." }));
+    point.replaceChildren(element("p", { text: "Point at a row to see its values here." }));
     return;
   }
   ring.data = { x: [drawn.x[i]], y: [drawn.y[i]] };
@@ -33,7 +33,7 @@ function show(i) {
   point.replaceChildren(element("h3", { text: `Row ${data.ids[i]}` }), element("table", {}, ...lines));
 }
 
-// The tables' own columns: head, whether it is text, and the value of the row at a place.
+// Ranking columns: heading, whether it is text, and the value of the row at a place.
 function columnsOf(name) {
   const isOutliers = name === "outliers";
   const words = new Map(data.tables[name].map((place, k) => [place, data.why[name][k]]));
@@ -44,9 +44,9 @@ function columnsOf(name) {
     { head: "rank", value: (i) => rank[i] },
     { head: "row", isText: true, value: (i) => data.ids[i] },
   ];
-  // the words first: on a phone nothing else is seen without scrolling
+  // reasons first: on a phone the rest needs scrolling
   const what = isOutliers ? "grade" : "between";
-  // nothing is flagged where it is blank in all rows
+  // omit the grade if no row is flagged
   if (data.why[name].some((row) => row[what])) found.push({ head: what, isText: true, value: why(what) });
   found.push({ head: "why", isText: true, isLong: true, value: why("why") });
   if (!data.isDetector) found.push({ head: "cluster", isText: true, isLabel: true, value: (i) => current.labels[i] });
@@ -98,7 +98,7 @@ function fillTable(name) {
 
 const shownPlaces = (table) => shownRows(table).map((row) => Number(row.dataset.place));
 
-// By this column; the other way round where it is sorted by it already. Empty cells come last.
+// Sort by this column, or reverse its order. Empty cells come last.
 function sortTable(table, columns, k) {
   const heads = [...table.tHead.rows[0].cells];
   const direction = heads[k].getAttribute("aria-sort") === "ascending" ? -1 : 1;
@@ -119,7 +119,7 @@ function sortTable(table, columns, k) {
 
 const shownRows = (table) => [...table.tBodies[0].rows].filter((row) => !row.hidden);
 
-// Tab stops once at a table, at the row where it was last; arrow keys go from row to row.
+// One tab stop per table, at the last row. Arrow keys move between rows.
 function keepTabStop(table, row = shownRows(table)[0]) {
   for (const other of table.tBodies[0].rows) other.tabIndex = other === row ? 0 : -1;
 }
@@ -134,7 +134,7 @@ function moveThroughRows(event) {
   row.focus();
 }
 
-// Rows that hold every word, in any of their cells.
+// Rows that contain every search word in any cell.
 function search(name, text) {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   const { rows } = byId(`${name}-table`).tBodies[0];
@@ -168,7 +168,7 @@ function labelTables() {
   }
 }
 
-// The clusters' marks beside what is said of each.
+// Cluster markers beside the descriptions.
 function markClusters() {
   if (data.isDetector) return;
   for (const article of document.querySelectorAll("article[data-cluster]")) {

@@ -1,5 +1,5 @@
-// The labels of every level of the alpha tree: the twin of softkern.density_tree.AlphaTree.labels_at.
-// How the arrays are made is described in softkern/tables/report/levels.py.
+// Labels at each level of the density tree, as AlphaTree.labels_at computes them. levels.py
+// describes the arrays.
 "use strict";
 
 class FlatTree {
@@ -27,7 +27,7 @@ class FlatTree {
       component[order[place]] = count;
     }
     const seen = new Int32Array(count + 1).fill(-1);
-    // In the points' own order, so that sums are taken as NumPy takes them and ties fall alike.
+    // In the order of the points, so that sums and ties equal those of NumPy.
     const smallest = new Int32Array(count + 1).fill(-1);
     let parts = 0;
     for (let v = 0; v < n; v++) {
@@ -78,7 +78,7 @@ class FlatTree {
   }
 }
 
-// As NumPy rounds: a half goes to the even number.
+// Round half to even, as NumPy does.
 function roundEven(value) {
   const down = Math.floor(value);
   if (value - down !== 0.5) return Math.round(value);
