@@ -6,10 +6,9 @@ from hypothesis import strategies as st
 
 from softkern import rows
 from softkern.rows import (
+    Rows,
     check_weights,
-    distinct_rows,
     lower_quantiles,
-    priority_sample,
     reduce_weights,
     row_uniforms,
 )
@@ -31,31 +30,31 @@ def test_weights_are_repeated_rows(counts, size):
     if not any(counts):
         counts[0] = 1
     repeated = np.repeat(rows, counts, axis=0)
-    one = priority_sample(rows, size + 1, np.array(counts, dtype=float))
-    two = priority_sample(repeated, size + 1)
+    one = Rows(rows, np.array(counts, dtype=float)).sample(size + 1)
+    two = Rows(repeated).sample(size + 1)
     assert as_set(rows, *one) == as_set(repeated, *two)
 
 
 def test_order_of_rows_does_not_matter(X):
     shuffle = np.random.default_rng(2).permutation(len(X))
-    one, two = priority_sample(X, 100), priority_sample(X[shuffle], 100)
+    one, two = Rows(X).sample(100), Rows(X[shuffle]).sample(100)
     assert as_set(X, *one) == as_set(X[shuffle], *two)
 
 
 def test_unit_of_a_column_does_not_matter(X):
-    one, _ = priority_sample(X, 100)
-    two, _ = priority_sample(X * [1, 1000, 0.3], 100)
+    one, _ = Rows(X).sample(100)
+    two, _ = Rows(X * [1, 1000, 0.3]).sample(100)
     assert set(one) == set(two)
 
 
 def test_seed_matters(X):
-    assert set(priority_sample(X, 100)[0]) != set(priority_sample(X, 100, random_state=1)[0])
+    assert set(Rows(X).sample(100)[0]) != set(Rows(X).sample(100, 1)[0])
 
 
 def test_sparse_and_dense_rows_have_equal_keys(X):
     X[np.abs(X) < 0.5] = 0
     X[5] = 0
-    dense, sparse = distinct_rows(X), distinct_rows(sp.csr_matrix(X))
+    dense, sparse = Rows(X).distinct, Rows(sp.csr_matrix(X)).distinct
     assert np.array_equal(dense[0], sparse[0])
 
 
@@ -69,7 +68,7 @@ def test_sums_are_estimated_without_bias(X):
     truth = weight[X[:, 0] > 1].sum()
     estimates = []
     for seed in range(200):
-        index, sampled = priority_sample(X, 200, weight, seed)
+        index, sampled = Rows(X, weight).sample(200, seed)
         estimates.append(sampled[X[index, 0] > 1].sum())
     error = np.std(estimates) / np.sqrt(len(estimates))
     assert abs(np.mean(estimates) - truth) < 4 * error
@@ -82,7 +81,7 @@ def test_far_value_and_offset_keep_rows_apart():
 
 
 def test_rows_of_weight_zero_are_not_there():
-    index, weight = distinct_rows(np.arange(4.0)[:, None], np.array([0, 1, 0, 2.0]))
+    index, weight = Rows(np.arange(4.0)[:, None], np.array([0, 1, 0, 2.0])).distinct
     assert dict(zip(index.tolist(), weight.tolist(), strict=True)) == {1: 1.0, 3: 2.0}
 
 
@@ -138,58 +137,67 @@ def test_quantiles_of_equal_weights_are_those_of_any(values, shares, weight):
     assert lower_quantiles(values, equal, shares) == pytest.approx(longer)
 
 
-def test_remembered_rows_are_those_that_are_found_anew():
-    random = np.random.default_rng(0)
-    X = random.integers(0, 4, size=(200, 3)).astype(float)
-    weight = random.integers(0, 3, 200).astype(float)
-
-    def all_of(X):
-        return [
-            *rows.distinct_rows(X),
-            *rows.distinct_rows(X, weight),
-            *rows.canonical_rows(X),
-            *rows.priority_sample(X, 20),
-            *rows.priority_sample(X, 20, weight, 3),
-            *rows.duplicate_groups(X, weight),
-            rows.share_among_copies(X, random.uniform(size=(200, 1)) * 0 + 0.5, weight),
-        ]
-
-    fresh = all_of(X)
-    with rows.remembered(X):
-        twice = all_of(X), all_of(X[:])
-        other = all_of(X[::-1].copy())
-    for kept in twice:
-        assert all(np.array_equal(one, two) for one, two in zip(fresh, kept, strict=True))
-    expected = all_of(X[::-1].copy())
-    assert all(np.array_equal(one, two) for one, two in zip(expected, other, strict=True))
+def facts(rows, coefficients):
+    return [
+        *rows.distinct,
+        *rows.canonical,
+        *rows.sample(20, 3),
+        *rows.duplicates,
+        rows.share_among_duplicates(coefficients),
+    ]
 
 
-def test_remembered_rows_are_found_once(monkeypatch):
-    X, calls = np.random.default_rng(0).normal(size=(50, 2)), []
-    keys = rows._row_keys
+def assert_same(one, two):
+    assert all(np.array_equal(a, b) for a, b in zip(one, two, strict=True))
+
+
+@pytest.fixture
+def table():
+    return np.random.default_rng(0).integers(0, 4, size=(200, 3)).astype(float)
+
+
+@pytest.mark.parametrize("convert", [np.asarray, sp.csr_matrix, sp.csr_array])
+def test_weights_share_what_is_known_of_rows(table, convert):
+    random, X = np.random.default_rng(1), convert(table)
+    weight, A = random.integers(0, 3, 200).astype(float), random.uniform(size=(200, 1))
+    shared = Rows(X)
+    for weights in (None, weight, 2 * weight + 1):
+        assert_same(facts(shared.reweighted(weights), A), facts(Rows(X, weights), A))
+
+
+def test_equal_rows_are_looked_for_once(table, monkeypatch):
+    calls, keys = [], rows._row_keys
     monkeypatch.setattr(rows, "_row_keys", lambda X: calls.append(1) or keys(X))
-    with rows.remembered(X):
-        for seed in range(5):
-            rows.priority_sample(X, 10, random_state=seed)
-    assert len(calls) == 2
-    rows.distinct_rows(X)
-    assert len(calls) == 3
+    shared = Rows(table)
+    for seed in range(5):
+        shared.reweighted(np.ones(200)).sample(10, seed)
+        shared.scaled(np.array([1000.0, 0.3, 7.0])).sample(10, seed)
+        shared.distinct_rows.sample(10, seed)
+    assert len(calls) == 2  # of the rows, and of the distinct rows without units
 
 
-def test_rows_in_other_units_are_remembered_rows():
-    X = np.random.default_rng(0).normal(size=(300, 2))
-    other = X * [1000.0, 0.3]
-    expected = rows.priority_sample(X, 40, random_state=1)
-    with rows.remembered(X), rows.remembered(other, like=X):
-        found = rows.priority_sample(other, 40, random_state=1)
-    assert all(np.array_equal(one, two) for one, two in zip(expected, found, strict=True))
+def test_units_do_not_change_a_sample(X):
+    scaled = Rows(X).scaled(np.array([1000.0, 0.3, 7.0]))
+    assert_same(scaled.sample(40, 1), Rows(X).sample(40, 1))
+    assert set(Rows(scaled.X).sample(40, 1)[0]) == set(scaled.sample(40, 1)[0])
 
 
-def test_distinct_rows_are_remembered_rows():
-    X = np.random.default_rng(0).integers(0, 9, size=(300, 2)).astype(float)
-    distinct = X[rows.distinct_rows(X)[0]]
-    expected = rows.priority_sample(distinct, 40, random_state=1), rows.distinct_rows(distinct)
-    with rows.remembered(X), rows.remembered(distinct, distinct_of=X):
-        found = rows.priority_sample(distinct, 40, random_state=1), rows.distinct_rows(distinct)
-    for one, two in zip(expected, found, strict=True):
-        assert all(np.array_equal(a, b) for a, b in zip(one, two, strict=True))
+def test_distinct_rows_are_a_table_of_their_own(table):
+    distinct = Rows(table).distinct_rows
+    assert_same(
+        facts(distinct, np.ones((64, 1))),
+        facts(Rows(distinct.X, distinct.weight), np.ones((64, 1))),
+    )
+
+
+@pytest.mark.parametrize("convert", [np.asarray, sp.csr_matrix, sp.csr_array])
+def test_rows_that_differ_are_apart_although_their_keys_agree(table, convert, monkeypatch):
+    expected = facts(Rows(table), np.arange(200.0)[:, None])
+    keys = rows._row_keys
+    monkeypatch.setattr(rows, "_row_keys", lambda X: keys(X) & np.uint64(7))
+    colliding = Rows(convert(table))
+    assert colliding.distinct[0].size == len(np.unique(table, axis=0))
+    first, group = colliding.groups
+    assert (table[first[group]] == table).all()
+    found = facts(colliding, np.arange(200.0)[:, None])
+    assert_same(found[-4:], expected[-4:])  # do not depend on the order of the keys

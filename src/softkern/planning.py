@@ -41,7 +41,7 @@ from softkern.operators.gpu.operator import GpuOperator
 from softkern.operators.nystroem import DEFAULT_RANK, NystroemOperator
 from softkern.operators.precomputed import PrecomputedOperator
 from softkern.operators.tiled import TiledOperator
-from softkern.rows import priority_sample
+from softkern.rows import Rows
 
 __all__ = [
     "ENGINES",
@@ -243,20 +243,20 @@ class Plan:
         random_state = fixed_seed(random_state)
         if isinstance(X, ChunkedRows):
             return self._build_in_chunks(X, random_state)
-        X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
-        if X.shape != (self.work.n, self.work.d):
+        rows = _checked(X, sample_weight)
+        if rows.shape != (self.work.n, self.work.d):
             raise ValueError(
-                f"the plan was made for shape ({self.work.n}, {self.work.d}), not {X.shape}."
+                f"the plan was made for shape ({self.work.n}, {self.work.d}), not {rows.shape}."
             )
         self.require_memory()
-        chance = {"sample_weight": sample_weight, "random_state": random_state}
+        chance = {"sample_weight": rows.weight, "random_state": random_state}
         with config_context(assume_finite=True):
             kernel = self.kernel
             if self.unresolved is not None:
-                kernel = resolve(X=X, **self.unresolved, **chance)
-            operator = ENGINES[self.engine].of(kernel, X, **chance, **self.options)
+                kernel = resolve(X=rows, **self.unresolved, random_state=random_state)
+            operator = ENGINES[self.engine].of(kernel, rows, **chance, **self.options)
         if self.instead is not None and not _is_certified(operator):
-            return self.instead.build(X, **chance)
+            return self.instead.build(rows, random_state=random_state)
         if self.ahead is not None:
             operator.make_ahead = partial(_factor, operator, rank=self.ahead_rank, **chance)
         return operator
@@ -783,22 +783,24 @@ def _work_of_shape(
 def _work_of_data(
     X: Any, kernel: Any, params: Any, bandwidth: Any, sample_weight: Any, random_state: Any
 ) -> ProblemSize:
-    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+    rows = _checked(X, sample_weight)
     with config_context(assume_finite=True):
         chosen = resolve(
-            kernel,
-            X,
-            bandwidth=bandwidth,
-            kernel_params=params,
-            sample_weight=sample_weight,
-            random_state=random_state,
+            kernel, rows, bandwidth=bandwidth, kernel_params=params, random_state=random_state
         )
-        chosen.check(X)
-    work = _work_at(X, chosen)
+        chosen.check(rows.X)
+    work = _work_at(rows.X, chosen)
     if work.extent is None:
         return work
-    rows, _ = priority_sample(X, SAMPLE, None, random_state)
-    return replace(work, sample=chosen.scaled(X[rows], X.min(axis=0)))
+    index, _ = rows.reweighted().sample(SAMPLE, random_state)
+    return replace(work, sample=chosen.scaled(rows.X[index], rows.X.min(axis=0)))
+
+
+def _checked(X: Any, sample_weight: Any) -> Rows:
+    """Rows as they are, and an array with its weights checked."""
+    if not isinstance(X, Rows):
+        X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+    return Rows.of(X, sample_weight)
 
 
 def _work_at(X: Any, kernel: Kernel) -> ProblemSize:

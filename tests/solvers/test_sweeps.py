@@ -1,5 +1,7 @@
 """Sweeps give what the loop gives, step by step, however far they come."""
 
+import threading
+
 import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
@@ -125,3 +127,15 @@ def test_the_end_is_read_as_other_operators_read_it(m):
     assert model.dual_coef_ == pytest.approx(mass / mass.sum(axis=0), abs=1e-4 * mass.max())
     assert model.memberships_ == pytest.approx(fuzzy(usual.distances, m))
     assert (model.labels_ == np.argmax(model.memberships_, axis=1)).all()
+
+
+def test_a_step_leaves_no_threads_behind():
+    X = np.random.default_rng(0).normal(size=(5000, 2))
+    operator, weight = FeatureOperator(Linear(), X), np.ones(5000)
+    start = Mean().centers(np.eye(5000)[:, :3], weight, None)
+    before = threading.active_count()
+    driver = sweeps(operator, Rule(Fuzzy(2.0), Mean()), start, weight)
+    for _ in range(2):
+        driver.step()
+        driver = driver.advance()
+        assert threading.active_count() == before

@@ -22,7 +22,7 @@ from softkern._utils.typing import Array
 from softkern.density_tree.gaps import density_left
 from softkern.density_tree.landscape import Landscape
 from softkern.density_tree.tree import filled_dimensions
-from softkern.kernels.bandwidths import robust_spread
+from softkern.kernels.spread import robust_spread
 from softkern.operators.base import available_threads
 from softkern.rows import priority_sample, varying_columns
 from softkern.splitting.observations import MOST_ROWS, continuous, repeated

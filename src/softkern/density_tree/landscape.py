@@ -28,7 +28,7 @@ from softkern.density_tree.segments import (
 )
 from softkern.density_tree.tree import AlphaTree, Evidence
 from softkern.kernels import Gaussian, Kernel
-from softkern.kernels.bandwidths import robust_spread
+from softkern.kernels.spread import robust_spread
 from softkern.operators.base import KernelOperator
 from softkern.rows import lower_quantile, varying_columns
 

@@ -16,8 +16,8 @@ from scipy.spatial.distance import cdist
 
 from softkern._utils.arrays import namespace
 from softkern._utils.typing import Array
-from softkern.kernels.bandwidths import FARTHEST, check_reach
 from softkern.kernels.base import Kernel, as_float
+from softkern.kernels.spread import FARTHEST, check_reach
 
 __all__ = ["Gaussian", "Laplacian", "Radial"]
 

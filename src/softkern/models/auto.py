@@ -40,7 +40,7 @@ from softkern.exceptions import (
     SpectrumWarning,
     quiet,
 )
-from softkern.kernels.bandwidths import check_reach, robust_spread
+from softkern.kernels.spread import check_reach, robust_spread
 from softkern.models.alpha_cut import AlphaCutClustering
 from softkern.models.base import FIT_ATTRIBUTES, KernelModel
 from softkern.models.fuzzy import FuzzyCMeans

@@ -22,7 +22,6 @@ from scipy.sparse.linalg import LinearOperator
 from sklearn import get_config
 from sklearn.utils import check_array
 
-from softkern import rows
 from softkern._utils.arrays import namespace
 from softkern._utils.neighbors import k_nearest
 from softkern._utils.typing import Array
@@ -41,6 +40,7 @@ from softkern.operators.work import (
     machine_speed,
     one_blas_thread,
 )
+from softkern.rows import Rows, row_slices
 
 __all__ = [
     "Cost",
@@ -64,7 +64,7 @@ BLOCK_BYTES = 32 * 2**20  # kernel values held at once by operators that work in
 
 def row_blocks(n: int, m: int, itemsize: int) -> Iterator[slice]:
     """Slices of n rows such that a block of rows × m values stays small."""
-    return rows.row_slices(n, max(1, min(n, BLOCK_BYTES // max(1, m * itemsize))))
+    return row_slices(n, max(1, min(n, BLOCK_BYTES // max(1, m * itemsize))))
 
 
 def blocked_product(kernel: Kernel, queries: Any, X: Any, A: Array) -> Array:
@@ -119,7 +119,10 @@ class KernelOperator(ABC):
                 "softkern.kernels.resolve makes one of a name."
             )
         self.kernel = kernel
-        self.X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+        self.rows: Any
+        if not isinstance(X, Rows):
+            X = Rows(check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32]))
+        self.rows, self.X = X, X.X
         kernel.check(self.X)
         reason = self.refusal(ProblemSize.of(self.X, kernel))
         if reason:
@@ -343,11 +346,11 @@ class KernelOperator(ABC):
 
     def distinct_rows(self, weight: Any = None) -> tuple[Array, Array]:
         """One number of every distinct support point, and the summed weight of its copies."""
-        return rows.distinct_rows(self.X, weight)
+        return self.rows.reweighted(weight).distinct
 
     def canonical_rows(self, weight: Any = None) -> tuple[Array, Array]:
         """As `distinct_rows`, in a pseudo-random order that the points' values decide."""
-        return rows.canonical_rows(self.X, weight)
+        return self.rows.reweighted(weight).canonical
 
     # Centers
 

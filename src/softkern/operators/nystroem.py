@@ -19,7 +19,7 @@ from softkern._utils.random import as_random_state, child_seed
 from softkern._utils.typing import Array
 from softkern.kernels import Kernel
 from softkern.operators.base import BLOCK_BYTES, Cost, KernelOperator, ProblemSize, row_blocks
-from softkern.rows import check_weights, priority_sample, row_uniforms
+from softkern.rows import Rows, check_weights, row_uniforms
 
 __all__ = ["NystroemOperator"]
 
@@ -114,7 +114,7 @@ class NystroemOperator(KernelOperator):
         if not row_tolerance >= 0:
             raise ValueError(f"row_tolerance must not be negative, got {row_tolerance!r}.")
         self.trace_tolerance, self.row_tolerance = float(trace_tolerance), float(row_tolerance)
-        self._weight = check_weights(sample_weight, n)
+        self._weight = X.weight if isinstance(X, Rows) else check_weights(sample_weight, n)
         self.residual = self.diag().astype(np.float64)
         if (self.residual < 0).any():
             raise ValueError(f"{kernel!r} is not positive semidefinite: k(x, x) < 0 occurs.")
@@ -337,7 +337,7 @@ class _Proposals:
             self.index, self.weight = operator.canonical_rows(operator._weight)
         elif isinstance(landmarks, str) and landmarks == "uniform":
             size = min(n, 10_000)
-            index, _ = priority_sample(operator.X, size, operator._weight, generator)
+            index, _ = operator.rows.reweighted(operator._weight).sample(size, generator)
             uniforms = row_uniforms(operator.X[index], child_seed(generator))
             self.queue = index[np.argsort(uniforms)]
         elif isinstance(landmarks, str):

@@ -50,16 +50,14 @@ class Sweeps:
         shape = self.centers.shape[1], self.features.points.shape[0]
         self.memberships = np.full(shape, np.nan, dtype=self.features.points.dtype)
         self.is_first = True
-        self.pool = ThreadPoolExecutor(available_threads())
 
     def step(self) -> Step:
         """One pass; `memberships` (c, n) are replaced by the new ones."""
         rows, twice, norms = self._parts(self.centers)
         starts = range(0, self.memberships.shape[1], rows)
-        # one thread a block: BLAS would start its own within each of them
-        with one_blas_thread():
-            blocks = self.pool.map(lambda i: self._block(slice(i, i + rows), twice, norms), starts)
-            parts = list(blocks)
+        # one thread per block: BLAS would start its own within each of them
+        with one_blas_thread(), ThreadPoolExecutor(available_threads()) as pool:
+            parts = list(pool.map(lambda i: self._block(slice(i, i + rows), twice, norms), starts))
         sums, total, change, top, objective = zip(*parts, strict=True)
         self.sums = np.sum(sums, axis=0, dtype=np.float64).T
         self.total = np.sum(total, axis=0, dtype=np.float64)

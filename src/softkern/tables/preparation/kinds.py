@@ -14,7 +14,7 @@ import numpy as np
 
 from softkern._utils.text import plural, quote_list
 from softkern._utils.typing import Array
-from softkern.kernels.bandwidths import FEWEST_STEPS
+from softkern.kernels.spread import FEWEST_STEPS
 from softkern.rows import distinct_rows
 from softkern.tables.preparation.identifiers import naming
 from softkern.tables.preparation.skew import Bend, fit_signed_log

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from softkern._utils.typing import Array
-from softkern.kernels.bandwidths import robust_spread
+from softkern.kernels.spread import robust_spread
 from softkern.rows import row_uniforms
 from softkern.tables.preparation.kinds import Column
 from softkern.tables.preparation.skew import Bend
