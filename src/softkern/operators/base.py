@@ -119,10 +119,10 @@ class KernelOperator(ABC):
                 "softkern.kernels.resolve makes one of a name."
             )
         self.kernel = kernel
-        self.rows: Any
+        self.support_rows: Any
         if not isinstance(X, Rows):
             X = Rows(check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32]))
-        self.rows, self.X = X, X.X
+        self.support_rows, self.X = X, X.X
         kernel.check(self.X)
         reason = self.refusal(ProblemSize.of(self.X, kernel))
         if reason:
@@ -346,11 +346,11 @@ class KernelOperator(ABC):
 
     def distinct_rows(self, weight: Any = None) -> tuple[Array, Array]:
         """One number of every distinct support point, and the summed weight of its copies."""
-        return self.rows.reweighted(weight).distinct
+        return self.support_rows.reweighted(weight).distinct
 
     def canonical_rows(self, weight: Any = None) -> tuple[Array, Array]:
         """As `distinct_rows`, in a pseudo-random order that the points' values decide."""
-        return self.rows.reweighted(weight).canonical
+        return self.support_rows.reweighted(weight).canonical
 
     # Centers
 

@@ -337,7 +337,7 @@ class _Proposals:
             self.index, self.weight = operator.canonical_rows(operator._weight)
         elif isinstance(landmarks, str) and landmarks == "uniform":
             size = min(n, 10_000)
-            index, _ = operator.rows.reweighted(operator._weight).sample(size, generator)
+            index, _ = operator.support_rows.reweighted(operator._weight).sample(size, generator)
             uniforms = row_uniforms(operator.X[index], child_seed(generator))
             self.queue = index[np.argsort(uniforms)]
         elif isinstance(landmarks, str):
