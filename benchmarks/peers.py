@@ -57,7 +57,7 @@ PYOD = ("ECOD", "COPOD", "INNE", "MCD")
 IS_RANDOM = {"IForest", "INNE", "MCD"}
 
 
-def standardized(X: np.ndarray) -> np.ndarray:
+def standardize(X: np.ndarray) -> np.ndarray:
     return StandardScaler().fit_transform(X)
 
 
@@ -77,7 +77,7 @@ def best_number(
 
 def k_means_silhouette(X: np.ndarray) -> np.ndarray:
     """k-means with the number of clusters, two or more, of the highest silhouette."""
-    Z = standardized(X)
+    Z = standardize(X)
 
     def partition(k: int) -> tuple[float, np.ndarray]:
         labels = KMeans(k, n_init=10, random_state=0).fit_predict(Z)
@@ -91,7 +91,7 @@ def k_means_silhouette(X: np.ndarray) -> np.ndarray:
 
 def mixture_bic(X: np.ndarray) -> np.ndarray:
     """A mixture of Gaussians of any shape with the number, one or more, of the lowest BIC."""
-    Z = standardized(X)
+    Z = standardize(X)
 
     def partition(k: int) -> tuple[float, np.ndarray]:
         model = GaussianMixture(k, random_state=0).fit(Z)
@@ -119,7 +119,7 @@ def knee(values: np.ndarray) -> float:
 
 def dbscan_knee(X: np.ndarray) -> np.ndarray:
     """DBSCAN by its usual rule: 2 d neighbors, at least 4, and their distance at its knee."""
-    Z = standardized(X)
+    Z = standardize(X)
     neighbors = min(max(4, 2 * Z.shape[1]), len(Z) - 1)
     distances = NearestNeighbors(n_neighbors=neighbors).fit(Z).kneighbors()[0][:, -1]
     radius = max(knee(np.sort(distances)), np.finfo(float).tiny)  # zero where most rows are copies
@@ -143,14 +143,14 @@ def affinities(X: np.ndarray, affinity: str) -> np.ndarray:
 
 def spectral_into(X: np.ndarray, k: int | None, affinity: str) -> np.ndarray:
     """Spectral clustering into k clusters, or as many as the eigenvalues show where k is None."""
-    given = affinities(standardized(X), affinity)
+    given = affinities(standardize(X), affinity)
     k = eigengap(given) if k is None else k
     return SpectralClustering(k, affinity="precomputed", random_state=0).fit_predict(given)
 
 
 FURTHER_CLUSTERERS: dict[str, Clusterer] = {
-    "OPTICS": lambda X: OPTICS().fit_predict(standardized(X)),
-    "MeanShift": lambda X: MeanShift().fit_predict(standardized(X)),
+    "OPTICS": lambda X: OPTICS().fit_predict(standardize(X)),
+    "MeanShift": lambda X: MeanShift().fit_predict(standardize(X)),
     "DBSCAN": dbscan_knee,
     "Spectral": partial(spectral_into, k=None, affinity="rbf"),
     "Spectral, neighbors": partial(spectral_into, k=None, affinity="nearest_neighbors"),
@@ -160,14 +160,14 @@ FURTHER_CLUSTERERS: dict[str, Clusterer] = {
 def fuzzy_c_means(X: np.ndarray, k: int) -> np.ndarray:
     """scikit-fuzzy's, with m = 2 and the limits of its examples."""
     cmeans = importlib.import_module("skfuzzy").cmeans
-    memberships = cmeans(standardized(X).T, k, m=2, error=0.005, maxiter=1000, seed=0)[1]
+    memberships = cmeans(standardize(X).T, k, m=2, error=0.005, maxiter=1000, seed=0)[1]
     return memberships.argmax(axis=0)
 
 
 PARTITIONERS: dict[str, Partitioner] = {
-    "k-means": lambda X, k: KMeans(k, n_init=10, random_state=0).fit_predict(standardized(X)),
-    "GMM": lambda X, k: GaussianMixture(k, random_state=0).fit_predict(standardized(X)),
-    "Ward": lambda X, k: AgglomerativeClustering(k).fit_predict(standardized(X)),
+    "k-means": lambda X, k: KMeans(k, n_init=10, random_state=0).fit_predict(standardize(X)),
+    "GMM": lambda X, k: GaussianMixture(k, random_state=0).fit_predict(standardize(X)),
+    "Ward": lambda X, k: AgglomerativeClustering(k).fit_predict(standardize(X)),
     "Spectral": partial(spectral_into, affinity="rbf"),
     "Spectral, neighbors": partial(spectral_into, affinity="nearest_neighbors"),
     "scikit-fuzzy": fuzzy_c_means,

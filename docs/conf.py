@@ -55,7 +55,7 @@ html_sidebars = {
         "which",
         "reference",
         "benchmarks",
-        "league",
+        "comparison",
         "design",
         "changelog",
         "gallery/**",

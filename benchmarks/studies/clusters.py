@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from families import FAMILIES, ONE_GROUP, REAL, SHAPES, apart, blobs, noisy_blobs, real, shape
-from peers import CLUSTERERS, standardized
+from peers import CLUSTERERS, standardize
 from scipy.stats import binomtest
 
 from studies.common import (
@@ -19,13 +19,13 @@ from studies.common import (
     Records,
     Result,
     Run,
-    arranged,
     by_method,
-    clustered,
     draws_made,
     generator,
+    log,
+    score_clusterers,
     shares,
-    tell,
+    sort_records,
     timed,
 )
 
@@ -56,8 +56,10 @@ def structureless(run: Run) -> Result:
     for i, ((family, n, d), draw) in enumerate(run.rounds(cells, lambda cell: draws)):
         X = ONE_GROUP[family].draw(generator("structureless", family, n, d, draw), n, d)
         methods = OURS | (CLUSTERERS if i % PEERS_EVERY == 0 else {})
-        records += clustered(methods, X, np.zeros(n, int), family=family, n=n, d=d, draw=draw)
-    frame = arranged(records, "found", family=ONE_GROUP, n=(*sizes, 5000), d=sorted(columns))
+        records += score_clusterers(
+            methods, X, np.zeros(n, int), family=family, n=n, d=d, draw=draw
+        )
+    frame = sort_records(records, "found", family=ONE_GROUP, n=(*sizes, 5000), d=sorted(columns))
     frame["split"] = frame["found"] > 1
     tables = [("All, split draws of all draws", split_table(frame, "method", "n"))]
     tables += [
@@ -97,8 +99,8 @@ def power(run: Run) -> Result:
         rng = generator("power", f"{name} at {distance}", sum(sizes), d, draw)
         X, y = apart(rng, sizes, d, distance)
         what = {"layout": name, "n": sum(sizes), "d": d, "apart": distance, "draw": draw}
-        records += clustered(OURS | CLUSTERERS, X, y, **what)
-    frame = arranged(records, "found", n=(1000, 200), d=columns, apart=distances)
+        records += score_clusterers(OURS | CLUSTERERS, X, y, **what)
+    frame = sort_records(records, "found", n=(1000, 200), d=columns, apart=distances)
     tables = []
     for name, part in frame.groupby("layout", sort=False):
         cell = part.groupby(["d", "method", "apart"], sort=False)[["right", "ARI"]].mean()
@@ -117,8 +119,8 @@ def families(run: Run) -> Result:
     records: Records = []
     for (family, n), draw in run.rounds(cells, lambda cell: run.either(1, 5)):
         X, y = FAMILIES[family](generator("families", family, n, 0, draw), n)
-        records += clustered(OURS | CLUSTERERS, X, y, family=family, n=n, draw=draw)
-    frame = arranged(records, "found", family=FAMILIES, n=sizes)
+        records += score_clusterers(OURS | CLUSTERERS, X, y, family=family, n=n, draw=draw)
+    frame = sort_records(records, "found", family=FAMILIES, n=sizes)
     tables = [
         ("By family", by_method(frame, ["family"], ["right", "ARI"])),
         ("By rows", by_method(frame.sort_values("n", kind="stable"), ["n"], ["right", "ARI"])),
@@ -144,10 +146,10 @@ def named_sets(names: list[str], load: Callable[[str], Any], scale: bool) -> Res
     for name in names:
         X, y = load(name)
         what = {"set": name, "n": len(X), "d": X.shape[1]}
-        records += clustered(OURS, X, y, **what)
-        records += clustered(CLUSTERERS, standardized(X) if scale else X, y, **what)
-        tell(f"{name} done")
-    frame = arranged(records, "found")
+        records += score_clusterers(OURS, X, y, **what)
+        records += score_clusterers(CLUSTERERS, standardize(X) if scale else X, y, **what)
+        log(f"{name} done")
+    frame = sort_records(records, "found")
     numbers = frame.pivot_table("found", ["set", "clusters"], "method", sort=False).astype(int)
     agreement = by_method(frame, ["set"], ["ARI"])
     tables = [
@@ -179,9 +181,9 @@ def times(run: Run) -> Result:
         rng = generator("time", "blobs", n, d, 0)
         X, y = noisy_blobs(rng, n) if d == 2 else blobs(5, d, 6, 0.8)(rng, n)
         for _ in range(3 if n <= 2_000 else 1):
-            records += clustered(methods, X, y, n=n, d=d)
-        tell(f"{n} rows, {d} columns done")
-    frame = arranged(records, "found")
+            records += score_clusterers(methods, X, y, n=n, d=d)
+        log(f"{n} rows, {d} columns done")
+    frame = sort_records(records, "found")
     seconds = frame.groupby(["d", "n", "method"], sort=False)["seconds"].min().unstack(sort=False)
     for name in (TREE, "HDBSCAN"):
         seconds[f"{DEFAULT} / {name}"] = seconds[DEFAULT] / seconds[name]

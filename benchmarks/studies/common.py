@@ -1,4 +1,4 @@
-"""What the studies of the defaults share: how much to draw, what is measured, how it is printed."""
+"""Shared by the studies of the defaults: amount of work, measurements and tables."""
 
 from __future__ import annotations
 
@@ -28,51 +28,51 @@ Cell = TypeVar("Cell", bound=Hashable)
 
 
 class Result(NamedTuple):
-    """What a section found."""
+    """Result of a section."""
 
-    records: Records  # one for each measurement
+    records: Records  # one per measurement
     tables: list[Table]
     remarks: list[str]
 
 
 @dataclass(frozen=True)
 class Run:
-    """How much to measure."""
+    """Amount of work."""
 
     quick: bool
-    minutes: float  # of this section, where it draws
+    minutes: float  # time limit of the section
     started: float = field(default_factory=time.perf_counter)
 
     def either(self, few: Any, many: Any) -> Any:
-        """The first where little is asked for."""
+        """Return the first in a quick run, otherwise the second."""
         return few if self.quick else many
 
     def rounds(self, cells: list[Cell], draws: Callable[[Cell], int]) -> Iterator[tuple[Cell, int]]:
-        """Every cell once, then those that want another draw again, while there is time.
+        """Yield every cell once, then again for further draws, until the time is over.
 
-        The order is mixed, so that where time ends within a round, no kind of cell is missing.
+        The order is random, so that a time limit within a round affects all kinds of cells.
         """
         order = np.random.default_rng(0).permutation(len(cells))
         for draw in range(max(map(draws, cells))):
             for i in order:
                 if draw < draws(cells[i]):
                     if time.perf_counter() - self.started > 60 * self.minutes:
-                        tell(f"time is spent, in round {draw + 1}")
+                        log(f"time limit reached in round {draw + 1}")
                         return
                     yield cells[i], draw
-            tell(f"round {draw + 1} done")
+            log(f"round {draw + 1} done")
 
 
-def tell(message: str) -> None:
+def log(message: str) -> None:
     print(f"  {message}", file=sys.stderr, flush=True)
 
 
 def generator(section: str, family: str, n: int, d: int, draw: int) -> np.random.Generator:
-    """Of this draw alone, whatever else is measured."""
+    """Return the generator of one draw, independent of all others."""
     return np.random.default_rng([zlib.crc32(f"{section}/{family}".encode()), n, d, draw])
 
 
-# What is measured
+# Measurements
 
 
 def default_labels(X: np.ndarray) -> np.ndarray:
@@ -87,25 +87,27 @@ OURS: dict[str, Clusterer] = {DEFAULT: default_labels, TREE: tree_labels}
 
 
 def count(labels: np.ndarray) -> int:
-    """Clusters; noise is none."""
+    """Return the number of clusters, without noise."""
     return len(set(labels.tolist()) - {-1})
 
 
 def timed(function: Callable[..., Any], *arguments: Any) -> tuple[Any, dict[str, Any]]:
-    """A result with its time, or None with the error: one failure does not end the run."""
+    """Return a result and its time, or None and the error; a failure does not end the run."""
     start = time.perf_counter()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             result, error = function(*arguments), ""
-    except Exception as problem:
-        result, error = None, f"{type(problem).__name__}: {problem}"
-        tell(error)
+    except Exception as exception:
+        result, error = None, f"{type(exception).__name__}: {exception}"
+        log(error)
     return result, {"seconds": time.perf_counter() - start, "error": error}
 
 
-def clustered(methods: dict[str, Clusterer], X: np.ndarray, y: np.ndarray, **what: Any) -> Records:
-    """One record for each method: the number that it found, and how its labels agree with y."""
+def score_clusterers(
+    methods: dict[str, Clusterer], X: np.ndarray, y: np.ndarray, **what: Any
+) -> Records:
+    """Return one record per method: number of clusters and agreement with y."""
     records = []
     for name, method in methods.items():
         labels, record = timed(method, X)
@@ -121,7 +123,7 @@ def clustered(methods: dict[str, Clusterer], X: np.ndarray, y: np.ndarray, **wha
 
 
 def failures(records: Records) -> list[str]:
-    """How often each method raised an error, and the last one."""
+    """Count the errors of each method, and quote the last one."""
     failed: dict[str, list[str]] = {}
     for record in records:
         if record.get("error"):
@@ -134,24 +136,21 @@ def flags_of(model: Any) -> np.ndarray:
 
 
 def direction(r: np.random.Generator, d: int) -> np.ndarray:
-    """A random one of length one."""
+    """Return a random unit vector."""
     v = r.normal(size=d)
     return v / np.linalg.norm(v)
 
 
-# Printing
+# Tables
 
 
 def shares(values: pd.Series) -> str:
-    """How many of how many, as text."""
+    """Format as "k/n"."""
     return f"{int(values.sum())}/{len(values)}"
 
 
-def arranged(records: Records, measured: str, **orders: Any) -> pd.DataFrame:
-    """The records that have the measured value, each key's values in the order that is given.
-
-    Cells are drawn in a mixed order; tables show them, and below them the methods, as declared.
-    """
+def sort_records(records: Records, measured: str, **orders: Any) -> pd.DataFrame:
+    """Return the records with a measured value, sorted by the given orders of the keys."""
     places = {key: {value: i for i, value in enumerate(order)} for key, order in orders.items()}
     done = [record for record in records if measured in record]
     done.sort(key=lambda record: [place[record[key]] for key, place in places.items()])
@@ -159,7 +158,7 @@ def arranged(records: Records, measured: str, **orders: Any) -> pd.DataFrame:
 
 
 def by_method(frame: pd.DataFrame, keys: list[str], values: list[str]) -> pd.DataFrame:
-    """Means, a column for each value and method, and a last row of all."""
+    """Return means, one column per value and method, with a last row over all."""
     means = frame.pivot_table(values, keys, "method", sort=False)
     means.loc["mean" if len(keys) == 1 else ("mean", *[""] * (len(keys) - 1))] = means.mean()
     order = [(value, name) for value in values for name in frame["method"].unique()]
@@ -180,7 +179,7 @@ def as_text(value: Any) -> str:
 
 
 def markdown(table: pd.DataFrame) -> str:
-    """A Markdown table, its index in the first columns."""
+    """Format a Markdown table with the index in the first columns."""
     names = [name or "" for name in table.index.names]
     rows = [
         [*(key if isinstance(key, tuple) else (key,)), *values]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from families import ONE_GROUP, OUTLIER_SETS, outlier_set
-from peers import IS_RANDOM, Detector, detectors, standardized
+from peers import IS_RANDOM, Detector, detectors, standardize
 from sklearn.cluster import HDBSCAN
 from sklearn.ensemble import IsolationForest
 from sklearn.metrics import roc_auc_score
@@ -30,14 +30,14 @@ from studies.common import (
     Result,
     Run,
     Table,
-    arranged,
     count,
     direction,
     draws_made,
     flags_of,
     generator,
+    log,
     shares,
-    tell,
+    sort_records,
     timed,
 )
 
@@ -70,15 +70,15 @@ def outliers(run: Run) -> Result:
         X, y = (np.repeat(part, copies, axis=0) for part in outlier_set(name))
         peers = {k: v for k, v in detectors().items() if copies == 1 or k not in QUADRATIC}
         for method, detector in (OUR_DETECTORS | peers).items():
-            rows = X if method in OUR_DETECTORS else standardized(X)
+            rows = X if method in OUR_DETECTORS else standardize(X)
             for seed in range(SEEDS if method in IS_RANDOM and copies == 1 else 1):
                 scores, record = timed(detector, rows, seed)
                 if scores is not None:
                     record["AUROC"] = roc_auc_score(y, np.nan_to_num(scores))
                 what = {"set": name, "n": len(X), "d": X.shape[1], "copies": copies, "seed": seed}
                 records.append({**what, "method": method, **record})
-        tell(f"{name}, {'once' if copies == 1 else 'three times'}, done")
-    frame = arranged(records, "AUROC")
+        log(f"{name}, {'once' if copies == 1 else 'three times'}, done")
+    frame = sort_records(records, "AUROC")
     tables, remarks = [], []
     for copies, title in ((1, "AUROC"), (3, "AUROC, every row three times")):
         part = frame[frame["copies"] == copies]
@@ -169,7 +169,7 @@ def clean_records(run: Run) -> Records:
 
 def clean_tables(records: Records) -> tuple[list[Table], list[str]]:
     """False alarms, and whether the promise is kept."""
-    frame = arranged(records, "flagged", family=CLEAN, n=(100, 1000, 5000), d=range(1000))
+    frame = sort_records(records, "flagged", family=CLEAN, n=(100, 1000, 5000), d=range(1000))
     tables = [
         (f"False alarms for each 1000 rows, by {title}", alarms_by(frame, key))
         for key, title in (("family", "family"), ("n", "rows"), ("d", "columns"))
@@ -205,7 +205,7 @@ def planted_records(run: Run) -> Records:
 def planted_tables(records: Records) -> list[Table]:
     """Groups found by each of their properties, and false alarms beside them."""
     orders = {key: in_full for key, (_, in_full) in PLANTED.items()}
-    frame = arranged(records, "flagged", **orders)
+    frame = sort_records(records, "flagged", **orders)
     frame["whole"] = frame["missed"] == 0
     tables = [
         (
@@ -262,7 +262,7 @@ def between(run: Run) -> Result:
             model, record = timed(fit, X)
             said = {} if model is None else between_record(model)
             records.append({"d": d, "draw": draw, "method": name, **record, **said})
-    frame = arranged(records, "second", d=columns)
+    frame = sort_records(records, "second", d=columns)
     values = [name for name in frame.columns if name not in ("d", "draw", "method", "error")]
     table = frame.groupby(["d", "method"], sort=False)[values].mean()
     return Result(records, [("Means over draws", table)], draws_made(frame))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from families import ONE_GROUP, apart, blobs, outlier_set, real, shape
-from peers import isolation_forest, standardized
+from peers import isolation_forest, standardize
 from sklearn.metrics import adjusted_rand_score, roc_auc_score
 from sklearn.svm import OneClassSVM
 
@@ -34,7 +34,7 @@ from studies.common import (
     direction,
     flags_of,
     generator,
-    tell,
+    log,
     timed,
 )
 from studies.outliers import (
@@ -186,7 +186,7 @@ def hard_outlier_sets(run: Run) -> Row:
         scores = {
             DETECTOR: detector_scores(X, 0),
             DEFAULT: default_scores(X, 0),
-            "IForest": isolation_forest(standardized(X), 0),
+            "IForest": isolation_forest(standardize(X), 0),
         }
         for method, values in scores.items():
             found.setdefault(method, []).append(roc_auc_score(y, values))
@@ -291,7 +291,7 @@ def tried(run: Run) -> Result:
                 **record,
             }
         )
-        tell(f"{what}: {found}")
+        log(f"{what}: {found}")
     columns = ["what was tried", "found", "should be", "seconds"]
     table = pd.DataFrame(records)[columns].set_index("what was tried")
     return Result(records, [("The table", table)], [])

@@ -1,7 +1,7 @@
-"""The tables and pictures of the league, from what was measured, into docs/league.md.
+"""Write the tables and figures of docs/comparison.md from stored results.
 
-What is between `<!-- NAME -->` and `<!-- end of NAME -->` in the page is written here; the words
-around it are people's. Called by `benchmarks/league.py`.
+The blocks between `<!-- NAME -->` and `<!-- end of NAME -->` are generated. The text around them is
+written by hand.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from typing import Any
 import matplotlib
 import numpy as np
 import pandas as pd
-from entrants import AS_THEY_ARE, NEW, PARTS, Part
-from standings import critical_difference, friedman, groups, paired, ranks
-from studies.common import DEFAULT, Records, markdown, tell
+from comparison_setup import HELD_OUT, PARTS, RAW_DATA, Part
+from rank_statistics import cliques, critical_difference, friedman, paired, ranks
+from studies.common import DEFAULT, Records, log, markdown
 
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt
 
 OURS_COLOR, PEERS_COLOR = "#0b5fa5", "#444444"
-TITLES = {  # of the pictures
+TITLES = {  # of the figures
     "outliers": "outliers, mean rank by AUROC",
     "clusters": "clusters, mean rank by adjusted Rand index",
 }
@@ -32,105 +32,105 @@ TITLES = {  # of the pictures
 
 @dataclass(frozen=True)
 class Results:
-    """What was measured in a part of the league."""
+    """Results of one part."""
 
     part: Part
-    frame: pd.DataFrame  # a row for every set and method; the mean of its seeds
+    frame: pd.DataFrame  # one row per data set and method, averaged over seeds
 
     @classmethod
     def of(cls, part: Part, records: Records) -> Results:
-        """Of the lines that a run has written."""
+        """Build from the lines that a run has written."""
         frame = pd.DataFrame(records)
         if "error" not in frame:
             frame["error"] = None
         keys = ["set", "group", "method"]
-        numbers = frame.groupby(keys, sort=False).mean(numeric_only=True)  # of the seeds that ended
-        errors = frame.groupby(keys, sort=False)["error"].last()  # of any seed
+        numbers = frame.groupby(keys, sort=False).mean(numeric_only=True)
+        errors = frame.groupby(keys, sort=False)["error"].last()
         return cls(part, numbers.join(errors).reset_index())
 
     @cached_property
     def measure(self) -> str:
-        """The first is the one that ranks."""
-        return next(iter(self.part.nothing))
+        """The first score decides the ranking."""
+        return next(iter(self.part.trivial))
 
     def table(self, measure: str, group: str | None = None) -> pd.DataFrame:
-        """Sets in rows, the league's methods in columns; NaN where a method failed."""
+        """Return data sets in rows and ranked methods in columns; NaN for failures."""
         frame = self.frame if group is None else self.frame[self.frame["group"] == group]
         table = frame.pivot(index="set", columns="method", values=measure)
         sets, methods = frame["set"].unique(), [*self.part.ours, *self.part.peers]
         return table.loc[sets, [name for name in methods if name in table]]
 
     def filled(self, measure: str, group: str | None = None) -> pd.DataFrame:
-        """The same, with what saying nothing earns where a method failed."""
+        """Return the same table with the score of a trivial result for failures."""
         facts = self.frame.drop_duplicates("set").set_index("set")
-        earned = facts.apply(self.part.nothing[measure], axis=1)
-        return self.table(measure, group).apply(lambda column: column.fillna(earned))
+        trivial = facts.apply(self.part.trivial[measure], axis=1)
+        return self.table(measure, group).apply(lambda column: column.fillna(trivial))
 
-    def beside(self, measure: str, group: str | None = None) -> float:
-        """The mean of our default with the rows as they are."""
+    def raw_data_mean(self, measure: str, group: str | None = None) -> float:
+        """Return the mean score of our default on raw data."""
         frame = self.frame if group is None else self.frame[self.frame["group"] == group]
-        return float(frame.loc[frame["method"] == AS_THEY_ARE, measure].fillna(0).mean())
+        return float(frame.loc[frame["method"] == RAW_DATA, measure].fillna(0).mean())
 
 
-def two(value: float) -> str:
+def two_digits(value: float) -> str:
     return f"{value:.1f}" if value >= 10 else f"{value:.2g}"
 
 
-def chance(p: float) -> str:
+def format_p(p: float) -> str:
     return "< .001" if p < 0.001 else f"{p:.3f}".lstrip("0") if p < 1 else "1"
 
 
-def share(value: float) -> str:
+def three_digits(value: float) -> str:
     return "–" if np.isnan(value) else re.sub(r"^(-?)0\.", r"\1.", f"{value:.3f}")
 
 
-def named(results: Results, method: str) -> str:
+def bold_ours(results: Results, method: str) -> str:
     return f"**{method}**" if method in results.part.ours else method
 
 
-def standing(results: Results, extra: dict[str, Callable[[Any], Any]]) -> pd.DataFrame:
-    """A row for every method, the best mean rank first."""
+def ranking_table(results: Results, extra: dict[str, Callable[[Any], Any]]) -> pd.DataFrame:
+    """Return one row per method, by mean rank."""
     measure = results.measure
-    everywhere, fresh = results.table(measure), results.table(measure, NEW)
+    everywhere, held_out = results.table(measure), results.table(measure, HELD_OUT)
     columns: dict[str, pd.Series] = {
         "mean rank": ranks(everywhere).mean().map(lambda r: f"{r:.1f}")
     }
-    for name in results.part.nothing:
-        columns[f"mean {name}"] = results.filled(name).mean().map(share)
-    for title, group in (("", None), (", never looked at", NEW)):
+    for name in results.part.trivial:
+        columns[f"mean {name}"] = results.filled(name).mean().map(three_digits)
+    for title, group in (("", None), (", held out", HELD_OUT)):
         if group is not None:
-            columns[f"rank{title}"] = ranks(fresh).mean().map(lambda r: f"{r:.1f}")
-            columns[f"{measure}{title}"] = results.filled(measure, group).mean().map(share)
+            columns[f"rank{title}"] = ranks(held_out).mean().map(lambda r: f"{r:.1f}")
+            columns[f"{measure}{title}"] = results.filled(measure, group).mean().map(three_digits)
         pairs = paired(results.filled(measure, group), DEFAULT)
-        counts = pairs[["we win", "level", "we lose"]].astype(int).astype(str)
-        columns[f"we win–level–lose{title}"] = counts.agg("–".join, axis=1)
-        columns[f"p{title}"] = pairs["p"].map(chance)
+        counts = pairs[["wins", "ties", "losses"]].astype(int).astype(str)
+        columns[f"wins–ties–losses{title}"] = counts.agg("–".join, axis=1)
+        columns[f"p{title}"] = pairs["p"].map(format_p)
     by_method = results.frame.groupby("method")
     for name, summary in extra.items():
-        columns[name] = by_method[name].agg(summary).map(share)
+        columns[name] = by_method[name].agg(summary).map(three_digits)
     columns["failed"] = everywhere.isna().sum().astype(str)
-    columns["seconds"] = by_method["seconds"].sum().map(two)
+    columns["seconds"] = by_method["seconds"].sum().map(two_digits)
     order = ranks(everywhere).mean().sort_values(kind="stable").index
     table = pd.DataFrame({name: column.reindex(order) for name, column in columns.items()})
     table = table.fillna("–")
-    table.index = pd.Index([named(results, name) for name in order], name="method")
+    table.index = pd.Index([bold_ours(results, name) for name in order], name="method")
     return table
 
 
 def by_group(results: Results) -> pd.DataFrame:
-    """Mean of the first measure in every group of sets."""
+    """Return the mean of the first score per group of data sets."""
     names = results.frame["group"].unique()
     means = pd.DataFrame({g: results.filled(results.measure, g).mean() for g in names})
     counts = {g: f"{g} ({len(results.table(results.measure, g))})" for g in names}
     order = ranks(results.table(results.measure)).mean().sort_values(kind="stable").index
-    means.loc[AS_THEY_ARE] = [results.beside(results.measure, g) for g in names]
-    means = means.loc[[*order, AS_THEY_ARE]].map(share).rename(columns=counts)
-    means.index = pd.Index([named(results, name) for name in means.index], name="method")
+    means.loc[RAW_DATA] = [results.raw_data_mean(results.measure, g) for g in names]
+    means = means.loc[[*order, RAW_DATA]].map(three_digits).rename(columns=counts)
+    means.index = pd.Index([bold_ours(results, name) for name in means.index], name="method")
     return means
 
 
 def by_set(results: Results) -> pd.DataFrame:
-    """Every set: what it is, our default, the best of ours, the best peer."""
+    """Return every data set with our default, our best method and the best peer."""
     values = results.table(results.measure)
     facts = results.frame.drop_duplicates("set").set_index("set").loc[values.index]
     rows = facts["n"].astype(int).astype(str)
@@ -148,7 +148,7 @@ def by_set(results: Results) -> pd.DataFrame:
             "rows": rows,
             "columns": facts["d"].astype(int).astype(str),
             what: described,
-            DEFAULT: values[DEFAULT].map(share),
+            DEFAULT: values[DEFAULT].map(three_digits),
             "rank": ranks(values)[DEFAULT].map(lambda r: f"{r:g}"),
             "best of ours": best_of(ours),
             "best peer": best_of(peers),
@@ -158,42 +158,42 @@ def by_set(results: Results) -> pd.DataFrame:
 
 def best_of(values: pd.DataFrame) -> pd.Series:
     def best(row: pd.Series) -> str:
-        return "all failed" if row.isna().all() else f"{row.idxmax()} {share(row.max())}"
+        return "all failed" if row.isna().all() else f"{row.idxmax()} {three_digits(row.max())}"
 
     return values.apply(best, axis=1)
 
 
 def verdict(results: Results, title: str, group: str | None) -> str:
-    """Whether methods differ at all, and the mean ranks that differ."""
+    """Describe Friedman's test and the critical difference."""
     table = results.table(results.measure, group)
     critical = critical_difference(table.shape[1], len(table))
-    p = chance(friedman(table))
+    p = format_p(friedman(table))
     return (
-        f"{title}: {len(table)} sets, {table.shape[1]} methods; Friedman's test, whether all are alike: p "
-        f"{p if p.startswith('<') else '= ' + p}; mean ranks more than {critical:.1f} apart differ "
-        "(Nemenyi, 5 %)."
+        f"{title}: {len(table)} data sets, {table.shape[1]} methods. Friedman's test that all methods "
+        f"are equal: p {p if p.startswith('<') else '= ' + p}. Mean ranks that differ by more than "
+        f"{critical:.1f} are significantly different (Nemenyi, 5 %)."
     )
 
 
 def failures(results: Results) -> str:
-    """Every failure, with its text."""
+    """List all failures with their messages."""
     failed = results.frame[results.frame["error"].notna()]
     if failed.empty:
         return "Nothing failed."
     lines = [
-        f"- {named(results, row.method)} on {row.set}: {str(row.error).splitlines()[0][:160]}"
+        f"- {bold_ours(results, row.method)} on {row.set}: {str(row.error).splitlines()[0][:160]}"
         for row in failed.itertuples()
     ]
     return "\n".join(lines)
 
 
 def draw(results: Results, title: str, file: Path) -> None:
-    """Mean ranks on a line, all sets above and those never looked at below; bars join what is level."""
+    """Draw mean ranks on a line, for all data sets and for the held-out ones."""
     methods = results.table(results.measure).shape[1]
     height = 1.1 + 0.2 * ((methods + 1) // 2)
     figure, axes = plt.subplots(2, 1, figsize=(9.5, 2 * height), layout="constrained")
     for ax, group, what in zip(
-        axes, (None, NEW), ("all sets", "sets never looked at"), strict=True
+        axes, (None, HELD_OUT), ("all data sets", "held-out data sets"), strict=True
     ):
         table = results.table(results.measure, group)
         draw_ranks(
@@ -204,13 +204,13 @@ def draw(results: Results, title: str, file: Path) -> None:
 
 
 def draw_ranks(ax: Any, table: pd.DataFrame, ours: set[str], title: str) -> None:
-    """Demšar's picture: the best on the left, names on both sides, one bar for each group."""
+    """Draw Demšar's diagram: a bar connects methods within the critical difference."""
     means = ranks(table).mean().sort_values(kind="stable")
     count, critical = len(means), critical_difference(table.shape[1], len(table))
-    joined = groups(means, critical)
+    joined = cliques(means, critical)
     half = (count + 1) // 2
     low, high = 1, count
-    below = 0.9 + 0.32 * len(joined)  # where the first name is
+    below = 0.9 + 0.32 * len(joined)  # position of the first name
     for i, (name, rank) in enumerate(means.items()):
         is_left = i < half
         y = below + 0.75 * (i if is_left else count - 1 - i)
@@ -244,18 +244,17 @@ def draw_ranks(ax: Any, table: pd.DataFrame, ours: set[str], title: str) -> None
 
 
 def section(results: Results) -> str:
-    """All that is said of a part."""
-    is_clusters = results.part.measure.__name__ == "found"
-    extra = {"noise": "mean"} if is_clusters else {}
+    """Return the generated text of a part."""
+    extra = {"noise": "mean"} if "correct number" in results.part.trivial else {}
     return "\n\n".join(
         [
-            verdict(results, "All sets", None),
-            verdict(results, "Sets never looked at", NEW),
-            markdown(standing(results, extra)),
-            f"Mean {results.measure} by group of sets; the last line is our default with the rows as "
-            "they are, which it prepares itself:",
+            verdict(results, "All data sets", None),
+            verdict(results, "Held-out data sets", HELD_OUT),
+            markdown(ranking_table(results, extra)),
+            f"Mean {results.measure} by group of data sets. The last line is our default on raw data, "
+            "which it prepares itself:",
             markdown(by_group(results)),
-            f"Every set, {results.measure}; the rank is that of {DEFAULT} among all:",
+            f"{results.measure} on every data set, with the rank of {DEFAULT} among all methods:",
             markdown(by_set(results)),
             "Failures:",
             failures(results),
@@ -263,38 +262,38 @@ def section(results: Results) -> str:
     )
 
 
-def replaced(text: str, name: str, content: str) -> str:
-    """The page with that block written anew."""
+def replace_block(text: str, name: str, content: str) -> str:
+    """Return the page with a new content of the block."""
     start, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
     if start not in text or end not in text:
-        raise ValueError(f"the page has no {start} … {end}; write both where the tables belong.")
+        raise ValueError(f"the page has no {start} … {end}. Add both where the tables belong.")
     before, rest = text.split(start, 1)
     return f"{before}{start}\n\n{content}\n\n{end}{rest.split(end, 1)[1]}"
 
 
 def complete(part: str, records: Records) -> Records:
-    """Records of the sets on which every method was run; a set in the middle of which a run ended is told."""
-    wanted = len(PARTS[part].methods)
+    """Return the records of data sets on which every method was run."""
+    expected = len(PARTS[part].methods)
     methods: dict[str, set[str]] = {}
     for record in records:
         methods.setdefault(record["set"], set()).add(record["method"])
-    for name in [name for name, found in methods.items() if len(found) < wanted]:
-        tell(f"{part}: {name} is left out, {len(methods[name])} of {wanted} methods were run")
-    return [record for record in records if len(methods[record["set"]]) == wanted]
+    for name in [name for name, finished in methods.items() if len(finished) < expected]:
+        log(f"{part}: {name} is skipped, {len(methods[name])} of {expected} methods were run")
+    return [record for record in records if len(methods[record["set"]]) == expected]
 
 
-def write_page(found: dict[str, Records], versions: dict[str, str], page: Path) -> None:
-    """Write every block of the page, and the pictures beside it."""
+def write_page(results: dict[str, Records], versions: dict[str, str], page: Path) -> None:
+    """Write every block of the page, and the figures next to it."""
     if not page.exists():
-        blocks = [f"<!-- {name} -->\n<!-- end of {name} -->" for name in ("versions", *found)]
+        blocks = [f"<!-- {name} -->\n<!-- end of {name} -->" for name in ("versions", *results)]
         page.write_text("\n\n".join(blocks) + "\n", encoding="utf-8")
     text = page.read_text(encoding="utf-8")
     listed = ", ".join(f"{name} {version}" for name, version in versions.items())
-    text = replaced(text, "versions", f"{listed}.")
-    for part, records in found.items():
+    text = replace_block(text, "versions", f"{listed}.")
+    for part, records in results.items():
         if records:
-            results = Results.of(PARTS[part], complete(part, records))
-            text = replaced(text, part, section(results))
+            summary = Results.of(PARTS[part], complete(part, records))
+            text = replace_block(text, part, section(summary))
             if part in TITLES:
-                draw(results, TITLES[part], page.parent / f"league_{part}.png")
+                draw(summary, TITLES[part], page.parent / f"comparison_{part}.png")
     page.write_text(text, encoding="utf-8")

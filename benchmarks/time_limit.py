@@ -1,7 +1,7 @@
-"""One job after the other in a child process, each with a limit of CPU seconds.
+"""Run jobs one after another in a child process, each with a limit of CPU seconds.
 
-A job that runs over its limit is ended by the system, in whatever library it is; the next has a new
-child. The child lives on from job to job, so that imports and compiled loops are paid for once.
+The operating system ends the child when a job exceeds its limit, and the next job gets a new child.
+Otherwise the child is reused, so that imports and compilation happen only once.
 """
 
 from __future__ import annotations
@@ -13,13 +13,11 @@ from collections.abc import Callable
 from typing import Any
 
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
-WAIT = (
-    10  # times the limit that a job may take on a clock, where it computes nothing or shares a core
-)
+WAIT = 10  # limit of wall-clock time, as a multiple of the CPU limit
 
 
 def _serve(pipe: Any, prepare: Callable[[], None], work: Callable[..., Any], limit: float) -> None:
-    signal.signal(signal.SIGPROF, signal.SIG_DFL)  # which ends the process
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)  # ends the process
     prepare()
     pipe.send("ready")
     while True:
@@ -30,8 +28,8 @@ def _serve(pipe: Any, prepare: Callable[[], None], work: Callable[..., Any], lim
         pipe.send(result)
 
 
-class Limited:
-    """Calls `work(*job)` in a child with one thread; `prepare` is called first in every child."""
+class LimitedWorker:
+    """Call `work(*job)` in a child with one thread; `prepare` runs first in every new child."""
 
     def __init__(self, prepare: Callable[[], None], work: Callable[..., Any], limit: float) -> None:
         self.prepare, self.work, self.limit = prepare, work, limit
@@ -39,30 +37,30 @@ class Limited:
         self.pipe: Any = None
 
     def _start(self) -> None:
-        for name in ONE_THREAD:  # read by libraries when they are loaded
+        for name in ONE_THREAD:  # libraries read them on import
             os.environ[name] = "1"
         context = multiprocessing.get_context("spawn")
-        self.pipe, theirs = context.Pipe()
-        arguments = (theirs, self.prepare, self.work, self.limit)
+        self.pipe, child_end = context.Pipe()
+        arguments = (child_end, self.prepare, self.work, self.limit)
         self.child = context.Process(target=_serve, args=arguments, daemon=True)
         self.child.start()
-        theirs.close()
+        child_end.close()
         self.pipe.recv()
 
     def __call__(self, *job: Any) -> tuple[Any, str]:
-        """What the work gives, or None and why there is nothing."""
+        """Return the result and an empty string, or None and the reason of the failure."""
         if self.child is None:
             self._start()
         self.pipe.send(job)
         try:
             if self.pipe.poll(WAIT * self.limit):
                 return self.pipe.recv(), ""
-            reason = f"no answer within {WAIT * self.limit:.0f} s"
+            reason = f"no result within {WAIT * self.limit:.0f} s"
         except EOFError:
             self.child.join()
-            over = self.child.exitcode == -signal.SIGPROF
             code = self.child.exitcode
-            reason = f"over {self.limit:g} s" if over else f"the process ended with code {code}"
+            is_timeout = code == -signal.SIGPROF
+            reason = f"over {self.limit:g} s" if is_timeout else f"exit code {code}"
         self.close()
         return None, reason
 

@@ -1,8 +1,8 @@
-"""Who is better over many sets: ranks, tests between methods, and the critical difference.
+"""Compare methods over many data sets: ranks, significance tests and the critical difference.
 
 After Demšar, Statistical comparisons of classifiers over multiple data sets, JMLR 7 (2006). A table
-has a row for every set, a column for every method, and higher values are better; NaN is a failure,
-which ranks last. Called by `benchmarks/league.py`.
+has one row per data set and one column per method. Higher values are better, and NaN is a failure,
+which ranks last.
 """
 
 from __future__ import annotations
@@ -15,26 +15,26 @@ LEVEL = 0.05
 
 
 def ranks(table: pd.DataFrame) -> pd.DataFrame:
-    """1 for the best of each set; equal values share the mean of their ranks, failures too."""
+    """Rank the methods on each data set, 1 for the best; ties and failures share the mean rank."""
     return table.fillna(-np.inf).rank(axis=1, ascending=False, method="average")
 
 
 def friedman(table: pd.DataFrame) -> float:
-    """The chance of ranks at least as different, were all methods alike; of three methods or more."""
-    worst = ranks(table)
-    if worst.nunique(axis=1).max() == 1:  # all alike on every set, where the statistic is 0 / 0
+    """Return the p-value of Friedman's test that all methods (at least three) are equal."""
+    ranked = ranks(table)
+    if ranked.nunique(axis=1).max() == 1:  # all equal on every data set: the statistic is 0 / 0
         return 1.0
-    return float(friedmanchisquare(*worst.to_numpy().T).pvalue)
+    return float(friedmanchisquare(*ranked.to_numpy().T).pvalue)
 
 
 def critical_difference(methods: int, sets: int, level: float = LEVEL) -> float:
-    """Nemenyi's: mean ranks that lie further apart are not of methods that are alike."""
+    """Return Nemenyi's critical difference of mean ranks."""
     q = studentized_range.ppf(1 - level, methods, np.inf) / np.sqrt(2)
     return float(q * np.sqrt(methods * (methods + 1) / (6 * sets)))
 
 
 def holm(p: pd.Series) -> pd.Series:
-    """Holm's correction of several tests: each stays the chance of any false alarm up to it."""
+    """Apply Holm's correction for multiple tests."""
     order = np.argsort(p.to_numpy(), kind="stable")
     factors = np.arange(len(p), 0, -1)
     adjusted = np.empty(len(p))
@@ -43,18 +43,18 @@ def holm(p: pd.Series) -> pd.Series:
 
 
 def paired(table: pd.DataFrame, ours: str) -> pd.DataFrame:
-    """Every other method against ours: sets won, lost and level, and Wilcoxon's p, corrected.
+    """Compare every other method with ours: wins, ties and losses, and Wilcoxon's corrected p.
 
-    `table` has a value for failures too: what saying nothing earns.
+    `table` must not contain NaN: failures have the score of a trivial result.
     """
     others = table.drop(columns=ours)
-    differences = others.rsub(table[ours], axis=0)  # ours less theirs
+    differences = others.rsub(table[ours], axis=0)  # ours minus theirs
     p = pd.Series({name: signed_rank(differences[name].to_numpy()) for name in others}, dtype=float)
     return pd.DataFrame(
         {
-            "we win": (differences > 0).sum(),
-            "level": (differences == 0).sum(),
-            "we lose": (differences < 0).sum(),
+            "wins": (differences > 0).sum(),
+            "ties": (differences == 0).sum(),
+            "losses": (differences < 0).sum(),
             "mean difference": differences.mean(),
             "p": holm(p),
         }
@@ -62,19 +62,19 @@ def paired(table: pd.DataFrame, ours: str) -> pd.DataFrame:
 
 
 def signed_rank(differences: np.ndarray) -> float:
-    """Wilcoxon's p, level sets taking the lowest ranks (Pratt); 1 where all are level."""
+    """Return Wilcoxon's p with Pratt's treatment of ties; 1 if all differences are zero."""
     if not differences.any():
         return 1.0
     return float(wilcoxon(differences, zero_method="pratt").pvalue)
 
 
-def groups(mean_ranks: pd.Series, difference: float) -> list[tuple[str, str]]:
-    """First and last of each longest run of methods that the critical difference does not part."""
+def cliques(mean_ranks: pd.Series, difference: float) -> list[tuple[str, str]]:
+    """Return first and last of each maximal run of methods within the critical difference."""
     order = mean_ranks.sort_values(kind="stable")
-    found: list[tuple[int, int]] = []
+    runs: list[tuple[int, int]] = []
     for first in range(len(order)):
         within = order.to_numpy() - order.iloc[first] <= difference
         last = int(np.flatnonzero(within).max())
-        if last > first and (not found or last > found[-1][1]):
-            found.append((first, last))
-    return [(order.index[first], order.index[last]) for first, last in found]
+        if last > first and (not runs or last > runs[-1][1]):
+            runs.append((first, last))
+    return [(order.index[first], order.index[last]) for first, last in runs]
