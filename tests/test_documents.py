@@ -31,7 +31,7 @@ PUBLIC = [
     "softkern.rules.base",
     "softkern.selection",
 ]
-INSIDE = {"Kind", "replacing", "warn"}  # a type, and what only the package uses
+INSIDE = {"quiet", "Kind", "replacing", "warn"}  # a type, and what only the package uses
 LINKS = re.compile(r"\]\(([^)#:]+)\)")
 PATHS = re.compile(r"`((?:src|tests|benchmarks|examples|docs)/[\w./]+\.\w+)`")
 

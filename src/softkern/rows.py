@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from softkern._utils.random import child_seed
 
 __all__ = [
-    "Duplicates",
     "Rows",
     "check_weights",
     "lower_quantile",

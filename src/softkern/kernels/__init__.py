@@ -1,4 +1,4 @@
-"""What similarity means: kernels as immutable values, and rules that read a bandwidth from data."""
+"""Kernels as immutable values, and rules that select a bandwidth."""
 
 from softkern.kernels.bandwidths import select_bandwidth
 from softkern.kernels.base import Kernel

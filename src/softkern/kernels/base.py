@@ -1,10 +1,9 @@
-"""What a kernel is: an immutable value that gives similarities and states its own properties.
+"""Base class of kernels: immutable values that compute similarities and state their properties.
 
-A kernel knows its values between two sets of points (`block`) and of every point with itself
-(`diag`) and, where they exist, its logarithm, its finite feature map and the kernel of its squares.
-How a product with many points is computed is `softkern.operators`' concern; what may be relied on
-there (a bound, a constant diagonal, whether values vanish far away) is stated here and never
-inferred from a kernel's name.
+A kernel computes its values between two sets of points (`block`) and of every point with itself
+(`diag`) and, where they exist, its logarithm, its finite feature map and its powers. Operators
+compute products with many points. They rely on stated properties, such as a bound or a constant
+diagonal, and never on a kernel's name.
 """
 
 from __future__ import annotations
@@ -21,20 +20,20 @@ from softkern.rows import row_slices
 
 __all__ = ["Kernel", "as_float", "check_number"]
 
-DIAGONAL_ROWS = 64  # of the squares along the diagonal: 64 n values, never n × n
+DIAGONAL_ROWS = 64  # size of the blocks along the diagonal: 64 n values in total
 
 
 class Kernel(ABC):
     """A similarity k(x, y) = k(y, x).
 
-    A kernel of your own needs `block` only, and `CallableKernel` is the short way. What a kernel
-    states of itself is by default what holds for any; state more where more is known.
+    A subclass needs `block` only; for a plain function use `CallableKernel`. The other properties
+    default to what holds for every kernel. Override those that you know more about.
 
     Examples
     --------
     >>> import numpy as np
     >>> class Cauchy(Kernel):
-    ...     constant_diagonal, bound, vanishes = True, 1.0, True
+    ...     constant_diagonal, bound, decays = True, 1.0, True
     ...
     ...     def block(self, X, Y):
     ...         return 1 / (1 + np.square(X[:, None] - Y[None]).sum(axis=2))
@@ -49,112 +48,112 @@ class Kernel(ABC):
 
     @property
     def bound(self) -> float | None:
-        """A number that no ``|k(x, y)|`` exceeds; None where there is none or it is not known."""
+        """Upper bound of ``|k(x, y)|``, None if unbounded or unknown."""
         return None
 
     @property
-    def vanishes(self) -> bool:
-        """Whether k(x, y) tends to zero as x goes far from y, in any direction."""
+    def decays(self) -> bool:
+        """Whether k(x, y) tends to zero as x moves away from y, in any direction."""
         return False
 
     @property
     def takes_points(self) -> bool:
-        """Whether X holds rows of a vector space; False where it is a Gram matrix."""
+        """Whether X holds points; False if it is a Gram matrix."""
         return True
 
     @property
     def is_positive_semidefinite(self) -> bool | None:
-        """Whether every Gram matrix is positive semidefinite; None: not known."""
+        """Whether every Gram matrix is positive semidefinite, None if unknown."""
         return None
 
     @property
-    def halving(self) -> float | None:
-        """Halvings of the integral of k² against that of k, per dimension; None: not known."""
+    def log2_square_ratio(self) -> float | None:
+        """log2 of the integral of k over that of k², per dimension; None if unknown."""
         return None
 
     @property
     def has_bandwidth(self) -> bool:
-        """Whether there are a bandwidth, `with_bandwidth` and `scaled`."""
+        """Whether the kernel has a bandwidth, `with_bandwidth` and `scaled`."""
         return False
 
     @property
     def log_is_half_squared_distance(self) -> bool:
-        """Whether log k(x, y) is −‖x − y‖² / 2 in the coordinates of `scaled`."""
+        """Whether log k(x, y) = −‖x − y‖² / 2 in the coordinates of `scaled`."""
         return False
 
     @abstractmethod
     def block(self, X: Any, Y: Any) -> Array:
-        """Kernel values (n, m) between the rows of X (n, d) and of Y (m, d), in X's dtype."""
+        """Return kernel values (n, m) between rows of X (n, d) and Y (m, d), in the dtype of X."""
 
     def diag(self, X: Any) -> Array:
-        """Kernel values (n,) of every row with itself."""
+        """Return the kernel value of every row with itself, (n,)."""
         if self.constant_diagonal:
             return np.full(X.shape[0], self.block(X[:1], X[:1])[0, 0])
-        squares = (X[rows] for rows in row_slices(X.shape[0], DIAGONAL_ROWS))
-        return as_float(np.concatenate([self.block(x, x).diagonal() for x in squares]), X)
+        parts = (X[rows] for rows in row_slices(X.shape[0], DIAGONAL_ROWS))
+        return as_float(np.concatenate([self.block(x, x).diagonal() for x in parts]), X)
 
     def log_block(self, X: Any, Y: Any) -> Array:
-        """Logarithm of `block`; kernels that underflow far away give it without underflow."""
+        """Return the logarithm of `block`, without underflow where the kernel allows it."""
         values = self.block(X, Y)
         if (values < 0).any():
-            raise ValueError(f"{self} has negative values, and they have no logarithm.")
+            raise ValueError(f"{self} has negative values, which have no logarithm.")
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(values))
 
     def array_block(self, X: Any, Y: Any) -> Any | None:
-        """As `block`, for arrays of any library that follows the array API; None: not known."""
+        """Return `block` for arrays of any array API library, None if not implemented."""
         return None
 
     def array_log_block(self, X: Any, Y: Any) -> Any | None:
-        """Logarithm of `array_block`; kernels that underflow far away give it without underflow."""
+        """Return `log_block` for arrays of any array API library, None if not implemented."""
         values = self.array_block(X, Y)
         return None if values is None else namespace(values).log(values)
 
     def features(self, X: Any) -> Any | None:
-        """F (n, r) with F Fᵀ = K and r of the order of d, or None where there is no such map."""
+        """Return F (n, r) with F Fᵀ = K and r of the order of d, None if there is no such map."""
         return None
 
-    def powered(self, power: float) -> Kernel | None:
-        """The kernel whose values are a power of this one's; None: not known."""
+    def power(self, exponent: float) -> Kernel | None:
+        """Return the kernel k^exponent, None if unknown."""
         return None
 
     def squared(self) -> Kernel | None:
-        """The kernel whose values are the squares of this one's; None: not known."""
-        return self.powered(2.0)
+        """Return the kernel k², None if unknown."""
+        return self.power(2.0)
 
     def check(self, X: Any) -> None:  # noqa: B027 (most kernels take any X)
-        """Raise a ValueError where this kernel cannot be used on X."""
+        """Raise a ValueError if this kernel cannot be used on X."""
 
     def with_bandwidth(self, bandwidth: Any) -> Kernel:
-        """The same kernel of another bandwidth."""
+        """Return the same kernel with another bandwidth."""
         raise TypeError(f"{self} has no bandwidth.")
 
     def scaled(self, X: Any, origin: Array | None = None) -> Any:
-        """(X − origin) / bandwidth, in float64."""
+        """Return (X − origin) / bandwidth in float64."""
         raise TypeError(f"{self} has no bandwidth.")
 
     def restrict(self, X: Any, rows: Array) -> Any:
-        """The data of these rows alone."""
+        """Return the data of these rows."""
         return X[rows]
 
     def restrict_new(self, X_new: Any, rows: Array) -> Any:
-        """New points as data beside `restrict`'s."""
+        """Return new points in the form that `restrict` leaves of the support."""
         return X_new
 
     def between(self, X: Any, rows: Array, others: Array) -> Array:
-        """Kernel values (len(rows), len(others)) between rows of the data X."""
+        """Return kernel values (len(rows), len(others)) between rows of the data X."""
         return self.block(X[rows], X[others])
 
 
 def as_float(values: Any, X: Any) -> Array:
-    """Kernel values in the dtype of the data, where that is a floating one."""
+    """Return kernel values in the floating dtype of the data, or float64."""
     dtype = X.dtype if np.issubdtype(X.dtype, np.floating) else np.dtype(np.float64)
-    with np.errstate(over="ignore"):  # a logarithm may be beyond all numbers of the dtype
+    with np.errstate(over="ignore"):  # a logarithm may exceed the range of the dtype
         return np.asarray(values).astype(dtype, copy=False)
 
 
 def check_number(name: str, value: Any, *, positive: bool = False) -> float:
-    """A kernel's parameter as a float; a ValueError where it is no finite (positive) number."""
+    """Return a kernel parameter as a float, or raise a ValueError if it is not finite (positive)."""
     is_number = isinstance(value, Real) and bool(np.isfinite(float(value)))
     if not is_number or (positive and not value > 0):
         kind = "a positive number" if positive else "a number"

@@ -1,6 +1,6 @@
 """Kernels of the inner product x · y: linear, polynomial and sigmoid.
 
-Parameters and defaults are scikit-learn's: ``gamma=None`` is one over the number of columns.
+Parameters and defaults are those of scikit-learn: ``gamma=None`` is 1 / n_features.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["Linear", "Polynomial", "Sigmoid"]
 
 @dataclass(frozen=True)
 class Linear(Kernel):
-    """x · y: feature space is the data's own space.
+    """Linear kernel x · y. The feature space is the input space.
 
     Examples
     --------
@@ -34,42 +34,42 @@ class Linear(Kernel):
     is_positive_semidefinite: ClassVar[bool] = True
 
     def block(self, X: Any, Y: Any) -> Array:
-        """Kernel values (n, m)."""
+        """Return kernel values (n, m)."""
         return _products(X, Y)
 
     def array_block(self, X: Any, Y: Any) -> Any:
-        """As `block`, for arrays of any library."""
+        """Return `block` for arrays of any array API library."""
         return X @ Y.T
 
     def check(self, X: Any) -> None:
-        """Raise a DataError where ‖x‖² is too large to be computed with."""
+        """Raise a DataError if ‖x‖² is too large for sums."""
         _check_size(self, X)
 
     def diag(self, X: Any) -> Array:
-        """‖x‖², (n,)."""
+        """Return ‖x‖², (n,)."""
         return _squared_norms(X)
 
     def features(self, X: Any) -> Any:
-        """X itself."""
+        """Return X itself."""
         return X
 
     def squared(self) -> Polynomial:
-        """(x · y)²."""
+        """Return the kernel (x · y)²."""
         return Polynomial(2, coef0=0.0, gamma=1.0)
 
 
 @dataclass(frozen=True)
 class Polynomial(Kernel):
-    """(γ x · y + c)^p.
+    """Polynomial kernel (γ x · y + c)^p.
 
     Parameters
     ----------
     degree : int, default=3
-        p.
+        Exponent p.
     coef0 : float, default=1.0
-        c.
+        Constant c.
     gamma : float, default=None
-        γ; None is one over the number of columns.
+        Factor γ, None for 1 / n_features.
 
     Examples
     --------
@@ -93,27 +93,27 @@ class Polynomial(Kernel):
 
     @property
     def is_positive_semidefinite(self) -> bool:
-        """True unless c is negative."""
+        """Whether c is not negative."""
         return self.coef0 >= 0
 
     def block(self, X: Any, Y: Any) -> Array:
-        """Kernel values (n, m)."""
+        """Return kernel values (n, m)."""
         return self._of_products(_products(X, Y), X)
 
     def array_block(self, X: Any, Y: Any) -> Any:
-        """As `block`, for arrays of any library."""
+        """Return `block` for arrays of any array API library."""
         return self._of_products(X @ Y.T, X)
 
     def check(self, X: Any) -> None:
-        """Raise a DataError where a kernel value is too large to be computed with."""
+        """Raise a DataError if a kernel value is too large for sums."""
         _check_size(self, X)
 
     def diag(self, X: Any) -> Array:
-        """(γ ‖x‖² + c)^p, (n,)."""
+        """Return (γ ‖x‖² + c)^p, (n,)."""
         return self._of_products(_squared_norms(X), X)
 
     def squared(self) -> Polynomial:
-        """The polynomial of twice the degree."""
+        """Return the polynomial kernel of twice the degree."""
         return Polynomial(2 * self.degree, self.coef0, self.gamma)
 
     def _of_products(self, products: Any, X: Any) -> Any:
@@ -122,14 +122,14 @@ class Polynomial(Kernel):
 
 @dataclass(frozen=True)
 class Sigmoid(Kernel):
-    """tanh(γ x · y + c); not positive semidefinite.
+    """Sigmoid kernel tanh(γ x · y + c), which is not positive semidefinite.
 
     Parameters
     ----------
     gamma : float, default=None
-        γ; None is one over the number of columns.
+        Factor γ, None for 1 / n_features.
     coef0 : float, default=1.0
-        c.
+        Constant c.
 
     Examples
     --------
@@ -150,15 +150,15 @@ class Sigmoid(Kernel):
             object.__setattr__(self, "gamma", check_number("gamma", self.gamma))
 
     def block(self, X: Any, Y: Any) -> Array:
-        """Kernel values (n, m)."""
+        """Return kernel values (n, m)."""
         return self._of_products(_products(X, Y), X)
 
     def array_block(self, X: Any, Y: Any) -> Any:
-        """As `block`, for arrays of any library."""
+        """Return `block` for arrays of any array API library."""
         return self._of_products(X @ Y.T, X)
 
     def diag(self, X: Any) -> Array:
-        """tanh(γ ‖x‖² + c), (n,)."""
+        """Return tanh(γ ‖x‖² + c), (n,)."""
         return self._of_products(_squared_norms(X), X)
 
     def _of_products(self, products: Any, X: Any) -> Any:
@@ -166,7 +166,7 @@ class Sigmoid(Kernel):
 
 
 def _check_size(kernel: Kernel, X: Any) -> None:
-    """Raise a DataError where a row's value with itself is too large for sums of such values."""
+    """Raise a DataError if the kernel value of a row with itself is too large for sums."""
     most = float(np.finfo(X.dtype).max * np.finfo(X.dtype).eps)
     with np.errstate(over="ignore", invalid="ignore"):
         values = np.abs(kernel.diag(X))
@@ -174,13 +174,13 @@ def _check_size(kernel: Kernel, X: Any) -> None:
     if not values[row] <= most:
         raise DataError(
             f"row {row} is too large for {kernel!r} in {X.dtype}: its value with itself is "
-            f"{values[row]:.3g}, above {most:.3g}; correct or remove that row, or scale the "
+            f"{values[row]:.3g}, above {most:.3g}. Correct or remove that row, or scale the "
             "columns down."
         )
 
 
 def _products(X: Any, Y: Any) -> Array:
-    """x · y, (n, m), dense."""
+    """Return x · y, (n, m), as a dense array."""
     return np.asarray(safe_sparse_dot(X, Y.T, dense_output=True))
 
 

@@ -1,6 +1,7 @@
-"""Kernels of the difference x − y, every column divided by its bandwidth: Gaussian and Laplacian.
+"""Kernels of the scaled difference (x − y) / bandwidth: Gaussian and Laplacian.
 
-Differences are taken before anything is rounded, so that data far from the origin lose no digits.
+Differences are computed before anything is rounded, so that data far from the origin lose no
+digits.
 """
 
 from __future__ import annotations
@@ -21,19 +22,19 @@ from softkern.kernels.spread import FARTHEST, check_reach
 
 __all__ = ["Gaussian", "Laplacian", "Radial"]
 
-DIFFERENCE_COLUMNS = 16  # up to these, squared distances by differences are as quick as by products
-ORIGIN_ROWS = 64  # enough for a median that lies among the data
+DIFFERENCE_COLUMNS = 16  # up to here, distances from differences are as fast as from products
+ORIGIN_ROWS = 64  # rows from which the origin is taken
 
 
 @dataclass(frozen=True)
 class Radial(Kernel):
-    """A kernel of the difference x − y, each column divided by its bandwidth."""
+    """A kernel of the difference x − y, with each column divided by its bandwidth."""
 
     bandwidth: float | tuple[float, ...]
 
     constant_diagonal: ClassVar[bool] = True
     bound: ClassVar[float] = 1.0
-    vanishes: ClassVar[bool] = True
+    decays: ClassVar[bool] = True
     is_positive_semidefinite: ClassVar[bool] = True
     has_bandwidth: ClassVar[bool] = True
 
@@ -41,48 +42,48 @@ class Radial(Kernel):
         object.__setattr__(self, "bandwidth", _positive(bandwidth))
 
     def block(self, X: Any, Y: Any) -> Array:
-        """Kernel values (n, m)."""
+        """Return kernel values (n, m)."""
         return as_float(np.exp(self._logarithm(X, Y)), X)
 
     def log_block(self, X: Any, Y: Any) -> Array:
-        """Logarithm of `block`, (n, m), without underflow."""
+        """Return the logarithm of `block`, (n, m), without underflow."""
         return as_float(self._logarithm(X, Y), X)
 
     def column_logs(self, X: Array, Y: Array) -> Array:
-        """Logarithm of every column's factor of dense rows, (d, n, m); their sum is `log_block`."""
+        """Return the part of every column in `log_block`, (d, n, m), for dense rows."""
         unit = np.broadcast_to(np.asarray(self.bandwidth), (X.shape[1],))[:, None, None]
         return self._factor_logs((X.T[:, :, None] - Y.T[:, None, :]) / unit)
 
     @staticmethod
     @abstractmethod
     def _factor_logs(differences: Any) -> Any:
-        """Logarithm of a column's factor, of differences in bandwidths; arrays of any library."""
+        """Return the logarithm of a column's factor from scaled differences, for any array library."""
 
     @abstractmethod
     def _logarithm(self, X: Any, Y: Any) -> Array:
-        """Logarithm of the kernel values, (n, m), float64."""
+        """Return the logarithm of the kernel values, (n, m), in float64."""
 
     def array_block(self, X: Any, Y: Any) -> Any:
-        """As `block`, for arrays of any library."""
+        """Return `block` for arrays of any array API library."""
         logs = self.array_log_block(X, Y)
         return namespace(logs).exp(logs)
 
     def array_log_block(self, X: Any, Y: Any) -> Any:
-        """As `log_block`, for arrays of any library, one column after the other."""
+        """Return `log_block` for arrays of any array API library, summed over columns."""
         widths = np.broadcast_to(np.asarray(self.bandwidth), (X.shape[1],)).tolist()
         columns = range(len(widths))
         gaps = ((X[:, k][:, None] - Y[:, k][None, :]) / widths[k] for k in columns)
         return sum(self._factor_logs(gap) for gap in gaps)
 
     def with_bandwidth(self, bandwidth: float | ArrayLike) -> Self:
-        """The same kernel of another bandwidth."""
+        """Return the same kernel with another bandwidth."""
         return type(self)(bandwidth)
 
     def check(self, X: Any) -> None:
-        """Raise a ValueError where X has other columns, or values too far for their distances."""
+        """Raise a ValueError if the number of columns differs or distances would overflow."""
         self._check_columns(X)
-        # A bandwidth far below all distances is legal, every point then stands alone; but values
-        # in bandwidths must be numbers.
+        # A bandwidth far below all distances is allowed (every point is isolated), as long as
+        # values in units of the bandwidth are finite.
         narrow = FARTHEST * np.minimum(self.bandwidth, 1 / FARTHEST)
         check_reach(X, np.maximum(self.bandwidth, narrow))
 
@@ -94,7 +95,7 @@ class Radial(Kernel):
             )
 
     def scaled(self, X: Any, origin: Array | None = None) -> Any:
-        """(X − origin) / bandwidth in float64; a sparse X takes no origin."""
+        """Return (X − origin) / bandwidth in float64. A sparse X takes no origin."""
         if sp.issparse(X):
             if origin is not None:
                 raise ValueError("an origin cannot be subtracted from sparse rows.")
@@ -105,9 +106,9 @@ class Radial(Kernel):
             return (X if origin is None else X - origin) / np.asarray(self.bandwidth)
 
     def _differences(self, X: Any, Y: Any, metric: str, power: int) -> Array:
-        """``Σ (|x_j − y_j| / b_j)^power``, (n, m), of dense rows; the metric is SciPy's name."""
-        # A column is divided by the power of two next to its bandwidth, which rounds nothing, and
-        # the rest of the bandwidth is applied to the differences.
+        """Return ``Σ (|x_j − y_j| / b_j)^power``, (n, m), for dense rows and a metric of SciPy."""
+        # Divide columns by the power of two next to the bandwidth, which is exact, and differences
+        # by the rest of it.
         rest, exponent = np.frexp(np.asarray(self.bandwidth))
         unit = np.ldexp(1.0, exponent)
         with np.errstate(over="ignore"):
@@ -121,12 +122,12 @@ class Radial(Kernel):
 
 @dataclass(frozen=True, init=False)
 class Gaussian(Radial):
-    """exp(−‖x − y‖² / 2σ²), σ the bandwidth in the data's units.
+    """Gaussian kernel exp(−‖x − y‖² / 2σ²), with the bandwidth σ in units of the data.
 
     Parameters
     ----------
     bandwidth : float or array of shape (d,), default=1.0
-        σ, or one σ per column.
+        σ, one number or one per column.
 
     Examples
     --------
@@ -139,12 +140,12 @@ class Gaussian(Radial):
     True
     """
 
-    halving: ClassVar[float] = 0.5
+    log2_square_ratio: ClassVar[float] = 0.5
     log_is_half_squared_distance: ClassVar[bool] = True
 
-    def powered(self, power: float) -> Gaussian:
-        """The Gaussian of bandwidth σ / √power."""
-        return Gaussian(np.asarray(self.bandwidth) / np.sqrt(power))
+    def power(self, exponent: float) -> Gaussian:
+        """Return the Gaussian of bandwidth σ / √exponent."""
+        return Gaussian(np.asarray(self.bandwidth) / np.sqrt(exponent))
 
     def _logarithm(self, X: Any, Y: Any) -> Array:
         self._check_columns(X)
@@ -152,7 +153,7 @@ class Gaussian(Radial):
             squared = _squared_by_products(self.scaled(X), self.scaled(Y))
         elif X.shape[1] <= DIFFERENCE_COLUMNS:
             squared = self._differences(X, Y, "sqeuclidean", 2)
-        else:  # products are quicker, but an offset that cancels costs them digits
+        else:  # products are faster, but a common offset costs digits
             origin = np.median(Y[:: max(1, Y.shape[0] // ORIGIN_ROWS)], axis=0)
             squared = _squared_by_products(self.scaled(X, origin), self.scaled(Y, origin))
         return np.asarray(-0.5 * squared)
@@ -162,18 +163,18 @@ class Gaussian(Radial):
         return -0.5 * differences * differences
 
     def spectrum(self, frequency: Array) -> Array:
-        """Fourier transform at angular frequencies of one scaled column, √(2π) exp(−ω²/2)."""
+        """Return the Fourier transform √(2π) exp(−ω²/2) of one scaled column."""
         return np.asarray(np.sqrt(2 * np.pi) * np.exp(-0.5 * np.square(frequency)))
 
 
 @dataclass(frozen=True, init=False)
 class Laplacian(Radial):
-    """``exp(−Σ |x_j − y_j| / b_j)``, b the bandwidth in the data's units.
+    """Laplacian kernel ``exp(−Σ |x_j − y_j| / b_j)``, with the bandwidth b in units of the data.
 
     Parameters
     ----------
     bandwidth : float or array of shape (d,), default=1.0
-        b, or one b per column.
+        b, one number or one per column.
 
     Examples
     --------
@@ -182,11 +183,11 @@ class Laplacian(Radial):
     0.1353
     """
 
-    halving: ClassVar[float] = 1.0
+    log2_square_ratio: ClassVar[float] = 1.0
 
-    def powered(self, power: float) -> Laplacian:
-        """The Laplacian of bandwidth b / power."""
-        return Laplacian(np.asarray(self.bandwidth) / power)
+    def power(self, exponent: float) -> Laplacian:
+        """Return the Laplacian of bandwidth b / exponent."""
+        return Laplacian(np.asarray(self.bandwidth) / exponent)
 
     @staticmethod
     def _factor_logs(differences: Any) -> Any:
@@ -195,20 +196,20 @@ class Laplacian(Radial):
     def _logarithm(self, X: Any, Y: Any) -> Array:
         self._check_columns(X)
         if sp.issparse(X) or sp.issparse(Y):
-            from sklearn.metrics.pairwise import manhattan_distances  # takes long to import
+            from sklearn.metrics.pairwise import manhattan_distances  # slow import
 
             return np.asarray(-manhattan_distances(self.scaled(X), self.scaled(Y)))
         return -self._differences(X, Y, "cityblock", 1)
 
 
 def _squared_by_products(X: Any, Y: Any) -> Array:
-    from sklearn.metrics.pairwise import euclidean_distances  # takes long to import
+    from sklearn.metrics.pairwise import euclidean_distances  # slow import
 
     return np.asarray(euclidean_distances(X, Y, squared=True))
 
 
 def _positive(bandwidth: float | ArrayLike) -> float | tuple[float, ...]:
-    """A bandwidth as a value that can be compared and hashed; refuse what is not positive."""
+    """Return a positive bandwidth as a hashable value, or raise a ValueError."""
     values = np.asarray(bandwidth, dtype=np.float64)
     if values.ndim > 1 or values.size == 0:
         raise ValueError(f"bandwidth has shape {values.shape}; give one number or one per column.")

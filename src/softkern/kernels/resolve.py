@@ -1,4 +1,4 @@
-"""From a kernel's name, a function, a bandwidth rule and parameters to a kernel value."""
+"""Creation of a kernel from a name or function, a bandwidth rule and parameters."""
 
 from __future__ import annotations
 
@@ -36,24 +36,26 @@ def resolve(
     sample_weight: Any = None,
     random_state: Any = 0,
 ) -> Kernel:
-    """The kernel of a name and its parameters, on the data at hand.
+    """Create a kernel from its name and parameters.
 
     Parameters
     ----------
     kernel : str, callable or Kernel, default="rbf"
         ``"rbf"`` (or ``"gaussian"``), ``"laplacian"``, ``"linear"``, ``"poly"``, ``"sigmoid"``, any
         other pairwise kernel of scikit-learn by name, a function of two sets of points,
-        ``"precomputed"``, or a `Kernel`, which is returned as it is.
-    X : array or CSR matrix of shape (n, d), default=None
-        Needed where the bandwidth is a rule.
-    bandwidth : str, float or array of shape (d,), default="auto"
-        For the radial kernels; a rule of `select_bandwidth` or the number itself. Any but "auto"
-        is an error with a kernel that takes no bandwidth.
+        ``"precomputed"``, or a `Kernel`, which is returned unchanged.
+    X : array or CSR matrix of shape (n_samples, n_features), default=None
+        The data, needed if the bandwidth is a rule.
+    bandwidth : str, float or array of shape (n_features,), default="auto"
+        Bandwidth of a radial kernel, or a rule of `select_bandwidth`. Other kernels accept only
+        "auto".
     kernel_params : dict, default=None
-        Further parameters by scikit-learn's names (``gamma``, ``degree``, ``coef0``), with its
-        defaults. The ``gamma`` of a radial kernel takes the place of the bandwidth.
-    sample_weight, random_state
-        Passed on to `select_bandwidth`.
+        Parameters by scikit-learn's names (``gamma``, ``degree``, ``coef0``), with its defaults.
+        The ``gamma`` of a radial kernel replaces the bandwidth.
+    sample_weight : array of shape (n_samples,), default=None
+        Weights for `select_bandwidth`.
+    random_state : int, RandomState or None, default=0
+        Seed for `select_bandwidth`.
 
     Examples
     --------
@@ -76,7 +78,7 @@ def resolve(
 
 
 def has_open_bandwidth(kernel: Any, kernel_params: dict[str, Any] | None = None) -> bool:
-    """Whether the kernel is a radial one by name whose parameters leave its bandwidth open.
+    """Return whether a radial kernel is given by name without a bandwidth in its parameters.
 
     Examples
     --------
@@ -89,14 +91,14 @@ def has_open_bandwidth(kernel: Any, kernel_params: dict[str, Any] | None = None)
 def _without_bandwidth(kernel: Any, params: dict[str, Any]) -> Kernel:
     if isinstance(kernel, Kernel):
         if params:
-            raise ValueError(f"kernel_params={params!r} cannot change {kernel!r}; give a new one.")
+            raise ValueError(f"kernel_params={params!r} cannot change {kernel!r}; pass a new kernel.")
         return kernel
     if callable(kernel):
         return CallableKernel(kernel, params)
     if isinstance(kernel, str) and kernel in PLAIN:
         _check_names(kernel, params, list(signature(PLAIN[kernel]).parameters))
         return PLAIN[kernel](**params)
-    from sklearn.metrics.pairwise import kernel_metrics  # takes long to import
+    from sklearn.metrics.pairwise import kernel_metrics  # slow import
 
     if isinstance(kernel, str) and kernel in kernel_metrics():
         return PairwiseKernel(kernel, params)
@@ -122,7 +124,7 @@ def _radial(
         bandwidth = 1 / np.sqrt(2 * gamma) if RADIAL[kernel] is Gaussian else 1 / gamma
     elif isinstance(bandwidth, str):
         if X is None and bandwidth in RULES:
-            raise ValueError(f"bandwidth={bandwidth!r} is read from the data; give X, or a number.")
+            raise ValueError(f"bandwidth={bandwidth!r} depends on the data; pass X, or a number.")
         bandwidth = select_bandwidth(
             X, bandwidth, sample_weight=sample_weight, random_state=random_state
         )
@@ -133,9 +135,9 @@ def _is_auto(bandwidth: Any) -> bool:
     return isinstance(bandwidth, str) and bandwidth == "auto"
 
 
-def _check_names(kernel: str, params: dict[str, Any], known: list[str]) -> None:
-    unknown = sorted(set(params) - set(known))
+def _check_names(kernel: str, params: dict[str, Any], names: list[str]) -> None:
+    unknown = sorted(set(params) - set(names))
     if unknown:
         raise ValueError(
-            f"kernel={kernel!r} takes no parameter {unknown[0]!r}; it takes {known or 'none'}."
+            f"kernel={kernel!r} takes no parameter {unknown[0]!r}; it takes {names or 'none'}."
         )

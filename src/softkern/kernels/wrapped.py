@@ -1,4 +1,4 @@
-"""Kernels computed elsewhere: scikit-learn's by name, a function, a Gram matrix."""
+"""Kernels of scikit-learn by name, of a function, and of a Gram matrix."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from softkern.rows import row_slices
 
 __all__ = ["CallableKernel", "PairwiseKernel", "Precomputed"]
 
-VANISHING = {"chi2", "laplacian", "rbf"}  # exp(−γ distance)
-ASYMMETRY = 1e-4  # as a share of the largest value; float32 loses less in a function's own sums
-CHECKED_ROWS = 32  # on which a function's symmetry is tried
-MOST_VALUES = 2**20  # that a function is asked for at once: it may form d times as many numbers
+DECAYING = {"chi2", "laplacian", "rbf"}  # exp(−γ distance)
+ASYMMETRY = 1e-4  # share of the largest value, more than the rounding of float32 sums
+CHECKED_ROWS = 32  # rows on which the symmetry of a function is checked
+MOST_VALUES = 2**20  # per call of a function, which may form d times as many numbers
 
 
 @dataclass(frozen=True)
 class PairwiseKernel(Kernel):
-    """Any pairwise kernel of scikit-learn, by name, with scikit-learn's defaults.
+    """A pairwise kernel of scikit-learn by name, with its defaults.
 
     Parameters
     ----------
     name : str
         A key of `sklearn.metrics.pairwise.kernel_metrics`, such as ``"cosine"`` or ``"chi2"``.
     params : dict, default={}
-        Passed on to it.
+        Parameters passed to it.
 
     Examples
     --------
@@ -45,7 +45,7 @@ class PairwiseKernel(Kernel):
     params: dict[str, Any] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
-        from sklearn.metrics.pairwise import kernel_metrics  # takes long to import
+        from sklearn.metrics.pairwise import kernel_metrics  # slow import
 
         object.__setattr__(self, "params", dict(self.params))
         if self.name not in kernel_metrics():
@@ -57,34 +57,34 @@ class PairwiseKernel(Kernel):
 
     @property
     def constant_diagonal(self) -> bool:
-        """True where k(x, x) is a function of x − x; the cosine's is zero at the origin."""
-        return self.name in {*VANISHING, "additive_chi2"}
+        """Whether k(x, x) is a function of x − x. That of the cosine is zero at the origin."""
+        return self.name in {*DECAYING, "additive_chi2"}
 
     @property
     def bound(self) -> float | None:
-        """One, but for the additive chi², the linear and the polynomial kernel."""
-        return 1.0 if self.name in {*VANISHING, "cosine", "sigmoid"} else None
+        """One, or None for the additive chi², linear and polynomial kernels."""
+        return 1.0 if self.name in {*DECAYING, "cosine", "sigmoid"} else None
 
     @property
-    def vanishes(self) -> bool:
-        """True where k falls exponentially with a distance."""
-        return self.name in VANISHING
+    def decays(self) -> bool:
+        """Whether k decreases exponentially with a distance."""
+        return self.name in DECAYING
 
     @property
     def is_positive_semidefinite(self) -> bool:
-        """False for the additive chi² (only conditionally so) and the sigmoid."""
+        """False for the additive chi² (only conditionally positive) and the sigmoid."""
         if self.name in {"poly", "polynomial"}:
             return bool(self.params.get("coef0", 1) >= 0)
         return self.name not in {"additive_chi2", "sigmoid"}
 
     def block(self, X: Any, Y: Any) -> Array:
-        """Kernel values (n, m)."""
+        """Return kernel values (n, m)."""
         from sklearn.metrics.pairwise import pairwise_kernels
 
         return as_float(pairwise_kernels(X, Y, metric=self.name, **self.params), X)
 
     def features(self, X: Any) -> Any | None:
-        """Rows of unit length for the cosine, X for the linear kernel."""
+        """Return rows of unit length for the cosine, X for the linear kernel, else None."""
         from sklearn.preprocessing import normalize
 
         return {"cosine": normalize, "linear": lambda rows: rows}.get(self.name, lambda _: None)(X)
@@ -92,13 +92,14 @@ class PairwiseKernel(Kernel):
 
 @dataclass(frozen=True)
 class CallableKernel(Kernel):
-    """A function of two sets of points: ``function(X, Y, **params)`` gives values (n, m).
+    """A kernel given by a function of two sets of points.
 
     Parameters
     ----------
     function : callable
+        ``function(X, Y, **params)`` returns kernel values (n, m).
     params : dict, default={}
-        Passed on to it.
+        Parameters passed to it.
 
     Examples
     --------
@@ -115,7 +116,7 @@ class CallableKernel(Kernel):
         object.__setattr__(self, "params", dict(self.params))
 
     def block(self, X: Any, Y: Any) -> Array:
-        """Kernel values (n, m), checked; the function is asked for so many at a time at most."""
+        """Return checked kernel values (n, m), computed in parts of bounded size."""
         rows = max(1, MOST_VALUES // max(1, Y.shape[0]))
         if X.shape[0] <= rows:
             return self._called(X, Y)
@@ -125,22 +126,22 @@ class CallableKernel(Kernel):
         return out
 
     def _called(self, X: Any, Y: Any) -> Array:
-        found = self.function(_unwritable(X), _unwritable(Y), **self.params)
-        asked = f"it must return an array of shape ({X.shape[0]}, {Y.shape[0]})"
-        if sp.issparse(found) or isinstance(found, np.ma.MaskedArray):
-            raise ValueError(f"the kernel function returned a {type(found).__name__}; {asked}.")
+        result = self.function(_unwritable(X), _unwritable(Y), **self.params)
+        needed = f"it must return an array of shape ({X.shape[0]}, {Y.shape[0]})"
+        if sp.issparse(result) or isinstance(result, np.ma.MaskedArray):
+            raise ValueError(f"the kernel function returned a {type(result).__name__}; {needed}.")
         try:
-            values = np.asarray(found)
+            values = np.asarray(result)
         except ValueError:  # rows of different lengths
-            raise ValueError(f"the kernel function returned no table; {asked}.") from None
+            raise ValueError(f"the kernel function returned no table; {needed}.") from None
         if values.shape != (X.shape[0], Y.shape[0]):
             raise ValueError(
                 f"the kernel function returned shape {values.shape} for X {X.shape} and Y "
-                f"{Y.shape}; {asked}."
+                f"{Y.shape}; {needed}."
             )
         if values.dtype.kind not in "biuf":
             raise ValueError(
-                f"the kernel function returned values of type {values.dtype}; {asked}, of numbers."
+                f"the kernel function returned values of type {values.dtype}; {needed}, of numbers."
             )
         is_finite = np.isfinite(values)
         if not is_finite.all():
@@ -152,7 +153,7 @@ class CallableKernel(Kernel):
         return as_float(values, X)
 
     def check(self, X: Any) -> None:
-        """Raise a ValueError where the function is not one of pairs of rows, on a few rows of X."""
+        """Raise a ValueError if the function is no symmetric kernel on a few rows of X."""
         some = X[:: max(1, X.shape[0] // CHECKED_ROWS)][:CHECKED_ROWS]
         values = self.block(some, some)
         largest = float(np.abs(values).max())
@@ -160,7 +161,7 @@ class CallableKernel(Kernel):
         if gap > ASYMMETRY * max(largest, np.finfo(X.dtype).tiny):
             raise ValueError(
                 f"the kernel function is not symmetric: k(x, y) and k(y, x) differ by {gap:.3g}. "
-                "A kernel must be; (k(x, y) + k(y, x)) / 2 is."
+                "Use (k(x, y) + k(y, x)) / 2."
             )
         numbers = np.finfo(X.dtype)
         is_small = 0 < largest < numbers.tiny / numbers.eps
@@ -170,12 +171,12 @@ class CallableKernel(Kernel):
                 f"values of the kernel function are up to {largest:.3g}, out of scale for sums in "
                 f"{X.dtype}; {remedy} a constant."
             )
-        if X.shape[0] > 1:  # another number of rows than of columns: which is which?
+        if X.shape[0] > 1:  # detect exchanged rows and columns
             self.block(some[:1], some)
 
 
 def _unwritable(X: Any) -> Any:
-    """The same rows, which a function cannot change."""
+    """Return a read-only view of the rows."""
     if not isinstance(X, np.ndarray):
         return X
     view = X.view()
@@ -190,9 +191,9 @@ def _shown(X: Any, row: int) -> str:
 
 @dataclass(frozen=True)
 class Precomputed(Kernel):
-    """The data are the kernel values themselves: X is the Gram matrix, (n, n).
+    """A kernel given by its Gram matrix X (n, n).
 
-    New points are given as their kernel values with the n training points, (m, n).
+    New points are rows of kernel values with the n training points, (m, n).
 
     Examples
     --------
@@ -206,20 +207,20 @@ class Precomputed(Kernel):
     takes_points: ClassVar[bool] = False
 
     def block(self, X: Any, Y: Any) -> Array:
-        """Raise a TypeError: there are no points."""
+        """Raise a TypeError, as there are no points."""
         raise TypeError(
             "a precomputed kernel has no values beyond the matrix given; use engine='dense', or "
             "give the data and a kernel instead of the matrix."
         )
 
     def restrict(self, X: Any, rows: Array) -> Any:
-        """The Gram matrix of these rows, (r, r)."""
+        """Return the Gram matrix of these rows, (r, r)."""
         return X[np.ix_(rows, rows)]
 
     def restrict_new(self, X_new: Any, rows: Array) -> Any:
-        """Kernel values of new points with these rows, (m, r)."""
+        """Return kernel values of new points with these rows, (m, r)."""
         return X_new[:, rows]
 
     def between(self, X: Any, rows: Array, others: Array) -> Array:
-        """Entries of the Gram matrix, (len(rows), len(others))."""
+        """Return entries of the Gram matrix, (len(rows), len(others))."""
         return np.asarray(X[np.ix_(rows, others)])
