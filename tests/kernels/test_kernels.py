@@ -119,7 +119,7 @@ def test_no_value_exceeds_the_bound(kernel, X):
 @every
 def test_vanishes_where_it_says_so(kernel, X):
     far = np.abs(kernel.block(X[:5], np.eye(3) * 1e5)).max()
-    assert (far < 1e-12) == (kernel.vanishes or isinstance(kernel, CallableKernel))
+    assert (far < 1e-12) == (kernel.decays or isinstance(kernel, CallableKernel))
 
 
 @every
@@ -134,7 +134,7 @@ def test_halving_is_that_of_the_integrals(kernel):
     x = np.linspace(-30, 30, 20_001)[:, None]
     values = kernel.block(x, np.zeros((1, 1)))
     halvings = np.log2(values.sum() / (values**2).sum())
-    assert kernel.halving == pytest.approx(halvings, rel=1e-5)
+    assert kernel.log2_square_ratio == pytest.approx(halvings, rel=1e-5)
 
 
 @every
@@ -167,9 +167,9 @@ class Own(Kernel):
 
 def test_a_kernel_of_ones_own_states_nothing(X):
     kernel = Own()
-    for stated in (kernel.constant_diagonal, kernel.vanishes, kernel.has_bandwidth):
+    for stated in (kernel.constant_diagonal, kernel.decays, kernel.has_bandwidth):
         assert stated is False
-    for unknown in (kernel.bound, kernel.squared(), kernel.halving, kernel.features(X)):
+    for unknown in (kernel.bound, kernel.squared(), kernel.log2_square_ratio, kernel.features(X)):
         assert unknown is None
     assert kernel.is_positive_semidefinite is None
     assert kernel.diag(X) == pytest.approx(kernel.block(X, X).diagonal())
@@ -276,7 +276,7 @@ def test_scikit_learn_by_name(name, is_default, X):
         assert np.linalg.eigvalsh(gram)[0] > -1e-9
     if kernel.bound is not None:
         assert np.abs(gram).max() <= kernel.bound + 1e-12
-    assert (np.abs(kernel.block(X[:5], np.eye(3) * 1e5)).max() < 1e-12) == kernel.vanishes
+    assert (np.abs(kernel.block(X[:5], np.eye(3) * 1e5)).max() < 1e-12) == kernel.decays
 
 
 def test_precomputed_has_no_values_of_its_own():

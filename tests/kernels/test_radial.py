@@ -89,7 +89,7 @@ def test_what_it_states(radial):
     kernel = radial(2.0)
     assert kernel.constant_diagonal
     assert kernel.bound == 1.0
-    assert kernel.vanishes
+    assert kernel.decays
     assert kernel.is_positive_semidefinite
     assert kernel.has_bandwidth
     assert kernel.with_bandwidth([1.0, 3.0]) == radial([1.0, 3.0])

@@ -96,7 +96,7 @@ def test_unknown_kernels(kernel, X):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: resolve("rbf"), "read from the data; give X"),
+        (lambda: resolve("rbf"), "depends on the data; pass X"),
         (lambda: resolve("rbf", kernel_params={"gamma": -1.0}), "gamma must be a positive number"),
         (lambda: resolve("rbf", kernel_params={"gamma": None}), "gamma must be a positive number"),
         (

@@ -277,7 +277,7 @@ def _are_round(groups: list[Array]) -> bool:
 
 def _fills(landscape: Landscape) -> bool:
     """Whether points fill all columns at the scale of the kernel; no where it does not say."""
-    square, halving = landscape.kernel.squared(), landscape.kernel.halving
+    square, halving = landscape.kernel.squared(), landscape.kernel.log2_square_ratio
     if square is None or halving is None:
         return False
     a = np.asarray(landscape.coefficients, dtype=np.float64)

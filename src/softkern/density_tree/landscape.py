@@ -86,7 +86,7 @@ class Landscape:
 
     def memberships(self, level: Array) -> Array:
         """Membership at these levels: log u = log u₀ + 2 p/η, since D² = K(x, x) − 2 p + ‖v‖²."""
-        if not self.kernel.vanishes:
+        if not self.kernel.decays:
             return np.exp(level)
         top = int(np.argmax(self.level))
         log_top = np.log(float(self.typicality(self.nodes[top : top + 1])[0]))
@@ -153,8 +153,8 @@ class Landscape:
         )
 
     def _evidence(self, segments: Segments) -> Evidence | None:
-        square, halving = self.kernel.squared(), self.kernel.halving
-        if not self.kernel.vanishes or square is None or halving is None:
+        square, halving = self.kernel.squared(), self.kernel.log2_square_ratio
+        if not self.kernel.decays or square is None or halving is None:
             return None
         a = np.asarray(self.coefficients, dtype=self.nodes.dtype)
         # equal rows are separate observations: w of them, each with the coefficient a/w

@@ -57,6 +57,11 @@ class Kernel(ABC):
         return False
 
     @property
+    def vanishes(self) -> bool:
+        """Former name of `decays`."""
+        return self.decays
+
+    @property
     def takes_points(self) -> bool:
         """Whether X holds points; False if it is a Gram matrix."""
         return True
@@ -153,7 +158,7 @@ def as_float(values: Any, X: Any) -> Array:
 
 
 def check_number(name: str, value: Any, *, positive: bool = False) -> float:
-    """Return a kernel parameter as a float, or raise a ValueError if it is not finite (positive)."""
+    """Return a kernel parameter as a float; raise a ValueError if it is not finite (positive)."""
     is_number = isinstance(value, Real) and bool(np.isfinite(float(value)))
     if not is_number or (positive and not value > 0):
         kind = "a positive number" if positive else "a number"

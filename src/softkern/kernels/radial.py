@@ -57,7 +57,7 @@ class Radial(Kernel):
     @staticmethod
     @abstractmethod
     def _factor_logs(differences: Any) -> Any:
-        """Return the logarithm of a column's factor from scaled differences, for any array library."""
+        """Return the logarithm of one column's factor from scaled differences."""
 
     @abstractmethod
     def _logarithm(self, X: Any, Y: Any) -> Array:

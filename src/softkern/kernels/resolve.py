@@ -91,7 +91,9 @@ def has_open_bandwidth(kernel: Any, kernel_params: dict[str, Any] | None = None)
 def _without_bandwidth(kernel: Any, params: dict[str, Any]) -> Kernel:
     if isinstance(kernel, Kernel):
         if params:
-            raise ValueError(f"kernel_params={params!r} cannot change {kernel!r}; pass a new kernel.")
+            raise ValueError(
+                f"kernel_params={params!r} cannot change {kernel!r}; pass a new kernel."
+            )
         return kernel
     if callable(kernel):
         return CallableKernel(kernel, params)

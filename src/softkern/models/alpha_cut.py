@@ -281,7 +281,7 @@ objective_, history_
             support = self.one_class_._support
             operator = self.one_class_._kept("memberships", support, self._membership_kernel)
             mass = operator.cross(X) @ A
-        if not self.kernel_.vanishes:
+        if not self.kernel_.decays:
             largest = np.maximum(np.abs(mass), np.finfo(mass.dtype).tiny)
             is_top = mass == mass.max(axis=1, keepdims=True)
             mass = np.where(is_top, largest, np.maximum(mass, 0))
@@ -344,7 +344,7 @@ objective_, history_
         if not self._is_automatic or (isinstance(self.kernel, str) and self.kernel in RADIAL):
             return
         kernel = resolve(self.kernel, kernel_params=self.kernel_params)
-        if not kernel.vanishes or kernel.squared() is None:
+        if not kernel.decays or kernel.squared() is None:
             raise ValueError(
                 f"alpha='auto' needs a kernel density, and kernel={self.kernel!r} is none; give "
                 "alpha=<a number>, rejection=<a share>, or kernel='rbf'."

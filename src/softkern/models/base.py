@@ -255,7 +255,7 @@ class KernelModel(BaseEstimator, ABC):  # type: ignore[misc]
         if operator.is_exact_support:
             return
         self._norms = self._served().squared_norms(self.dual_coef_)
-        if self.kernel_.vanishes and not positive:
+        if self.kernel_.decays and not positive:
             # coefficients of both signs approach a center best, but have no logarithm
             rows, density = operator.compressed(coefficients, nonnegative=True)
             self._density = operator.points_at(rows), density

@@ -238,7 +238,7 @@ class CenterClustering(Clustering):
 
     def _isolation(self, geometry: Geometry, log_products: Callable[[], Array]) -> Array:
         """`outlier_scores` from the logarithms of similarities, or from distances."""
-        if self.kernel_.vanishes:
+        if self.kernel_.decays:
             return -(log_products() - np.log(geometry.norms)).max(axis=1)
         with np.errstate(over="ignore"):  # one point for all has no width: others are far from it
             if np.ndim(self._widths) == 0:  # no array of all distances for one unit

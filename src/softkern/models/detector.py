@@ -57,7 +57,7 @@ class Detector(OutlierMixin, KernelModel):  # type: ignore[misc]
 
         `parts` take the place of what is usual.
         """
-        is_density = self.kernel_.vanishes
+        is_density = self.kernel_.decays
         is_score = is_density and self._scores_density
         density = cache(lambda: log_product()[:, 0])
         usual: dict[str, Callable[[], Array]] = {

@@ -117,7 +117,7 @@ class _OneClassDetector(Detector):
         geometry, reading = self._training_reading(operator, alpha, geometry)
         self.outlier_scores_ = (
             self._training_scores(operator, alpha, geometry, weight)
-            if self.kernel_.vanishes
+            if self.kernel_.decays
             else reading.outlier_scores
         )
         self._set_margin(operator, reading.scores, geometry.distances[:, 0], solution, weight)
@@ -202,7 +202,7 @@ class _OneClassDetector(Detector):
         twice as much.
         """
         kernel = self.kernel_
-        if not (kernel.vanishes and kernel.constant_diagonal and kernel.takes_points):
+        if not (kernel.decays and kernel.constant_diagonal and kernel.takes_points):
             raise ValueError(
                 f"threshold='fresh' needs a kernel of points that vanishes far away, such as 'rbf',"
                 f" and kernel={self.kernel!r} is none; use threshold='margin'."

@@ -205,7 +205,7 @@ class OneClassPCM(Detector):
         geometry, reading = self._training_reading(operator, coefficients, solution.geometry)
         self.outlier_scores_ = (
             self._training_scores(operator, coefficients, geometry, weight)
-            if self.kernel_.vanishes
+            if self.kernel_.decays
             else reading.outlier_scores
         )
         self.memberships_ = reading.memberships
@@ -231,7 +231,7 @@ class OneClassPCM(Detector):
         self.reduction_error_ = 0.0
         self._record(solution)
         self.eta_ = float(eta[0])
-        positive = self.kernel_.vanishes
+        positive = self.kernel_.decays
         norms = solution.geometry.norms
         self._store(operator, solution.coefficients, norms, positive=positive)
         self.offset_, self._wide = 0.0, None
@@ -255,7 +255,7 @@ class OneClassPCM(Detector):
         self._standards = np.array([[0.0, 1.0], [0.0, 1.0]])
         self._evidence, self._company = self.dual_coef_, COMPANY
         kernel = self.kernel_
-        if not (kernel.vanishes and kernel.takes_points):
+        if not (kernel.decays and kernel.takes_points):
             return
         distance = usual_distance(kernel, operator.X, weight, self._fit_seed)
         widest = widened(kernel, distance, WIDEST)
@@ -352,7 +352,7 @@ class OneClassPCM(Detector):
 
     def _scores_by_others(self, X: Any, own: Array, number: Array) -> Array:
         """Outlier scores of rows of the fit, whose number and own part in the sum are known."""
-        if not self.kernel_.vanishes:
+        if not self.kernel_.decays:
             return self.outlier_scores(X)
         if self._wide is not None:
             near, far = self._surprisals(X, own, number).T

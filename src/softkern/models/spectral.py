@@ -276,7 +276,7 @@ class _SpectralClustering(Clustering):
         self._support = self.kernel_.restrict(operator.X, places)
         self._total_weight = float(chosen.mass.sum())
         self._density = None
-        if self.kernel_.vanishes and not operator.is_exact_support:
+        if self.kernel_.decays and not operator.is_exact_support:
             # coefficients of both signs give projections best, but have no logarithm
             places, density = operator.compressed(chosen.mass, nonnegative=True)
             self._density = self.kernel_.restrict(operator.X, places), density
@@ -304,7 +304,7 @@ class _SpectralClustering(Clustering):
         self, operator: KernelOperator, spectrum: Spectrum, chosen: TrainingRows
     ) -> Array:
         """Logarithm of the training rows' mean similarity to the other rows, (n_train,)."""
-        if not self.kernel_.vanishes:
+        if not self.kernel_.decays:
             return self._log_share(spectrum.degree - chosen.own * operator.diag())
         degree = spectrum.degree.astype(operator.dtype)
         logs = operator.log_product_of_others(chosen.mass, chosen.own, degree)
@@ -360,7 +360,7 @@ class _SpectralClustering(Clustering):
 
     def _log_similarity(self, rows: CrossOperator, degree: Array) -> Array:
         """Logarithm of the mean kernel value with the training points, (m,)."""
-        if not self.kernel_.vanishes:
+        if not self.kernel_.decays:
             return self._log_share(degree[:, 0])
         if self._density is None:
             logs = rows.log_product(self._degree_coef, degree)

@@ -275,7 +275,7 @@ def _of_one_group(
     """Highest strength of every number on normal data of the points' covariance, (K,)."""
     last = len(ONE_GROUP) - 1
     usual = np.array([ONE_GROUP[min(k - 2, last)] for k in numbers])
-    if not (kernels[0].takes_points and kernels[0].vanishes):
+    if not (kernels[0].takes_points and kernels[0].decays):
         return usual
     size = min(len(mass), max(REFERENCE_ROWS, REFERENCE_ROWS_A_CLUSTER * int(numbers.max())))
     drawn = _normal_like(points, mass, size, random_state)

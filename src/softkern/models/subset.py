@@ -143,7 +143,7 @@ def _taken_over(
     """Weights of the chosen rows, (m,): every row of the pool gives its own to the most similar."""
     out = np.zeros(chosen.size)
     for rows in row_blocks(pool.size, chosen.size, 8):
-        if kernel.vanishes:  # far from all chosen rows, similarities underflow alike
+        if kernel.decays:  # far from all chosen rows, similarities underflow alike
             similarity = kernel.log_block(X[pool[rows]], X[pool[chosen]])
         else:
             similarity = _similarities(kernel, X, pool[rows], pool[chosen])

@@ -60,7 +60,7 @@ def widened(kernel: Kernel, distance: float, exponent: float) -> Kernel | None:
     Never narrower than the kernel itself. None where the kernel does not know its powers.
     """
     distance = min(distance, float(np.finfo(np.float64).max))  # in a kernel far below all distances
-    return kernel.powered(exponent / max(distance, exponent))
+    return kernel.power(exponent / max(distance, exponent))
 
 
 def suspects(mass: Array, own: Array) -> NDArray[np.bool_]:
