@@ -12,7 +12,7 @@ import pytest
 import softkern
 from softkern.fitted import as_sample_of
 from softkern.tables.cli import run
-from softkern.tables.cli.pieces import pieces_of
+from softkern.tables.cli.pieces import find_pieces
 from softkern.tables.io import Format
 
 N, FILES = 900, 3
@@ -156,7 +156,7 @@ def test_npy_files(tmp_path, monkeypatch, few, capsys):
     ("data", "options", "code", "said"),
     [
         ("nothing", [], 3, "folder without .parquet or .npy files"),
-        ("*.parq", [], 3, "no file fits"),
+        ("*.parq", [], 3, "no file matches"),
         ("*.csv", [], 3, "neither .parquet nor .npy"),
         ("many", ["--join"], 4, "--join is for single tables"),
         ("many", ["--scheduler", "tcp://127.0.0.1:1"], 7, "no Dask scheduler answers at"),
@@ -194,7 +194,7 @@ def test_score_needs_a_folder(folder, tmp_path, few, capsys):
 def test_a_piece_is_read_whole(tmp_path):
     """Also one of more rows than a chunk has."""
     np.save(tmp_path / "long.npy", np.zeros((120_000, 1)))
-    (piece,), _ = pieces_of([str(tmp_path / "long.npy")])
+    (piece,), _ = find_pieces([str(tmp_path / "long.npy")])
     assert len(piece.reader(Format()).read()) == 120_000
     assert sum(map(len, piece.reader(Format()).chunks())) == 120_000
 

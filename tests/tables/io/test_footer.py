@@ -156,7 +156,7 @@ def test_workbooks(write):
 
 
 def test_nothing_would_be_left(write):
-    with pytest.raises(TableError, match="--skip-footer 3 leaves no row"):
+    with pytest.raises(TableError, match="no row of the table is left if 3 lines"):
         read(write(ROWS), skip_footer=3)
 
 

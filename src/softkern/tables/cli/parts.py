@@ -28,7 +28,7 @@ from softkern.rows import lowest_numbers
 from softkern.tables.cli.errors import OutputError
 from softkern.tables.cli.options import STDOUT, ScoreSettings
 from softkern.tables.cli.output_folder import results_folder
-from softkern.tables.cli.pieces import Piece, files_of, pieces_of
+from softkern.tables.cli.pieces import Piece, find_files, find_pieces
 from softkern.tables.cli.points import write_chunks
 from softkern.tables.cli.printer import Printer
 from softkern.tables.cli.score import RANKS, Scorer, loaded, saved_format
@@ -74,7 +74,7 @@ class Parts:
     @classmethod
     def of(cls, data: str, scheduler: str | None = None) -> Parts | None:
         """The parts that a folder, a glob or a file too large for memory has; None for others."""
-        files = files_of(data)
+        files = find_files(data)
         if files is None:
             if scheduler is not None:
                 raise TableError(
@@ -82,7 +82,7 @@ class Parts:
                     f"{quote(data)} is not."
                 )
             return None
-        found = cls(data, *pieces_of(files), scheduler)
+        found = cls(data, *find_pieces(files), scheduler)
         is_one = len(files) == 1 and files[0] == data
         cells = found.rows * len(found.columns)
         if is_one and scheduler is None and cells * BYTES_A_CELL < available_memory():

@@ -1,27 +1,72 @@
-"""JSON lines: one object a line. Objects within it are columns called "user.name"."""
+"""Reads JSON lines: one object per line. Nested objects become columns such as "user.name".
+
+`pandas.json_normalize` flattens nested objects too, but needs all rows in memory, and leaves lists
+as they are; here lists become their text.
+"""
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any
 
-from softkern.tables.io.bytes import in_memory, is_plain, naming
-from softkern.tables.io.reader import Format, Reader, Style, TableError, unique_names
-from softkern.tables.io.records import pieces
+from softkern.tables.io.bytes import TableBytes, naming_errors
+from softkern.tables.io.reader import Format, Style, TableError, unique_names
+from softkern.tables.io.records import RecordReader
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-__all__ = ["is_json_lines", "json_lines_table"]
+__all__ = ["JsonLinesReader", "is_json_lines"]
 
 BOM = b"\xef\xbb\xbf"
-ARRAY = "turn it into JSON lines, one object a line: jq -c '.[]' FILE | softkern analyze - …"
+ARRAY = "turn it into JSON lines, one object per line: jq -c '.[]' FILE | softkern analyze - …"
+
+
+class JsonLinesReader(RecordReader):
+    """An open file of JSON lines. Its columns are found by reading it once."""
+
+    def __init__(self, data: TableBytes, form: Format) -> None:
+        if data.can_reopen:
+            data.keep()
+        else:
+            data.read()
+        self._data, self._missing = data, frozenset(form.marks())
+        self.name = data.name
+        keys: dict[str, None] = {}
+        for row in self._rows():
+            keys |= dict.fromkeys(row)
+        self._keys = list(keys)
+        notes: list[str] = []
+        columns = unique_names(self._keys, notes)
+        kind, style = f"JSON lines{data.suffix}", Style(".jsonl")
+        super().__init__(data.name, kind, columns, notes, decimal=form.decimal, style=style)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._data.close()
+
+    def _records(self) -> Iterator[tuple[Any, ...]]:
+        return (tuple(row.get(key) for key in self._keys) for row in self._rows())
+
+    def _rows(self) -> Iterator[dict[str, Any]]:
+        with naming_errors(self.name):
+            for number, line in enumerate(self._data.open(), start=1):
+                text = line.removeprefix(BOM).strip() if number == 1 else line.strip()
+                if not text:
+                    continue
+                try:
+                    row = json.loads(text)
+                except ValueError as error:
+                    raise TableError(
+                        f"{self.name}: line {number:,} is not JSON: {error}."
+                    ) from None
+                if not isinstance(row, dict):
+                    raise TableError(
+                        f'{self.name}: line {number:,} is not an object, such as {{"x": 1}}.'
+                    )
+                yield _flat(row)
 
 
 def is_json_lines(head: bytes, name: str) -> bool:
-    r"""Whether a file's lines are JSON objects; JSON of another shape is refused.
+    r"""Return whether the lines of a file are JSON objects; reject JSON of another shape.
 
     Examples
     --------
@@ -47,61 +92,19 @@ def is_json_lines(head: bytes, name: str) -> bool:
 def _is_json(text: bytes) -> bool:
     try:
         json.loads(text)
-    except ValueError:  # also of bytes that are no text
+    except ValueError:  # also for bytes that are no text
         return False
     return True
 
 
-def json_lines_table(raw: BinaryIO, path: str, name: str, packed: str, form: Format) -> Reader:
-    """An open table. Its columns are found by reading it once; a plain file is then read again."""
-    if is_plain(path, packed):
-        raw.close()
-        source: Any = lambda: open(path, "rb")  # noqa: E731, SIM115
-    else:
-        whole = in_memory(raw, name).getvalue()
-        source = lambda: io.BytesIO(whole)  # noqa: E731
-    keys: dict[str, None] = {}
-    with source() as stream:
-        for row in _rows(stream, name):
-            keys |= dict.fromkeys(row)
-    notes: list[str] = []
-    columns = unique_names(list(keys), notes)
-    reader = Reader(name, f"JSON lines{packed}", columns, notes, form.decimal, Style(".jsonl"))
-
-    def chunks(
-        rows: int | None, kept: tuple[str, ...], words: tuple[str, ...]
-    ) -> Iterator[pd.DataFrame]:
-        with source() as stream:
-            records = (tuple(row.get(key) for key in keys) for row in _rows(stream, name))
-            yield from pieces(records, reader, form.marks(), rows, kept)
-
-    reader._chunks = chunks
-    return reader
-
-
-def _rows(stream: BinaryIO, name: str) -> Iterator[dict[str, Any]]:
-    with naming(name):
-        for number, line in enumerate(stream, start=1):
-            text = line.removeprefix(BOM).strip() if number == 1 else line.strip()
-            if not text:
-                continue
-            try:
-                row = json.loads(text)
-            except ValueError as error:
-                raise TableError(f"{name}: line {number:,} is no JSON: {error}.") from None
-            if not isinstance(row, dict):
-                raise TableError(f'{name}: line {number:,} is no object, such as {{"x": 1}}.')
-            yield _flat(row)
-
-
-def _flat(row: dict[str, Any], above: str = "") -> dict[str, Any]:
-    """Objects within an object as its own fields; lists as their text."""
+def _flat(row: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return nested objects as fields of one, and lists as their text."""
     flat: dict[str, Any] = {}
     for key, value in row.items():
         if isinstance(value, dict):
-            flat |= _flat(value, f"{above}{key}.")
+            flat |= _flat(value, f"{prefix}{key}.")
         elif isinstance(value, list):
-            flat[f"{above}{key}"] = json.dumps(value, ensure_ascii=False)
+            flat[f"{prefix}{key}"] = json.dumps(value, ensure_ascii=False)
         else:
-            flat[f"{above}{key}"] = value
+            flat[f"{prefix}{key}"] = value
     return flat

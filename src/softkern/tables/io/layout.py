@@ -1,7 +1,7 @@
-"""How a table of text is laid out: separator, lines above the header, header, decimal point.
+"""Detects the layout of a table: separator, lines above the header, header, decimal point.
 
-All of it is found from the first lines, and from what most of them agree on rather than from the
-first alone, which may be a title. Called by the readers of text and of sheets.
+All of it is detected from the first lines, by what most of them have in common, since the first
+line may be a title. Called by the readers of text and of workbooks.
 """
 
 from __future__ import annotations
@@ -14,16 +14,25 @@ from dataclasses import dataclass, field
 from itertools import pairwise, zip_longest
 
 from softkern._utils.text import plural, quote
+from softkern.exceptions import Remedy
 from softkern.tables.io.bytes import HEAD
 from softkern.tables.io.reader import MISSING, Format, TableError
 from softkern.tables.preparation.formats import decimals_of, is_number
 
-__all__ = ["BLANKS", "ONE_COLUMN", "Layout", "header_of", "is_value", "parsed_line", "text_layout"]
+__all__ = [
+    "BLANKS",
+    "ONE_COLUMN",
+    "Layout",
+    "detect_layout",
+    "find_header",
+    "is_value",
+    "split_line",
+]
 
 SEPARATORS = (",", "\t", ";", "|")
 BLANKS = r"\s+"  # as a separator
-ONE_COLUMN = "\x1f"  # stands for a separator where there is none
-MOST_LINES = 200  # by which a table is judged
+ONE_COLUMN = "\x1f"  # the separator of a table with one column
+MOST_LINES = 200  # lines by which the layout is detected
 MOST_TITLES = 20  # lines above a header
 QUOTED = re.compile(r'(?<![^,;\t|\n])"(?:[^"]|"")*"(?![^,;\t|\n])')
 LINE_END = re.compile(r"\r\n|\r|\n")
@@ -39,14 +48,17 @@ class Layout:
     Attributes
     ----------
     names : list of str
+        Names of the columns.
     skip : int
-        Records above the first row, the header among them.
-    lines : int
-        The lines of text that these are.
+        Records above the first row, including the header.
     notes : list of str
         What was decided.
-    separator, decimal : str or None
-        Of a table of text; no decimal point where nothing tells.
+    separator : str
+        Separator of a table of text.
+    decimal : str or None
+        Decimal point of a table of text; None if it is not clear.
+    lines : int
+        Lines of text above the first row.
     sample : list of lists of str
         The first records below the header of a table of text.
     """
@@ -60,39 +72,39 @@ class Layout:
     sample: list[list[str]] = field(default_factory=list)
 
 
-def text_layout(text: str, is_cut: bool, path: str, name: str, form: Format) -> Layout:
-    r"""The layout of a table by its first lines.
+def detect_layout(text: str, is_cut: bool, path: str, name: str, form: Format) -> Layout:
+    r"""Return the layout of a table by its first lines.
 
     Examples
     --------
-    >>> found = text_layout("Sales 2024;\nname;sum\na;1,5\nb;2,5\n", False, "", "x.csv", Format())
+    >>> found = detect_layout("Sales 2024;\nname;sum\na;1,5\nb;2,5\n", False, "", "x.csv", Format())
     >>> found.separator, found.skip, found.names, found.decimal
     (';', 2, ['name', 'sum'], ',')
     """
     start = form.skip_rows or 0
     lines = [line for line in text.splitlines()[start : start + MOST_LINES] if line.strip()]
-    # what stands between quotes does not separate
+    # text between quotes does not separate
     unquoted = QUOTED.sub('""', "\n".join(lines)).split("\n")
     separator = form.separator or _separator(unquoted, path, form.decimal)
     records, ends = _records(text, separator, is_cut, name)
-    layout = header_of(records, form, name)
+    layout = find_header(records, form, name)
     layout.lines = ends[layout.skip - 1] if layout.skip else 0
     layout.separator = separator
     layout.sample = records[layout.skip :]
     layout.decimal = form.decimal or _decimal(layout.sample)
     if layout.decimal == separator and form.separator is None:
         layout.decimal = "."
-        layout.notes.append("commas part its cells, so that numbers have a decimal point")
+        layout.notes.append("commas separate its cells, so that numbers have a decimal point")
     elif layout.decimal == "," and form.decimal is None:
-        layout.notes.append("numbers have a decimal comma (--decimal . says otherwise)")
+        layout.notes.append("numbers have a decimal comma (--decimal . otherwise)")
     return layout
 
 
-# Header and what stands above it
+# The header, and titles above it
 
 
-def header_of(records: Sequence[Record], form: Format, name: str) -> Layout:
-    """Where the header is, and whether there is one; `records` may be blank."""
+def find_header(records: Sequence[Record], form: Format, name: str) -> Layout:
+    """Return where the header is, if there is one; `records` may be blank."""
     notes: list[str] = []
     start = _titles(records) if form.skip_rows is None else form.skip_rows
     if start and form.skip_rows is None:
@@ -117,7 +129,7 @@ def header_of(records: Sequence[Record], form: Format, name: str) -> Layout:
                 "takes it for their names)"
             )
     if not has_header:
-        while start > above and records[start - 1]:  # rows of missing values, and no blank lines
+        while start > above and records[start - 1]:  # rows of missing values, not blank lines
             start -= 1
         return Layout([f"x{i + 1}" for i in range(len(first))], start, notes)
     extra = len(below[0]) - len(first) if below else 0
@@ -125,15 +137,15 @@ def header_of(records: Sequence[Record], form: Format, name: str) -> Layout:
         if any(any(record[len(first) :]) for record in below):
             raise TableError(
                 f"{name}: the header has {plural(len(first), 'field')} and the line after it "
-                f"{len(below[0])}; mend the file, or give --skip-rows with the number of lines "
-                "above the header."
+                f"{len(below[0])}. Correct the file.",
+                [Remedy("skip_rows", None, "with the number of lines above the header")],
             )
         first += [""] * extra  # lines that end with a separator
     return Layout(first, start + 1, notes)
 
 
 def _titles(records: Sequence[Record]) -> int:
-    """Records above the header: those that fill up to half of the columns, and hold text."""
+    """Return the number of records above the header: text in up to half of the columns."""
     there = [record for record in records if any(record)]
     width = Counter(map(len, there)).most_common(1)[0][0] if there else 0
     if width < 2:
@@ -150,19 +162,19 @@ def _titles(records: Sequence[Record]) -> int:
 
 
 def _used(records: Sequence[Record]) -> int:
-    """How many columns hold something."""
+    """Return the number of columns with content."""
     return sum(any(cells) for cells in zip_longest(*records, fillvalue=""))
 
 
 def _is_above(record: Record, below: Sequence[Record]) -> bool:
-    """Whether a record is shorter than the next, which names columns."""
+    """Return whether a record is shorter than the next, which names columns."""
     following = next((other for other in below if any(other)), ())
     is_header = all(following) and not any(map(is_number, following))
     return is_header and len(record) < len(following)
 
 
 def _titles_of_one(records: Sequence[Record]) -> int:
-    """The same for one column: of several lines of text above numbers, the last is its name."""
+    """Return the same for one column: the last of several lines of text above numbers names it."""
     texts = [place for place, record in enumerate(records) if any(record) and not _is_data(record)]
     numbers = [place for place, record in enumerate(records) if any(record) and _is_data(record)]
     is_above = bool(texts) and len(numbers) > len(texts) > 1 and texts[-1] < numbers[0]
@@ -170,14 +182,14 @@ def _titles_of_one(records: Sequence[Record]) -> int:
 
 
 def _is_data(record: Record) -> bool:
-    """Whether cells are numbers, dates or missing, and hold a number, so that they name nothing."""
+    """Return whether cells are numbers, dates or missing, at least one a number: no header."""
     return any(map(is_number, record)) and all(map(is_value, record))
 
 
 def _is_index(first: Record, below: Sequence[Record]) -> bool:
-    """Whether whole numbers such as ",2019,2020" name columns, beside row names without a name.
+    """Return whether whole numbers such as ",2019,2020" name columns beside nameless row names.
 
-    They do where they run on without a gap, or where the column below the blank numbers the rows.
+    They do if they are consecutive, or if the column below the blank numbers the rows.
     """
     names = first[1:]
     if first[0] or not names or not all(cell.isascii() and cell.isdigit() for cell in names):
@@ -192,61 +204,61 @@ def _is_index(first: Record, below: Sequence[Record]) -> bool:
 
 
 def is_value(cell: str) -> bool:
-    """Whether a cell is a number, a date or missing, so that it says nothing."""
+    """Return whether a cell is a number, a date or missing, and so no name."""
     return cell in MISSING or is_number(cell) or bool(DATE.fullmatch(cell))
 
 
 # Separator and decimal point
 
 
-def _separator(bare: Sequence[str], path: str, decimal: str | None) -> str:
-    """What parts the cells of most lines alike."""
-    if _is_one_column(bare):
+def _separator(lines: Sequence[str], path: str, decimal: str | None) -> str:
+    """Return what separates the cells of most lines, given without quoted text."""
+    if _is_one_column(lines):
         return ONE_COLUMN
     found: dict[str, tuple[float, int]] = {}
     for mark in SEPARATORS:
-        counts = Counter(line.count(mark) for line in bare)
+        counts = Counter(line.count(mark) for line in lines)
         del counts[0]
         if mark != decimal and counts:
             times, agreeing = max(counts.items(), key=lambda item: (item[1], item[0]))
-            found[mark] = agreeing / len(bare), times
+            found[mark] = agreeing / len(lines), times
     best = max(found, key=lambda mark: found[mark], default="")
-    if best == "," and (other := _beside_decimal_commas(bare, found)):
+    if best == "," and (other := _beside_decimal_commas(lines, found)):
         return other
-    if best and (found[best][0] >= 0.5 or best in bare[0]):
+    if best and (found[best][0] >= 0.5 or best in lines[0]):
         return best
     if path.endswith((".tsv", ".tab", ".tsv.gz")):
         return "\t"
-    if decimal == "," and not best and _are_parted(bare):
+    if decimal == "," and not best and _has_equal_commas(lines):
         return ","
-    return BLANKS if _is_aligned(bare) else ONE_COLUMN
+    return BLANKS if _is_aligned(lines) else ONE_COLUMN
 
 
-def _are_parted(bare: Sequence[str]) -> bool:
-    """Whether commas part names, and as many cells in the lines below, decimal comma or not."""
-    commas = {line.count(",") for line in bare}
-    return len(commas) == 1 and commas != {0} and not any(map(is_number, bare[0].split(",")))
+def _has_equal_commas(lines: Sequence[str]) -> bool:
+    """Return whether commas separate names, and as many cells in every line below."""
+    commas = {line.count(",") for line in lines}
+    return len(commas) == 1 and commas != {0} and not any(map(is_number, lines[0].split(",")))
 
 
-def _beside_decimal_commas(bare: Sequence[str], found: dict[str, tuple[float, int]]) -> str:
-    """The separator of lines such as "1,5;2,5", in which commas are as regular; or nothing."""
-    others = {mark: seen for mark, seen in found.items() if mark != ","}
+def _beside_decimal_commas(lines: Sequence[str], found: dict[str, tuple[float, int]]) -> str:
+    """Return the separator of lines such as "1,5;2,5", whose commas are as regular; or ""."""
+    others = {mark: share for mark, share in found.items() if mark != ","}
     best = max(others, key=lambda mark: others[mark], default="")
     if not best or others[best][0] < found[","][0]:
         return ""
-    cells = [cell.strip() for line in bare[-20:] for cell in line.split(best)]
+    cells = [cell.strip() for line in lines[-20:] for cell in line.split(best)]
     return best if any("," in cell and "," in decimals_of(cell) for cell in cells) else ""
 
 
 def _is_one_column(lines: Sequence[str]) -> bool:
-    """Whether lines below a name without a comma are one number each, such as "1,5"."""
+    """Return whether the lines below a name without a comma are one number each, as "1,5"."""
     first, rest = lines[0] if lines else "", lines[1:]
     has_commas = any("," in line for line in rest) and not any(c in first for c in SEPARATORS)
     return has_commas and not is_number(first) and all(is_number(line) for line in rest)
 
 
 def _is_aligned(lines: Sequence[str]) -> bool:
-    """Whether blanks part as many cells in every line, and numbers below the first."""
+    """Return whether blanks separate as many cells in every line, numbers below the first."""
     widths = {len(line.split()) for line in lines}
     cells = (lines[1:] or lines)[0].split() if lines else []
     is_quoted = any('"' in line for line in lines)
@@ -254,7 +266,7 @@ def _is_aligned(lines: Sequence[str]) -> bool:
 
 
 def _decimal(records: Sequence[Record]) -> str | None:
-    """A comma where columns of numbers show one, and none a point."""
+    """Return a comma if columns of numbers show one, and none shows a point."""
     shown: set[str] = set()
     for cells in zip_longest(*records, fillvalue=""):
         points = [decimals_of(cell) for cell in cells if cell not in MISSING]
@@ -265,19 +277,22 @@ def _decimal(records: Sequence[Record]) -> str | None:
     return "," if shown == {","} else None
 
 
+# Records
+
+
 def _records(
     text: str, separator: str, is_cut: bool, name: str
 ) -> tuple[list[list[str]], list[int]]:
-    """The first records, blank ones too, and the line that each ends with.
+    """Return the first records, blank ones included, and the line that each ends with.
 
-    Not the last where it may go on beyond the text.
+    The last record is left out if it may continue beyond the text.
     """
     if separator == BLANKS:
         lines = io.StringIO(text, newline="")
         found = [line.split() for line in lines.readlines()[: MOST_LINES + 1]]
         ends = list(range(1, len(found) + 1))
     else:
-        found, ends = _parsed(text, separator, MOST_LINES + 1)
+        found, ends = _split_records(text, separator, MOST_LINES + 1)
     if is_cut and len(found) <= MOST_LINES:
         found.pop()
     if not any(map(any, found)):
@@ -285,21 +300,21 @@ def _records(
     return found, ends
 
 
-def parsed_line(line: str, separator: str) -> list[str]:
-    """The cells of one line."""
+def split_line(line: str, separator: str) -> list[str]:
+    """Return the cells of one line."""
     if separator == BLANKS:
         return line.split()
-    return next(iter(_parsed(line, separator, 1)[0]), [])
+    return next(iter(_split_records(line, separator, 1)[0]), [])
 
 
-def _parsed(text: str, separator: str, most: int) -> tuple[list[list[str]], list[int]]:
+def _split_records(text: str, separator: str, most: int) -> tuple[list[list[str]], list[int]]:
     r"""Split text into records of cells, and count the lines up to the end of each.
 
-    Reads as `csv.reader` does, whose limit on the length of a cell is one for the whole process.
+    Splits as `csv.reader` does, whose limit on the length of a cell is one for the whole process.
 
     Examples
     --------
-    >>> _parsed('a, "b\n""c"" d"e,\r\n\nf', ",", 9)
+    >>> _split_records('a, "b\n""c"" d"e,\r\n\nf', ",", 9)
     ([['a', 'b\n"c" de', ''], [], ['f']], [2, 3, 4])
     """
     mark = re.escape(separator)

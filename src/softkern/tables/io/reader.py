@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self, cast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
 
 from softkern._utils.memory import available_memory
 from softkern._utils.text import one_line, plural, quote, unknown_names
@@ -25,32 +26,41 @@ __all__ = [
 ]
 
 CHUNK_ROWS = 50_000
-MOST_RENAMED = 5  # columns that are told of
-CHUNK_CELLS = 5_000_000  # wide tables come in fewer rows at a time
-# of spreadsheets, where no value came out
+CHUNK_CELLS = 5_000_000  # wide tables are read in fewer rows at a time
+MOST_RENAMED = 5  # renamed columns that are noted one by one
+# of spreadsheets, in cells without a result
 ERRORS = ("#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!", "#N/A")
 MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "<NA>", "-nan", *ERRORS)
 
 
 class TableError(DataError):
-    """The table cannot be used as it is; the message says where and what to do."""
+    """The table cannot be used as it is; the message names the place and the remedy."""
 
 
 @dataclass(frozen=True)
 class Format:
-    """How a table is written, where that is not to be found out from the file.
+    """How a table is written. What is None is detected.
 
     Attributes
     ----------
-    separator, encoding, header, decimal : str, str, bool and str, or None to find out
+    separator : str or None
+        The character between fields.
+    encoding : str or None
+        Name of a Python codec.
+    header : bool or None
+        Whether the first line names the columns.
+    decimal : str or None
+        The decimal point, "." or ",".
     missing : tuple of str
         Words for a missing value beyond the usual ones.
     skip_bad_lines : bool
-        Leave out lines with too many fields instead of refusing the file.
-    skip_rows, skip_footer : int or None to find out
-        Lines above the header, and below the last row.
-    sheet : str or None for the first that holds something
-        Name or number of a workbook's sheet.
+        Skip lines with too many fields instead of rejecting the file.
+    skip_rows : int or None
+        Lines above the header.
+    sheet : str or None
+        Name or number of a workbook's sheet; None is the first with content.
+    skip_footer : int or None
+        Lines below the last row.
     """
 
     separator: str | None = None
@@ -64,13 +74,13 @@ class Format:
     skip_footer: int | None = None
 
     def marks(self) -> list[str]:
-        """All words for a missing value."""
+        """Return all words for a missing value."""
         return sorted({*MISSING, *self.missing})
 
 
 @dataclass(frozen=True)
 class Style:
-    """How a table of text is written back as it was."""
+    """How to write a table of text back in its own format."""
 
     extension: str = ".csv"
     separator: str = ","
@@ -78,83 +88,93 @@ class Style:
     encoding: str = "utf-8"
 
 
-@dataclass
-class Reader:
-    """An open table: what it is, its columns, and its rows in chunks; closed by ``with``.
+class Reader(ABC):
+    """An open table: its columns, and its rows in chunks. It is closed by ``with``.
 
-    Attributes
+    Parameters
     ----------
     name : str
         The path, or "standard input".
     kind : str
-        Such as "CSV, gzip".
+        The format, for example "CSV, gzip".
     columns : list of str
-        Unique; a second "a" is called "a.2".
-    notes : list of str
-        What a user should know of how the table was read; complete after the last chunk.
-    decimal : str or None
+        Unique names; a second "a" is called "a.2".
+    notes : list of str, default=None
+        What a user should know about how the table was read; complete after the last chunk.
+    decimal : str, default=None
         The decimal point that was given, or that the first lines show.
-    style : Style
+    style : Style, default=Style()
         How to write the table back in its own format.
-    size : int
-        Bytes of the file, 0 where it is none.
+    size : int, default=0
+        Bytes of the file, 0 where there is none.
     """
 
-    name: str
-    kind: str
-    columns: list[str]
-    notes: list[str] = field(default_factory=list)
-    decimal: str | None = None
-    style: Style = Style()
-    size: int = 0
-    _chunks: Any = field(default=None, repr=False)
-    _stream: Any = field(default=None, repr=False)
+    def __init__(
+        self,
+        name: str,
+        kind: str,
+        columns: list[str],
+        notes: list[str] | None = None,
+        *,
+        decimal: str | None = None,
+        style: Style = Style(),
+        size: int = 0,
+    ) -> None:
+        self.name, self.kind, self.columns = name, kind, columns
+        self.notes = [] if notes is None else notes
+        self.decimal, self.style, self.size = decimal, style, size
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
-        if self._stream is not None:
-            self._stream.close()
+        self.close()
+
+    def close(self) -> None:  # noqa: B027
+        """Close the file."""
+
+    @abstractmethod
+    def iter_tables(
+        self, rows: int | None, text: Sequence[str], words: Sequence[str]
+    ) -> Iterator[pd.DataFrame]:
+        """Yield tables of at most `rows` rows; for None, one table of all rows."""
 
     def chunks(
         self, rows: int | None = None, text: Sequence[str] = (), words: Sequence[str] = ()
     ) -> Iterator[pd.DataFrame]:
-        """The table in pieces of so many rows, once.
+        """Return the table in pieces of at most `rows` rows, once.
 
-        Columns in `text` are kept as written; those in `words` too, save missing values: whether
-        "01" is read as a number must not depend on what else is in the same piece.
+        Columns in `text` are kept as written. Those in `words` are too, except for missing values:
+        whether "01" is read as a number must not depend on the other cells of the same piece.
         """
-        return cast("Iterator[pd.DataFrame]", self._chunks(rows, tuple(text), tuple(words)))
+        return self.iter_tables(rows or self.rows_at_once(), text, words)
 
     def read(self, text: Sequence[str] = (), words: Sequence[str] = ()) -> pd.DataFrame:
-        """The whole table; refused where its file alone is larger than what memory is left."""
+        """Return the whole table; reject one whose file alone exceeds the available memory."""
         free = available_memory()
         if self.size > free:
             raise MemoryError(
                 f"{self.name} holds {self.size / 2**30:.1f} GiB, and {free / 2**30:.1f} are free"
             )
-        chunks = self._chunks(0, tuple(text), tuple(words))
-        table = next(chunks)
-        chunks.close()
-        return cast("pd.DataFrame", table)
+        (table,) = self.iter_tables(None, text, words)
+        return table
 
-    def identifier(self, asked: str | None) -> str | None:
-        """The column that --id names, in one line maybe; refused where it is none."""
-        if asked is None or asked in self.columns:
-            return asked
+    def identifier(self, name: str | None) -> str | None:
+        """Return the column of this name, which may be given in one line."""
+        if name is None or name in self.columns:
+            return name
         for column in self.columns:
-            if one_line(column) == asked:
+            if one_line(column) == name:
                 return column
-        raise TableError(f"--id: {self.name} has no column {unknown_names([asked], self.columns)}")
+        raise TableError(f"{self.name} has no column {unknown_names([name], self.columns)}")
 
     def rows_at_once(self) -> int:
-        """Rows of a chunk that stays small in memory."""
+        """Return the rows of a chunk that stays small in memory."""
         return max(1, min(CHUNK_ROWS, CHUNK_CELLS // max(1, len(self.columns))))
 
 
 def unique_names(names: Sequence[str], notes: list[str]) -> list[str]:
-    """Names that are all different: a second "a" is called "a.2".
+    """Return names that are all different: a second "a" is called "a.2".
 
     Examples
     --------
@@ -162,7 +182,7 @@ def unique_names(names: Sequence[str], notes: list[str]) -> list[str]:
     ['a', 'a.2', 'a.2.2', 'a.3']
     """
     taken: set[str] = set()
-    copies: dict[str, int] = {}  # where to go on: thousands of columns may have one name
+    copies: dict[str, int] = {}  # the next number: thousands of columns may have one name
     renamed, result = [], []
     for number, name in enumerate(names, start=1):
         unique = base = name.strip() or f"column {number}"

@@ -1,8 +1,9 @@
-"""Cells that have types already, as columns of a DataFrame. Called by sheets and JSON lines."""
+"""Readers of formats whose cells have types: workbooks and JSON lines."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
 from datetime import date
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -14,47 +15,44 @@ from softkern.tables.io.reader import Reader
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["pieces"]
+__all__ = ["RecordReader"]
 
 LARGEST_INT = 2**63
 
 
-def pieces(
-    records: Iterable[Sequence[Any]],
-    reader: Reader,
-    marks: Sequence[str],
-    rows: int | None,
-    kept: Sequence[str],
-) -> Iterator[pd.DataFrame]:
-    """Records in tables of so many rows, all in one for 0; those of `kept` columns as they are."""
-    size = reader.rows_at_once() if rows is None else rows
-    records, missing = iter(records), frozenset(marks)
-    while True:
-        part = list(records if size == 0 else islice(records, size))
-        if part or size == 0:
-            yield _frame(part, reader.columns, missing, kept)
-        if size == 0 or len(part) < size:
+class RecordReader(Reader):
+    """An open table whose rows are tuples of Python values."""
+
+    _missing: frozenset[str]
+
+    @abstractmethod
+    def _records(self) -> Iterator[Sequence[Any]]:
+        """Return the rows."""
+
+    def iter_tables(
+        self, rows: int | None, text: Sequence[str], words: Sequence[str]
+    ) -> Iterator[pd.DataFrame]:
+        """Yield tables of at most `rows` rows; for None, one table of all rows."""
+        records = self._records()
+        if rows is None:
+            yield self._table(list(records), text)
             return
+        while part := list(islice(records, rows)):
+            yield self._table(part, text)
 
+    def _table(self, records: Sequence[Sequence[Any]], text: Sequence[str]) -> pd.DataFrame:
+        import pandas as pd
 
-def _frame(
-    records: Sequence[Sequence[Any]],
-    columns: Sequence[str],
-    missing: frozenset[str],
-    kept: Sequence[str],
-) -> pd.DataFrame:
-    import pandas as pd
-
-    cells = list(zip(*records, strict=True)) or [()] * len(columns)
-    parts = {
-        name: pd.Series(values, dtype=object) if name in kept else _typed(values, missing)
-        for name, values in zip(columns, cells, strict=True)
-    }
-    return pd.DataFrame(parts, columns=pd.Index(columns))
+        cells = list(zip(*records, strict=True)) or [()] * len(self.columns)
+        parts = {
+            name: pd.Series(values, dtype=object) if name in text else _typed(values, self._missing)
+            for name, values in zip(self.columns, cells, strict=True)
+        }
+        return pd.DataFrame(parts, columns=pd.Index(self.columns))
 
 
 def _typed(values: Sequence[Any], missing: frozenset[str]) -> pd.Series[Any]:
-    """Numbers as numbers and dates as dates where all are, else what was there."""
+    """Return a column of numbers or dates where all cells are, else of the cells themselves."""
     import pandas as pd
 
     cells: list[Any] = [None if isinstance(v, str) and v.strip() in missing else v for v in values]

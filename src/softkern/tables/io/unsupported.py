@@ -1,10 +1,10 @@
-"""Files that hold tables and are not read: what each of them is, and the way out."""
+"""Recognizes files of unsupported formats, and names a way to convert each."""
 
 from __future__ import annotations
 
 from softkern.tables.io.reader import TableError
 
-__all__ = ["refuse_foreign"]
+__all__ = ["reject_unsupported"]
 
 CONVERT = "convert it to CSV or Parquet with the program that wrote it"
 MARKS: tuple[tuple[bytes, str, str], ...] = (
@@ -28,8 +28,8 @@ MARKS: tuple[tuple[bytes, str, str], ...] = (
     (b"$FL2", "an SPSS file (.sav)", "save it as CSV"),
     (b"<stata_dta>", "a Stata file (.dta)", "save it as CSV"),
     (b"RDX", "an R data file", "save it as CSV by write.csv"),
-    (b"\x80\x04", "a pickle, which is a program and never run here", CONVERT),
-    (b"\x80\x05", "a pickle, which is a program and never run here", CONVERT),
+    (b"\x80\x04", "a pickle, which can run code and is never loaded", CONVERT),
+    (b"\x80\x05", "a pickle, which can run code and is never loaded", CONVERT),
     (b"7z\xbc\xaf\x27\x1c", "packed by 7-Zip", "unpack it first"),
     (b"Rar!", "packed by RAR", "unpack it first"),
     (b"\x89PNG", "a picture, and no table", "give a table"),
@@ -39,12 +39,12 @@ MARKS: tuple[tuple[bytes, str, str], ...] = (
 PAGES = (b"<!doctype html", b"<html", b"<table", b"<head")
 
 
-def refuse_foreign(head: bytes, name: str) -> None:
-    r"""Refuse a file that is no table of ours, by what it is.
+def reject_unsupported(head: bytes, name: str) -> None:
+    r"""Raise an error for a file of an unsupported format.
 
     Examples
     --------
-    >>> refuse_foreign(b"SQLite format 3\x00", "shop.db")
+    >>> reject_unsupported(b"SQLite format 3\x00", "shop.db")
     Traceback (most recent call last):
         ...
     softkern.tables.io.reader.TableError: shop.db is an SQLite database; give one table of it: ...
@@ -57,7 +57,7 @@ def refuse_foreign(head: bytes, name: str) -> None:
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:200].lower()
     if start.startswith(PAGES):
         raise TableError(
-            f"{name} is a web page (HTML), as some programs write instead of .xls; open it in a "
+            f"{name} is a web page (HTML), which some programs write as .xls; open it in a "
             "spreadsheet and save it as .xlsx or CSV."
         )
     if start.startswith(b"<?xml"):
@@ -65,5 +65,5 @@ def refuse_foreign(head: bytes, name: str) -> None:
 
 
 def _is_text(head: bytes, mark: bytes) -> bool:
-    """Whether a mark of plain letters, such as ORC, is the beginning of a header instead."""
+    """Return whether letters such as ORC are the beginning of a header instead."""
     return mark.isalnum() and b"\x00" not in head[:4096]

@@ -1,0 +1,73 @@
+"""Reads NPY files. A plain file is mapped, and need not fit into memory."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+
+from softkern.tables.io.bytes import TableBytes, damaged
+from softkern.tables.io.reader import Format, Reader, TableError
+from softkern.tables.preparation.cells import without_words
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["NpyReader", "load_npy", "npy_rows"]
+
+
+class NpyReader(Reader):
+    """An open NPY file."""
+
+    def __init__(self, data: TableBytes, form: Format) -> None:
+        file = data.path if data.is_plain else io.BytesIO(data.read())
+        self._values, columns = load_npy(file, data.name)
+        self._form = form
+        data.close()
+        super().__init__(data.name, f"NPY{data.suffix}", columns)
+
+    def iter_tables(
+        self, rows: int | None, text: Sequence[str], words: Sequence[str]
+    ) -> Iterator[pd.DataFrame]:
+        """Yield tables of at most `rows` rows; for None, one table of all rows."""
+        n = len(self._values)
+        step = max(1, n if rows is None else rows)
+        for start in range(0, max(n, 1), step):
+            table = npy_rows(self._values, self.columns, slice(start, start + step))
+            yield without_words(table, self._form.marks(), text)
+
+
+def load_npy(file: str | BinaryIO, name: str) -> tuple[np.ndarray[Any, Any], list[str]]:
+    """Return the array of a file, mapped where it has a path, and names of its columns."""
+    try:  # pickled objects are code, and never read
+        mode: Any = "r" if isinstance(file, str) else None
+        values = np.load(file, mmap_mode=mode, allow_pickle=False)
+    except MemoryError as error:
+        raise MemoryError(f"{name} does not fit") from error
+    except Exception as error:  # a damaged header raises anything
+        raise damaged(name, "an NPY file") from error
+    if values.dtype.names is None:
+        values = values[:, None] if values.ndim == 1 else values
+        if values.ndim != 2 or values.dtype.kind not in "biuf":
+            raise TableError(
+                f"{name} holds an array of shape {values.shape} and type {values.dtype}; give an "
+                "array of numbers with one row per sample."
+            )
+        return values, [f"x{i + 1}" for i in range(values.shape[1])]
+    columns = list(values.dtype.names)
+    if values.ndim != 1 or any(values.dtype[column].shape for column in columns):
+        raise TableError(
+            f"{name} holds records of shape {values.shape} and type {values.dtype}; give one "
+            "record per sample with one value per field."
+        )
+    return values, columns
+
+
+def npy_rows(values: np.ndarray[Any, Any], columns: list[str], rows: slice) -> pd.DataFrame:
+    """Return some rows of such an array as a table."""
+    import pandas as pd
+
+    part = np.array(values[rows])
+    return pd.DataFrame(part, columns=None if part.dtype.names else columns)
