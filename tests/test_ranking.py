@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 import softkern
 from softkern import rank_points
 from softkern.exceptions import CollapseWarning, ReseedWarning, SpectrumWarning
-from softkern.ranking import Calibration
+from softkern.ranking import Calibration, Ranker
 
 COLUMNS = [
     "label",
@@ -98,15 +98,15 @@ class Native(BaseEstimator):
             return np.where(U[:, -1] > 0, U[:, -2] / U[:, -1], 0.7)
 
 
-class OneReading(Native):
-    """The same through `reading`; separate methods must not be called."""
+class OneRecord(Native):
+    """The same through `score_points`; separate methods must not be called."""
 
     def fit(self, X, y=None, sample_weight=None):
-        vars(self).update(vars(Native().fit(X)), n_readings_=0)
+        vars(self).update(vars(Native().fit(X)), n_calls_=0)
         return self
 
-    def reading(self, X):
-        self.n_readings_ += 1
+    def score_points(self, X):
+        self.n_calls_ += 1
         one = Native()
         return SimpleNamespace(
             labels=one.predict(X),
@@ -518,11 +518,11 @@ class TestWhatItTakes:
             rank_points(native([1.0, 2.0]), false_alarms=number)
 
     def test_nan_scores(self):
-        with pytest.raises(ValueError, match="NaN for 1 points, the first in row 1"):
+        with pytest.raises(ValueError, match="NaN for 1 samples, first in row 1"):
             rank_points(native([1.0, np.nan]))
 
     def test_weights_of_other_points(self):
-        with pytest.raises(ValueError, match="3 weights in sample_weight_ and scores of 2"):
+        with pytest.raises(ValueError, match="3 weights in sample_weight_, but scores of 2"):
             rank_points(native([1.0, 2.0], weight=np.ones(3)))
 
     def test_wrong_number_of_columns(self, X):
@@ -564,8 +564,17 @@ class TestWhatItTakes:
 
     def test_a_model_is_read_once(self):
         scores = np.random.default_rng(0).exponential(size=(100, 3))
-        model, plain = OneReading().fit(scores), Native().fit(scores)
+        model, plain = OneRecord().fit(scores), Native().fit(scores)
         pd.testing.assert_frame_equal(rank_points(model), rank_points(plain))
-        assert model.n_readings_ == 0
+        assert model.n_calls_ == 0
         pd.testing.assert_frame_equal(rank_points(model, scores), rank_points(plain, scores))
-        assert model.n_readings_ == 1
+        assert model.n_calls_ == 1
+
+    @pytest.mark.parametrize("name", ["OneClassPCM", "FuzzyCMeans"])
+    def test_no_samples_give_an_empty_table(self, name, X):
+        ranker = Ranker(fitted(name, X))
+        table = ranker.table(ranker.score_points(X[:0]))
+        assert len(table) == 0
+        whole = ranker.table(ranker.score_points(X))
+        assert table.dtypes.to_dict() == whole.dtypes.to_dict()
+        assert len(rank_points(make_pipeline(StandardScaler(), fitted(name, X)), X[:0])) == 0

@@ -263,4 +263,4 @@ def test_what_is_said_of_models_without_their_rows(X):
     with pytest.raises(ValueError, match="give the rows as X"):
         softkern.rank_points(alone)
     with pytest.raises(TypeError, match="takes rows of this machine"):
-        model.reading(in_chunks(X, 400))
+        model.score_points(in_chunks(X, 400))

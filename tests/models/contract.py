@@ -23,7 +23,7 @@ from softkern.exceptions import (
     ReseedWarning,
     SpectrumWarning,
 )
-from softkern.models.base import LARGE_ERROR
+from softkern.models.kernel_model import LARGE_ERROR
 from softkern.operators import BlockedOperator
 
 FITTED = {}
@@ -91,7 +91,7 @@ class ModelContract:
     engines = ("dense", "tiled", "fourier", "nystroem")
     low_rank = 15  # of 150 points
     low_rank_agreement = 0.99  # rank correlation of outlier scores with those of dense
-    products = 2  # of a reading: one, and one for what is doubtful in logarithms
+    products = 2  # of score_points: one, and one for doubtful logarithms
 
     def make(self, **params):
         raise NotImplementedError
@@ -201,14 +201,14 @@ class ModelContract:
         assert predicting > 0
         assert elsewhere == []
 
-    def test_one_reading_makes_few_products(self, X):
+    def test_scoring_makes_few_products(self, X):
         with recording(), warnings.catch_warnings():
             warnings.simplefilter("ignore", QUIET)
             model = self.make(engine="recording").fit(X)
             RecordingOperator.count = 0
-            reading = model.reading(X)
+            scores = model.score_points(X)
             for name in ("labels", "memberships", "outlier_scores", "overlap_scores"):
-                getattr(reading, name)
+                getattr(scores, name)
             assert RecordingOperator.count <= self.products
 
     def test_unknown_engine_options_are_named(self, X):

@@ -12,7 +12,6 @@ from sklearn.base import clone
 from sklearn.datasets import make_blobs
 
 import softkern
-from softkern.models._array_dispatch import answering
 from softkern.operators import GpuOperator
 from softkern.operators.geometry import Geometry
 from softkern.rules.base import Centers
@@ -53,11 +52,6 @@ with config_context(array_api_dispatch=True):
     environment = {**os.environ, "SCIPY_ARRAY_API": "1"}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True)
     assert done.returncode == 0, done.stderr.decode()
-
-
-def test_methods_answer_once():
-    method = softkern.FuzzyCMeans.predict
-    assert answering(method) is method
 
 
 class Guarded(torch.Tensor):

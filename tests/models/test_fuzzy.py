@@ -473,7 +473,7 @@ def test_collapse_is_foreseen():
     assert [w.category for w in caught] == [ParameterWarning, CollapseWarning]
     assert all(w.filename == __file__ for w in caught)  # the user's line
     assert "below one" in str(caught[0].message)
-    assert "centers 0 and 1" in str(caught[1].message)
+    assert "centers of clusters 0 and 1" in str(caught[1].message)
     assert left.m_ == 2
     assert left.memberships_ == pytest.approx(np.full((100, 3), 1 / 3), abs=1e-3)
 

@@ -39,5 +39,5 @@ def test_order_units_and_the_way_weights_are_written_do_not_matter():
 
 def test_a_matrix_has_no_points_to_count_groups_of():
     K = np.exp(-np.square(np.arange(20.0)[:, None] - np.arange(20.0)))
-    with pytest.raises(ValueError, match="n_clusters='auto' looks for groups among points"):
+    with pytest.raises(ValueError, match="n_clusters='auto' needs the data"):
         FuzzyCMeans("auto", kernel="precomputed").fit(K)

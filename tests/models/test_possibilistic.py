@@ -15,7 +15,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from softkern import CollapseWarning, OneClassPCM, PossibilisticCMeans, rank_points
 from softkern.datasets import make_dense_regions, make_gaussian_outliers, make_six_clusters
-from softkern.models import possibilistic
+from softkern.models import one_class_pcm
 from tests.models.contract import ModelContract
 
 DATA = Path(os.environ.get("SOFTKERN_DATA", Path(__file__).parents[3] / "shared" / "data"))
@@ -325,7 +325,7 @@ def test_two_groups_are_found_in_any_number_of_columns(d):
 
 def test_coinciding_clusters_are_one():
     X, y = make_blobs(300, 2, centers=[[0, 0], [9, 0]], random_state=1)
-    with pytest.warns(CollapseWarning, match="of the 5 clusters asked for 2 are left"):
+    with pytest.warns(CollapseWarning, match="Only 2 of the 5 requested clusters are distinct"):
         model = PossibilisticCMeans(5, eta_scale=1.0).fit(X)
     assert model.n_clusters_ == len(model.eta_) == model.dual_coef_.shape[1] == 2
     assert model.memberships_.shape == (300, 2)
@@ -333,7 +333,7 @@ def test_coinciding_clusters_are_one():
     assert adjusted_rand_score(y, model.labels_) > 0.95
     assert (model.overlap_scores_ >= 0.5).mean() < 0.02
     assert np.array_equal(model.predict(X), model.labels_)
-    with pytest.warns(CollapseWarning, match="of the 3 clusters asked for 1 is left"):
+    with pytest.warns(CollapseWarning, match="Only 1 of the 3 requested clusters is distinct"):
         one = PossibilisticCMeans(3, eta_scale=1.0).fit(
             np.random.default_rng(0).normal(size=(99, 5))
         )
@@ -346,7 +346,7 @@ def test_a_given_eta_scale_is_obeyed():
     X = rng.normal(size=(200, 30))
     X[100:] += 8 / np.sqrt(30)
     assert PossibilisticCMeans(2).fit(X).eta_scale_ < 1
-    with pytest.warns(CollapseWarning, match="1 is left"):
+    with pytest.warns(CollapseWarning, match="Only 1 of"):
         assert PossibilisticCMeans(2, eta_scale=1.0).fit(X).eta_scale_ == 1
 
 
@@ -402,7 +402,7 @@ def test_before_fit():
 
 def test_no_convergence_is_said():
     X = np.random.default_rng(0).normal(size=(50, 2))
-    with pytest.warns(ConvergenceWarning, match=r"max_iter=2\), .*raise one of them"):
+    with pytest.warns(ConvergenceWarning, match=r"max_iter=2 .*Increase max_iter"):
         OneClassPCM(max_iter=2, tol=1e-12).fit(X)
 
 
@@ -464,10 +464,10 @@ def test_scores_do_not_depend_on_the_sample_of_the_mass(weighted, monkeypatch):
     X = np.concatenate([X, generator.uniform(-30, 30, size=(20, 3))])
     weight = generator.uniform(0.2, 2, len(X)) if weighted else None
     whole = OneClassPCM().fit(X, sample_weight=weight)
-    assert (whole._evidence == 0).sum() >= 5
-    monkeypatch.setattr(possibilistic, "MASS_SAMPLE", 150)
+    assert (whole._inlier_coef == 0).sum() >= 5
+    monkeypatch.setattr(one_class_pcm, "MASS_SAMPLE", 150)
     sampled = OneClassPCM().fit(X, sample_weight=weight)
-    assert np.array_equal(sampled._evidence == 0, whole._evidence == 0)
+    assert np.array_equal(sampled._inlier_coef == 0, whole._inlier_coef == 0)
     assert sampled.outlier_scores_ == pytest.approx(whole.outlier_scores_, rel=1e-9)
 
 
@@ -484,16 +484,16 @@ def test_clusters_are_numbered_by_size():
 
 
 @pytest.mark.parametrize("d", [2, 12])
-def test_what_suspects_have_is_taken_off_to_all_digits(d):
-    """Also of points that see hardly anything else."""
+def test_parts_of_isolated_points_are_subtracted_to_all_digits(d):
+    """Also for points with hardly any other mass around them."""
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(size=(1500, d)), 40 + 1e-3 * rng.normal(size=(4, d))])
     model = OneClassPCM().fit(X)
-    is_suspect = model._evidence != model.dual_coef_
-    assert is_suspect[-4:].all()
+    is_isolated = model._inlier_coef != model.dual_coef_
+    assert is_isolated[-4:].all()
     points = np.concatenate([X[-6:], X[:50], rng.normal(size=(5, d)) + 39.5, [np.full(d, 20.0)]])
-    rows = model._rows(points)
-    narrow = model._log_narrow(rows, model._geometry(rows).product)
-    kernel, evidence = model.kernel_, model._evidence
-    terms = kernel.log_block(points, model._support[evidence > 0]) + np.log(evidence[evidence > 0])
+    rows = model._cross(points)
+    narrow = model._log_narrow_density(rows, model._geometry(rows).product, True)
+    kernel, inliers = model.kernel_, model._inlier_coef
+    terms = kernel.log_block(points, model._support[inliers > 0]) + np.log(inliers[inliers > 0])
     np.testing.assert_allclose(narrow, logsumexp(terms, axis=1), rtol=1e-6, atol=1e-6)

@@ -5,12 +5,12 @@ import pytest
 
 from softkern.kernels import Gaussian, Laplacian
 from softkern.models.two_scale_scores import (
-    combined,
+    combine_scales,
+    isolated_rows,
     log_background_density,
-    suspects,
-    usual,
-    usual_distance,
-    widened,
+    median_distance,
+    robust_location_scale,
+    widen_kernel,
 )
 
 
@@ -31,28 +31,32 @@ def test_surroundings_are_finite_however_far():
 def test_the_score_rises_with_either_scale():
     standards = np.array([[3.0, 2.0], [1.0, 0.5]])
     ladder, middle = np.linspace(0, 50, 200), np.full(200, 1.0)
-    assert np.all(np.diff(combined(ladder, middle, standards)) >= 0)
-    assert np.all(np.diff(combined(middle, ladder, standards)) >= 0)
-    assert combined(np.array([3.0]), np.array([1.0]), standards) == 0
+    assert np.all(np.diff(combine_scales(ladder, middle, standards)) >= 0)
+    assert np.all(np.diff(combine_scales(middle, ladder, standards)) >= 0)
+    assert combine_scales(np.array([3.0]), np.array([1.0]), standards) == 0
 
 
 def test_units_are_those_of_the_weighted_points():
     values, counts = np.random.default_rng(0).normal(size=50), np.arange(50) % 4
-    assert usual(values, counts) == usual(np.repeat(values, counts), np.ones(counts.sum()))
-    assert usual(np.ones(5), np.ones(5))[1] > 0
-    assert usual(np.full(3, np.inf), np.ones(3)) == (0.0, 1.0)
+    assert robust_location_scale(values, counts) == robust_location_scale(
+        np.repeat(values, counts), np.ones(counts.sum())
+    )
+    assert robust_location_scale(np.ones(5), np.ones(5))[1] > 0
+    assert robust_location_scale(np.full(3, np.inf), np.ones(3)) == (0.0, 1.0)
 
 
 def test_somebody_is_always_evidence():
-    assert not suspects(np.full(4, 0.005), np.zeros(4)).any()
-    assert suspects(np.array([0.5, 0.011]), np.array([0.01, 0.01])).tolist() == [False, True]
+    assert not isolated_rows(np.full(4, 0.005), np.zeros(4)).any()
+    assert isolated_rows(np.array([0.5, 0.011]), np.array([0.01, 0.01])).tolist() == [False, True]
 
 
 @pytest.mark.parametrize("kernel", [Gaussian(0.1), Gaussian([0.1, 0.3]), Laplacian(0.2)])
 def test_a_wide_kernel_has_its_value_at_the_median_pair(kernel):
     X = np.random.default_rng(0).normal(size=(200, 2))
-    distance = usual_distance(kernel, X, np.ones(200), 0)
-    assert usual_distance(widened(kernel, distance, 2.0), X, np.ones(200), 0) == pytest.approx(2)
-    assert widened(kernel, 1.0, 2.0) == kernel  # never narrower
-    twice = usual_distance(kernel, np.repeat(X, 2, axis=0), np.ones(400), 0)
+    distance = median_distance(kernel, X, np.ones(200), 0)
+    assert median_distance(
+        widen_kernel(kernel, distance, 2.0), X, np.ones(200), 0
+    ) == pytest.approx(2)
+    assert widen_kernel(kernel, 1.0, 2.0) == kernel  # never narrower
+    twice = median_distance(kernel, np.repeat(X, 2, axis=0), np.ones(400), 0)
     assert twice == pytest.approx(distance)

@@ -20,7 +20,7 @@ def importer(package: str, homes: Mapping[str, str | None]) -> Callable[[str], A
 
     Examples
     --------
-    >>> find = importer("softkern", {"OneClassPCM": "models.possibilistic", "kernels": None})
+    >>> find = importer("softkern", {"OneClassPCM": "models.one_class_pcm", "kernels": None})
     >>> find("OneClassPCM").__name__, find("kernels").__name__
     ('OneClassPCM', 'softkern.kernels')
     """

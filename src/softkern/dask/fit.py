@@ -36,19 +36,8 @@ from softkern.exceptions import DataError
 from softkern.models.checks import check_scales
 from softkern.planning import plan
 
-__all__ = ["ROW_ATTRIBUTES", "alone", "answer_in_chunks", "fit_in_chunks", "fit_tables"]
+__all__ = ["alone", "answer_in_chunks", "fit_in_chunks", "fit_tables"]
 
-# Fitted attributes of all rows, and the methods that answer the same for new ones.
-ROW_ATTRIBUTES = {
-    "labels_": "predict",
-    "memberships_": "memberships",
-    "outlier_scores_": "outlier_scores",
-    "overlap_scores_": "overlap_scores",
-    "typicality_": "typicality",
-    "outlier_weights_": "outlier_weights",
-    "projections_": "projections",
-    "mean_similarity_": "mean_similarity",
-}
 PATIENCE = 3600.0  # seconds that products of all pairs may take before a sample has to do
 
 
@@ -60,11 +49,12 @@ def fit_in_chunks(model: Any, X: Any, sample_weight: Any) -> None:
         rows = _rows(model, X, sample_weight)
         model.n_features_in_ = rows.shape[1]
         _keep_names(model, X)
+        own = None
         if _runs_over_all(model, rows):
-            _fit_all(model, rows)
+            own = _fit_all(model, rows)
         else:
             _fit_few(model, rows)
-        _keep_lazily(model, rows)
+        _keep_lazily(model, rows, own)
 
 
 def fit_tables(model: Any, X: Any, sample_weight: Any) -> None:
@@ -86,11 +76,11 @@ def fit_tables(model: Any, X: Any, sample_weight: Any) -> None:
 def _keep_tables(model: Any, table: TableChunks, few: Any) -> None:
     """Fitted attributes of all rows, as Dask arrays."""
     one = alone(model)
-    for name in _attributes_of_rows(model):
-        like = np.asarray(getattr(one, ROW_ATTRIBUTES[name])(few.iloc[:1]))
+    for name, method in model._row_methods().items():
+        like = np.asarray(getattr(one, method)(few.iloc[:1]))
         is_score = name == "outlier_scores_"
         known = (model.sample_rows_, model.sample_outlier_scores_) if is_score else None
-        fixed = {"model": one, "method": ROW_ATTRIBUTES[name], "known": known}
+        fixed = {"model": one, "method": method, "known": known}
         setattr(model, name, table.answers(_answer_of_table, like[:0], **fixed))
     ones = np.ones(1, dtype=one.sample_weight_.dtype)
     model.sample_weight_ = table.answers(_ones_of_table, ones[:0])
@@ -158,11 +148,11 @@ def _runs_over_all(model: Any, rows: ChunkedRows) -> bool:
     return chosen.options["rank"] is not None or chosen.product_seconds * products < PATIENCE
 
 
-def _fit_all(model: Any, rows: ChunkedRows) -> None:
-    """The model's own fit, over all rows."""
-    model.sample_weight_, model._operators = rows.weight, {}
+def _fit_all(model: Any, rows: ChunkedRows) -> Any:
+    """Fit the model over all rows; returns the rows' own parts in the kernel sums."""
+    model.sample_weight_ = rows.weight
     with config_context(assume_finite=True):
-        model._fit(rows, rows.weight)
+        return model._fit(rows, rows.weight)
 
 
 def _fit_few(model: Any, rows: ChunkedRows) -> None:
@@ -185,10 +175,9 @@ def _fit_few(model: Any, rows: ChunkedRows) -> None:
 # What is said of all rows
 
 
-def _keep_lazily(model: Any, rows: ChunkedRows) -> None:
+def _keep_lazily(model: Any, rows: ChunkedRows, own: Any) -> None:
     """Fitted attributes of all rows, as Dask arrays."""
-    is_few = isinstance(model.sample_weight_, np.ndarray)
-    own, few = vars(model).pop("_own", None), rows.few
+    is_few, few = own is None, rows.few
     one = alone(model)
     vars(one).pop("feature_names_in_", None)  # chunks are arrays without names
     if is_few:
@@ -200,8 +189,8 @@ def _keep_lazily(model: Any, rows: ChunkedRows) -> None:
     model.sample_rows_, model.sample_outlier_scores_ = few.rows, of_few
     model.sample_row_weights_ = few.weight * (total / few.weight.sum(dtype=np.float64))
     model.sample_weight_ = rows.weight
-    for name in _attributes_of_rows(model):
-        setattr(model, name, _answers(one, ROW_ATTRIBUTES[name], rows.X))
+    for name, method in model._row_methods().items():
+        setattr(model, name, _answers(one, method, rows.X))
     fixed = {"name": "outlier-scores", "like": np.empty(0, rows.dtype), "model": shared(one)}
     if is_few:
         fixed |= {"rows": shared(few.rows), "known": shared(of_few)}
@@ -210,19 +199,11 @@ def _keep_lazily(model: Any, rows: ChunkedRows) -> None:
         model.outlier_scores_ = answers(_scores_by_others, rows.X, own, rows.numbers, **fixed)
 
 
-def _attributes_of_rows(model: Any) -> list[str]:
-    """Those that the model's classes declare."""
-    declared = {name for kind in type(model).__mro__ for name in vars(kind).get("_state", ())}
-    return [
-        name for name in ROW_ATTRIBUTES if name in declared and hasattr(model, ROW_ATTRIBUTES[name])
-    ]
-
-
 def alone(model: Any) -> Any:
     """The fitted model without what it says of all rows, to be sent to workers."""
     one = copy.copy(model)
-    one._operators = {}
-    for name in (*ROW_ATTRIBUTES, "_own"):
+    one._drop_caches()
+    for name in model._row_methods():
         vars(one).pop(name, None)
     one.sample_weight_ = np.ones(1, dtype=model.sample_weight_.dtype)
     return one
@@ -287,4 +268,4 @@ def _with_known(answer: Array, number: Array, rows: Array, known: Array) -> Arra
 
 def _scores_by_others(X: Array, own: Array, number: Array, model: Any) -> Array:
     """Outlier scores of a chunk, each row without its own part in the centers."""
-    return np.asarray(model._scores_by_others(X, own, number))
+    return np.asarray(model._leave_one_out_scores(X, own, number))

@@ -1,4 +1,4 @@
-"""The estimators: thin classes over kernels, operators, rules and the one loop."""
+"""The estimators: thin classes over kernels, operators, rules and the loop."""
 
 from typing import TYPE_CHECKING
 
@@ -8,9 +8,11 @@ if TYPE_CHECKING:  # for editors and type checkers
     from softkern.models.alpha_cut import AlphaCutClustering
     from softkern.models.auto import AutoClustering
     from softkern.models.fuzzy import FuzzyCMeans, OutlierFuzzyCMeans
-    from softkern.models.one_class_mixture import OneClassKMeans, OneClassMixture
+    from softkern.models.one_class_k_means import OneClassKMeans
+    from softkern.models.one_class_mixture import OneClassMixture
+    from softkern.models.one_class_pcm import OneClassPCM
     from softkern.models.one_class_svm import WeightedOneClassSVM, WeightedSVDD
-    from softkern.models.possibilistic import OneClassPCM, PossibilisticCMeans
+    from softkern.models.possibilistic import PossibilisticCMeans
     from softkern.models.spectral import KernelSpectralClustering, SoftKernelSpectralClustering
     from softkern.models.spectral_search import SpectralSearch
 
@@ -35,9 +37,9 @@ HOMES = {
     "AutoClustering": "auto",
     "FuzzyCMeans": "fuzzy",
     "KernelSpectralClustering": "spectral",
-    "OneClassKMeans": "one_class_mixture",
+    "OneClassKMeans": "one_class_k_means",
     "OneClassMixture": "one_class_mixture",
-    "OneClassPCM": "possibilistic",
+    "OneClassPCM": "one_class_pcm",
     "OutlierFuzzyCMeans": "fuzzy",
     "PossibilisticCMeans": "possibilistic",
     "SoftKernelSpectralClustering": "spectral",

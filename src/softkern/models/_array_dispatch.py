@@ -1,9 +1,9 @@
-"""Arrays of other libraries (torch, CuPy) as data: taken to the host, answers given back to them.
+"""Accept torch, CuPy and Dask arrays as data.
 
-Dask arrays are answered by Dask arrays (`softkern.dask.fit`).
-
-As in scikit-learn, answers are arrays of the library and on the device of the data where
-``array_api_dispatch`` is set, and NumPy's otherwise. Fitted attributes are NumPy's.
+Data of another array library are copied to the host. As in scikit-learn, results are arrays of
+that library, on the device of the data, where ``array_api_dispatch`` is set, and NumPy arrays
+otherwise. Dask arrays are mapped chunk by chunk (`softkern.dask.fit`). Fitted attributes are NumPy
+arrays, or Dask arrays after a fit to Dask data.
 """
 
 from __future__ import annotations
@@ -25,36 +25,39 @@ from sklearn import get_config
 from softkern._utils.arrays import on_host
 from softkern.dask import is_chunked
 
-__all__ = ["answering", "taken"]
+__all__ = ["dispatch_arrays", "like_data", "to_host"]
 
 
 def is_foreign(X: Any) -> bool:
-    """Whether X is an array of another library; tables and sparse matrices are none."""
+    """Return whether X is an array of another library; tables and sparse matrices are not."""
     return is_array_api_obj(X) and not is_numpy_array(X) and not is_dask_array(X)
 
 
-def taken(X: Any) -> Any:
-    """Data as the host has them."""
+def to_host(X: Any) -> Any:
+    """Copy an array of another library to a NumPy array; return anything else unchanged."""
     return on_host(X) if is_foreign(X) else X
 
 
-def answering(method: Callable[..., Any]) -> Callable[..., Any]:
-    """A method of a model that answers where its data X live; the same where it does already."""
-    if getattr(method, "answers_there", False):
-        return method
+def like_data(result: Any, X: Any) -> Any:
+    """Convert a NumPy result to the library and device of X, where scikit-learn is set to."""
+    if not (is_foreign(X) and get_config()["array_api_dispatch"]):
+        return result
+    if not isinstance(result, np.ndarray):
+        return result
+    return array_namespace(X).asarray(result, device=device(X))
+
+
+def dispatch_arrays(method: Callable[..., Any]) -> Any:
+    """Let a method of a model, whose first argument is the data X, accept arrays of any library."""
 
     @wraps(method)
-    def answered(self: Any, X: Any, *arguments: Any, **options: Any) -> Any:
-        if is_chunked(X) and method.__name__ != "fit_predict":
+    def dispatched(self: Any, X: Any, *arguments: Any, **options: Any) -> Any:
+        if is_chunked(X):
             from softkern.dask.fit import answer_in_chunks
 
+            if arguments or options:
+                raise TypeError(f"{method.__name__} takes no options for Dask arrays.")
             return answer_in_chunks(self, method.__name__, X)
-        if not is_foreign(X):
-            return method(self, X, *arguments, **options)
-        answer = method(self, on_host(X), *arguments, **options)
-        if not get_config()["array_api_dispatch"] or not isinstance(answer, np.ndarray):
-            return answer
-        return array_namespace(X).asarray(answer, device=device(X))
+        return like_data(method(self, to_host(X), *arguments, **options), X)
 
-    answered.answers_there = True  # type: ignore[attr-defined]
-    return answered
+    return dispatched

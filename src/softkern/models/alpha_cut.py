@@ -8,6 +8,7 @@ alpha tree (`softkern.density_tree`) holds them for every α, with the significa
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -15,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 from sklearn.utils import Tags
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from softkern._utils.neighbors import k_nearest
 from softkern._utils.progress import stage
 from softkern._utils.random import child_seed
+from softkern._utils.sklearn_compat import Interval, StrOptions
 from softkern._utils.typing import Array
 from softkern.density_tree.bandwidth_search import Scales, search_scales
 from softkern.density_tree.landscape import Landscape, distinct_nodes, noise_levels
@@ -28,10 +29,13 @@ from softkern.density_tree.memberships import membership_kernel
 from softkern.density_tree.tree import SMALL_SHARE, AlphaTree, histogram_valley, number_by_mass
 from softkern.kernels import Gaussian, Kernel, resolve, select_bandwidth
 from softkern.kernels.resolve import RADIAL
-from softkern.models.base import FIT_ATTRIBUTES, KernelModel
-from softkern.models.clusterer import Clustering
-from softkern.models.point_scores import Reading
-from softkern.models.possibilistic import OneClassPCM
+from softkern.models._array_dispatch import dispatch_arrays
+from softkern.models.base import FIT_ATTRIBUTES
+from softkern.models.clusterer import Clusterer
+from softkern.models.kernel_model import KernelModel
+from softkern.models.one_class_pcm import OneClassPCM
+from softkern.models.point_scores import PointScores
+from softkern.models.state_schema import Floats, Indices, Instance, KernelSpec, Number, Spec
 from softkern.operators.base import KernelOperator
 from softkern.planning import serving
 from softkern.rows import lower_quantile, reduce_weights
@@ -50,7 +54,41 @@ class Density(OneClassPCM):
         self._fit_density(X, weight)
 
 
-class AlphaCutClustering(Clustering):
+class AlphaCutScores(PointScores):
+    """Results of samples whose kernel sums with every cluster are known.
+
+    The last column of `product` (m, c + 1) is the part that belongs to no cluster.
+    """
+
+    def __init__(self, model: AlphaCutClustering, X: Array) -> None:
+        rows = model._stored_operator().cross(X)
+        self._model, self._X = model, X
+        self._product = rows @ model._cluster_coefficients
+        self._whole = model.one_class_._scores_from_product(rows, self._product.sum(axis=1))
+
+    @cached_property
+    def memberships(self) -> Array:
+        return self._model._shares(self._X, self._product[:, :-1])
+
+    @cached_property
+    def labels(self) -> NDArray[np.int_]:
+        return self._model._labels(self.memberships, self._whole, self._product)
+
+    @cached_property
+    def typicality(self) -> Array:
+        """Typicality in the one cluster of all data, (m,)."""
+        return self._whole.memberships
+
+    @cached_property
+    def outlier_scores(self) -> Array:
+        return self._whole.outlier_scores
+
+    @cached_property
+    def overlap_scores(self) -> Array:
+        return _ratio(self.memberships)
+
+
+class AlphaCutClustering(Clusterer, KernelModel):
     """Clusters of any shape and number, with noise, from one possibilistic cluster.
 
     All data are one cluster in feature space; their typicality u is a robust kernel density. Two
@@ -151,19 +189,19 @@ objective_, history_
         "graph": [StrOptions({"auto", "complete", "knn"})],
         "eta_scale": [Interval(Real, 0, None, closed="neither")],
     }
-    _state: ClassVar[tuple[str, ...]] = (
-        "n_clusters_",
-        "typicality_",
-        "alpha_",
-        "eta_",
-        "tree_",
-        "node_",
-        "level_",
-        "one_class_",
-        "_noise_levels",
-        "_cluster_coefficients",
-        "_membership_kernel",
-    )
+    _fitted: ClassVar[dict[str, Spec]] = {
+        "typicality_": Floats("n", low=0, method="typicality"),
+        "alpha_": Number(low=0),
+        "eta_": Number(low=0, above=True),
+        "tree_": Instance("AlphaTree"),
+        "node_": Indices("n"),
+        "level_": Floats("n", low=0),
+        "one_class_": Instance("OneClassPCM"),
+        "_noise_levels": Floats("c", finite=False, nullable=True),
+        "_cluster_coefficients": Floats("s+"),
+        "_membership_kernel": KernelSpec(nullable=True, optional=True),
+    }
+    _accepts_sparse: ClassVar[bool] = False
     _membership_kernel: Kernel | None = None  # the model's own, as in files of before
 
     def __init__(
@@ -205,9 +243,9 @@ objective_, history_
 
     # What a fitted model says
 
-    def reading(self, X: Any) -> Reading:
-        """All that the model says of new points, from one product; see `Clustering.reading`."""
-        return self._read(self._check_new(X))
+    def score_points(self, X: Any) -> AlphaCutScores:
+        """Compute labels, memberships and scores of samples; see `SoftModel.score_points`."""
+        return AlphaCutScores(self, self._check_new(X))
 
     @property
     def support_vectors_(self) -> Any:
@@ -215,21 +253,21 @@ objective_, history_
         check_is_fitted(self)
         return self.one_class_.support_vectors_
 
-    def predict(self, X: Any) -> NDArray[np.int64]:
-        """Cluster of new points, −1 for noise, (m,)."""
-        return self.reading(X).labels
-
-    def memberships(self, X: Any) -> Array:
-        """Each cluster's share of the kernel mass at new points, ``(m, n_clusters_)``."""
-        return self.reading(X).memberships
-
+    @dispatch_arrays
     def typicality(self, X: Any) -> Array:
-        """Typicality u of new points in the one cluster of all data, (m,)."""
-        return self.reading(X).typicality
+        """Compute the typicality of samples in the one cluster of all data.
 
-    def outlier_scores(self, X: Any) -> Array:
-        """−log density of new points, (m,): the higher, the less typical; as `OneClassPCM`'s."""
-        return self.reading(X).outlier_scores
+        Parameters
+        ----------
+        X : array of shape (m, n_features)
+            Samples to score.
+
+        Returns
+        -------
+        typicality : array of shape (m,)
+            Typicality u from 0 to 1.
+        """
+        return self.score_points(X).typicality
 
     def labels_at(self, alpha: float) -> NDArray[np.int64]:
         """The papers' labels of the training points at any level from 0, (n,), without a refit."""
@@ -238,24 +276,10 @@ objective_, history_
         labels[self.level_ <= alpha] = -1
         return labels
 
-    def _served(self) -> KernelOperator:
-        return self.one_class_._served()
+    def _stored_operator(self, *arguments: Any, **options: Any) -> KernelOperator:
+        return self.one_class_._stored_operator(*arguments, **options)
 
-    def _read(self, X: Array) -> Reading:
-        """Of checked points. The last column of coefficients is what belongs to no cluster."""
-        rows = self._served().cross(X)
-        product = rows @ self._cluster_coefficients  # (m, c + 1)
-        whole = self.one_class_._read_product(rows, product.sum(axis=1))
-        shares = self._shares(X, product[:, :-1])
-        return Reading(
-            memberships=lambda: shares,
-            labels=lambda: self._labels(shares, whole, product),
-            typicality=lambda: whole.memberships,
-            outlier_scores=lambda: whole.outlier_scores,
-            overlap_scores=lambda: _ratio(shares),
-        )
-
-    def _labels(self, shares: Array, whole: Reading, product: Array) -> NDArray[np.int64]:
+    def _labels(self, shares: Array, whole: Any, product: Array) -> NDArray[np.int64]:
         if shares.shape[1] == 0:
             return np.full(len(shares), -1, dtype=np.int64)
         labels = np.argmax(shares, axis=1).astype(np.int64)
@@ -276,10 +300,9 @@ objective_, history_
         """
         if mass.shape[1] < 2:
             return np.ones_like(mass)
-        A, operator = self._cluster_coefficients[:, :-1], self._served()
+        A, operator = self._cluster_coefficients[:, :-1], self._stored_operator()
         if self._membership_kernel is not None:
-            support = self.one_class_._support
-            operator = self.one_class_._kept("memberships", support, self._membership_kernel)
+            operator = self._stored_operator("memberships", kernel=self._membership_kernel)
             mass = operator.cross(X) @ A
         if not self.kernel_.decays:
             largest = np.maximum(np.abs(mass), np.finfo(mass.dtype).tiny)
@@ -319,12 +342,22 @@ objective_, history_
         if is_left_out.any():  # they go with the nearest node, as new points do
             unit = 2.0 ** np.frexp(np.abs(X).max())[1]  # squares of large values would overflow
             self.node_[is_left_out] = k_nearest(nodes / unit, X[is_left_out] / unit, 1)[1][:, 0]
-        reading = _of_rows(read, self.node_, is_left_out, lambda: self._read(X[is_left_out]))
-        self._keep_reading(reading)
-        self.typicality_ = reading.typicality
+        scores: Any = _of_rows(
+            read, self.node_, is_left_out, lambda: AlphaCutScores(self, X[is_left_out])
+        )
+        self._store_scores(scores)
+        self.typicality_ = scores.typicality
         self.level_ = self.tree_.heights[self.node_]
         own = self.typicality_[is_left_out]
         self.level_[is_left_out] = np.minimum(self.level_[is_left_out], own)
+
+    def _check_state(self) -> None:
+        inner, n_nodes = self.one_class_, len(self.tree_.heights)
+        is_node = self.node_ < n_nodes
+        if inner.n_features_in_ != self.n_features_in_ or not is_node.all():
+            raise ValueError("one_class_ or tree_ belong to other samples.")
+        if len(inner._support) != len(self._cluster_coefficients):
+            raise ValueError("one_class_ has another number of support points.")
 
     def _check_parameters(self) -> None:
         if self.rejection is not None and not isinstance(self.alpha, str):
@@ -419,7 +452,7 @@ objective_, history_
             self.alpha_ = float(self.alpha)
         return tree.labels_at(self.alpha_)
 
-    def _settle(self, landscape: Landscape, partition: Array, is_wide: bool) -> Reading:
+    def _settle(self, landscape: Landscape, partition: Array, is_wide: bool) -> PointScores:
         """Turn the tree's clusters into columns of coefficients, the way new points see them.
 
         Their shares are taken in a wide kernel, or in the model's own.
@@ -435,7 +468,7 @@ objective_, history_
         self._membership_kernel = (
             membership_kernel(landscape, partition, self._fit_seed) if is_wide else None
         )
-        read = self._read(landscape.nodes)
+        read = AlphaCutScores(self, landscape.nodes)
         labels = number_by_mass(read.labels, landscape.mass, landscape.level)
         won = range(int(labels.max(initial=-1)) + 1)
         first = [int(read.labels[np.argmax(labels == c)]) for c in won]
@@ -447,11 +480,11 @@ objective_, history_
         self.n_clusters_ = len(first)
         parts = {"labels": labels, "memberships": read.memberships[:, first]}
         if len(first) < count:
-            read = self._read(landscape.nodes)
+            read = AlphaCutScores(self, landscape.nodes)
             parts = {"labels": read.labels, "memberships": read.memberships}
         parts["outlier_scores"] = self.one_class_.outlier_scores_
         parts |= {"typicality": read.typicality, "overlap_scores": read.overlap_scores}
-        return Reading.known(**parts)
+        return PointScores(**parts)
 
     def _fit_line(self, values: Array, mass: Array) -> Landscape:
         """The landscape of a single column (m, 1), by the rules of this model's defaults."""
@@ -461,7 +494,6 @@ objective_, history_
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = False
         tags.input_tags.pairwise = False
         return tags
 
@@ -482,14 +514,16 @@ def _landscape(one_class: OneClassPCM, nodes: Array, mass: Array) -> Landscape:
     )
 
 
-def _of_rows(read: Reading, node: Array, is_new: Array, new: Callable[[], Reading]) -> Reading:
+def _of_rows(
+    read: PointScores, node: Array, is_new: Array, new: Callable[[], PointScores]
+) -> PointScores:
     """The reading of all rows, each that of its node, or that of a new point where it is one."""
     parts = {name: getattr(read, name)[node] for name in READ}
     if is_new.any():
-        reading = new()
+        scores = new()
         for name, part in parts.items():
-            part[is_new] = getattr(reading, name)
-    return Reading.known(**parts)
+            part[is_new] = getattr(scores, name)
+    return PointScores(**parts)
 
 
 def _without_small(labels: Array, mass: Array) -> NDArray[np.int64]:

@@ -16,18 +16,18 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import Tags
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from softkern._utils.progress import stage
 from softkern._utils.random import child_seed
+from softkern._utils.sklearn_compat import Interval, StrOptions
 from softkern._utils.text import plural as count_of
 from softkern._utils.typing import Array
 from softkern.density_tree.bandwidth_search import FEW_COLUMNS
@@ -42,12 +42,13 @@ from softkern.exceptions import (
 )
 from softkern.kernels.spread import check_reach, robust_spread
 from softkern.models.alpha_cut import AlphaCutClustering
-from softkern.models.base import FIT_ATTRIBUTES, KernelModel
+from softkern.models.base import FIT_ATTRIBUTES, SoftModel
 from softkern.models.fuzzy import FuzzyCMeans
 from softkern.models.one_class_mixture import OneClassMixture
-from softkern.models.point_scores import Reading
-from softkern.models.possibilistic import OneClassPCM
+from softkern.models.one_class_pcm import OneClassPCM
+from softkern.models.point_scores import PointScores
 from softkern.models.spectral import SoftKernelSpectralClustering
+from softkern.models.state_schema import TABLE, Indices, Instance, Number, Spec
 from softkern.models.tables import TableClustering
 from softkern.rows import distinct_rows, reduce_weights, varying_columns
 from softkern.splitting.coordinates import Coordinates, fit_coordinates
@@ -94,6 +95,47 @@ class Compared:
             return "could not be fitted"
         found = count_of(self.clusters, "cluster")
         return f"{found}, separation {self.separation:.2f}, stability {self.stability:.2f}"
+
+
+class AutoScores(PointScores):
+    """Results of samples: outlier scores of the model of all samples, clusters of the other."""
+
+    def __init__(self, model: AutoClustering, X: Array, **parts: Array) -> None:
+        super().__init__(**parts)
+        self._model, self._X = model, X
+
+    @cached_property
+    def _inner(self) -> PointScores:
+        model, n, dtype = self._model, len(self._X), self._X.dtype
+        if model.model_ is None:  # one cluster
+            return PointScores(
+                memberships=np.ones((n, 1), dtype=dtype),
+                labels=np.zeros(n, dtype=np.int64),
+                overlap_scores=np.zeros(n, dtype=dtype),
+            )
+        assert model._coordinates is not None
+        scores: PointScores = model.model_.score_points(model._coordinates.forward(self._X))
+        return scores
+
+    @cached_property
+    def memberships(self) -> Array:
+        inner = self._inner
+        if self._model.model_ is None:
+            return inner.memberships
+        return self._model._memberships(inner)
+
+    @cached_property
+    def labels(self) -> NDArray[np.int_]:
+        return self._model._labels(self._X, self._inner)
+
+    @cached_property
+    def outlier_scores(self) -> Array:
+        scores: Array = self._model.one_class_.score_points(self._X).outlier_scores
+        return scores
+
+    @cached_property
+    def overlap_scores(self) -> Array:
+        return self._inner.overlap_scores
 
 
 class AutoClustering(TableClustering):
@@ -160,22 +202,18 @@ history_
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **TableClustering._parameter_constraints,
         "n_clusters": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
-        **{
-            name: KernelModel._parameter_constraints[name]
-            for name in ("engine", "engine_params", "random_state", "verbose")
-        },
+        **SoftModel._parameter_constraints,
     }
-    _state: ClassVar[tuple[str, ...]] = (
-        "n_clusters_",
-        "model_",
-        "one_class_",
-        "reason_",
-        "repeats_",
-        "_comparison",
-        "_coordinates",
-        "_reach",
-        "_clusters",
-    )
+    _fitted: ClassVar[dict[str, Spec]] = {
+        "model_": Instance("KernelModel", nullable=True),
+        "one_class_": Instance("OneClassPCM", nullable=True),
+        "reason_": Instance("str"),
+        "repeats_": Number(low=0, whole=True),
+        "_comparison": TABLE,
+        "_coordinates": Instance("Coordinates", nullable=True),
+        "_reach": Instance("Reach", nullable=True, optional=True),
+        "_clusters": Indices("c", nullable=True, optional=True),
+    }
     _clusters: NDArray[np.intp] | None = None  # all columns of `model_` in their order
     _is_precomputed: ClassVar[bool] = False
 
@@ -209,37 +247,19 @@ history_
         check_is_fitted(self)
         return pd.DataFrame(self._comparison)
 
-    def _read(self, X: Array) -> Reading:
+    def _score_numbers(self, X: Array) -> PointScores:
         if self.one_class_ is None:
-            return self.model_.reading(X)
-        return self._reading_of(X, lambda: self.one_class_.reading(X).outlier_scores)
+            scores: PointScores = self.model_.score_points(X)
+            return scores
+        return AutoScores(self, X)
 
-    def _read_training(self, X: Array) -> Reading:
-        """Of the rows of the fit, whose outlier scores are known, and those of a tree all."""
+    def _training_scores(self, X: Array) -> PointScores:
+        """Return the results of the training samples, whose outlier scores are leave-one-out."""
         if self.one_class_ is not None:
-            return self._reading_of(X, lambda: self.one_class_.outlier_scores_)
-        return Reading.fitted(self.model_)
+            return AutoScores(self, X, outlier_scores=self.one_class_.outlier_scores_)
+        return PointScores.fitted(self.model_)
 
-    def _reading_of(self, X: Array, outlier_scores: Callable[[], Array]) -> Reading:
-        """Outliers are the whole's, clusters those of the model of groups, where there is one."""
-        if self.model_ is None:
-            ones = np.ones((len(X), 1), dtype=X.dtype)
-            return Reading(
-                memberships=lambda: ones,
-                labels=lambda: np.zeros(len(X), dtype=np.int64),
-                outlier_scores=outlier_scores,
-                overlap_scores=lambda: np.zeros(len(X), dtype=X.dtype),
-            )
-        assert self._coordinates is not None
-        inner = self.model_.reading(self._coordinates.forward(X))
-        return Reading(
-            memberships=lambda: self._memberships(inner),
-            labels=lambda: self._labels(X, inner),
-            outlier_scores=outlier_scores,
-            overlap_scores=lambda: inner.overlap_scores,
-        )
-
-    def _memberships(self, inner: Reading) -> Array:
+    def _memberships(self, inner: PointScores) -> Array:
         """Memberships of the clusters, (m, c); those that are nowhere the largest are left out."""
         memberships = inner.memberships
         if self._clusters is None:
@@ -252,7 +272,7 @@ history_
         even = 1 / len(self._clusters)
         return np.where(total > 0, memberships / np.where(total > 0, total, 1), even)
 
-    def _labels(self, X: Array, inner: Reading) -> NDArray[np.int64]:
+    def _labels(self, X: Array, inner: PointScores) -> NDArray[np.int64]:
         """Clusters, and −1 beyond the reach of all of them."""
         labels = np.asarray(inner.labels, dtype=np.int64)
         if self._clusters is not None:
@@ -269,7 +289,7 @@ history_
     # How a fit goes
 
     def _fit(self, X: Array, weight: Array) -> None:
-        for name in (*RESULTS, *self._state):  # of an earlier fit
+        for name in (*RESULTS, *AutoClustering._fitted):  # of an earlier fit
             self.__dict__.pop(name, None)
         check_reach(X, robust_spread(X, weight))  # of all models that are tried
         rows, together = distinct_rows(X, weight)
@@ -293,7 +313,7 @@ history_
             self._fit_by_splitting(X, mass)
         for name in FIT_ATTRIBUTES:
             setattr(self, name, getattr(self._whole, name))
-        self._keep_reading(self._read_training(X))
+        self._store_scores(self._training_scores(X))
         self.n_clusters_ = int(self.memberships_.shape[1])
         del self._seed
 
@@ -386,7 +406,7 @@ history_
         """Columns of `model_` that are the largest membership of some row, by decreasing mass."""
         columns = np.unique(self.model_.labels_)
         self._clusters = columns
-        labels = self._read_training(X).labels
+        labels = self._training_scores(X).labels
         inside = labels >= 0
         size = np.bincount(labels[inside], mass[inside], len(columns))
         return columns[np.argsort(-size, kind="stable")]
@@ -439,10 +459,32 @@ history_
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, RESULTS[-1])
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = False
-        return tags
+    def _check_state(self) -> None:
+        model, whole, coordinates = self.model_, self.one_class_, self._coordinates
+        prepared = self.preparation_
+        p = self.n_features_in_ if prepared is None else len(prepared.features)
+        if model is None and whole is None:
+            raise ValueError("it holds no model.")
+        if model is not None:
+            count = getattr(model, "n_clusters_", 0)
+            fits = (
+                count == self.n_clusters_
+                if self._clusters is None
+                else ((self._clusters < count).all())
+            )
+            if not fits:
+                raise ValueError("model_ has another number of clusters.")
+        if whole is not None and whole.n_features_in_ != p:
+            raise ValueError("one_class_ has other features.")
+        if whole is None and model.n_features_in_ != p:
+            raise ValueError("model_ has other features.")
+        if model is None or whole is None:
+            return
+        if coordinates is None or coordinates.directions.shape != (p, model.n_features_in_):
+            raise ValueError("the directions do not fit model_.")
+        reach = getattr(self, "_reach", None)
+        if reach is not None and reach.coordinates.values.shape[0] != p:
+            raise ValueError("the noise radius has other features.")
 
 
 def _mixture(count: int, start: Array, **options: Any) -> Any:

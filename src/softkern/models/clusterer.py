@@ -1,15 +1,14 @@
-"""What clusterings share: one reading of points, and all that users ask of it.
+"""Base classes of the clusterers.
 
-`Clustering` takes labels, memberships and scores from `reading`; `CenterClustering` makes the
-reading of models with several centers: a member says how the geometry of points and centers becomes
-log memberships, and outlierness follows from the similarity to the nearest center. Training points
-and new points take the same path.
+`Clusterer` derives labels, memberships and scores from `score_points`. `CenterClusterer` is the
+base class of models with several centers: a subclass turns the geometry of samples and centers
+into log memberships, and outlier scores follow from the similarity to the nearest center.
 """
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,85 +21,207 @@ from softkern._utils.arrays import on_host
 from softkern._utils.typing import Array
 from softkern.dask import ChunkedRows
 from softkern.exceptions import CollapseWarning, warn
-from softkern.models.base import KernelModel
+from softkern.models._array_dispatch import dispatch_arrays, like_data, to_host
+from softkern.models.kernel_model import SUPPORT, KernelModel, Similarities
 from softkern.models.n_clusters import estimate_n_clusters
-from softkern.models.point_scores import Reading
-from softkern.operators.base import CrossOperator, Geometry, KernelOperator
+from softkern.models.point_scores import PointScores
+from softkern.models.state_schema import Floats, Indices, Number, Spec
+from softkern.operators.base import Geometry, KernelOperator
 from softkern.rules.memberships import overlap
-from softkern.solvers.alternate import alternate
 from softkern.solvers.collapse import coinciding
 from softkern.solvers.steps import Solution
 
-__all__ = ["CenterClustering", "Clustering"]
+__all__ = ["CenterClusterer", "Clusterer"]
 
 
-class Clustering(ClusterMixin, KernelModel):  # type: ignore[misc]
-    """Base of the clusterings; see the module's docstring."""
+class Clusterer(ClusterMixin, ABC):  # type: ignore[misc]
+    """Methods and fitted attributes of the clusterers; see the module's docstring."""
 
     memberships_sum_to_one: ClassVar[bool] = True
-    _state: ClassVar[tuple[str, ...]] = (
-        "labels_",
-        "memberships_",
-        "outlier_scores_",
-        "overlap_scores_",
-    )
+    _fitted: ClassVar[dict[str, Spec]] = {
+        "n_clusters_": Number(low=0, whole=True, size="c"),
+        "labels_": Indices("n", low=-1, below="c", method="predict"),
+        "memberships_": Floats("nc", low=0, method="memberships"),
+        "outlier_scores_": Floats("n", finite=False, method="outlier_scores"),
+        "overlap_scores_": Floats("n", low=0, method="overlap_scores"),
+    }
 
     @abstractmethod
-    def reading(self, X: Any) -> Reading:
-        """All that the model says of new points, from one product.
+    def score_points(self, X: Any) -> PointScores:
+        """Compute labels, memberships and scores of samples; see `SoftModel.score_points`."""
 
-        Its attributes are `labels`, `memberships`, `outlier_scores` and `overlap_scores`.
+    def fit_predict(self, X: Any, y: Any = None, **options: Any) -> Any:
+        """Fit the model and return the labels of the training samples.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features)
+            Training data.
+        y : ignored
+            For compatibility with scikit-learn.
+        **options
+            Further arguments of `fit`, such as `sample_weight`.
+
+        Returns
+        -------
+        labels : array of shape (n_samples,)
+            Cluster of each sample.
         """
+        return like_data(super().fit_predict(to_host(X), y, **options), X)
 
-    def predict(self, X: Any) -> NDArray[np.intp]:
-        """The cluster of highest membership, also where all of them underflow, (m,)."""
-        return self.reading(X).labels
+    @dispatch_arrays
+    def predict(self, X: Any) -> NDArray[np.int_]:
+        """Predict the cluster of each sample.
 
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (m, n_features)
+            Samples to assign.
+
+        Returns
+        -------
+        labels : array of shape (m,)
+            Cluster of highest membership, also where all memberships underflow; -1 for noise.
+        """
+        return self.score_points(X).labels
+
+    @dispatch_arrays
     def memberships(self, X: Any) -> Array:
-        """Memberships of new points, (m, n_clusters)."""
-        return self.reading(X).memberships
+        """Compute the membership of each sample in every cluster.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (m, n_features)
+            Samples to score.
+
+        Returns
+        -------
+        memberships : array of shape (m, n_clusters)
+            Memberships from 0 to 1.
+        """
+        return self.score_points(X).memberships
 
     @available_if(lambda self: self.memberships_sum_to_one)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Array:
-        """Memberships of new points, (m, n_clusters); rows sum to one."""
+        """Compute memberships, which sum to one for each sample.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (m, n_features)
+            Samples to score.
+
+        Returns
+        -------
+        memberships : array of shape (m, n_clusters)
+            The same as `memberships`.
+        """
         return self.memberships(X)
 
+    @dispatch_arrays
     def outlier_scores(self, X: Any) -> Array:
-        """How far from all clusters new points are, (m,): the higher, the further."""
-        return self.reading(X).outlier_scores
+        """Score how far samples are from all clusters.
 
+        With kernels that vanish far away (rbf, laplacian) the score is −log of the similarity to
+        the nearest center, relative to that center's similarity to itself. It grows with the
+        distance from the data without bound. With other kernels it is the squared distance to the
+        nearest center in feature space, in units of the cluster's width where the model has one.
+        It is bounded for bounded kernels (cosine, chi2). The fitted `outlier_scores_` of training
+        samples leave out a sample and its duplicates with the former kernels.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (m, n_features)
+            Samples to score.
+
+        Returns
+        -------
+        scores : array of shape (m,)
+            Higher means further out.
+        """
+        return self.score_points(X).outlier_scores
+
+    @dispatch_arrays
     def overlap_scores(self, X: Any) -> Array:
-        """How far between clusters new points are, (m,): one where two clusters tie."""
-        return self.reading(X).overlap_scores
+        """Score how far samples lie between clusters.
 
-    def _keep_reading(self, reading: Reading) -> None:
-        """What the model says of its training points, as fitted attributes."""
-        self.memberships_ = reading.memberships
-        self.labels_ = reading.labels
-        self.outlier_scores_ = reading.outlier_scores
-        self.overlap_scores_ = reading.overlap_scores
+        For models with centers the score is exp(−4 t) at the place t on the way from the midpoint
+        between two clusters, where their memberships tie, to the sample's own center. The distance
+        off that way has no influence, so that scores mean the same for any number of features.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (m, n_features)
+            Samples to score.
+
+        Returns
+        -------
+        scores : array of shape (m,)
+            One where two clusters tie, near zero at a center.
+        """
+        return self.score_points(X).overlap_scores
+
+    def _store_scores(self, scores: PointScores) -> None:
+        """Set the fitted attributes of the training samples."""
+        self.memberships_ = scores.memberships
+        self.labels_ = scores.labels
+        self.outlier_scores_ = scores.outlier_scores
+        self.overlap_scores_ = scores.overlap_scores
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         if self.memberships_sum_to_one:
-            # scikit-learn's check of sparse data asks whoever has predict_proba for these
+            # scikit-learn's check of sparse data requires these of models with predict_proba
             tags.classifier_tags = ClassifierTags(multi_class=False)
         return tags
 
 
-class CenterClustering(Clustering):
-    """Base of the models with several centers; see the module's docstring."""
+class CenterScores(PointScores):
+    """Results of samples whose similarities to the centers are known."""
+
+    def __init__(self, model: CenterClusterer, samples: Similarities) -> None:
+        self._model, self._samples = model, samples
+
+    @cached_property
+    def log_memberships(self) -> Array:
+        return self._model._log_memberships(self._samples.geometry)
+
+    @cached_property
+    def outlier_scores(self) -> Array:
+        model, geometry = self._model, self._samples.geometry
+        if model.kernel_.decays:
+            return -(self._samples.log_of_others - np.log(geometry.norms)).max(axis=1)
+        widths = model._widths
+        with np.errstate(over="ignore"):  # a cluster of equal points has no width
+            if np.ndim(widths) == 0:  # without a second array of all distances
+                return geometry.distances.min(axis=1) / widths
+            return (geometry.distances / widths).min(axis=1)
+
+    @cached_property
+    def overlap_scores(self) -> Array:
+        model = self._model
+        energies = model._energies(self._samples.geometry)
+        return overlap(energies, self.labels, model._energies(model._center_geometry()))
+
+
+class CenterClusterer(Clusterer, KernelModel):
+    """Base class of the models with several centers; see the module's docstring."""
 
     _auto_bandwidth: ClassVar[str] = "within"
-    _state: ClassVar[tuple[str, ...]] = ("n_clusters_", "_inner")
+    _fitted: ClassVar[dict[str, Spec]] = {
+        **SUPPORT,
+        "dual_coef_": Floats("sc"),
+        "_norms": Floats("c"),
+        "_inner": Floats("cc"),
+    }
+    _scores_class: ClassVar[type[CenterScores]] = CenterScores
     n_clusters: Any
 
     @abstractmethod
     def _log_memberships(self, geometry: Geometry) -> Array:
-        """Logarithms of memberships, (m, c); the largest of a row names its cluster."""
+        """Return logarithms of memberships, (m, c); the largest of a row is its cluster's."""
 
     def _energies(self, geometry: Geometry) -> Array:
-        """What falls as memberships rise, (m, c), of which overlap scores compare differences."""
+        """Return what falls as memberships rise, (m, c); overlap scores compare differences."""
         return -self._log_memberships(geometry)
 
     @property
@@ -108,119 +229,64 @@ class CenterClustering(Clustering):
         """Squared width of every cluster, (c,) or one for all, as the unit of distances."""
         return 1.0
 
-    def outlier_scores(self, X: Any) -> Array:
-        """How far from all clusters new points are, (m,): the higher, the further.
-
-        For kernels that vanish far away (rbf, laplacian), −log of the similarity to the nearest
-        center, as a share of that center's similarity to itself: it grows with the distance from
-        the data, however far a point is. For others, the squared distance to the nearest center in
-        feature space, in units of the cluster's width where the model has one: with the linear and
-        polynomial kernels it grows without bound as well, with bounded ones (cosine, chi2) it does
-        not, and a point far away may have the score of a near one. The fitted `outlier_scores_` of
-        the training points are without a row's copies with the former kernels.
-        """
-        return super().outlier_scores(X)
-
-    def overlap_scores(self, X: Any) -> Array:
-        """How far between clusters new points are, (m,): one half way, e⁻⁴ at the own center.
-
-        Read from the place of a point on the way from half between two clusters, where their
-        memberships tie, to its own center: exp(−4 t) at the place t. How far off that way the
-        point is has no part in it, so that scores mean the same in any number of columns, in which
-        memberships themselves become more and more equal.
-        """
-        return super().overlap_scores(X)
-
     def _choose_number(self, X: Any, weight: Array) -> None:
-        """`n_clusters_`: the number given, or that of the groups in the data."""
+        """Set `n_clusters_`, which is estimated for ``n_clusters="auto"``."""
         if not isinstance(self.n_clusters, str):
             self.n_clusters_ = int(self.n_clusters)
             return
         if self._is_precomputed:
             raise ValueError(
-                "n_clusters='auto' looks for groups among points, and kernel='precomputed' gives "
-                "none; give a number."
+                "n_clusters='auto' needs the data; kernel='precomputed' provides only similarities."
+                " Pass a number of clusters."
             )
         if isinstance(X, ChunkedRows):
             X, weight = X.few.X, X.few.weight
         self.n_clusters_ = estimate_n_clusters(X, weight, self._fit_seed)
 
-    def _run(
-        self, operator: KernelOperator, rule: Any, start: Any, weight: Array, **options: Any
-    ) -> Solution:
-        """The loop, with this model's stopping where no other is given."""
-        return alternate(
-            operator, rule, start, sample_weight=weight, **{**self._loop_options, **options}
-        )
+    def _finish(
+        self, operator: KernelOperator, solution: Solution, weight: Array
+    ) -> tuple[Geometry, Array | None]:
+        """Store the centers, and score the training samples as new samples are scored.
 
-    def _finish(self, operator: KernelOperator, solution: Solution, weight: Array) -> Geometry:
-        """Store what new points need, and read the training points as new ones are read.
-
-        Returns how the training points lie to the stored centers.
+        Returns the geometry of the training samples relative to the stored centers, and after a
+        loop over Dask arrays the samples' own parts in the kernel sums.
         """
         self._record(solution)
-        self._store(operator, solution.coefficients, solution.geometry.norms)
-        A = solution.coefficients
+        A, geometry = solution.coefficients, solution.geometry
+        self._store(operator, A, geometry.norms)
+        if operator.is_exact_support:
+            self._inner = np.asarray(A.T @ geometry.product)
+        else:
+            self._inner = np.asarray(self._columns.T @ (self._stored_operator() @ self._columns))
         if operator.is_in_chunks:
-            self._inner = self._inner_products(operator, solution)
-            self._own = A * operator.diag()[:, None]
-            return solution.geometry
+            return geometry, A * operator.diag()[:, None]
         if operator.is_exact_support:
-            geometry = solution.geometry
             operator.release()
-            self._inner = self._inner_products(operator, solution)
+        samples = self._training_similarities(operator, A, geometry, weight)
+        self._store_scores(self._scores_class(self, samples))
+        return samples.geometry, None
 
-            def others() -> Array:
-                return self._log_sums_of_others(operator, A, geometry.product, weight)
-        else:  # the stored centers are not the loop's own
-            rows = self._served().cross(operator.X)
-            geometry = self._geometry(rows)
-            self._inner = self._inner_products(operator, solution)
+    def score_points(self, X: Any) -> PointScores:
+        """Compute labels, memberships and scores of samples; see `SoftModel.score_points`."""
+        rows = self._cross(X)
+        return self._scores_class(self, self._similarities(rows, self._geometry(rows)))
 
-            def others() -> Array:
-                logs = self._log_products(rows, geometry)
-                return self._without_own(logs, operator, A, weight)
+    def _leave_one_out_scores(self, X: Any, own: Array, index: Array) -> Array:
+        """Outlier scores of training samples of a fit to Dask data, (m,).
 
-        self._keep_reading(self._read(geometry, others))
-        return geometry
-
-    def _inner_products(self, operator: KernelOperator, solution: Solution) -> Array:
-        """Between the stored centers, (c, c)."""
-        if operator.is_exact_support:
-            return np.asarray(solution.coefficients.T @ solution.geometry.product)
-        return np.asarray(self._columns.T @ (self._served() @ self._columns))
-
-    def _scores_by_others(self, X: Any, own: Array, number: Array) -> Array:
-        """Outlier scores of rows of the fit, whose number and own part in sums are known."""
-        rows = self._rows(X)
-        geometry = self._geometry(rows)
-
-        def others() -> Array:
-            logs = self._log_products(rows, geometry)
-            return self._without_itself(logs, own, number, self._columns, geometry.product)
-
-        return self._isolation(geometry, others)
-
-    def reading(self, X: Any) -> Reading:
-        """All that the model says of new points, from one product; see `Clustering.reading`."""
-        rows = self._rows(X)
-        geometry = self._geometry(rows)
-        return self._read(geometry, lambda: self._log_products(rows, geometry))
-
-    def _read(self, geometry: Geometry, log_products: Callable[[], Array], **parts: Any) -> Reading:
-        usual: dict[str, Callable[[], Array]] = {
-            "log_memberships": lambda: self._log_memberships(geometry),
-            "outlier_scores": lambda: self._isolation(geometry, log_products),
-            "overlap_scores": lambda: overlap(
-                self._energies(geometry), read.labels, self._energies(self._center_geometry())
-            ),
-        }
-        read: Reading = Reading(**usual | parts)
-        return read
+        Parameters are the samples' own parts in the kernel sums, (m, c), and their row numbers.
+        """
+        rows = self._cross(X)
+        samples = self._similarities(rows, self._geometry(rows))
+        product = samples.geometry.product
+        samples._log_of_others = lambda: self._subtract_itself(
+            samples.log, own, index, self._columns, product
+        )
+        return self._scores_class(self, samples).outlier_scores
 
     def _center_geometry(self) -> Geometry:
-        """How the centers lie to each other, as points do to them."""
-        features = self._served().features
+        """Return the geometry of the centers relative to each other."""
+        features = self._stored_operator().features
         if features is None:
             norms = np.diagonal(self._inner)
             distances = np.maximum(norms[:, None] + norms - 2 * self._inner, 0)
@@ -229,25 +295,9 @@ class CenterClustering(Clustering):
             distances = np.square(vectors[:, None] - vectors).sum(axis=-1)
         return Geometry(self._inner, self._norms, distances)
 
-    def _log_products(self, rows: CrossOperator, geometry: Geometry) -> Array:
-        """log K @ A of new points, (m, c), of a kernel that vanishes."""
-        if self._density is None:
-            return rows.log_product(self.dual_coef_, geometry.product)
-        operator, coefficients = self._served_density()
-        return operator.cross(rows.X).log_product(coefficients)
-
-    def _isolation(self, geometry: Geometry, log_products: Callable[[], Array]) -> Array:
-        """`outlier_scores` from the logarithms of similarities, or from distances."""
-        if self.kernel_.decays:
-            return -(log_products() - np.log(geometry.norms)).max(axis=1)
-        with np.errstate(over="ignore"):  # one point for all has no width: others are far from it
-            if np.ndim(self._widths) == 0:  # no array of all distances for one unit
-                return geometry.distances.min(axis=1) / self._widths
-            return (geometry.distances / self._widths).min(axis=1)
-
     def _warn_of_coinciding(self, coefficients: Array, remedy: str) -> None:
-        """Warn where there are fewer clusters than asked for."""
+        """Warn where fewer clusters than requested are distinct."""
         pairs = coinciding(coefficients)
         if pairs:
             named = ", ".join(f"{i} and {j}" for i, j in pairs[:5])
-            warn(f"centers {named} coincide; {remedy}.", CollapseWarning)
+            warn(f"The centers of clusters {named} coincide. {remedy}.", CollapseWarning)

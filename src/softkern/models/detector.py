@@ -1,10 +1,8 @@
-"""What detectors share: one cluster of all data, scores of how typical a point is, a threshold."""
+"""Base class of the detectors: one cluster of all data, typicality scores, a threshold."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Callable
-from functools import cache
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,109 +10,163 @@ from numpy.typing import NDArray
 from sklearn.base import OutlierMixin
 
 from softkern._utils.typing import Array
-from softkern.models.base import KernelModel
-from softkern.models.point_scores import Reading
-from softkern.operators.base import CrossOperator, Geometry, KernelOperator
+from softkern.models._array_dispatch import dispatch_arrays, like_data, to_host
+from softkern.models.kernel_model import SUPPORT, KernelModel, Similarities
+from softkern.models.point_scores import PointScores
+from softkern.models.state_schema import Floats, Number, Spec
 
 __all__ = ["Detector"]
 
 
+class DetectorScores(PointScores):
+    """Results of samples whose similarities to the one center are known.
+
+    Subclasses compute `scores`, which are those of `score_samples`, and `memberships`.
+    """
+
+    def __init__(self, model: Any, samples: Similarities) -> None:
+        self._model, self._samples = model, samples
+
+    @cached_property
+    def scores(self) -> Array:
+        """Typicality on a scale that does not saturate, (m,)."""
+        raise NotImplementedError
+
+    @cached_property
+    def labels(self) -> NDArray[np.int_]:
+        return np.where(self.scores < self._model.offset_, -1, 1)
+
+    @cached_property
+    def outlier_scores(self) -> Array:
+        is_density = self._model.kernel_.decays
+        return -(self._samples.log_of_others[:, 0] if is_density else self.scores)
+
+    @cached_property
+    def overlap_scores(self) -> Array:
+        return np.zeros_like(self._samples.geometry.product[:, 0])
+
+
 class Detector(OutlierMixin, KernelModel):  # type: ignore[misc]
-    """Base of the detectors; a member says how it scores points and what is typical."""
+    """Base class of the detectors; a subclass has its own `_scores_class`."""
 
-    _state: ClassVar[tuple[str, ...]] = ("memberships_", "outlier_scores_", "offset_")
-    # whether `score_samples` is the log density where the kernel is one
-    _scores_density: ClassVar[bool] = False
+    _fitted: ClassVar[dict[str, Spec]] = {
+        **SUPPORT,
+        "dual_coef_": Floats("s"),
+        "_norms": Floats("1"),
+        "memberships_": Floats("n", low=0, method="memberships"),
+        "outlier_scores_": Floats("n", finite=False, method="outlier_scores"),
+        "offset_": Number(),
+    }
+    _scores_class: ClassVar[type[DetectorScores]]
 
-    @abstractmethod
-    def _scores(self, geometry: Geometry) -> Array:
-        """`score_samples` from the geometry, (m,)."""
+    def score_points(self, X: Any) -> DetectorScores:
+        """Compute labels, memberships and scores of samples; see `SoftModel.score_points`.
 
-    @abstractmethod
-    def _typicality(self, geometry: Geometry, reading: Reading) -> Array:
-        """Memberships, (m,), from the geometry or from the scores of the reading."""
-
-    def reading(self, X: Any) -> Reading:
-        """All that the model says of new points, from one product.
-
-        Its attributes are `scores` (of `score_samples`), `labels`, `memberships`,
-        `outlier_scores` and `overlap_scores`.
+        The record also has `scores`, those of `score_samples`.
         """
-        rows = self._rows(X)
-        return self._read_rows(rows, self._geometry(rows))
+        rows = self._cross(X)
+        return self._scores_class(self, self._similarities(rows, self._geometry(rows)))
 
-    def _read_rows(self, rows: CrossOperator, geometry: Geometry) -> Reading:
-        """Of new points whose geometry is known."""
-        return self._read(geometry, lambda: rows.log_product(self._columns, geometry.product))
+    def fit_predict(self, X: Any, y: Any = None, **options: Any) -> Any:
+        """Fit the model and return -1 for outliers and 1 for other training samples.
 
-    def _read(
-        self,
-        geometry: Geometry,
-        log_product: Callable[[], Array],
-        **parts: Callable[[], Array],
-    ) -> Reading:
-        """Of points whose log K @ a, (m, 1), is asked for only where the kernel is a density.
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_features)
+            Training data.
+        y : ignored
+            For compatibility with scikit-learn.
+        **options
+            Further arguments of `fit`, such as `sample_weight`.
 
-        `parts` take the place of what is usual.
+        Returns
+        -------
+        labels : array of shape (n_samples,)
+            -1 for outliers, 1 for the others.
         """
-        is_density = self.kernel_.decays
-        is_score = is_density and self._scores_density
-        density = cache(lambda: log_product()[:, 0])
-        usual: dict[str, Callable[[], Array]] = {
-            "scores": lambda: density() if is_score else self._scores(geometry),
-            "labels": lambda: np.where(reading.scores < self.offset_, -1, 1),
-            "memberships": lambda: self._typicality(geometry, reading),
-            "outlier_scores": lambda: -(density() if is_density else reading.scores),
-            "overlap_scores": lambda: np.zeros_like(geometry.product[:, 0]),
-        }
-        reading = Reading(**usual | parts)
-        return reading
+        return like_data(super().fit_predict(to_host(X), y, **options), X)
 
-    def _training_reading(
-        self, operator: KernelOperator, coefficients: Array, geometry: Geometry
-    ) -> tuple[Geometry, Reading]:
-        """How training points lie to the stored center, and their reading as new points."""
-        if operator.is_exact_support:
-            return geometry, self._read(
-                geometry, lambda: operator.log_product(coefficients, geometry.product)
-            )
-        rows = self._served().cross(operator.X)  # the stored center is not the loop's own
-        geometry = self._geometry(rows)
-        return geometry, self._read_rows(rows, geometry)
-
-    def _training_scores(
-        self, operator: KernelOperator, coefficients: Array, geometry: Geometry, weight: Array
-    ) -> Array:
-        """−log K @ a of the training points without their copies, of a kernel that vanishes."""
-        if operator.is_exact_support:
-            others = self._log_sums_of_others(operator, coefficients, geometry.product, weight)
-        else:
-            logs = self._served().cross(operator.X).log_product(self._columns, geometry.product)
-            others = self._without_own(logs, operator, coefficients, weight)
-        return -others[:, 0]
-
+    @dispatch_arrays
     def score_samples(self, X: Any) -> Array:
-        """How typical new points are, (m,): the higher, the more."""
-        return self.reading(X).scores
+        """Score how typical samples are, on a scale that does not saturate.
 
-    def decision_function(self, X: Any) -> Array:
-        """`score_samples` less `offset_`: negative for outliers, (m,)."""
-        return self.score_samples(X) - self.offset_
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (m, n_features)
+            Samples to score.
 
-    def predict(self, X: Any) -> NDArray[np.int_]:
-        """−1 for outliers, 1 for others, (m,)."""
-        return self.reading(X).labels
-
-    def memberships(self, X: Any) -> Array:
-        """Typicality of new points, (m,)."""
-        return self.reading(X).memberships
-
-    def outlier_scores(self, X: Any) -> Array:
-        """The higher, the less typical, (m,); ranks follow distance however far a point is.
-
-        The fitted `outlier_scores_` of the training points are leave-the-copies-out where the
-        kernel vanishes: a row is scored by the others, and rows equal to it are not others as long
-        as they hold no more than 1 % of the weight. A training row that is asked for again is a
-        new point, which finds itself among the training points.
+        Returns
+        -------
+        scores : array of shape (m,)
+            Higher means more typical.
         """
-        return self.reading(X).outlier_scores
+        return self.score_points(X).scores
+
+    @dispatch_arrays
+    def decision_function(self, X: Any) -> Array:
+        """Compute `score_samples` minus `offset_`.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (m, n_features)
+            Samples to score.
+
+        Returns
+        -------
+        decision : array of shape (m,)
+            Negative for outliers.
+        """
+        return self.score_points(X).scores - self.offset_
+
+    @dispatch_arrays
+    def predict(self, X: Any) -> NDArray[np.int_]:
+        """Predict which samples are outliers.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (m, n_features)
+            Samples to classify.
+
+        Returns
+        -------
+        labels : array of shape (m,)
+            -1 for outliers, 1 for the others.
+        """
+        return self.score_points(X).labels
+
+    @dispatch_arrays
+    def memberships(self, X: Any) -> Array:
+        """Compute the typicality of samples.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (m, n_features)
+            Samples to score.
+
+        Returns
+        -------
+        memberships : array of shape (m,)
+            Typicality from 0 to 1; see `memberships_`.
+        """
+        return self.score_points(X).memberships
+
+    @dispatch_arrays
+    def outlier_scores(self, X: Any) -> Array:
+        """Score how atypical samples are, on a scale that grows with distance without bound.
+
+        The fitted `outlier_scores_` of training samples leave out the sample itself and its
+        duplicates where the kernel vanishes far away, as long as the duplicates hold at most 1 %
+        of the weight. A training sample passed here is a new sample, which has itself as a
+        neighbor.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (m, n_features)
+            Samples to score.
+
+        Returns
+        -------
+        scores : array of shape (m,)
+            Higher means less typical.
+        """
+        return self.score_points(X).outlier_scores

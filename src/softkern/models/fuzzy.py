@@ -1,201 +1,127 @@
-"""Fuzzy c-means in feature space, and its form that finds outliers: clusters that compete.
+"""Fuzzy c-means in feature space, and a variant with outlier weights.
 
-Memberships are shares, u ∝ D²^(−1/(m−1)), that sum to one for every point. `FuzzyCMeans` takes
-centers as means by u^m; `OutlierFuzzyCMeans` gives every point an outlier weight w as well and
-takes means by u^m / w^q (Keller 2000; Shen, Wang and Wu 2004). Both are rules of the one loop
+Memberships are u ∝ D²^(−1/(m−1)) and sum to one for every sample. `FuzzyCMeans` takes centers as
+means weighted by u^m. `OutlierFuzzyCMeans` also gives every sample an outlier weight w and takes
+means weighted by u^m / w^q (Keller 2000; Shen, Wang and Wu 2004). Both are rules of the same loop
 (`softkern.rules.fuzzy`).
 """
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Callable
 from dataclasses import replace
+from functools import cached_property
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
+from numpy.typing import NDArray
 
+from softkern._utils.sklearn_compat import Interval, StrOptions
 from softkern._utils.typing import Array
 from softkern.exceptions import ParameterWarning, warn
-from softkern.models.base import KernelModel
+from softkern.models._array_dispatch import dispatch_arrays
 from softkern.models.checks import check_apart, check_distinct, check_semidefinite, check_start
-from softkern.models.clusterer import CenterClustering
-from softkern.models.point_scores import Reading
+from softkern.models.clusterer import CenterClusterer, CenterScores
+from softkern.models.kernel_model import KernelModel
 from softkern.models.starts import INITS, draw_of
+from softkern.models.state_schema import Floats, Number, Spec
 from softkern.operators.base import Geometry, KernelOperator
 from softkern.rules.base import Centers, Rule
 from softkern.rules.centers import Mean
 from softkern.rules.fuzzy import Fuzzy, OutlierFuzzy
 from softkern.rules.memberships import fuzzy, log_fuzzy, outlier_weights
+from softkern.solvers.alternate import alternate
 from softkern.solvers.initialization import best_fuzzy, by_size, select_fuzzifier
 from softkern.solvers.steps import Solution
 
 __all__ = ["FuzzyCMeans", "OutlierFuzzyCMeans"]
 
 
-class _FuzzyClustering(CenterClustering):
-    """What the two fuzzy models share; they differ in their membership rule."""
+class FuzzyScores(CenterScores):
+    """Results from distances, without an array of logarithms."""
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **KernelModel._parameter_constraints,
-        "n_clusters": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
-        "m": [StrOptions({"auto"}), Interval(Real, 1, None, closed="neither")],
-        "init": [StrOptions(INITS), "array-like"],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
-    }
-    _state: ClassVar[tuple[str, ...]] = ("m_", "collapse_ratio_")
-    _products: ClassVar[int] = 40
-    _ahead_from: ClassVar[float] = 2000
-    _loops_in_chunks: ClassVar[bool] = True
-    m: Any
-    init: Any
-    n_init: int
+    _model: FuzzyCMeans
 
-    @abstractmethod
-    def _memberships(self, weight: Array) -> Fuzzy | OutlierFuzzy:
-        """The membership rule, with the exponent `m_`."""
+    @cached_property
+    def memberships(self) -> Array:
+        return fuzzy(self._samples.geometry.distances, self._model.m_)
 
-    @property
-    def _collapse_options(self) -> dict[str, Any]:
-        """What the collapse ratio must know of the centers beside m."""
-        return {}
-
-    def _fit(self, X: Any, weight: Array) -> None:
-        self._choose_number(X, weight)
-        operator = self._planned(X, weight, self.n_clusters_)
-        few, few_weight = operator.few(weight)
-        check_distinct(self.n_clusters_, few, few_weight)
-        check_semidefinite(few)
-        self._choose_m(few, few_weight)
-        start, first = self._start(operator, weight)
-        solution = self._run(
-            operator,
-            Rule(self._memberships(weight), Mean()),
-            start,
-            weight,
-            geometry=first,
-            description="fuzzy c-means",
-        )
-        del start, first  # they make room
-        if isinstance(self.init, str):
-            solution = by_size(solution, weight @ solution.memberships)
-        solution = replace(solution, memberships=None)  # those of what is stored take their place
-        self._finish(operator, solution, weight)
-        self._warn_of_coinciding(
-            solution.coefficients, "use fewer clusters, a smaller m or a wider kernel"
-        )
-
-    def _choose_m(self, operator: KernelOperator, weight: Array) -> None:
-        self.m_, self.collapse_ratio_ = 2.0 if isinstance(self.m, str) else float(self.m), np.inf
-        if self.n_clusters_ == 1:
-            return
-        check_apart(operator, weight)
-        self.m_, self.collapse_ratio_ = select_fuzzifier(
-            operator, self.m, weight, **self._collapse_options
-        )
-        if self.collapse_ratio_ < 1:
-            warn(
-                f"with m={self.m_:g} memberships will fall back to 1/n_clusters (collapse ratio "
-                f"{self.collapse_ratio_:.3g}, below one). Use m='auto', a smaller m or a wider "
-                "kernel.",
-                ParameterWarning,
-            )
-
-    def _start(self, operator: KernelOperator, weight: Array) -> tuple[Centers, Geometry | None]:
-        """Centers of the start, and their geometry where it is known."""
-        rule = self._memberships(weight)
-        if not isinstance(self.init, str):
-            memberships = check_start(self.init, self.n_clusters_, weight)
-            power = 1.0 if getattr(rule, "plain", False) else self.m_
-            mass = weight[:, None] * memberships**power
-            return Mean().centers(mass, weight, None), None
-        few, few_weight = operator.few(weight)
-        best = best_fuzzy(
-            few,
-            self._memberships(few_weight),
-            self.m_,
-            few_weight,
-            self.n_clusters_,
-            draw=draw_of(self.init, few),
-            n_init=self.n_init if self.n_clusters_ > 1 else 1,
-            max_iter=self.max_iter,
-            random_state=self._fit_seed,
-        )
-        if few is not operator:
-            seen = operator.geometry_from(few, best.coefficients)
-            mass = rule.evaluate(seen, best.centers, weight).mass
-            return Mean().centers(mass, weight, None), None
-        return best.centers, best.geometry if operator.ahead is operator else None
-
-    def _log_memberships(self, geometry: Geometry) -> Array:
-        return log_fuzzy(geometry.distances, self.m_)
-
-    def _read(self, geometry: Geometry, log_products: Callable[[], Array], **parts: Any) -> Reading:
-        # without an array of logarithms: the nearest center is that of the highest membership
-        direct: dict[str, Callable[[], Array]] = {
-            "memberships": lambda: fuzzy(geometry.distances, self.m_),
-            "labels": lambda: np.argmin(geometry.distances, axis=1),
-        }
-        return super()._read(geometry, log_products, **direct | parts)
-
-    def _energies(self, geometry: Geometry) -> Array:
-        return geometry.distances  # log u, a logarithm of them, has no bound at a center
+    @cached_property
+    def labels(self) -> NDArray[np.int_]:
+        return np.argmin(self._samples.geometry.distances, axis=1)
 
 
-class FuzzyCMeans(_FuzzyClustering):
+class FuzzyCMeans(CenterClusterer):
     """Fuzzy c-means in feature space; with the linear kernel, classic fuzzy c-means.
 
-    Every point shares itself among the clusters by its distances to their centers. As m falls
-    towards one, shares become all or nothing and the model kernel k-means; with a large m or a
-    narrow kernel all shares become 1/n_clusters.
+    Each sample receives a membership in every cluster, based on its distances to the cluster
+    centers. Memberships sum to one. As m approaches one, memberships become 0 or 1 and the model
+    becomes kernel k-means. With a large m or a narrow kernel all memberships become 1/n_clusters.
 
     Parameters
     ----------
     n_clusters : int or "auto", default=2
-        ``"auto"`` takes the number of groups with a valley between any two, one where there are
-        none; `n_clusters_` says how many.
+        Number of clusters. ``"auto"`` estimates the number of groups that are separated by density
+        gaps, one where there are none.
     m : "auto" or float, default="auto"
-        How soft the shares are, above one. ``"auto"`` is 2, or the largest below with which
-        memberships do not become equal (a collapse ratio above 1.2). A number is used as given;
-        a `ParameterWarning` says where memberships will become equal with it.
-    init : {"k-means++", "k-means", "random", "gmm"} or array of shape (n, n_clusters), \
+        Fuzzifier, above one: how soft memberships are. ``"auto"`` is 2, or the largest smaller
+        value with which memberships do not become equal (a collapse ratio above 1.2). A number is
+        used as given, with a `ParameterWarning` where memberships become equal.
+    init : {"k-means++", "k-means", "random", "gmm"} or array of shape (n_samples, n_clusters), \
 default="k-means++"
-        Start: single points as centers, drawn by their squared distances in feature space; the
-        clusters of kernel k-means; a random number for every point and cluster; memberships of a
-        Gaussian mixture in input space; or given memberships.
+        Initialization: samples drawn by their squared distances in feature space; the clusters of
+        kernel k-means; random memberships; memberships of a Gaussian mixture in input space; or
+        the given memberships.
     n_init : int, default=5
-        Starts, of which the one of lowest objective is taken; a given `init` is the only one.
-    bandwidth : str, float or array of shape (d,), default="auto"
-        ``"auto"`` is the rule ``"within"``: as wide as the data, columns in units of their spread
-        within clusters.
+        Number of initializations, of which the one with the lowest objective is used. A given
+        `init` is the only one.
+    kernel : str, callable or softkern.kernels.Kernel, default="rbf"
+        Kernel, by name, as a function of two arrays, or as an object.
+    kernel_params : dict, default=None
+        Parameters of a kernel that is given by name or as a function.
+    bandwidth : str, float or array of shape (n_features,), default="auto"
+        Bandwidth of the kernel, or a rule that chooses it. ``"auto"`` is the rule ``"within"``: as
+        wide as the data, features scaled by their spread within clusters.
+    engine, engine_params
+        As in `OneClassPCM`.
     tol : float, default=1e-5
+        Stop when the change that `stopping` measures is below this.
     max_iter : int, default=300
-    kernel, kernel_params, engine, engine_params, stopping, random_state, verbose
+        Largest number of iterations.
+    stopping : {"relative", "mean", "sum", "objective"}, default="relative"
+        Measure of change; see `OneClassPCM`.
+    random_state, verbose
         As in `OneClassPCM`.
 
     Attributes
     ----------
-    labels_ : array of shape (n,)
+    labels_ : array of shape (n_samples,)
+        Cluster of highest membership.
     n_clusters_ : int
-    memberships_ : array of shape (n, n_clusters)
-        Rows sum to one.
+        Number of clusters.
+    memberships_ : array of shape (n_samples, n_clusters)
+        Membership of each training sample in every cluster; rows sum to one.
     m_ : float
-        The exponent used.
+        Fuzzifier used.
     collapse_ratio_ : float
-        How fast memberships leave 1/n_clusters with the exponent used; below one they fall back
-        to it. Infinite for one cluster.
+        Growth rate of deviations from 1/n_clusters; below one memberships become equal. Infinite
+        for one cluster.
+    outlier_scores_ : array of shape (n_samples,)
+        Leave-one-out outlier scores; see `outlier_scores`.
+    overlap_scores_ : array of shape (n_samples,)
+        Overlap scores; see `overlap_scores`.
+    support_ : array of shape (n_support,)
+        Indices of the training samples that make up the centers.
+    dual_coef_ : array of shape (n_support, n_clusters)
+        Weights of these samples in every center.
     objective_ : float
         Σ w u^m D².
-    support_, dual_coef_, outlier_scores_, overlap_scores_
-        As in `PossibilisticCMeans`.
-    bandwidth_, kernel_, plan_, engine_, n_iter_, converged_, history_
+    bandwidth_, kernel_, plan_, engine_, approximation_error_, n_iter_, converged_, history_
         As in `OneClassPCM`.
 
     See Also
     --------
-    OutlierFuzzyCMeans : The same with outlier weights, which takes outliers out of the centers.
+    OutlierFuzzyCMeans : Variant with outlier weights, which exclude outliers from the centers.
     suggest_n_clusters : Compares numbers of clusters.
 
     References
@@ -215,6 +141,22 @@ default="k-means++"
     >>> model.predict_proba([[4.0, 4.0]]).round(1)
     array([[0.5, 0.5]])
     """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **KernelModel._parameter_constraints,
+        "n_clusters": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+        "m": [StrOptions({"auto"}), Interval(Real, 1, None, closed="neither")],
+        "init": [StrOptions(INITS), "array-like"],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+    }
+    _fitted: ClassVar[dict[str, Spec]] = {
+        "m_": Number(low=1, above=True),
+        "collapse_ratio_": Number(finite=False),
+    }
+    _scores_class: ClassVar[type[CenterScores]] = FuzzyScores
+    _products: ClassVar[int] = 40
+    _ahead_from: ClassVar[float] = 2000
+    _loops_in_chunks: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -249,52 +191,148 @@ default="k-means++"
         self.random_state = random_state
         self.verbose = verbose
 
-    def _memberships(self, weight: Array) -> Fuzzy:
+    def _rule(self, weight: Array) -> Fuzzy | OutlierFuzzy:
+        """Return the membership rule with the exponent `m_`."""
         return Fuzzy(self.m_)
 
+    def _fit(self, X: Any, weight: Array) -> Array | None:
+        self._choose_number(X, weight)
+        operator = self._planned(X, weight, self.n_clusters_)
+        few, few_weight = operator.few(weight)
+        check_distinct(self.n_clusters_, few, few_weight)
+        check_semidefinite(few)
+        self._choose_m(few, few_weight)
+        start, first = self._start(operator, weight)
+        solution = alternate(
+            operator,
+            Rule(self._rule(weight), Mean()),
+            start,
+            sample_weight=weight,
+            geometry=first,
+            description="fuzzy c-means",
+            **self._loop_options,
+        )
+        del start, first  # to free memory
+        if isinstance(self.init, str):
+            solution = by_size(solution, weight @ solution.memberships)
+        solution = replace(solution, memberships=None)  # recomputed from the stored centers
+        _, own = self._finish(operator, solution, weight)
+        self._warn_of_coinciding(
+            solution.coefficients, "Use fewer clusters, a smaller m or a wider kernel"
+        )
+        return own
 
-class OutlierFuzzyCMeans(_FuzzyClustering):
-    """Fuzzy c-means with an outlier weight for every point (FKCO); linear, Keller's algorithm.
+    @property
+    def _collapse_options(self) -> dict[str, Any]:
+        """Options of the collapse ratio beside m."""
+        return {}
 
-    A point that lies far from every center gets a large weight w and a small part, u^m / w^q, in
-    the centers. The weights sum to `total_weight`, so that with the default one is typical and
-    the largest name the outliers.
+    def _choose_m(self, operator: KernelOperator, weight: Array) -> None:
+        self.m_, self.collapse_ratio_ = 2.0 if isinstance(self.m, str) else float(self.m), np.inf
+        if self.n_clusters_ == 1:
+            return
+        check_apart(operator, weight)
+        self.m_, self.collapse_ratio_ = select_fuzzifier(
+            operator, self.m, weight, **self._collapse_options
+        )
+        if self.collapse_ratio_ < 1:
+            warn(
+                f"With m={self.m_:g} all memberships become 1/n_clusters (collapse ratio "
+                f"{self.collapse_ratio_:.3g}, below one). Use m='auto', a smaller m or a wider "
+                "kernel.",
+                ParameterWarning,
+            )
+
+    def _start(self, operator: KernelOperator, weight: Array) -> tuple[Centers, Geometry | None]:
+        """Return the initial centers, and their geometry where it is known."""
+        rule = self._rule(weight)
+        if not isinstance(self.init, str):
+            memberships = check_start(self.init, self.n_clusters_, weight)
+            power = 1.0 if getattr(rule, "plain", False) else self.m_
+            mass = weight[:, None] * memberships**power
+            return Mean().centers(mass, weight, None), None
+        few, few_weight = operator.few(weight)
+        best = best_fuzzy(
+            few,
+            self._rule(few_weight),
+            self.m_,
+            few_weight,
+            self.n_clusters_,
+            draw=draw_of(self.init, few),
+            n_init=self.n_init if self.n_clusters_ > 1 else 1,
+            max_iter=self.max_iter,
+            random_state=self._fit_seed,
+        )
+        if few is not operator:
+            geometry = operator.geometry_from(few, best.coefficients)
+            mass = rule.evaluate(geometry, best.centers, weight).mass
+            return Mean().centers(mass, weight, None), None
+        return best.centers, best.geometry if operator.ahead is operator else None
+
+    def _log_memberships(self, geometry: Geometry) -> Array:
+        return log_fuzzy(geometry.distances, self.m_)
+
+    def _energies(self, geometry: Geometry) -> Array:
+        return geometry.distances  # log u has no bound at a center
+
+
+class OutlierFuzzyCMeans(FuzzyCMeans):
+    """Fuzzy c-means with outlier weights (FKCO); with the linear kernel, Keller's algorithm.
+
+    A sample far from every center gets a large outlier weight w and a small part, u^m / w^q, in
+    the centers. The weights sum to `total_weight`: by default one is typical, and the largest
+    weights identify outliers.
 
     Parameters
     ----------
     n_clusters : int or "auto", default=2
-        ``"auto"`` takes the number of groups with a valley between any two, one where there are
-        none; `n_clusters_` says how many.
+        Number of clusters. ``"auto"`` estimates the number of groups that are separated by density
+        gaps, one where there are none.
     m : "auto" or float, default="auto"
-        How soft the shares are; see `FuzzyCMeans`.
+        Fuzzifier, above one: how soft memberships are; see `FuzzyCMeans`.
     q : float, default=1.0
-        How little outliers count, above zero. Towards zero the model is `FuzzyCMeans`, with w as
-        a mere reading; the larger q, the more robust. (The paper has it the other way round.)
-        From about five a center may shrink onto a single point. Where the common center of all
-        points does, `collapse_ratio_` is that of `FuzzyCMeans`.
+        How little outliers count, above zero. Towards zero the clusters are those of `FuzzyCMeans`;
+        the larger q, the more robust. (The paper uses the inverse.) From about five on a center may
+        shrink onto a single sample. Where the common center of all samples does, `collapse_ratio_`
+        is that of `FuzzyCMeans`.
     total_weight : float, default=None
-        Sum of the weights, counted with `sample_weight`; None takes the number of points.
+        Sum of the outlier weights, counted with `sample_weight`. None is the number of samples.
     centers : {"weighted", "plain"}, default="weighted"
-        ``"weighted"`` takes means by u^m / w^q, with which the objective falls in every step.
-        ``"plain"`` takes means by u, as the paper's eq. 11 has it: w then has no influence on the
-        clusters, and the objective may rise.
-    init, n_init, bandwidth, tol, max_iter
-        As in `FuzzyCMeans`.
-    kernel, kernel_params, engine, engine_params, stopping, random_state, verbose
+        ``"weighted"`` takes means by u^m / w^q, and the objective falls in every step. ``"plain"``
+        takes means by u, as in eq. 11 of the paper: w has no influence on the clusters, and the
+        objective may rise.
+    init : {"k-means++", "k-means", "random", "gmm"} or array of shape (n_samples, n_clusters), \
+default="k-means++"
+        Initialization; see `FuzzyCMeans`.
+    n_init : int, default=5
+        Number of initializations, of which the one with the lowest objective is used.
+    kernel : str, callable or softkern.kernels.Kernel, default="rbf"
+        Kernel, by name, as a function of two arrays, or as an object.
+    kernel_params : dict, default=None
+        Parameters of a kernel that is given by name or as a function.
+    bandwidth : str, float or array of shape (n_features,), default="auto"
+        Bandwidth of the kernel, or a rule that chooses it; ``"auto"`` is the rule ``"within"``.
+    engine, engine_params
+        As in `OneClassPCM`.
+    tol : float, default=1e-5
+        Stop when the change that `stopping` measures is below this.
+    max_iter : int, default=300
+        Largest number of iterations.
+    stopping : {"relative", "mean", "sum", "objective"}, default="relative"
+        Measure of change; see `OneClassPCM`.
+    random_state, verbose
         As in `OneClassPCM`.
 
     Attributes
     ----------
-    labels_ : array of shape (n,)
-    n_clusters_ : int
-    memberships_ : array of shape (n, n_clusters)
-        Rows sum to one.
-    outlier_weights_ : array of shape (n,)
-        w = S^(1/(q+1)), in a unit that makes their sum `total_weight`, where S = Σ u^m D².
+    outlier_weights_ : array of shape (n_samples,)
+        w = S^(1/(q+1)), scaled so that they sum to `total_weight`, where S = Σ u^m D².
     objective_ : float
         Σ u^m D² / w^q.
-    m_, collapse_ratio_, support_, dual_coef_, outlier_scores_, overlap_scores_, bandwidth_, \
-kernel_, plan_, engine_, n_iter_, converged_, history_
+    labels_, n_clusters_, memberships_, m_, collapse_ratio_, outlier_scores_, overlap_scores_
+        As in `FuzzyCMeans`.
+    support_, dual_coef_, bandwidth_, kernel_, plan_, engine_, approximation_error_, n_iter_, \
+converged_, history_
         As in `FuzzyCMeans`.
 
     References
@@ -317,12 +355,16 @@ kernel_, plan_, engine_, n_iter_, converged_, history_
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **_FuzzyClustering._parameter_constraints,
+        **FuzzyCMeans._parameter_constraints,
         "q": [Interval(Real, 0, None, closed="neither")],
         "total_weight": [Interval(Real, 0, None, closed="neither"), None],
         "centers": [StrOptions({"weighted", "plain"})],
     }
-    _state: ClassVar[tuple[str, ...]] = ("outlier_weights_", "_weight_unit", "_least_weight")
+    _fitted: ClassVar[dict[str, Spec]] = {
+        "outlier_weights_": Floats("n", low=0, method="outlier_weights"),
+        "_weight_unit": Number(low=0),
+        "_least_weight": Number(low=0),
+    }
 
     def __init__(
         self,
@@ -367,20 +409,34 @@ kernel_, plan_, engine_, n_iter_, converged_, history_
     def _collapse_options(self) -> dict[str, Any]:
         return {"q": self.q, "plain": self.centers == "plain"}
 
-    def _memberships(self, weight: Array) -> OutlierFuzzy:
+    def _rule(self, weight: Array) -> OutlierFuzzy:
         total = float(weight.sum()) if self.total_weight is None else float(self.total_weight)
         return OutlierFuzzy(self.m_, self.q, total, self.centers == "plain")
 
-    def _finish(self, operator: KernelOperator, solution: Solution, weight: Array) -> Geometry:
-        geometry = super()._finish(operator, solution, weight)
-        rule = self._memberships(weight)
+    def _finish(
+        self, operator: KernelOperator, solution: Solution, weight: Array
+    ) -> tuple[Geometry, Array | None]:
+        geometry, own = super()._finish(operator, solution, weight)
+        rule = self._rule(weight)
         self.outlier_weights_, self._weight_unit, self._least_weight = outlier_weights(
             rule.spread(geometry), self.q, rule.total, weight
         )
-        return geometry
+        return geometry, own
 
+    @dispatch_arrays
     def outlier_weights(self, X: Any) -> Array:
-        """Outlier weights of new points, (m,), in the unit of the training points'."""
-        spread = self._memberships(self.sample_weight_).spread(self._geometry(self._rows(X)))
+        """Compute outlier weights of samples, in the unit of `outlier_weights_`.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (m, n_features)
+            Samples to score.
+
+        Returns
+        -------
+        weights : array of shape (m,)
+            One is typical; outliers have large weights.
+        """
+        spread = self._rule(self.sample_weight_).spread(self._geometry(self._cross(X)))
         root = np.maximum(spread, 0) ** (1 / (self.q + 1))
         return np.maximum(self._least_weight, self._weight_unit * root).astype(root.dtype)

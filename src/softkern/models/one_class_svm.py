@@ -1,11 +1,12 @@
 """Weighted one-class support vector machines as detectors: SVDD and OC-SVM.
 
-Both find the few points that bound the data in feature space (`softkern.solvers.dual`); what they
-say of new points goes through these points alone.
+Both find the few samples that bound the data in feature space (`softkern.solvers.dual`). New
+samples are compared with these support vectors only.
 """
 
 from __future__ import annotations
 
+from functools import cached_property
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -13,14 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval, StrOptions
 
+from softkern._utils.sklearn_compat import Interval, StrOptions
 from softkern._utils.typing import Array
 from softkern.exceptions import warn
-from softkern.models.base import UNKNOWN_LENGTHS, KernelModel
 from softkern.models.checks import check_semidefinite
-from softkern.models.detector import Detector
-from softkern.models.point_scores import Reading
+from softkern.models.detector import Detector, DetectorScores
+from softkern.models.kernel_model import UNKNOWN_LENGTHS, KernelModel
+from softkern.models.state_schema import Number, Spec
 from softkern.operators.base import CrossOperator, Geometry, KernelOperator
 from softkern.rows import distinct_rows, lower_quantile, share_among_copies
 from softkern.rules.one_class import OCSVM, SVDD, Formulation
@@ -29,19 +30,34 @@ from softkern.solvers.stopping import progress_bar
 
 __all__ = ["WeightedOneClassSVM", "WeightedSVDD"]
 
-CROSSED = 0.005  # of the scores' range: the margin that α gives no longer fits the scores
-LEAST_SCALE = 0.01  # of R²: the mean decision where nearly all points lie on the margin is rounding
-PARTS = 5  # into which rows are split to be scored by machines of the others
-ALL_PARTS_ROWS = 5000  # distinct rows; of more, one part is enough
-FEWEST_ROWS = 20  # distinct rows; of fewer, parts say nothing
-PART_TOL = 1e-6  # of these machines' duals
-GOLDEN = (np.sqrt(5) - 1) / 2  # whose multiples, less whole numbers, are all different
-LEAST_SIMILARITY = 0.01  # of the margin's: what is further is beyond any threshold
-MARGIN_ERRORS = 8  # errors of a product by which a point on the margin may seem outside
+CROSSED = 0.005  # of the scores' range: beyond, the margin from α contradicts the scores
+LEAST_SCALE = 0.01  # of R²: a smaller mean decision is rounding, where samples lie on the margin
+PARTS = 5  # folds of samples that are scored by SVMs of the others
+ALL_PARTS_ROWS = 5000  # distinct samples; for more, one fold is enough
+FEWEST_ROWS = 20  # distinct samples; with fewer, folds are not meaningful
+PART_TOL = 1e-6  # tolerance of these SVMs' duals
+GOLDEN = (np.sqrt(5) - 1) / 2  # the fractional parts of its multiples all differ
+LEAST_SIMILARITY = 0.01  # relative to the margin's; what is further is beyond any threshold
+MARGIN_ERRORS = 8  # errors of a product by which a sample on the margin may seem outside
+
+
+class MarginScores(DetectorScores):
+    """Results of samples from their score relative to the margin."""
+
+    @cached_property
+    def scores(self) -> Array:
+        """Score of the formulation, (m,)."""
+        return np.asarray(self._model._formulation.score(self._samples.geometry)[:, 0])
+
+    @cached_property
+    def memberships(self) -> Array:
+        decision = self.scores.astype(np.float64) - self._model.offset_
+        with np.errstate(over="ignore"):  # 0 or 1 at infinitely many scales
+            return expit(decision / self._model._decision_scale).astype(self.scores.dtype)
 
 
 class _OneClassDetector(Detector):
-    """What both detectors share; they differ in the formulation."""
+    """Common base class of both detectors, which differ in the formulation."""
 
     _formulation: ClassVar[Formulation]
     _auto_bandwidth: ClassVar[str] = "boundary"
@@ -52,7 +68,12 @@ class _OneClassDetector(Detector):
         "nu_mode": [StrOptions({"relative", "absolute"})],
         "threshold": [StrOptions({"auto", "margin", "fresh"})],
     }
-    _state: ClassVar[tuple[str, ...]] = ("radius_", "gap_", "_decision_scale")
+    _fitted: ClassVar[dict[str, Spec]] = {
+        "radius_": Number(low=0),
+        "gap_": Number(),
+        "_decision_scale": Number(low=0, above=True),
+    }
+    _scores_class: ClassVar[type[DetectorScores]] = MarginScores
 
     def __init__(
         self,
@@ -85,7 +106,7 @@ class _OneClassDetector(Detector):
 
     @property
     def scores_are_flat_within_margin(self) -> bool:
-        """Whether most points lie within the margin, where all score alike."""
+        """Whether most samples lie within the margin, where all have similar scores."""
         return self.nu < 0.5
 
     def _fit(self, X: Any, weight: Array) -> None:
@@ -109,33 +130,31 @@ class _OneClassDetector(Detector):
         if operator.is_exact_support:
             self._store(operator, alpha, geometry.norms)
             self.dual_coef_ = self.dual_coef_[:, 0]
-        else:  # support vectors are few already, so that no approximation takes their place
+        else:  # support vectors are few already, and need no approximation
             self.support_ = np.flatnonzero(alpha[:, 0])
             self.dual_coef_ = alpha[self.support_, 0]
             self._support, self._density = X[self.support_], None
-            self._norms = self._served().squared_norms(self._columns)
-        geometry, reading = self._training_reading(operator, alpha, geometry)
-        self.outlier_scores_ = (
-            self._training_scores(operator, alpha, geometry, weight)
-            if self.kernel_.decays
-            else reading.outlier_scores
-        )
-        self._set_margin(operator, reading.scores, geometry.distances[:, 0], solution, weight)
+            self._norms = self._stored_operator().squared_norms(self._columns)
+        samples = self._training_similarities(operator, alpha, geometry, weight)
+        scores = MarginScores(self, samples)
+        self.outlier_scores_ = scores.outlier_scores
+        distances = samples.geometry.distances[:, 0]
+        self._set_margin(operator, scores.scores, distances, solution, weight)
         if self._is_fresh():
             self._lower_threshold(X, weight)
-        self._set_decision_scale(reading.scores, weight)
-        self.memberships_ = reading.memberships
+        self._set_decision_scale(scores.scores, weight)
+        self.memberships_ = scores.memberships
 
     def _share(self, weight: Array) -> float:
-        """ν as a share of the weights' sum."""
+        """Return ν as a share of the sum of the weights."""
         if self.nu_mode == "relative":
             return float(self.nu)
         needed, total = self.nu * weight.size, float(weight.sum(dtype=np.float64))
         if needed > total * (1 + 1e-12):
             raise ValueError(
-                f"nu_mode='absolute' needs weights whose sum is at least nu × n = {needed:.6g}, "
-                f"and theirs is {total:.6g}: no α with α ≤ w / (nu n) sums to one (eq. 11). Lower "
-                f"nu to {total / weight.size:.6g}, raise the weights, or use nu_mode='relative'."
+                f"nu_mode='absolute' needs a sum of weights of at least nu × n = {needed:.6g}, not "
+                f"{total:.6g}: no α with α ≤ w / (nu n) sums to one (eq. 11). Decrease nu to "
+                f"{total / weight.size:.6g}, increase the weights, or use nu_mode='relative'."
             )
         return min(1.0, needed / total)
 
@@ -147,12 +166,12 @@ class _OneClassDetector(Detector):
         self.history_ = {"objective": history["objective"], "change": history["gap"]}
         self.objective_ = history["objective"][-1]
         if not self.converged_:
-            remedy = "raise one of tol and max_iter"
+            remedy = "Increase max_iter or tol"
             if self.n_iter_ < self.max_iter:
-                remedy = "it fell no further; raise tol"
+                remedy = "It fell no further; increase tol"
             warn(
-                f"the KKT gap was {self.gap_:.2g} after {self.n_iter_} iterations "
-                f"(max_iter={self.max_iter}), above tol={self.tol}; {remedy}.",
+                f"Did not converge within max_iter={self.max_iter} iterations (KKT gap "
+                f"{self.gap_:.2g} > tol={self.tol} after {self.n_iter_}). {remedy}.",
                 ConvergenceWarning,
             )
 
@@ -164,7 +183,7 @@ class _OneClassDetector(Detector):
         solution: DualSolution,
         weight: Array,
     ) -> None:
-        """Threshold, radius and the unit of decisions, from the training points, (n,) each."""
+        """Set threshold and radius from scores and distances of the training samples, (n,) each."""
         alpha = solution.coefficients[:, 0]
         scores, distances = scores.astype(np.float64), distances.astype(np.float64)
         high, low = margin_interval(scores, alpha, weight)
@@ -173,11 +192,11 @@ class _OneClassDetector(Detector):
             threshold = lower_quantile(scores, weight, share)
             radius = -lower_quantile(-distances, weight, share)
         else:
-            # points on the margin are inside it, whatever rounding and the tolerance say
+            # samples on the margin are inside, in spite of rounding and the tolerance
             threshold = min(margin(scores, alpha, weight), low)
             radius = -margin(-distances, alpha, weight)
-        error = self._served().error
-        if operator.is_exact_support:  # it gave the scores of the training points
+        error = self._stored_operator().error
+        if operator.is_exact_support:  # it computed the scores of the training samples
             error = max(error, operator.error)
         self.offset_ = threshold - MARGIN_ERRORS * error
         self.radius_ = float(np.sqrt(max(radius, 0.0)))
@@ -187,25 +206,25 @@ class _OneClassDetector(Detector):
         least = max(LEAST_SCALE * self.radius_**2, float(np.finfo(np.float64).tiny))
         self._decision_scale = max(mean, least)
 
-    # A threshold for points that were not trained on
+    # A threshold for new samples
 
     def _is_fresh(self) -> bool:
-        """Whether the threshold is calibrated on points that were left out."""
+        """Return whether the threshold is calibrated on left-out samples."""
         if self.threshold == "auto":
             return self._is_bandwidth_open
         return self.threshold == "fresh"
 
     def _lower_threshold(self, X: Any, weight: Array) -> None:
-        """Move the threshold out, so that about the share ν of fresh points is beyond it.
+        """Move the threshold out, so that about the share ν of new samples is beyond it.
 
-        Similarity to the center is K @ α for both formulations, and a squared distance falls by
+        Similarity to the center is K @ α in both formulations, and a squared distance falls by
         twice as much.
         """
         kernel = self.kernel_
         if not (kernel.decays and kernel.constant_diagonal and kernel.takes_points):
             raise ValueError(
-                f"threshold='fresh' needs a kernel of points that vanishes far away, such as 'rbf',"
-                f" and kernel={self.kernel!r} is none; use threshold='margin'."
+                f"threshold='fresh' needs a kernel that vanishes far away, such as 'rbf', not "
+                f"kernel={self.kernel!r}. Use threshold='margin'."
             )
         diagonal = float(kernel.diag(X[:1])[0])
         on_margin = (diagonal + float(self._norms[0]) - self.radius_**2) / 2
@@ -214,19 +233,19 @@ class _OneClassDetector(Detector):
         self.offset_ -= lowered * (2 if self._formulation.needs_lengths else 1)
 
     def _fresh_quantile(self, X: Any, weight: Array) -> float:
-        """The ν quantile of similarities of left-out rows, in units of the margin; at most one.
+        """Return the ν quantile of similarities of left-out samples, relative to the margin.
 
-        Rows are left out in parts, and a machine of the others scores them. A training point holds
-        the margin where it is, the more the narrower the kernel, and a fresh one does not.
+        Samples are left out in folds, and an SVM of the others scores them: a training sample holds
+        the margin in place, the more the narrower the kernel, and a new one does not.
         """
         index, mass = distinct_rows(X, weight)
         if index.size < FEWEST_ROWS:
             return 1.0
         part = np.empty(index.size, dtype=np.intp)
-        part[_along_a_line(self.kernel_.scaled(X[index]))] = np.arange(index.size) % PARTS
-        tried = range(PARTS if index.size <= ALL_PARTS_ROWS else 1)
+        part[_order_along_line(self.kernel_.scaled(X[index]))] = np.arange(index.size) % PARTS
+        folds = range(PARTS if index.size <= ALL_PARTS_ROWS else 1)
         share, values = self._share(weight), []
-        for number in tried:
+        for number in folds:
             is_left_out = part == number
             operator = self.plan_.over(X[index[~is_left_out]], self.kernel_)
             solution = solve_dual(
@@ -243,109 +262,95 @@ class _OneClassDetector(Detector):
 
     def _geometry(self, rows: CrossOperator, needs_lengths: bool = True) -> Geometry:
         if self._formulation.needs_lengths and not rows.lengths_are_known:
-            raise ValueError(f"{UNKNOWN_LENGTHS} WeightedOneClassSVM does without.")
+            raise ValueError(f"{UNKNOWN_LENGTHS} WeightedOneClassSVM does not need them.")
         return super()._geometry(rows, needs_lengths=self._formulation.needs_lengths)
 
-    def _scores(self, geometry: Geometry) -> Array:
-        return np.asarray(self._formulation.score(geometry)[:, 0])
 
-    def _typicality(self, geometry: Geometry, reading: Reading) -> Array:
-        decision = reading.scores.astype(np.float64) - self.offset_
-        with np.errstate(over="ignore"):  # infinitely many scales away, 0 or 1
-            return expit(decision / self._decision_scale).astype(reading.scores.dtype)
+def _order_along_line(scaled: Any) -> NDArray[np.intp]:
+    """Return the order of samples along one direction, for folds that are distributed alike.
 
-    def memberships(self, X: Any) -> Array:
-        """Typicality of new points, (m,): ½ on the margin; see `memberships_`."""
-        return super().memberships(X)
-
-    def outlier_scores(self, X: Any) -> Array:
-        """The higher, the less typical, (m,).
-
-        For kernels that vanish far away (rbf, laplacian), −log Σ α K(x, ·): in the order of
-        `decision_function` but never saturated, so that ranks follow distance however far a point
-        is; the fitted `outlier_scores_` are without a row's copies. For others, minus
-        `score_samples`: the squared distance from the center for the SVDD; for the OC-SVM minus a
-        similarity, which with the linear or polynomial kernel is low for a point far out on the
-        data's own side of the origin.
-        """
-        return super().outlier_scores(X)
-
-
-def _along_a_line(scaled: Any) -> NDArray[np.intp]:
-    """The order of rows along one direction, of parts that lie alike and that rounding leaves so.
-
-    The direction has another number for every column, so that values on a grid do not tie.
+    The direction has a different number for every feature, so that values on a grid do not tie.
     """
     direction = 1 + np.arange(scaled.shape[1]) * GOLDEN % 1
     return np.argsort(scaled @ direction, kind="stable")
 
 
 class WeightedSVDD(_OneClassDetector):
-    """The smallest ball in feature space around the data, each point with a weight of its own.
+    """Support vector data description: the smallest ball around weighted data in feature space.
 
-    Support vector data description of Tax and Duin with weights: points may lie outside the ball
-    at a price, and the price of a point is proportional to its weight.
+    Samples may lie outside the ball at a price that is proportional to their weight (Tax and Duin,
+    with weights).
 
     Parameters
     ----------
     nu : float in (0, 1], default=0.1
         At most this share of the weight lies outside the margin, at least this share on it or
-        outside; about this share of fresh points, by default. At 1 the center is the weighted mean.
+        outside. By default it is also about the share of new samples that are rejected. At 1 the
+        center is the weighted mean.
     nu_mode : {"relative", "absolute"}, default="relative"
         ``"relative"``: ν is a share of Σ w, 0 ≤ α_i ≤ w_i / (ν Σ w). ``"absolute"``: of the number
-        of rows n, α_i ≤ w_i / (ν n), as eq. 11 of the 2009 paper has it; it needs Σ w ≥ ν n.
+        of samples n, α_i ≤ w_i / (ν n), as in eq. 11 of the 2009 paper; it needs Σ w ≥ ν n.
     threshold : {"auto", "margin", "fresh"}, default="auto"
-        Where `predict` draws the line. ``"margin"``: on the margin of the dual, as the papers do.
-        A narrow kernel holds every training point inside it, and rejects many more than the share
-        ν of other points, up to half of them. ``"fresh"``: the margin moved out until about the
-        share ν of fresh points is beyond it, which rows left out in five parts tell (in one, above
-        5000 distinct rows). ``"auto"`` is "fresh" with ``bandwidth="auto"``, "margin" where a
-        bandwidth is given or the kernel has none.
+        Threshold of `predict`. ``"margin"``: the margin of the dual, as in the papers. A narrow
+        kernel keeps every training sample inside it, and rejects many more new samples than the
+        share ν, up to half of them. ``"fresh"``: the margin moved out until about the share ν of
+        new samples is beyond it, estimated by leaving samples out in five folds (one fold, above
+        5000 distinct samples). ``"auto"`` is "fresh" with ``bandwidth="auto"``, and "margin" where
+        a bandwidth is given or the kernel has none.
     kernel : str, callable or softkern.kernels.Kernel, default="rbf"
-        Positive semidefinite.
+        Positive semidefinite kernel, by name, as a function of two arrays, or as an object.
     kernel_params : dict, default=None
-    bandwidth : str, float or array of shape (d,), default="auto"
-        See `softkern.kernels.select_bandwidth`; "auto" is "boundary", half as wide as the data. A
-        narrow one such as "scott" with nu=0.5 ranks outliers better still.
+        Parameters of a kernel that is given by name or as a function.
+    bandwidth : str, float or array of shape (n_features,), default="auto"
+        Bandwidth of the kernel, or a rule that chooses it; see
+        `softkern.kernels.select_bandwidth`. ``"auto"`` is the rule "boundary", half as wide as the
+        data. A narrow one such as "scott" with nu=0.5 ranks outliers better still.
     engine : str, default="auto"
         How products with the kernel matrix are computed; see `softkern.plan`.
     engine_params : dict, default=None
-        Options of the operator, such as ``{"rank": 100}`` for ``engine="nystroem"``. Its α are
-        approximate and scores exact; where they contradict each other, the threshold is the
+        Options of the engine, such as ``{"rank": 100}`` for ``engine="nystroem"``. Its α are
+        approximate and its scores exact. Where they contradict each other, the threshold is the
         weighted ν-quantile of the training scores, so that ν keeps its meaning at a low rank.
     tol : float, default=1e-10
-        Largest KKT gap, with Σ α = 1 and relative to the largest squared distance of a point from
-        the center; for `WeightedOneClassSVM` relative to ρ, where it is smaller. The error of the
-        engine's products is the least that is asked for.
+        Largest KKT gap, with Σ α = 1, relative to the largest squared distance from the center;
+        for `WeightedOneClassSVM` relative to ρ, where it is smaller. It is not lower than the
+        error of the engine's products.
     max_iter : int, default=1000
-        Working sets of the solver, each followed by one product.
+        Largest number of working sets of the solver, each followed by one product.
     random_state : int, RandomState or None, default=0
+        Random seed.
     verbose : bool, default=False
-        Print the plan and show a progress bar.
+        Whether to print the plan and show a progress bar.
 
     Attributes
     ----------
-    memberships_ : array of shape (n,)
-        Typicality of the training points, 1 / (1 + exp(−d/s)): d their `decision_function`, s the
+    memberships_ : array of shape (n_samples,)
+        Typicality of the training samples, 1 / (1 + exp(−d/s)): d their `decision_function`, s the
         weighted mean of ``|d|`` (at least R²/100). One half on the margin, more inside.
     support_ : array of shape (n_support,)
-        Rows with α > 0.
+        Indices of the training samples with α > 0.
     dual_coef_ : array of shape (n_support,)
-        α of these; they sum to one.
+        α of these samples; they sum to one.
     offset_ : float
-        −R², R the radius, less the solver's tolerance, so that points on it are inside.
-        `decision_function` is `score_samples` less this: R² − D², D² the squared distance from
+        −R², R the radius, minus the solver's tolerance, so that samples on the margin are inside.
+        `decision_function` is `score_samples` minus this: R² − D², D² the squared distance from
         the center.
     radius_ : float
-        Distance of the threshold from the center Σ α Φ(x), in feature space.
+        Distance of the threshold from the center Σ α Φ(x) in feature space.
     gap_ : float
-        Where the solver stopped; see `tol`.
-    outlier_scores_ : array of shape (n,)
-        `outlier_scores` of the training points, each without its copies with kernels that vanish.
-    bandwidth_, kernel_, plan_, engine_
-        As in `OneClassPCM`.
-    n_iter_, converged_, objective_, history_
-        How the solver went; ``history_["change"]`` is the gap.
+        KKT gap at which the solver stopped; see `tol`.
+    outlier_scores_ : array of shape (n_samples,)
+        Outlier scores, leave-one-out with kernels that vanish far away; see Notes.
+    bandwidth_, kernel_, plan_, engine_, approximation_error_, n_iter_, converged_, objective_
+        As in `OneClassPCM`, for the solver of the dual.
+    history_ : dict
+        Objective of every iteration, and the KKT gap as ``"change"``.
+
+    Notes
+    -----
+    `score_samples` is minus the squared distance from the center in feature space. `outlier_scores`
+    is −log Σ α K(x, ·) for kernels that vanish far away (rbf, laplacian): in the order of
+    `decision_function`, but without saturation. For other kernels it is minus `score_samples`.
 
     References
     ----------
@@ -369,34 +374,53 @@ class WeightedSVDD(_OneClassDetector):
 
     _formulation: ClassVar[Formulation] = SVDD()
 
-    def score_samples(self, X: Any) -> Array:
-        """Minus the squared distance from the center in feature space, (m,)."""
-        return super().score_samples(X)
-
 
 class WeightedOneClassSVM(_OneClassDetector):
-    """The plane in feature space that keeps the data from the origin, each point with a weight.
+    """One-class SVM: the hyperplane that separates weighted data from the origin.
 
-    One-class SVM of Schölkopf et al. with weights. For kernels with a constant diagonal, such as
-    "rbf", it has the coefficients of `WeightedSVDD`; only the scale of `decision_function` differs.
+    For kernels with a constant diagonal, such as "rbf", it has the coefficients of `WeightedSVDD`,
+    and only the scale of `decision_function` differs (Schölkopf et al., with weights).
 
     Parameters
     ----------
-    nu, nu_mode, threshold, kernel, kernel_params, bandwidth, engine, engine_params
+    nu : float in (0, 1], default=0.1
+        At most this share of the weight lies outside the margin; see `WeightedSVDD`.
+    nu_mode : {"relative", "absolute"}, default="relative"
+        Whether ν is a share of the sum of weights or of the number of samples.
+    threshold : {"auto", "margin", "fresh"}, default="auto"
+        Threshold of `predict`: the margin, or the margin moved out until about the share ν of new
+        samples is beyond it; see `WeightedSVDD`.
+    kernel : str, callable or softkern.kernels.Kernel, default="rbf"
+        Positive semidefinite kernel, by name, as a function of two arrays, or as an object.
+    kernel_params : dict, default=None
+        Parameters of a kernel that is given by name or as a function.
+    bandwidth : str, float or array of shape (n_features,), default="auto"
+        Bandwidth of the kernel, or a rule that chooses it; ``"auto"`` is the rule "boundary".
+    engine, engine_params
         As in `WeightedSVDD`.
-    tol, max_iter, random_state, verbose
+    tol : float, default=1e-10
+        Largest KKT gap; see `WeightedSVDD`.
+    max_iter : int, default=1000
+        Largest number of working sets of the solver, each followed by one product.
+    random_state, verbose
         As in `WeightedSVDD`.
 
     Attributes
     ----------
     offset_ : float
-        ρ, or what `threshold` makes of it, less the solver's tolerance, so that points on it are
-        inside.
-        `decision_function` is `score_samples` less this: Σ α K(x, ·) − ρ with Σ α = 1.
+        ρ, adjusted by `threshold`, minus the solver's tolerance, so that samples on the margin are
+        inside. `decision_function` is `score_samples` minus this: Σ α K(x, ·) − ρ with Σ α = 1.
     memberships_, support_, dual_coef_, radius_, gap_, outlier_scores_
         As in `WeightedSVDD`.
-    bandwidth_, kernel_, plan_, engine_, n_iter_, converged_, objective_, history_
+    bandwidth_, kernel_, plan_, engine_, approximation_error_, n_iter_, converged_, objective_, \
+history_
         As in `WeightedSVDD`.
+
+    Notes
+    -----
+    `score_samples` is the similarity Σ α K(x, ·) to the support vectors, with Σ α = 1. For kernels
+    that do not vanish far away, `outlier_scores` is minus that similarity: with the linear or
+    polynomial kernel it is low for a sample far out on the data's own side of the origin.
 
     References
     ----------
@@ -419,7 +443,3 @@ class WeightedOneClassSVM(_OneClassDetector):
     """
 
     _formulation: ClassVar[Formulation] = OCSVM()
-
-    def score_samples(self, X: Any) -> Array:
-        """Similarity Σ α K(x, ·) to the support vectors, with Σ α = 1, (m,)."""
-        return super().score_samples(X)

@@ -10,26 +10,27 @@ take part in the eigenproblem; all others are projected by a product with the ke
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
 from functools import cached_property
 from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from softkern._utils.sklearn_compat import Interval, StrOptions
 from softkern._utils.typing import Array
 from softkern.exceptions import SpectrumWarning, warn
 from softkern.kernels import Kernel, resolve
 from softkern.metrics.strength import COVERED
-from softkern.models.base import KernelModel
+from softkern.models._array_dispatch import dispatch_arrays
 from softkern.models.checks import check_n_clusters
-from softkern.models.clusterer import Clustering
-from softkern.models.point_scores import Reading
+from softkern.models.clusterer import Clusterer
+from softkern.models.kernel_model import SUPPORT, KernelModel
+from softkern.models.point_scores import PointScores
 from softkern.models.spectral_points import detect, outlier_score, overlap_score
 from softkern.models.spectral_search import SEARCH_ROWS, SpectralSearch
+from softkern.models.state_schema import Floats, Instance, Number, Spec
 from softkern.models.subset import TrainingRows, training_rows, which_training_row
 from softkern.operators.base import CrossOperator, KernelOperator
 from softkern.rows import distinct_rows, order_by_mass
@@ -55,21 +56,50 @@ SCORES = {"2015": "printed", "2015-corrected": "corrected", "2015-absolute": "ab
 UNCONNECTED = 1e-6  # eigenvalues this near to one are those of parts without any similarity
 
 
-class SpectralReading(Reading):
-    """A reading that also says where the points lie in the eigenspace."""
+class SpectralScores(PointScores):
+    """Results of samples, with their place in the eigenspace.
+
+    Computed from `rows` and one product with them, or from the given `parts`.
+    """
+
+    def __init__(
+        self, model: _SpectralClustering, rows: CrossOperator | None = None, **parts: Array
+    ) -> None:
+        super().__init__(**parts)
+        self._model, self._rows = model, rows
+        if rows is not None:  # (m, k)
+            self._product = rows @ np.column_stack([model.dual_coef_, model._degree_coef])
 
     @cached_property
     def projections(self) -> Array:
         """e = K(X, support) α + b, (m, n_clusters − 1)."""
-        return self._parts["projections"]()
+        return np.asarray(self._product[:, :-1], dtype=np.float64) + self._model.bias_
 
     @cached_property
     def log_similarity(self) -> Array:
-        """Logarithm of the mean kernel value with the training points, (m,)."""
-        return self._parts["log_similarity"]()
+        """Logarithm of the mean kernel value with the training samples, (m,)."""
+        assert self._rows is not None
+        return self._model._log_similarity(self._rows, self._product[:, -1:])
+
+    @cached_property
+    def memberships(self) -> Array:
+        return self._model._memberships(self).astype(self._model.sample_weight_.dtype)
+
+    @cached_property
+    def labels(self) -> NDArray[np.int_]:
+        return np.argmax(self.memberships, axis=1)
+
+    @cached_property
+    def outlier_scores(self) -> Array:
+        return -self.log_similarity
+
+    @cached_property
+    def log_memberships(self) -> Array:
+        """Soft memberships in both models: overlap scores are their ratio."""
+        return log_fuzzy(self._model._distances(self.projections), m=2)
 
 
-class _SpectralClustering(Clustering):
+class _SpectralClustering(Clusterer, KernelModel):
     """What the hard and the soft model share: all but the step to memberships.
 
     A fit chooses kernel and number of clusters (by search where they are "auto"), chooses training
@@ -86,18 +116,19 @@ class _SpectralClustering(Clustering):
         "assignment": [StrOptions(set(ASSIGNMENTS))],
         "eigenvector_scale": [StrOptions(set(EIGENVECTOR_SCALES))],
     }
-    _state: ClassVar[tuple[str, ...]] = (
-        "n_clusters_",
-        "projections_",
-        "prototypes_",
-        "codes_",
-        "eigenvalues_",
-        "bias_",
-        "mean_similarity_",
-        "search_",
-        "_degree_coef",
-        "_total_weight",
-    )
+    _fitted: ClassVar[dict[str, Spec]] = {
+        **SUPPORT,
+        "dual_coef_": Floats("sq"),
+        "eigenvalues_": Floats("q"),
+        "bias_": Floats("q"),
+        "projections_": Floats("nq", method="projections"),
+        "prototypes_": Floats("cq"),
+        "codes_": Floats("cq"),
+        "mean_similarity_": Floats("n", low=0, method="mean_similarity"),
+        "search_": Instance("SpectralSearch", nullable=True, optional=True),
+        "_degree_coef": Floats("s"),
+        "_total_weight": Number(low=0, above=True),
+    }
     _products: ClassVar[int] = 40
 
     def __init__(
@@ -134,7 +165,7 @@ class _SpectralClustering(Clustering):
         self.verbose = verbose
 
     @abstractmethod
-    def _memberships(self, read: SpectralReading) -> Array:
+    def _memberships(self, read: SpectralScores) -> Array:
         """Memberships from the projections, or from the soft `log_memberships`, (m, k)."""
 
     # The steps of a fit
@@ -290,7 +321,8 @@ class _SpectralClustering(Clustering):
         chosen: TrainingRows,
     ) -> None:
         """Read the rows of X as new points; only similarities leave a row itself out."""
-        read = self._read(self._served().cross(self.kernel_.restrict_new(X, self.support_)))
+        points = self.kernel_.restrict_new(X, self.support_)
+        read = SpectralScores(self, self._stored_operator().cross(points))
         logs = read.log_similarity.copy()
         by_number = not self.kernel_.takes_points
         copies = which_training_row(X, weight, chosen.rows, by_number)
@@ -298,7 +330,7 @@ class _SpectralClustering(Clustering):
         logs[is_copy] = self._log_similarity_of_others(operator, spectrum, chosen)[copies[is_copy]]
         self.projections_ = read.projections
         self.mean_similarity_ = np.exp(logs)
-        self._keep_reading(self._reading(lambda: read.projections, lambda: logs))
+        self._store_scores(SpectralScores(self, projections=read.projections, log_similarity=logs))
 
     def _log_similarity_of_others(
         self, operator: KernelOperator, spectrum: Spectrum, chosen: TrainingRows
@@ -328,35 +360,12 @@ class _SpectralClustering(Clustering):
 
     # Points
 
-    def reading(self, X: Any) -> SpectralReading:
-        """All that the model says of new points, from one product; see `Clustering.reading`.
+    def score_points(self, X: Any) -> SpectralScores:
+        """Compute labels, memberships and scores of samples; see `SoftModel.score_points`.
 
-        Two more attributes, `projections` and `log_similarity`, say where they lie.
+        The record also has `projections` and `log_similarity`.
         """
-        return self._read(self._rows(X))
-
-    def _read(self, rows: CrossOperator) -> SpectralReading:
-        product = rows @ np.column_stack([self.dual_coef_, self._degree_coef])  # (m, k)
-        return self._reading(
-            lambda: np.asarray(product[:, :-1], dtype=np.float64) + self.bias_,
-            lambda: self._log_similarity(rows, product[:, -1:]),
-        )
-
-    def _reading(
-        self, projections: Callable[[], Array], log_similarity: Callable[[], Array]
-    ) -> SpectralReading:
-        """What follows from projections and similarities, each taken when it is asked for."""
-        dtype = self.sample_weight_.dtype
-        read = SpectralReading(
-            projections=projections,
-            log_similarity=log_similarity,
-            memberships=lambda: self._memberships(read).astype(dtype),
-            labels=lambda: np.argmax(read.memberships, axis=1),
-            outlier_scores=lambda: -read.log_similarity,
-            # soft in both models: overlap scores are their ratio
-            log_memberships=lambda: log_fuzzy(self._distances(read.projections), m=2),
-        )
-        return read
+        return SpectralScores(self, self._cross(X))
 
     def _log_similarity(self, rows: CrossOperator, degree: Array) -> Array:
         """Logarithm of the mean kernel value with the training points, (m,)."""
@@ -365,8 +374,8 @@ class _SpectralClustering(Clustering):
         if self._density is None:
             logs = rows.log_product(self._degree_coef, degree)
         else:
-            operator, density = self._served_density()
-            logs = operator.cross(rows.X).log_product(density)[:, 0]
+            points, density = self._density
+            logs = self._stored_operator("density", points).cross(rows.X).log_product(density)[:, 0]
         return np.asarray(logs.astype(np.float64) - np.log(self._total_weight))
 
     def _log_share(self, degree: Array) -> Array:
@@ -380,14 +389,17 @@ class _SpectralClustering(Clustering):
     def _soft(self, projections: Array) -> Array:
         return np.asarray(fuzzy(self._distances(projections), m=2))
 
+    @dispatch_arrays
     def projections(self, X: Any) -> Array:
         """Where new points lie in the eigenspace, e = K(X, support) α + b, (m, n_clusters − 1)."""
-        return self.reading(X).projections
+        return self.score_points(X).projections
 
+    @dispatch_arrays
     def mean_similarity(self, X: Any) -> Array:
         """Mean kernel value between new points and the training points, (m,)."""
-        return np.exp(self.reading(X).log_similarity)
+        return np.exp(self.score_points(X).log_similarity)
 
+    @dispatch_arrays
     def outlier_scores(self, X: Any, *, variant: str = "degree") -> Array:
         """How far from all training points new points are, (m,): the higher, the further.
 
@@ -405,7 +417,7 @@ class _SpectralClustering(Clustering):
             as the values that the paper prints.
         """
         _check_variant(variant, "degree", *SCORES)
-        read = self.reading(X)
+        read = self.score_points(X)
         if variant == "degree":
             return read.outlier_scores
         return outlier_score(
@@ -416,6 +428,7 @@ class _SpectralClustering(Clustering):
             form=SCORES[variant],
         )
 
+    @dispatch_arrays
     def overlap_scores(self, X: Any, *, variant: str = "ratio") -> Array:
         """How far between clusters new points are, (m,).
 
@@ -432,7 +445,7 @@ class _SpectralClustering(Clustering):
             largest number there is.
         """
         _check_variant(variant, "ratio", "2015")
-        read = self.reading(X)
+        read = self.score_points(X)
         if variant == "ratio":
             return read.overlap_scores
         return overlap_score(
@@ -467,7 +480,7 @@ class _SpectralClustering(Clustering):
         if X is None:
             projections, similarity = self.projections_, self.mean_similarity_
         else:
-            read = self.reading(X)
+            read = self.score_points(X)
             projections, similarity = read.projections, np.exp(read.log_similarity)
         return detect(self._soft(projections), similarity, outliers_first=outliers_first)
 
@@ -554,7 +567,7 @@ class KernelSpectralClustering(_SpectralClustering):
     True
     """
 
-    def _memberships(self, read: SpectralReading) -> Array:
+    def _memberships(self, read: SpectralScores) -> Array:
         labels = labels_by(read.projections, self.codes_, self.assignment)
         return np.asarray(np.eye(self.n_clusters_)[labels])
 
@@ -605,7 +618,7 @@ n_iter_, converged_, objective_, history_
     [False, True]
     """
 
-    def _memberships(self, read: SpectralReading) -> Array:
+    def _memberships(self, read: SpectralScores) -> Array:
         return np.exp(read.log_memberships)
 
 

@@ -1,12 +1,10 @@
-"""A model as a dictionary of arrays and plain values, and back: what a model file holds.
+"""Convert a model to a dictionary of arrays and plain values, and back: the content of files.
 
-``{"estimator": public name, "params": constructor parameters, "fitted": {name: value}}``. What is
-fitted is declared by the classes: each names its own attributes in ``_state``, and those that can
-be made again at any time in ``_caches``. Values are arrays, None, truth values, numbers, strings,
-lists, and dictionaries of these; everything else is a dictionary with the key "$", which names its
-kind. Objects are known by their public names and fields, never by module or by private attributes.
-
-Called by `softkern.files`.
+``{"estimator": public name, "params": constructor parameters, "fitted": {name: value}}``. Fitted
+attributes are those that the classes declare (`softkern.models.state_schema`). Values are arrays,
+None, booleans, numbers, strings, lists, and dictionaries of these; anything else is a dictionary
+with the key "$", which names its kind. Objects are identified by the names below and their fields,
+never by module or private attributes.
 """
 
 from __future__ import annotations
@@ -24,34 +22,43 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
 from softkern import kernels, models
-from softkern._utils.lazy import importer
 from softkern.exceptions import ModelFileError
 from softkern.kernels import Kernel
-from softkern.models.state_schema import check_fields, check_fitted, check_shapes
+from softkern.models.state_schema import (
+    check_fields,
+    fitted_specs,
+    stored_names,
+    validate_arrays,
+    validate_state,
+)
 
-__all__ = ["declared", "from_state", "to_state"]
+__all__ = ["from_state", "to_state"]
 
-# By their names, so that a file waits for what it names only.
 MODELS = tuple(name for name in models.__all__ if name != "SpectralSearch")
-HOMES = {
-    **{name: "kernels" for name in kernels.__all__ if isinstance(getattr(kernels, name), type)},
-    "AlphaTree": "density_tree.tree",
-    "Bend": "tables.preparation",
-    "Candidate": "planning",
-    "Coordinates": "splitting.coordinates",
-    "Cost": "operators.base",
-    "Neighbors": "tables.preparation",
-    "Plan": "planning",
-    "Preparation": "tables.preparation",
-    "Reach": "splitting.noise",
-    "Scaling": "tables.preparation",
-    "SpectralSearch": "models.spectral_search",
-    "ProblemSize": "operators.base",
-    "Writing": "tables.preparation",
+# Objects within models: their names in files, and the classes, which are imported when needed
+CLASSES = {
+    **{
+        name: f"{kind.__module__}:{name}".removeprefix("softkern.")
+        for name, kind in vars(kernels).items()
+        if name in kernels.__all__ and isinstance(kind, type)
+    },
+    "AlphaTree": "density_tree.tree:AlphaTree",
+    "Bend": "tables.preparation.skew:Bend",
+    "Candidate": "planning:Candidate",
+    "Coordinates": "splitting.coordinates:Coordinates",
+    "Cost": "operators.work:Cost",
+    "Neighbors": "tables.preparation.imputation:Neighbors",
+    "Plan": "planning:Plan",
+    "Preparation": "tables.preparation.transformer:Preparation",
+    "ProblemSize": "operators.work:ProblemSize",
+    "Reach": "splitting.noise:Reach",
+    "Scaling": "tables.preparation.scaling:Scaling",
+    "SpectralSearch": "models.spectral_search:SpectralSearch",
+    "Writing": "tables.preparation.formats:Writing",
 }
-_object = importer("softkern", HOMES)
+FILE_NAMES = {path: name for name, path in CLASSES.items()}
 BIT_GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
-MOST_LETTERS = 2**26  # that an array of texts has room for
+MOST_LETTERS = 2**26  # characters that an array of texts may hold
 SPARSE = {
     f"{name}_{kind}": getattr(sp, f"{name}_{kind}")
     for name in ("csr", "csc")
@@ -59,28 +66,16 @@ SPARSE = {
 }
 
 
-def declared(kind: type, names: str = "_state") -> tuple[str, ...]:
-    """Attributes that a class and its bases declare, those of the bases first.
-
-    Examples
-    --------
-    >>> from softkern import OneClassPCM
-    >>> {"kernel_", "eta_"} <= set(declared(OneClassPCM))
-    True
-    """
-    found = (name for base in reversed(kind.__mro__) for name in vars(base).get(names, ()))
-    return tuple(dict.fromkeys(found))
-
-
 def to_state(model: Any) -> dict[str, Any]:
-    """The model's declared state; arrays are the model's own, not copies.
+    """Return the model's parameters and fitted attributes; arrays are not copied.
 
-    Raises a TypeError where something cannot be kept, such as a lambda, or is not declared.
+    Raises a TypeError for values that cannot be saved, such as a lambda, and for undeclared
+    attributes.
 
     Parameters
     ----------
     model : estimator
-        One of softkern's, fitted or not, or a scikit-learn pipeline that ends in one.
+        A model of softkern, fitted or not, or a scikit-learn pipeline that ends in one.
 
     Examples
     --------
@@ -94,20 +89,21 @@ def to_state(model: Any) -> dict[str, Any]:
         last = last.steps[-1][1]
     if not _is_model(type(last)):
         raise TypeError(
-            f"a model of softkern, or a pipeline that ends in one, is needed, not {last!r}."
+            f"expected a model of softkern, or a pipeline that ends in one, not {last!r}."
         )
     state: dict[str, Any] = _plain(model, type(model).__name__)
     return {name: value for name, value in state.items() if name != "$"}
 
 
 def from_state(state: dict[str, Any], *, trusted: Collection[str] = ()) -> Any:
-    """The model of a state that `to_state` gave.
+    """Build the model of a state that `to_state` returned.
 
     Parameters
     ----------
     state : dict
+        Parameters and fitted attributes.
     trusted : collection of str, default=()
-        Functions and kernel classes of the user's own that may be imported, by their full names.
+        Full names of the user's own functions and kernel classes that may be imported.
 
     Examples
     --------
@@ -148,13 +144,12 @@ def _value(plain: Any, trusted: Collection[str]) -> Any:
 
 
 def _parts(value: Any, where: str) -> tuple[str, dict[str, Any]]:
-    """The kind of a value that is not plain, and what it is made of."""
-    name = type(value).__name__
-    known = name in HOMES and _object(name) is type(value)
+    """Return the kind of a value that is not plain, and its parts."""
+    file_name = FILE_NAMES.get(_path(type(value)))
     if isinstance(value, BaseEstimator):
         return "estimator", _estimator_parts(value, where)
-    if known or isinstance(value, Kernel):
-        name = name if known else _import_name(type(value), where)
+    if file_name or isinstance(value, Kernel):
+        name = file_name or _import_name(type(value), where)
         return "object", {"name": name, "fields": _fields(value)}
     if isinstance(value, np.ndarray) and value.dtype.kind in "OU":
         parts = {"shape": list(value.shape), "items": value.ravel().tolist()}
@@ -182,30 +177,33 @@ def _parts(value: Any, where: str) -> tuple[str, dict[str, Any]]:
         return "dict", {"items": [list(pair) for pair in value.items()]}
     if isinstance(value, np.ufunc) or (callable(value) and hasattr(value, "__qualname__")):
         return "function", {"name": _import_name(value, where)}
-    raise TypeError(f"{where} is of {type(value)}, which a model file cannot hold.")
+    raise TypeError(f"{where} is of {type(value)}, which cannot be saved in a model file.")
+
+
+def _path(kind: type) -> str:
+    return f"{kind.__module__}:{kind.__qualname__}".removeprefix("softkern.")
 
 
 def _estimator_parts(model: Any, where: str) -> dict[str, Any]:
-    kind = type(model)
+    kind: Any = type(model)
     if kind.__module__.startswith("sklearn."):
         name = _public_name(kind)
-        if _found(name) is kind:
+        if _resolve(name) is kind:
             return {"estimator": name, "attributes": model.__getstate__()}
     if not _is_model(kind):
         raise TypeError(
             f"{where} is a {kind.__name__}, which is neither softkern's nor a public class of "
-            "scikit-learn, and a model file cannot hold it."
+            "scikit-learn, and cannot be saved in a model file."
         )
-    params, names = model.get_params(deep=False), declared(kind)
-    unknown = sorted(
-        vars(model).keys() - params.keys() - set(names) - set(declared(kind, "_caches"))
-    )
+    params = model.get_params(deep=False)
+    unknown = sorted(vars(model).keys() - params.keys() - fitted_specs(kind).keys())
     if unknown:
         raise TypeError(
             f"{where} has attributes that {kind.__name__} does not declare: {', '.join(unknown)}. "
-            "Delete them from the model; what should travel with it can be given as metadata."
+            "Delete them from the model, or save them as metadata."
         )
-    fitted = {name.lstrip("_"): vars(model)[name] for name in names if name in vars(model)}
+    names = stored_names(kind).items()
+    fitted = {stored: vars(model)[name] for stored, name in names if name in vars(model)}
     return {"estimator": kind.__name__, "params": params, "fitted": fitted}
 
 
@@ -218,36 +216,47 @@ def _build_estimator(
     attributes: dict[str, Any] | None = None,
 ) -> Any:
     if params is not None and fitted is not None:
-        if estimator not in MODELS:
-            raise ValueError(f"{estimator} is no model of softkern.")
-        kind = getattr(models, estimator)
-        model = kind(**params)
-        if fitted:
-            model._validate_params()  # as before the fit
-        names = {name.lstrip("_"): name for name in declared(kind)}
-        check_fitted(kind, fitted)
-        vars(model).update({names[name]: value for name, value in fitted.items()})
-        return model
-    found: Any = _found(estimator) if estimator.startswith("sklearn.") else None
-    is_estimator = isinstance(found, type) and issubclass(found, BaseEstimator)
-    if not is_estimator or _public_name(found) != estimator:
-        raise ValueError(f"{estimator} is no estimator of scikit-learn.")
-    model = found.__new__(found)
+        return _build_model(estimator, params, fitted)
+    kind: Any = _resolve(estimator) if estimator.startswith("sklearn.") else None
+    is_estimator = isinstance(kind, type) and issubclass(kind, BaseEstimator)
+    if not is_estimator or _public_name(kind) != estimator:
+        raise ValueError(f"{estimator} is not an estimator of scikit-learn.")
+    model = kind.__new__(kind)
     model.__setstate__(attributes)
     return model
 
 
+def _build_model(name: str, params: dict[str, Any], fitted: dict[str, Any]) -> Any:
+    if name not in MODELS:
+        raise ValueError(f"{name} is not a model of softkern.")
+    kind = getattr(models, name)
+    model = kind(**params)
+    if fitted:
+        model._validate_params()
+        names = stored_names(kind)
+        unknown = sorted(fitted.keys() - names.keys())
+        if unknown:
+            raise ValueError(f"{name} has no attribute {', '.join(unknown)}.")
+        attributes = {names[stored]: value for stored, value in fitted.items()}
+        validate_state(kind, attributes)
+        vars(model).update(attributes)
+        model._check_state()
+    return model
+
+
 def _fields(value: Any) -> dict[str, Any]:
-    """What an object declares: ``_state``, or the fields that its constructor takes."""
+    """Return the fields that a dataclass's constructor takes, or all attributes of an object."""
     if is_dataclass(value):
         return {field.name: getattr(value, field.name) for field in fields(value) if field.init}
-    return {name: vars(value)[name] for name in declared(type(value)) or vars(value)}
+    return dict(vars(value))
 
 
 def _build_object(trusted: Collection[str], *, name: str, fields: dict[str, Any]) -> Any:
-    kind: Any = _object(name) if name in HOMES else _trusted(name, trusted)
-    if name in HOMES:
-        check_shapes(name, fields)
+    if name in CLASSES:
+        kind: Any = resolve_name(f"softkern.{CLASSES[name]}")
+        validate_arrays(name, fields)
+    else:
+        kind = _trusted(name, trusted)
     takes_fields = is_dataclass(kind)
     if takes_fields:
         check_fields(kind, fields)
@@ -257,13 +266,13 @@ def _build_object(trusted: Collection[str], *, name: str, fields: dict[str, Any]
     return built
 
 
-def _import_name(found: Any, where: str) -> str:
-    """The full name of a function or class that another program can import."""
-    if isinstance(found, np.ufunc):  # not all versions of NumPy say where theirs are
-        name = f"numpy.{found.__name__}"
+def _import_name(value: Any, where: str) -> str:
+    """Return the full name of a function or class, by which it can be imported."""
+    if isinstance(value, np.ufunc):  # some versions of NumPy do not store their module
+        name = f"numpy.{value.__name__}"
     else:
-        name = f"{getattr(found, '__module__', None)}.{found.__qualname__}"
-    if _found(name) is not found:
+        name = f"{getattr(value, '__module__', None)}.{value.__qualname__}"
+    if _resolve(name) is not value:
         raise TypeError(
             f"{where} is {name}, which cannot be imported by that name, so that the file could not "
             "be loaded. Define it by def or class at the top level of a module."
@@ -274,18 +283,18 @@ def _import_name(found: Any, where: str) -> str:
 def _trusted(name: str, trusted: Collection[str]) -> Any:
     if name not in trusted:
         raise ModelFileError(
-            f"uses {name}, which softkern does not know, and is not loaded. Where it is your own "
-            f"and you trust the file's maker, name it: load(path, trusted=[{str(name)!r}])."
+            f"uses {name}, which is not part of softkern, and is not loaded. If it is your own and "
+            f"you trust the file, pass its name: load(path, trusted=[{str(name)!r}])."
         )
-    found = _found(name)
-    if not callable(found):
+    value = _resolve(name)
+    if not callable(value):
         raise ModelFileError(
-            f"uses {name}, which cannot be imported here; make it importable before loading."
+            f"uses {name}, which cannot be imported here. Make it importable before loading."
         )
-    return found
+    return value
 
 
-def _found(name: str) -> Any:
+def _resolve(name: str) -> Any:
     try:
         return resolve_name(name)
     except (ImportError, AttributeError, ValueError):
@@ -293,7 +302,7 @@ def _found(name: str) -> Any:
 
 
 def _public_name(kind: type) -> str:
-    """Where scikit-learn's users import a class from."""
+    """Return the name by which users import a class of scikit-learn."""
     parts = takewhile(lambda part: not part.startswith("_"), kind.__module__.split("."))
     return ".".join((*parts, kind.__name__))
 
@@ -307,15 +316,15 @@ def _build_objects(_: Any, *, shape: list[int], items: list[Any]) -> Any:
 
 def _build_texts(_: Any, *, shape: list[int], items: list[str]) -> Any:
     longest = max(map(len, items), default=0)
-    if len(items) * longest > MOST_LETTERS:  # all take the room of the longest
-        raise ValueError(f"{len(items):,} texts of up to {longest:,} letters are too many.")
+    if len(items) * longest > MOST_LETTERS:  # each takes the space of the longest
+        raise ValueError(f"{len(items):,} texts of up to {longest:,} characters are too many.")
     return _build_objects(_, shape=shape, items=items).astype(str)
 
 
 def _build_scalar(_: Any, *, dtype: str, value: Any) -> Any:
     kind = np.dtype(dtype)
     if kind.kind not in "biufU":
-        raise ValueError(f"{dtype} is no type of a number or a text.")
+        raise ValueError(f"{dtype} is not the dtype of a number or a text.")
     return kind.type(value)
 
 
@@ -330,14 +339,14 @@ def _build_sparse(
 def _build_numpy_type(_: Any, *, name: str) -> Any:
     kind = getattr(np, name)
     if not (isinstance(kind, type) and issubclass(kind, np.generic)):
-        raise ValueError(f"{name} is no type of NumPy's numbers.")
+        raise ValueError(f"{name} is not a number type of NumPy.")
     return kind
 
 
 def _bits(state: dict[str, Any]) -> Any:
     name = state["bit_generator"]
     if name not in BIT_GENERATORS:
-        raise ValueError(f"{name} is no bit generator of NumPy.")
+        raise ValueError(f"{name} is not a bit generator of NumPy.")
     return getattr(np.random, name)()
 
 

@@ -1,18 +1,19 @@
-"""What a fitted model holds: kind, shape and range of every entry, and how entries fit each other.
+"""Declarations of fitted attributes.
 
-Shapes are written in letters, each of which is one size throughout a model: n rows of the fit, d
-columns, c clusters, s points of the support, p of their columns, k centers, q directions, t points
-of a tree, m of its joins; ``+`` is c + 1. What is there but not declared, or declared but not
-there, is refused as what has another kind, shape or range is.
+Every class declares the attributes that it fits once, in the mapping ``_fitted`` from names to
+specs. From it follows what is saved (`softkern.models.state`), what is checked when a file is
+loaded, what pickling drops, and which attributes are Dask arrays after a fit to Dask data.
 
-Called by `softkern.models.state`, which builds models of files; a model that was fitted holds what
-is declared here, as the tests see to.
+Shapes are written in letters. Each letter is one size throughout a model: n samples of the fit, d
+features, c clusters, s support points, p of their columns, q directions, t points of a tree, m of
+its joins; ``+`` is c + 1 and a digit is itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from numbers import Integral, Real
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -20,444 +21,347 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import numpy as np
 import scipy.sparse as sp
 
-from softkern.dask.fit import ROW_ATTRIBUTES
-from softkern.kernels import Kernel, Precomputed
-from softkern.models.base import SAMPLE_ATTRIBUTES
-from softkern.planning import Plan
+from softkern.kernels import Kernel
 
-__all__ = ["Sizes", "check_fields", "check_fitted", "check_shapes", "entries_of"]
+__all__ = [
+    "FLAG",
+    "HISTORY",
+    "TABLE",
+    "TEXTS",
+    "Check",
+    "DensitySpec",
+    "Either",
+    "Floats",
+    "Indices",
+    "Instance",
+    "KernelSpec",
+    "Names",
+    "Number",
+    "Sizes",
+    "Spec",
+    "check_fields",
+    "fitted_specs",
+    "row_methods",
+    "stored_names",
+    "validate_arrays",
+    "validate_state",
+]
 
 Sizes = dict[str, int]  # of the letters that are known
-Check = Callable[[Any, Sizes], str]  # what is wrong with a value; nothing where it is well
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spec:
+    """One fitted attribute; subclasses check values of one kind.
+
+    Parameters
+    ----------
+    nullable : bool, default=False
+        Whether None is a value of it.
+    optional : bool, default=False
+        Whether some fits do not set it.
+    method : str, default=""
+        Method that returns the same for new samples. The attribute is then a Dask array after a
+        fit to Dask data.
+    stored_as : str, default=""
+        Name in files; by default the attribute's without the leading underscore.
+    transient : bool, default=False
+        Whether it is a cache, which is neither saved nor pickled.
+    """
+
+    nullable: bool = False
+    optional: bool = False
+    method: str = ""
+    stored_as: str = ""
+    transient: bool = False
+
+    def problem(self, value: Any, sizes: Sizes) -> str:
+        """Return what is wrong with a value, empty where nothing is; sizes are added to."""
+        return "" if value is None and self.nullable else self._problem(value, sizes)
+
+    def _problem(self, value: Any, sizes: Sizes) -> str:
+        return ""
 
 
 @dataclass(frozen=True)
-class Number:
-    """One number, a whole one where `whole`; `low` itself is too little where it is `above`."""
+class Number(Spec):
+    """A number of at least `low`, or above it; `size` is the letter whose size it is."""
 
     low: float = -np.inf
     above: bool = False
     whole: bool = False
     finite: bool = True
+    size: str = ""
 
-    def __call__(self, value: Any, sizes: Sizes) -> str:
-        """What is wrong."""
+    def _problem(self, value: Any, sizes: Sizes) -> str:
         if not isinstance(value, Integral if self.whole else Real) or isinstance(value, bool):
-            return f"is a {type(value).__name__} where a number is"
-        return _out_of_range(np.asarray(value), self)
+            return f"is a {type(value).__name__}, not a number"
+        wrong = _out_of_range(np.asarray(value), self)
+        if isinstance(value, Integral) and self.size and not wrong:
+            sizes[self.size] = int(value)
+        return wrong
 
 
 @dataclass(frozen=True)
-class Numbers:
-    """An array of floats, or of whole numbers below a size, with or without sparse rows."""
+class Floats(Spec):
+    """An array of floats, dense or also sparse, of at least `low`, or above it."""
 
     shape: str
     low: float = -np.inf
     above: bool = False
     finite: bool = True
-    below: str = ""  # the size that whole numbers stay below
     sparse: bool = False
+    kinds = "f"
 
-    def __call__(self, value: Any, sizes: Sizes) -> str:
-        """What is wrong."""
+    def _problem(self, value: Any, sizes: Sizes) -> str:
         if not isinstance(value, np.ndarray) and not (self.sparse and sp.issparse(value)):
-            return f"is a {type(value).__name__} where an array is"
-        if value.dtype.kind not in ("iu" if self.below else "f"):
+            return f"is a {type(value).__name__}, not an array"
+        if value.dtype.kind not in self.kinds:
             return f"is an array of {value.dtype}"
-        if not _bound(value.shape, self.shape, sizes):
-            return f"is of shape {value.shape}, which does not fit the rest"
-        values = value.data if sp.issparse(value) else value
-        if self.below and values.size and values.max() >= sizes.get(self.below, np.inf):
-            return f"holds {values.max()}, which is no place in the rest"
-        return _out_of_range(values, self)
+        if not _matches(value.shape, self.shape, sizes):
+            return f"has the inconsistent shape {value.shape}"
+        return _out_of_range(value.data if sp.issparse(value) else value, self)
 
 
-def _out_of_range(values: Any, asked: Number | Numbers) -> str:
-    if np.isnan(values).any() or (asked.finite and not np.isfinite(values).all()):
-        return "holds what is no finite number"
-    is_low = values <= asked.low if asked.above else values < asked.low
+@dataclass(frozen=True)
+class Indices(Floats):
+    """An array of whole numbers from `low` on, below the size of a letter."""
+
+    low: float = 0
+    below: str = ""
+    kinds = "iu"
+
+    def _problem(self, value: Any, sizes: Sizes) -> str:
+        wrong = super()._problem(value, sizes)
+        if not wrong and value.size and value.max() >= sizes.get(self.below, np.inf):
+            return f"holds {value.max()}, an index out of range"
+        return wrong
+
+
+@dataclass(frozen=True)
+class Instance(Spec):
+    """An object of one of these classes, which are given by name."""
+
+    names: str
+
+    def _problem(self, value: Any, sizes: Sizes) -> str:
+        bases = {kind.__name__ for kind in type(value).__mro__}
+        return "" if bases & set(self.names.split()) else f"is a {type(value).__name__}"
+
+
+@dataclass(frozen=True)
+class KernelSpec(Spec):
+    """A kernel, with one bandwidth for all columns of the support or one for each."""
+
+    def _problem(self, value: Any, sizes: Sizes) -> str:
+        if not isinstance(value, Kernel):
+            return f"is a {type(value).__name__}"
+        widths = getattr(value, "bandwidth", 1.0)
+        if isinstance(widths, tuple) and len(widths) != sizes.get("p", len(widths)):
+            return f"has {len(widths)} bandwidths for {sizes['p']} columns"
+        return ""
+
+
+@dataclass(frozen=True)
+class DensitySpec(Spec):
+    """Points and their nonnegative coefficients, of another number than the support."""
+
+    def _problem(self, value: Any, sizes: Sizes) -> str:
+        if not isinstance(value, tuple) or len(value) != 2:
+            return f"is a {type(value).__name__}"
+        own: Sizes = {letter: size for letter, size in sizes.items() if letter == "p"}
+        coefficients = Either((Floats("s", low=0), Floats("sk", low=0)))
+        return Floats("sp", sparse=True).problem(value[0], own) or coefficients.problem(
+            value[1], own
+        )
+
+
+@dataclass(frozen=True)
+class Either(Spec):
+    """A value that fits one of several specs."""
+
+    specs: tuple[Spec, ...]
+
+    def _problem(self, value: Any, sizes: Sizes) -> str:
+        problems = [spec.problem(value, sizes) for spec in self.specs]
+        return "" if "" in problems else problems[-1]
+
+
+@dataclass(frozen=True)
+class Check(Spec):
+    """A value for which a function is true; `kind` names what is expected."""
+
+    kind: str
+    function: Callable[[Any], bool]
+
+    def _problem(self, value: Any, sizes: Sizes) -> str:
+        return "" if self.function(value) else f"is not {self.kind}"
+
+
+FLAG = Instance("bool bool_")
+
+
+def _out_of_range(values: Any, spec: Number | Floats) -> str:
+    if np.isnan(values).any() or (spec.finite and not np.isfinite(values).all()):
+        return "holds a value that is not a finite number"
+    is_low = values <= spec.low if spec.above else values < spec.low
     return f"holds {np.asarray(values)[is_low].flat[0]}, too small" if is_low.any() else ""
 
 
-def _bound(shape: tuple[int, ...], letters: str, sizes: Sizes) -> bool:
-    """Whether a shape is that of the letters; those not known yet are from now on."""
+def _matches(shape: tuple[int, ...], letters: str, sizes: Sizes) -> bool:
+    """Return whether a shape is that of the letters; unknown letters get their size from it."""
     if len(shape) != len(letters):
         return False
     for letter, size in zip(letters, shape, strict=True):
-        if size != (int(letter) if letter.isdigit() else sizes.setdefault(letter, size)):
+        if letter == "+":
+            expected = sizes.get("c", size - 1) + 1
+        elif letter.isdigit():
+            expected = int(letter)
+        else:
+            expected = sizes.setdefault(letter, size)
+        if size != expected:
             return False
     return True
 
 
-def _either(*checks: Check) -> Check:
-    def either(value: Any, sizes: Sizes) -> str:
-        said = [check(value, sizes) for check in checks]
-        return "" if "" in said else said[-1]
-
-    return either
+# What follows from the declarations of a class
 
 
-def _of(*kinds: type | str) -> Check:
-    """An object of these classes, which are given by name where they are not imported here."""
-
-    def of(value: Any, sizes: Sizes) -> str:
-        names = {kind.__name__ for kind in type(value).__mro__}
-        is_one = any(k in names if isinstance(k, str) else isinstance(value, k) for k in kinds)
-        return "" if is_one else f"is a {type(value).__name__}"
-
-    return of
-
-
-def _kernel(value: Any, sizes: Sizes) -> str:
-    if not isinstance(value, Kernel):
-        return f"is a {type(value).__name__}"
-    widths = getattr(value, "bandwidth", 1.0)
-    if isinstance(widths, tuple) and len(widths) != sizes.get("p", len(widths)):
-        return f"has {len(widths)} bandwidths for {sizes['p']} columns"
-    return ""
-
-
-def _names(value: Any, sizes: Sizes) -> str:
-    is_named = isinstance(value, np.ndarray) and value.dtype.kind in "OU" and value.ndim == 1
-    if not is_named or not all(isinstance(name, str) for name in value.tolist()):
-        return "is no array of names"
-    return "" if _bound(value.shape, "d", sizes) else f"has {len(value)} names"
-
-
-def _lists(value: Any, sizes: Sizes) -> str:
-    """Columns of plain values, all of one length."""
-    if not isinstance(value, dict) or not all(isinstance(part, list) for part in value.values()):
-        return "is no table of lists"
-    plain = all(isinstance(item, str | Real | NoneType) for part in value.values() for item in part)
-    return "" if plain and len({len(part) for part in value.values()}) <= 1 else "is uneven"
-
-
-def _history(value: Any, sizes: Sizes) -> str:
-    """Lists of numbers, one for a step."""
-    parts = value.values() if isinstance(value, dict) else [None]
-    is_plain = all(
-        isinstance(part, list) and all(isinstance(item, Real) for item in part) for part in parts
-    )
-    return "" if is_plain else "is no history of numbers"
-
-
-def _texts(value: Any, sizes: Sizes) -> str:
-    is_plain = isinstance(value, list) and all(isinstance(item, str) for item in value)
-    return "" if is_plain else "is no list of texts"
-
-
-def _density(value: Any, sizes: Sizes) -> str:
-    """Points and their coefficients, of log densities."""
-    if not isinstance(value, tuple) or len(value) != 2:
-        return f"is a {type(value).__name__}"
-    own: Sizes = {letter: size for letter, size in sizes.items() if letter in "pk"}
-    points = Numbers("sp", sparse=True)(value[0], own)
-    return points or _either(Numbers("s", low=0), Numbers("sk", low=0))(value[1], own)
-
-
-def _float_type(value: Any, sizes: Sizes) -> str:
-    is_one = isinstance(value, np.dtype) and value.kind == "f"
-    return "" if is_one else "is no type of floats"
-
-
-def _tree(value: Any, sizes: Sizes) -> str:
-    if type(value).__name__ != "AlphaTree":
-        return f"is a {type(value).__name__}"
-    sizes["t"] = len(value.heights)
-    return ""
-
-
-WHOLE, POSITIVE, NOT_NEGATIVE = Number(0, whole=True), Number(0, above=True), Number(0)
-NONE, FLAG, TEXT = _of(NoneType), _of(bool, np.bool_), _of(str)
-
-# In this order: sizes are known before what they bound.
-BASE: dict[str, Check] = {
-    "n_features_in_": Number(1, whole=True),
-    "feature_names_in_": _names,
-    "sample_weight_": Numbers("n", low=0),
-    "sample_rows_": Numbers("r", low=0, below="rows of all chunks"),
-    "sample_row_weights_": Numbers("r", low=0),
-    "sample_outlier_scores_": Numbers("r", finite=False),
-}
-SUPPORT: dict[str, Check] = {
-    "support": Numbers("sp", sparse=True),
-    "support_": Numbers("s", low=0, below="n"),
-    "density": _either(NONE, _density),
-}
-FIT: dict[str, Check] = {
-    "kernel_": _kernel,
-    "bandwidth_": _either(NONE, POSITIVE, Numbers("w", low=0, above=True)),
-    "plan_": _of(Plan),
-    "engine_": TEXT,
-    "approximation_error_": NOT_NEGATIVE,
-    "n_iter_": WHOLE,
-    "converged_": FLAG,
-    "objective_": Number(finite=False),
-    "history_": _history,
-}
-CLUSTERS: dict[str, Check] = {
-    "n_clusters_": WHOLE,
-    "labels_": Numbers("n", low=-1, below="c"),
-    "memberships_": Numbers("nc", low=0),
-    "outlier_scores_": Numbers("n", finite=False),
-    "overlap_scores_": Numbers("n", low=0),
-}
-# of models that hold others, which have the support; of centers; of one class
-HOLDER = BASE | FIT | CLUSTERS
-CENTERS: dict[str, Check] = (
-    BASE
-    | SUPPORT
-    | FIT
-    | CLUSTERS
-    | {"dual_coef_": Numbers("sc"), "norms": Numbers("c"), "inner": Numbers("cc")}
-)
-DETECTOR: dict[str, Check] = (
-    BASE
-    | SUPPORT
-    | FIT
-    | {
-        "dual_coef_": Numbers("s"),
-        "norms": Numbers("1"),
-        "memberships_": Numbers("n", low=0),
-        "outlier_scores_": Numbers("n", finite=False),
-        "offset_": Number(),
-    }
-)
-MACHINES: dict[str, Check] = {
-    "cluster_weights_": Numbers("c", low=0),
-    "offset_": Numbers("c"),
-    "radius_": Numbers("c", low=0),
-    "totals": Numbers("c"),
-    "least_width": NOT_NEGATIVE,
-}
-FUZZY: dict[str, Check] = {"m_": Number(1, above=True), "collapse_ratio_": _either(NONE, Number())}
-SPECTRAL: dict[str, Check] = (
-    BASE
-    | SUPPORT
-    | FIT
-    | CLUSTERS
-    | {
-        "dual_coef_": Numbers("sq"),
-        "eigenvalues_": Numbers("q"),
-        "bias_": Numbers("q"),
-        "projections_": Numbers("nq"),
-        "prototypes_": Numbers("cq"),
-        "codes_": Numbers("cq"),
-        "mean_similarity_": Numbers("n", low=0),
-        "degree_coef": Numbers("s"),
-        "total_weight": POSITIVE,
-        "search_": _either(NONE, _of("SpectralSearch")),
-    }
-)
-VECTORS: dict[str, Check] = DETECTOR | {
-    "radius_": NOT_NEGATIVE,
-    "gap_": Number(),
-    "decision_scale": POSITIVE,
-}
-KERNEL_OR_NONE = _either(NONE, _kernel)
-MODELS: dict[str, dict[str, Check]] = {
-    "AlphaCutClustering": HOLDER
-    | {
-        "typicality_": Numbers("n", low=0),
-        "alpha_": NOT_NEGATIVE,
-        "eta_": POSITIVE,
-        "tree_": _tree,
-        "node_": Numbers("n", low=0, below="t"),
-        "level_": Numbers("n", low=0),
-        "one_class_": _of("OneClassPCM"),
-        "noise_levels": _either(NONE, Numbers("c", finite=False)),
-        "cluster_coefficients": Numbers("s+"),
-        "membership_kernel": KERNEL_OR_NONE,
-    },
-    "AutoClustering": HOLDER
-    | {
-        "preparation_": _either(NONE, _of("Preparation")),
-        "notes_": _texts,
-        "model_": _either(NONE, _of("KernelModel")),
-        "one_class_": _either(NONE, _of("OneClassPCM")),
-        "reason_": TEXT,
-        "repeats_": WHOLE,
-        "comparison": _lists,
-        "coordinates": _either(NONE, _of("Coordinates")),
-        "reach": _either(NONE, _of("Reach")),
-        "clusters": _either(NONE, Numbers("c", low=0, below="columns")),
-    },
-    "FuzzyCMeans": CENTERS | FUZZY,
-    "KernelSpectralClustering": SPECTRAL,
-    "OneClassKMeans": CENTERS | MACHINES | {"tie_error": NOT_NEGATIVE},
-    "OneClassMixture": CENTERS | MACHINES | {"scale_": POSITIVE, "critical_scale_": NOT_NEGATIVE},
-    "OneClassPCM": DETECTOR
-    | {
-        "eta_": POSITIVE,
-        "reduction_error_": NOT_NEGATIVE,
-        "wide": KERNEL_OR_NONE,
-        "evidence": Numbers("s", low=0),
-        "company": NOT_NEGATIVE,
-        "standards": Numbers("22"),
-    },
-    "OutlierFuzzyCMeans": CENTERS
-    | FUZZY
-    | {
-        "outlier_weights_": Numbers("n", low=0),
-        "weight_unit": NOT_NEGATIVE,
-        "least_weight": NOT_NEGATIVE,
-    },
-    "PossibilisticCMeans": CENTERS
-    | {"eta_": Numbers("c", low=0, above=True), "eta_scale_": POSITIVE},
-    "SoftKernelSpectralClustering": SPECTRAL,
-    "WeightedOneClassSVM": VECTORS,
-    "WeightedSVDD": VECTORS,
-}
-# Of these some fits have none; the class says what holds then.
-OPTIONAL = {
-    *SAMPLE_ATTRIBUTES,
-    "clusters",
-    "feature_names_in_",
-    "membership_kernel",
-    "reach",
-    "search_",
-    "wide",
-    "reduction_error_",
-}
-OBJECTS: dict[str, dict[str, Check]] = {
-    "AlphaTree": {
-        "heights": Numbers("t", low=0),
-        "weight": Numbers("t", low=0),
-        "edges": Numbers("m2", low=0, below="t"),
-        "saddles": Numbers("m", low=0),
-        "masses": Numbers("m2", low=0),
-        "peaks": Numbers("m2", low=0),
-        "significance": _of(np.ndarray),
-    },
-    "Coordinates": {
-        "values": Numbers("pk"),
-        "images": Numbers("pk"),
-        "directions": Numbers("pq"),
-        "origin": Numbers("q"),
-    },
-    "ProblemSize": {"n": WHOLE, "d": WHOLE, "dtype": _float_type},
-    "Reach": {"centers": Numbers("cq"), "farthest": NOT_NEGATIVE},
-}
-
-
-def entries_of(kind: type) -> dict[str, Check]:
-    """What a model of this class holds, by the names that files have.
+@cache
+def fitted_specs(kind: type) -> dict[str, Spec]:
+    """Return the specs that a class and its bases declare, those of the bases first.
 
     Examples
     --------
     >>> from softkern import OneClassPCM
-    >>> entries_of(OneClassPCM)["eta_"](-1.0, {})
+    >>> fitted_specs(OneClassPCM)["eta_"].problem(-1.0, {})
     'holds -1.0, too small'
     """
-    return MODELS[kind.__name__]
+    bases = reversed(kind.__mro__)
+    return {name: spec for base in bases for name, spec in vars(base).get("_fitted", {}).items()}
 
 
-def check_fitted(kind: type, fitted: Mapping[str, Any]) -> None:
-    """Refuse entries of a fitted model that are not declared, not there, or do not fit."""
-    if not fitted:
-        return
-    name, entries = kind.__name__, entries_of(kind)
-    is_without_rows = "sample_rows_" in fitted  # fitted to chunks
-    optional = OPTIONAL | set(ROW_ATTRIBUTES) if is_without_rows else OPTIONAL
-    missing = [entry for entry in entries if entry not in fitted and entry not in optional]
+def stored_names(kind: type) -> dict[str, str]:
+    """Return the attributes of a class that are saved, by their names in files."""
+    specs = fitted_specs(kind)
+    return {
+        spec.stored_as or name.removeprefix("_"): name
+        for name, spec in specs.items()
+        if not spec.transient
+    }
+
+
+def row_methods(kind: type) -> dict[str, str]:
+    """Return the per-sample attributes of a class and the methods that give them for new samples.
+
+    Examples
+    --------
+    >>> from softkern import OneClassPCM
+    >>> row_methods(OneClassPCM)
+    {'memberships_': 'memberships', 'outlier_scores_': 'outlier_scores'}
+    """
+    return {name: spec.method for name, spec in fitted_specs(kind).items() if spec.method}
+
+
+def validate_state(kind: type, fitted: Mapping[str, Any]) -> None:
+    """Raise a ValueError for fitted attributes that are unknown, missing or inconsistent."""
+    name, specs = kind.__name__, fitted_specs(kind)
+    unknown = sorted(fitted.keys() - specs.keys())
+    if unknown:
+        raise ValueError(f"{name} has no attribute {', '.join(unknown)}.")
+    is_without_rows = "sample_rows_" in fitted  # fitted to Dask data
+    missing = [
+        attribute
+        for attribute, spec in specs.items()
+        if attribute not in fitted
+        and not (spec.optional or spec.transient or (spec.method and is_without_rows))
+    ]
     if missing:
         raise ValueError(f"{name} lacks {', '.join(missing)}.")
-    if not fitted.keys() <= entries.keys():
-        raise ValueError(f"{name} holds {', '.join(sorted(fitted.keys() - entries.keys()))}.")
     sizes: Sizes = {}
-    for entry, check in entries.items():
-        if entry not in fitted:
+    for attribute, spec in _sizes_first(specs.items()):
+        if attribute not in fitted:
             continue
-        wrong = check(fitted[entry], sizes)
+        wrong = spec.problem(fitted[attribute], sizes)
         if wrong:
-            raise ValueError(f"{entry} of {name} {wrong}.")
-        if entry == "n_features_in_":
-            sizes["d"] = fitted[entry]
-        elif entry == "sample_rows_":
-            del sizes["n"]  # which is that of other rows
-        elif entry == "n_clusters_":
-            sizes |= {"c": fitted[entry], "+": fitted[entry] + 1}
-    wrong = _misfit(name, fitted, sizes)
-    if wrong:
-        raise ValueError(f"{name}: {wrong}.")
+            raise ValueError(f"{attribute} of {name} {wrong}.")
+        if attribute == "sample_rows_":
+            del sizes["n"]  # the weights are those of other rows
 
 
-def _misfit(name: str, fitted: Mapping[str, Any], sizes: Sizes) -> str:
-    """What does not fit between the parts of a model."""
-    d = fitted["n_features_in_"]
-    if "support" in fitted:
-        columns = fitted["support"].shape[1]
-        is_matrix = isinstance(fitted["kernel_"], Precomputed)
-        if is_matrix and d != sizes["n"]:
-            return f"a matrix of {sizes['n']} rows has {d} columns"
-        asked = sizes["s"] if is_matrix else d
-        return "" if columns == asked else f"the support has {columns} columns, not {asked}"
-    if name == "AlphaCutClustering":
-        inner = fitted["one_class_"]
-        fits = inner.n_features_in_ == d and len(inner._support) == sizes["s"]
-        return "" if fits else "its one class is of other rows"
-    return _misfit_of_parts(fitted, sizes)
+def _sizes_first(specs: Iterable[tuple[str, Spec]]) -> list[tuple[str, Spec]]:
+    """Sort specs: numbers that are sizes, then arrays, which also set sizes, then the others."""
+
+    def place(item: tuple[str, Spec]) -> int:
+        spec = item[1]
+        return 0 if getattr(spec, "size", "") else 1 if isinstance(spec, Floats) else 2
+
+    return sorted(specs, key=place)
 
 
-def _misfit_of_parts(fitted: Mapping[str, Any], sizes: Sizes) -> str:
-    """The same of a model that holds one of the columns, and one of directions in them."""
-    model, whole, coordinates = (fitted[part] for part in ("model_", "one_class_", "coordinates"))
-    preparation, reach = fitted["preparation_"], fitted.get("reach")
-    p = fitted["n_features_in_"] if preparation is None else len(preparation.features)
-    if model is None and whole is None:
-        return "it holds no model"
-    if model is not None and getattr(model, "n_clusters_", None) != sizes["c"]:
-        return "its model has another number of clusters"
-    if whole is not None and whole.n_features_in_ != p:
-        return "its one class has other columns"
-    if model is None or whole is None:
-        seen = p if model is not None else 0
-        return (
-            "" if model is None or model.n_features_in_ == seen else "its model has other columns"
-        )
-    if coordinates is None or coordinates.directions.shape != (p, model.n_features_in_):
-        return "its directions do not fit its model"
-    if reach is not None and reach.coordinates.values.shape[0] != p:
-        return "its reach has other columns"
-    return ""
+# Objects within models
+
+OBJECTS: dict[str, dict[str, Spec]] = {
+    "AlphaTree": {
+        "heights": Floats("t", low=0),
+        "weight": Floats("t", low=0),
+        "edges": Indices("m2", below="t"),
+        "saddles": Floats("m", low=0),
+        "masses": Floats("m2", low=0),
+        "peaks": Floats("m2", low=0),
+        "significance": Instance("ndarray"),
+    },
+    "Coordinates": {
+        "values": Floats("pk"),
+        "images": Floats("pk"),
+        "directions": Floats("pq"),
+        "origin": Floats("q"),
+    },
+    "ProblemSize": {
+        "n": Number(low=0, whole=True),
+        "d": Number(low=0, whole=True),
+        "dtype": Check("a dtype of floats", lambda v: isinstance(v, np.dtype) and v.kind == "f"),
+    },
+    "Reach": {"centers": Floats("cq"), "farthest": Number(low=0)},
+}
 
 
-def check_shapes(name: str, fields: Mapping[str, Any]) -> None:
-    """Refuse arrays of a part that do not fit each other."""
+def validate_arrays(name: str, fields: Mapping[str, Any]) -> None:
+    """Raise a ValueError for arrays of an object, by its name in files, that are inconsistent."""
     sizes: Sizes = {}
     if name == "Reach":
         sizes["q"] = len(fields["coordinates"].origin)
-    for entry, check in OBJECTS.get(name, {}).items():
-        wrong = check(fields[entry], sizes) if entry in fields else "is not there"
+    for entry, spec in OBJECTS.get(name, {}).items():
+        wrong = spec.problem(fields[entry], sizes) if entry in fields else "is missing"
         if wrong:
             raise ValueError(f"{entry} of {name} {wrong}.")
 
 
 def check_fields(kind: type, fields: Mapping[str, Any]) -> None:
-    """Refuse fields that are of another kind than the dataclass says."""
+    """Raise a ValueError for fields of another type than the dataclass declares."""
     hints = get_type_hints(kind)
     for name, value in fields.items():
-        if name in hints and not _fits(value, hints[name]):
+        if name in hints and not _has_type(value, hints[name]):
             raise ValueError(f"{name} of {kind.__name__} is a {type(value).__name__}.")
 
 
-def _fits(value: Any, hint: Any) -> bool:
+def _has_type(value: Any, hint: Any) -> bool:
     origin, parts = get_origin(hint), get_args(hint)
     if hint is Any:
         return True
     if origin in (Union, UnionType):
-        return any(_fits(value, part) for part in parts)
+        return any(_has_type(value, part) for part in parts)
     if origin is Literal:
         return value in parts
     if origin is tuple:
         if parts[-1] is Ellipsis:
-            return isinstance(value, tuple) and all(_fits(item, parts[0]) for item in value)
+            return isinstance(value, tuple) and all(_has_type(item, parts[0]) for item in value)
         return isinstance(value, tuple) and len(value) == len(parts)
     if origin is list:
-        return isinstance(value, list) and all(_fits(item, parts[0]) for item in value)
+        return isinstance(value, list) and all(_has_type(item, parts[0]) for item in value)
     if origin is dict:
         pairs = value.items() if isinstance(value, dict) else [(None, None)]
-        return all(_fits(key, parts[0]) and _fits(item, parts[1]) for key, item in pairs)
+        return all(_has_type(key, parts[0]) and _has_type(item, parts[1]) for key, item in pairs)
     if hint in (int, float):
         is_number = isinstance(value, Integral if hint is int else Real)
         return is_number and not isinstance(value, bool)
@@ -465,3 +369,38 @@ def _fits(value: Any, hint: Any) -> bool:
     if hasattr(kind, "__value__"):  # the name of a type, as NumPy's own from 2.5 on
         kind = get_origin(kind.__value__)
     return isinstance(value, kind) if isinstance(kind, type) else callable(value)
+
+
+# Kinds of plain values
+
+
+def _is_list_of(value: Any, kind: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, kind) for item in value)
+
+
+def _is_history(value: Any) -> bool:
+    return isinstance(value, dict) and all(_is_list_of(part, Real) for part in value.values())
+
+
+def _is_table(value: Any) -> bool:
+    if not isinstance(value, dict):
+        return False
+    columns = list(value.values())
+    plain = all(_is_list_of(column, str | Real | NoneType) for column in columns)
+    return plain and len(set(map(len, columns))) <= 1
+
+
+TEXTS = Check("a list of texts", lambda value: _is_list_of(value, str))
+HISTORY = Check("a dictionary of lists of numbers", _is_history)
+TABLE = Check("a table of plain values", _is_table)
+
+
+@dataclass(frozen=True)
+class Names(Spec):
+    """An array of the d column names."""
+
+    def _problem(self, value: Any, sizes: Sizes) -> str:
+        is_array = isinstance(value, np.ndarray) and value.dtype.kind in "OU" and value.ndim == 1
+        if not is_array or not all(isinstance(name, str) for name in value.tolist()):
+            return "is not an array of names"
+        return "" if _matches(value.shape, "d", sizes) else f"has {len(value)} names"

@@ -12,14 +12,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
+from softkern._utils.sklearn_compat import check_columns
 from softkern._utils.typing import Array
 from softkern.dask import is_chunked
 from softkern.dask.fit import fit_tables
-from softkern.models.base import SAMPLE_ATTRIBUTES
-from softkern.models.clusterer import Clustering
-from softkern.models.point_scores import Reading
+from softkern.models.base import SAMPLE_ATTRIBUTES, SoftModel
+from softkern.models.clusterer import Clusterer
+from softkern.models.point_scores import PointScores
+from softkern.models.state_schema import TEXTS, Instance, Spec
 from softkern.rows import check_weights
 from softkern.tables.preparation.cells import as_table
 from softkern.tables.preparation.transformer import Preparation, Prepared
@@ -30,17 +32,20 @@ if TYPE_CHECKING:
 __all__ = ["TableClustering"]
 
 
-class TableClustering(Clustering):
+class TableClustering(Clusterer, SoftModel):
     """Base of clusterings with the parameter `prepare`; see the module's docstring."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"prepare": ["boolean", dict]}
-    _state: ClassVar[tuple[str, ...]] = ("preparation_", "notes_")
+    _fitted: ClassVar[dict[str, Spec]] = {
+        "preparation_": Instance("Preparation", nullable=True),
+        "notes_": TEXTS,
+    }
     prepare: Any
     verbose: Any
 
     @abstractmethod
-    def _read(self, X: Array) -> Reading:
-        """All that the model says of numbers."""
+    def _score_numbers(self, X: Array) -> PointScores:
+        """Score samples of prepared numbers."""
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit the model.
@@ -78,22 +83,21 @@ class TableClustering(Clustering):
         values, is_blank = _with_blanks(prepared)
         super().fit(values, sample_weight=np.where(is_blank, 0.0, weight))
         self.preparation_ = preparation
-        _check_n_features(self, X, reset=True)
-        _check_feature_names(self, X, reset=True)
-        self._keep_reading(self._without(is_blank, Reading.fitted(self)))
+        check_columns(self, X, reset=True)
+        self._store_scores(self._without(is_blank, PointScores.fitted(self)))
         return self
 
-    def reading(self, X: Any) -> Reading:
-        """All that the model says of new points; see `Clustering.reading`.
+    def score_points(self, X: Any) -> PointScores:
+        """Compute labels, memberships and scores of samples; see `SoftModel.score_points`.
 
         Columns of a table that was prepared are known by name, in any order; those of an array by
         their place.
         """
         check_is_fitted(self)
         if self.preparation_ is None:
-            return self._read(self._check_new(X))
+            return self._score_numbers(self._check_new(X))
         values, is_blank = _with_blanks(self.preparation_.apply(self._named(X)))
-        return self._without(is_blank, self._read(values))
+        return self._without(is_blank, self._score_numbers(values))
 
     def on_numbers(self) -> Self:
         """The same fitted model, of the numbers that `preparation_` makes of a table."""
@@ -110,25 +114,22 @@ class TableClustering(Clustering):
     def _named(self, X: Any) -> pd.DataFrame:
         table = as_table(X)
         if not hasattr(X, "columns"):
-            _check_n_features(self, X, reset=False)
+            check_columns(self, X, reset=False)
             table = table.set_axis(getattr(self, "feature_names_in_", table.columns), axis=1)
         return table
 
-    def _without(self, is_blank: Array, reading: Reading) -> Reading:
-        """A reading in which rows without any value are in no cluster, and not far from one.
-
-        They are read at every column's middle, which says nothing of them.
-        """
+    def _without(self, is_blank: Array, scores: PointScores) -> PointScores:
+        """Return results in which rows without any value are in no cluster and no outliers."""
         if not is_blank.any():
-            return reading
+            return scores
         usual = getattr(self, "sample_outlier_scores_", None)  # of a fit to Dask dataframes
         usual = self.outlier_scores_[self.sample_weight_ > 0] if usual is None else usual
         least = usual.min()
-        return Reading(
-            memberships=lambda: np.where(is_blank[:, None], 0, reading.memberships),
-            labels=lambda: np.where(is_blank, -1, reading.labels),
-            outlier_scores=lambda: np.where(is_blank, least, reading.outlier_scores),
-            overlap_scores=lambda: np.where(is_blank, 0, reading.overlap_scores),
+        return PointScores(
+            memberships=np.where(is_blank[:, None], 0, scores.memberships),
+            labels=np.where(is_blank, -1, scores.labels),
+            outlier_scores=np.where(is_blank, least, scores.outlier_scores),
+            overlap_scores=np.where(is_blank, 0, scores.overlap_scores),
         )
 
     def _tell(self, lines: Sequence[str]) -> None:

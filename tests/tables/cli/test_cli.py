@@ -337,8 +337,8 @@ def test_a_chunk_is_one_reading_of_the_model(options, data, monkeypatch):
         sizes.append(len(X))
         return read(model, X)
 
-    read = softkern.ranking._read_new
-    monkeypatch.setattr("softkern.ranking._read_new", counted)
+    read = softkern.ranking.table._score_new
+    monkeypatch.setattr("softkern.ranking.table._score_new", counted)
     command = ["score", "out/model.safetensors", "data.csv", "-o", "s.csv", "-q", "--chunk", "40"]
     assert run([*command, *options]) == 0
     assert sizes == [40, 40, 10]

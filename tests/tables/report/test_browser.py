@@ -756,7 +756,7 @@ def test_dates_are_said_as_dates(browser, tmp_path):
     preparation, prepared = Preparation.fit(written, dates=True)
     model = PossibilisticCMeans(2).fit(prepared.values)
     ranks, seen = rank_points(model), kept_rows(preparation, written, prepared)
-    explainer = Explainer(model, seen, Ranker(model).read(), ranks)
+    explainer = Explainer(model, seen, Ranker(model).score_points(), ranks)
     write_report(tmp_path / "page.html", model, prepared.features, ranks=ranks, explainer=explainer)
     page = Page(browser, tmp_path / "page.html")
     marks = page.run(f"return [...{FIGURE}.below[0].major_label_overrides.values()]")

@@ -174,7 +174,7 @@ def _explain(job: Job, data: TableInput, model: Any, warned: list[str]) -> Resul
         model = as_sample_of(model, job.parts.rows)
     with job.clock.step("rank"):
         ranker = Ranker(model, contamination=job.settings.fit.contamination)
-        scores = ranker.read()
+        scores = ranker.score_points()
         ranks = ranker.table(scores)
     with job.clock.step("explain"):
         seen = kept_rows(data.preparation, data.table, data.prepared)

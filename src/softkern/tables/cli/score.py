@@ -224,7 +224,7 @@ class Scorer:
         kept, blank = prepared.kept, int((~prepared.kept).sum())
         self._blank_rows += blank
         self._filled_rows += prepared.n_missing - blank
-        points = self.ranker.read(self._values(prepared))
+        points = self.ranker.score_points(self._values(prepared))
         ranks = self.ranker.table(points)
         explained = self._explained(chunk, prepared, points, ranks)
         ranks = ranks.drop(columns=list(RANKS))

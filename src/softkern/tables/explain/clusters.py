@@ -89,7 +89,7 @@ def describe_clusters(model: Any, X: Any, *, sample_weight: Any = None) -> pd.Da
     """
     ranker = Ranker(model)
     last, _ = fitted_step(model)
-    labels = ranker.read().labels
+    labels = ranker.score_points().labels
     table = _as_table(last, X)
     if len(table) != len(labels):
         raise ValueError(

@@ -204,7 +204,7 @@ class Explainer:
         last, _ = fitted_step(model)
         is_piped = last is not model
         seen = seen_by(last, X, preparation)
-        points = ranker.read()
+        points = ranker.score_points()
         ranks = ranker.table(points)
         if len(seen) != len(ranks):
             raise ValueError(
@@ -215,7 +215,7 @@ class Explainer:
         explainer = cls(last, seen, points, ranks, weight, own_kernel=not is_piped)
 
         def read(new: Any) -> tuple[Seen, PointScores, pd.DataFrame]:
-            scores = ranker.read(new)
+            scores = ranker.score_points(new)
             return seen_by(last, new, preparation), scores, ranker.table(scores)
 
         explainer.read = read
@@ -234,7 +234,7 @@ class Explainer:
         is_outlier = ranks["is_outlier"].to_numpy(dtype=bool)[places]
         is_overlap = ranks["is_overlap"].to_numpy(dtype=bool)[places]
         pairs = [
-            _pair(points.memberships[place]) if overlaps else None  # type: ignore[index]
+            _pair(points.memberships[place]) if overlaps else None
             for place, overlaps in zip(places.tolist(), is_overlap, strict=True)
         ]
         is_between = [pair is not None and all(map(self._reasons.has, pair)) for pair in pairs]
@@ -383,7 +383,7 @@ def saved_explainer(model: Any, preparation: Any, ranker: Ranker) -> Explainer |
     texts, dates = texts_of(preparation), dates_of(preparation)
     seen = Seen(list(preparation.names), own, values, texts, dates=dates)
     names = getattr(model, "feature_names_in_", None)
-    points = ranker.read(values if names is None else pd.DataFrame(values, columns=names))
+    points = ranker.score_points(values if names is None else pd.DataFrame(values, columns=names))
     return Explainer(model, seen, points, ranker.table(points))
 
 

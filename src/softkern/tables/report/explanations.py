@@ -52,7 +52,7 @@ def _explainer(model: Any, X: pd.DataFrame, ranks: pd.DataFrame, seen: Array | N
     values = np.asarray(seen, np.float64) if is_known else own / np.where(reach > 0, reach, 1.0)
     rows = Seen([str(name) for name in X.columns], own, values)
     weight = getattr(model, "sample_weight_", None)
-    return Explainer(model, rows, Ranker(model).read(), ranks, weight, own_kernel=is_known)
+    return Explainer(model, rows, Ranker(model).score_points(), ranks, weight, own_kernel=is_known)
 
 
 def _without_gaps(own: Array) -> Array:

@@ -1,0 +1,339 @@
+"""Base class of the estimators with a kernel: the plan, the stored centers, and new samples.
+
+A fitted model is a few centers in feature space: support points, their coefficients and the
+centers' squared norms. `fit` validates, plans, runs a solver and stores. Training samples and new
+samples take the same path: one product with the kernel over the support points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cached_property
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from softkern._utils.arrays import on_host
+from softkern._utils.sklearn_compat import Interval, StrOptions
+from softkern._utils.typing import Array
+from softkern.exceptions import ApproximationWarning, warn
+from softkern.kernels import Kernel, Precomputed
+from softkern.kernels.resolve import has_open_bandwidth
+from softkern.models.base import SoftModel
+from softkern.models.leave_one_out import (
+    log_sums_of_others,
+    subtract_from_logs,
+    subtract_own_parts,
+)
+from softkern.models.state_schema import DensitySpec, Floats, Indices, Spec
+from softkern.operators.base import CrossOperator, Geometry, KernelOperator
+from softkern.planning import Plan, plan
+from softkern.solvers.stopping import STOPPING
+
+__all__ = ["SUPPORT", "UNKNOWN_LENGTHS", "KernelModel", "Similarities"]
+
+# The stored centers, of the families that have them
+SUPPORT: dict[str, Spec] = {
+    "_support": Floats("sp", sparse=True),
+    "support_": Indices("s", below="n"),
+    "_density": DensitySpec(nullable=True),
+}
+# Share of the kernel matrix left out by an approximation above which results may change: below
+# it, labels and ranks of every model agree with the exact ones (benchmarks/calibrate.py).
+LARGE_ERROR = 0.01
+UNKNOWN_LENGTHS = (
+    "Distances of new samples need their kernel values with themselves. kernel='precomputed' "
+    "does not provide them where those of the training samples differ. Pass the kernel by name "
+    "or as a function, or normalize the matrix: K_ij / √(K_ii K_jj)."
+)
+
+
+class Similarities:
+    """Similarities of samples to the stored centers.
+
+    `geometry` holds K @ A, (m, c), and squared distances. Logarithms of the similarities are
+    computed on first access, for kernels that vanish far away.
+    """
+
+    def __init__(
+        self,
+        geometry: Geometry,
+        log: Callable[[], Array],
+        log_of_others: Callable[[], Array] | None = None,
+        rows: CrossOperator | None = None,
+    ) -> None:
+        self.geometry, self.rows = geometry, rows
+        self._log, self._log_of_others = log, log_of_others
+
+    @cached_property
+    def log(self) -> Array:
+        """log K @ A, (m, c)."""
+        return self._log()
+
+    @cached_property
+    def log_of_others(self) -> Array:
+        """The same, for training samples without their own part, (m, c)."""
+        return self.log if self._log_of_others is None else self._log_of_others()
+
+
+class KernelModel(SoftModel):
+    """Base class of the estimators with a kernel; see the module's docstring.
+
+    Subclasses have the parameters `kernel`, `kernel_params`, `bandwidth`, `engine`,
+    `engine_params`, `tol`, `max_iter`, `random_state`, `verbose`, and most of them `stopping`.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "kernel": [str, callable, Kernel],
+        "kernel_params": [dict, None],
+        "bandwidth": [str, Interval(Real, 0, None, closed="neither"), "array-like"],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "stopping": [StrOptions(set(STOPPING))],
+        **SoftModel._parameter_constraints,
+    }
+    # operators over stored points, by name
+    _fitted: ClassVar[dict[str, Spec]] = {"_operators": Spec(transient=True)}
+    _accepts_sparse: ClassVar[bool] = True
+
+    # The rule behind bandwidth="auto": near neighbors for densities, all data for a few centers
+    _auto_bandwidth: ClassVar[str] = "auto"
+    # Expected products K @ A of a fit, for the plan
+    _products: ClassVar[int] = 20
+    # Number of samples from which the loop may use a low-rank surrogate; infinite for none
+    _ahead_from: ClassVar[float] = np.inf
+
+    # Fitting
+
+    def _planned(
+        self, X: Any, weight: Array, n_vectors: int = 1, kernel: Kernel | None = None
+    ) -> KernelOperator:
+        """Plan the fit and return the operator over X."""
+        named = {
+            "kernel": self.kernel,
+            "kernel_params": self.kernel_params,
+            "bandwidth": self._bandwidth_rule(),
+        }
+        self.plan_: Plan = plan(
+            X,
+            **(named if kernel is None else {"kernel": kernel}),
+            n_vectors=n_vectors,
+            products=self._expected_products(),
+            engine=self.engine,
+            engine_params=self.engine_params,
+            sample_weight=weight,
+            random_state=self._fit_seed,
+            ahead=X.shape[0] >= self._ahead_from,
+        )
+        self.engine_ = self.plan_.engine
+        self.kernel_ = self.plan_.kernel
+        bandwidth = getattr(self.kernel_, "bandwidth", None)
+        self.bandwidth_ = np.array(bandwidth) if isinstance(bandwidth, tuple) else bandwidth
+        if self.verbose:
+            from rich import print as show
+
+            show(str(self.plan_))
+        operator = self.plan_.build(X, sample_weight=weight, random_state=self._fit_seed)
+        if self.plan_.instead is not None and operator.engine != self.engine_:
+            self.plan_, self.engine_ = self.plan_.instead, operator.engine
+        self.approximation_error_ = float(operator.approximation_error)
+        if not operator.error_is_known:
+            self.plan_ = replace(self.plan_, approximation_error=self.approximation_error_)
+        if self.approximation_error_ > LARGE_ERROR:
+            warn(
+                f"engine={self.engine_!r} leaves out {self.approximation_error_:.0%} of the kernel "
+                "matrix (its trace), which may change clusters and ranks. Use a larger rank in "
+                "engine_params, a larger bandwidth, or an exact engine.",
+                ApproximationWarning,
+            )
+        return operator
+
+    def _expected_products(self) -> int:
+        starts = getattr(self, "n_init", 1) if isinstance(getattr(self, "init", None), str) else 1
+        return int(self._products * starts)
+
+    @property
+    def _loop_options(self) -> dict[str, Any]:
+        """Options of the loop: when it stops, and whether it shows progress."""
+        return {
+            "tol": self.tol,
+            "max_iter": self.max_iter,
+            "stopping": self.stopping,
+            "verbose": bool(self.verbose),
+        }
+
+    @property
+    def _is_bandwidth_open(self) -> bool:
+        """Whether the kernel has a bandwidth that "auto" chooses."""
+        is_auto = isinstance(self.bandwidth, str) and self.bandwidth == "auto"
+        return is_auto and has_open_bandwidth(self.kernel, self.kernel_params)
+
+    def _bandwidth_rule(self) -> Any:
+        return self._auto_bandwidth if self._is_bandwidth_open else self.bandwidth
+
+    @property
+    def _is_precomputed(self) -> bool:
+        """Whether the user passes kernel values instead of points."""
+        if isinstance(self.kernel, Kernel):
+            return not self.kernel.takes_points
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    def _store(
+        self, operator: KernelOperator, coefficients: Array, norms: Array, *, positive: bool = False
+    ) -> None:
+        """Store the centers: support points, coefficients, squared norms.
+
+        With `positive`, coefficients on landmarks are nonnegative too, as those of a density.
+        """
+        self.support_, self.dual_coef_ = operator.compressed(coefficients, nonnegative=positive)
+        self._support = operator.points_at(self.support_)
+        self._norms = on_host(norms)
+        self._density: tuple[Any, Array] | None = None
+        if operator.is_exact_support:
+            return
+        self._norms = self._stored_operator().squared_norms(self.dual_coef_)
+        if self.kernel_.decays and not positive:
+            # coefficients of both signs approximate a center best, but have no logarithm
+            rows, density = operator.compressed(coefficients, nonnegative=True)
+            self._density = operator.points_at(rows), density
+
+    def _record(self, solution: Any, what: str = "memberships") -> None:
+        """Store how the solver went, and warn where it did not converge."""
+        self.n_iter_ = solution.n_iter
+        self.converged_ = bool(solution.converged)
+        self.objective_ = float(solution.objective)
+        self.history_ = solution.history
+        if self.converged_:
+            return
+        if getattr(solution, "cycle", 0):
+            message = (
+                f"Did not converge: the loop entered a cycle of {solution.cycle} steps and stopped "
+                f"after {self.n_iter_} iterations at its best state. Try another initialization, "
+                "nu, bandwidth or scale."
+            )
+        else:
+            what = "objective" if getattr(self, "stopping", "") == "objective" else what
+            message = (
+                f"Did not converge within max_iter={self.max_iter} iterations (change of {what} "
+                f"{solution.history['change'][-1]:.2g} > tol={self.tol}). Increase max_iter or tol."
+            )
+        warn(message, ConvergenceWarning)
+
+    # Samples and the stored centers
+
+    @property
+    def support_vectors_(self) -> Any:
+        """Training samples that new samples are compared with, (n_support, n_features).
+
+        Most models keep all samples with a weight, one-class SVMs those on their boundary, and
+        low-rank engines their landmarks. For a precomputed kernel they are kernel values.
+        """
+        check_is_fitted(self)
+        return self._support
+
+    @property
+    def _columns(self) -> Array:
+        """`dual_coef_` as (n_support, c)."""
+        return self.dual_coef_.reshape(len(self.dual_coef_), -1)
+
+    def _stored_operator(
+        self, name: str = "support", points: Any = None, kernel: Kernel | None = None
+    ) -> KernelOperator:
+        """Return the operator over stored points, by default the support; built on first use."""
+        operators: dict[str, KernelOperator] = self.__dict__.setdefault("_operators", {})
+        if name not in operators:
+            points = self._support if points is None else points
+            operators[name] = self.plan_.over(points, self.kernel_ if kernel is None else kernel)
+        return operators[name]
+
+    def _check_new(self, X: Any) -> Any:
+        X = super()._check_new(X)
+        if not self.kernel_.has_bandwidth:  # others give a result however far a sample is
+            self.kernel_.check(X)
+        return X
+
+    def _cross(self, X: Any) -> CrossOperator:
+        """Validate new samples and return the operator between them and the support."""
+        X = self._check_new(X)
+        return self._stored_operator().cross(self.kernel_.restrict_new(X, self.support_))
+
+    def _geometry(self, rows: CrossOperator, needs_lengths: bool = True) -> Geometry:
+        """Compute the geometry of samples relative to the stored centers.
+
+        Without `needs_lengths`, distances may be NaN where a precomputed kernel does not provide
+        the samples' values with themselves.
+        """
+        if rows.lengths_are_known:
+            return rows.geometry(self._columns, self._norms)
+        if needs_lengths:
+            raise ValueError(UNKNOWN_LENGTHS)
+        product = rows @ self._columns
+        return Geometry(product, self._norms, np.full_like(product, np.nan))
+
+    def _similarities(self, rows: CrossOperator, geometry: Geometry) -> Similarities:
+        """Return the similarities of new samples to the stored centers."""
+        return Similarities(geometry, lambda: self._log_product(rows, geometry), rows=rows)
+
+    def _log_product(self, rows: CrossOperator, geometry: Geometry) -> Array:
+        """log K @ A of samples, (m, c), for kernels that vanish far away."""
+        if self._density is None:
+            return rows.log_product(self._columns, geometry.product)
+        points, coefficients = self._density
+        return self._stored_operator("density", points).cross(rows.X).log_product(coefficients)
+
+    def _training_similarities(
+        self, operator: KernelOperator, A: Array, geometry: Geometry, weight: Array
+    ) -> Similarities:
+        """Return the similarities of the training samples to the stored centers.
+
+        `A` and `geometry` are those of the loop, which are not stored where the engine
+        approximates.
+        """
+        if operator.is_exact_support:
+            return Similarities(
+                geometry,
+                lambda: operator.log_product(A, geometry.product),
+                lambda: log_sums_of_others(operator, A, geometry.product, weight),
+            )
+        rows = self._stored_operator().cross(operator.X)
+        samples = self._similarities(rows, self._geometry(rows))
+        samples._log_of_others = lambda: subtract_own_parts(samples.log, operator, A, weight)
+        return samples
+
+    def _subtract_itself(
+        self, logs: Array, own: Array, index: Array, A: Array, product: Array
+    ) -> Array:
+        """Subtract the samples' own parts from log K @ A, (m, c), of a fit to Dask data.
+
+        Exact where the support is all samples, which are identified by their index.
+        """
+        if self.plan_.options.get("rank") is not None:
+            return subtract_from_logs(logs, own)
+        place = np.minimum(np.searchsorted(self.support_, index), len(self.support_) - 1)
+        there = np.flatnonzero(self.support_[place] == index)
+        others, operator = logs.copy(), self._stored_operator()
+        for k, a in enumerate(A.T):
+            at = place[there]
+            others[there, k] = operator.log_product_of_others(a, a, product[there, k], at)
+        return others
+
+    def _check_state(self) -> None:
+        if "_support" not in vars(self):
+            return
+        columns, n = self._support.shape[1], len(self.sample_weight_)
+        is_matrix = isinstance(self.kernel_, Precomputed)
+        if is_matrix and self.n_features_in_ != n:
+            raise ValueError(f"a kernel matrix of {n} rows has {self.n_features_in_} columns.")
+        expected = self._support.shape[0] if is_matrix else self.n_features_in_
+        if columns != expected:
+            raise ValueError(f"the support has {columns} columns, not {expected}.")
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._is_precomputed
+        return tags

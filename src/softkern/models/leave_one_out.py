@@ -1,0 +1,60 @@
+"""Kernel sums of training samples without the sample itself and its duplicates.
+
+A training sample is its own nearest neighbor, so that its density overstates how typical it is.
+Outlier scores of training samples therefore use log K @ A without the sample's own part. Which
+duplicates count as the same sample follows from `softkern.rows.duplicate_groups`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from softkern._utils.typing import Array
+from softkern.operators.base import KernelOperator
+from softkern.rows import duplicate_groups
+
+__all__ = ["log_sums_of_others", "subtract_from_logs", "subtract_own_parts"]
+
+LEAST_LEFT = 1e-3  # share of a sum that is left without its largest part, in an approximation
+
+
+def log_sums_of_others(
+    operator: KernelOperator, coefficients: Array, product: Array, weight: Array
+) -> Array:
+    """Return log K @ A of the training samples without their own part, (n, c), exactly."""
+    first, left_out, _ = duplicate_groups(operator.X, weight)
+    if np.unique(first[weight > 0]).size == 1:  # there are no others
+        return operator.log_product(coefficients, product)
+    together = _sum_duplicates(first, coefficients)
+    columns = [
+        operator.log_product_of_others(a, a * left_out.astype(a.dtype), g)
+        for a, g in zip(together.T, product.T, strict=True)
+    ]
+    return np.stack(columns, axis=1)[first]
+
+
+def subtract_own_parts(
+    logs: Array, operator: KernelOperator, coefficients: Array, weight: Array
+) -> Array:
+    """Subtract the training samples' own parts from log K @ A, (n, c).
+
+    For engines whose stored centers only approximate those of the loop. What is left of a sample
+    without other neighbors is lost in the approximation.
+    """
+    first, left_out, _ = duplicate_groups(operator.X, weight)
+    sums = _sum_duplicates(first, coefficients)[first]
+    return subtract_from_logs(logs, sums * left_out[:, None] * operator.diag()[:, None])
+
+
+def subtract_from_logs(logs: Array, own: Array) -> Array:
+    """Return the logarithms of exp(logs) − own, bounded from below."""
+    farthest = 0.5 * np.log(np.finfo(logs.dtype).max)  # beyond, the inverse might overflow
+    inverse = np.exp(np.minimum(-logs, farthest))
+    return logs + np.log(np.maximum(1 - own * inverse, LEAST_LEFT)).astype(logs.dtype)
+
+
+def _sum_duplicates(first: Array, coefficients: Array) -> Array:
+    """Sum the coefficients (n, c) of duplicates in the row that represents them."""
+    together = np.zeros_like(coefficients)
+    np.add.at(together, first, coefficients)
+    return together

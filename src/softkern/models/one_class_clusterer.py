@@ -1,0 +1,248 @@
+"""Base class of the clusterers whose clusters are weighted one-class SVMs.
+
+An EM-like loop (Bicego and Figueiredo 2009): SVMs are trained with memberships as weights, and
+memberships follow from how deep samples lie in each SVM (`softkern.rules.one_class`). The objective
+need not fall, so that the loop detects cycles.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import cached_property
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+
+from softkern._utils.random import as_random_state
+from softkern._utils.sklearn_compat import Interval, StrOptions
+from softkern._utils.typing import Array
+from softkern.exceptions import CollapseWarning, warn
+from softkern.models._array_dispatch import dispatch_arrays
+from softkern.models.checks import check_start
+from softkern.models.clusterer import CenterClusterer, CenterScores
+from softkern.models.kernel_model import UNKNOWN_LENGTHS, KernelModel
+from softkern.models.point_scores import PointScores
+from softkern.models.starts import INITS, draw_of
+from softkern.models.state_schema import Floats, Number, Spec
+from softkern.operators.base import CrossOperator, Geometry, KernelOperator
+from softkern.planning import plan
+from softkern.rows import priority_sample, share_among_copies
+from softkern.rules.base import Centers, Rule
+from softkern.rules.one_class import FORMULATIONS, Formulation, Hard, Machines, Margins, Mixture
+from softkern.solvers.alternate import alternate, best_of
+from softkern.solvers.dual import Duals
+from softkern.solvers.initialization import SAME_SCATTER, k_means_mass
+from softkern.solvers.steps import Solution
+
+__all__ = ["OneClassClusterer"]
+
+LEAST_WIDTH = 1e-6  # of a cluster, squared, relative to the mean squared distance of samples
+DUAL_TOL = 1e-8  # largest tolerance of the SVMs, which are solved more precisely than the loop
+AHEAD_FROM = 10_000  # samples; up to there the duals are faster on a kernel matrix in memory
+STARTS_ROWS = 2_000  # size of the subsample on which initializations of large data run
+STARTS_TOL = 10.0  # factor of the tolerance to which initializations run before the best continues
+NEEDS_LENGTHS = f"{UNKNOWN_LENGTHS} predict and memberships do not need them."
+
+
+class RelativeScores(CenterScores):
+    """Results of samples whose distances are known up to a constant; outlier scores are not."""
+
+    @cached_property
+    def outlier_scores(self) -> Array:
+        raise ValueError(NEEDS_LENGTHS)
+
+
+class OneClassClusterer(CenterClusterer):
+    """Base class of the soft and the hard clusterer; see the module's docstring."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **KernelModel._parameter_constraints,
+        "n_clusters": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+        "formulation": [StrOptions(set(FORMULATIONS))],
+        "nu": [Interval(Real, 0, 1, closed="right")],
+        "init": [StrOptions(INITS), "array-like"],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+    }
+    _fitted: ClassVar[dict[str, Spec]] = {
+        "cluster_weights_": Floats("c", low=0),
+        "offset_": Floats("c"),
+        "radius_": Floats("c", low=0),
+        "_totals": Floats("c"),
+        "_least_width": Number(low=0),
+    }
+    _ahead_from: ClassVar[float] = AHEAD_FROM
+    formulation: str
+    nu: float
+    init: Any
+    n_init: int
+
+    @abstractmethod
+    def _rule(self) -> Mixture | Hard:
+        """Return the membership rule of the fitted model."""
+
+    @property
+    def _formulation(self) -> Formulation:
+        return FORMULATIONS[self.formulation]
+
+    def _machines(self, operator: KernelOperator) -> Machines:
+        """Return the center rule, which trains one SVM per cluster."""
+        duals = Duals(operator, self.nu, self._formulation)
+        return Machines(duals, self.nu, min(DUAL_TOL, 1e-2 * self.tol))
+
+    def _masses(self, operator: KernelOperator, weight: Array) -> Iterator[Array]:
+        """Yield the masses of the initializations, (n, c) each."""
+        generator = as_random_state(self._fit_seed)
+        if not isinstance(self.init, str):
+            yield weight[:, None] * check_start(self.init, self.n_clusters_, weight)
+        elif self.init == "k-means":
+            yield k_means_mass(operator, weight, self.n_clusters_, generator, self.n_init)
+        else:
+            draw = draw_of(self.init, operator)
+            # drawn before the first is used, so that none depends on how another went
+            yield from [
+                draw(operator, weight, self.n_clusters_, generator) for _ in range(self.n_init)
+            ]
+
+    def _run(
+        self, operator: KernelOperator, rule: Any, start: Any, weight: Array, **options: Any
+    ) -> Solution:
+        """Run the loop with this model's stopping rule, which `options` may override."""
+        return alternate(
+            operator, rule, start, sample_weight=weight, **{**self._loop_options, **options}
+        )
+
+    def _best_of_starts(
+        self,
+        operator: KernelOperator,
+        weight: Array,
+        rule: Callable[[KernelOperator], Rule],
+        run: Callable[..., Solution],
+        key: Callable[[Solution, Array], float],
+        **options: Any,
+    ) -> Solution:
+        """Return the solution of the loop from the best initialization.
+
+        ``run(operator, weight, mass, tol)`` runs one initialization. They run to a larger
+        tolerance, and on a subsample of large data, before the best one is continued.
+        """
+        part, counts = self._part_for_starts(operator, weight)
+        masses = list(self._masses(part, counts))
+        is_last = part is operator and (len(masses) == 1 or self._is_annealed)
+        tol = self.tol if is_last else STARTS_TOL * self.tol
+        ends = (run(part, counts, mass, tol) for mass in masses)
+        best = best_of(ends, lambda end: key(end, counts), SAME_SCATTER)
+        if is_last or (part is operator and not best.converged):
+            return best
+        if part is operator:
+            end = self._run(operator, best.rule, best.centers, weight, **options)
+            return _continued(best, end)
+        sample = self.plan_.over(part.X, operator.kernel)
+        geometry = sample.cross(operator.X).geometry(best.coefficients, best.geometry.norms)
+        loop = rule(operator)
+        mass = loop.memberships.evaluate(geometry, best.centers, weight).mass
+        centers = self._machines(operator).ahead(None).centers(mass, weight, None)
+        return self._run(operator, loop, centers, weight, **options)
+
+    @property
+    def _is_annealed(self) -> bool:
+        return getattr(self, "annealing", None) is not None
+
+    def _part_for_starts(
+        self, operator: KernelOperator, weight: Array
+    ) -> tuple[KernelOperator, Array]:
+        """Return the operator and the weights that initializations run on."""
+        given = not isinstance(self.init, str) or not operator.kernel.takes_points
+        if given or operator.shape[0] <= AHEAD_FROM or self.n_clusters_ > STARTS_ROWS // 100:
+            return operator, weight
+        rows, counts = priority_sample(operator.X, STARTS_ROWS, weight, self._fit_seed)
+        limit = self.plan_.memory
+        chosen = plan(operator.X[rows], kernel=self.kernel_, memory_limit=limit)
+        return chosen.build(operator.X[rows]), counts.astype(weight.dtype)
+
+    def _keep(self, operator: KernelOperator, solution: Solution, weight: Array) -> Solution:
+        """Store the SVMs and score the training samples; duplicates share coefficients equally."""
+        centers = solution.centers
+        margins: Margins = centers.margins
+        self.cluster_weights_ = np.asarray(centers.shares)
+        self.offset_ = margins.offset
+        self.radius_ = np.sqrt(margins.squared_radius)
+        self._totals = margins.totals
+        mean = float(weight @ solution.geometry.distances.min(axis=1) / weight.sum())
+        rounding = np.finfo(weight.dtype).eps * float(np.abs(operator.diag()).max())
+        self._least_width = max(LEAST_WIDTH * mean, rounding, float(np.finfo(weight.dtype).tiny))
+        shared = share_among_copies(operator.X, solution.coefficients, weight)
+        solution = replace(solution, centers=replace(centers, coefficients=shared))
+        self._finish(operator, solution, weight)
+        return solution
+
+    def _centers(self) -> Centers:
+        """Return the stored centers as the membership rule needs them."""
+        margins = Margins(self.offset_, self.radius_**2, self._totals)
+        return Centers(self._columns, shares=self.cluster_weights_, margins=margins)
+
+    def _log_memberships(self, geometry: Geometry) -> Array:
+        return np.asarray(self._rule().log_memberships(geometry, self._centers()))
+
+    def score_points(self, X: Any) -> PointScores:
+        """Compute labels, memberships and scores of samples; see `SoftModel.score_points`."""
+        rows = self._cross(X)
+        samples = self._similarities(rows, self._geometry(rows, needs_lengths=False))
+        return (CenterScores if rows.lengths_are_known else RelativeScores)(self, samples)
+
+    @dispatch_arrays
+    def decision_function(self, X: Any) -> Array:
+        """Compute how deep samples lie inside the boundary of every cluster.
+
+        The depth is R² − D² for ``formulation="svdd"`` and G − ρ for ``"ocsvm"``, for centers whose
+        coefficients sum to one. The boundary is the margin of the one-class SVM: the share ν of a
+        cluster's weight lies on it or outside, so that at the default ν it encloses a small core.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (m, n_features)
+            Samples to score.
+
+        Returns
+        -------
+        decision : array of shape (m, n_clusters)
+            Negative outside the boundary.
+        """
+        rows = self._cross(X)
+        formulation, margins = self._formulation, self._centers().margins
+        if formulation.needs_lengths and not rows.lengths_are_known:
+            raise ValueError(NEEDS_LENGTHS)
+        geometry = self._geometry(rows, needs_lengths=formulation.needs_lengths)
+        return np.asarray(formulation.score(geometry) - formulation.margin(margins))
+
+    def _geometry(self, rows: CrossOperator, needs_lengths: bool = True) -> Geometry:
+        geometry = super()._geometry(rows, needs_lengths)
+        if rows.lengths_are_known:
+            return geometry
+        # clusters compete by differences of distances, which do not need K(x, x)
+        return replace(geometry, distances=geometry.norms - 2 * geometry.product)
+
+    @property
+    def _widths(self) -> Any:
+        # a cluster of one sample has no width of its own
+        return np.maximum(self.radius_**2, self._least_width).astype(self.radius_.dtype)
+
+    def _warn_of_collapse(self, solution: Solution, remedy: str) -> None:
+        """Warn where fewer clusters than requested are left."""
+        empty = np.flatnonzero(self.sample_weight_ @ self.memberships_ == 0)
+        if empty.size:
+            warn(
+                f"Cluster {', '.join(map(str, empty))} has lost all samples. Use fewer clusters or "
+                "another initialization.",
+                CollapseWarning,
+            )
+            return
+        self._warn_of_coinciding(solution.coefficients, remedy)
+
+
+def _continued(first: Solution, then: Solution) -> Solution:
+    """Return a solution that continued another, with the history of both."""
+    history = {name: first.history[name] + then.history[name] for name in then.history}
+    return replace(then, n_iter=first.n_iter + then.n_iter, history=history)

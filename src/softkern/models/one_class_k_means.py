@@ -1,0 +1,169 @@
+"""Hard clusters that are one-class SVMs (Camastra and Verri 2005)."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from softkern._utils.typing import Array
+from softkern.exceptions import ReseedWarning, warn
+from softkern.models.checks import check_n_clusters, check_semidefinite
+from softkern.models.one_class_clusterer import OneClassClusterer
+from softkern.models.state_schema import Number, Spec
+from softkern.operators.base import Geometry, KernelOperator
+from softkern.rules.base import Rule
+from softkern.rules.one_class import Hard
+from softkern.solvers.initialization import by_size, hard_rule
+from softkern.solvers.steps import Solution
+
+__all__ = ["OneClassKMeans"]
+
+
+class OneClassKMeans(OneClassClusterer):
+    """Hard clusters, each a one-class SVM: Camastra and Verri's kernel method.
+
+    k-means with the center of the smallest sphere around a cluster in place of its mean: every
+    sample goes to the nearest center, then every cluster's SVM is trained on its own samples [1]_.
+    The 2009 paper compares its soft form with this one [2]_. With ν = 1 it is kernel k-means. With
+    a smaller ν the loop may end in a cycle, which a `ConvergenceWarning` reports.
+
+    Parameters
+    ----------
+    n_clusters : int or "auto", default=2
+        Number of clusters. ``"auto"`` estimates the number of groups that are separated by density
+        gaps, one where there are none.
+    formulation : {"svdd", "ocsvm"}, default="svdd"
+        Nearest by the distance to the sphere's center, or by the depth inside the margin in
+        LIBSVM's scale, as in the tables of the 2009 paper, where large clusters starve small ones.
+    nu : float in (0, 1], default=0.95
+        Share of a cluster's samples that shapes it. At one, centers are means.
+    init : {"k-means++", "k-means", "random", "gmm"} or array of shape (n_samples, n_clusters), \
+default="k-means"
+        The first clusters; see `OneClassMixture`.
+    n_init : int, default=5
+        Number of initializations, of which the one with the least scatter is used.
+    kernel : str, callable or softkern.kernels.Kernel, default="rbf"
+        Positive semidefinite kernel, by name, as a function of two arrays, or as an object.
+    kernel_params : dict, default=None
+        Parameters of a kernel that is given by name or as a function.
+    bandwidth : str, float or array of shape (n_features,), default="auto"
+        Bandwidth of the kernel, or a rule that chooses it. ``"auto"`` is the rule ``"within"``.
+    engine, engine_params
+        As in `OneClassPCM`.
+    tol : float, default=1e-4
+        Stop when the change that `stopping` measures is below this.
+    max_iter : int, default=300
+        Largest number of iterations.
+    stopping : {"relative", "mean", "sum", "objective"}, default="mean"
+        Measure of change; see `OneClassPCM`.
+    random_state, verbose
+        As in `OneClassPCM`.
+
+    Attributes
+    ----------
+    labels_ : array of shape (n_samples,)
+        Cluster of each training sample.
+    n_clusters_ : int
+        Number of clusters.
+    memberships_ : array of shape (n_samples, n_clusters)
+        One for a sample's own cluster, zero for the others.
+    cluster_weights_ : array of shape (n_clusters,)
+        Share of the weight in every cluster.
+    objective_ : float
+        Σ w D² to the own centers.
+    support_, dual_coef_, offset_, radius_, outlier_scores_, overlap_scores_, converged_, history_
+        As in `OneClassMixture`.
+    bandwidth_, kernel_, plan_, engine_, approximation_error_, n_iter_
+        As in `OneClassPCM`.
+
+    References
+    ----------
+    .. [1] F. Camastra, A. Verri, "A novel kernel method for clustering", IEEE Trans. Pattern
+       Analysis and Machine Intelligence 27(5), 2005. :doi:`10.1109/TPAMI.2005.88`
+    .. [2] M. Bicego, M. A. T. Figueiredo, "Soft clustering using weighted one-class support vector
+       machines", Pattern Recognition 42(1), 2009. :doi:`10.1016/j.patcog.2008.07.004`
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from softkern import OneClassKMeans
+    >>> X, y = make_blobs(90, centers=[[0, 0], [9, 0], [0, 9]], random_state=0)
+    >>> model = OneClassKMeans(n_clusters=3).fit(X)
+    >>> model.cluster_weights_.round(2)
+    array([0.33, 0.33, 0.33])
+    """
+
+    _fitted: ClassVar[dict[str, Spec]] = {"_tie_error": Number(low=0)}
+    _products: ClassVar[int] = 10
+
+    def __init__(
+        self,
+        n_clusters: int | str = 2,
+        *,
+        formulation: str = "svdd",
+        nu: float = 0.95,
+        init: Any = "k-means",
+        n_init: int = 5,
+        kernel: Any = "rbf",
+        kernel_params: dict[str, Any] | None = None,
+        bandwidth: Any = "auto",
+        engine: str = "auto",
+        engine_params: dict[str, Any] | None = None,
+        tol: float = 1e-4,
+        max_iter: int = 300,
+        stopping: str = "mean",
+        random_state: Any = 0,
+        verbose: bool = False,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.formulation = formulation
+        self.nu = nu
+        self.init = init
+        self.n_init = n_init
+        self.kernel = kernel
+        self.kernel_params = kernel_params
+        self.bandwidth = bandwidth
+        self.engine = engine
+        self.engine_params = engine_params
+        self.tol = tol
+        self.max_iter = max_iter
+        self.stopping = stopping
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _fit(self, X: Any, weight: Array) -> None:
+        self._choose_number(X, weight)
+        operator = self._planned(X, weight, self.n_clusters_)
+        check_n_clusters(self.n_clusters_, int((weight > 0).sum()))
+        check_semidefinite(operator)
+        options = {"cycles": True, "description": "one-class k-means"}
+
+        def rule(part: KernelOperator) -> Rule:
+            return Rule(hard_rule(part, self._formulation), self._machines(part))
+
+        def run(part: KernelOperator, counts: Array, mass: Array, tol: float) -> Solution:
+            start = self._machines(part).centers(mass, counts, None)
+            return self._run(part, rule(part), start, counts, tol=tol, **options)
+
+        def scatter(solution: Solution, counts: Array) -> float:
+            return solution.objective
+
+        solution = self._best_of_starts(operator, weight, rule, run, scatter, **options)
+        if isinstance(self.init, str):
+            solution = by_size(solution, weight @ solution.memberships)
+        self._tie_error = hard_rule(operator, self._formulation).error
+        solution = self._keep(operator, solution, weight)
+        self._warn_of_collapse(solution, "Use fewer clusters or another initialization")
+        reseeded = getattr(solution.rule.memberships, "reseeded", 0)
+        if reseeded:
+            warn(
+                f"A cluster lost all samples {reseeded} times and was restarted at the sample "
+                "furthest from its own center. Use fewer clusters, init='k-means', or "
+                "formulation='svdd'.",
+                ReseedWarning,
+            )
+
+    def _rule(self) -> Hard:
+        return Hard(self._formulation, self._tie_error)
+
+    def _energies(self, geometry: Geometry) -> Array:
+        return -self._rule().depth(geometry, self._centers())  # memberships are zero and one

@@ -1,0 +1,475 @@
+"""One possibilistic cluster of all data in feature space: density, typicality, outliers.
+
+Typicalities are u = exp(−D²/η), and the center is the mean of the data weighted by them
+(Filippone, Masulli and Rovetta 2007, 2010): a robust kernel density.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from numbers import Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from softkern._utils.arrays import on_host
+from softkern._utils.sklearn_compat import Interval
+from softkern._utils.typing import Array
+from softkern.dask import kept, quantile
+from softkern.dask.fit import answer_in_chunks
+from softkern.kernels import Kernel
+from softkern.models.checks import FEWEST_DIGITS, check_semidefinite
+from softkern.models.detector import Detector, DetectorScores
+from softkern.models.kernel_model import KernelModel
+from softkern.models.leave_one_out import log_sums_of_others, subtract_own_parts
+from softkern.models.reduction import reduce_center
+from softkern.models.state_schema import Floats, KernelSpec, Number, Spec
+from softkern.models.two_scale_scores import (
+    WIDE,
+    WIDEST,
+    combine_scales,
+    isolated_rows,
+    log_background_density,
+    median_distance,
+    robust_location_scale,
+    robust_location_scale_in_chunks,
+    widen_kernel,
+)
+from softkern.operators.base import CrossOperator, Geometry, KernelOperator
+from softkern.rows import COMPANY, duplicate_groups, lower_quantile, priority_sample
+from softkern.rules.base import Rule
+from softkern.rules.centers import Mean
+from softkern.rules.possibilistic import Possibilistic, estimate_eta
+from softkern.solvers.alternate import alternate
+from softkern.solvers.steps import Solution
+
+__all__ = ["OneClassPCM", "first_eta"]
+
+MASS_SAMPLE = 2000  # support points from which the mass around a point is estimated ...
+MASS_GAIN = 4  # ... where there are this many times more
+SURELY_MORE = 10 * COMPANY  # an estimated mass that is above the share of duplicates for sure
+MOST_ISOLATED = 0.5  # share of the support up to which isolated points' parts are subtracted
+
+
+class PCMScores(DetectorScores):
+    """Results of samples from their distance to the center, or their density."""
+
+    _model: OneClassPCM
+
+    @cached_property
+    def _log_typicality(self) -> Array:
+        return self._samples.geometry.distances[:, 0] / -self._model.eta_
+
+    @cached_property
+    def scores(self) -> Array:
+        """Log density for kernels that vanish far away, −D²/η for others, (m,)."""
+        is_density = self._model.kernel_.decays
+        return self._samples.log[:, 0] if is_density else self._log_typicality
+
+    @cached_property
+    def memberships(self) -> Array:
+        return np.exp(self._log_typicality)
+
+    @cached_property
+    def outlier_scores(self) -> Array:
+        if self._model._wide_kernel is None:
+            return super().outlier_scores
+        assert self._samples.rows is not None
+        return self._model._two_scale_scores(self._samples.rows, self._samples.geometry)
+
+
+class OneClassPCM(Detector):
+    """One possibilistic cluster in feature space: density, typicality, outliers.
+
+    All data form one cluster around one center in feature space; memberships fall with the
+    distance from it. In data space the center is a kernel density whose weights exclude atypical
+    samples. Outliers have the lowest density at the kernel's own bandwidth or at the scale of all
+    data: a few samples that lie close together and far from the rest are outliers too.
+
+    Parameters
+    ----------
+    eta_scale : float, default=1.0
+        The papers' γ: the cluster's width η as a multiple of the mean squared distance.
+    contamination : float in (0, 0.5], default=0.1
+        Share of the training data that `predict` labels as outliers.
+    kernel : str, callable or softkern.kernels.Kernel, default="rbf"
+        Kernel, by name, as a function of two arrays, or as an object.
+    kernel_params : dict, default=None
+        Parameters of a kernel that is given by name or as a function.
+    bandwidth : str, float or array of shape (n_features,), default="auto"
+        Bandwidth of the kernel, one for all features or one each, or a rule that chooses it; see
+        `softkern.kernels.select_bandwidth`.
+    engine : str, default="auto"
+        How products with the kernel matrix are computed; see `softkern.plan`.
+    engine_params : dict, default=None
+        Options of the engine, such as ``{"rank": 100}`` for ``engine="nystroem"``.
+    tol : float, default=1e-4
+        Stop when the change that `stopping` measures is below this.
+    max_iter : int, default=100
+        Largest number of iterations.
+    stopping : {"relative", "mean", "sum", "objective"}, default="relative"
+        Measure of change: the weighted mean change of memberships, relative to the largest
+        membership (``"relative"``) or absolute (``"mean"``); the change summed over all samples
+        (``"sum"``, as in the papers); or the relative change of the objective.
+    random_state : int, RandomState or None, default=0
+        Random seed.
+    verbose : bool, default=False
+        Whether to print the plan and show a progress bar.
+
+    Attributes
+    ----------
+    memberships_ : array of shape (n_samples,)
+        Typicality u = exp(−D²/η) of the training samples.
+    eta_ : float
+        Squared width η of the cluster.
+    offset_ : float
+        Threshold: `decision_function` is `score_samples` minus this.
+    outlier_scores_ : array of shape (n_samples,)
+        Leave-one-out outlier scores of the training samples; see Notes.
+    support_ : array of shape (n_support,)
+        Indices of the training samples that make up the center.
+    dual_coef_ : array of shape (n_support,)
+        Weights of these samples in the center; they sum to one.
+    bandwidth_ : float, array of shape (n_features,) or None
+        Bandwidth used; None for kernels without one.
+    kernel_ : softkern.kernels.Kernel
+        Kernel used.
+    plan_ : Plan
+        Plan of the computation.
+    engine_ : str
+        Engine used.
+    approximation_error_ : float
+        Share of the kernel matrix that the engine leaves out; zero for exact engines.
+    reduction_error_ : float
+        Error bound of `reduce`; zero for a model that was not reduced.
+    n_iter_ : int
+        Number of iterations.
+    converged_ : bool
+        Whether the change fell below `tol`.
+    objective_ : float
+        Objective at the end.
+    history_ : dict
+        Objective and change of every iteration.
+
+    Notes
+    -----
+    `score_samples` is the log density for kernels that vanish far away, and −D²/η for others.
+
+    With kernels that have a bandwidth, an outlier score is the larger of two: −log density at that
+    bandwidth, which detects gaps within the data, and at a wide one, which detects distance from
+    the data. The latter leaves out the mass of a sample's nearest neighbors, up to 1 % of the
+    weight, so that outliers do not hide each other. Both are measured from the median training
+    sample in units of the range between the first and the last decile; the former counts
+    logarithmically beyond one unit, since gaps in a tail of few samples are chance. With a kernel
+    as wide as the data, and with other kernels that vanish, the score is −log density, else D²/η.
+    Scores do not change when every row is repeated.
+
+    References
+    ----------
+    M. Filippone, F. Masulli, S. Rovetta, "Applying the possibilistic c-means algorithm in
+    kernel-induced spaces", IEEE Trans. Fuzzy Systems 18(3), 2010.
+    :doi:`10.1109/TFUZZ.2010.2043440`
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from softkern import OneClassPCM
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> X[0] = [9, 9]
+    >>> model = OneClassPCM(contamination=0.01).fit(X)
+    >>> model.predict([[0, 0], [9, 9]])
+    array([ 1, -1])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **KernelModel._parameter_constraints,
+        "eta_scale": [Interval(Real, 0, None, closed="neither")],
+        "contamination": [Interval(Real, 0, 0.5, closed="right")],
+    }
+    _fitted: ClassVar[dict[str, Spec]] = {
+        "eta_": Number(low=0, above=True),
+        "reduction_error_": Number(low=0, optional=True),
+        # two scales: the wide kernel, coefficients without isolated points, the share of
+        # duplicates that are left out, and location and scale of the scores at either scale
+        "_wide_kernel": KernelSpec(nullable=True, optional=True, stored_as="wide"),
+        "_inlier_coef": Floats("s", low=0, stored_as="evidence"),
+        "_max_duplicate_share": Number(low=0, stored_as="company"),
+        "_score_scaling": Floats("22", stored_as="standards"),
+    }
+    _scores_class: ClassVar[type[DetectorScores]] = PCMScores
+    _products: ClassVar[int] = 5
+    _loops_in_chunks: ClassVar[bool] = True
+    _wide_kernel: Kernel | None = None  # files of older versions have none
+
+    def __init__(
+        self,
+        *,
+        eta_scale: float = 1.0,
+        contamination: float = 0.1,
+        kernel: Any = "rbf",
+        kernel_params: dict[str, Any] | None = None,
+        bandwidth: Any = "auto",
+        engine: str = "auto",
+        engine_params: dict[str, Any] | None = None,
+        tol: float = 1e-4,
+        max_iter: int = 100,
+        stopping: str = "relative",
+        random_state: Any = 0,
+        verbose: bool = False,
+    ) -> None:
+        self.eta_scale = eta_scale
+        self.contamination = contamination
+        self.kernel = kernel
+        self.kernel_params = kernel_params
+        self.bandwidth = bandwidth
+        self.engine = engine
+        self.engine_params = engine_params
+        self.tol = tol
+        self.max_iter = max_iter
+        self.stopping = stopping
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _fit(self, X: Any, weight: Array) -> Array | None:
+        operator, solution = self._fit_density(X, weight)
+        coefficients = solution.coefficients
+        self._choose_scales(*operator.few(weight))
+        if operator.is_in_chunks:
+            own = coefficients * operator.diag()[:, None]
+            self._set_threshold_in_chunks(operator, own, weight)
+            return own
+        samples = self._training_similarities(operator, coefficients, solution.geometry, weight)
+        scores = PCMScores(self, samples)
+        self.memberships_ = scores.memberships
+        self.offset_ = _threshold(scores.scores, weight, self.contamination)
+        self.outlier_scores_ = (
+            scores.outlier_scores
+            if self._wide_kernel is None
+            else self._training_scores(operator, coefficients, samples.geometry, weight)
+        )
+        return None
+
+    def _fit_density(self, X: Any, weight: Array) -> tuple[KernelOperator, Solution]:
+        """Fit and store the center, without scores of the training samples."""
+        operator = self._planned(X, weight)
+        check_semidefinite(operator.few(weight)[0])
+        start = Mean().centers(weight[:, None], weight, None)
+        first = operator.geometry(start.coefficients)
+        ones = np.ones_like(first.distances)
+        eta = first_eta(operator, first.distances, ones, weight, self.eta_scale)
+        solution = alternate(
+            operator,
+            Rule(Possibilistic(eta), Mean()),
+            start,
+            sample_weight=weight,
+            geometry=first,
+            description="density of the rows",
+            **self._loop_options,
+        )
+        self._record(solution)
+        self.eta_ = float(eta[0])
+        norms = solution.geometry.norms
+        self._store(operator, solution.coefficients, norms, positive=self.kernel_.decays)
+        self.dual_coef_ = self.dual_coef_[:, 0]
+        self.reduction_error_, self.offset_, self._wide_kernel = 0.0, 0.0, None
+        return operator, solution
+
+    def _set_threshold_in_chunks(self, operator: KernelOperator, own: Any, weight: Any) -> None:
+        """Set the scaling of the scores, and the threshold, from all rows of Dask arrays."""
+        if self._wide_kernel is not None:
+            like = np.empty((0, 2), dtype=operator.dtype)
+            given = own, operator.numbers
+            pair = kept(answer_in_chunks(self, "_surprisals", operator.X, *given, like=like))
+            columns = (pair[:, k] for k in (0, 1))
+            self._score_scaling = np.array(
+                [robust_location_scale_in_chunks(column, weight) for column in columns]
+            )
+        scores = answer_in_chunks(self, "score_samples", operator.X)
+        self.offset_ = _threshold_in_chunks(scores, weight, self.contamination)
+
+    # Outlier scores at two scales
+
+    def _choose_scales(self, operator: KernelOperator, weight: Array) -> None:
+        """Choose the wide kernel, and exclude isolated points from the densities."""
+        self._score_scaling = np.array([[0.0, 1.0], [0.0, 1.0]])
+        self._inlier_coef, self._max_duplicate_share = self.dual_coef_, COMPANY
+        kernel = self.kernel_
+        if not (kernel.decays and kernel.takes_points):
+            return
+        distance = median_distance(kernel, operator.X, weight, self._fit_seed)
+        widest = widen_kernel(kernel, distance, WIDEST)
+        if distance <= WIDE or widest is None:  # the kernel itself is as wide as the data
+            return
+        self._wide_kernel = widen_kernel(kernel, distance, WIDE)
+        groups = duplicate_groups(self._support, self.dual_coef_)
+        first, left_out, self._max_duplicate_share = groups
+        mass = self._mass_where_small(widest)
+        own = np.bincount(first, weights=self.dual_coef_, minlength=first.size)[first] * left_out
+        self._inlier_coef = np.where(isolated_rows(mass, own), 0, self.dual_coef_)
+
+    def _mass_where_small(self, kernel: Kernel) -> Array:
+        """Compute K a of the support in a wide kernel, (s,), exactly where it is a few per cent.
+
+        Elsewhere the mean over a sample of the support is enough: among that many values, a mean
+        of 2 % never reaches 10 % by chance.
+        """
+        support, coefficients = self._support, self.dual_coef_
+        rows, weight = priority_sample(support, MASS_SAMPLE, coefficients, self._fit_seed)
+        if MASS_GAIN * rows.size > coefficients.size:
+            return self.plan_.over(support, kernel) @ coefficients
+        sample = self.plan_.over(support[rows], kernel)
+        mass = sample.cross(support) @ weight.astype(coefficients.dtype)
+        is_small = mass < SURELY_MORE
+        if is_small.any():
+            mass[is_small] = (
+                self.plan_.over(support, kernel).cross(support[is_small]) @ coefficients
+            )
+        return np.asarray(mass)
+
+    def _log_densities(
+        self, rows: CrossOperator, geometry: Geometry, is_exact: bool
+    ) -> tuple[Array, Array]:
+        """Return logarithms of the narrow and the wide density of samples, (m,) each.
+
+        `is_exact` refers to the operator that computed the geometry.
+        """
+        assert self._wide_kernel is not None
+        wide = self._stored_operator("wide", kernel=self._wide_kernel)
+        is_support = rows.X is self._support  # the operator itself is then faster
+        over_all = wide if is_support else wide.cross(rows.X)
+        narrow = self._log_narrow_density(rows, geometry.product, is_exact)
+        return narrow, over_all.log_product(self._inlier_coef)
+
+    def _log_narrow_density(self, rows: CrossOperator, product: Array, is_exact: bool) -> Array:
+        """Return the logarithm of the narrow density, (m,), given K a with all coefficients.
+
+        The part of a few isolated points is subtracted; where that leaves hardly any digits, the
+        density is summed again.
+        """
+        isolated = np.flatnonzero(self._inlier_coef != self.dual_coef_)
+        if not isolated.size:
+            return rows.log_product(self._inlier_coef, product)
+        if not (is_exact and isolated.size <= MOST_ISOLATED * self._inlier_coef.size):
+            return rows.log_product(self._inlier_coef)
+        part = self.plan_.over(self._support[isolated], self.kernel_).cross(rows.X)
+        whole = product.reshape(-1)
+        left = whole - part @ self.dual_coef_[isolated]
+        is_lost = left <= np.sqrt(np.finfo(whole.dtype).eps) * whole
+        return rows.log_product(self._inlier_coef, np.where(is_lost, 0, left))
+
+    def _two_scale_scores(self, rows: CrossOperator, geometry: Geometry) -> Array:
+        """Return outlier scores of new samples at two scales, (m,)."""
+        narrow, wide = self._log_densities(rows, geometry, rows.support.error_is_known)
+        background = log_background_density(wide, narrow, self._max_duplicate_share)
+        return combine_scales(-narrow, -background, self._score_scaling)
+
+    def _training_scores(
+        self, operator: KernelOperator, coefficients: Array, geometry: Geometry, weight: Array
+    ) -> Array:
+        """Return leave-one-out outlier scores at two scales, (n,), and set their scaling."""
+        is_whole = np.array_equal(self.support_, np.arange(operator.shape[0]))
+        rows = self._stored_operator().cross(self._support if is_whole else operator.X)
+        narrow, wide = self._log_densities(rows, geometry, operator.error_is_known)
+        if operator.is_exact_support:
+            inliers = np.zeros_like(coefficients)
+            inliers[self.support_, 0] = self._inlier_coef
+            others = log_sums_of_others(operator, inliers, np.exp(narrow)[:, None], weight)
+        else:
+            others = subtract_own_parts(narrow[:, None], operator, coefficients, weight)
+        pair = -others[:, 0], -log_background_density(wide, narrow, self._max_duplicate_share)
+        scaling = [robust_location_scale(surprisals, weight) for surprisals in pair]
+        self._score_scaling = np.array(scaling)
+        return combine_scales(*pair, self._score_scaling)
+
+    def _surprisals(self, X: Any, own: Array, index: Array) -> Array:
+        """Return −log densities of training samples at two scales, (m, 2).
+
+        The narrow one leaves out the sample itself; for fits to Dask data.
+        """
+        rows = self._cross(X)
+        is_exact = rows.support.error_is_known
+        narrow, wide = self._log_densities(rows, self._geometry(rows), is_exact)
+        logs, coefficients = narrow[:, None], self._inlier_coef[:, None]
+        others = self._subtract_itself(logs, own, index, coefficients, np.exp(logs))[:, 0]
+        background = log_background_density(wide, narrow, self._max_duplicate_share)
+        return -np.column_stack([others, background])
+
+    def _leave_one_out_scores(self, X: Any, own: Array, index: Array) -> Array:
+        """Outlier scores of training samples of a fit to Dask data, (m,).
+
+        Parameters are the samples' own parts in the kernel sums, (m, 1), and their row numbers.
+        """
+        if not self.kernel_.decays:
+            return self.score_points(X).outlier_scores
+        if self._wide_kernel is not None:
+            near, far = self._surprisals(X, own, index).T
+            return combine_scales(near, far, self._score_scaling)
+        rows = self._cross(X)
+        product = rows @ self._columns
+        logs = rows.log_product(self._columns, product)
+        return -self._subtract_itself(logs, own, index, self._columns, product)[:, 0]
+
+    def _scores_from_product(self, rows: CrossOperator, product: Array) -> PCMScores:
+        """Score new samples whose product with the center, (m,), is known."""
+        geometry = rows.geometry(self._columns, self._norms, product[:, None])
+        return PCMScores(self, self._similarities(rows, geometry))
+
+    def reduce(self, tolerance: float = 1e-3, random_state: Any = None) -> Self:
+        """Return a copy of this model with fewer support points, for faster prediction.
+
+        The center v is replaced by v_S on points chosen by randomly pivoted Cholesky, with
+        nonnegative coefficients. For every sample x, old or new,
+        ``|log u(x) − log u_S(x)| ≤ 2 ‖v − v_S‖ √K(x, x) / η``. The bound is stored as
+        `reduction_error_` (with the largest K(x, x) of the training samples).
+
+        Parameters
+        ----------
+        tolerance : float, default=1e-3
+            Largest value of that bound.
+        random_state : int, RandomState or None, default=None
+            Random seed; None uses the model's own.
+
+        Returns
+        -------
+        model : OneClassPCM
+            The reduced copy; it keeps all support points where no fewer suffice.
+        """
+        check_is_fitted(self)
+        if not tolerance > 0:
+            raise ValueError(f"tolerance must be positive, got {tolerance!r}.")
+        if self.kernel_.is_positive_semidefinite is not True:
+            raise ValueError(f"reduce needs a positive semidefinite kernel, not {self.kernel_!r}.")
+        return reduce_center(
+            self, tolerance, self.random_state if random_state is None else random_state
+        )
+
+
+def first_eta(
+    operator: KernelOperator, distances: Array, memberships: Array, weight: Array, scale: float
+) -> Array:
+    """Return the initial η, (c,); for a cluster of equal samples the largest of all, or one."""
+    eta = on_host(estimate_eta(distances, memberships, weight, scale))
+    floor, largest = FEWEST_DIGITS * operator.distance_error, float(eta.max())
+    return np.where(eta > floor, eta, largest if largest > floor else 1.0).astype(eta.dtype)
+
+
+def _threshold(scores: Array, weight: Array, share: float) -> float:
+    """Return the midpoint above the lowest scores that hold this share of the weight."""
+    scores, weight = scores[weight > 0], weight[weight > 0]
+    low = lower_quantile(scores, weight, share)
+    above = scores[scores > _surely_above(low, scores.dtype)]
+    return low if above.size == 0 else (low + float(above.min())) / 2
+
+
+def _threshold_in_chunks(scores: Any, weight: Any, share: float) -> float:
+    """Compute the same for Dask arrays."""
+    scores = kept(scores)
+    low = quantile(scores, weight, share)
+    following = quantile(scores, (weight > 0) & (scores > _surely_above(low, scores.dtype)), 0.0)
+    return low if not np.isfinite(following) else (low + following) / 2
+
+
+def _surely_above(score: float, dtype: Any) -> float:
+    """Return the value above which another score is larger by more than rounding."""
+    return score + 1e3 * float(np.finfo(dtype).eps) * max(1.0, abs(score))
