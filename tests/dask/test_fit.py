@@ -260,7 +260,7 @@ def test_what_is_said_of_models_without_their_rows(X):
     alone = model.without_rows()
     assert not hasattr(alone, "memberships_")
     assert np.array_equal(alone.predict(X), model.predict(X))
-    with pytest.raises(ValueError, match="give the rows as X"):
+    with pytest.raises(ValueError, match="Pass the samples as X"):
         softkern.rank_points(alone)
     with pytest.raises(TypeError, match="takes rows of this machine"):
         model.score_points(in_chunks(X, 400))

@@ -520,7 +520,7 @@ def test_one_cluster_is_everything():
 
 def test_no_convergence_is_said():
     X = np.random.default_rng(0).normal(size=(900, 2))
-    with pytest.warns(ConvergenceWarning, match="eigenvectors.*max_iter=1.*raise one of them"):
+    with pytest.warns(ConvergenceWarning, match="max_iter=1 .*eigenvectors.*Increase max_iter"):
         SoftKernelSpectralClustering(4, bandwidth=0.5, max_iter=1).fit(X)
 
 

@@ -74,7 +74,8 @@ OF_TRIALS = (
     ReseedWarning,
     SpectrumWarning,
 )
-RESULTS = ("memberships_", "labels_", "outlier_scores_", "overlap_scores_")  # set last
+# set last, `n_clusters_` at the very end
+RESULTS = ("memberships_", "labels_", "outlier_scores_", "overlap_scores_", "n_clusters_")
 SHAPES = "in up to three columns a tree of densities sees clusters of any shape"
 
 
