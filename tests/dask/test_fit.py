@@ -262,5 +262,5 @@ def test_what_is_said_of_models_without_their_rows(X):
     assert np.array_equal(alone.predict(X), model.predict(X))
     with pytest.raises(ValueError, match="Pass the samples as X"):
         softkern.rank_points(alone)
-    with pytest.raises(TypeError, match="takes rows of this machine"):
+    with pytest.raises(TypeError, match="takes samples in memory"):
         model.score_points(in_chunks(X, 400))
