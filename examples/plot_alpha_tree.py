@@ -1,8 +1,9 @@
 """The alpha tree and its cut
 ==========================
 
-One fit holds the clusters of every level: cut the landscape of typicality anywhere, and what
-stands above the cut are the clusters. Three dense regions in noise are found without being counted.
+A single fit contains the clusters of every level: cut the landscape of typicality at any level,
+and the clusters are the parts above the cut. The three dense regions are found without giving
+their number.
 """
 
 import matplotlib.pyplot as plt
@@ -19,9 +20,9 @@ clusters = AlphaCutClustering(bandwidth=0.5, alpha="valley").fit(X)
 figure, axes = plt.subplots(2, 2, figsize=(11, 10), layout="constrained")
 MembershipDisplay.from_estimator(
     one_class, X, np.ones(len(X), int), alpha=clusters.alpha_, ax=axes[0, 0], size=2
-).ax_.set_title("typicality, and the cut", pad=24)
+).ax_.set_title("typicality and the cut", pad=24)
 MembershipHistogramDisplay.from_estimator(one_class, ax=axes[0, 1]).ax_.set_title(
-    "its histogram has two hills, noise and structure"
+    "histogram with two modes: noise and clusters"
 )
 MembershipDisplay.from_estimator(clusters, X, ax=axes[1, 0]).ax_.set_title(
     f"{clusters.n_clusters_} clusters above the cut", pad=24
@@ -31,8 +32,8 @@ AlphaTreeDisplay.from_estimator(clusters, ax=axes[1, 1]).ax_.set_title(
 )
 
 # %%
-# Another level needs no new fit:
+# Another level does not need a new fit:
 for alpha in (0.359, clusters.alpha_, 0.38):
     labels = clusters.labels_at(alpha)
-    print(f"alpha {alpha:.3f}: {labels.max() + 1} clusters, {(labels < 0).sum()} points in none")
+    print(f"alpha {alpha:.3f}: {labels.max() + 1} clusters, {(labels < 0).sum()} noise points")
 plt.show()

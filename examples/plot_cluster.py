@@ -1,8 +1,8 @@
-"""With nothing given
-==================
+"""Automatic clustering
+====================
 
-`softkern.cluster` finds how many clusters there are and by which model, and says why. Here: three
-groups in twelve columns, nine rows half way between two of them, six far from all.
+`softkern.cluster` chooses the number of clusters and the model, and reports why. This example has
+three clusters in twelve columns, nine rows between two of them, and six outliers.
 """
 
 import matplotlib.pyplot as plt
@@ -14,11 +14,11 @@ import softkern
 generator = np.random.default_rng(0)
 centers = np.zeros((3, 12))
 centers[1, :3], centers[2, 3:6] = 4.5, 4.5
-groups = [generator.normal(center, 1, (200, 12)) for center in centers]
+clusters = [generator.normal(center, 1, (200, 12)) for center in centers]
 between = generator.normal(centers[:2].mean(axis=0), 0.5, (9, 12))
 directions = generator.normal(size=(6, 12))
 far = 14 * directions / np.linalg.norm(directions, axis=1, keepdims=True)
-X = np.concatenate([*groups, between, far])  # rows 600 to 608 are between, 609 to 614 far
+X = np.concatenate([*clusters, between, far])  # overlap: rows 600–608, outliers: 609–614
 
 model = softkern.cluster(X)
 ranks = softkern.rank_points(model)
@@ -27,12 +27,12 @@ print(f"outliers: rows {np.flatnonzero(ranks['is_outlier']).tolist()}")
 print(f"between clusters: rows {np.flatnonzero(ranks['is_overlap']).tolist()}")
 
 # %%
-# The models are compared by the valleys between their clusters (above 1: deeper than chance makes
-# them), and by whether the same clusters come from half of the rows (1: the same).
+# The candidate models are compared by the density gaps between their clusters (above 1:
+# significant), and by their stability when refitted on half of the rows (1: stable).
 print(model.comparison_.to_string(index=False))
 
 # %%
-# The rows, seen from where they differ most. The flags follow the planted rows.
+# The rows on the first two principal components. The flagged rows are the ones we planted.
 figure, axis = plt.subplots(figsize=(7.5, 5), layout="constrained")
 places = PCA(2, random_state=0).fit_transform(X)
 axis.scatter(*places.T, c=[f"C{k}" if k >= 0 else "0.5" for k in model.labels_], s=10)

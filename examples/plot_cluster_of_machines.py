@@ -1,9 +1,9 @@
-"""A fit on a cluster that was started by hand
-===========================================
+"""A fit on a Dask cluster
+=======================
 
-Starts a Dask scheduler and two workers on this machine by the commands one types in a shell, fits
-three clusters to rows in chunks and ranks them. The rows stay on the workers; what comes here is
-what is drawn.
+This example starts a Dask scheduler and two workers on this machine with the usual shell
+commands, fits three clusters to chunked data, and ranks the rows. The data stay on the workers.
+Only what is plotted comes back.
 """
 
 import socket
@@ -23,7 +23,7 @@ ROWS, CHUNK = 4_000, 1_000
 
 
 def generate(block_info=None):
-    """A chunk of three groups in the plane, with two rows far out in every chunk."""
+    """Generate a chunk of three clusters in the plane, with two outliers."""
     (start, stop), _ = block_info[None]["array-location"]
     generator = np.random.default_rng(start)
     centers = np.array([[0, 0], [9, 0], [4, 8.0]])
@@ -54,7 +54,7 @@ try:
         print(f"sizes {np.bincount(model.labels_.compute()).tolist()}")
         print(top[["label", "outlier_score", "outlier_rank", "is_outlier"]].head(8).to_string())
         shown = np.arange(0, ROWS, 2)
-        few, shares = X[shown].compute(), model.memberships_[shown].compute()
+        sample, memberships = X[shown].compute(), model.memberships_[shown].compute()
         far = X[top.index[top["is_outlier"]].to_numpy()].compute()
 finally:
     for process in reversed(processes):
@@ -63,8 +63,8 @@ finally:
     place.cleanup()
 
 figure, axes = plt.subplots(figsize=(6, 5), layout="constrained")
-axes.scatter(*few.T, c=shares, s=4)
+axes.scatter(*sample.T, c=memberships, s=4)
 axes.scatter(*far.T, s=60, facecolors="none", edgecolors="#d55e00", label="outliers")
-axes.set(title=f"{ROWS:,} rows in {X.numblocks[0]} chunks, shares of three clusters as colors")
+axes.set(title=f"{ROWS:,} rows in {X.numblocks[0]} chunks, memberships of three clusters as colors")
 axes.legend(frameon=False)
 plt.show()

@@ -1,9 +1,9 @@
-"""Collapse, and how it is avoided
-===============================
+"""Collapse, and how to avoid it
+=============================
 
-In feature space all points are about equally far from each other, and fuzzy memberships with the
-usual exponent m = 2 then fall back to 1/c: every point half in either cluster. softkern sees that
-coming (the collapse ratio is below one), warns, and with ``m="auto"`` takes an exponent that works.
+In feature space all points are about equally far from each other, so fuzzy memberships with the
+usual exponent m = 2 collapse to 1/c. softkern detects this (the collapse ratio is below one) and
+warns. With ``m="auto"`` it uses a smaller exponent.
 """
 
 import warnings
@@ -23,7 +23,7 @@ for axis, m in zip(axes, (2.0, "auto"), strict=True):
         print(f"m={m}: {warning.message}")
     axis.scatter(X[:, 0], model.memberships_[:, 0], s=9, color="#0072B2")
     axis.scatter(X[:, 0], model.memberships_[:, 1], s=9, color="#E69F00")
-    said = f"m = {model.m_:.3g}, collapse ratio {model.collapse_ratio_:.2f}"
-    axis.set(title=said, xlabel="place", ylim=(-0.05, 1.05))
+    title = f"m = {model.m_:.3g}, collapse ratio {model.collapse_ratio_:.2f}"
+    axis.set(title=title, xlabel="x", ylim=(-0.05, 1.05))
 axes[0].set_ylabel("memberships in the two clusters")
 plt.show()

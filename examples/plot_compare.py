@@ -1,9 +1,10 @@
 """What changed between two tables
 ===============================
 
-The same wines, measured again: `column_drift` says which columns differ and whether chance alone
-would do that, `compare_points` what became of clusters and rows. One instrument was set off, which
-its column shows; the values of two others went to the wrong wines, which only the clusters show.
+Compare two measurements of the same wines. `column_drift` lists the columns that differ, and
+whether the difference is significant. `compare_points` shows what happened to clusters and rows.
+One instrument has an offset, which its column shows. The values of two other columns were
+assigned to the wrong wines, which only the clusters show.
 """
 
 import matplotlib.pyplot as plt
@@ -16,22 +17,22 @@ from softkern.tables.compare import column_drift, compare_points
 rng = np.random.default_rng(0)
 before = load_wine(as_frame=True).data
 after = before.assign(ash=before["ash"] + 0.3)
-mixed = rng.permutation(len(after))
-after[["flavanoids", "proline"]] = before[["flavanoids", "proline"]].to_numpy()[mixed]
+permutation = rng.permutation(len(after))
+after[["flavanoids", "proline"]] = before[["flavanoids", "proline"]].to_numpy()[permutation]
 
 drifts = column_drift(before, after)
 for drift in drifts[:3]:
     print(f"{drift.column}: {drift.drift}; {drift.words or 'as before'}")
 
 # %%
-# Clusters of both, and the rows that moved from one to another:
+# Clusters of both tables, and the rows that moved:
 models = [softkern.cluster(table) for table in (before, after)]
 points = [softkern.rank_points(m).assign(row=np.arange(1, len(before) + 1)) for m in models]
 changed = compare_points(*points)
 print(changed.in_words())
 
 # %%
-# Drift of the columns, and the clusters of both.
+# Drift of the columns, and the clusters of both tables:
 figure, axes = plt.subplots(1, 3, figsize=(13, 4.2), layout="constrained")
 axes[0].barh(
     [drift.column.split("/")[0] for drift in drifts][::-1],

@@ -1,9 +1,9 @@
-"""What the models cost
-====================
+"""Relative cost of the models
+===========================
 
-Processor time of a fit at the defaults, in units of the quickest model, for the same three round
-groups in two and in ten columns. Ratios differ from table to table; `softkern.plan` says
-beforehand what a product of your own will take.
+CPU time of a fit with default parameters, relative to `OneClassPCM`, for three round clusters in
+two and in ten columns. The ratios depend on the data. `softkern.plan` estimates the cost of a
+product for your own data.
 """
 
 import time
@@ -32,14 +32,14 @@ models = {
 
 
 def seconds(model, X):
-    """Of the processor, for one fit."""
+    """Return the CPU time of one fit."""
     start = time.process_time()
     model.fit(X)
     return time.process_time() - start
 
 
 # %%
-# Loops are compiled in their first use, which should not count: every model is fitted once before.
+# Fit every model once before, because the first fit compiles some functions.
 spent = np.empty((len(models), len(COLUMNS)))
 for j, d in enumerate(COLUMNS):
     X, _ = make_blobs(ROWS, centers=8 * np.eye(3, d), random_state=0)
@@ -49,7 +49,7 @@ for j, d in enumerate(COLUMNS):
 cost = spent / spent[list(models).index("OneClassPCM")]
 
 # %%
-# The bars, the quickest model first.
+# The fastest model first:
 order = np.argsort(-cost.max(axis=1))
 names = np.array(list(models))[order]
 figure, axis = plt.subplots(figsize=(8, 4.8), layout="constrained")

@@ -1,9 +1,9 @@
 """Clusters of any shape
 =====================
 
-`AlphaCutClustering` follows density, so that moons, rings and spirals are clusters as good as round
-ones; k-means, told the right number, cuts them into pieces. Nothing is given here, not the number
-either.
+`AlphaCutClustering` follows the density, so moons, rings and spirals are clusters just like round
+ones. It finds the number of clusters itself. K-means cuts them into pieces even with the correct
+number.
 """
 
 import matplotlib.pyplot as plt

@@ -1,8 +1,8 @@
-"""Odd digits
-==========
+"""Unusual digits
+==============
 
-Handwritten digits, 64 gray values each. The rows that are least typical of all are those that a
-reader stumbles over as well; the most typical ones show what a digit should look like.
+Handwritten digits with 64 gray values each. The least typical ones are hard to read for people,
+too. The most typical ones show what a digit should look like.
 """
 
 import matplotlib.pyplot as plt

@@ -1,9 +1,9 @@
-"""Engines and their error
-=======================
+"""Engines and their errors
+========================
 
-The same product can be computed in several ways: exactly (dense, tiled, blocked), to a stated error
-(fourier), or from a few landmark rows (nystroem), whose error is known once it is built. The error
-is in units of the largest kernel value; ranks of outliers need no more than a few digits.
+The same product can be computed exactly (dense, tiled, blocked), up to a given error (fourier),
+or from a few landmark rows (nystroem), whose error is known after construction. Errors are
+relative to the largest kernel value. Outlier ranks need only a few digits.
 """
 
 import time
@@ -26,7 +26,7 @@ settings = {
     "nystroem, 30 rows": ("nystroem", {"rank": 30, "trace_tolerance": 0}),
 }
 exact = plan(X, bandwidth=0.5, engine="dense").build(X) @ A
-found = {}
+results = {}
 for name, (engine, options) in settings.items():
     operator = plan(X, bandwidth=0.5, engine=engine, engine_params=options).build(X)
     operator @ A  # the first product may compile
@@ -35,11 +35,11 @@ for name, (engine, options) in settings.items():
         start = time.perf_counter()
         product = operator @ A
         times.append(time.perf_counter() - start)
-    found[name] = np.abs(product - exact).max(), min(times)
-    print(f"{name}: error {found[name][0]:.0e}, {1e3 * found[name][1]:.1f} ms a product")
+    results[name] = np.abs(product - exact).max(), min(times)
+    print(f"{name}: error {results[name][0]:.0e}, {1e3 * results[name][1]:.1f} ms per product")
 
 figure, axis = plt.subplots(figsize=(8, 4.6), layout="constrained")
-for name, (error, seconds) in found.items():
+for name, (error, seconds) in results.items():
     axis.plot(1e3 * seconds, max(error, 1e-17), "o", color="#0072B2")
     axis.annotate(name, (1e3 * seconds, max(error, 1e-17)), (7, -3), textcoords="offset points")
 axis.set(

@@ -1,9 +1,9 @@
 """Why a row is an outlier
 =======================
 
-`explain_points` names the columns that make a row strange, with the value and what is usual, and
-`describe_clusters` says what each cluster is. Three orders of this table were mistyped; each is
-found, with the cell that is wrong.
+`explain_points` names the columns that make a row an outlier, with its value and the usual range.
+`describe_clusters` summarizes each cluster. Three orders in this table contain a typing error,
+and each one is found together with the wrong cell.
 """
 
 import matplotlib.pyplot as plt
@@ -34,14 +34,16 @@ for line in cluster_lines(softkern.describe_clusters(model, table)).values():
 
 # %%
 # Every flagged row with its reason:
-found = softkern.explain_points(model, X=table)
-for row, why in zip(found["row"], found["why"], strict=True):
+reasons = softkern.explain_points(model, X=table)
+for row, why in zip(reasons["row"], reasons["why"], strict=True):
     print(f"row {row}: {why}")
 
 # %%
-# The value of the column that explains most (orange), beside the usual range (blue).
-figure, axes = plt.subplots(1, len(found), figsize=(2.6 * len(found), 3.4), layout="constrained")
-for axis, (_, row) in zip(np.atleast_1d(axes), found.iterrows(), strict=True):
+# The value of the most important column (orange) and its usual range (blue):
+figure, axes = plt.subplots(
+    1, len(reasons), figsize=(2.6 * len(reasons), 3.4), layout="constrained"
+)
+for axis, (_, row) in zip(np.atleast_1d(axes), reasons.iterrows(), strict=True):
     column = row["column_1"]
     axis.plot(rng.uniform(-1, 1, len(table)), table[column], ".", color="0.8", markersize=3)
     axis.axhspan(row["low_1"], row["high_1"], color="#0072b2", alpha=0.3)

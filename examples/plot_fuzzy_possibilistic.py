@@ -1,8 +1,9 @@
-"""Shares or typicality
-====================
+"""Fuzzy and possibilistic memberships
+===================================
 
-Fuzzy memberships are shares: they sum to one, and a point far from everything is still half of each
-cluster. Possibilistic ones say how typical a point is of each cluster: far away, of none.
+Fuzzy memberships sum to one, so a point far from everything still has memberships of one half.
+Possibilistic memberships measure how typical a point is of each cluster. Far away, they are close
+to zero.
 """
 
 import matplotlib.pyplot as plt
@@ -14,7 +15,7 @@ from softkern import FuzzyCMeans, PossibilisticCMeans
 X, _ = make_blobs(300, centers=[[-3, 0], [3, 0]], random_state=0)
 X = np.vstack([X, [[0, 9]]])  # far from both
 models = {
-    "fuzzy: shares": FuzzyCMeans(2, kernel="linear"),
+    "fuzzy: memberships sum to one": FuzzyCMeans(2, kernel="linear"),
     "possibilistic: typicality": PossibilisticCMeans(2, kernel="linear"),
 }
 side = np.linspace(-8, 8, 120), np.linspace(-5, 11, 120)

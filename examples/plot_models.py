@@ -1,9 +1,9 @@
-"""Eleven models on eight sets
-===========================
+"""Eleven models on eight data sets
+================================
 
-The same points, seen by every model, with seconds in the corner. Columns are models: the first
-finds its clusters without being told their number, the three detectors know one cluster and look
-for what is outside (crosses), the others are told the right number.
+Every model on the same data, with the time in seconds in the corner. The first column finds the
+number of clusters itself. The three detectors have one cluster and look for outliers (crosses).
+The other models get the correct number.
 """
 
 import time
@@ -17,7 +17,7 @@ import softkern
 from softkern.datasets import make_dense_regions
 
 # %%
-# Eight sets of a few hundred points each, and how many clusters they have.
+# Eight data sets and their numbers of clusters.
 rng = np.random.default_rng(0)
 varied, _ = make_blobs(240, cluster_std=[1.0, 2.0, 0.5], random_state=170)
 stretched = make_blobs(240, random_state=170)[0] @ [[0.6, -0.6], [-0.4, 0.8]]
@@ -37,7 +37,7 @@ sets = {
 
 
 def models(n_clusters):
-    """All eleven, at their defaults."""
+    """Return all models with default parameters."""
     return {
         "Alpha\nCut\nClustering": softkern.AlphaCutClustering(),
         "One\nClass\nPCM": softkern.OneClassPCM(),
@@ -54,8 +54,8 @@ def models(n_clusters):
 
 
 # %%
-# Loops are compiled in their first use, which should not count: every model is fitted once before.
-warnings.simplefilter("ignore")  # centers that meet on rings, for one: the picture shows it
+# Fit every model once before, because the first fit compiles some functions.
+warnings.simplefilter("ignore")  # for example about coinciding centers
 for model in models(3).values():
     model.fit(blobs)
 

@@ -1,8 +1,8 @@
 """Clusters in noise
 =================
 
-The same three shapes under more and more uniform noise. Points in no cluster are left out (gray)
-instead of being forced into one, until there is more noise in a shape's place than shape.
+The same three shapes with more and more uniform noise. Noise points (gray) are not forced into a
+cluster. The model fails only when the noise is as dense as the shapes.
 """
 
 import matplotlib.pyplot as plt

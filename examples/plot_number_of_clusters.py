@@ -1,9 +1,9 @@
 """How many clusters?
 ==================
 
-Three ways to ask. An index of how well clusters are apart (`suggest_n_clusters`), how long a number
-of clusters lasts as the alpha tree is cut lower and lower, and `softkern.cluster`, which looks for
-valleys and says one group where there are none.
+Three ways to choose the number of clusters: a validity index (`suggest_n_clusters`), the
+persistence of the clusters in the alpha tree, and `softkern.cluster`, which looks for density
+gaps and returns one cluster if there are none.
 """
 
 import matplotlib.pyplot as plt
@@ -25,7 +25,7 @@ best = table.index[table["suggested"]][0]
 axes[0].plot(best, table.loc[best, "fuzzy_silhouette"], "o", ms=12, mfc="none", color="#D55E00")
 axes[0].set(xlabel="number of clusters", ylabel="fuzzy silhouette", title=f"the index: {best}")
 axes[1].plot(levels, numbers, color="#0072B2")
-axes[1].axvline(tree.alpha_, color="#D55E00", linestyle="--", label="the cut taken")
+axes[1].axvline(tree.alpha_, color="#D55E00", linestyle="--", label="selected cut")
 axes[1].legend(frameon=False)
 axes[1].set(xlabel="level of the cut", ylabel="clusters", title=f"the tree: {tree.n_clusters_}")
 model = softkern.cluster(X)
@@ -33,7 +33,7 @@ axes[2].scatter(*X.T, c=[f"C{k}" if k >= 0 else "0.7" for k in model.labels_], s
 axes[2].set(title=f"softkern.cluster: {model.n_clusters_}", xticks=[], yticks=[])
 
 # %%
-# And where there are no groups at all:
+# Data without clusters:
 single = softkern.cluster(np.random.default_rng(0).normal(size=(500, 5)))
 print(f"{single.n_clusters_} cluster: {single.reason_}")
 plt.show()

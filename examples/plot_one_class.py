@@ -1,8 +1,8 @@
-"""One-class machines as clusters
-==============================
+"""One-class SVMs as clusters
+==========================
 
-A one-class machine draws one boundary around everything; a mixture of them draws one around each
-cluster, by soft shares (`OneClassMixture`) or by the nearest (`OneClassKMeans`).
+A one-class SVM draws one boundary around all points. A mixture of them draws one around each
+cluster, with soft memberships (`OneClassMixture`) or hard ones (`OneClassKMeans`).
 """
 
 import matplotlib.pyplot as plt
@@ -16,7 +16,7 @@ X, _ = make_blobs([160, 80], centers=[[0, 0], [5.5, 1]], cluster_std=[1.3, 0.8],
 X = np.vstack([X, [[1.5, 6.0], [7.5, -3.5], [-5.0, 3.5]]])
 
 models = {
-    "one machine around everything": WeightedSVDD(nu=0.05, bandwidth="global"),
+    "one boundary around all points": WeightedSVDD(nu=0.05, bandwidth="global"),
     "two soft clusters": OneClassMixture(2, nu=0.6),
     "two hard clusters": OneClassKMeans(2, nu=0.6),
 }

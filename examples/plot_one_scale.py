@@ -1,8 +1,8 @@
 """Ranks on one scale
 ==================
 
-Every model measures strangeness in units of its own; `rank_points` puts them on one scale. The
-score is the number of zeros in "one typical point in 1000…", so that 3 means the same for all.
+Each model measures outliers in its own units. `rank_points` puts them on one scale: a score of 3
+means that one typical point in 1,000 would score as high, for every model.
 """
 
 import matplotlib.pyplot as plt
@@ -12,7 +12,7 @@ import pandas as pd
 from softkern import AlphaCutClustering, OneClassPCM, PossibilisticCMeans, rank_points
 from softkern.display import RankDisplay
 
-# three groups that touch, and six outliers
+# three touching clusters and six outliers
 rng = np.random.default_rng(3)
 centers = np.repeat([[0, 0], [5, 0], [2, 5]], 120, axis=0)
 outliers = [[12, 7], [-6, 8], [9, -7], [-8, -3], [16, 1], [2, 14]]

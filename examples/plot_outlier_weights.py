@@ -1,9 +1,9 @@
 """Outlier weights
 ===============
 
-`OutlierFuzzyCMeans` gives every point a weight that grows with its distance from all clusters, and
-lines of equal weight enclose the ordinary points. On two round groups plain distances do; a group
-and the ring around it are told apart with the kernel only.
+`OutlierFuzzyCMeans` gives every point a weight that grows with its distance from all clusters.
+Lines of equal weight enclose the normal points. For two round clusters plain distances are
+enough. A cluster inside a ring needs the kernel.
 """
 
 import matplotlib.pyplot as plt
@@ -13,8 +13,8 @@ from softkern import OutlierFuzzyCMeans
 from softkern.datasets import make_ring_outliers, make_two_groups_outliers
 
 sets = {
-    "two groups": make_two_groups_outliers(random_state=0),
-    "a group within a ring": make_ring_outliers(random_state=0),
+    "two clusters": make_two_groups_outliers(random_state=0),
+    "a cluster inside a ring": make_ring_outliers(random_state=0),
 }
 models = {"plain distances": {"kernel": "linear"}, "Gaussian kernel": {"bandwidth": 2.0}}
 figure, axes = plt.subplots(2, 2, figsize=(11, 10), layout="constrained")
@@ -30,6 +30,6 @@ for row, (name, (X, y)) in zip(axes, sets.items(), strict=True):
         axis.contour(x, grid_y, weights.reshape(x.shape), [threshold], colors="C3")
         axis.scatter(*X.T, s=14, c=model.outlier_weights_)
         axis.set(title=f"{name}, {title}", aspect="equal")
-        found = int((y[heaviest[:-1]] == -1).sum())
-        print(f"{name}, {title}: {found} of {n_outliers} outliers are the heaviest points")
+        n_found = int((y[heaviest[:-1]] == -1).sum())
+        print(f"{name}, {title}: {n_found} of {n_outliers} outliers have the largest weights")
 plt.show()

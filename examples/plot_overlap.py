@@ -1,8 +1,8 @@
 """Rows between clusters
 =====================
 
-Two species of iris shade into each other. A hard clustering hides that; the overlap score, 1 half
-way between two clusters, says which flowers could be either; most mistakes are among those few.
+Two species of iris overlap. A hard clustering hides that. The overlap score (1 half way between
+two clusters) shows which flowers could be either, and most errors are among those.
 """
 
 import matplotlib.pyplot as plt

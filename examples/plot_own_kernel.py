@@ -1,8 +1,9 @@
-"""A kernel of your own
-====================
+"""Writing a kernel
+================
 
-What similarity means is yours to say: a class with one method, and a few facts about it. Here days
-of the year, where 31 December is next to 1 January; with the usual kernel winter falls in two.
+You can define your own similarity as a class with one method and a few properties. Here the
+samples are days of the year, where 31 December is next to 1 January. The Gaussian kernel splits
+the winter into two clusters.
 """
 
 from dataclasses import dataclass
@@ -20,12 +21,12 @@ class OnACircle(Kernel):
     """exp(κ (cos(x − y) − 1)), for days as angles."""
 
     kappa: float = 10.0
-    constant_diagonal: ClassVar[bool] = True  # every day is as similar to itself as any other
+    constant_diagonal: ClassVar[bool] = True  # all self-similarities are equal
     bound: ClassVar[float] = 1.0
-    is_positive_semidefinite: ClassVar[bool] = True  # so that it has distances
+    is_positive_semidefinite: ClassVar[bool] = True  # defines distances
 
     def block(self, X, Y):
-        """Similarity of every row of X to every row of Y."""
+        """Return the similarity of every row of X to every row of Y."""
         angle = 2 * np.pi * (X[:, :1] - Y[:, :1].T) / 365
         return np.exp(self.kappa * (np.cos(angle) - 1))
 

@@ -1,9 +1,9 @@
-"""A rule of your own
-==================
+"""Writing a membership rule
+=========================
 
-A clustering is a rule from distances to memberships; the loop, the engines and the kernels stay as
-they are. Here typicality that falls slowly, u = 1 / (1 + D²/η), beside the built-in one,
-u = exp(−D²/η).
+A clustering model is a rule from distances to memberships. The loop, the engines and the kernels
+stay the same. Here typicality falls slowly, u = 1 / (1 + D²/η), compared with the built-in rule u
+= exp(−D²/η).
 """
 
 from dataclasses import dataclass
@@ -27,13 +27,13 @@ class Slow:
     eta: float
 
     def evaluate(self, geometry, centers, weight):
-        """Memberships, masses and objective of every step of the loop."""
+        """Return memberships, masses and objective of one iteration."""
         u = 1 / (1 + geometry.distances / self.eta)
         objective = self.eta * weighted_sum(row_sums(1 - u), weight)
         return Evaluation(u, weight[:, None] * u**2, objective, self)
 
     def log_memberships(self, geometry, centers=None):
-        """The same for new points, as logarithms."""
+        """Return the logarithms of the memberships of new points."""
         return -np.log1p(geometry.distances / self.eta)
 
 
@@ -57,7 +57,7 @@ for name, (membership, color) in rules.items():
 axis.plot(X.mean(axis=1), np.full(len(X), -0.03), "|", color="0.5")
 axis.legend(frameon=False)
 axis.set(
-    xlabel="place on the line through both centers",
+    xlabel="position on the line through both centers",
     ylabel="typicality",
     title="two clusters, two rules",
 )

@@ -1,9 +1,9 @@
-"""In a pipeline and a grid search
-===============================
+"""Pipelines and grid search
+=========================
 
-The models are scikit-learn estimators: they end a pipeline, and a grid search tries their settings.
-Clusters have no right answer to score, so the fuzzy silhouette of held-out rows decides: high where
-rows are near their own cluster and far from the next.
+The models are scikit-learn estimators, so you can use them in pipelines and grid searches. There
+are no labels to score against, so the search uses the fuzzy silhouette of held-out rows, which is
+high if rows are close to their own cluster and far from the next one.
 """
 
 import matplotlib.pyplot as plt

@@ -1,9 +1,8 @@
-"""What it will cost, beforehand
-=============================
+"""Estimating the cost in advance
+==============================
 
-`plan` says which engine will be taken, how much memory and time it needs, and why the others were
-not; nothing is computed for it. Where nothing fits it says so before any work; with a GPU its line
-has times as well.
+`plan` shows which engine will be used, how much memory and time it needs, and why the others were
+not chosen. It computes nothing. If no engine fits, it raises an error before any work.
 """
 
 import matplotlib.pyplot as plt
@@ -15,24 +14,24 @@ chosen = plan((1_000_000, 3), bandwidth=0.1)
 print(chosen)
 
 # %%
-# The same question for more and more rows: time of twenty products, by engine.
+# Predicted time of twenty products for more and more rows, by engine:
 sizes = np.logspace(3, 7, 9).astype(int)
 seconds: dict[str, list[float]] = {}
-taken = []
+selected = []
 for n in sizes:
-    offer = plan((int(n), 3), bandwidth=0.1, memory_limit=16 * 2**30, patience=np.inf)
-    taken.append(offer.engine)
-    for candidate in offer.candidates:
+    candidate_plan = plan((int(n), 3), bandwidth=0.1, memory_limit=16 * 2**30, patience=np.inf)
+    selected.append(candidate_plan.engine)
+    for candidate in candidate_plan.candidates:
         cost = candidate.cost
-        known = np.nan if cost is None else (cost.setup + 20 * cost.product) * candidate.speed
-        seconds.setdefault(candidate.engine, []).append(known)
+        total = np.nan if cost is None else (cost.setup + 20 * cost.product) * candidate.speed
+        seconds.setdefault(candidate.engine, []).append(total)
 
 figure, axis = plt.subplots(figsize=(8, 4.6), layout="constrained")
 for engine, times in seconds.items():
     if np.isfinite(times).any():
         axis.plot(sizes, times, "o-", label=engine, markersize=4)
-best = [seconds[engine][place] for place, engine in enumerate(taken)]
-axis.plot(sizes, best, "o", ms=12, mfc="none", color="black", label="taken")
+best = [seconds[engine][place] for place, engine in enumerate(selected)]
+axis.plot(sizes, best, "o", ms=12, mfc="none", color="black", label="selected")
 axis.set(
     xscale="log",
     yscale="log",

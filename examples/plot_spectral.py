@@ -1,9 +1,8 @@
 """Overlap points and outliers by soft spectral clustering
 =======================================================
 
-`SoftKernelSpectralClustering` finds number of clusters and bandwidth by how strong memberships
-are. Points between clusters and points far from all are two different kinds of exception, and it
-tells them apart.
+`SoftKernelSpectralClustering` chooses the number of clusters and the bandwidth by the strength of
+the memberships. It distinguishes points between clusters from points far from all clusters.
 """
 
 import matplotlib.pyplot as plt
@@ -25,6 +24,6 @@ EigenspaceDisplay.from_estimator(model, X, space="input", ax=axes[1]).ax_.set_ti
     "overlap points and outliers"
 )
 EigenspaceDisplay.from_estimator(model, ax=axes[2]).ax_.set_title(
-    "what the model sees: clusters are directions"
+    "eigenspace: clusters are directions"
 )
 plt.show()

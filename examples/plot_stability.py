@@ -1,8 +1,8 @@
-"""How steady is a detector?
-=========================
+"""Stability of a detector
+=======================
 
-Fit a detector on two halves of the data: do they call the same points outliers? Stability needs no
-labels, and shows which settings see outliers and which see chance.
+Fit a detector on two halves of the data. Do both fits detect the same outliers? Stability needs
+no labels, and shows which parameters find real outliers.
 """
 
 import matplotlib.pyplot as plt
@@ -30,5 +30,5 @@ axis.boxplot(
     tick_labels=list(results),
 )
 axis.set(xlabel="Jaccard coefficient of the detected outliers", xlim=(0, 1))
-axis.set_title("178 wines: agreement of two halves on the tenth called outliers")
+axis.set_title("178 wines: agreement of two halves on the top 10 %")
 plt.show()

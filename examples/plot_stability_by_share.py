@@ -1,9 +1,9 @@
-"""How steady are outliers, by the share that is rejected?
-=======================================================
+"""Stability by the share of outliers
+==================================
 
-Fig. 3 of Filippone, Masulli and Rovetta (2010) with few draws: how often two halves of the data
-agree on the outliers, for three detectors. ``python -m reproduce`` in the repository runs this and
-all other tables, figures and claims of the papers.
+Figure 3 of Filippone, Masulli and Rovetta (2010) with fewer draws: how well two halves of the
+data agree on the outliers, for three detectors. ``python -m reproduce`` in the repository reruns
+this and all other tables, figures and claims of the papers.
 """
 
 import matplotlib.pyplot as plt
@@ -21,13 +21,13 @@ scores = {
     name: {result.rejection: result.scores for result in stability_scores(model, X, SHARES)}
     for name, model in densities.items()
 }
-# a one-class SVM is another one for every share
-machines = {nu: OneClassSVM(gamma=0.5, nu=nu) for nu in SHARES}
+# the parameter of a one-class SVM depends on the share
+detectors = {nu: OneClassSVM(gamma=0.5, nu=nu) for nu in SHARES}
 scores["1-SVM"] = {
-    nu: stability_score(machine, X, rejection=nu).scores for nu, machine in machines.items()
+    nu: stability_score(detector, X, rejection=nu).scores for nu, detector in detectors.items()
 }
 for name, row in scores.items():
-    print(name, {nu: round(float(drawn.mean()), 2) for nu, drawn in row.items()})
+    print(name, {nu: round(float(draws.mean()), 2) for nu, draws in row.items()})
 _, axis = plt.subplots(layout="constrained")
 for name, row in scores.items():
     axis.errorbar(

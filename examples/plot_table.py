@@ -1,9 +1,9 @@
-"""A table as people keep it
-=========================
+"""A table with mixed columns
+==========================
 
-Row numbers, text, a yes/no column, amounts with a long tail and empty cells: `softkern.cluster`
-takes the table as it is, and `notes_` says what became of every column. Computed with as they
-stand, the same numbers lose the large amounts, which lie too far apart.
+Row numbers, text, a yes/no column, skewed amounts and missing values: `softkern.cluster` accepts
+the table as it is, and `notes_` describes how each column was used. Without this preparation, the
+large amounts become noise because they are too far apart.
 """
 
 import matplotlib.pyplot as plt
@@ -29,23 +29,25 @@ table.loc[rng.uniform(size=n) < 0.1, "age"] = np.nan
 print(table.head().to_string(index=False))
 
 # %%
-# What was done to the columns, in words:
+# How each column was used:
 model = softkern.cluster(table)
 print("\n".join(model.notes_))
 print(f"\n{model.n_clusters_} clusters: {model.reason_}")
 
 # %%
-# On the left the numbers as they stand, row number and all, with empty cells filled by the median.
+# Left: the raw numbers, including the row number, with missing values replaced by the median.
 numbers = table[["number", "age", "spent"]].fillna(table["age"].median()).to_numpy()
 naive = AlphaCutClustering().fit(numbers)
 figure, axes = plt.subplots(1, 2, figsize=(10, 4.5), layout="constrained", sharey=True)
 colors = np.array(["#0072B2", "#E69F00", "0.75"])  # the last one for rows in no cluster
-known = table["age"].notna()
-for axis, title, found in ((axes[0], "as they stand", naive), (axes[1], "prepared", model)):
-    axis.scatter(table["age"][known], table["spent"][known], c=colors[found.labels_[known]], s=9)
-    in_none = int((found.labels_ < 0).sum())
+has_age = table["age"].notna()
+for axis, title, fitted in ((axes[0], "raw numbers", naive), (axes[1], "prepared", model)):
+    axis.scatter(
+        table["age"][has_age], table["spent"][has_age], c=colors[fitted.labels_[has_age]], s=9
+    )
+    n_noise = int((fitted.labels_ < 0).sum())
     axis.set(
-        title=f"{title}: {found.n_clusters_} clusters, {in_none} rows in none",
+        title=f"{title}: {fitted.n_clusters_} clusters, {n_noise} noise rows",
         xlabel="age",
         yscale="log",
     )

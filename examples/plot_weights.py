@@ -1,8 +1,8 @@
-"""Rows that count more
-====================
+"""Sample weights
+==============
 
-Every model takes weights, and a weight of two is the same as the row twice. Rows that are trusted
-less, or that stand for many, move the answer as they should.
+Every model accepts sample weights. An integer weight equals repeated rows. Use them for rows that
+are less reliable, or that represent many others.
 """
 
 import matplotlib.pyplot as plt
@@ -13,19 +13,22 @@ from softkern.display import MembershipDisplay
 
 rng = np.random.default_rng(0)
 X = np.vstack([rng.normal([-2, 0], 0.8, (150, 2)), rng.normal([2.5, 0], 0.8, (150, 2))])
-weight = np.where(X[:, 0] > 0, 0.1, 1.0)  # the right group is trusted less
+weight = np.where(X[:, 0] > 0, 0.1, 1.0)  # the right cluster is less reliable
 
 # %%
-# The law, first: weights 1, 2, 3 give what repeated rows give.
+# Integer weights equal repeated rows:
 counts = rng.integers(1, 4, len(X))
 by_weight = OneClassPCM(bandwidth=0.7).fit(X, sample_weight=counts)
-by_copies = OneClassPCM(bandwidth=0.7).fit(np.repeat(X, counts, axis=0))
-difference = np.abs(by_weight.memberships(X) - by_copies.memberships(X)).max()
+by_repeating = OneClassPCM(bandwidth=0.7).fit(np.repeat(X, counts, axis=0))
+difference = np.abs(by_weight.memberships(X) - by_repeating.memberships(X)).max()
 print(f"largest difference of typicalities: {difference:.1e}")
 
 figure, axes = plt.subplots(1, 2, figsize=(11, 4.5), layout="constrained")
-for axis, given, title in ((axes[0], None, "all alike"), (axes[1], weight, "the right at 0.1")):
-    model = OneClassPCM(bandwidth=0.7).fit(X, sample_weight=given)
+for axis, sample_weight, title in (
+    (axes[0], None, "all equal"),
+    (axes[1], weight, "0.1 on the right"),
+):
+    model = OneClassPCM(bandwidth=0.7).fit(X, sample_weight=sample_weight)
     MembershipDisplay.from_estimator(model, X, np.ones(len(X), int), ax=axis, size=4, legend=False)
     axis.set_title(f"weights: {title}")
 plt.show()

@@ -1,4 +1,4 @@
-"""Blocks of code in the pages: run in one session a page, and what goes wrong stops the build."""
+"""Code blocks in the documentation: one session per page, and errors stop the build."""
 
 import runpy
 from pathlib import Path
@@ -14,7 +14,7 @@ def printed_by():
     return runpy.run_path(str(EXTENSION))["printed_by"]
 
 
-def test_names_stay_for_the_next_block(printed_by):
+def test_blocks_of_a_page_share_names(printed_by):
     session = {}
     assert printed_by("x = 2", "page:1", session) == ""
     assert printed_by("print(x + 1)\nprint()", "page:2", session) == "3"
@@ -25,7 +25,7 @@ def test_warnings_are_errors(printed_by):
         printed_by("import warnings; warnings.warn('beware')", "page:1", {})
 
 
-def test_files_are_left_nowhere(printed_by, tmp_path, monkeypatch):
+def test_blocks_run_in_a_temporary_folder(printed_by, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     code = "from pathlib import Path\nPath('model').touch()\nprint(Path('model').exists())"
     assert printed_by(code, "page:1", {}) == "True"

@@ -1,4 +1,4 @@
-"""Whether all links within a built site lead somewhere, anchors and pictures included.
+"""Check all internal links of the built documentation, including anchors and images.
 
 python tools/check_links.py site
 """
@@ -12,39 +12,39 @@ from pathlib import Path
 from urllib.parse import unquote
 
 LINK = re.compile(r'(?:href|src)="([^"]+)"')
-ELSEWHERE = re.compile(r"[a-z]+:|//|\?|#$")
+EXTERNAL = re.compile(r"[a-z]+:|//|\?|#$")
 NAME = re.compile(r'\bid="([^"]+)"')
 
 
 def main(site: Path) -> int:
-    """Print links that lead nowhere; 1 where there are any."""
+    """Print broken links; returns 1 if there are any."""
     pages = [page for page in site.rglob("*.html") if "_static" not in page.parts]
-    found = [(page, link) for page in pages for link in links(page)]
-    broken = [(page, link) for page, link in found if not leads(page, link)]
+    targets = [(page, link) for page in pages for link in internal_links(page)]
+    broken = [(page, link) for page, link in targets if not is_valid(page, link)]
     for page, link in broken:
-        print(f"{page}: {link} leads nowhere")
-    print(f"{len(pages)} pages, {len(found):,} links within the site, {len(broken)} broken")
+        print(f"{page}: {link} is broken")
+    print(f"{len(pages)} pages, {len(targets):,} internal links, {len(broken)} broken")
     return bool(broken)
 
 
-def links(page: Path) -> list[str]:
-    """Those of a page that stay within the site."""
+def internal_links(page: Path) -> list[str]:
+    """Return the links of a page within the documentation."""
     text = page.read_text(encoding="utf-8")
-    return [link for link in LINK.findall(text) if not ELSEWHERE.match(link)]
+    return [link for link in LINK.findall(text) if not EXTERNAL.match(link)]
 
 
-def leads(page: Path, link: str) -> bool:
-    """Whether there is such a file, and such a place in it."""
+def is_valid(page: Path, link: str) -> bool:
+    """Whether the file and the anchor exist."""
     path, _, anchor = link.partition("#")
     target = page.parent / unquote(path.partition("?")[0]) if path else page
     if not target.exists():
         return False
-    return not anchor or target.suffix != ".html" or unquote(anchor) in names(target.resolve())
+    return not anchor or target.suffix != ".html" or unquote(anchor) in anchors(target.resolve())
 
 
 @cache
-def names(page: Path) -> frozenset[str]:
-    """Places of a page that can be linked to."""
+def anchors(page: Path) -> frozenset[str]:
+    """Return the anchors of a page."""
     return frozenset(NAME.findall(page.read_text(encoding="utf-8")))
 
 

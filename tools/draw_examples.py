@@ -1,9 +1,9 @@
-"""Run the examples of the gallery without a window, and keep their pictures.
+"""Run the examples of the gallery without a window, and save their figures.
 
     python tools/draw_examples.py FOLDER [example ...]
 
-All of examples/ by default. Each figure becomes FOLDER/name.png, further ones name_2.png and so on;
-a line says how long each example took.
+The default is all of examples/. Figures are saved as FOLDER/name.png, name_2.png and so on. The time
+of each example is printed.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ EXAMPLES = Path(__file__).parent.parent / "examples"
 
 
 def main(folder: Path, examples: list[Path]) -> None:
-    """Draw the examples into the folder."""
+    """Run the examples and save their figures."""
     folder.mkdir(parents=True, exist_ok=True)
     for example in examples:
         start = time.perf_counter()
-        plt.show = lambda: None  # there is nothing to show it on
+        plt.show = lambda: None  # no window
         runpy.run_path(str(example), run_name="__main__")
         seconds = time.perf_counter() - start
         name = example.stem.removeprefix("plot_")
