@@ -2,8 +2,8 @@
 
     python tools/draw_examples.py FOLDER [example ...]
 
-The default is all of examples/. Figures are saved as FOLDER/name.png, name_2.png and so on. The time
-of each example is printed.
+The default is all of examples/. Figures are saved as FOLDER/name.png, name_2.png and so on. The
+time of each example is printed.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
     python tools/release_check.py [package] [bare] [lowest]
 
 The default is all three. `package` builds dist/ and checks its contents. `bare` installs the wheel
-without extras and runs the first steps of a new user. `lowest` runs the tests with the lowest versions
-in pyproject.toml. Requires the packages build, twine and uv.
+without extras and runs the first steps of a new user. `lowest` runs the tests with the lowest
+versions in pyproject.toml. Requires the packages build, twine and uv.
 """
 
 from __future__ import annotations
