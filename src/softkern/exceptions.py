@@ -42,7 +42,7 @@ class CollapseWarning(UserWarning):
     ...     warnings.simplefilter("always")
     ...     _ = PossibilisticCMeans(3, bandwidth=5.0).fit(X)
     >>> print(caught[0].message)
-    of the 3 clusters asked for 1 is left, for centers coincide: ...
+    Only 1 of the 3 requested clusters is distinct: some centers coincide. ...
     """
 
 
@@ -59,7 +59,7 @@ class ParameterWarning(UserWarning):
     ...     warnings.simplefilter("always")
     ...     _ = FuzzyCMeans(2, m=2).fit(X)
     >>> print(caught[0].message)
-    with m=2 memberships will fall back to 1/n_clusters ... Use m='auto', a smaller m or ...
+    With m=2 all memberships become 1/n_clusters ... Use m='auto', a smaller m or ...
     """
 
 

@@ -24,7 +24,7 @@ class Mean:
 
     Examples
     --------
-    >>> from array_api_compat import is_dask_array
+    >>> import numpy as np
     >>> Mean().centers(np.array([[1.0], [3.0]]), np.ones(2), None).coefficients
     array([[0.25],
            [0.75]])
@@ -63,7 +63,7 @@ def mass_of_logs(logs: AnyArray, weight: AnyArray) -> AnyArray:
 
     Examples
     --------
-    >>> from array_api_compat import is_dask_array
+    >>> import numpy as np
     >>> mass_of_logs(np.array([[-5000.0], [-5000.0]]), np.array([1.0, 3.0]))
     array([[1.],
            [3.]])

@@ -114,7 +114,13 @@ def describe_drift(drift: ColumnDrift) -> str:
 
 
 def summarize_drift(drift: Sequence[ColumnDrift]) -> str:
-    """Return which columns drifted, in one sentence."""
+    """Return which columns drifted, in one sentence.
+
+    Examples
+    --------
+    >>> summarize_drift([ColumnDrift("age", "number", 0.4, 0.001, 0.0, 0.25)])
+    "1 of 1 column drifted: 'age' strongly."
+    """
     significant = [column for column in drift if not column.is_chance]
     drifted = [column for column in significant if column.drift != "none"]
     fresh = [column.column for column in significant if column.new_values]
