@@ -19,33 +19,12 @@ COVERED = 1e-2  # the 2015 paper's threshold for outliers: mean similarity to th
 
 
 def membership_strength(
-    memberships: Array,
-    weight: Array | None = None,
-    covered: Mask | None = None,
+    memberships: Array, weight: Array | None = None, covered: Mask | None = None
 ) -> float:
-    """Compute the average membership strength.
+    """Compute the average membership strength of memberships (n, k).
 
     The largest memberships are averaged over the samples of each cluster, then over the clusters.
-
-    Parameters
-    ----------
-    memberships : array of shape (n_samples, n_clusters)
-        A sample belongs to the cluster of its largest membership.
-    weight : array of shape (n_samples,), default=None
-        Weights of the samples.
-    covered : bool array of shape (n_samples,), default=None
-        Samples that are similar to the training samples. The membership of the others counts as
-        zero. Otherwise the strength tends to one as the bandwidth tends to zero.
-
-    Returns
-    -------
-    strength : float
-        Between 0 and 1.
-
-    References
-    ----------
-    R. Langone, R. Mall, J. A. K. Suykens, "Soft kernel spectral clustering", IJCNN 2013.
-    :doi:`10.1109/IJCNN.2013.6706850`
+    Samples that are not covered, (n,), have membership zero. See `average_membership_strength`.
 
     Examples
     --------
@@ -76,37 +55,12 @@ def line_fit(
     weight: Array | None = None,
     balance: float = 0.5,
 ) -> float:
-    """Compute the balanced line fit: clusters are lines in the eigenspace, of equal size.
+    """Compute the balanced line fit of projections (n, k − 1) with labels (n,).
 
     The line fit of a cluster is one if its projections lie on a line, and zero if they spread
     evenly in all directions (eigenvalues of their covariance). The balance is the smallest cluster
-    size over the largest one.
-
-    Parameters
-    ----------
-    projections : array of shape (n_samples, n_clusters − 1)
-        Projections on the eigenvectors.
-    labels : array of shape (n_samples,)
-        Cluster labels.
-    n_clusters : int
-        Number of clusters, at least two.
-    similarity : array of shape (n_samples,), default=None
-        Mean similarity to the training samples: the second column for two clusters, whose
-        projections have only one.
-    weight : array of shape (n_samples,), default=None
-        Weights of the samples.
-    balance : float, default=0.5
-        Weight of the balance in the result.
-
-    Returns
-    -------
-    fit : float
-        Between 0 and 1.
-
-    References
-    ----------
-    C. Alzate, J. A. K. Suykens, "Multiway spectral clustering with out-of-sample extensions
-    through weighted kernel PCA", IEEE Trans. PAMI 32(2), 2010. :doi:`10.1109/TPAMI.2008.292`
+    size over the largest one. For two clusters, whose projections have one column, the similarity
+    (n,) to the training samples is the second one. See `balanced_line_fit`.
     """
     if not 0 <= balance <= 1:
         raise ValueError(f"balance must be a number between 0 and 1, got {balance!r}.")
