@@ -1,8 +1,9 @@
-"""Bicego and Figueiredo 2009: soft clusters as weighted one-class machines, with annealing.
+"""Bicego and Figueiredo 2009: soft clusters as weighted one-class SVMs, with annealing.
 
-Configurations are those that reproduce: WBC with τ = 0.002 (0.02 is printed), Wine and Biomed with
-columns over their standard deviation, Pima over their maximum; ν relative to the sum of the
-weights, decision values in LIBSVM's scale. Accuracy is the majority class of every cluster.
+We use the configuration that reproduces best: WBC with τ = 0.002 (0.02 is printed), columns of Wine
+and Biomed divided by their standard deviation, those of Pima by their maximum, ν relative to the
+sum of the weights, and decision values in LIBSVM's scale. Accuracy counts the majority class of
+every cluster.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from softkern.models import OneClassKMeans, OneClassMixture, WeightedSVDD
 __all__ = ["CHECKS"]
 
 Printed = tuple[float, float, float]  # mean, max, min, in percent
-# scaling of the columns, τ, ν, clusters
+# scaling of the columns, τ, ν, number of clusters
 SETS: dict[str, tuple[str, float, float, int]] = {
     "iris": ("raw", 0.85, 0.97, 3),
     "wbc": ("raw", 0.002, 0.99, 2),
@@ -73,34 +74,34 @@ TABLE_4: dict[str, tuple[Printed, ...]] = {
     "pima_tr": ((70.0, 71.0, 69.0), (70.0, 70.5, 69.0), (70.0, 70.0, 70.0)),
     "biomed": ((81.3, 85.6, 70.1), (80.7, 86.1, 69.6), (85.6, 85.6, 85.6)),
 }
-ROWS = [(name, kind) for name in SETS for kind in STARTS]  # of Tables 1 and 4
-TIGHT, *LOOSE = TOLERANCES = (1e-9, 1e-5, 1e-4, 1e-3)  # of f_LL, as a share of it
+ROWS = [(name, kind) for name in SETS for kind in STARTS]  # rows of Tables 1 and 4
+TIGHT, *LOOSE = TOLERANCES = (1e-9, 1e-5, 1e-4, 1e-3)  # relative tolerances of f_LL
 COOLING = (5.0, 0.1, 0.95)
-NEAR, NEAR_ANNEALED = 2.0, 1.0  # points of percent
-ROUNDING = 0.05  # of what is printed
-GAMMAS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0)  # of spectral clustering, which are not printed
+NEAR, NEAR_ANNEALED = 2.0, 1.0  # percentage points
+ROUNDING = 0.05  # of printed values
+GAMMAS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0)  # for spectral clustering; not printed
 
 
 def configured(setting: Setting, name: str) -> tuple[Any, Any]:
-    """A set with its columns scaled as the tables need it, and its classes."""
-    found, scaling = setting.data(name), SETS[name][0]
-    X = found.data.to_numpy(float)
+    """Return a data set with scaled columns, and its classes."""
+    bunch, scaling = setting.data(name), SETS[name][0]
+    X = bunch.data.to_numpy(float)
     if scaling == "std":
         X = X / X.std(axis=0, ddof=1)
     elif scaling == "max":
         X = X / X.max(axis=0)
-    return X, found.target
+    return X, bunch.target
 
 
 def options(name: str) -> dict[str, Any]:
-    """Parameters of the machines."""
+    """Return the parameters of the one-class SVMs."""
     _, tau, nu, number = SETS[name]
     bandwidth = 1 / np.sqrt(2 * tau)
     return {"n_clusters": number, "nu": nu, "bandwidth": bandwidth, "formulation": "ocsvm"}
 
 
 def start(kind: str, X: Any, number: int, seed: int) -> Any:
-    """The printed starts: a random subset of the points, U(0, 1) weights, GMM likelihoods."""
+    """Return an initialization: a random subset of points, U(0, 1) weights or GMM likelihoods."""
     rng = np.random.default_rng(seed)
     if kind == WEIGHTS:
         return rng.uniform(size=(len(X), number))
@@ -116,7 +117,7 @@ def start(kind: str, X: Any, number: int, seed: int) -> Any:
 
 
 def soft(name: str, X: Any, y: Any, kind: str, seed: int, how: dict[str, Any]) -> float:
-    """Accuracy in percent of the soft clustering from a start."""
+    """Return the accuracy of the soft clustering in percent."""
     more: dict[str, Any] = {"stopping": "objective", "max_iter": 500, **how}
     init = start(kind, X, SETS[name][3], seed)
     model = OneClassMixture(init=init, random_state=seed, **options(name), **more).fit(X)
@@ -124,7 +125,7 @@ def soft(name: str, X: Any, y: Any, kind: str, seed: int, how: dict[str, Any]) -
 
 
 def hard_labels(name: str, X: Any, by_k_means: bool, seed: int) -> Any:
-    """Clusters of the hard clustering from random points, or from k-means."""
+    """Return labels of the hard clustering, initialized by random points or k-means."""
     number = SETS[name][3]
     init = start(POINTS, X, number, seed)
     if by_k_means:
@@ -134,7 +135,7 @@ def hard_labels(name: str, X: Any, by_k_means: bool, seed: int) -> Any:
 
 
 def hard(name: str, X: Any, y: Any, by_k_means: bool, seed: int) -> float:
-    """Accuracy in percent of these clusters."""
+    """Return the accuracy of the hard clustering in percent."""
     return 100 * majority_accuracy(y, hard_labels(name, X, by_k_means, seed))
 
 
@@ -142,7 +143,7 @@ Cells = dict[tuple[Any, ...], Any]
 
 
 def _soft_cells(setting: Setting, hows: dict[Any, dict[str, Any]], runs: int, name: str) -> Cells:
-    """Accuracies, (runs,), by set, start and how."""
+    """Return accuracies (runs,) by data set, initialization and options."""
     tables = {name: configured(setting, name) for name in SETS}
     cells = [(name, kind, how) for name in SETS for kind in STARTS for how in hows]
     cases = [
@@ -150,8 +151,8 @@ def _soft_cells(setting: Setting, hows: dict[Any, dict[str, Any]], runs: int, na
         for name, kind, how in cells
         for run in range(runs)
     ]
-    answers = iter(setting.each(soft, cases, name))
-    return {cell: np.array([next(answers) for _ in range(runs)]) for cell in cells}
+    outputs = iter(setting.each(soft, cases, name))
+    return {cell: np.array([next(outputs) for _ in range(runs)]) for cell in cells}
 
 
 def _at_tolerances(setting: Setting) -> Cells:
@@ -176,20 +177,20 @@ def _annealed(setting: Setting) -> Cells:
 
 
 def table_1(setting: Setting) -> Measured:
-    """Table 1: soft clustering at σ = 1."""
+    """Check Table 1: soft clustering at σ = 1."""
     cells = _at_tolerances(setting)
     entries = []
     for name, kind in ROWS:
         printed = TABLE_1[name][STARTS.index(kind)]
         for tol in (TIGHT, _nearest(cells, name, kind)):
-            found = cells[name, kind, tol]
+            results = cells[name, kind, tol]
             entries.append(
                 Entry(
                     f"{name}, {kind}, {_when(tol)}",
-                    _words(printed),
-                    f"{found.mean():.1f}",
-                    _range(found),
-                    abs(found.mean() - printed[0]) <= NEAR,
+                    _format(printed),
+                    f"{results.mean():.1f}",
+                    _range(results),
+                    abs(results.mean() - printed[0]) <= NEAR,
                 )
             )
     held = [sum(bool(entry.holds) for entry in part) for part in (entries[::2], entries[1::2])]
@@ -204,7 +205,7 @@ def table_1(setting: Setting) -> Measured:
 
 
 def _nearest(cells: Cells, name: str, kind: str) -> float:
-    """Of the loose tolerances the one whose mean is nearest to the printed one."""
+    """Return the loose tolerance whose mean is nearest to the printed one."""
     printed = TABLE_1[name][STARTS.index(kind)][0]
     return min(LOOSE, key=lambda tol: abs(cells[name, kind, tol].mean() - printed))
 
@@ -214,7 +215,7 @@ def _when(tol: float) -> str:
 
 
 def _spreads(setting: Setting, cells: Cells) -> Experiment:
-    """Max less min over the starts by tolerance, and as printed."""
+    """Compare the range over initializations with the printed one, by tolerance."""
     spreads = {
         t: np.mean([np.ptp(cells[name, kind, t]) for name, kind in ROWS]) for t in TOLERANCES
     }
@@ -250,15 +251,15 @@ def _picture(cells: Cells) -> Picture:
 
 
 def table_4(setting: Setting) -> Measured:
-    """Table 4: annealing from σ = 5 to 0.1 by 0.95."""
+    """Check Table 4: annealing from σ = 5 to 0.1 by 0.95."""
     cells = _annealed(setting)
     entries = []
     for name in SETS:
         for kind, printed in zip(STARTS, TABLE_4[name], strict=True):
-            found = cells[name, kind, "annealed"]
-            holds = abs(found.mean() - printed[0]) <= NEAR_ANNEALED
-            ours = f"{found.mean():.1f}"
-            entries.append(Entry(f"{name}, {kind}", _words(printed), ours, _range(found), holds))
+            results = cells[name, kind, "annealed"]
+            holds = abs(results.mean() - printed[0]) <= NEAR_ANNEALED
+            ours = f"{results.mean():.1f}"
+            entries.append(Entry(f"{name}, {kind}", _format(printed), ours, _range(results), holds))
     missed = [entry.what for entry in entries if not entry.holds]
     why = f"{len(entries) - len(missed)} of 15 entries within a point"
     why += f"; not {'; '.join(missed)}." if missed else "."
@@ -267,7 +268,7 @@ def table_4(setting: Setting) -> Measured:
 
 
 def higher_minimum(setting: Setting) -> Measured:
-    """Section 4.2: the minimum is almost always higher with annealing."""
+    """Check section 4.2: the minimum is almost always higher with annealing."""
     plain, cooled = _at_tolerances(setting), _annealed(setting)
     runs = len(cooled["iris", POINTS, "annealed"])
     ends = {row: cooled[(*row, "annealed")].min() for row in ROWS}
@@ -311,7 +312,7 @@ def higher_minimum(setting: Setting) -> Measured:
 
 
 def _directions(pairs: Sequence[tuple[float, float]]) -> tuple[str, ...]:
-    """How many rise, stay and fall, and by how much on average."""
+    """Return how many rise, stay equal and fall, and the mean change."""
     changes = np.array([end - before for before, end in pairs])
     counts = ((changes > 0).sum(), (changes == 0).sum(), (changes < 0).sum())
     return (*(str(number) for number in counts), f"{changes.mean():+.1f}")
@@ -321,7 +322,7 @@ def _directions(pairs: Sequence[tuple[float, float]]) -> tuple[str, ...]:
 
 
 def minima(setting: Setting) -> Measured:
-    """The printed minima against what majority classes allow."""
+    """Check the printed minima against the share of the largest class."""
     entries = []
     tables = {"Table 1": TABLE_1, "Table 2": TABLE_2, "Table 4": TABLE_4}
     for name in SETS:
@@ -329,9 +330,9 @@ def minima(setting: Setting) -> Measured:
         for title, table in tables.items():
             below = sorted({row[2] for row in table[name] if row[2] < floor - ROUNDING})
             if not below and title != "Table 1":
-                continue  # one entry a set that is possible is enough
-            said = ", ".join(map(str, below)) or str(min(row[2] for row in table[name]))
-            entries.append(Entry(f"{name}, {title}", said, f"at least {floor:.1f}", "", not below))
+                continue  # one possible entry per data set is enough
+            text = ", ".join(map(str, below)) or str(min(row[2] for row in table[name]))
+            entries.append(Entry(f"{name}, {title}", text, f"at least {floor:.1f}", "", not below))
     impossible = [entry.what for entry in entries if not entry.holds]
     why = (
         "An accuracy by majority class is never below the share of the largest class; these are: "
@@ -342,31 +343,29 @@ def minima(setting: Setting) -> Measured:
 
 
 def _counted(setting: Setting, runs: int) -> Experiment:
-    """The hard clustering from random points, counted in three ways."""
+    """Count the accuracy of the hard clustering in three ways."""
     rows, below = [], dict.fromkeys(COUNTS, 0)
     for name in SETS:
         X, y = configured(setting, name)
         labels = [hard_labels(name, X, False, setting.seed + run) for run in range(runs)]
-        least = {
-            way: min(100 * count(y, found) for found in labels) for way, count in COUNTS.items()
-        }
+        least = {way: min(100 * count(y, row) for row in labels) for way, count in COUNTS.items()}
         floor, printed = _largest(y), min(row[2] for row in (*TABLE_1[name], *TABLE_2[name]))
         for way, value in least.items():
             below[way] += value < floor - ROUNDING
         ours = (f"{value:.1f}" for value in least.values())
         rows.append((name, f"{floor:.1f}", f"{printed}", *ours))
-    said = ", ".join(f"{number} by {way}" for way, number in below.items())
+    text = ", ".join(f"{number} by {way}" for way, number in below.items())
     return Experiment(
         f"The same clusterings, counted in three ways: minimum over {runs} random starts, percent",
         ("set", "largest class", "smallest printed", *COUNTS),
         rows,
-        f"Of the five sets below the largest class: {said}. Majority is what the paper defines; a "
+        f"Of the five sets below the largest class: {text}. Majority is what the paper defines; a "
         "fixed name is that of the class with the cluster's own number, whatever lies in it.",
     )
 
 
 def fixed_accuracy(classes: Any, labels: Any) -> float:
-    """Share of the points whose cluster has the number of their class."""
+    """Return the share of points whose cluster number equals their class number."""
     return float(np.mean(np.unique(classes, return_inverse=True)[1] == labels))
 
 
@@ -378,27 +377,27 @@ COUNTS: dict[str, Callable[[Any, Any], float]] = {
 
 
 def _largest(classes: Any) -> float:
-    """Share of the largest class, in percent."""
+    """Return the share of the largest class in percent."""
     return 100 * float(np.unique(classes, return_counts=True)[1].max()) / len(classes)
 
 
 def table_2(setting: Setting) -> Measured:
-    """Table 2: the hard clustering."""
+    """Check Table 2: hard clustering."""
     runs = setting.draws(8, 20)
     tables = {name: configured(setting, name) for name in SETS}
     cells = [(name, by_k_means) for name in SETS for by_k_means in (False, True)]
     cases = [
         (name, *tables[name], way, setting.seed + run) for name, way in cells for run in range(runs)
     ]
-    answers = iter(setting.each(hard, cases, "hard clustering"))
-    found = {cell: np.array([next(answers) for _ in range(runs)]) for cell in cells}
+    outputs = iter(setting.each(hard, cases, "hard clustering"))
+    results = {cell: np.array([next(outputs) for _ in range(runs)]) for cell in cells}
     entries = []
-    for (name, way), values in found.items():
+    for (name, way), values in results.items():
         printed = TABLE_2[name][int(way)]
         entries.append(
             Entry(
                 f"{name}, {'k-means' if way else 'random points'}",
-                _words(printed),
+                _format(printed),
                 f"{values.mean():.1f}",
                 _range(values),
                 abs(values.mean() - printed[0]) <= NEAR,
@@ -417,15 +416,15 @@ def table_2(setting: Setting) -> Measured:
 
 
 def table_3(setting: Setting) -> Measured:
-    """Table 3: other methods on Iris and WBC."""
+    """Check Table 3: other methods on Iris and WBC."""
     runs = setting.draws(5, 20)
     names = ("iris", "wbc")
     entries, rows = [], []
     for column, name in enumerate(names):
         X, y = configured(setting, name)
-        found = _others(setting, name, X, y, runs)
+        results = _others(setting, name, X, y, runs)
         for method, printed in TABLE_3.items():
-            values = found.get(method)
+            values = results.get(method)
             entries.append(
                 Entry(
                     f"{method}, {name}",
@@ -437,7 +436,7 @@ def table_3(setting: Setting) -> Measured:
             )
         rows += [
             (name, f"{gamma:g}", f"{value:.1f}", f"{inertia:.3g}")
-            for gamma, (value, inertia) in zip(GAMMAS, found["scan"], strict=True)
+            for gamma, (value, inertia) in zip(GAMMAS, results["scan"], strict=True)
         ]
     experiment = Experiment(
         "Spectral clustering by the width of its kernel",
@@ -462,7 +461,7 @@ def _others(setting: Setting, name: str, X: Any, y: Any, runs: int) -> dict[str,
         return 100 * majority_accuracy(y, labels)
 
     scan = [_spectral(X, number, gamma) for gamma in GAMMAS]
-    tightest = min(scan, key=lambda found: found[1])[0]
+    tightest = min(scan, key=lambda pair: pair[1])[0]
     means = [KMeans(number, n_init=1, random_state=s).fit_predict(X) for s in seeds]
     mixtures = [GaussianMixture(number, random_state=s).fit_predict(X) for s in seeds]
     own = [soft(name, X, y, MIXTURE, s, {"scale": 1.0, "tol": TIGHT}) for s in seeds]
@@ -477,7 +476,7 @@ def _others(setting: Setting, name: str, X: Any, y: Any, runs: int) -> dict[str,
 
 
 def _spectral(X: Any, number: int, gamma: float) -> tuple[Any, float]:
-    """Ng, Jordan and Weiss: labels, and the scatter by which they choose the kernel's width."""
+    """Return labels by Ng, Jordan and Weiss, and the scatter by which they select the bandwidth."""
     K = np.exp(-gamma * cdist(X, X, "sqeuclidean"))
     np.fill_diagonal(K, 0)
     root = np.sqrt(np.maximum(K.sum(axis=1), 1e-300))
@@ -488,7 +487,7 @@ def _spectral(X: Any, number: int, gamma: float) -> tuple[Any, float]:
 
 
 def constraints(setting: Setting) -> Measured:
-    """Eq. 11 with the weights that the algorithm gives it, and the "min" of eqs. 2 and 10."""
+    """Check eq. 11 with the weights of the algorithm, and the "min" of eqs. 2 and 10."""
     entries, rows = [], []
     for name in SETS:
         X, _ = configured(setting, name)
@@ -537,12 +536,12 @@ def _is_feasible(weights: Any, nu: float) -> bool:
     """Whether 0 ≤ α ≤ w / (νl), Σα = 1 has a solution."""
     n = len(weights)
     bounds = np.column_stack([np.zeros(n), weights / (nu * n)])
-    found = linprog(np.zeros(n), A_eq=np.ones((1, n)), b_eq=[1.0], bounds=bounds)
-    return bool(found.status == 0)
+    solution = linprog(np.zeros(n), A_eq=np.ones((1, n)), b_eq=[1.0], bounds=bounds)
+    return bool(solution.status == 0)
 
 
 def _printed_sense(X: Any) -> tuple[float, float]:
-    """Σ α K_ii − αᵀKα with the most weight allowed on few points, and at the sphere's α."""
+    """Return Σ α K_ii − αᵀKα at a single point, and at the α of the sphere."""
     _, tau, nu, _ = SETS["iris"]
     K = np.exp(-tau * cdist(X, X, "sqeuclidean"))
     sphere = WeightedSVDD(nu=nu, bandwidth=1 / np.sqrt(2 * tau)).fit(X)
@@ -554,7 +553,7 @@ def _printed_sense(X: Any) -> tuple[float, float]:
     return tuple(float(a.sum() - a @ K @ a) for a in (vertex, alpha))  # type: ignore[return-value]
 
 
-def _words(printed: Printed) -> str:
+def _format(printed: Printed) -> str:
     return f"{printed[0]} ({printed[2]}–{printed[1]})"
 
 
@@ -565,13 +564,13 @@ def _range(values: Any) -> str:
 CHECKS = (
     Check(
         "2009-T1",
-        "Accuracies of the soft clustering at σ = 1 from three starts (Table 1)",
+        "Accuracies of the soft clustering at σ = 1 from three initializations (Table 1)",
         f"mean within {NEAR:g} points, converged (f_LL to {TIGHT:g}) and stopped early",
         table_1,
         PARTLY,
         sets=tuple(SETS),
-        reading="When the paper stops is not printed: of f_LL to 1e-5, 1e-4 and 1e-3 the one whose "
-        "mean is nearest to the printed one stands for stopping early.",
+        reading="The stopping rule is not printed. Stopped early means the tolerance of f_LL "
+        "(1e-5, 1e-4 or 1e-3) whose mean is nearest to the printed one.",
     ),
     Check(
         "2009-T1m",
@@ -613,8 +612,8 @@ CHECKS = (
         higher_minimum,
         PARTLY,
         sets=tuple(SETS),
-        reading="Rows and tolerances are those of 2009-T1. Every row is asked for although the "
-        "paper says almost always, so that its own tables would not pass.",
+        reading="Rows and tolerances are those of 2009-T1. We require every row, although the "
+        "claim is almost always. The printed tables themselves do not meet this.",
     ),
     Check(
         "2009-C2",

@@ -1,7 +1,7 @@
 """Filippone, Masulli and Rovetta 2007: one cluster in feature space, cut at a histogram's valley.
 
-The paper has one experiment: two rectangles and a ring in uniform noise, σ = 0.5, u = 1 to start
-with, stop at Σ|Δu| < 0.01.
+The paper has one experiment: two rectangles and a ring in uniform noise, with σ = 0.5, u = 1
+initially, and stopping at Σ|Δu| < 0.01.
 """
 
 from __future__ import annotations
@@ -29,47 +29,47 @@ from softkern.models import AlphaCutClustering, OneClassPCM
 __all__ = ["CHECKS"]
 
 SIGMA, VALLEY = 0.5, 0.3667
-SLACK = 0.001  # beyond the draws' own range
+SLACK = 0.001  # added to the range of the draws
 PRINTED: dict[str, Any] = {"bandwidth": SIGMA, "stopping": "sum", "tol": 0.01}
 
 
 def cut(seed: int) -> tuple[float, int, int]:
-    """Valley, clusters above it and iterations of one draw."""
+    """Return the valley, the number of clusters above it and the iterations of one draw."""
     X, _ = make_dense_regions(random_state=seed)
     model = AlphaCutClustering(alpha="valley", **PRINTED).fit(X)
     return float(model.alpha_), int(model.n_clusters_), int(model.n_iter_)
 
 
 def valley(setting: Setting) -> Measured:
-    """Fig. 1(a): the valley of the histogram."""
-    found = _cuts(setting)
-    low, high = min(v for v, _, _ in found), max(v for v, _, _ in found)
+    """Check Fig. 1(a): the valley of the histogram."""
+    results = _cuts(setting)
+    low, high = min(v for v, _, _ in results), max(v for v, _, _ in results)
     holds = low - SLACK <= VALLEY <= high + SLACK and low > 0
-    mean = float(np.mean([v for v, _, _ in found]))
+    mean = float(np.mean([v for v, _, _ in results]))
     entry = Entry("α at the valley", f"{VALLEY}", f"{mean:.4f}", f"{low:.4f}–{high:.4f}", holds)
-    modes = sum(v > 0 for v, _, _ in found)
-    two = Entry("two modes", "yes", f"{modes} of {len(found)} draws", "", modes == len(found))
-    why = f"The valley lies at {low:.4f} to {high:.4f} over {len(found)} draws."
-    return Measured([entry, two], why, len(found), pictures=[_picture(setting.seed)])
+    modes = sum(v > 0 for v, _, _ in results)
+    two = Entry("two modes", "yes", f"{modes} of {len(results)} draws", "", modes == len(results))
+    why = f"The valley lies at {low:.4f} to {high:.4f} over {len(results)} draws."
+    return Measured([entry, two], why, len(results), pictures=[_picture(setting.seed)])
 
 
 def regions(setting: Setting) -> Measured:
-    """Fig. 1(b): three regions."""
-    found = _cuts(setting)
-    three = sum(number == 3 for _, number, _ in found)
+    """Check Fig. 1(b): three regions."""
+    results = _cuts(setting)
+    three = sum(number == 3 for _, number, _ in results)
     entry = Entry(
         "clusters above the valley",
         "3",
-        f"3 in {three} of {len(found)} draws",
-        ", ".join(sorted({str(number) for _, number, _ in found})),
-        three >= 0.95 * len(found),
+        f"3 in {three} of {len(results)} draws",
+        ", ".join(sorted({str(number) for _, number, _ in results})),
+        three >= 0.95 * len(results),
     )
-    why = f"Exactly the three regions in {three} of {len(found)} draws."
-    return Measured([entry], why, len(found))
+    why = f"Exactly the three regions in {three} of {len(results)} draws."
+    return Measured([entry], why, len(results))
 
 
 def iterations(setting: Setting) -> Measured:
-    """Section 5: less than ten iterations."""
+    """Check section 5: fewer than ten iterations."""
     steps = []
     for seed in range(setting.seed, setting.seed + setting.draws(20, 100)):
         X, _ = make_dense_regions(random_state=seed)
@@ -85,11 +85,11 @@ def iterations(setting: Setting) -> Measured:
 
 
 def mean_distance(setting: Setting) -> Measured:
-    """Section 5: σ as the order of magnitude of the mean distance."""
+    """Check section 5: σ as the order of magnitude of the mean distance."""
     X, _ = make_dense_regions(random_state=setting.seed)
     distances = pdist(X)
     mean = float(distances.mean())
-    neighbors = np.sort(squareform(distances), axis=1).mean(axis=0)  # (n,), of the k-th
+    neighbors = np.sort(squareform(distances), axis=1).mean(axis=0)  # (n,), to the k-th
     alike = int(np.searchsorted(neighbors, SIGMA))
     entry = Entry(
         "mean distance between points", "about σ = 0.5", f"{mean:.2f}", "", 1 / 3 < mean / SIGMA < 3
@@ -113,8 +113,8 @@ def mean_distance(setting: Setting) -> Measured:
             "What the printed rule would give",
             ("σ", "valley", "clusters"),
             [
-                (f"{SIGMA}", *_cut_words(AlphaCutClustering(**quick).fit(X))),
-                (f"{mean:.2f}, the mean distance", *_cut_words(with_mean)),
+                (f"{SIGMA}", *_format_cut(AlphaCutClustering(**quick).fit(X))),
+                (f"{mean:.2f}, the mean distance", *_format_cut(with_mean)),
             ],
             f"With σ as large as the mean distance the number of clusters found is "
             f"{with_mean.n_clusters_}.",
@@ -130,13 +130,13 @@ def mean_distance(setting: Setting) -> Measured:
 def _cuts(setting: Setting) -> list[tuple[float, int, int]]:
     seeds = range(setting.seed, setting.seed + setting.draws(3, 20))
     cases = [(seed,) for seed in seeds]
-    found: list[tuple[float, int, int]] = setting.once(
+    results: list[tuple[float, int, int]] = setting.once(
         "cuts", lambda: setting.each(cut, cases, "draws of the dense regions")
     )
-    return found
+    return results
 
 
-def _cut_words(model: Any) -> tuple[str, str]:
+def _format_cut(model: Any) -> tuple[str, str]:
     return (f"{model.alpha_:.4f}" if model.alpha_ else "none", str(model.n_clusters_))
 
 
@@ -160,7 +160,7 @@ CHECKS = (
     Check(
         "2007-F1a",
         "The histogram of memberships has two modes with .3667 between them (Fig. 1a)",
-        f".3667 within the draws' range, widened by {SLACK}; two modes in every draw",
+        f".3667 within the range of the draws ± {SLACK}; two modes in every draw",
         valley,
         REPRODUCES,
     ),

@@ -1,8 +1,8 @@
 """Filippone, Masulli and Rovetta 2010: 1-PCM as clustering, density and outlier detector.
 
-Compared with the one-class SVM and a kernel density by how stable and how right their outliers
-are. All methods reject the same number of points, since LIBSVM's own `predict` rejects margin
-support vectors by the noise of its solver.
+1-PCM is compared with the one-class SVM and a kernel density by the stability and the accuracy of
+their outliers. All methods reject the same number of points, because LIBSVM's `predict` rejects
+margin support vectors depending on the precision of its solver.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ PCM, SVM, KDE = "1-PCM", "1-SVM", "KDE"
 STOP: dict[str, Any] = {"stopping": "sum", "tol": 0.01}
 SIGMAS, NUS = (0.5, 1.0, 5.0), (0.01, 0.02, 0.05, 0.1, 0.2, 0.3)
 GAMMAS = (5e-4, 5e-3, 0.05, 0.5, 1.0, 5.0, 50.0)
-SHARES = (0.01, 0.1)  # rejected in Fig. 4
+SHARES = (0.01, 0.1)  # shares rejected in Fig. 4
 NEAR_KDE = 0.05
-OFTEN = 0.9  # of the draws
-# σ, ν of the accuracies, classes that are normal, sizes of the training set
+OFTEN = 0.9  # share of the draws
+# σ, ν of the accuracies, normal classes, sizes of the training set
 REAL: dict[str, tuple[float, float, tuple[str, ...], tuple[int, ...]]] = {
     "wbc": (10.0, 0.1, ("benign",), (10, 25, 50, 100, 200, 400)),
     "ionosphere": (1.0, 0.2, ("g",), (10, 25, 50, 100, 150, 200)),
@@ -55,7 +55,7 @@ REAL_NUS = (0.02, 0.05, 0.1, 0.15, 0.2)
 
 
 def detector(method: str, sigma: float, nu: float, gamma: float = 1.0) -> Any:
-    """A detector with the Gaussian kernel of bandwidth σ."""
+    """Return a detector with the Gaussian kernel of bandwidth σ."""
     if method == PCM:
         return OneClassPCM(bandwidth=sigma, eta_scale=gamma, **STOP)
     if method == KDE:
@@ -64,38 +64,38 @@ def detector(method: str, sigma: float, nu: float, gamma: float = 1.0) -> Any:
 
 
 def by_membership(model: Any, X: Any) -> Any:
-    """The score as printed: u itself, which underflows where η is small."""
+    """Return the printed score: u itself, which underflows for small η."""
     return model.memberships(X)
 
 
 def stability(
     method: str, X: Any, sigma: float, nus: tuple[float, ...], draws: int, seed: int
 ) -> list[Any]:
-    """Jaccard coefficients of a method, (draws,), for every ν."""
+    """Return the Jaccard coefficients (draws,) of a method for every ν."""
     options: dict[str, Any] = {"n_draws": draws, "random_state": seed}
-    if method == SVM:  # another one for every ν
-        found = [
+    if method == SVM:  # the model depends on ν
+        results = [
             stability_score(detector(method, sigma, nu), X, rejection=nu, **options) for nu in nus
         ]
     else:
-        found = stability_scores(detector(method, sigma, nus[0]), X, nus, **options)
-    return [result.scores for result in found]
+        results = stability_scores(detector(method, sigma, nus[0]), X, nus, **options)
+    return [result.scores for result in results]
 
 
 def by_nu(
     setting: Setting, tables: dict[Any, tuple[Any, float]], nus: tuple[float, ...], draws: int
 ) -> dict[tuple[Any, float], dict[str, Any]]:
-    """Stabilities of the three methods by (table, ν)."""
+    """Return the stabilities of the three methods by (table, ν)."""
     methods = (PCM, SVM, KDE)
     cases = [
         (method, X, sigma, nus, draws, setting.seed)
         for X, sigma in tables.values()
         for method in methods
     ]
-    answers = iter(setting.each(stability, cases, "stability of three methods"))
+    outputs = iter(setting.each(stability, cases, "stability of three methods"))
     scores: dict[tuple[Any, float], dict[str, Any]] = {}
     for name in tables:
-        rows = {method: next(answers) for method in methods}
+        rows = {method: next(outputs) for method in methods}
         for place, nu in enumerate(nus):
             scores[name, nu] = {method: row[place] for method, row in rows.items()}
     return scores
@@ -104,31 +104,31 @@ def by_nu(
 def accuracy(
     method: str, X: Any, y: Any, sigma: float, nu: float, size: int, draws: int, seed: int
 ) -> Any:
-    """Jaccard coefficients with the known outliers, (draws,)."""
+    """Return the Jaccard coefficients (draws,) with the known outliers."""
     options: dict[str, Any] = {"n_train": size, "rejection": nu, "n_draws": draws}
     return detection_accuracy(detector(method, sigma, nu), X, y, random_state=seed, **options)
 
 
 def at_gamma(gamma: float | None, as_printed: bool, draws: int, seed: int) -> list[Any]:
-    """Stabilities of 1-PCM at γ, or of the density where γ is None, at σ = 1, for every share."""
+    """Return the stabilities of 1-PCM at γ (None: of KDE) at σ = 1, for every share."""
     X, _ = make_gaussian_outliers(random_state=seed)
     model = detector(KDE, 1.0, 0.1) if gamma is None else detector(PCM, 1.0, 0.1, gamma)
     scoring = by_membership if as_printed and gamma is not None else None
-    found = stability_scores(model, X, SHARES, n_draws=draws, scoring=scoring, random_state=seed)
-    return [result.scores for result in found]
+    results = stability_scores(model, X, SHARES, n_draws=draws, scoring=scoring, random_state=seed)
+    return [result.scores for result in results]
 
 
 # Fig. 1
 
 
 def six_clusters(setting: Setting) -> Measured:
-    """Fig. 1: six clusters at 10 % rejection."""
+    """Check Fig. 1: six clusters at 10 % rejection."""
     seeds = range(setting.seed, setting.seed + setting.draws(12, 50))
     ways = ("5 %", "10 %", "15 %", "automatic")
-    found = setting.each(cut_six, [(seed,) for seed in seeds], "draws of the six clusters")
-    numbers = {way: [row[place] for row in found] for place, way in enumerate(ways)}
+    results = setting.each(cut_six, [(seed,) for seed in seeds], "draws of the six clusters")
+    numbers = {way: [row[place] for row in results] for place, way in enumerate(ways)}
     six = {way: sum(n == 6 for n in row) for way, row in numbers.items()}
-    total = len(found)
+    total = len(results)
     entries = [
         Entry(
             what,
@@ -159,7 +159,7 @@ def six_clusters(setting: Setting) -> Measured:
 
 
 def cut_six(seed: int) -> list[int]:
-    """Numbers of clusters at three levels and by the tree itself."""
+    """Return the numbers of clusters at three levels and by the automatic cut."""
     X, _ = make_six_clusters(random_state=seed)
     cut = AlphaCutClustering(rejection=0.1, bandwidth=0.5, **STOP).fit(X)
     levels = [np.quantile(cut.typicality_, share, method="lower") for share in (0.05, 0.15)]
@@ -242,24 +242,24 @@ def compare_stability(setting: Setting) -> Measured:
 
 
 def overfit_as_printed(setting: Setting) -> Measured:
-    """Fig. 4, scored by u."""
+    """Check Fig. 4, scored by u."""
     return _by_gamma(setting, as_printed=True)
 
 
 def overfit_by_density(setting: Setting) -> Measured:
-    """Fig. 4, scored by the logarithm of the density."""
+    """Check Fig. 4, scored by the log density."""
     return _by_gamma(setting, as_printed=False)
 
 
 def _gaps(setting: Setting, as_printed: bool) -> dict[float, dict[float, Any]]:
-    """Stability of 1-PCM less that of KDE, (draws,), by share rejected and γ."""
+    """Return the stability of 1-PCM minus that of KDE (draws,) by share and γ."""
     draws = setting.draws(40, 1000)
     gammas: tuple[float | None, ...] = (None, *GAMMAS)
     cases = [(gamma, as_printed, draws, setting.seed) for gamma in gammas]
-    answers = setting.once(
+    outputs = setting.once(
         f"by γ {as_printed}", lambda: setting.each(at_gamma, cases, "stability by γ")
     )
-    density, *rows = answers
+    density, *rows = outputs
     return {
         nu: {gamma: row[place] - density[place] for gamma, row in zip(GAMMAS, rows, strict=True)}
         for place, nu in enumerate(SHARES)
@@ -311,7 +311,7 @@ def _by_gamma(setting: Setting, as_printed: bool) -> Measured:
 
 
 def _two_scores(by_u: Any, by_density: Any) -> Experiment:
-    """The same models and splits, scored in both ways."""
+    """Compare both scores on the same models and splits."""
     gamma = GAMMAS[0]
     rows = [
         (f"{g:g}", *(f"{gaps[nu][g].mean():+.3f}" for nu in SHARES for gaps in (by_u, by_density)))
@@ -328,7 +328,7 @@ def _two_scores(by_u: Any, by_density: Any) -> Experiment:
 
 
 def _underflow(seed: int) -> Experiment:
-    """How many training points have a membership of exactly zero."""
+    """Count the training points with a membership of exactly zero."""
     X, _ = make_gaussian_outliers(random_state=seed)
     rows = []
     for gamma in GAMMAS:
@@ -352,7 +352,7 @@ def _underflow(seed: int) -> Experiment:
 
 
 def real_stability(setting: Setting) -> Measured:
-    """Fig. 5, first row: stability on three real sets."""
+    """Check Fig. 5, first row: stability on three real data sets."""
     draws = setting.draws(40, 500)
     tables = {name: (setting.data(name).data.to_numpy(float), REAL[name][0]) for name in REAL}
     scores = by_nu(setting, tables, REAL_NUS, draws)
@@ -381,16 +381,16 @@ def real_stability(setting: Setting) -> Measured:
 
 
 def breast_and_iris(setting: Setting) -> Measured:
-    """Fig. 5, second row: accuracy on Breast and Iris."""
+    """Check Fig. 5, second row: accuracy on Breast and Iris."""
     return _accuracies(setting, ("wbc", "iris"))
 
 
 def ionosphere(setting: Setting) -> Measured:
-    """Fig. 5, second row: accuracy on Ionosphere."""
-    found = _accuracies(setting, ("ionosphere",))
+    """Check Fig. 5, second row: accuracy on Ionosphere."""
+    results = _accuracies(setting, ("ionosphere",))
     X, is_outlier = _normal(setting, "ionosphere")
     experiment = _rejected(X, is_outlier, 200, setting.draws(10, 50), setting.seed)
-    return Measured(found.entries, found.why, found.draws, {}, [experiment], found.pictures)
+    return Measured(results.entries, results.why, results.draws, {}, [experiment], results.pictures)
 
 
 def _accuracies(setting: Setting, names: Sequence[str]) -> Measured:
@@ -402,8 +402,8 @@ def _accuracies(setting: Setting, names: Sequence[str]) -> Measured:
         for name, size in cells
         for m in methods
     ]
-    answers = iter(setting.each(accuracy, cases, "accuracy by n"))
-    scores = {cell: {m: next(answers) for m in methods} for cell in cells}
+    outputs = iter(setting.each(accuracy, cases, "accuracy by n"))
+    scores = {cell: {m: next(outputs) for m in methods} for cell in cells}
     entries = [
         Entry(
             f"{name}, n = {size}",
@@ -438,12 +438,12 @@ def _accuracies(setting: Setting, names: Sequence[str]) -> Measured:
 
 
 def _normal(setting: Setting, name: str) -> tuple[Any, Any]:
-    found = setting.data(name)
-    return found.data.to_numpy(float), ~np.isin(found.target, REAL[name][2])
+    bunch = setting.data(name)
+    return bunch.data.to_numpy(float), ~np.isin(bunch.target, REAL[name][2])
 
 
 def _rejected(X: Any, is_outlier: Any, size: int, draws: int, seed: int) -> Experiment:
-    """What each method rejects of new rows, with the threshold of its own and of other rows."""
+    """Measure what each method rejects, with thresholds from training and from held-out rows."""
     from sklearn.metrics import roc_auc_score
 
     sigma, nu = REAL["ionosphere"][:2]
@@ -464,16 +464,16 @@ def _rejected(X: Any, is_outlier: Any, size: int, draws: int, seed: int) -> Expe
                 low = new < level
                 shares = low[~is_outlier[rest]].mean(), low[is_outlier[rest]].mean(), area
                 ways.setdefault(f"{method}, threshold from {way}", []).append(shares)
-    means = {way: np.mean(found, axis=0) for way, found in ways.items()}
+    means = {way: np.mean(results, axis=0) for way, results in ways.items()}
     table = [(way, *(f"{value:.2f}" for value in row)) for way, row in means.items()]
-    false, found, _ = means[f"{SVM}, threshold from own rows"]
+    false, detected, _ = means[f"{SVM}, threshold from own rows"]
     honest = {m: means[f"{m}, threshold from rows left out"] for m in (PCM, SVM, KDE)}
     return Experiment(
         f"What is rejected of new rows (n = {size}, ν = {nu:g}, {draws} draws)",
         ("method", "of new normal rows (meant: ν)", "of the outliers", "AUROC"),
         table,
         f"1-SVM, with its threshold on its own rows, rejects {false:.2f} of new normal rows "
-        f"instead of {nu:g}, and so {found:.2f} of the outliers; at this n outliers are "
+        f"instead of {nu:g}, and so {detected:.2f} of the outliers; at this n outliers are "
         f"{is_outlier.sum() / (len(X) - size):.0%} of the rows judged, and Jaccard's coefficient "
         f"hardly counts false alarms. With thresholds from rows left out 1-SVM finds "
         f"{honest[SVM][1]:.2f}, KDE, whose weights are equal, {honest[KDE][1]:.2f} and 1-PCM, "
@@ -482,7 +482,7 @@ def _rejected(X: Any, is_outlier: Any, size: int, draws: int, seed: int) -> Expe
 
 
 def _left_out(method: str, X: Any, sigma: float, nu: float) -> Any:
-    """Scores of rows by models of the other four fifths, (n,)."""
+    """Return cross-validated scores (n,) in five folds."""
     scores = np.empty(len(X))
     for part in range(5):
         out = np.arange(len(X)) % 5 == part
@@ -494,19 +494,19 @@ def _left_out(method: str, X: Any, sigma: float, nu: float) -> Any:
 
 
 def identities(setting: Setting) -> Measured:
-    """The KDE limit, the linear kernel, appendix B, the bounds of ν, the duality of u and α."""
+    """Check the KDE limit, the linear kernel, appendix B, the bounds of ν, and u against α."""
     X, _ = make_gaussian_outliers(random_state=setting.seed)
     tight: dict[str, Any] = {"tol": 1e-13, "max_iter": 1000}
     wide = OneClassPCM(bandwidth=1.0, eta_scale=1e8, **tight).fit(X)
     density = KernelDensity(bandwidth=1.0).fit(X).score_samples(X)
     limit = float(np.ptp(wide.score_samples(X) - density))
     model = OneClassPCM(bandwidth=1.0, **tight).fit(X)
-    machine = WeightedOneClassSVM(nu=0.1, bandwidth=1.0).fit(X)
+    svm = WeightedOneClassSVM(nu=0.1, bandwidth=1.0).fit(X)
     sphere = WeightedSVDD(nu=0.1, bandwidth=1.0).fit(X)
-    outside = float((machine.decision_function(X) < -1e-6).mean())
-    support = len(machine.support_) / len(X)
+    outside = float((svm.decision_function(X) < -1e-6).mean())
+    support = len(svm.support_) / len(X)
     alpha = np.zeros((2, len(X)))
-    for row, fitted in zip(alpha, (machine, sphere), strict=True):
+    for row, fitted in zip(alpha, (svm, sphere), strict=True):
         row[fitted.support_] = fitted.dual_coef_.ravel()
     rank = float(spearmanr(model.memberships_, alpha[0]).statistic)
     values = {
@@ -541,7 +541,7 @@ def identities(setting: Setting) -> Measured:
 
 
 def _linear_gap(X: Any) -> float:
-    """Memberships by the linear kernel less those of a loop over the data themselves."""
+    """Return the largest difference between the linear kernel and PCM in the data space."""
     fitted = OneClassPCM(kernel="linear", tol=1e-13, max_iter=1000).fit(X)
     center = X.mean(axis=0)
     eta = float(((X - center) ** 2).sum(axis=1).mean())
@@ -553,7 +553,7 @@ def _linear_gap(X: Any) -> float:
 
 
 def _constrained_gap(X: Any, model: Any) -> float:
-    """Largest difference of the center's coefficients from those of eq. 49's loop."""
+    """Return the distance between our center and that of eq. 49's loop."""
     K = np.exp(-cdist(X, X, "sqeuclidean") / 2)
     a = np.full(len(X), 1 / len(X))
     for _ in range(1000):
@@ -570,7 +570,7 @@ def _draw(scores: Any, ax: Any, xlabel: str, ylabel: str = "Jaccard coefficient"
 
 
 def _error(values: Any) -> float:
-    """Standard error of a mean."""
+    """Return the standard error of the mean."""
     return float(np.std(values, ddof=1) / np.sqrt(len(values)))
 
 
@@ -580,7 +580,7 @@ def _tally(numbers: Sequence[int]) -> str:
 
 
 OVERFIT = f"difference at most {NEAR_KDE} at γ = 50; below zero by two standard errors at γ = 5e-4"
-EQUAL = "Equal to KDE is what it is for Fig. 3; overfit is a mean below zero that is no chance."
+EQUAL = "Equal to KDE as in Fig. 3. Overfitting means a significantly negative mean."
 NO_LOWER = "at every n a mean no lower than that of 1-SVM, on the same draws"
 CHECKS = (
     Check(
@@ -589,8 +589,8 @@ CHECKS = (
         "six in at least 90 % of the draws, by the printed share and by the tree's own cut",
         six_clusters,
         PARTLY,
-        reading="One draw is printed, at one share; the share and the memberships behind it are "
-        "two parts of the claim.",
+        reading="The paper shows one draw at one share. We judge the share and the memberships "
+        "separately.",
     ),
     Check("2010-F2", "The data of the comparison (Fig. 2)", "none, a picture", plane, UNTESTED),
     Check(

@@ -41,15 +41,15 @@ SIGMAS = (0.6, 0.8, 1.0, 1.2, 1.5, 2.0, 2.2, 2.4, 2.5, 3.0, 4.0, 4.5, 5.0, 7.0, 
 PRINTED_ERRORS = {"FCM": 15, "FKCO": 14, "Keller": 16}
 PRINTED_RANGE = {"FKCO": 2.9796, "Keller": 3.3654}
 NEAR_RANGE = 0.1
-OWN_SIGMAS = (0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0)  # of the first two experiments
-AHEAD, AHEAD_DRAWS = 1000, 5  # seeds of draws by which one of them is chosen
+OWN_SIGMAS = (0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0)  # candidates for the first two experiments
+SELECTION_SEED, SELECTION_DRAWS = 1000, 5  # draws on which one of them is selected
 PROBLEMS = 40
 RISE = 1e-9  # of the objective, beyond rounding
 QS = (0.01, 0.1, 0.5, 1.0, 2.0, 4.0)
 
 
 def on_iris(sigma: float, form: str, X: Any, y: Any) -> tuple[int, float, float]:
-    """Errors, range of the weights and collapse ratio of FKCO at a bandwidth."""
+    """Return errors, range of the weights and collapse ratio of FKCO at a bandwidth."""
     model = OutlierFuzzyCMeans(3, bandwidth=sigma, centers=form, **WEIGHTED).fit(X)
     wide = float(np.ptp(model.outlier_weights_))
     return errors(y, model.labels_), wide, float(model.collapse_ratio_)
@@ -58,7 +58,7 @@ def on_iris(sigma: float, form: str, X: Any, y: Any) -> tuple[int, float, float]
 def _scan(setting: Setting) -> dict[tuple[float, str], tuple[int, float, float]]:
     X, y = _iris(setting)
     cells = [(sigma, form) for form in FORMS for sigma in SIGMAS]
-    found: dict[tuple[float, str], tuple[int, float, float]] = setting.once(
+    results: dict[tuple[float, str], tuple[int, float, float]] = setting.once(
         "scan",
         lambda: dict(
             zip(
@@ -68,16 +68,16 @@ def _scan(setting: Setting) -> dict[tuple[float, str], tuple[int, float, float]]
             )
         ),
     )
-    return found
+    return results
 
 
 def _iris(setting: Setting) -> tuple[Any, Any]:
-    found = setting.data("iris")
-    return found.data.to_numpy(float), found.target
+    bunch = setting.data("iris")
+    return bunch.data.to_numpy(float), bunch.target
 
 
 def table_1(setting: Setting) -> Measured:
-    """Table 1: numbers of points in a wrong cluster."""
+    """Check Table 1: numbers of errors."""
     X, y = _iris(setting)
     scan = _scan(setting)
     plain = FuzzyCMeans(3, m=2.0, kernel="linear", **TIGHT).fit(X)
@@ -96,10 +96,10 @@ def table_1(setting: Setting) -> Measured:
         _errors_entry("Keller, converged", "Keller", errors(y, keller.labels_)),
     ]
     for form in FORMS:
-        found = [scan[sigma, form][0] for sigma in SIGMAS]
+        results = [scan[sigma, form][0] for sigma in SIGMAS]
         at = [sigma for sigma in SIGMAS if scan[sigma, form][0] == PRINTED_ERRORS["FKCO"]]
         where = f"14 at σ {', '.join(f'{s:g}' for s in at)}" if at else "14 at no σ"
-        spread = f"{min(found)}–{max(found)} over σ"
+        spread = f"{min(results)}–{max(results)} over σ"
         entries.append(Entry(f"FKCO, {NAMES[form]}", "14", where, spread, bool(at)))
     experiments = [
         Experiment(
@@ -127,8 +127,8 @@ def _stopped_early(X: Any, tol: float) -> Any:
     return FuzzyCMeans(3, m=2.0, kernel="linear", **options).fit(X)
 
 
-def _errors_entry(what: str, name: str, found: int) -> Entry:
-    return Entry(what, str(PRINTED_ERRORS[name]), str(found), "", found == PRINTED_ERRORS[name])
+def _errors_entry(what: str, name: str, count: int) -> Entry:
+    return Entry(what, str(PRINTED_ERRORS[name]), str(count), "", count == PRINTED_ERRORS[name])
 
 
 def _by_sigma(scan: Any) -> Experiment:
@@ -140,7 +140,7 @@ def _by_sigma(scan: Any) -> Experiment:
         "FKCO over σ: errors and range of the weights",
         ("σ", *(NAMES[form] for form in FORMS)),
         rows,
-        "Which σ the paper took cannot be told from its tables.",
+        "The tables do not show which σ the paper used.",
     )
 
 
@@ -163,7 +163,7 @@ def _scan_picture(scan: Any) -> Picture:
 
 
 def table_2(setting: Setting) -> Measured:
-    """Table 2: ranges of the weights."""
+    """Check Table 2: ranges of the weights."""
     X, _ = _iris(setting)
     scan = _scan(setting)
     keller = float(
@@ -218,8 +218,8 @@ def table_2(setting: Setting) -> Measured:
 
 
 def two_groups(setting: Setting) -> Measured:
-    """Figs. 2 to 5: two groups that a line separates, and outliers."""
-    sigma, experiment = _chosen(make_two_groups_outliers, setting.seed)
+    """Check Figs. 2 to 5: two separable clusters and outliers."""
+    sigma, experiment = _select_sigma(make_two_groups_outliers, setting.seed)
     seeds = range(setting.seed, setting.seed + setting.draws(10, 50))
     rows = [_of_groups(seed, sigma) for seed in seeds]
     right = sum(wrong == 0 for wrong, _, _ in rows)
@@ -262,9 +262,9 @@ def _fkco(X: Any, **options: Any) -> Any:
     return OutlierFuzzyCMeans(2, m=2.0, q=1.0, total_weight=200.0, **options).fit(X)
 
 
-def _chosen(make: Callable[..., tuple[Any, Any]], seed: int) -> tuple[float, Experiment]:
-    """σ by draws that are not judged: the middle one of those that do best on them."""
-    draws = [make(random_state=seed + AHEAD + draw) for draw in range(AHEAD_DRAWS)]
+def _select_sigma(make: Callable[..., tuple[Any, Any]], seed: int) -> tuple[float, Experiment]:
+    """Select σ on other draws: the middle one of the best."""
+    draws = [make(random_state=seed + SELECTION_SEED + draw) for draw in range(SELECTION_DRAWS)]
     rows, well = [], {}
     for sigma in OWN_SIGMAS:
         models = [(y, _fkco(X, bandwidth=sigma)) for X, y in draws]
@@ -293,7 +293,7 @@ def _of_groups(seed: int, sigma: float) -> tuple[int, bool, bool]:
 
 
 def _wrong(y: Any, model: Any) -> int:
-    """Errors among the points that are no outliers."""
+    """Return the number of errors among the inliers."""
     return errors(y[y >= 0], model.labels_[y >= 0])
 
 
@@ -303,8 +303,8 @@ def _are_first(y: Any, model: Any) -> bool:
 
 
 def ring(setting: Setting) -> Measured:
-    """Figs. 6 to 10: a group within a ring, and outliers."""
-    sigma, experiment = _chosen(make_ring_outliers, setting.seed)
+    """Check Figs. 6 to 10: a cluster inside a ring, and outliers."""
+    sigma, experiment = _select_sigma(make_ring_outliers, setting.seed)
     seeds = range(setting.seed, setting.seed + setting.draws(10, 50))
     ways: dict[str, Callable[[Any], Any]] = {
         "FCM": lambda X: FuzzyCMeans(2, m=2.0, kernel="linear").fit(X),
@@ -312,17 +312,17 @@ def ring(setting: Setting) -> Measured:
         "kernel clustering": lambda X: OneClassKMeans(2, nu=1.0, bandwidth=sigma).fit(X),
         "FKCO": lambda X: _fkco(X, bandwidth=sigma),
     }
-    found: dict[str, list[int]] = {name: [] for name in ways}
+    results: dict[str, list[int]] = {name: [] for name in ways}
     first = 0
     for seed in seeds:
         X, y = make_ring_outliers(random_state=seed)
         for name, fit in ways.items():
             model = fit(X)
-            found[name].append(_wrong(y, model))
+            results[name].append(_wrong(y, model))
             first += name == "FKCO" and _are_first(y, model)
     total = len(seeds)
     entries = []
-    for name, wrong in found.items():
+    for name, wrong in results.items():
         fails = name in ("FCM", "Keller")
         entries.append(
             Entry(
@@ -339,9 +339,9 @@ def ring(setting: Setting) -> Measured:
         )
     )
     why = (
-        f"Errors in the worst of {total} draws (σ {sigma:g}): FKCO {max(found['FKCO'])}, kernel "
-        f"clustering {max(found['kernel clustering'])}; in the best: FCM {min(found['FCM'])}, "
-        f"Keller {min(found['Keller'])}. FKCO ranks the outliers first in {first}."
+        f"Errors in the worst of {total} draws (σ {sigma:g}): FKCO {max(results['FKCO'])}, kernel "
+        f"clustering {max(results['kernel clustering'])}; in the best: FCM {min(results['FCM'])}, "
+        f"Keller {min(results['Keller'])}. FKCO ranks the outliers first in {first}."
     )
     tried = {"σ": len(OWN_SIGMAS)}
     return Measured(entries, why, total, tried, [experiment], [_rings(ways, setting.seed)])
@@ -369,7 +369,7 @@ def _rings(ways: dict[str, Callable[[Any], Any]], seed: int) -> Picture:
 
 
 def rises(number: int, seed: int) -> dict[str, tuple[float, int, int]]:
-    """Of a random problem and each form: largest relative rise of J, rises and steps."""
+    """Return largest relative rise of J, number of rises and steps for both forms."""
     rng = np.random.default_rng([seed, number])
     n, d, c = (int(rng.integers(low, high)) for low, high in ((40, 120), (2, 6), (2, 5)))
     X = rng.normal(size=(n, d)) + 3 * rng.normal(size=(c, d))[rng.integers(c, size=n)]
@@ -380,40 +380,40 @@ def rises(number: int, seed: int) -> dict[str, tuple[float, int, int]]:
         "q": float(rng.uniform(0.5, 2)),
         "m": 2.0,
     }
-    found = {}
+    results = {}
     for form in FORMS:
         model = OutlierFuzzyCMeans(c, centers=form, init=start, **options).fit(X)
         steps = np.diff(model.history_["objective"]) / abs(model.history_["objective"][0])
-        found[form] = float(steps.max(initial=0)), int((steps > RISE).sum()), len(steps)
-    return found
+        results[form] = float(steps.max(initial=0)), int((steps > RISE).sum()), len(steps)
+    return results
 
 
 def _rises(setting: Setting) -> list[dict[str, tuple[float, int, int]]]:
     cases = [(number, setting.seed) for number in range(PROBLEMS)]
-    found: list[dict[str, tuple[float, int, int]]] = setting.once(
+    results: list[dict[str, tuple[float, int, int]]] = setting.once(
         "rises", lambda: setting.each(rises, cases, "random problems")
     )
-    return found
+    return results
 
 
 def falls_as_printed(setting: Setting) -> Measured:
-    """Eq. 29 with the centers of eq. 11."""
+    """Check eq. 29 with the centers of eq. 11."""
     return _falls(setting, EQ_11)
 
 
 def falls_weighted(setting: Setting) -> Measured:
-    """Eq. 29 with the centers of eq. 21."""
+    """Check eq. 29 with the centers of eq. 21."""
     return _falls(setting, EQ_21)
 
 
 def _falls(setting: Setting, form: str) -> Measured:
-    found = _rises(setting)
-    rising = {f: sum(row[f][0] > RISE for row in found) for f in FORMS}
-    largest = {f: max(row[f][0] for row in found) for f in FORMS}
+    results = _rises(setting)
+    rising = {f: sum(row[f][0] > RISE for row in results) for f in FORMS}
+    largest = {f: max(row[f][0] for row in results) for f in FORMS}
     entry = Entry(
         f"J rises nowhere, {NAMES[form]}",
         "yes",
-        f"it rises in {rising[form]} of {len(found)} problems",
+        f"it rises in {rising[form]} of {len(results)} problems",
         f"by up to {largest[form]:.1e} of J",
         rising[form] == 0,
     )
@@ -423,23 +423,23 @@ def _falls(setting: Setting, form: str) -> Measured:
         [
             (
                 NAMES[f],
-                f"{rising[f]} of {len(found)}",
+                f"{rising[f]} of {len(results)}",
                 f"{largest[f]:.1e}",
-                f"{sum(row[f][1] for row in found)} of {sum(row[f][2] for row in found)}",
+                f"{sum(row[f][1] for row in results)} of {sum(row[f][2] for row in results)}",
             )
             for f in FORMS
         ],
         "Given u and w, the centers that minimize J are those of eq. 21. Eq. 11 leaves the weights "
         "and the exponent out of them, so that nothing keeps J from rising.",
     )
-    why = f"With the centers of {NAMES[form]} J rises in {rising[form]} of {len(found)} problems."
-    return Measured([entry], why, len(found), experiments=[experiment])
+    why = f"With the centers of {NAMES[form]} J rises in {rising[form]} of {len(results)} problems."
+    return Measured([entry], why, len(results), experiments=[experiment])
 
 
 def exponent(setting: Setting) -> Measured:
-    """The remark on q after eq. 11."""
+    """Check the remark on q after eq. 11."""
     X, _ = _iris(setting)
-    X = np.concatenate([X, X.mean(axis=0) + np.array([[12.0, 0, 0, 0]])])  # one far point
+    X = np.concatenate([X, X.mean(axis=0) + np.array([[12.0, 0, 0, 0]])])  # one distant point
     plain = FuzzyCMeans(3, m=2.0, kernel="linear", **TIGHT).fit(X)
     rows, ranges, shares, gaps = [], [], [], []
     for q in QS:
@@ -487,9 +487,9 @@ def exponent(setting: Setting) -> Measured:
 
 
 OWN = (
-    "Neither data nor σ are printed: the data are of the described kind, and σ is chosen by a rule "
-    "on other draws. The rule was written after a look: σ = 1.5 had made an error in one ring of "
-    "ten, σ = 2 none."
+    "Neither data nor σ are printed. Our data follow the description, and a rule selects σ on "
+    "other draws. The rule was fixed after seeing results: σ = 1.5 made an error in one ring of "
+    "ten, σ = 2 made none."
 )
 CHECKS = (
     Check(
@@ -499,13 +499,13 @@ CHECKS = (
         table_1,
         PARTLY,
         sets=("iris",),
-        reading="σ is not printed, so that 14 is a number within reach of FKCO, no test of it; "
-        "stopping on the way is shown and not judged.",
+        reading="σ is not printed, so reaching 14 is possible but tests nothing. Early stopping is "
+        "shown but not judged.",
     ),
     Check(
         "2004-T2",
         "The weights' range on Iris is 2.9796 for FKCO and 3.3654 for Keller (Table 2)",
-        f"the order at every σ; values within {NEAR_RANGE}, FKCO's at a σ with the 14 errors of "
+        f"the order at every σ; values within {NEAR_RANGE}, for FKCO at a σ with the 14 errors of "
         "Table 1",
         table_2,
         PARTLY,
@@ -513,17 +513,17 @@ CHECKS = (
     ),
     Check(
         "2004-F2",
-        "Two groups are separated, and the outliers have the largest weights (Figs. 2 to 5)",
-        "in every draw no errors, the heaviest four are the outliers, a range below Keller's",
+        "Two clusters are separated, and the outliers have the largest weights (Figs. 2 to 5)",
+        "in every draw: no errors, outliers have the largest weights, range smaller than Keller's",
         two_groups,
         REPRODUCES,
         reading=OWN,
     ),
     Check(
         "2004-F6",
-        "On a group within a ring FCM and Keller fail, kernel clustering and FKCO do not "
+        "On a cluster inside a ring FCM and Keller fail, kernel clustering and FKCO do not "
         "(Figs. 6 to 10)",
-        "in every draw no errors of the latter and the outliers first, errors of the former",
+        "in every draw: errors of the former, no errors of the latter, outliers first for FKCO",
         ring,
         REPRODUCES,
         reading=OWN,
@@ -546,7 +546,7 @@ CHECKS = (
         "2004-C2",
         "The larger q, the more equal the influence of the points; q → 0 gives the weights the "
         "most influence (section 1.3)",
-        "both parts, by the share of a far point in a center",
+        "both parts, measured by the share of a distant point in a center",
         exponent,
         CONTRADICTS,
         throughout,

@@ -1,7 +1,7 @@
 """Mall, Langone and Suykens 2015: overlap and outlier points by soft kernel spectral clustering.
 
-The paper prints numbers of clusters, counts, row numbers and ranks, but no bandwidths and no sizes
-of the training set. Where a bandwidth had to be found, the page says among how many.
+The paper prints numbers of clusters, counts, row numbers and ranks, but neither bandwidths nor
+sizes of the training set. If a bandwidth was found by scanning, the page shows how many were tried.
 """
 
 from reproduce.checks import (
@@ -42,19 +42,18 @@ IDS = (
 )
 FLAGGED = "six of eight flagged in at least half of the splits; flagged more often than other rows"
 PARTS = (
-    "Rows that are found more often than by chance, by two standard errors or the level named, are "
-    "a part of its own, since the opposite would be rows found no more often. σ is not printed; it "
-    "is the one of those tried whose count is nearest to that of Table 1."
+    "Detecting the rows more often than by chance (by two standard errors, or at the given level) "
+    "is a separate part. σ is not printed, so we use the one whose count is nearest to Table 1."
 )
-SEEN = (
-    f"{PARTS} This rule was written after a look: an earlier one took the best of several σ and a "
-    "ratio of eight, by which A1 was contradicted and Joensuu held partly."
+REVISED = (
+    f"{PARTS} This rule was fixed after seeing results. An earlier rule used the best of several σ "
+    "and a ratio of eight; it contradicted A1 and held partly for Joensuu."
 )
 CHECKS = (
     Check(
         "2015-T1",
-        "Numbers of overlap and outlier points of ten sets (Table 1)",
-        "none: σ by AMS on rows kept aside, counts reported, those of the nearest σ apart",
+        "Numbers of overlap and outlier points of ten data sets (Table 1)",
+        "none: counts are reported for σ by AMS on validation rows, and for the nearest σ",
         table_1,
         UNTESTED,
         sets=REAL,
@@ -89,7 +88,7 @@ CHECKS = (
     Check(
         "2015-T2d",
         "The higher the score of eq. 5, the less similar an outlier is to all points",
-        "a positive rank correlation with isolation on every set",
+        "a positive rank correlation with isolation on every data set",
         eq_5,
         CONTRADICTS,
         throughout,
@@ -102,7 +101,7 @@ CHECKS = (
         a1_overlaps,
         PARTLY,
         sets=(A1,),
-        reading=SEEN,
+        reading=REVISED,
     ),
     Check(
         "2015-T3b",
@@ -111,7 +110,7 @@ CHECKS = (
         joensuu_overlaps,
         CONTRADICTS,
         sets=(JOENSUU,),
-        reading=f"{SEEN} The table has σ with other counts.",
+        reading=f"{REVISED} The table also lists σ with other counts.",
     ),
     Check(
         "2015-T3c",
@@ -120,17 +119,17 @@ CHECKS = (
         finland_overlaps,
         CONTRADICTS,
         sets=(FINLAND,),
-        reading=SEEN,
+        reading=REVISED,
     ),
     Check(
         "2015-tau",
         "Eq. 4 has low correlations with D-Rank and IR-Rank (section 4)",
-        f"mean below {LOW:g} in size on every set and for both",
+        f"absolute mean below {LOW:g} on every data set, for both",
         correlations,
         CONTRADICTS,
         throughout,
         (A1, FINLAND, JOENSUU),
-        "Two of the six printed values, both of Mopsi Joensuu, are above that themselves.",
+        "Two of the six printed values, both of Mopsi Joensuu, exceed this themselves.",
     ),
     Check(
         "2015-F1",
@@ -139,8 +138,8 @@ CHECKS = (
         three_gaussians,
         UNTESTED,
         within_reach,
-        reading="Counts of data that are not given can agree but not contradict; partly was "
-        "expected before the run.",
+        reading="The data are not given, so the counts can agree but not contradict. The verdict "
+        "expected before the run was partly.",
     ),
     Check(
         "2015-F2",
@@ -149,19 +148,19 @@ CHECKS = (
         surfaces,
         PARTLY,
         sets=(A1, FINLAND),
-        reading="A maximum is one of the mean over splits, by whatever margin.",
+        reading="A maximum of the mean over splits, by any margin.",
     ),
     Check(
         "2015-C1",
         "Outliers stay more or less the same for thresholds above .5 (section 3.1)",
-        "less than 10 % of them lost from .5 to .8",
+        "fewer than 10 % of them are lost from .5 to .8",
         thresholds,
         PARTLY,
         sets=(R15, A1, JOENSUU),
     ),
     Check(
         "2015-N",
-        "Of 1,500 NIPS papers 188 overlap and none is an outlier; one on error-correcting codes is "
+        "188 of 1,500 NIPS papers overlap and none is an outlier; one on error-correcting codes is "
         "the most influential (section 4)",
         "188 within the range over k; rank 1",
         documents,

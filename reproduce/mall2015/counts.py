@@ -1,4 +1,4 @@
-"""Table 1 and Fig. 1: numbers of overlap and outlier points, for which no bandwidth is printed."""
+"""Table 1 and Fig. 1: numbers of overlap and outlier points. No bandwidth is printed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DISTANCES = (2.5, 3.0, 3.5, 4.0)
 
 
 def nearest(X: Any, k: int, n_train: int, printed: Sequence[int]) -> tuple[Any, float, int]:
-    """Counts nearest to those printed over bandwidths and code books, σ, and how many tried."""
+    """Return the counts nearest to the printed ones, their σ, and the number of trials."""
     median, tried = float(select_bandwidth(X, "median")), {}
     for assignment in ("directions", "codebook"):
         around = 0.0
@@ -39,7 +39,7 @@ def nearest(X: Any, k: int, n_train: int, printed: Sequence[int]) -> tuple[Any, 
 
 
 def count_one(X: Any, name: str, seed: int) -> Any:
-    """Counts at the σ of the highest AMS, that σ, and the nearest counts."""
+    """Return the counts at the σ of the highest AMS, that σ, and the nearest counts."""
     k, *printed = TABLE_1[name]
     sigma, n_train = strongest(X, k, seed)
     ours = counted(X, k, sigma, n_train, {"random_state": seed})
@@ -47,12 +47,12 @@ def count_one(X: Any, name: str, seed: int) -> Any:
 
 
 def table_1(setting: Setting) -> Measured:
-    """Table 1: overlap and outlier points of ten sets."""
+    """Check Table 1: overlap and outlier points of ten data sets."""
     names = [name for name in TABLE_1 if not (setting.quick and name == EUROPE)]
     cases = [(points(setting, name), name, setting.seed) for name in names]
-    found = setting.each(count_one, cases, "counts of the sets")
+    results = setting.each(count_one, cases, "counts of the sets")
     entries, held, reached = [], 0, 0
-    for name, (ours, sigma, (fit, best, _)) in zip(names, found, strict=True):
+    for name, (ours, sigma, (fit, best, _)) in zip(names, results, strict=True):
         k, *printed = TABLE_1[name]
         entries.append(
             Entry(
@@ -66,7 +66,7 @@ def table_1(setting: Setting) -> Measured:
         reached += _is_near(fit, printed)
     if setting.quick:
         entries.append(Entry(EUROPE, _words(TABLE_1[EUROPE][1:]), "not in the quick run"))
-    tried = {"σ by AMS, each set": len(POWERS), "σ by nearest counts, each set": found[0][2][2]}
+    tried = {"σ by AMS, each set": len(POWERS), "σ by nearest counts, each set": results[0][2][2]}
     why = (
         f"No σ is printed. At the σ of the highest AMS {held} of {len(names)} sets have both "
         f"counts within a factor {FACTOR:g}; with σ fitted to the counts {reached} have."
@@ -75,7 +75,7 @@ def table_1(setting: Setting) -> Measured:
 
 
 def _is_near(counts: Sequence[float] | None, printed: Sequence[float]) -> bool:
-    """Whether counts, plus one, are within the factor of those printed."""
+    """Whether counts plus one are within the factor of the printed ones."""
     if counts is None:
         return False
     return all(
@@ -88,15 +88,15 @@ def _words(counts: Sequence[int] | None) -> str:
 
 
 def three_gaussians(setting: Setting) -> Measured:
-    """Fig. 1: three Gaussians that overlap."""
+    """Check Fig. 1: three overlapping Gaussians."""
     draws = setting.draws(5, 20)
     cases = [(setting.seed + draw,) for draw in range(draws)]
-    found = setting.each(three, cases, "draws of three Gaussians")
+    results = setting.each(three, cases, "draws of three Gaussians")
     entries = []
     for kind, wanted, row in zip(
         ("overlap", "outlier"),
         TABLE_1[THREE][1:],
-        zip(*(c for c, _ in found), strict=True),
+        zip(*(c for c, _ in results), strict=True),
         strict=True,
     ):
         entries.append(
@@ -113,12 +113,12 @@ def three_gaussians(setting: Setting) -> Measured:
         f"{entries[1].ours} outlier points on average over {draws} draws."
     )
     tried = {"σ by AMS": len(POWERS)}
-    pictures = [_picture(setting.seed, found[0][1])]
+    pictures = [_picture(setting.seed, results[0][1])]
     return Measured(entries, why, draws, tried, [_by_distance(setting)], pictures)
 
 
 def three(seed: int, distance: float = 4.0) -> tuple[tuple[int, int], float]:
-    """Counts of one draw, and the bandwidth of the highest AMS."""
+    """Return the counts of one draw, and the bandwidth of the highest AMS."""
     X = make_three_gaussians(distance=distance, random_state=seed)[0]
     sigma, n_train = strongest(X, 3, seed)
     return counted(X, 3, sigma, n_train, {"random_state": seed}), sigma
@@ -126,8 +126,8 @@ def three(seed: int, distance: float = 4.0) -> tuple[tuple[int, int], float]:
 
 def _by_distance(setting: Setting) -> Experiment:
     cases = [(setting.seed + draw, distance) for distance in DISTANCES for draw in range(3)]
-    found = setting.each(three, cases, "distances of the Gaussians")
-    means = np.array([counts for counts, _ in found]).reshape(len(DISTANCES), 3, 2).mean(axis=1)
+    results = setting.each(three, cases, "distances of the Gaussians")
+    means = np.array([counts for counts, _ in results]).reshape(len(DISTANCES), 3, 2).mean(axis=1)
     return Experiment(
         "How far apart the Gaussians are (means of three draws)",
         ("distance of the centers", "overlap points", "outlier points"),

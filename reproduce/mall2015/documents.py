@@ -1,4 +1,4 @@
-"""Section 4: the NIPS papers, of which neither kernel nor number of clusters is printed."""
+"""Section 4: the NIPS papers. Neither kernel nor number of clusters is printed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NUMBERS = (2, 3, 4, 5, 6, 8, 10)
 
 
 def documents(setting: Setting) -> Measured:
-    """Section 4: the NIPS papers."""
+    """Check section 4: the NIPS papers."""
     counts = setting.data("nips").data
     present = np.asarray((counts > 0).sum(axis=0)).ravel()
     weights = np.log(counts.shape[0] / np.maximum(present, 1))

@@ -1,4 +1,4 @@
-"""Fits that several checks of the paper share, and how counts are compared."""
+"""Fits shared by several checks, and the comparison of counts."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from softkern.selection import select_spectral
 
 __all__ = ["POWERS", "counted", "fitted", "gap", "points", "strongest"]
 
-POWERS = np.arange(-5, 3.1, 0.5)  # of two, times the median distance: bandwidths tried by AMS
+POWERS = np.arange(-5, 3.1, 0.5)  # bandwidths for AMS: powers of two times the median distance
 
 
 def points(setting: Setting, name: str) -> Any:
-    """Rows of a set; three Gaussians are generated."""
+    """Return the rows of a data set; the three Gaussians are generated."""
     if name == THREE:
         return make_three_gaussians(random_state=setting.seed)[0]
     return setting.data(name).data.to_numpy(float)
 
 
 def fitted(X: Any, k: int, sigma: float, n_train: int | None, seed: int = 0, **more: Any) -> Any:
-    """A soft model, or None where this bandwidth does not give k clusters."""
+    """Return a fitted soft model, or None if this bandwidth does not give k clusters."""
     options: dict[str, Any] = {"bandwidth": sigma, "subset": "random", "random_state": seed}
     model = SoftKernelSpectralClustering(k, n_train=n_train, **{**options, **more})
     try:
@@ -37,7 +37,7 @@ def fitted(X: Any, k: int, sigma: float, n_train: int | None, seed: int = 0, **m
 
 
 def counted(X: Any, k: int, sigma: float, n_train: int | None, more: dict[str, Any]) -> Any:
-    """Overlap and outlier points, or None."""
+    """Return the numbers of overlap and outlier points, or None."""
     model = fitted(X, k, sigma, n_train, **more)
     if model is None:
         return None
@@ -46,9 +46,9 @@ def counted(X: Any, k: int, sigma: float, n_train: int | None, more: dict[str, A
 
 
 def strongest(X: Any, k: int, seed: int) -> tuple[float, int]:
-    """The bandwidth of the highest AMS on rows kept aside, and rows trained on."""
+    """Return the bandwidth of the highest AMS on validation rows, and the training size."""
     n_train = min(len(X) // 2, 1000)
-    found = select_spectral(
+    results = select_spectral(
         X,
         [k],
         list(float(select_bandwidth(X, "median")) * 2.0**POWERS),
@@ -56,9 +56,9 @@ def strongest(X: Any, k: int, seed: int) -> tuple[float, int]:
         n_validation=min(len(X) - n_train, 1000),
         random_state=seed,
     )
-    return float(found.strongest[1]), n_train
+    return float(results.strongest[1]), n_train
 
 
 def gap(counts: Sequence[float], printed: Sequence[float]) -> float:
-    """How far counts are from those printed, as ratios."""
+    """Return the distance of counts from the printed ones, as ratios."""
     return float(np.abs(np.log1p(counts) - np.log1p(printed)).sum())

@@ -23,13 +23,13 @@ SIGMAS = {
     R15: (0.38, 0.4, 0.42, 0.44, 0.46, 0.48, 0.5),
 }
 EQ_5 = {"printed": "2015", "sign turned": "2015-corrected", "1 − |Δ|": "2015-absolute"}
-LEVEL = 0.05  # of significance
+LEVEL = 0.05  # significance level
 THREE_SETS = (R15, A1, JOENSUU)
 THRESHOLDS = (0.5, 0.6, 0.7, 0.8)
 
 
 def _outliers(setting: Setting, name: str) -> Any:
-    """Rows, the chosen σ, its model and outliers, and what was tried."""
+    """Return rows, the selected σ, its model and outliers, and the trials."""
 
     def compute() -> Any:
         X = points(setting, name)
@@ -54,19 +54,19 @@ def _outliers(setting: Setting, name: str) -> Any:
 
 
 def joensuu_outliers(setting: Setting) -> Measured:
-    """Table 2, Mopsi Joensuu."""
+    """Check Table 2, Mopsi Joensuu."""
     return _ids_check(setting, JOENSUU)
 
 
 def europe_outliers(setting: Setting) -> Measured:
-    """Table 2, Europe."""
-    found = _ids_check(setting, EUROPE)
+    """Check Table 2, Europe."""
+    results = _ids_check(setting, EUROPE)
     more = " Three printed numbers exceed the number of rows and are read without a digit."
-    return Measured(found.entries, found.why + more, 1, found.tried, found.experiments)
+    return Measured(results.entries, results.why + more, 1, results.tried, results.experiments)
 
 
 def a1_outliers(setting: Setting) -> Measured:
-    """Table 2, A1."""
+    """Check Table 2, A1."""
     return _ids_check(setting, A1)
 
 
@@ -144,7 +144,7 @@ def _four_scores(model: Any, X: Any, is_outlier: Any, ids: Any) -> list[tuple[st
 
 
 def eq_5(setting: Setting) -> Measured:
-    """Eq. 5: the higher the score, the less similar the point."""
+    """Check eq. 5: a higher score means a less similar point."""
     entries, rows = [], []
     for name in THREE_SETS:
         X, (_, model, is_outlier), _ = _outliers(setting, name)
@@ -181,7 +181,7 @@ def eq_5(setting: Setting) -> Measured:
 
 
 def thresholds(setting: Setting) -> Measured:
-    """Section 3.1: outliers are consistent for thresholds above .5."""
+    """Check section 3.1: outliers are consistent for thresholds above .5."""
     entries, rows = [], []
     for name in THREE_SETS:
         model = _outliers(setting, name)[1][1]

@@ -26,9 +26,9 @@ SIGMAS = {
 }
 TRAINING = {A1: 900, FINLAND: 300, JOENSUU: 300}
 SPLITS = 20
-QUICK_SPLITS = {A1: 20, FINLAND: 6, JOENSUU: 20}  # A1's hang on which classes have a code word
-LOW = 0.3  # a correlation that is called low
-ENOUGH = 6  # of the eight rows
+QUICK_SPLITS = {A1: 20, FINLAND: 6, JOENSUU: 20}  # A1 depends on which classes have a code word
+LOW = 0.3  # bound of a low correlation
+ENOUGH = 6  # out of eight rows
 CLASS_OF_A1 = 14  # of all eight rows of A1 in Table 3
 WHOLE, OTHER, LACKING = (
     "every class has a code word",
@@ -38,7 +38,7 @@ WHOLE, OTHER, LACKING = (
 
 
 def overlap_of(X: Any, name: str, sigma: float, n_train: int, seed: int, y: Any) -> Any:
-    """Counts, printed rows flagged, classes without a cluster, and the correlations of eq. 4."""
+    """Return counts, flagged printed rows, classes without a cluster, and correlations of eq. 4."""
     model = fitted(X, TABLE_1[name][0], sigma, n_train, seed, assignment="codebook")
     if model is None:
         return None
@@ -55,7 +55,7 @@ def overlap_of(X: Any, name: str, sigma: float, n_train: int, seed: int, y: Any)
 
 
 def _missing(y: Any, labels: Any) -> tuple[int, ...]:
-    """Classes that are the most frequent one of no cluster."""
+    """Return the classes that are not the most frequent one of any cluster."""
     if y is None:
         return ()
     owners = set()
@@ -66,7 +66,7 @@ def _missing(y: Any, labels: Any) -> tuple[int, ...]:
 
 
 def _taus(model: Any, X: Any, is_overlap: Any, seed: int) -> Any:
-    """τ of eq. 4, and of its distances alone, with D-Rank and IR-Rank over the overlap points."""
+    """Return τ of eq. 4 and of its distances with D-Rank and IR-Rank, over the overlap points."""
     rows = np.flatnonzero(is_overlap)
     if len(rows) < 5:
         return None
@@ -83,28 +83,28 @@ def _taus(model: Any, X: Any, is_overlap: Any, seed: int) -> Any:
 
 
 def _overlaps(setting: Setting, name: str) -> dict[float, list[Any]]:
-    """Results of random splits by σ."""
+    """Return the results of random splits by σ."""
 
     def compute() -> dict[float, list[Any]]:
-        found = setting.data(name)
-        X, y = found.data.to_numpy(float), found.target
+        bunch = setting.data(name)
+        X, y = bunch.data.to_numpy(float), bunch.target
         splits = setting.draws(QUICK_SPLITS[name], SPLITS)
         cases = [
             (X, name, sigma, TRAINING[name], setting.seed + split, y)
             for sigma in SIGMAS[name]
             for split in range(splits)
         ]
-        answers = iter(setting.each(overlap_of, cases, f"splits of {name}"))
-        by_sigma = {sigma: [next(answers) for _ in range(splits)] for sigma in SIGMAS[name]}
+        outputs = iter(setting.each(overlap_of, cases, f"splits of {name}"))
+        by_sigma = {sigma: [next(outputs) for _ in range(splits)] for sigma in SIGMAS[name]}
         return {s: [a for a in row if a is not None] for s, row in by_sigma.items()}
 
-    answer: dict[float, list[Any]] = setting.once(f"overlaps of {name}", compute)
-    return answer
+    output: dict[float, list[Any]] = setting.once(f"overlaps of {name}", compute)
+    return output
 
 
-def _chosen(found: dict[float, list[Any]], name: str) -> float:
-    """The σ whose mean number of overlap points is nearest to the printed one."""
-    return min(found, key=lambda s: gap([_mean(found[s], "overlap")], [TABLE_1[name][1]]))
+def _chosen(results: dict[float, list[Any]], name: str) -> float:
+    """Return the σ whose mean number of overlap points is nearest to the printed one."""
+    return min(results, key=lambda s: gap([_mean(results[s], "overlap")], [TABLE_1[name][1]]))
 
 
 def _mean(fits: Sequence[Any], what: str) -> float:
@@ -112,46 +112,48 @@ def _mean(fits: Sequence[Any], what: str) -> float:
 
 
 def _share(fits: Sequence[Any]) -> float:
-    """Share of the fits that flag enough of the rows."""
+    """Return the share of fits that flag enough of the rows."""
     return float(np.mean([fit["flagged"] >= ENOUGH for fit in fits]))
 
 
 def a1_overlaps(setting: Setting) -> Measured:
-    """Table 3, A1."""
-    found = _overlap_check(setting, A1)
+    """Check Table 3, A1."""
+    results = _overlap_check(setting, A1)
     fits = [fit for row in _overlaps(setting, A1).values() for fit in row]
     groups = {WHOLE: [], OTHER: [], LACKING: []}  # type: dict[str, list[bool]]
     for fit in fits:
         name = LACKING if CLASS_OF_A1 in fit["missing"] else OTHER if fit["missing"] else WHOLE
         groups[name].append(fit["flagged"] >= ENOUGH)
     own, others = groups[LACKING], groups[WHOLE] + groups[OTHER]
-    said = f"of {len(own)} splits in which their class has no code word {sum(own)} flag them, of "
-    said += f"{len(others)} others {sum(others)}."
+    text = f"of {len(own)} splits in which their class has no code word {sum(own)} flag them, of "
+    text += f"{len(others)} others {sum(others)}."
     experiment = Experiment(
         f"Which splits, of all σ, flag the eight rows, all members of class {CLASS_OF_A1}",
         ("splits in which", "number", f"{ENOUGH} or more of the rows flagged"),
         [(name, str(len(flags)), str(sum(flags))) for name, flags in groups.items()],
         f"A class without a code word has no cluster of its own, and its members lie between "
-        f"those of others: {said}",
+        f"those of others: {text}",
     )
-    why = f"{found.why} At all σ, {said}"
-    return Measured(found.entries, why, found.draws, found.tried, [*found.experiments, experiment])
+    why = f"{results.why} At all σ, {text}"
+    return Measured(
+        results.entries, why, results.draws, results.tried, [*results.experiments, experiment]
+    )
 
 
 def joensuu_overlaps(setting: Setting) -> Measured:
-    """Table 3, Mopsi Joensuu."""
+    """Check Table 3, Mopsi Joensuu."""
     return _overlap_check(setting, JOENSUU)
 
 
 def finland_overlaps(setting: Setting) -> Measured:
-    """Table 3, Mopsi Finland."""
+    """Check Table 3, Mopsi Finland."""
     return _overlap_check(setting, FINLAND)
 
 
 def _overlap_check(setting: Setting, name: str) -> Measured:
-    found = _overlaps(setting, name)
-    n, sigma = setting.used[name].rows, _chosen(found, name)
-    fits = found[sigma]
+    results = _overlaps(setting, name)
+    n, sigma = setting.used[name].rows, _chosen(results, name)
+    fits = results[sigma]
     share, flagged = _share(fits), _mean(fits, "flagged")
     chance = 8 * _mean(fits, "overlap") / n
     excess = [fit["flagged"] - 8 * fit["overlap"] / n for fit in fits]
@@ -178,15 +180,15 @@ def _overlap_check(setting: Setting, name: str) -> Measured:
         f"average where {chance:.2f} would be by chance."
     )
     tried = {"σ": len(SIGMAS[name])}
-    return Measured(entries, why, len(fits), tried, [_by_sigma(found, name, n)])
+    return Measured(entries, why, len(fits), tried, [_by_sigma(results, name, n)])
 
 
-def _by_sigma(found: dict[float, list[Any]], name: str, n: int) -> Experiment:
-    sigma = _chosen(found, name)
-    often = [s for s, fits in found.items() if _share(fits) >= 0.5]
+def _by_sigma(results: dict[float, list[Any]], name: str, n: int) -> Experiment:
+    sigma = _chosen(results, name)
+    often = [s for s, fits in results.items() if _share(fits) >= 0.5]
     where = (
         "; ".join(
-            f"σ = {s:g}, with {_mean(found[s], 'overlap'):,.0f} overlap points" for s in often
+            f"σ = {s:g}, with {_mean(results[s], 'overlap'):,.0f} overlap points" for s in often
         )
         or "no σ tried"
     )
@@ -209,21 +211,21 @@ def _by_sigma(found: dict[float, list[Any]], name: str, n: int) -> Experiment:
                 f"{_mean(fits, 'flagged'):.2f}, {8 * _mean(fits, 'overlap') / n:.2f}",
                 f"{_mean(fits, 'largest'):.2f}",
             )
-            for s, fits in found.items()
+            for s, fits in results.items()
         ],
         f"Table 1 prints {TABLE_1[name][1]} overlap points, to which σ = {sigma:g} is nearest. "
-        f"There the rows have a mean largest membership of {_mean(found[sigma], 'largest'):.2f}, "
+        f"There the rows have a mean largest membership of {_mean(results[sigma], 'largest'):.2f}, "
         f"and overlap points are those below one half. Half of the splits flag them at {where}.",
     )
 
 
 def correlations(setting: Setting) -> Measured:
-    """Section 4: low correlations with D-Rank and IR-Rank."""
+    """Check section 4: low correlations with D-Rank and IR-Rank."""
     entries, rows = [], []
     for name in (A1, FINLAND, JOENSUU):
-        found = _overlaps(setting, name)
-        sigma = _chosen(found, name)
-        fits = [fit for fit in found[sigma] if fit["tau"] is not None]
+        results = _overlaps(setting, name)
+        sigma = _chosen(results, name)
+        fits = [fit for fit in results[sigma] if fit["tau"] is not None]
         groups = {"": fits}
         if name == A1:
             groups = {
@@ -238,7 +240,7 @@ def correlations(setting: Setting) -> Measured:
                 for kind, some in groups.items()
             ]
         means = np.mean([fit["tau"] for fit in fits], axis=0)
-        count = f"{_mean(found[sigma], 'overlap'):,.0f}"
+        count = f"{_mean(results[sigma], 'overlap'):,.0f}"
         rows.append((name, f"{sigma:g}", count, *(f"{tau:+.2f}" for tau in means)))
     by_similarity = ", ".join(f"{row[4]} and {row[6]} ({row[0]})" for row in rows)
     experiment = Experiment(

@@ -1,4 +1,4 @@
-"""What the paper prints: numbers of clusters, counts, row numbers and correlations.
+"""The printed values: numbers of clusters, counts, row numbers and correlations.
 
 Row numbers count from one, in the order of the files.
 """

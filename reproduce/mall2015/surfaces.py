@@ -17,7 +17,7 @@ from softkern.selection import select_spectral
 __all__ = ["surfaces"]
 
 SPLITS = 10
-QUICK_SPLITS = {A1: 10, FINLAND: 2}  # neighboring numbers of A1 are as near as splits are
+QUICK_SPLITS = {A1: 10, FINLAND: 2}  # numbers next to that of A1 are within the spread of splits
 # numbers of clusters, and powers of two of the median distance
 GRIDS = {
     A1: (range(15, 25), np.arange(-4, -1.9, 0.25)),
@@ -26,14 +26,16 @@ GRIDS = {
 
 
 def surface(X: Any, numbers: Sequence[int], powers: Any, seed: int) -> Any:
-    """AMS on rows kept aside by number of clusters and bandwidth, (K, S)."""
+    """Return the AMS (K, S) on validation rows by number of clusters and bandwidth."""
     sigmas = float(select_bandwidth(X, "median")) * 2.0**powers
-    found = select_spectral(X, numbers, sigmas, n_train=1000, n_validation=1000, random_state=seed)
-    return found.strength
+    results = select_spectral(
+        X, numbers, sigmas, n_train=1000, n_validation=1000, random_state=seed
+    )
+    return results.strength
 
 
 def surfaces(setting: Setting) -> Measured:
-    """Fig. 2: AMS over k and σ."""
+    """Check Fig. 2: AMS over k and σ."""
     entries, rows = [], []
     figure, axes = panels(1, 2)
     for ax, (name, (numbers, powers)) in zip(axes, GRIDS.items(), strict=True):
@@ -45,12 +47,12 @@ def surfaces(setting: Setting) -> Measured:
         best = np.nanmax(mean, axis=1)
         padded = np.concatenate([[-np.inf], best, [-np.inf]])
         peaks = [k for i, k in enumerate(numbers) if best[i] >= max(padded[i], padded[i + 2])]
-        said = ", ".join(map(str, peaks))
+        text = ", ".join(map(str, peaks))
         entries.append(
             Entry(
                 f"{name}: {wanted} is a local maximum",
                 "yes",
-                said,
+                text,
                 _margin(each, list(numbers).index(wanted)),
                 wanted in peaks,
             )
@@ -83,7 +85,7 @@ def surfaces(setting: Setting) -> Measured:
 
 
 def _margin(each: Any, place: int) -> str:
-    """How far the highest AMS at a number is above that of the better neighbor."""
+    """Return the lead of the highest AMS at a number over the better neighbor."""
     best = np.nanmax(each, axis=2)  # (splits, K)
     neighbor = max(place - 1, place + 1, key=lambda i: best[:, i].mean())
     above = best[:, place] - best[:, neighbor]
