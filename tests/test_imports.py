@@ -67,9 +67,12 @@ ALLOWED = {
         "splitting*",
         "solvers*",
     },
-    "tables.preparation*": {"tables.preparation*", "kernels*", "rows"},
+    "tables.preparation*": {"tables.preparation*", "tables.text", "kernels*", "rows"},
+    "tables.text": {"tables.preparation*"},
     "tables.compare*": {"tables.preparation*", "tables.compare*"},
-    "models*": {"dask*", "tables.preparation*", "fitted", "models*", *BELOW_MODELS},
+    # through one lazy import, for tables
+    "models.auto": {"dask*", "tables.preparation", "fitted", "models*", *BELOW_MODELS},
+    "models*": {"dask*", "fitted", "models*", *BELOW_MODELS},
     # what is built on fitted models knows their public names and fitted attributes only
     "datasets": set(),
     "selection*": {"kernels*", "metrics*", "models", "planning", "rows", "selection*"},
@@ -77,6 +80,7 @@ ALLOWED = {
     "files": {"models.state"},
     "tables.explain*": {
         "tables.preparation*",
+        "tables.text",
         "tables.explain*",
         "fitted",
         "kernels*",

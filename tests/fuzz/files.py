@@ -208,7 +208,7 @@ def _ask(model: Any) -> None:
     X: Any = rng.normal(size=(7, d))
     if getattr(model, "preparation_", None) is not None:
         X = pd.DataFrame(
-            X[:, : len(model.preparation_.columns)], columns=model.preparation_.columns
+            X[:, : len(model.preparation_.columns_)], columns=model.preparation_.columns_
         )
     elif hasattr(model, "feature_names_in_"):
         X = pd.DataFrame(X, columns=model.feature_names_in_)

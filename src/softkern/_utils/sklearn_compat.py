@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import _check_feature_names, _check_n_features
 
-__all__ = ["Estimator", "Interval", "StrOptions", "check_columns"]
+__all__ = ["Estimator", "HasMethods", "Interval", "StrOptions", "check_columns"]
 
 
 class Estimator(BaseEstimator):  # type: ignore[misc]

@@ -6,8 +6,8 @@ soft models are fitted to them along the directions in which they differ, and co
 no model's own: whether there are valleys between their clusters, and whether the same clusters
 come from half of the rows. Outliers are those of `OneClassPCM` on the columns as they are.
 
-With `prepare`, and in `cluster`, a table is first prepared as `softkern analyze` does it
-(`softkern.models.tables`); everything here sees numbers only.
+With `prepare`, and in `cluster`, a table first becomes numbers by the same
+`softkern.tables.preparation.TablePreparation` that `softkern analyze` uses.
 """
 
 from __future__ import annotations
@@ -18,18 +18,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from softkern._utils.progress import stage
 from softkern._utils.random import child_seed
-from softkern._utils.sklearn_compat import Interval, StrOptions
+from softkern._utils.sklearn_compat import HasMethods, Interval, StrOptions
 from softkern._utils.text import plural as count_of
 from softkern._utils.typing import Array
+from softkern.dask import is_chunked
 from softkern.density_tree.bandwidth_search import FEW_COLUMNS
 from softkern.density_tree.tree import SMALL_SHARE
 from softkern.exceptions import (
@@ -42,15 +44,15 @@ from softkern.exceptions import (
 )
 from softkern.kernels.spread import check_reach, robust_spread
 from softkern.models.alpha_cut import AlphaCutClustering
-from softkern.models.base import FIT_ATTRIBUTES, SoftModel
+from softkern.models.base import FIT_ATTRIBUTES, SAMPLE_ATTRIBUTES, SoftModel
+from softkern.models.clusterer import Clusterer
 from softkern.models.fuzzy import FuzzyCMeans
 from softkern.models.one_class_mixture import OneClassMixture
 from softkern.models.one_class_pcm import OneClassPCM
 from softkern.models.point_scores import PointScores
 from softkern.models.spectral import SoftKernelSpectralClustering
-from softkern.models.state_schema import TABLE, Indices, Instance, Number, Spec
-from softkern.models.tables import TableClustering
-from softkern.rows import distinct_rows, reduce_weights, varying_columns
+from softkern.models.state_schema import TABLE, TEXTS, Indices, Instance, Number, Spec
+from softkern.rows import check_weights, distinct_rows, reduce_weights, varying_columns
 from softkern.splitting.coordinates import Coordinates, fit_coordinates
 from softkern.splitting.gap_test import FEWEST
 from softkern.splitting.noise import Reach, fit_reach
@@ -139,18 +141,18 @@ class AutoScores(PointScores):
         return self._inner.overlap_scores
 
 
-class AutoClustering(TableClustering):
+class AutoClustering(Clusterer, SoftModel):
     """Clusters, outliers and rows in between, with nothing given: the model is chosen.
 
     Parameters
     ----------
     n_clusters : "auto" or int, default="auto"
         ``"auto"`` finds it, and says one where no two groups have a valley between them.
-    prepare : bool or dict, default=False
-        Whether a table is prepared as `softkern analyze` does it: what names the rows is left out,
-        and text; skewed columns are taken by their logarithm; missing cells are filled in from the
-        nearest rows. A dictionary has options of `softkern.tables.preparation.Preparation.fit`,
-        such as ``{"categories": ["color"]}``. Without it X must be numbers without gaps.
+    prepare : bool, dict or TablePreparation, default=False
+        Whether to prepare a table as `softkern analyze` does: leave out identifiers and text, take
+        logarithms of skewed columns and impute missing cells from the nearest rows. A dictionary
+        holds parameters of `softkern.tables.preparation.TablePreparation`, for example
+        ``{"categories": ["color"]}``. With False, X must be numbers without missing values.
     engine, engine_params
         As in `OneClassPCM`; of all models that are tried.
     random_state : int, RandomState or None, default=0
@@ -174,10 +176,10 @@ class AutoClustering(TableClustering):
         Why this model was taken, in one sentence.
     repeats_ : int
         Rows that repeat an earlier one.
-    preparation_ : Preparation or None
-        What becomes of a table's columns; None where they were taken as they are.
+    preparation_ : TablePreparation or None
+        The fitted preparation of tables; None if X is used as it is.
     notes_ : list of str
-        What was done to the columns, and what else there is to know of them.
+        What the preparation did to the columns.
     bandwidth_, kernel_, plan_, engine_, approximation_error_, n_iter_, converged_, objective_, \
 history_
         Of `one_class_`, or of `model_` where there is none: in the columns' own units.
@@ -201,11 +203,13 @@ history_
 
     memberships_sum_to_one: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **TableClustering._parameter_constraints,
+        "prepare": ["boolean", dict, HasMethods("fit_prepare")],
         "n_clusters": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
         **SoftModel._parameter_constraints,
     }
     _fitted: ClassVar[dict[str, Spec]] = {
+        "preparation_": Instance("TablePreparation", nullable=True),
+        "notes_": TEXTS,
         "model_": Instance("KernelModel", nullable=True),
         "one_class_": Instance("OneClassPCM", nullable=True),
         "reason_": Instance("str"),
@@ -248,7 +252,84 @@ history_
         check_is_fitted(self)
         return pd.DataFrame(self._comparison)
 
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array, DataFrame or Dask collection of shape (n_samples, n_features)
+            Numbers without missing values, or with `prepare` any table. A `PreparedTable` brings
+            its own preparation.
+        y : ignored
+        sample_weight : array of shape (n_samples,), default=None
+            A weight of two counts a row twice. The preparation learns from rows with a weight.
+
+        Returns
+        -------
+        self : AutoClustering
+        """
+        self._validate_params()
+        if self.prepare is False:
+            super().fit(X, y, sample_weight)
+            self.preparation_: Any = None
+            self.notes_: list[str] = []
+            return self
+        for name in SAMPLE_ATTRIBUTES:  # of an earlier fit
+            self.__dict__.pop(name, None)
+        if is_chunked(X):
+            from softkern.dask.fit import fit_tables
+
+            fit_tables(self, X, sample_weight)
+            return self
+        prepared = _prepare(self.prepare, X, sample_weight)
+        preparation, is_blank = prepared.preparation, ~prepared.is_used
+        notes = [str(note) for note in preparation.notes_]
+        if prepared is not X:
+            self._tell(notes)
+        weight = check_weights(sample_weight, len(is_blank))
+        super().fit(prepared.expand(0.0), sample_weight=np.where(is_blank, 0.0, weight))
+        self.preparation_, self.notes_ = preparation, notes
+        self.n_features_in_ = preparation.n_features_in_
+        if hasattr(preparation, "feature_names_in_"):
+            self.feature_names_in_ = preparation.feature_names_in_
+        self._store_scores(self._without_blanks(PointScores.fitted(self), is_blank))
+        return self
+
+    def score_points(self, X: Any) -> PointScores:
+        """Compute labels, memberships and scores of samples; see `SoftModel.score_points`.
+
+        Columns of a table that is prepared are matched by name, those of an array by place.
+        """
+        check_is_fitted(self)
+        if self.preparation_ is None:
+            return self._score_numbers(self._check_new(X))
+        prepared = self.preparation_.prepare(X)
+        scores = self._score_numbers(prepared.expand(0.0))
+        return self._without_blanks(scores, ~prepared.is_used)
+
+    def _without_blanks(self, scores: PointScores, is_blank: Array) -> PointScores:
+        """Put rows without any value in no cluster, with the lowest outlier score."""
+        if not is_blank.any():
+            return scores
+        known = getattr(self, "sample_outlier_scores_", None)  # after a fit to Dask collections
+        known = self.outlier_scores_[self.sample_weight_ > 0] if known is None else known
+        return PointScores(
+            memberships=np.where(is_blank[:, None], 0, scores.memberships),
+            labels=np.where(is_blank, -1, scores.labels),
+            outlier_scores=np.where(is_blank, known.min(), scores.outlier_scores),
+            overlap_scores=np.where(is_blank, 0, scores.overlap_scores),
+        )
+
+    def _tell(self, lines: Sequence[str]) -> None:
+        """Print lines if the model is verbose."""
+        if self.verbose:
+            from rich import get_console
+
+            for line in lines:
+                get_console().print(line, markup=False, highlight=False)
+
     def _score_numbers(self, X: Array) -> PointScores:
+        """Score samples of prepared numbers."""
         if self.one_class_ is None:
             scores: PointScores = self.model_.score_points(X)
             return scores
@@ -463,7 +544,7 @@ history_
     def _check_state(self) -> None:
         model, whole, coordinates = self.model_, self.one_class_, self._coordinates
         prepared = self.preparation_
-        p = self.n_features_in_ if prepared is None else len(prepared.features)
+        p = self.n_features_in_ if prepared is None else len(prepared.get_feature_names_out())
         if model is None and whole is None:
             raise ValueError("it holds no model.")
         if model is not None:
@@ -486,6 +567,18 @@ history_
         reach = getattr(self, "_reach", None)
         if reach is not None and reach.coordinates.values.shape[0] != p:
             raise ValueError("the noise radius has other features.")
+
+
+def _prepare(prepare: Any, X: Any, sample_weight: Any) -> Any:
+    """Prepare a table. The one import of `softkern.tables` from the library."""
+    from softkern.tables.preparation import PreparedTable, TablePreparation
+
+    if isinstance(X, PreparedTable):
+        return X
+    if isinstance(prepare, TablePreparation):
+        return clone(prepare).fit_prepare(X, sample_weight)
+    options = prepare if isinstance(prepare, dict) else {}
+    return TablePreparation(**options).fit_prepare(X, sample_weight)
 
 
 def _mixture(count: int, start: Array, **options: Any) -> Any:
@@ -619,11 +712,10 @@ def cluster(
     2
     >>> for note in model.notes_:
     ...     print(note)
-    filled in 40 missing values in 40 of 400 rows, in 'age' (40), from the nearest rows by the
-    columns that they have
-    left out 'city': text of one value
+    filled in 40 missing values in 40 of 400 rows, in 'age' (40), from the nearest rows
+    left out 'city': text column with one value
     left out 'customer': it numbers the rows
-    columns=… uses what it names, whatever it looks like
+    use columns=… to include a column whatever it contains
     """
     options: dict[str, Any] = {}
     if columns is not None:

@@ -43,18 +43,19 @@ CLASSES = {
         if name in kernels.__all__ and isinstance(kind, type)
     },
     "AlphaTree": "density_tree.tree:AlphaTree",
-    "Bend": "tables.preparation.skew:Bend",
     "Candidate": "planning:Candidate",
     "Coordinates": "splitting.coordinates:Coordinates",
     "Cost": "operators.work:Cost",
-    "Neighbors": "tables.preparation.imputation:Neighbors",
+    "ColumnScaler": "tables.preparation.scaling:ColumnScaler",
+    "NearestRowImputer": "tables.preparation.imputation:NearestRowImputer",
+    "Note": "tables.preparation.notes:Note",
+    "NumberFormat": "tables.preparation.formats:NumberFormat",
     "Plan": "planning:Plan",
-    "Preparation": "tables.preparation.transformer:Preparation",
     "ProblemSize": "operators.work:ProblemSize",
     "Reach": "splitting.noise:Reach",
-    "Scaling": "tables.preparation.scaling:Scaling",
+    "SignedLog": "tables.preparation.skew:SignedLog",
     "SpectralSearch": "models.spectral_search:SpectralSearch",
-    "Writing": "tables.preparation.formats:Writing",
+    "TablePreparation": "tables.preparation.transformer:TablePreparation",
 }
 FILE_NAMES = {path: name for name, path in CLASSES.items()}
 BIT_GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
@@ -146,11 +147,11 @@ def _value(plain: Any, trusted: Collection[str]) -> Any:
 def _parts(value: Any, where: str) -> tuple[str, dict[str, Any]]:
     """Return the kind of a value that is not plain, and its parts."""
     file_name = FILE_NAMES.get(_path(type(value)))
-    if isinstance(value, BaseEstimator):
-        return "estimator", _estimator_parts(value, where)
     if file_name or isinstance(value, Kernel):
         name = file_name or _import_name(type(value), where)
         return "object", {"name": name, "fields": _fields(value)}
+    if isinstance(value, BaseEstimator):
+        return "estimator", _estimator_parts(value, where)
     if isinstance(value, np.ndarray) and value.dtype.kind in "OU":
         parts = {"shape": list(value.shape), "items": value.ravel().tolist()}
         return "texts" if value.dtype.kind == "U" else "objects", parts
@@ -261,6 +262,8 @@ def _build_object(trusted: Collection[str], *, name: str, fields: dict[str, Any]
     if takes_fields:
         check_fields(kind, fields)
         return kind(**fields)
+    if issubclass(kind, BaseEstimator):
+        check_fields(kind, fields, is_whole=any(name.endswith("_") for name in fields))
     built = kind.__new__(kind)
     vars(built).update(fields)
     return built

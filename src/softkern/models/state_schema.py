@@ -337,9 +337,15 @@ def validate_arrays(name: str, fields: Mapping[str, Any]) -> None:
             raise ValueError(f"{entry} of {name} {wrong}.")
 
 
-def check_fields(kind: type, fields: Mapping[str, Any]) -> None:
-    """Raise a ValueError for fields of another type than the dataclass declares."""
+def check_fields(kind: type, fields: Mapping[str, Any], *, is_whole: bool = False) -> None:
+    """Raise a ValueError for fields of another type than the class declares.
+
+    With `is_whole`, also for declared fields that are missing.
+    """
     hints = get_type_hints(kind)
+    missing = [name for name in hints if name not in fields and not name.startswith("_")]
+    if is_whole and missing:
+        raise ValueError(f"{kind.__name__} lacks {', '.join(missing)}.")
     for name, value in fields.items():
         if name in hints and not _has_type(value, hints[name]):
             raise ValueError(f"{name} of {kind.__name__} is a {type(value).__name__}.")

@@ -16,6 +16,7 @@ import pytest
 from sklearn.base import clone
 
 import softkern
+from softkern.fitted import fitted_step
 from softkern.tables.cli import demo, run
 from softkern.tables.cli.models import MODELS, ModelName, make
 from tests.models.test_auto import hard_tables
@@ -172,7 +173,7 @@ def test_every_model_analyzes_and_scores(name, data):
     first, again = pd.read_csv("out/points.csv"), pd.read_csv("scored.csv")
     assert again["label"].tolist() == first["label"].tolist()
     assert again["membership"].to_numpy() == pytest.approx(first["membership"], abs=1e-6)
-    model = softkern.load("out/model.safetensors")
+    model, _ = fitted_step(softkern.load("out/model.safetensors"))
     assert type(model).__name__ == MODELS[name].estimator
     assert again["label"].nunique() == 2
 
@@ -481,9 +482,10 @@ def test_what_is_left_out_is_told(folder, capsys):
     said = capsys.readouterr().out
     assert "left out 'column 1': it numbers the rows" in said
     assert "'one': it has one value" in said
-    assert "'kind': text (--categories" in said
+    assert "'kind': text column; use --categories kind" in said
     assert analyze("--categories", "kind", "--force") == 0
-    assert softkern.load("out/model.safetensors").n_features_in_ == 3
+    model = softkern.load("out/model.safetensors")
+    assert len(model.preparation_.get_feature_names_out()) == 3
 
 
 def test_classes_are_told_of_and_columns_excluded(data, capsys):
@@ -502,7 +504,8 @@ def test_categories_of_digits_are_scored_as_they_were_read(data):
     table = data.assign(kind=[["1", "02", "0A", ""][i // 30 if i > 5 else 3] for i in range(90)])
     table.to_csv("data.csv", index=False)
     assert analyze("--categories", "kind", "--missing", "drop") == 0
-    assert softkern.load("out/model.safetensors").n_features_in_ == 3
+    model = softkern.load("out/model.safetensors")
+    assert len(model.preparation_.get_feature_names_out()) == 3
     assert (
         run(["score", "out/model.safetensors", "data.csv", "-o", "s.csv", "-q", "--chunk", "9"])
         == 0
@@ -539,7 +542,7 @@ def test_where_nothing_stands_out_no_rows_are_listed(folder, capsys):
 def test_an_identifier_that_is_asked_for_is_a_feature_too(data):
     data.assign(k=np.arange(90) % 7).to_csv("data.csv", index=False)
     assert analyze("--columns", "x,k", "--id", "k") == 0
-    assert softkern.load("out/model.safetensors").n_features_in_ == 2
+    assert softkern.load("out/model.safetensors").preparation_.columns_ == ["x", "k"]
 
 
 def test_missing_values_by_flag(data):

@@ -190,7 +190,7 @@ def test_dates_are_offered_and_used(capsys):
     table = amounts().assign(day=pd.date_range("2024-01-01", periods=80).strftime("%d.%m.%Y"))
     table.to_csv("data.csv", index=False)
     assert run(["analyze", "data.csv", "-o", "out", "--no-report"]) == 0
-    assert "left out 'day': dates (--dates uses them, as days)" in capsys.readouterr().out
+    assert "left out 'day': dates; use --dates to include them as days" in capsys.readouterr().out
     record = analyze("data.csv", "--dates")
     assert record["preparation"]["features"] == ["x", "y", "day"]
     said = pd.read_csv("out/clusters.csv").set_index("column")["words"]["day"]

@@ -9,7 +9,7 @@ import pytest
 
 import softkern
 from softkern.tables.cli import run
-from softkern.tables.cli.preparation import CommandPreparation as Preparation
+from tests.tables.preparation.helpers import prepare, texts
 
 
 @pytest.fixture(autouse=True)
@@ -73,11 +73,11 @@ def test_a_column_that_is_mostly_empty_is_left_out_unless_named():
     assert record["result"]["clusters"] == 2
     said = "\n".join(record["input"]["notes"])
     assert "left out 'rare': it lacks more than half of its values" in said
-    preparation, _ = Preparation.fit(table, columns=["x", "rare"])
-    assert preparation.columns == ["x", "rare"]
-    preparation, prepared = Preparation.fit(table[["rare"]])
-    assert preparation.columns == ["rare"]
-    assert "they are used, for there is no other" in prepared.notes[0]
+    preparation, _ = prepare(table, columns=["x", "rare"])
+    assert preparation.columns_ == ["x", "rare"]
+    preparation, prepared = prepare(table[["rare"]])
+    assert preparation.columns_ == ["rare"]
+    assert "they are used because there are no others" in texts(prepared.notes)[1]
 
 
 def test_logarithms_and_fills_are_repeated_on_new_rows():
@@ -87,7 +87,7 @@ def test_logarithms_and_fills_are_repeated_on_new_rows():
     record, points = analyze(table)
     said = "\n".join(record["input"]["notes"])
     assert "filled in" in said
-    assert "from the nearest rows by the columns that they have" in said
+    assert "from the nearest rows" in said
     assert run(["score", "out/model.safetensors", "data.csv", "-o", "s.csv", "--chunk", "77"]) == 0
     assert pd.read_csv("s.csv")["label"].tolist() == points["label"].tolist()
     # 9 apart, so that a row of the other group's median would not be its own
@@ -113,7 +113,7 @@ def test_a_model_saved_from_python_has_nothing_to_fill_in_from(capsys):
     command = ["score", "plain.safetensors", "new.csv", "-o", "s.csv"]
     for how in ([], ["--missing", "neighbors"], ["--missing", "impute"]):
         assert run([*command, *how]) == 3
-        assert "Give --missing drop" in capsys.readouterr().err
+        assert "Use --missing drop" in capsys.readouterr().err
     assert run([*command, "--missing", "drop"]) == 0
 
 
@@ -121,11 +121,11 @@ def test_a_missing_category_comes_from_the_nearest_rows():
     table, _ = groups()
     table["kind"] = ["a"] * 150 + ["b"] * 150
     table.loc[[5, 200], "kind"] = None
-    preparation, prepared = Preparation.fit(table, categories=["kind"])
-    assert preparation.features == ["x", "y", "kind=b"]
+    preparation, prepared = prepare(table, categories=["kind"])
+    assert preparation.get_feature_names_out().tolist() == ["x", "y", "kind=b"]
     assert prepared.features.loc[[5, 200], "kind=b"].to_numpy() == pytest.approx([0, 1])
-    assert "2 missing values in 2 of 300 rows, in 'kind' (2)" in prepared.missing_note
-    assert preparation.fill[2:] in ([0.0], [1.0])
+    assert "2 missing values in 2 of 300 rows, in 'kind' (2)" in str(prepared.notes[0])
+    assert preparation.fill_values_[2:] in ([0.0], [1.0])
 
 
 def test_cells_are_not_filled_in_between_two_groups():
@@ -134,30 +134,30 @@ def test_cells_are_not_filled_in_between_two_groups():
     side = np.arange(400) % 2
     table = pd.DataFrame({"x": 20 * side + rng.normal(size=400), "y": rng.normal(size=400)})
     table.loc[:99, "x"] = np.nan
-    _, prepared = Preparation.fit(table, scale="none")
+    _, prepared = prepare(table, scale="none")
     filled = prepared.features["x"][:100]
     assert (np.abs(filled - 10) > 5).mean() > 0.95
 
 
 def test_repeated_rows_are_told_of():
     table, _ = groups()
-    _, prepared = Preparation.fit(pd.concat([table, table[:20]]))
-    assert "20 of 320 rows repeat another one" in prepared.notes
+    _, prepared = prepare(pd.concat([table, table[:20]]))
+    assert "20 of 320 rows are duplicates" in texts(prepared.notes)
 
 
 def test_far_values_are_told_of_and_stay_numbers():
     table, _ = groups()
     table.loc[:6, "x"] = -999
-    _, prepared = Preparation.fit(table)
-    assert any("'x' holds -999" in note for note in prepared.notes)
-    assert not any("--na" in note for note in prepared.notes)
+    _, prepared = prepare(table)
+    assert any("'x' contains -999" in note for note in texts(prepared.notes))
+    assert not any("--na" in note for note in texts(prepared.notes))
     assert np.abs(prepared.values[:7, 0]).min() > 50  # and they stay as far out as they are
 
 
 def test_identifiers_are_used_where_there_is_nothing_else():
-    preparation, prepared = Preparation.fit(pd.DataFrame({"id": range(40), "key": range(7, 47)}))
-    assert preparation.columns == ["id", "key"]
-    assert "look like identifiers; they are used" in prepared.notes[0]
+    preparation, prepared = prepare(pd.DataFrame({"id": range(40), "key": range(7, 47)}))
+    assert preparation.columns_ == ["id", "key"]
+    assert "look like identifiers; they are used" in texts(prepared.notes)[0]
 
 
 @pytest.mark.parametrize(
@@ -179,8 +179,8 @@ def test_identifiers_are_used_where_there_is_nothing_else():
     ],
 )
 def test_small_and_odd_tables_are_prepared(table):
-    preparation, prepared = Preparation.fit(pd.DataFrame(table))
-    assert preparation.features
+    preparation, prepared = prepare(pd.DataFrame(table))
+    assert preparation.get_feature_names_out().tolist()
     assert np.isfinite(prepared.values).all()
-    again = preparation.apply(pd.DataFrame(table))
+    again = preparation.prepare(pd.DataFrame(table))
     assert np.array_equal(again.values, prepared.values)

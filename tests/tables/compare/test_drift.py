@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from softkern.tables.compare import column_drift, describe_drift, measured
-from softkern.tables.preparation import Preparation
+from softkern.tables.preparation import TablePreparation
 
 
 def numbers(seed, n=200, d=8):
@@ -138,5 +138,5 @@ def test_row_names_are_left_out():
         "not compared: 'row', 'name' (names rows)",
         "not compared: 'day' (dates)",
     ]
-    preparation, _ = Preparation.fit(table[["row", "paid"]], columns=["row", "paid"])
+    preparation = TablePreparation(columns=["row", "paid"]).fit(table[["row", "paid"]])
     assert "row" in measured(table, preparation)[0]  # what a model uses is compared

@@ -8,7 +8,8 @@ from sklearn.preprocessing import StandardScaler
 
 import softkern
 from softkern import explain_points
-from softkern.tables.explain import Explainer, grade
+from softkern.ranking import Ranker
+from softkern.tables.explain import Explainer, RowView, grade
 
 MODELS = [
     softkern.AlphaCutClustering(),
@@ -238,3 +239,20 @@ def test_the_only_column_is_beside_no_other():
     X = pd.DataFrame({"x": np.concatenate([rng.normal(0, 1, 100), rng.normal(20, 1, 100), [10.0]])})
     table = explain_points(softkern.OneClassPCM().fit(X), [200], X=X)
     assert table["why"].tolist() == ["x 10, which few rows have"]
+
+
+def test_values_with_and_in_them_are_listed_whole():
+    rows = RowView(["area"], np.zeros((1, 1)), np.zeros((1, 1)), {0: ["Research and Dev", "Sales"]})
+    assert rows.format_range(0, 0, 1) == "Research and Dev or Sales"
+
+
+def test_an_explainer_reads_new_rows_however_it_was_made():
+    X = two_groups()
+    model = softkern.OneClassPCM().fit(X)
+    ranker = Ranker(model)
+    points = ranker.read()
+    rows = RowView(["x1", "x2", "x3", "x4"], X, X)
+    explainer = Explainer(model, rows, points, ranker.table(points))
+    new = np.array([[0.0, 0.0, 25.0, 0.0]])
+    table = explainer.explain(*explainer.read(new), [0])
+    assert table["column_1"].tolist() == ["x3"]

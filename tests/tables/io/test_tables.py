@@ -8,7 +8,6 @@ import json
 import lzma
 import os
 import zipfile
-from dataclasses import asdict
 
 import numpy as np
 import pandas as pd
@@ -16,8 +15,8 @@ import pytest
 
 from softkern._utils.text import quote, quote_list
 from softkern.exceptions import DataError
-from softkern.tables.cli.preparation import CommandPreparation as Preparation
 from softkern.tables.io import Format, Reader, TableError, open_table
+from softkern.tables.preparation import TablePreparation
 
 TEXT = "a,b\n1,2\n3,4\n5.5,-6\n"
 VALUES = [[1, 2], [3, 4], [5.5, -6]]
@@ -235,7 +234,7 @@ def test_thousands_of_columns(write):
     rows = ["\t".join(names), *("\t".join(map(str, range(i, i + 4_000))) for i in range(3))]
     reader = open_table(write("\n".join(rows) + "\n"))
     assert reader.columns == names
-    _, prepared = Preparation.fit(reader.read(), scale="none")
+    prepared = TablePreparation(scale="none").fit_prepare(reader.read())
     assert prepared.values.shape == (3, 4_000)
     assert prepared.values[2, -1] == 4_001
 
@@ -353,7 +352,7 @@ def test_the_decimal_comma_is_found_and_points_are_thousands(write):
             table = reader.read()
             assert reader.decimal == ","
             assert any("decimal comma" in note for note in reader.notes) == (form is None)
-        _, prepared = Preparation.fit(table, scale="none", decimal=reader.decimal)
+        prepared = TablePreparation(scale="none", decimal=reader.decimal).fit_prepare(table)
         assert prepared.features.to_numpy().tolist() == [[1.5, 1234], [22.25, 5678], [3, 9000]]
 
 
@@ -556,7 +555,7 @@ def test_header_only(text, write):
     table = open_table(write(text)).read()
     assert table.shape == (0, 2)
     with pytest.raises(DataError, match="0 rows; at least two"):
-        Preparation.fit(table)
+        TablePreparation().fit_prepare(table)
 
 
 def test_ragged_lines(write):
@@ -638,176 +637,10 @@ def test_words_for_messages_are_harmless():
     assert quote_list(list("abcdefg")) == "'a', 'b', 'c', 'd', 'e' and 2 more"
 
 
-# Preparation
-
-
-def frame(**columns):
-    return pd.DataFrame(columns)
-
-
-def test_columns_that_cannot_matter_are_left_out():
-    table = frame(x=[1.0, 2, 4], one=[3, 3, 3], none=[np.nan] * 3, who=list("aba"))
-    table["when"] = pd.to_datetime(["2020-01-01"] * 3)
-    preparation, prepared = Preparation.fit(table)
-    assert preparation.features == ["x"]
-    told = "\n".join(prepared.notes)
-    for name, why in [("one", "one value"), ("none", "no value"), ("who", "--categories")]:
-        assert any(f"'{name}'" in note and why in note for note in prepared.notes)
-    assert "'when': dates" in told
-    with pytest.raises(DataError, match="no column to work with.*'one'"):
-        Preparation.fit(table[["one", "who"]])
-
-
-def test_names_dates_and_times_are_said_to_be_so():
-    n = 60
-    shapes = ("2024-01-%02d", "%02d.01.2024", "01/%02d/2024")
-    table = frame(
-        x=np.random.default_rng(0).normal(size=n),
-        account=[10**17 + 7919 * i for i in range(n)],
-        order=[str(10**20 + i) for i in range(n)],
-        when=[shapes[i % 3] % (i % 28 + 1) for i in range(n)],
-        took=[f"{i % 5:02d}:{i:02d}:00" for i in range(n)],
-        some=["12:30", "noon"] * (n // 2),
-    )
-    preparation, prepared = Preparation.fit(table)
-    assert preparation.columns == ["x"]
-    said = " ".join(prepared.notes)
-    assert "left out 'account', 'order': whole numbers of 17 digits and more" in said
-    assert "left out 'when': dates written in several ways" in said
-    assert "left out 'took': times of day or durations; write them as minutes or hours" in said
-    assert "left out 'some': text (--categories uses it)" in said
-    asked, _ = Preparation.fit(table, columns=["x", "account"])
-    assert asked.columns == ["x", "account"]  # whatever it looks like
-    large = frame(x=[1.5e18, 2e18, 9e18] * 20, y=[2**62, 3, 4] * 20)
-    assert Preparation.fit(large)[0].columns == ["x", "y"]
-
-
-def test_columns_are_chosen_by_name_and_text_is_named():
-    table = frame(x=[1.0, 2], y=[5.0, 3], who=["a", "b"])
-    assert Preparation.fit(table, columns=["y"])[0].features == ["y"]
-    with pytest.raises(DataError, match="'who' is text; give --categories"):
-        Preparation.fit(table, columns=["x", "who"])
-    with pytest.raises(DataError, match=r"lacks 'z'; its columns are 'x', 'y', 'who'"):
-        Preparation.fit(table, columns=["x", "z"])
-
-
-def test_text_among_numbers_is_a_mistake():
-    table = frame(x=["1", "2.5", "?", "4"], y=[1.0, 2, 3, 4])
-    with pytest.raises(DataError, match=r"'x' is numbers save in 1 row, such as '\?' in row 3"):
-        Preparation.fit(table)
-    preparation, _ = Preparation.fit(table[table["x"] != "?"])
-    with pytest.raises(DataError, match=r"'\?' in row 103.*--na '\?'"):
-        preparation.apply(table, first_row=101)
-
-
 def test_decimal_commas_are_read(write):
     path = write("a;b\n1,5;2\n3,25;4\n5;7\n")
-    _, prepared = Preparation.fit(open_table(path).read(), scale="none")
+    prepared = TablePreparation(scale="none").fit_prepare(open_table(path).read())
     assert prepared.values.tolist() == [[1.5, 2], [3.25, 4], [5, 7]]
-    _, prepared = Preparation.fit(open_table(path, Format(decimal=",")).read(), scale="none")
+    table = open_table(path, Format(decimal=",")).read()
+    prepared = TablePreparation(scale="none").fit_prepare(table)
     assert prepared.values.tolist() == [[1.5, 2], [3.25, 4], [5, 7]]
-
-
-def test_categories_become_codes():
-    table = frame(x=[1.0, 2, 4, 8, 9], who=["b", "a", "b", None, "d"])
-    with pytest.raises(DataError, match=r"1 missing value in 1 of 5 rows, in 'who' \(1\)"):
-        Preparation.fit(table, categories=["who"], missing="refuse")
-    options = {"categories": ["who"], "missing": "impute", "scale": "none"}
-    preparation, prepared = Preparation.fit(table, **options)
-    assert preparation.features == ["x", "who"]
-    order = preparation.categories["who"]
-    assert order in (["a", "b", "d"], ["d", "b", "a"])  # as they lie in x
-    places = [order.index(value) for value in ("b", "a", "b", "b", "d")]  # b is usual
-    assert prepared.values[:, 1].tolist() == places
-    assert "'who' is text of 3 values, one column" in prepared.notes[0]
-    new = preparation.apply(frame(who=["c"], x=[0.0]))
-    assert new.values.tolist() == [[0, 1]]  # in the middle
-    assert "not seen, such as 'c'" in new.notes[0]
-    many = frame(x=range(30), who=[f"v{i}" for i in range(30)])
-    with pytest.raises(DataError, match="30 values; from 2 to 20"):
-        Preparation.fit(many, categories=["who"])
-
-
-def test_two_categories_are_a_yes_no_column():
-    table = frame(x=[1.0, 2, 4, 8], who=["yes", "no", "yes", None])
-    options = {"categories": ["who"], "missing": "impute", "scale": "none"}
-    preparation, prepared = Preparation.fit(table, **options)
-    assert preparation.features == ["x", "who=yes"]
-    assert prepared.values[:, 1].tolist() == [1, 0, 1, 1]
-    new = preparation.apply(frame(who=["perhaps"], x=[0.0]))  # as near to yes as to no
-    assert new.values.tolist() == [[0, 0.5]]
-    assert "not seen, such as 'perhaps'" in new.notes[0]
-
-
-def test_missing_values():
-    table = frame(x=[1.0, np.nan, 4, 7], y=[1.0, 2, np.inf, 4])
-    with pytest.raises(DataError, match=r"2 missing values in 2 of 4 rows.*--missing drop.*impute"):
-        Preparation.fit(table, missing="refuse")
-    _, dropped = Preparation.fit(table, missing="drop", scale="none")
-    assert dropped.kept.tolist() == [True, False, False, True]
-    assert dropped.values.tolist() == [[1, 1], [7, 4]]
-    preparation, filled = Preparation.fit(table, missing="impute", scale="none")
-    assert filled.values.tolist() == [[1, 1], [4, 2], [4, 2], [7, 4]]
-    # new rows are filled with what the fit learned, not with their own medians
-    assert preparation.apply(frame(x=[np.nan], y=[9.0])).values.tolist() == [[4, 9]]
-    with pytest.raises(DataError, match="1 row would be left"):
-        Preparation.fit(frame(x=[1, np.nan, 3], y=[np.nan, 2, 4]), missing="drop")
-
-
-def test_categories_that_look_like_numbers():
-    # a missing value beside them makes floats of whole numbers
-    preparation, prepared = Preparation.fit(
-        frame(x=[1.0, 2, 4, 5], k=[1.0, 2.0, np.nan, 1.0]), categories=["k"], missing="impute"
-    )
-    assert preparation.features == ["x", "k=2"]
-    again = preparation.apply(frame(x=[1.0, 2, 4, 5], k=[1, 2, 1, 1]))
-    assert again.values.tolist() == prepared.values.tolist()
-    assert again.notes == []
-
-
-def test_cells_that_are_neither_numbers_nor_words():
-    table = frame(x=[1.0, 2.0], long=["9" * 400, "8" * 400], cell=[[1], [2, 3]])
-    table["long"] = pd.Series([int(cell) for cell in table["long"]], dtype=object)
-    preparation, prepared = Preparation.fit(table)
-    assert preparation.columns == ["x"]
-    assert any("'cell': text" in note for note in prepared.notes)
-    assert any("'long': whole numbers of 17 digits" in note for note in prepared.notes)
-
-
-def test_values_that_hardly_differ():
-    tiny = frame(x=[1e-310, 2e-310, 4e-310])
-    with pytest.raises(DataError, match="'x': values that differ by less than 1e-305"):
-        Preparation.fit(tiny, scale="none")
-    for scale in ("auto", "standard"):
-        _, prepared = Preparation.fit(tiny, scale=scale)
-        assert np.ptp(prepared.values) > 1
-
-
-def test_one_row():
-    with pytest.raises(DataError, match="1 row; at least two"):
-        Preparation.fit(frame(x=[1.0]))
-
-
-def test_huge_values():
-    with pytest.raises(DataError, match=r"'x' is 1e\+300 in row 2"):
-        Preparation.fit(frame(x=[1.0, 1e300, 2]))
-    large = frame(x=[1e99, 2e99, 4e99])
-    for scale in ("auto", "standard", "robust"):
-        _, prepared = Preparation.fit(large, scale=scale)
-        assert np.abs(prepared.values).max() < 10
-
-
-@pytest.mark.parametrize("scale", ["auto", "none", "standard", "robust"])
-def test_new_rows_are_prepared_as_the_first_were(scale):
-    rng = np.random.default_rng(0)
-    table = pd.DataFrame(rng.lognormal(5, 1, (200, 3)), columns=list("abc"))
-    preparation, prepared = Preparation.fit(table, scale=scale)
-    saved = json.loads(json.dumps(asdict(preparation), allow_nan=False))
-    again = Preparation.from_dict(saved).apply(table[["c", "a", "b"]])
-    assert np.array_equal(again.values, prepared.values)
-    assert np.array_equal(again.features, table)
-    if scale == "standard":
-        assert prepared.values.mean(axis=0) == pytest.approx(0, abs=1e-12)
-        assert prepared.values.std(axis=0) == pytest.approx(1)
-    if scale in ("auto", "robust"):
-        assert np.median(prepared.values, axis=0) == pytest.approx(0, abs=1e-12)

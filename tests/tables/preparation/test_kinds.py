@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from softkern.tables.preparation import describe, recognize, repeats
-from softkern.tables.preparation.skew import Bend, fit_signed_log
+from softkern.tables.preparation import column_notes, recognize
+from softkern.tables.preparation.skew import SignedLog, fit_signed_log
 
 N = 500
 
@@ -98,7 +98,7 @@ def test_values_that_may_stand_for_missing_ones():
     spoiled = np.where(np.arange(N) < 7, -999, y)
     far = np.where(np.arange(N) < 7, -1234.5, y)
     for x, expected in ((spoiled, "-999"), (np.abs(spoiled), "999"), (far, ""), (y, "")):
-        assert recognize(np.column_stack([x, y]))[0].stand_in == expected
+        assert recognize(np.column_stack([x, y]))[0].placeholder == expected
 
 
 # Long tails
@@ -159,7 +159,7 @@ def test_far_values_are_no_tail(share):
 def test_outliers_of_a_skewed_column_stay_outliers():
     rng, _ = draws()
     x = np.append(rng.lognormal(size=1000), [-999, 1e9])
-    z = bend(x).forward(x)
+    z = bend(x).transform(x)
     others = z[:-2]
     assert z[-2] < others.min() - 10 * others.std()
     assert z[-1] > others.max() + 10 * others.std()
@@ -168,11 +168,11 @@ def test_outliers_of_a_skewed_column_stay_outliers():
 def test_a_bend_is_monotone_and_undone():
     x = np.linspace(-50, 1e4, 999)
     for sign in (1.0, -1.0):
-        curve = Bend(sign, origin=3.0, unit=0.2)
-        assert (np.diff(curve.forward(x)) > 0).all()
-        assert curve.backward(curve.forward(x)) == pytest.approx(x, rel=1e-9)
-        slope = np.gradient(curve.forward(x), x)
-        assert np.exp(curve.log_slope(x))[300:600] == pytest.approx(slope[300:600], rel=0.05)
+        curve = SignedLog(sign, origin=3.0, unit=0.2)
+        assert (np.diff(curve.transform(x)) > 0).all()
+        assert curve.inverse_transform(curve.transform(x)) == pytest.approx(x, rel=1e-9)
+        slope = np.gradient(curve.transform(x), x)
+        assert np.exp(curve.log_derivative(x))[300:600] == pytest.approx(slope[300:600], rel=0.05)
 
 
 # Laws
@@ -193,7 +193,7 @@ def test_neither_order_nor_unit_nor_repeats_matter():
         assert recognize(again) == first
     scaled = recognize(X * [1, 1000, 1000, 1000, 0.001])
     assert [c.kind for c in scaled] == [c.kind for c in first]
-    assert scaled[2].bend.unit == pytest.approx(1000 * first[2].bend.unit)
+    assert scaled[2].signed_log.unit == pytest.approx(1000 * first[2].signed_log.unit)
 
 
 def test_missing_cells_do_not_matter():
@@ -205,15 +205,9 @@ def test_missing_cells_do_not_matter():
 
 
 def test_every_decision_is_said_once():
-    lines = describe(recognize(np.column_stack([table(), table(1)]), list("abcdefghij")))
-    assert lines == [
+    notes = column_notes(recognize(np.column_stack([table(), table(1)]), list("abcdefghij")))
+    assert [str(note) for note in notes] == [
         "left out 'a', 'f': they number the rows",
-        "'c', 'h' are skewed, taken by their logarithm",
-        "'d', 'i' have two values, as far apart as usual values of other columns",
+        "'c', 'h' are skewed: used on a log scale",
+        "'d', 'i' have two values, scaled to a typical distance of other columns",
     ]
-
-
-def test_repeats_are_counted():
-    X = table()
-    assert repeats(X) == ""
-    assert repeats(np.concatenate([X, X[:120]])) == "120 of 620 rows repeat another one"

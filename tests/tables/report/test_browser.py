@@ -28,8 +28,8 @@ from softkern import (  # noqa: E402
 )
 from softkern.ranking import Ranker  # noqa: E402
 from softkern.tables.explain import Explainer  # noqa: E402
-from softkern.tables.explain.row_view import kept_rows  # noqa: E402
-from softkern.tables.preparation import Preparation  # noqa: E402
+from softkern.tables.explain.row_view import view_prepared  # noqa: E402
+from softkern.tables.preparation import TablePreparation  # noqa: E402
 from softkern.tables.report import write_report  # noqa: E402
 
 FLAGS = (
@@ -753,9 +753,9 @@ def test_dates_are_said_as_dates(browser, tmp_path):
     days = pd.date_range("2023-01-01", periods=200).to_series(index=range(200))
     amount = generator.normal(np.where(np.arange(200) < 100, 10.0, 40.0))
     written = pd.DataFrame({"paid on": days.astype(str), "amount": amount})
-    preparation, prepared = Preparation.fit(written, dates=True)
+    prepared = TablePreparation(dates=True).fit_prepare(written)
     model = PossibilisticCMeans(2).fit(prepared.values)
-    ranks, seen = rank_points(model), kept_rows(preparation, written, prepared)
+    ranks, seen = rank_points(model), view_prepared(prepared)
     explainer = Explainer(model, seen, Ranker(model).score_points(), ranks)
     write_report(tmp_path / "page.html", model, prepared.features, ranks=ranks, explainer=explainer)
     page = Page(browser, tmp_path / "page.html")

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.base import clone
 
 from softkern._utils.text import plural, quote
 from softkern.files import save
@@ -39,7 +40,8 @@ from softkern.tables.cli.table_input import TableInput, joined_name, read_input
 from softkern.tables.explain import Explainer
 from softkern.tables.explain.clusters import describe
 from softkern.tables.explain.points import flagged_rows, unusual_rows
-from softkern.tables.explain.row_view import kept_rows
+from softkern.tables.explain.row_view import view_prepared
+from softkern.tables.preparation import attach_preparation
 
 __all__ = ["analyze"]
 
@@ -154,7 +156,11 @@ def _fit(job: Job, data: TableInput) -> tuple[Any, list[str]]:
             job.printer.line(
                 f"fitting {type(model).__name__}, {plural(X.shape[1], 'column')}", "bold"
             )
-        model.fit(X)
+        if hasattr(model, "prepare"):  # it carries the preparation itself
+            model.set_params(prepare=clone(data.prepared.preparation))
+            model.fit(data.prepared.used_rows())
+        else:
+            model.fit(X)
     # arithmetic warnings are for developers; run.json has them
     shown = [w for w in caught if not issubclass(w.category, RuntimeWarning | FutureWarning)]
     messages = _messages(shown) if verbose else in_words(shown)
@@ -177,7 +183,7 @@ def _explain(job: Job, data: TableInput, model: Any, warned: list[str]) -> Resul
         scores = ranker.score_points()
         ranks = ranker.table(scores)
     with job.clock.step("explain"):
-        seen = kept_rows(data.preparation, data.table, data.prepared)
+        seen = view_prepared(data.prepared)
         explainer = Explainer(model, seen, scores, ranks)
         places = np.union1d(flagged_rows(ranks), unusual_rows(ranks))
         explained = explainer.explain(seen, scores, ranks, places)
@@ -212,9 +218,8 @@ def _write(
     settings, clock, names = job.settings, job.clock, job.names
     with clock.step("model"):
         save(
-            result.model,
+            attach_preparation(result.model, data.prepared.preparation),
             folder / MODEL,
-            preparation=asdict(data.preparation),
             contamination=settings.fit.contamination,
             id=data.id,
             reading=asdict(settings.read.format),
@@ -292,7 +297,7 @@ def _write_page(
         details=record if settings.verbose else without_details(record),
         features=shown,
         X_model=data.prepared.values,
-        table=data.kept,
+        table=data.used,
         explainer=result.explainer,
         clusters=result.clusters,
         notes=data.notes,

@@ -73,6 +73,7 @@ class Current:
     points: pd.DataFrame
     rows: int
     source: Source | None  # its table
+    model: Path
     metadata: dict[str, Any]
     is_same_model: bool
     unreadable: str = ""  # reason why the table cannot be read
@@ -134,7 +135,7 @@ def changes(settings: CompareSettings, source: Source) -> Changes:
 def _read_current(settings: CompareSettings, source: Source, before: Results) -> Current:
     if settings.after != "-" and Path(settings.after).is_dir():
         results = read_results(Path(settings.after))
-        after = Current(results.points, results.rows, None, results.metadata, False)
+        after = Current(results.points, results.rows, None, results.model, results.metadata, False)
         try:
             after.source = results.table()
         except SourceMissingError as error:
@@ -146,7 +147,7 @@ def _read_current(settings: CompareSettings, source: Source, before: Results) ->
     if points.empty:
         raise TableError(f"{quote(settings.after)} has no row with a value in the model's columns.")
     points = points.astype(KINDS).reset_index(drop=True)
-    return Current(points, len(scored), source, before.metadata, True, notes=notes)
+    return Current(points, len(scored), source, before.model, before.metadata, True, notes=notes)
 
 
 def _differences(before: Results, after: Results) -> list[str]:
@@ -201,14 +202,14 @@ def _tables(before: Results, after: Current, notes: list[str]) -> Any:
     """Return both tables with their preparations, or None if one cannot be read."""
     lost = "drift not computed: the table of {} cannot be read, {}"
     try:
-        first = score.read_table(before.model, before.table(), before.metadata)
+        first = score.read_table(before.model, before.table())
     except (SourceMissingError, DataError) as error:
         notes.append(lost.format("before", error))
         return None
     if after.source is None:
         notes.append(lost.format("now", after.unreadable))
         return None
-    return first, score.read_table(before.model, after.source, after.metadata)
+    return first, score.read_table(after.model, after.source)
 
 
 def _labels_by_old_model(before: Results, after: Current, notes: list[str]) -> Any:
@@ -245,8 +246,8 @@ def _reuse_scores(
         return after
     features = []
     for table, preparation in tables:
-        prepared = preparation.apply(table, missing=None)
-        features.append(prepared.features.set_axis(np.flatnonzero(prepared.kept) + 1))
+        prepared = preparation.prepare(table)
+        features.append(prepared.features.set_axis(np.flatnonzero(prepared.is_used) + 1))
     once = [points.drop_duplicates(key, keep=False) for points in (before, after)]
     places = once[0].reset_index().merge(once[1].reset_index(), on=key, suffixes=("", "_after"))
     row_after = places["row" if key == "row" else "row_after"]

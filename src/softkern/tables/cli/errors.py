@@ -32,7 +32,7 @@ INTERNAL, USAGE, DATA, OUTPUT, MODEL, MEMORY, CLUSTER = 1, 2, 3, 4, 5, 6, 7
 INTERRUPTED, BROKEN_PIPE = 130, 141
 LONGEST = 2000  # characters of a message; of longer ones, both ends are shown
 INTERRUPTION = "interrupted; nothing is left half-written"
-OPTIONS = {"n_clusters": "clusters"}  # parameters whose option has another name
+OPTIONS = {"n_clusters": "clusters", "na_values": "na"}  # parameters whose option has another name
 # signals to stop: the exceptions that they raise are lost where C code calls Python
 received_signals: list[int] = []
 
@@ -106,7 +106,7 @@ def spell_option(remedy: Remedy) -> str:
     --------
     >>> spell_option(Remedy("missing", "drop")), spell_option(Remedy("n_clusters", 2))
     ('--missing drop', '--clusters 2')
-    >>> spell_option(Remedy("categories")), spell_option(Remedy("na", "?"))
+    >>> spell_option(Remedy("categories")), spell_option(Remedy("na_values", "?"))
     ('--categories', "--na '?'")
     >>> spell_option(Remedy("skip_bad_lines", True)), spell_option(Remedy("header", False))
     ('--skip-bad-lines', '--no-header')

@@ -33,6 +33,7 @@ from softkern.tables.cli.points import write_chunks
 from softkern.tables.cli.printer import Printer
 from softkern.tables.cli.score import RANKS, Scorer, loaded, saved_format
 from softkern.tables.io import TableError
+from softkern.tables.preparation import preparation_of
 
 __all__ = ["Parts", "Summary", "score_parts", "top_rows"]
 
@@ -181,7 +182,7 @@ def _score(
     """Score one piece into a file, which appears when it is whole."""
     model, header = _loaded(settings.model, os.stat(settings.model).st_mtime_ns)
     metadata = header["metadata"]
-    reader = piece.reader(saved_format(settings, metadata))
+    reader = piece.reader(saved_format(settings, metadata, preparation_of(model)))
     quiet = Printer(quiet=True)
     scorer = Scorer(settings, model, metadata, reader, quiet, first_row=piece.start + 1)
     summary = _Counts()

@@ -20,7 +20,7 @@ from softkern.rows import row_slices
 from softkern.tables.io import Format, Reader, TableError, unique_names
 from softkern.tables.io.npy import load_npy, npy_rows
 from softkern.tables.io.parquet import import_parquet, naming_damage
-from softkern.tables.preparation.cells import without_words
+from softkern.tables.preparation.cells import replace_words
 
 __all__ = ["Piece", "find_files", "find_pieces"]
 
@@ -82,7 +82,7 @@ class _FrameReader(Reader):
         n = len(self._table)
         for part in row_slices(n, n if rows is None else rows):
             piece = self._table.iloc[part].reset_index(drop=True)
-            yield without_words(piece, self._form.marks(), text)
+            yield replace_words(piece, self._form.marks(), text)
 
 
 class ParquetPiece(Piece):

@@ -17,9 +17,10 @@ import pandas as pd
 
 from softkern._utils.text import plural
 from softkern.tables.cli.formulas import unescape_formulas
-from softkern.tables.cli.score import header_of
+from softkern.tables.cli.score import header_of, loaded
 from softkern.tables.cli.source import Source
 from softkern.tables.io import Format, TableError, open_table
+from softkern.tables.preparation import preparation_of
 
 __all__ = ["KINDS", "Results", "SourceMissingError", "digest_of", "read_results"]
 
@@ -73,9 +74,9 @@ class Results:
 
     @property
     def features(self) -> list[str]:
-        """Columns of the table that the clusters were made of."""
-        how = self.metadata.get("preparation") or {}
-        return [*how.get("columns", ()), *how.get("categories", ())]
+        """Columns of the table that the model uses."""
+        preparation = preparation_of(loaded(self.model)[0])
+        return [] if preparation is None else preparation.used_columns_
 
     def table(self) -> Source:
         """The table of this analysis; an error where it is not there."""

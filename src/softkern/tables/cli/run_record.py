@@ -50,7 +50,7 @@ def make_record(
         },
         "preparation": {
             "rows": len(data.prepared.values),
-            "features": data.preparation.features,
+            "features": data.prepared.features.columns.tolist(),
             "scale": settings.prepare.scale,
             "missing": settings.prepare.missing,
         },

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import nullcontext
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,18 +16,21 @@ from softkern._utils.text import plural, unknown_names
 from softkern.exceptions import ModelFileError
 from softkern.files import inspect, load, replacing
 from softkern.ranking import PointScores, Ranker
+from softkern.tables.cli.errors import spell_option
 from softkern.tables.cli.join import joined
 from softkern.tables.cli.options import STDOUT, ScoreSettings
 from softkern.tables.cli.output_folder import check_file
 from softkern.tables.cli.points import nullable, points_table, write_chunks
-from softkern.tables.cli.preparation import CommandPreparation
 from softkern.tables.cli.printer import Printer
 from softkern.tables.cli.source import Source, open_source
 from softkern.tables.explain import Explainer
 from softkern.tables.explain.points import saved_explainer
-from softkern.tables.explain.row_view import kept_rows
+from softkern.tables.explain.row_view import view_prepared
 from softkern.tables.io import Format, Reader, TableError
-from softkern.tables.preparation.transformer import Preparation, Prepared
+from softkern.tables.preparation import PreparedTable, TablePreparation, preparation_of
+from softkern.tables.preparation.model import with_preparation
+from softkern.tables.preparation.notes import MISSING_KINDS
+from softkern.tables.text import note_text
 
 __all__ = [
     "Scorer",
@@ -55,7 +58,7 @@ def score(settings: ScoreSettings) -> None:
     if not is_stream:
         check_file(Path(settings.out), settings.output.force)
     model, header = loaded(settings.model)
-    form = saved_format(settings, header["metadata"])
+    form = saved_format(settings, header["metadata"], preparation_of(model))
     with (
         open_source(settings.data, settings.output.join) as source,
         source.open(form) as reader,
@@ -82,7 +85,9 @@ def _write(
         return write_chunks(tables, path, settings.out, style=again.style, raw_text=raw)
 
 
-def saved_format(settings: ScoreSettings, metadata: dict[str, Any]) -> Format:
+def saved_format(
+    settings: ScoreSettings, metadata: dict[str, Any], preparation: TablePreparation | None
+) -> Format:
     """Return how to read the table: by the options given here, else by those of the analysis.
 
     What the analysis detected is detected again, except the decimal point: a few rows need not
@@ -95,7 +100,7 @@ def saved_format(settings: ScoreSettings, metadata: dict[str, Any]) -> Format:
         raise ModelFileError(f"the model file was altered: {error}.") from error
     if not settings.data.lower().endswith((".xlsx", ".xlsm")):
         before = replace(before, sheet=None)
-    if before.decimal is None and (metadata.get("preparation") or {}).get("decimal") == ",":
+    if before.decimal is None and preparation is not None and preparation.decimal_ == ",":
         before = replace(before, decimal=",")
     given, default = vars(settings.read.format), vars(Format())
     return replace(before, **{name: v for name, v in given.items() if v != default[name]})
@@ -118,18 +123,18 @@ def loaded(path: Path) -> tuple[Any, dict[str, Any]]:
     return load(path), header
 
 
-def read_table(
-    model: Path, source: Source, metadata: dict[str, Any]
-) -> tuple[pd.DataFrame, Preparation]:
-    """Read a whole table as the analysis read its own, and how that was prepared."""
-    if metadata.get("preparation") is None:
+def read_table(model: Path, source: Source) -> tuple[pd.DataFrame, TablePreparation]:
+    """Read a whole table as the analysis did; return it with the preparation of the model."""
+    fitted, header = loaded(model)
+    preparation, metadata = preparation_of(fitted), header["metadata"]
+    if preparation is None:
         raise ModelFileError(f"{model} is no model of softkern analyze.")
     settings = ScoreSettings(model=model, data=source.data)
-    with source.open(saved_format(settings, metadata)) as reader:
-        preparation = _preparation(None, metadata, reader, None)
+    with source.open(saved_format(settings, metadata, preparation)) as reader:
+        _check_columns(preparation, reader)
         identifier = _identifier(settings, metadata, reader)
         text = [] if identifier is None else [identifier]
-        words = [*preparation.categories, *preparation.writings]
+        words = [*preparation.categories_, *preparation.formats_]
         return reader.read(text=text, words=words), preparation
 
 
@@ -137,44 +142,19 @@ def points_of(model: Path, source: Source) -> tuple[pd.DataFrame, list[str]]:
     """Score all rows of a table, and return them with the notes."""
     settings = ScoreSettings(model=model, data=source.data)
     fitted, header = loaded(model)
-    with source.open(saved_format(settings, header["metadata"])) as reader:
+    form = saved_format(settings, header["metadata"], preparation_of(fitted))
+    with source.open(form) as reader:
         scorer = Scorer(settings, fitted, header["metadata"], reader, Printer(quiet=True))
         points = pd.concat(map(nullable, scorer.tables(reader)), ignore_index=True)
         return points, scorer.notes()
 
 
-def _with_decimal(preparation: Preparation, decimal: str) -> Preparation:
-    """The same for a table with another decimal point, which was asked for."""
-    writings = {c: replace(how, decimal=decimal) for c, how in preparation.writings.items()}
-    return replace(preparation, decimal=decimal, writings=writings)
-
-
-def _preparation(
-    model: Any, metadata: dict[str, Any], reader: Reader, decimal: str | None
-) -> Preparation:
-    """As the model's table was prepared; most models saved from Python saw numbers as they are."""
-    own = getattr(model, "preparation_", None)  # of softkern.cluster
-    saved = metadata.get("preparation") if own is None else asdict(own)
-    if saved is not None:
-        try:
-            preparation = CommandPreparation.from_dict(saved)
-        except (TypeError, KeyError) as error:
-            raise ModelFileError(f"the model file was altered: {error}.") from error
-        lacking = [name for name in preparation.names if name not in reader.columns]
-        if lacking:
-            raise TableError(
-                f"the model needs what {reader.name} lacks: "
-                f"{unknown_names(lacking, reader.columns)}"
-            )
-        return preparation if decimal is None else _with_decimal(preparation, decimal)
-    if hasattr(model, "feature_names_in_"):
-        return CommandPreparation(list(model.feature_names_in_), decimal=reader.decimal or ".")
-    if len(reader.columns) != model.n_features_in_:
+def _check_columns(preparation: TablePreparation, reader: Reader) -> None:
+    lacking = [name for name in preparation.used_columns_ if name not in reader.columns]
+    if lacking:
         raise TableError(
-            f"the model was fitted on {model.n_features_in_} columns without names, and the table "
-            f"has {len(reader.columns)}; leave only those columns in it, in their order."
+            f"the model needs what {reader.name} lacks: {unknown_names(lacking, reader.columns)}"
         )
-    return CommandPreparation(list(reader.columns), decimal=reader.decimal or ".")
 
 
 def _identifier(settings: ScoreSettings, metadata: dict[str, Any], reader: Reader) -> str | None:
@@ -196,12 +176,12 @@ class Scorer:
         first_row: int = 1,
     ) -> None:
         self.settings, self.printer, self.first_row = settings, printer, first_row
-        self.preparation = _preparation(model, metadata, reader, settings.read.decimal)
+        model, preparation = with_preparation(model, reader.columns, reader.decimal or ".")
+        decimal = settings.read.decimal
+        _check_columns(preparation, reader)
+        self.preparation = preparation if decimal is None else preparation.with_decimal(decimal)
         self.identifier = _identifier(settings, metadata, reader)
-        if hasattr(model, "on_numbers"):
-            model = model.on_numbers()
         self.ranker = Ranker(model, contamination=metadata.get("contamination"))
-        self.feature_names = getattr(model, "feature_names_in_", None)
         self._model = model
         self._notes: dict[str, None] = {}  # each once, in order
         self._blank_rows = self._filled_rows = 0
@@ -210,7 +190,7 @@ class Scorer:
         """Yield the scores of all chunks, of so many rows each."""
         first_row = self.first_row
         text = [] if self.identifier is None else [self.identifier]
-        words = [*self.preparation.categories, *self.preparation.writings]
+        words = [*self.preparation.categories_, *self.preparation.formats_]
         for chunk in reader.chunks(rows or self.settings.chunk, text=text, words=words):
             yield self._table(chunk, first_row)
             first_row += len(chunk)
@@ -219,45 +199,41 @@ class Scorer:
             raise TableError(f"{reader.name} has a header and no rows.")
 
     def _table(self, chunk: pd.DataFrame, first_row: int) -> pd.DataFrame:
-        prepared = self.preparation.apply(chunk, missing=self.settings.missing, first_row=first_row)
-        self._notes |= dict.fromkeys(prepared.notes)
-        kept, blank = prepared.kept, int((~prepared.kept).sum())
+        missing = self.settings.missing
+        prepared = self.preparation.prepare(chunk, missing=missing, first_row=first_row)
+        notes = (note for note in prepared.notes if note.kind not in MISSING_KINDS)
+        self._notes |= {note_text(note, spell_option): None for note in notes}
+        is_used, blank = prepared.is_used, int((~prepared.is_used).sum())
         self._blank_rows += blank
-        self._filled_rows += prepared.n_missing - blank
-        points = self.ranker.score_points(self._values(prepared))
+        self._filled_rows += prepared.n_incomplete - blank
+        scored = prepared.used_rows() if is_used.any() else _zero_row(prepared)
+        points = self.ranker.score_points(scored)
         ranks = self.ranker.table(points)
-        explained = self._explained(chunk, prepared, points, ranks)
+        explained = self._explained(prepared, points, ranks)
         ranks = ranks.drop(columns=list(RANKS))
         rows = np.arange(first_row, first_row + len(chunk))
         ids = None if self.identifier is None else chunk[self.identifier].to_numpy()
         wide = self.settings.output.all_memberships
-        if kept.all() and len(chunk):
+        if is_used.all() and len(chunk):
             return points_table(ranks, points.memberships, rows, ids, wide, explained)
         places = np.arange(len(ranks))
         scores = points_table(ranks, points.memberships, places, None, wide, explained)
-        return _with_blanks(scores.drop(columns="row"), kept, rows, ids)
+        return _with_blanks(scores.drop(columns="row"), is_used, rows, ids)
 
     @cached_property
     def explainer(self) -> Explainer | None:
         """Made when the first row is flagged."""
-        return saved_explainer(self._model, self.preparation, self.ranker)
+        return saved_explainer(self._model, self.ranker)
 
     def _explained(
-        self, chunk: pd.DataFrame, prepared: Prepared, points: PointScores, ranks: pd.DataFrame
+        self, prepared: PreparedTable, points: PointScores, ranks: pd.DataFrame
     ) -> pd.DataFrame | None:
         """Why the flagged rows are; nothing where the model's file has no rows to compare with."""
         is_flagged = (ranks["is_outlier"] | ranks["is_overlap"]).to_numpy(dtype=bool)
-        if not prepared.kept.any() or not is_flagged.any() or self.explainer is None:
+        if not prepared.is_used.any() or not is_flagged.any() or self.explainer is None:
             return None
-        seen = kept_rows(self.preparation, chunk, prepared)
+        seen = view_prepared(prepared)
         return self.explainer.explain(seen, points, ranks, np.flatnonzero(is_flagged))
-
-    def _values(self, prepared: Prepared) -> Any:
-        """What the model sees, under the names that it was fitted with, if any."""
-        X = prepared.values
-        if len(X) == 0:  # a chunk without one whole row still has its lines
-            X = np.zeros((1, X.shape[1]))
-        return X if self.feature_names is None else pd.DataFrame(X, columns=self.feature_names)
 
     def notes(self) -> list[str]:
         """What happened, once however many chunks there were."""
@@ -267,6 +243,12 @@ class Scorer:
         if self._filled_rows:
             notes.append(f"{plural(self._filled_rows, 'row')} with missing values: filled in")
         return notes[:10]
+
+
+def _zero_row(prepared: PreparedTable) -> PreparedTable:
+    """Return one row, from which a chunk in which every row was left out gets its columns."""
+    values = np.zeros((1, prepared.values.shape[1]))
+    return replace(prepared, values=values, is_used=np.ones(1, dtype=bool))
 
 
 def _with_blanks(scores: pd.DataFrame, kept: Any, rows: Any, ids: Any) -> pd.DataFrame:

@@ -19,14 +19,15 @@ from softkern._utils.text import (
     unknown_names,
 )
 from softkern.tables.cli.clock import Clock
+from softkern.tables.cli.errors import spell_option
 from softkern.tables.cli.options import AnalyzeSettings, PrepareOptions
 from softkern.tables.cli.output_folder import check_free
-from softkern.tables.cli.preparation import CommandPreparation
 from softkern.tables.cli.printer import Printer
 from softkern.tables.cli.source import Source
-from softkern.tables.explain.row_view import dates_of
+from softkern.tables.explain.row_view import date_columns
 from softkern.tables.io import Reader, TableError
-from softkern.tables.preparation.transformer import Preparation, Prepared
+from softkern.tables.preparation import PreparedTable, TablePreparation
+from softkern.tables.text import note_text
 
 __all__ = ["TableInput", "joined_name", "read_input"]
 
@@ -45,7 +46,7 @@ class TableInput:
         All rows as they were read.
     id : str or None
         The column that identifies the rows.
-    preparation, prepared : Preparation and Prepared
+    prepared : PreparedTable
     notes : list of str
         What the user should know about how the table was read and prepared.
     row_numbers : array of shape (n,), or None
@@ -55,41 +56,41 @@ class TableInput:
     reader: Reader
     table: pd.DataFrame
     id: str | None
-    preparation: Preparation
-    prepared: Prepared
+    prepared: PreparedTable
     notes: list[str]
     row_numbers: Any = None
 
     @property
     def rows(self) -> Any:
-        """Numbers of the rows that were kept; the table's first row is 1."""
-        kept = np.flatnonzero(self.prepared.kept)
-        return (kept if self.row_numbers is None else self.row_numbers[kept]) + 1
+        """Numbers of the used rows; the table's first row is 1."""
+        used = np.flatnonzero(self.prepared.is_used)
+        return (used if self.row_numbers is None else self.row_numbers[used]) + 1
 
     @property
-    def kept(self) -> pd.DataFrame:
-        """The rows that were kept."""
-        return self.table[self.prepared.kept]
+    def used(self) -> pd.DataFrame:
+        """The used rows as they were read."""
+        return self.table[self.prepared.is_used]
 
     @property
     def ids(self) -> Any:
-        """Identifiers of the rows that were kept, or None."""
-        return None if self.id is None else self.kept[self.id].to_numpy()
+        """Identifiers of the used rows, or None."""
+        return None if self.id is None else self.used[self.id].to_numpy()
 
     def to_describe(self, options: PrepareOptions) -> pd.DataFrame:
         """Return the columns that describe clusters: features as they were read, and all text."""
-        preparation, table = self.preparation, self.kept
-        numbers = self.prepared.features[preparation.columns].set_axis(table.index)
-        for k in dates_of(preparation):
-            numbers[preparation.columns[k]] = pd.to_datetime(numbers.iloc[:, k], unit="D")
-        numbers = numbers.mask(table[preparation.columns].isna())
+        preparation, table = self.prepared.preparation, self.used
+        columns = preparation.columns_
+        numbers = self.prepared.features[columns].set_axis(table.index)
+        for k in date_columns(preparation):
+            numbers[columns[k]] = pd.to_datetime(numbers.iloc[:, k], unit="D")
+        numbers = numbers.mask(table[columns].isna())
         excluded = split_names(options.exclude or [], list(table.columns))
-        hidden = {self.id, *excluded, *preparation.columns}
+        hidden = {self.id, *excluded, *columns}
         texts = [
             name
             for name in table.columns
             if name not in hidden
-            and (name in preparation.categories or not is_numeric_dtype(table[name]))
+            and (name in preparation.categories_ or not is_numeric_dtype(table[name]))
         ]
         return numbers.join(table[texts])
 
@@ -97,7 +98,7 @@ class TableInput:
         """Return the two features that --show names."""
         if names is None:
             return None
-        features = self.preparation.features
+        features = self.prepared.features.columns.tolist()
         shown = split_names([names], features)
         if len(shown) != 2 or not set(shown) <= set(features):
             guesses = [closest_match(name, features) for name in shown if name not in features]
@@ -125,24 +126,24 @@ def read_input(
     if settings.output.join:
         check_free(settings.out / joined_name(settings, reader), settings.output.force)
     with clock.step("prepare"):
-        preparation, prepared = CommandPreparation.fit(
-            table,
+        preparation = TablePreparation(
             columns=None
             if options.columns is None
             else split_names(options.columns, reader.columns),
             categories=categories,
             scale=options.scale,
             missing=options.missing,
-            left_out=excluded,
+            exclude=excluded,
             decimal=reader.decimal,
             dates=options.dates,
         )
-    found = TableInput(reader, table, identifier, preparation, prepared, notes, row_numbers)
+        prepared = preparation.fit_prepare(table)
+    found = TableInput(reader, table, identifier, prepared, notes, row_numbers)
     if identifier is not None:
         notes += _repeated(pd.Series(found.ids), identifier)
-    notes += [note for note in (prepared.missing_note, *prepared.notes) if note]
+    notes += [note_text(note, spell_option) for note in prepared.notes]
     printer.notes(notes)
-    names = preparation.features
+    names = prepared.features.columns.tolist()
     rows = f"{len(prepared.values):,} rows"
     printer.line(f"{rows}, {plural(len(names), 'feature')}: {quote_list(names, 8)}")
     return found

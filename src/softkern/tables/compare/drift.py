@@ -16,8 +16,8 @@ import numpy as np
 
 from softkern._utils.text import quote_list
 from softkern._utils.typing import Array
-from softkern.tables.preparation import Preparation, recognize
-from softkern.tables.preparation.cells import decimal_of, numbers_of, numeric_columns
+from softkern.tables.preparation import TablePreparation, recognize
+from softkern.tables.preparation.numbers import find_numbers, read_numbers, table_decimal
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -96,7 +96,7 @@ class ColumnDrift:
 
 
 def measured(
-    table: pd.DataFrame, preparation: Preparation | None = None, left_out: Collection[str] = ()
+    table: pd.DataFrame, preparation: TablePreparation | None = None, left_out: Collection[str] = ()
 ) -> tuple[pd.DataFrame, list[str]]:
     """Return a table with numbers as floats and the rest as text, without row names and dates.
 
@@ -104,7 +104,7 @@ def measured(
     ----------
     table : DataFrame
         Table to convert.
-    preparation : Preparation, default=None
+    preparation : TablePreparation, default=None
         Preparation of an analysis, which decides on the columns that it uses.
     left_out : collection of str, default=()
         Columns to leave out.
@@ -126,25 +126,25 @@ def measured(
     """
     import pandas as pd
 
-    preparation = preparation or Preparation([], decimal=decimal_of(table, list(table.columns)))
-    features = set(preparation.columns)
-    others = [c for c in table.columns if c not in {*features, *preparation.categories, *left_out}]
-    numeric, detected = numeric_columns(
-        table, others, False, [], decimal=preparation.decimal, dates=True
-    )
-    writings = {**detected, **preparation.writings}
-    names = [c for c in table.columns if c in features or c in numeric]
-    numbers = numbers_of(table, names, writings=writings, decimal=preparation.decimal)
+    if preparation is None:
+        decimal = table_decimal(table, list(table.columns))
+        preparation = TablePreparation.for_numbers([], decimal)
+    features, decimal = set(preparation.columns_), preparation.decimal_
+    others = [c for c in table.columns if c not in {*preparation.used_columns_, *left_out}]
+    detected = find_numbers(table, others, decimal=decimal, dates=True)
+    formats = {**detected.formats, **preparation.formats_}
+    names = [c for c in table.columns if c in features or c in detected.names]
+    numbers = read_numbers(table, names, formats, decimal=decimal)
     kinds = {
         column.name: column.kind for column in recognize(numbers, names, features=list(features))
     }
-    dates = {name for name, writing in detected.items() if writing.date}
+    dates = {name for name, number_format in detected.formats.items() if number_format.date}
     columns: dict[str, Any] = {}
     skipped: dict[str, str] = {}
     for name in (c for c in table.columns if c not in left_out):
         is_number = name in kinds
         columns[name] = numbers[:, names.index(name)] if is_number else _text(table[name])
-        if name in features or name in preparation.categories:
+        if name in preparation.used_columns_:
             continue
         if name in dates or kinds.get(name) == "date":
             skipped[name] = "dates"

@@ -9,13 +9,13 @@ by their public, fitted attributes only; the report and the command line call it
 
 from softkern.tables.explain.clusters import cluster_lines, describe_clusters
 from softkern.tables.explain.points import Explainer, explain_points
-from softkern.tables.explain.row_view import Seen
+from softkern.tables.explain.row_view import RowView
 from softkern.tables.explain.summary import summary
-from softkern.tables.explain.text import grade
+from softkern.tables.text import grade
 
 __all__ = [
     "Explainer",
-    "Seen",
+    "RowView",
     "cluster_lines",
     "describe_clusters",
     "explain_points",

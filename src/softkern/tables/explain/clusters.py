@@ -20,8 +20,9 @@ from softkern._utils.typing import Array
 from softkern.fitted import fitted_step
 from softkern.ranking import Ranker
 from softkern.rows import check_weights, lower_quantiles
-from softkern.tables.explain.text import day, number, span, times
-from softkern.tables.preparation.formats import Writing
+from softkern.tables.preparation import preparation_of
+from softkern.tables.preparation.dates import TIMESTAMP, to_days
+from softkern.tables.text import day, number, span, times
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -90,7 +91,7 @@ def describe_clusters(model: Any, X: Any, *, sample_weight: Any = None) -> pd.Da
     ranker = Ranker(model)
     last, _ = fitted_step(model)
     labels = ranker.score_points().labels
-    table = _as_table(last, X)
+    table = _as_table(model, X)
     if len(table) != len(labels):
         raise ValueError(
             f"X has {len(table)} rows, and the model was fitted on {len(labels)}; give the table "
@@ -108,11 +109,11 @@ def _as_table(model: Any, X: Any) -> pd.DataFrame:
     if hasattr(X, "toarray"):
         X = X.toarray()
     table = as_table(X)
-    preparation = getattr(model, "preparation_", None)
+    preparation = preparation_of(model)
     if preparation is None or not hasattr(X, "columns"):
         return table
-    kept = [c for c in table.columns if c in preparation.names or not _is_number(table[c])]
-    return table[kept]
+    used = preparation.used_columns_
+    return table[[c for c in table.columns if c in used or not _is_number(table[c])]]
 
 
 def describe(table: pd.DataFrame, labels: Array, weight: Any = None) -> pd.DataFrame:
@@ -272,7 +273,7 @@ def _column(
     column, weight, group = column[is_there], weight[is_there], group[is_there]
     is_date = column.dtype.kind == "M"
     if is_date:
-        column = Writing(date="dates").numbers(column)
+        column = to_days(column, TIMESTAMP)
     if _is_number(column) and column.nunique() > FEW:
         values = column.to_numpy(dtype=np.float64)
         is_finite = np.isfinite(values)

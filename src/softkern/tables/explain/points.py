@@ -8,7 +8,6 @@ sum of these. `softkern.tables.explain.attribution` finds the columns,
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,8 +23,9 @@ from softkern.tables.explain.attribution import Calibrated, Causes, Named
 from softkern.tables.explain.densities import Ellipsoids, KernelDensity
 from softkern.tables.explain.reasons import Cause, Found, Reasons
 from softkern.tables.explain.reference import Usual
-from softkern.tables.explain.row_view import Seen, dates_of, seen_by, texts_of
-from softkern.tables.explain.text import grade
+from softkern.tables.explain.row_view import RowView, view_prepared, view_table
+from softkern.tables.preparation import TablePreparation, preparation_of
+from softkern.tables.text import grade
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -140,7 +140,7 @@ class Explainer:
     Parameters
     ----------
     model : fitted model
-    seen : Seen
+    seen : RowView
         The rows that the model was fitted on, or a part of them.
     points : PointScores
         What the model says of them; `Ranker.read`.
@@ -163,15 +163,18 @@ class Explainer:
     def __init__(
         self,
         model: Any,
-        seen: Seen,
+        seen: RowView,
         points: PointScores,
         ranks: pd.DataFrame,
         weight: Any = None,
         *,
         own_kernel: bool = True,
+        ranker: Ranker | None = None,
+        preparation: TablePreparation | None = None,
     ) -> None:
         self.seen, self.points, self.ranks = seen, points, ranks
-        self.read: Callable[[Any], tuple[Seen, PointScores, pd.DataFrame]]
+        self._preparation = preparation
+        self._ranker = Ranker(model) if ranker is None else ranker
         weight = check_weights(weight, len(seen))
         is_typical = (weight > 0) & ~ranks["is_outlier"].to_numpy(dtype=bool)
         if not is_typical.any():
@@ -194,16 +197,15 @@ class Explainer:
         self._causes = Causes(kernel_parts, normal_parts, self._reasons.is_far)
 
     @classmethod
-    def of(
-        cls, model: Any, X: Any, *, contamination: float | None = None, preparation: Any = None
-    ) -> Explainer:
+    def of(cls, model: Any, X: Any, *, contamination: float | None = None) -> Explainer:
         """Of a fitted model and the table that it was fitted on."""
         if X is None:
             raise ValueError("give X, the table that the model was fitted on: models keep none.")
         ranker = Ranker(model, contamination=contamination)
         last, _ = fitted_step(model)
-        is_piped = last is not model
-        seen = seen_by(last, X, preparation)
+        preparation = preparation_of(model)
+        steps = len(getattr(model, "steps", ())) - (preparation is not None)
+        seen = view_table(X, preparation)
         points = ranker.score_points()
         ranks = ranker.table(points)
         if len(seen) != len(ranks):
@@ -212,17 +214,25 @@ class Explainer:
                 "that it was fitted on."
             )
         weight = getattr(last, "sample_weight_", None)
-        explainer = cls(last, seen, points, ranks, weight, own_kernel=not is_piped)
+        return cls(
+            last,
+            seen,
+            points,
+            ranks,
+            weight,
+            own_kernel=steps < 2,
+            ranker=ranker,
+            preparation=preparation,
+        )
 
-        def read(new: Any) -> tuple[Seen, PointScores, pd.DataFrame]:
-            scores = ranker.score_points(new)
-            return seen_by(last, new, preparation), scores, ranker.table(scores)
-
-        explainer.read = read
-        return explainer
+    def read(self, new: Any) -> tuple[RowView, PointScores, pd.DataFrame]:
+        """Return new rows, their scores and their ranks, as `explain` takes them."""
+        points = self._ranker.score_points(new)
+        seen = view_table(new, self._preparation)
+        return seen, points, self._ranker.table(points)
 
     def explain(
-        self, seen: Seen, points: PointScores, ranks: pd.DataFrame, places: Any, columns: int = 3
+        self, seen: RowView, points: PointScores, ranks: pd.DataFrame, places: Any, columns: int = 3
     ) -> pd.DataFrame:
         """The table of `explain_points`, for the rows at these places."""
         import pandas as pd
@@ -264,7 +274,7 @@ class Explainer:
             records.append(record | {"why": found.words})
         return pd.DataFrame(records, columns=_names(columns))
 
-    def _stands_out(self, rows: Seen, i: int, named: Named, cluster: int) -> bool:
+    def _stands_out(self, rows: RowView, i: int, named: Named, cluster: int) -> bool:
         first = named.columns[0]
         return bool(named.parts[first] >= 1) or self._reasons.is_far(
             rows.values[i, first], first, cluster
@@ -312,7 +322,7 @@ def _names(columns: int) -> list[str]:
     return ["row", "outlier_score", "grade", "between", *causes, "why"]
 
 
-def _cells(rows: Seen, i: int, cause: Cause | None, k: int) -> dict[str, Any]:
+def _cells(rows: RowView, i: int, cause: Cause | None, k: int) -> dict[str, Any]:
     if cause is None:
         return {
             f"column_{k}": "",
@@ -369,34 +379,26 @@ def unusual_rows(ranks: pd.DataFrame, most: int = UNUSUAL) -> NDArray[np.intp]:
     return np.argsort(ranks["outlier_rank"].to_numpy(), kind="stable")[:most]
 
 
-def saved_explainer(model: Any, preparation: Any, ranker: Ranker) -> Explainer | None:
-    """From a model's file alone: by the rows that missing cells are filled in from.
+def saved_explainer(model: Any, ranker: Ranker) -> Explainer | None:
+    """Return an explainer for a model from a file, without its table; None if that is impossible.
 
-    A model that was saved from Python has none of these; it has rows of its own.
+    Typical rows are those from which missing cells are imputed, or the support of the model.
     """
-    import pandas as pd
-
-    own = _donors(preparation) if preparation.neighbors is not None else _support(model)
-    if own is None or len(own) < FEWEST_ROWS:
+    last, _ = fitted_step(model)
+    preparation = preparation_of(model)
+    if preparation is None:
         return None
-    values = own if preparation.scaling is None else preparation.scaling.forward(own)
-    texts, dates = texts_of(preparation), dates_of(preparation)
-    seen = Seen(list(preparation.names), own, values, texts, dates=dates)
-    names = getattr(model, "feature_names_in_", None)
-    points = ranker.score_points(values if names is None else pd.DataFrame(values, columns=names))
-    return Explainer(model, seen, points, ranker.table(points))
-
-
-def _donors(preparation: Any) -> Array:
-    neighbors = preparation.neighbors
-    donors = neighbors.scaling.backward(np.array(neighbors.donors, dtype=np.float64))
-    return np.asarray(neighbors.fill(donors))
-
-
-def _support(model: Any) -> Array | None:
-    """Rows that the model itself keeps, some of many; None where it keeps similarities."""
-    if not model.kernel_.takes_points:
+    prepared = preparation.reference_rows()
+    if prepared is None and last.kernel_.takes_points:
+        prepared = preparation.prepare(_support(last))
+    if prepared is None or len(prepared.values) < FEWEST_ROWS:
         return None
+    points = ranker.score_points(prepared)
+    return Explainer(last, view_prepared(prepared), points, ranker.table(points), ranker=ranker)
+
+
+def _support(model: Any) -> Array:
+    """Return rows that the model keeps, a sample of many."""
     rows = model.support_vectors_
     rows = np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows, dtype=np.float64)
     return rows[np.sort(priority_sample(rows, REFERENCE_ROWS)[0])]

@@ -16,8 +16,8 @@ from softkern._utils.typing import Array
 from softkern.tables.explain.attribution import Named
 from softkern.tables.explain.densities import lower_medians
 from softkern.tables.explain.reference import FAR, Range, Usual
-from softkern.tables.explain.row_view import Seen
-from softkern.tables.explain.text import joined
+from softkern.tables.explain.row_view import RowView
+from softkern.tables.text import joined
 
 __all__ = ["Cause", "Found", "Reasons"]
 
@@ -70,7 +70,7 @@ class Reasons:
 
     # An outlier
 
-    def outlier(self, rows: Seen, i: int, named: Named, cluster: int, most: int) -> Found:
+    def outlier(self, rows: RowView, i: int, named: Named, cluster: int, most: int) -> Found:
         """Why row i is far out, by the columns that make it so, in the nearest cluster."""
         columns, told = list(named.columns), dict[int, tuple[Range, str]]()
         joint = None
@@ -90,7 +90,7 @@ class Reasons:
         said += [self._say(rows, i, j, *told[j]) for j in rest if j not in inside]
         if inside:
             words = _together(
-                [f"{rows.name(j)} {rows.said(i, j)}" for j in inside], len(rows.names) == 1
+                [f"{rows.name(j)} {rows.format_value(i, j)}" for j in inside], len(rows.names) == 1
             )
             said.insert(0 if inside[0] == columns[0] else len(said), words)
         shares = np.maximum(named.parts, 0)
@@ -98,7 +98,7 @@ class Reasons:
         causes = [Cause(j, told[j][0], float(shares[j])) for j in columns[:most]]
         return Found(causes, "; ".join(said))
 
-    def _told(self, rows: Seen, i: int, j: int, cluster: int) -> tuple[Range, str]:
+    def _told(self, rows: RowView, i: int, j: int, cluster: int) -> tuple[Range, str]:
         """The usual range that says more of a value, of all rows or of a cluster, and of which."""
         every = self.usual.range(j)
         if every.beyond(rows.values[i, j]) > 0 or self._is_one:
@@ -109,12 +109,12 @@ class Reasons:
         return every, ""
 
     @staticmethod
-    def _say(rows: Seen, i: int, j: int, usual: Range, where: str) -> str:
+    def _say(rows: RowView, i: int, j: int, usual: Range, where: str) -> str:
         usually = rows.format_range(j, usual.low, usual.high)
-        return f"{rows.name(j)} {rows.said(i, j)}, usual {usually}{where}"
+        return f"{rows.name(j)} {rows.format_value(i, j)}, usual {usually}{where}"
 
     def _disagreement(
-        self, rows: Seen, i: int, cluster: int, first: int, against: Sequence[int]
+        self, rows: RowView, i: int, cluster: int, first: int, against: Sequence[int]
     ) -> tuple[int, int, Range] | None:
         """Two columns, each usual by itself, of which one is unusual for a row with the other."""
         x = rows.values[i]
@@ -135,17 +135,15 @@ class Reasons:
         return self.has(cluster) and self.usual.range(j, cluster).beyond(x) > FAR
 
     @staticmethod
-    def _joint_words(rows: Seen, i: int, j: int, other: int, usual: Range) -> str:
+    def _joint_words(rows: RowView, i: int, j: int, other: int, usual: Range) -> str:
         a, b = rows.name(j), rows.name(other)
         usually = rows.format_range(j, usual.low, usual.high)
-        return (
-            f"{a} {rows.said(i, j)} and {b} {rows.said(i, other)} do not go together: with such "
-            f"{b}, {a} is usually {usually}"
-        )
+        values = f"{a} {rows.format_value(i, j)} and {b} {rows.format_value(i, other)}"
+        return f"{values} do not go together: with such {b}, {a} is usually {usually}"
 
     # A row in between
 
-    def between(self, rows: Seen, i: int, a: int, b: int, most: int) -> Found:
+    def between(self, rows: RowView, i: int, a: int, b: int, most: int) -> Found:
         """Why row i lies between clusters a and b."""
         x, ma, mb = rows.values[i], self._medians[a], self._medians[b]
         apart = (mb - ma) / self._within
@@ -172,10 +170,10 @@ class Reasons:
             words += [f"{lead} {joined(said)}"] if said else []
         return Found(causes, f"between clusters {a} and {b}: {'; '.join(words)}")
 
-    def _side_words(self, rows: Seen, i: int, j: int, a: int, b: int) -> str:
+    def _side_words(self, rows: RowView, i: int, j: int, a: int, b: int) -> str:
         ranges = (self.usual.range(j, a), self.usual.range(j, b))
         first, second = (rows.format_range(j, usual.low, usual.high) for usual in ranges)
-        return f"{rows.name(j)} {rows.said(i, j)} ({first} in {a}, {second} in {b})"
+        return f"{rows.name(j)} {rows.format_value(i, j)} ({first} in {a}, {second} in {b})"
 
 
 def _together(said: Sequence[str], is_alone: bool) -> str:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from softkern._utils.typing import Array
 from softkern.rows import lower_quantiles
-from softkern.tables.explain.row_view import Seen
+from softkern.tables.explain.row_view import RowView
 
 __all__ = ["Range", "Usual"]
 
@@ -44,13 +44,13 @@ class Usual:
     --------
     >>> import numpy as np
     >>> rows = np.arange(101.0)[:, None]
-    >>> usual = Usual(Seen(["x"], rows, rows), np.ones(101), np.zeros(101, int))
+    >>> usual = Usual(RowView(["x"], rows, rows), np.ones(101), np.zeros(101, int))
     >>> usual.range(0)[:2]
     (5.0, 95.0)
     """
 
     def __init__(
-        self, seen: Seen, weight: Array, labels: NDArray[np.int64], some: Any = slice(None)
+        self, seen: RowView, weight: Array, labels: NDArray[np.int64], some: Any = slice(None)
     ) -> None:
         """`some` of the rows are looked at for what goes with a value of another column."""
         self.seen, self._weight, self._labels = seen, weight, labels

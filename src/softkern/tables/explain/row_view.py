@@ -1,7 +1,7 @@
-"""Rows as their owner knows them and as a model sees them, column by column.
+"""Rows in the table's own units and on the model's scale.
 
-Explanations are found in the model's numbers, where columns are on one scale and skewed ones
-straight, and are told in the table's own units. A column of text is one of codes there.
+Explanations are computed from the model's numbers, where columns have one scale and skewed ones
+are on a log scale, and are reported in the table's own units. A text column is a column of codes.
 """
 
 from __future__ import annotations
@@ -14,28 +14,30 @@ import numpy as np
 
 from softkern._utils.text import quote
 from softkern._utils.typing import Array
-from softkern.tables.explain.text import day, joined, number, span
+from softkern.tables.preparation import PreparedTable, TablePreparation
+from softkern.tables.preparation.dates import DURATION
+from softkern.tables.text import day, joined, number, span
 
-__all__ = ["Seen", "dates_of", "kept_rows", "seen_by", "texts_of"]
+__all__ = ["RowView", "date_columns", "view_prepared", "view_table"]
 
-MOST_VALUES = 3  # of a column of text that are named as usual
+MOST_VALUES = 3  # values of a text column that are listed
 
 
 @dataclass(frozen=True)
-class Seen:
+class RowView:
     """Rows in two units.
 
     Attributes
     ----------
     names : list of str
-        Of the columns, (d,).
+        Column names.
     own : array of shape (n, d)
-        In the table's own units; the codes of a column of text.
+        In the table's own units; codes for a text column.
     values : array of shape (n, d)
-        What the model sees.
+        On the model's scale.
     texts : dict
-        Of a column of text, its number and the values that the codes stand for.
-    is_filled : boolean array of shape (n, d), or None
+        Index of every text column, and the values of its codes.
+    is_imputed : boolean array of shape (n, d), or None
         Cells that were missing in the table.
     dates : set of int
         Columns that count days since 1970.
@@ -44,8 +46,8 @@ class Seen:
     --------
     >>> import numpy as np
     >>> own, values = np.array([[38.0, 1.0]]), np.array([[0.2, 1.0]])
-    >>> rows = Seen(["age", "town"], own, values, texts={1: ["Rome", "Turin"]})
-    >>> rows.said(0, 0), rows.said(0, 1)
+    >>> rows = RowView(["age", "town"], own, values, texts={1: ["Rome", "Turin"]})
+    >>> rows.format_value(0, 0), rows.format_value(0, 1)
     ('38', 'Turin')
     """
 
@@ -53,113 +55,98 @@ class Seen:
     own: Array
     values: Array
     texts: Mapping[int, Sequence[str]] = field(default_factory=dict)
-    is_filled: Array | None = None
+    is_imputed: Array | None = None
     dates: Set[int] = frozenset()
 
     def __len__(self) -> int:
         return len(self.own)
 
-    def take(self, rows: Array) -> Seen:
-        """Some of the rows."""
-        filled = None if self.is_filled is None else self.is_filled[rows]
-        return replace(self, own=self.own[rows], values=self.values[rows], is_filled=filled)
+    def take(self, rows: Array) -> RowView:
+        """Return some of the rows."""
+        imputed = None if self.is_imputed is None else self.is_imputed[rows]
+        return replace(self, own=self.own[rows], values=self.values[rows], is_imputed=imputed)
 
     def name(self, column: int) -> str:
-        """A column's name for a sentence; that of a code is the column's without the value."""
+        """Return a column's name for a sentence."""
         return quote(self.names[column], 40)
 
     def value(self, row: int, column: int) -> Any:
-        """A cell: a number, or the text that a code stands for."""
+        """Return a cell: a number, or the text of a code."""
         code = float(self.own[row, column])
         if column not in self.texts:
             return code
         texts = self.texts[column]
         return texts[min(max(round(code), 0), len(texts) - 1)]
 
-    def said(self, row: int, column: int) -> str:
-        """A cell in words."""
+    def format_value(self, row: int, column: int) -> str:
+        """Return a cell as text."""
         value = self.value(row, column)
         text = self._number(column, value) if isinstance(value, float) else quote(value, 30)
-        is_filled = self.is_filled is not None and self.is_filled[row, column]
-        return f"{text} (filled in)" if is_filled else text
+        is_imputed = self.is_imputed is not None and self.is_imputed[row, column]
+        return f"{text} (filled in)" if is_imputed else text
 
     def format_range(self, column: int, low: float, high: float) -> str:
-        """What is usual of a column, in words."""
+        """Return the range of a column as text."""
         if column in self.dates and low < high:
             return f"{day(low)} to {day(high)}"
         if column not in self.texts:
             return span(low, high) if low < high else self._number(column, low)
         texts = [quote(text, 20) for text in self.texts[column]]
-        codes = range(round(low), round(high) + 1)
-        usual = [texts[code] for code in codes if 0 <= code < len(texts)]
-        if len(usual) > MOST_VALUES:
-            return f"{usual[0]} to {usual[-1]}"
-        return joined(usual).replace(" and ", " or ") if usual else span(low, high)
+        inside = [texts[k] for k in range(round(low), round(high) + 1) if 0 <= k < len(texts)]
+        if len(inside) > MOST_VALUES:
+            return f"{inside[0]} to {inside[-1]}"
+        return joined(inside, "or") if inside else span(low, high)
 
     def _number(self, column: int, value: float) -> str:
         return day(value) if column in self.dates else number(value)
 
 
-def seen_by(model: Any, X: Any, preparation: Any = None) -> Seen:
-    """A table as this model sees it.
+def view_table(X: Any, preparation: TablePreparation | None) -> RowView:
+    """Return all rows of a table as the model sees them.
 
     Parameters
     ----------
-    model : fitted model
     X : DataFrame or array of shape (n, d)
-    preparation : Preparation, default=None
-        By which the model's numbers were made of the table; the model's own where it has one.
+    preparation : TablePreparation or None
+        The model's preparation; None if it takes numbers as they are.
     """
-    if preparation is None:
-        preparation = getattr(model, "preparation_", None)
     if preparation is None:
         own = _numbers(X)
         names = getattr(X, "columns", None)
         if names is None:
             names = [f"x{j + 1}" for j in range(own.shape[1])]
-        return Seen([str(name) for name in names], own, own)
-    from softkern.tables.preparation.cells import as_table
+        return RowView([str(name) for name in names], own, own)
+    prepared = preparation.prepare(X)
+    rows, is_used = view_prepared(prepared), prepared.is_used
+    if is_used.all():
+        return rows
+    own, values = (  # rows without any value are at every column's median
+        np.tile(np.median(table, axis=0), (len(is_used), 1)) for table in (rows.own, rows.values)
+    )
+    own[is_used], values[is_used] = rows.own, rows.values
+    is_imputed = np.ones(own.shape, dtype=bool)
+    is_imputed[is_used] = rows.is_imputed
+    return replace(rows, own=own, values=values, is_imputed=is_imputed)
 
-    table = as_table(X)
-    if not hasattr(X, "columns") and hasattr(model, "feature_names_in_"):
-        table = table.set_axis(model.feature_names_in_, axis=1)
-    prepared = preparation.apply(table)
-    return _with_blanks(kept_rows(preparation, table, prepared), prepared.kept)
 
-
-def kept_rows(preparation: Any, table: Any, prepared: Any) -> Seen:
-    """The rows of a prepared table that were kept."""
-    own = prepared.features.to_numpy(np.float64)
-    is_filled = table[preparation.names].isna().to_numpy()[prepared.kept]
-    names = list(preparation.names)
-    return Seen(
-        names, own, prepared.values, texts_of(preparation), is_filled, dates_of(preparation)
+def view_prepared(prepared: PreparedTable) -> RowView:
+    """Return the used rows of a prepared table."""
+    preparation = prepared.preparation
+    first = len(preparation.columns_)
+    return RowView(
+        preparation.used_columns_,
+        prepared.features.to_numpy(np.float64),
+        prepared.values,
+        {first + k: values for k, values in enumerate(preparation.categories_.values())},
+        prepared.is_imputed,
+        date_columns(preparation),
     )
 
 
-def texts_of(preparation: Any) -> dict[int, Sequence[str]]:
-    """The columns of codes of a prepared table, and what their codes stand for."""
-    first = len(preparation.columns)
-    return {first + k: words for k, words in enumerate(preparation.categories.values())}
-
-
-def dates_of(preparation: Any) -> frozenset[int]:
-    """The columns of days of a prepared table."""
-    dates = {c for c, how in preparation.writings.items() if how.date not in ("", "spans")}
-    return frozenset(k for k, column in enumerate(preparation.columns) if column in dates)
-
-
-def _with_blanks(seen: Seen, kept: Array) -> Seen:
-    """All rows; one without any value is at every column's middle."""
-    if kept.all():
-        return seen
-    own, values = (
-        np.tile(np.median(table, axis=0), (len(kept), 1)) for table in (seen.own, seen.values)
-    )
-    own[kept], values[kept] = seen.own, seen.values
-    is_filled = np.ones(own.shape, dtype=bool)
-    is_filled[kept] = seen.is_filled
-    return replace(seen, own=own, values=values, is_filled=is_filled)
+def date_columns(preparation: TablePreparation) -> frozenset[int]:
+    """Return the features of a preparation that are dates."""
+    dates = {c for c, form in preparation.formats_.items() if form.date not in ("", DURATION)}
+    return frozenset(k for k, column in enumerate(preparation.columns_) if column in dates)
 
 
 def _numbers(X: Any) -> Array:
@@ -169,7 +156,7 @@ def _numbers(X: Any) -> Array:
         own = np.asarray(X, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise TypeError(
-            "X has columns that are not numbers; give the columns that the model was fitted on."
+            "X has columns that are not numbers; pass the columns that the model was fitted on."
         ) from error
     if own.ndim != 2:
         raise ValueError(f"X has shape {own.shape}; a table of rows and columns is needed.")
@@ -177,7 +164,7 @@ def _numbers(X: Any) -> Array:
     if len(bad):
         i, j = bad[0]
         raise ValueError(
-            f"X has the value {own[i, j]} in row {i}, column {j}; give the rows that the model was "
+            f"X has the value {own[i, j]} in row {i}, column {j}; pass the rows that the model was "
             "fitted on."
         )
     return own

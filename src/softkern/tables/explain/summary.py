@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from softkern._utils.text import plural
-from softkern.tables.explain.text import grade, joined
+from softkern.tables.text import grade, joined
 
 if TYPE_CHECKING:
     import pandas as pd

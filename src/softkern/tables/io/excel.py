@@ -13,7 +13,7 @@ from softkern.tables.io.footer import MOST_NOTES, ColumnTotals, find_footer
 from softkern.tables.io.layout import find_header
 from softkern.tables.io.reader import ERRORS, Format, Style, TableError, unique_names
 from softkern.tables.io.records import RecordReader
-from softkern.tables.preparation.formats import Writing
+from softkern.tables.preparation.formats import NumberFormat
 
 __all__ = ["ExcelReader"]
 
@@ -116,16 +116,16 @@ def _find_end(rows: Sequence[Row], width: int, form: Format, notes: list[str]) -
     """Return the number of rows above totals and notes."""
     import pandas as pd
 
-    writing = Writing(form.decimal or ".")
+    number_format = NumberFormat(form.decimal or ".")
     start = max(0, len(rows) - max(form.skip_footer or 0, MOST_NOTES) * 2)
 
     def totals(place: int, columns: Sequence[int]) -> dict[int, ColumnTotals]:
         body = [row + (None,) * (width - len(row)) for row in rows[: start + place]]
         cells = {j: pd.Series([row[j] for row in body], dtype=object) for j in columns}
-        return {j: ColumnTotals().plus(values, writing) for j, values in cells.items()}
+        return {j: ColumnTotals().plus(values, number_format) for j, values in cells.items()}
 
     last, first = _words(rows[start:]), _words(rows[:HEAD_ROWS])
-    footer = find_footer(last, first, width, form.skip_footer, totals, writing)
+    footer = find_footer(last, first, width, form.skip_footer, totals, number_format)
     notes.extend(footer.notes)
     return start + footer.place
 

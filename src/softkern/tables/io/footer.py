@@ -18,7 +18,7 @@ import numpy as np
 from softkern._utils.text import plural, quote
 from softkern.tables.io.layout import is_value
 from softkern.tables.io.reader import TableError
-from softkern.tables.preparation.formats import Writing, is_number
+from softkern.tables.preparation.formats import NumberFormat, is_number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,9 +57,9 @@ class ColumnTotals:
     size: float = 0.0
     count: int = 0
 
-    def plus(self, cells: pd.Series[Any], writing: Writing) -> ColumnTotals:
+    def plus(self, cells: pd.Series[Any], number_format: NumberFormat) -> ColumnTotals:
         """Return the totals with more cells, given as numbers or as text."""
-        numbers = cells if cells.dtype.kind in "iuf" else writing.numbers(cells)
+        numbers = cells if cells.dtype.kind in "iuf" else number_format.parse(cells)
         values = numbers.dropna().to_numpy(dtype=np.float64)
         size = float(np.abs(values).sum())
         return ColumnTotals(
@@ -86,7 +86,7 @@ def find_footer(
     width: int,
     skip: int | None,
     totals_above: Callable[[int, Sequence[int]], dict[int, ColumnTotals]],
-    writing: Writing,
+    number_format: NumberFormat,
 ) -> Footer:
     """Return where the rows of a table end.
 
@@ -102,14 +102,14 @@ def find_footer(
         Records to leave out; None to detect them.
     totals_above : callable
         Computes the totals of columns above a record; called only to check a total.
-    writing : Writing
+    number_format : NumberFormat
         How numbers are written.
 
     Examples
     --------
     >>> records = [["a", "1"], ["b", "2"], ["Total", "3"], [], ["Source: us"]]
     >>> totals = {1: ColumnTotals(3, 3, 2)}
-    >>> find_footer(records, records, 2, None, lambda place, columns: totals, Writing())
+    >>> find_footer(records, records, 2, None, lambda place, columns: totals, NumberFormat())
     Footer(place=2, notes=("left out 2 lines below the table, such as 'Total' ...",))
     """
     if skip is not None:
@@ -124,7 +124,9 @@ def find_footer(
     }
     columns = sorted(set().union(*announced.values()))
     totals = totals_above(place, columns) if columns else {}
-    wrong = [k for k, cells in announced.items() if not _agrees(records[k], cells, totals, writing)]
+    wrong = [
+        k for k, cells in announced.items() if not _agrees(records[k], cells, totals, number_format)
+    ]
     notes = []
     if wrong:
         place, word = wrong[-1] + 1, _total_word(records[wrong[-1]])
@@ -222,7 +224,10 @@ def _n_numbers(record: Record, numeric: set[int]) -> int:
 
 
 def _agrees(
-    record: Record, cells: dict[int, str], totals: dict[int, ColumnTotals], writing: Writing
+    record: Record,
+    cells: dict[int, str],
+    totals: dict[int, ColumnTotals],
+    number_format: NumberFormat,
 ) -> bool:
     """Return whether most numbers of a total are those of their columns, or it has only a word."""
     import pandas as pd
@@ -230,6 +235,6 @@ def _agrees(
     word = _total_word(record)
     if not cells:
         return sum(map(bool, record)) == 1
-    values = writing.numbers(pd.Series(list(cells.values())))
+    values = number_format.parse(pd.Series(list(cells.values())))
     right = [totals[j].agrees(v, word) for j, v in zip(cells, values, strict=True) if v == v]
     return bool(right) and 2 * sum(right) >= len(right)

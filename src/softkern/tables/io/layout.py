@@ -17,7 +17,7 @@ from softkern._utils.text import plural, quote
 from softkern.exceptions import Remedy
 from softkern.tables.io.bytes import HEAD
 from softkern.tables.io.reader import MISSING, Format, TableError
-from softkern.tables.preparation.formats import decimals_of, is_number
+from softkern.tables.preparation.formats import decimal_points, is_number
 
 __all__ = [
     "BLANKS",
@@ -247,7 +247,7 @@ def _beside_decimal_commas(lines: Sequence[str], found: dict[str, tuple[float, i
     if not best or others[best][0] < found[","][0]:
         return ""
     cells = [cell.strip() for line in lines[-20:] for cell in line.split(best)]
-    return best if any("," in cell and "," in decimals_of(cell) for cell in cells) else ""
+    return best if any("," in cell and "," in decimal_points(cell) for cell in cells) else ""
 
 
 def _is_one_column(lines: Sequence[str]) -> bool:
@@ -269,7 +269,7 @@ def _decimal(records: Sequence[Record]) -> str | None:
     """Return a comma if columns of numbers show one, and none shows a point."""
     shown: set[str] = set()
     for cells in zip_longest(*records, fillvalue=""):
-        points = [decimals_of(cell) for cell in cells if cell not in MISSING]
+        points = [decimal_points(cell) for cell in cells if cell not in MISSING]
         numbers = [set(point) for point in points if point]
         if len(numbers) > len(points) / 2:  # as many words may be a mistake
             common = set.intersection(*numbers)

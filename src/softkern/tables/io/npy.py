@@ -10,7 +10,7 @@ import numpy as np
 
 from softkern.tables.io.bytes import TableBytes, damaged
 from softkern.tables.io.reader import Format, Reader, TableError
-from softkern.tables.preparation.cells import without_words
+from softkern.tables.preparation.cells import replace_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,7 +36,7 @@ class NpyReader(Reader):
         step = max(1, n if rows is None else rows)
         for start in range(0, max(n, 1), step):
             table = npy_rows(self._values, self.columns, slice(start, start + step))
-            yield without_words(table, self._form.marks(), text)
+            yield replace_words(table, self._form.marks(), text)
 
 
 def load_npy(file: str | BinaryIO, name: str) -> tuple[np.ndarray[Any, Any], list[str]]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from softkern.tables.io.bytes import TableBytes, damaged
 from softkern.tables.io.reader import Format, Reader, Style, TableError, unique_names
-from softkern.tables.preparation.cells import without_words
+from softkern.tables.preparation.cells import replace_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,7 +52,7 @@ class ParquetReader(Reader):
 
     def _table(self, part: Any, text: Sequence[str]) -> pd.DataFrame:
         table = part.to_pandas(ignore_metadata=True)  # an index of pandas is an ordinary column
-        return without_words(table.set_axis(self.columns, axis=1), self._form.marks(), text)
+        return replace_words(table.set_axis(self.columns, axis=1), self._form.marks(), text)
 
 
 def import_parquet(needed_by: str) -> Any:

@@ -18,7 +18,7 @@ from softkern.tables.io.encoding import detect_encoding, without_mark
 from softkern.tables.io.footer import MOST_NOTES, ColumnTotals, find_footer
 from softkern.tables.io.layout import BLANKS, ONE_COLUMN, detect_layout, split_line
 from softkern.tables.io.reader import Format, Reader, Style, TableError, unique_names
-from softkern.tables.preparation.formats import Writing
+from softkern.tables.preparation.formats import NumberFormat
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -105,17 +105,17 @@ class TextReader(Reader):
         # the first line of a tail need not be whole
         lines = lines[layout.lines :] if survey.size <= HEAD else lines[1:]
         lines = lines[-max(skip or 0, MOST_NOTES) * 2 :]
-        writing = Writing(layout.decimal or ".")
+        number_format = NumberFormat(layout.decimal or ".")
 
         def encoded(place: int) -> bytes:
             return "".join(lines[place:]).encode(encoding, errors="replace")
 
         def totals(place: int, columns: Sequence[int]) -> dict[int, ColumnTotals]:
-            return self._column_totals(survey.size - len(encoded(place)), columns, writing)
+            return self._column_totals(survey.size - len(encoded(place)), columns, number_format)
 
         records = [_split_line(line, layout.separator) for line in lines]
         width = len(layout.names)
-        footer = find_footer(records, layout.sample, width, skip, totals, writing)
+        footer = find_footer(records, layout.sample, width, skip, totals, number_format)
         if not survey.tail.endswith(encoded(footer.place)):
             if skip:
                 raise TableError(
@@ -127,13 +127,13 @@ class TextReader(Reader):
         return survey.size - len(encoded(footer.place)) if footer.place < len(lines) else None
 
     def _column_totals(
-        self, end: int, columns: Sequence[int], writing: Writing
+        self, end: int, columns: Sequence[int], number_format: NumberFormat
     ) -> dict[int, ColumnTotals]:
         """Return the totals of columns over the rows up to so many bytes."""
         names = {j: self.columns[j] for j in columns}
         found = dict.fromkeys(columns, ColumnTotals())
         for piece in self._tables(end, self.rows_at_once(), (), (), []):
-            found = {j: found[j].plus(piece[name], writing) for j, name in names.items()}
+            found = {j: found[j].plus(piece[name], number_format) for j, name in names.items()}
         return found
 
     # Reading

@@ -1,35 +1,37 @@
-"""What the columns of a table are, and how they come to one scale.
+"""Preparation of tables: from columns as people keep them to numbers on one scale.
 
-A table that nobody prepared holds row numbers, identifiers, yes/no columns, codes and amounts with
-long tails, and each of them can decide an answer by itself. `recognize` says what every column is;
-`Scaling` takes skewed ones by their logarithm and divides all by their robust spread; `Neighbors`
-fills in missing cells from the rows that are nearest in the columns that both rows have;
-`Writing` is how a column writes its numbers ("$1,234.50", "12,5 %");
-`Preparation` does all of it, for `softkern analyze` and `softkern.cluster` alike. What they
-learned is plain data, so that it travels in a model's file and does the same to new rows. Neither
-the order of the rows nor the unit of a column matters, nor how often the whole table is repeated;
-only whole numbers that rise evenly through the table are an identifier by their order.
+A raw table holds row numbers, identifiers, yes/no columns, codes and amounts with long tails, and
+each of them can dominate the result. `recognize` finds the kind of every column, `ColumnScaler`
+scales columns and takes logarithms of skewed ones, `NearestRowImputer` fills missing cells from the
+nearest rows, `NumberFormat` parses numbers such as "$1,234.50", and `TablePreparation` combines
+them into a scikit-learn transformer, used by `softkern.cluster` and `softkern analyze` alike.
+Results do not depend on the order of rows, on the unit of a column, or on how often the whole
+table is repeated; only whole numbers that increase evenly with the rows are recognized by order.
 """
 
 from __future__ import annotations
 
-from softkern.tables.preparation.formats import Writing
-from softkern.tables.preparation.imputation import Neighbors
-from softkern.tables.preparation.kinds import Column, Kind, describe, recognize, repeats
-from softkern.tables.preparation.scaling import Scaling
-from softkern.tables.preparation.skew import Bend
-from softkern.tables.preparation.transformer import Preparation, Prepared
+from softkern.tables.preparation.formats import NumberFormat
+from softkern.tables.preparation.imputation import NearestRowImputer
+from softkern.tables.preparation.kinds import Column, ColumnKind, column_notes, recognize
+from softkern.tables.preparation.model import attach_preparation, preparation_of
+from softkern.tables.preparation.notes import Note
+from softkern.tables.preparation.scaling import ColumnScaler
+from softkern.tables.preparation.skew import SignedLog
+from softkern.tables.preparation.transformer import PreparedTable, TablePreparation
 
 __all__ = [
-    "Bend",
     "Column",
-    "Kind",
-    "Neighbors",
-    "Preparation",
-    "Prepared",
-    "Scaling",
-    "Writing",
-    "describe",
+    "ColumnKind",
+    "ColumnScaler",
+    "NearestRowImputer",
+    "Note",
+    "NumberFormat",
+    "PreparedTable",
+    "SignedLog",
+    "TablePreparation",
+    "attach_preparation",
+    "column_notes",
+    "preparation_of",
     "recognize",
-    "repeats",
 ]

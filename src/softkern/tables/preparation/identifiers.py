@@ -1,7 +1,4 @@
-"""Whole numbers that name the rows and measure nothing: row numbers, identifiers, dates.
-
-Called by `softkern.tables.preparation.kinds`.
-"""
+"""Whole numbers that name rows instead of measuring something: row numbers, identifiers, dates."""
 
 from __future__ import annotations
 
@@ -13,76 +10,70 @@ from scipy.special import kolmogorov
 
 from softkern._utils.typing import Array
 
-__all__ = ["are_dates", "naming"]
+__all__ = ["are_dates", "identifier_kind"]
 
-LARGEST_WHOLE = 2.0**53  # beyond it, floats cannot tell whole numbers apart
+LARGEST_WHOLE = 2.0**53  # beyond it, floats do not represent all whole numbers
 FEWEST_NUMBERED = 20  # rows from which whole numbers without a gap are no coincidence
-FEWEST_COUNTED = 3  # the same, where the name says that they count
-REPEATS_BY_CHANCE = 10.0  # expected, from which their absence is no chance (e^−10)
-NEIGHBORS_APART = 10  # values whose reach gives the density of whole numbers
-EVEN = 0.01  # level of the test of numbers that are spread evenly
-FEWEST_EVEN = 50  # of them, from which that test sees something
+FEWEST_COUNTED = 3  # the same if the name shows that they count
+REPEATS_BY_CHANCE = 10.0  # expected repeats from which their absence is no chance (e^−10)
+NEIGHBORS_APART = 10  # values over which the density of whole numbers is measured
+EVEN = 0.01  # level of the test for evenly spread numbers
+FEWEST_EVEN = 50  # numbers from which that test has power
 FEWEST_DIGITS = 5  # of identifiers that are spread over all numbers of their length
 IDENTIFIERS = {"id", "uid", "uuid", "guid"}  # first or last word of an identifier's name
-COUNTERS = {"index", "idx", "key", "no", "nr", "number", "row", "rowid"}  # the whole of it
-NAMELESS = re.compile(r"column 1|Unnamed: 0")  # what readers call a first column without a name
+COUNTERS = {"index", "idx", "key", "no", "nr", "number", "row", "rowid"}  # the whole name
+NAMELESS = re.compile(r"column 1|Unnamed: 0")  # names that readers give to a first column
+
+IdentifierKind = Literal[
+    "row number", "date", "named identifier", "unique numbers", "sequence", "random digits"
+]
 
 
-def naming(
-    x: Array, values: Array, name: str
-) -> tuple[Literal["row number", "date", "identifier"], str] | None:
-    """What a column that names the rows is, and why; None for one that may measure something.
+def identifier_kind(x: Array, values: Array, name: str) -> IdentifierKind | None:
+    """Return why a column names rows; None if it may measure something.
 
     Parameters
     ----------
     x : array of shape (n,)
-        The column in the order of the table; NaN where a cell is missing.
+        The column in the order of the table, NaN where a cell is missing.
     values : array
-        Its different values, sorted; at least two.
+        Its distinct values, sorted; at least two.
     name : str
     """
     if not _are_whole(values):
         return None
-    is_different = values.size == x.size
-    if is_different and (why := _numbering(values, name)):
-        return "row number", why
-    if why := _dates(values):
-        return "date", why
-    if why := _identifier(x, values, name):
-        return "identifier", why
-    return None
-
-
-def _numbering(values: Array, name: str) -> str:
-    """Why different values number the rows; empty where they do not."""
-    if values[-1] - values[0] != values.size - 1:
-        return ""
-    is_counter = NAMELESS.fullmatch(name) or _counts_by_name(name) or _identifies_by_name(name)
-    is_named = bool(is_counter) and values[0] in (0, 1) and values.size >= FEWEST_COUNTED
-    return "numbers the rows" if is_named or values.size >= FEWEST_NUMBERED else ""
-
-
-def _identifier(x: Array, values: Array, name: str) -> str:
-    """Why the values name the rows; empty where they do not."""
+    is_unique = values.size == x.size
+    if is_unique and _numbers_rows(values, name):
+        return "row number"
     if values.size < FEWEST_NUMBERED:
-        return ""
-    is_different = values.size == x.size
-    if _identifies_by_name(name) or (is_different and _counts_by_name(name)):
-        return "holds whole numbers and is named as an identifier"
-    if not is_different:
-        return ""
+        return None
+    if are_dates(values):
+        return "date"
+    if _identifies_by_name(name) or (is_unique and _counts_by_name(name)):
+        return "named identifier"
+    if not is_unique:
+        return None
     if _repeats_by_chance(values) > REPEATS_BY_CHANCE:
-        return "holds whole numbers, another one in every row"
+        return "unique numbers"
     if values.size < FEWEST_EVEN or not _is_even(values):
-        return ""
+        return None
     step = np.diff(x)
     if (step > 0).all() or (step < 0).all():
-        return "holds whole numbers that run evenly through the table"
-    return "holds random numbers of equally many digits" if _fills_its_digits(values) else ""
+        return "sequence"
+    return "random digits" if _fills_its_digits(values) else None
+
+
+def _numbers_rows(values: Array, name: str) -> bool:
+    """Return whether distinct values number the rows."""
+    if values[-1] - values[0] != values.size - 1:
+        return False
+    is_counter = NAMELESS.fullmatch(name) or _counts_by_name(name) or _identifies_by_name(name)
+    is_named = bool(is_counter) and values[0] in (0, 1) and values.size >= FEWEST_COUNTED
+    return is_named or values.size >= FEWEST_NUMBERED
 
 
 def _words(name: str) -> list[str]:
-    """The words of a name such as "customer_id", "CustomerID" or "Customer No."."""
+    """Return the words of a name such as "customer_id", "CustomerID" or "Customer No."."""
     words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name)
     return [word.lower() for word in words] or [""]
 
@@ -102,9 +93,9 @@ def _are_whole(values: Array) -> bool:
 
 
 def _repeats_by_chance(values: Array) -> float:
-    """Pairs of equal values that whole numbers so dense would hold by chance: Σ p² n²/2.
+    """Return the expected pairs of equal values among whole numbers so dense: Σ p² n²/2.
 
-    The density is that of the nearest values; multiples of ten are as good as whole numbers.
+    The density is that of the nearest values; multiples of ten count as whole numbers.
     """
     steps = np.diff(values)
     unit = float(np.gcd.reduce(steps.astype(np.int64)))
@@ -114,7 +105,7 @@ def _repeats_by_chance(values: Array) -> float:
 
 
 def _is_even(values: Array) -> bool:
-    """Whether sorted values are spread evenly from the first to the last (Kolmogorov, Smirnov)."""
+    """Return whether sorted values are uniform between the ends (Kolmogorov–Smirnov test)."""
     inner = (values[1:-1] - values[0]) / (values[-1] - values[0])
     if inner.size == 0:
         return False
@@ -124,7 +115,7 @@ def _is_even(values: Array) -> bool:
 
 
 def _fills_its_digits(values: Array) -> bool:
-    """Whether values reach from the least to the greatest number of their digits."""
+    """Return whether values reach from the least to the greatest number of their digits."""
     digits = len(str(int(values[-1])))
     lowest, highest = 10.0 ** (digits - 1), 10.0**digits
     if digits < FEWEST_DIGITS or values[0] < 0:
@@ -134,15 +125,9 @@ def _fills_its_digits(values: Array) -> bool:
 
 
 def are_dates(values: Array) -> bool:
-    """Whether numbers are dates such as 20240131."""
+    """Return whether all numbers are dates such as 20240131."""
     if values.size == 0 or not _are_whole(values):
         return False
     year, month, day = values // 10_000, values // 100 % 100, values % 100
     parts = ((year, 1800, 2199), (month, 1, 12), (day, 1, 31))
     return all(low <= part.min() and part.max() <= high for part, low, high in parts)
-
-
-def _dates(values: Array) -> str:
-    """Why the values are dates written as numbers, such as 20240131; empty where they are none."""
-    is_sure = values.size >= FEWEST_NUMBERED and are_dates(values)
-    return "holds dates written as numbers" if is_sure else ""

@@ -1,107 +1,106 @@
-"""Missing cells, from the rows that are nearest in what both rows have.
+"""Imputation of missing cells from the nearest rows.
 
-A mean of neighbors of which some are in another group lies between the groups, where nothing is,
-and fills in the valley; so a cell is the mean of the five of nine values that lie closest together
-(the shorth). Called by `softkern.tables.preparation.transformer`.
+A mean of neighbors from two clusters lies between the clusters, where there are no rows, and fills
+the gap. So a cell is the mean of those five of nine values that lie closest together (the shorth).
+`sklearn.impute.KNNImputer` takes the mean of all (tests/tables/cli/test_preparation.py).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from softkern._utils.typing import Array
 from softkern.rows import priority_sample, row_slices
-from softkern.tables.preparation.scaling import Scaling
+from softkern.tables.preparation.scaling import ColumnScaler
 
-__all__ = ["Neighbors"]
+__all__ = ["NearestRowImputer"]
 
-DONOR_ROWS = 1000  # rows that missing cells are filled in from
-DONOR_CELLS = 50_000  # the same, for wide tables: a model's file stays small
+DONOR_ROWS = 1000  # rows from which missing cells are imputed
+DONOR_CELLS = 50_000  # the same for wide tables: model files stay small
 NEIGHBORS = 9
-AGREEING = 5  # of the neighbors' values, of which the mean is taken
-FILLED_AT_ONCE = 4096  # rows, whose distances to all donors are in memory
+AGREEING = 5  # neighbors whose values are averaged
+BLOCK = 4096  # rows whose distances to all donors are in memory at once
 
 
-@dataclass(frozen=True)
-class Neighbors:
-    """Missing cells from the rows that are nearest in the columns that both rows have.
+@dataclass(frozen=True, eq=False)
+class NearestRowImputer:
+    """Impute missing cells from the rows that are nearest in the columns that both rows have.
 
-    On the scale of `scaling`: of the nine nearest of up to 1,000 rows of the table that have the
-    cell, the mean of the five values that lie closest together. Where no such row has a column in
-    common, the column's median over them.
+    Of the nine nearest of up to 1,000 rows that have the cell, on the scale of `scaler`, it is the
+    mean of the five values that lie closest together; the column's median if no such row has a
+    column in common.
+
+    Attributes
+    ----------
+    scaler : ColumnScaler
+    donors : array of shape (n_donors, d)
+        Scaled rows, NaN where a cell is missing.
 
     Examples
     --------
     >>> import numpy as np
     >>> from softkern.tables.preparation import recognize
     >>> X = np.repeat([[0.0, 1.0], [9.0, 5.0]], 20, axis=0) + np.arange(40)[:, None] / 1000
-    >>> neighbors = Neighbors.fit(X, Scaling.fit(X, recognize(X)))
-    >>> neighbors.fill(np.array([[0.0, np.nan], [np.nan, 5.0]])).round()
+    >>> imputer = NearestRowImputer.fit(X, ColumnScaler.fit(X, recognize(X)))
+    >>> imputer.transform(np.array([[0.0, np.nan], [np.nan, 5.0]])).round()
     array([[0., 1.],
            [9., 5.]])
     """
 
-    scaling: Scaling
-    donors: tuple[tuple[float | None, ...], ...]  # scaled; None where missing, as JSON has it
+    scaler: ColumnScaler
+    donors: Array
 
     @classmethod
-    def fit(cls, X: Array, scaling: Scaling) -> Neighbors:
-        """Keep a bounded sample of a table's rows, which does not depend on their order."""
+    def fit(cls, X: Array, scaler: ColumnScaler) -> NearestRowImputer:
+        """Keep a bounded sample of a table's rows that does not depend on their order."""
         rows = X[~np.isnan(X).all(axis=1)]
         most = max(NEIGHBORS, min(DONOR_ROWS, DONOR_CELLS // X.shape[1]))
-        whole = rows[~np.isnan(rows).any(axis=1)]
-        if len(whole) >= most:  # the more of its cells a row has, the more it can give
-            rows = whole
-        scaled = scaling.forward(rows)
-        # the sample looks at numbers only: a missing cell is its column's median there
-        index, _ = priority_sample(np.where(np.isnan(scaled), 0.0, scaled), most)
-        donors = scaled[index].astype(object)
-        donors[np.isnan(scaled[index])] = None
-        return cls(scaling, tuple(map(tuple, donors.tolist())))
+        complete = rows[~np.isnan(rows).any(axis=1)]
+        if len(complete) >= most:
+            rows = complete
+        scaled = scaler.transform(rows)
+        index, _ = priority_sample(np.nan_to_num(scaled), most)  # it takes numbers only
+        return cls(scaler, scaled[index])
 
-    @classmethod
-    def from_dict(cls, saved: dict[str, Any]) -> Neighbors:
-        """From what `dataclasses.asdict` made of it."""
-        return cls(Scaling.from_dict(saved["scaling"]), tuple(map(tuple, saved["donors"])))
-
-    def fill(self, X: Array) -> Array:
-        """The table in its own units, (n, d), with its missing cells filled in."""
+    def transform(self, X: Array) -> Array:
+        """Return the table in its own units, (n, d), with missing cells imputed."""
         from sklearn.metrics.pairwise import nan_euclidean_distances
 
         is_missing = np.isnan(X)
         rows = np.flatnonzero(is_missing.any(axis=1))
-        if rows.size == 0:
-            return X
-        donors = np.array(self.donors, dtype=np.float64)
         filled = X.copy()
-        for block in row_slices(rows.size, FILLED_AT_ONCE):
+        for block in row_slices(rows.size, BLOCK):
             some = rows[block]
-            scaled = self.scaling.forward(X[some])
-            distances = nan_euclidean_distances(scaled, donors)  # NaN: no column in common
+            scaled = self.scaler.transform(X[some])
+            distances = nan_euclidean_distances(scaled, self.donors)  # NaN: no column in common
             for j in np.flatnonzero(is_missing[some].any(axis=0)).tolist():
-                lack = is_missing[some, j]
-                scaled[lack, j] = _agreed(distances[lack], donors[:, j])
-            filled[some] = np.where(is_missing[some], self.scaling.backward(scaled), X[some])
+                lacks = is_missing[some, j]
+                scaled[lacks, j] = _shorth(distances[lacks], self.donors[:, j])
+            imputed = self.scaler.inverse_transform(scaled)
+            filled[some] = np.where(is_missing[some], imputed, X[some])
         return filled
 
+    def rows(self) -> Array:
+        """Return the donors in the table's own units, without gaps."""
+        return self.transform(self.scaler.inverse_transform(self.donors))
 
-def _agreed(distances: Array, values: Array) -> Array:
-    """What the nearest rows that have a value agree on, (m,), by distances to all rows, (m, n)."""
-    there = np.flatnonzero(~np.isnan(values))
-    if there.size == 0:
+
+def _shorth(distances: Array, values: Array) -> Array:
+    """Return the mean of the closest values of near donors, (m,), by distances (m, n_donors)."""
+    present = np.flatnonzero(~np.isnan(values))
+    if present.size == 0:
         return np.zeros(len(distances))
-    distances, values = distances[:, there], values[there]
-    is_alone = np.isnan(distances).all(axis=1)
+    distances, values = distances[:, present], values[present]
+    is_isolated = np.isnan(distances).all(axis=1)
     nearest = values[np.newaxis].repeat(len(distances), axis=0)
-    if there.size > NEIGHBORS:
+    if present.size > NEIGHBORS:
         order = np.argpartition(np.nan_to_num(distances, nan=np.inf), NEIGHBORS - 1, axis=1)
         nearest = values[order[:, :NEIGHBORS]]
     nearest = np.sort(nearest, axis=1)
     agreeing = min(AGREEING, nearest.shape[1] // 2 + 1)
-    reach = nearest[:, agreeing - 1 :] - nearest[:, : nearest.shape[1] - agreeing + 1]
-    first = np.argmin(reach, axis=1)[:, np.newaxis]
-    agreed = np.take_along_axis(nearest, first + np.arange(agreeing), axis=1).mean(axis=1)
-    return np.where(is_alone, np.median(values), agreed)
+    width = nearest[:, agreeing - 1 :] - nearest[:, : nearest.shape[1] - agreeing + 1]
+    first = np.argmin(width, axis=1)[:, np.newaxis]
+    means = np.take_along_axis(nearest, first + np.arange(agreeing), axis=1).mean(axis=1)
+    return np.where(is_isolated, np.median(values), means)

@@ -1,13 +1,14 @@
-"""Columns on one scale, there and back.
+"""Scaling of columns, and back.
 
-Called by the command line and by `softkern.tables.preparation.imputation`.
+`sklearn.preprocessing.RobustScaler` divides by the quartile range, which is zero or arbitrary for
+columns with few values; `robust_spread` is defined for these, so that yes and no are one spread
+apart at any share (tests/tables/preparation/test_scaling.py).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -15,18 +16,18 @@ from softkern._utils.typing import Array
 from softkern.kernels.spread import robust_spread
 from softkern.rows import row_uniforms
 from softkern.tables.preparation.kinds import Column
-from softkern.tables.preparation.skew import Bend
+from softkern.tables.preparation.skew import SignedLog
 
-__all__ = ["Scaling"]
+__all__ = ["ColumnScaler"]
 
 
 @dataclass(frozen=True)
-class Scaling:
-    """Columns by their logarithm where they are skewed, then (x − center) / spread.
+class ColumnScaler:
+    """Scale columns to (x − center) / spread, skewed ones by their logarithm.
 
     Attributes
     ----------
-    bends : tuple of Bend or None
+    logs : tuple of SignedLog or None
     center, spread : tuples of float
 
     Examples
@@ -34,71 +35,70 @@ class Scaling:
     >>> import numpy as np
     >>> from softkern.tables.preparation import recognize
     >>> X = np.random.default_rng(0).lognormal(size=(500, 2)) * [1, 1000]
-    >>> scaling = Scaling.fit(X, recognize(X))
-    >>> Z = scaling.forward(X)
-    >>> bool(np.allclose(Z.std(axis=0), 1, atol=0.2) and np.allclose(scaling.backward(Z), X))
+    >>> scaler = ColumnScaler.fit(X, recognize(X))
+    >>> Z = scaler.transform(X)
+    >>> bool(np.allclose(Z.std(axis=0), 1, atol=0.2))
+    True
+    >>> bool(np.allclose(scaler.inverse_transform(Z), X))
     True
     """
 
-    bends: tuple[Bend | None, ...]
+    logs: tuple[SignedLog | None, ...]
     center: tuple[float, ...]
     spread: tuple[float, ...]
 
     @classmethod
-    def fit(cls, X: Array, columns: Sequence[Column], how: str = "robust") -> Scaling:
+    def fit(cls, X: Array, columns: Sequence[Column], how: str = "robust") -> ColumnScaler:
         """Learn from a table (n, d) whose missing cells are NaN.
 
-        `how` is "robust", by median and `robust_spread`, for which the values of a column of few
-        of them are one spread apart; or "standard", by mean and standard deviation.
+        `how` is "robust", by median and `robust_spread`, or "standard", by mean and standard
+        deviation.
         """
-        bends = tuple(column.bend for column in columns)
-        bent = _bent(X, bends)
-        unit = np.nanmax(np.abs(bent), axis=0)
+        logs = tuple(column.signed_log for column in columns)
+        Z = _log(X, logs)
+        unit = np.nanmax(np.abs(Z), axis=0)
         unit[~(unit > 0)] = 1.0
-        bent /= unit  # squares of large values would overflow
+        Z /= unit  # squares of large values would overflow
         if how == "standard":
-            center, spread = np.nanmean(bent, axis=0), np.nanstd(bent, axis=0)
+            center, spread = np.nanmean(Z, axis=0), np.nanstd(Z, axis=0)
         else:
-            center, spread = np.nanmedian(bent, axis=0), _spreads(bent)
+            center, spread = np.nanmedian(Z, axis=0), _spreads(Z)
         spread = np.where(spread > 0, spread, 1.0)
-        return cls(bends, tuple((center * unit).tolist()), tuple((spread * unit).tolist()))
+        return cls(logs, tuple((center * unit).tolist()), tuple((spread * unit).tolist()))
 
-    @classmethod
-    def from_dict(cls, saved: dict[str, Any]) -> Scaling:
-        """From what `dataclasses.asdict` made of it."""
-        bends = tuple(None if bend is None else Bend(**bend) for bend in saved["bends"])
-        return cls(bends, tuple(saved["center"]), tuple(saved["spread"]))
+    def transform(self, X: Array) -> Array:
+        """Return the columns on one scale, (n, d)."""
+        return np.asarray((_log(X, self.logs) - self.center) / self.spread)
 
-    def forward(self, X: Array) -> Array:
-        """What a model sees, (n, d)."""
-        return np.asarray((_bent(X, self.bends) - self.center) / self.spread)
-
-    def backward(self, Z: Array) -> Array:
-        """The data's own units again."""
+    def inverse_transform(self, Z: Array) -> Array:
+        """Return the columns in their own units, (n, d)."""
         X = np.asarray(Z) * self.spread + self.center
-        for j, bend in enumerate(self.bends):
-            if bend is not None:
-                X[:, j] = bend.backward(X[:, j])
+        for j, log in enumerate(self.logs):
+            if log is not None:
+                X[:, j] = log.inverse_transform(X[:, j])
         return X
 
 
-def _bent(X: Array, bends: Sequence[Bend | None]) -> Array:
-    bent = np.array(X, dtype=np.float64)
-    for j, bend in enumerate(bends):
-        if bend is not None:
-            bent[:, j] = bend.forward(bent[:, j])
-    return bent
+def _log(X: Array, logs: Sequence[SignedLog | None]) -> Array:
+    Z = np.array(X, dtype=np.float64)
+    for j, log in enumerate(logs):
+        if log is not None:
+            Z[:, j] = log.transform(Z[:, j])
+    return Z
 
 
 def _spreads(X: Array) -> Array:
-    """`robust_spread` of the cells that are there, (d,); rows differ by all their columns."""
-    has_holes = np.isnan(X).any(axis=0)
+    """Return the robust spread of the cells that are present, (d,).
+
+    Rows are sampled by all their columns, so that the spread of one depends on no order.
+    """
+    has_gaps = np.isnan(X).any(axis=0)
     spread = np.ones(X.shape[1])
-    if not has_holes.all():
-        spread[~has_holes] = robust_spread(X[:, ~has_holes])
-    if has_holes.any():
+    if not has_gaps.all():
+        spread[~has_gaps] = robust_spread(X[:, ~has_gaps])
+    if has_gaps.any():
         others = row_uniforms(np.where(np.isnan(X), np.nanmedian(X, axis=0), X))
-    for j in np.flatnonzero(has_holes).tolist():
-        there = ~np.isnan(X[:, j])
-        spread[j] = robust_spread(np.column_stack([X[there, j], others[there]]))[0]
+    for j in np.flatnonzero(has_gaps).tolist():
+        is_present = ~np.isnan(X[:, j])
+        spread[j] = robust_spread(np.column_stack([X[is_present, j], others[is_present]]))[0]
     return spread

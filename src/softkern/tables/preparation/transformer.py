@@ -1,395 +1,485 @@
-"""From the columns of a table to the numbers that a model sees, the same way tomorrow.
+"""From a table to the numbers that a model sees.
 
-`Preparation.fit` chooses columns, makes numbers of categories, leaves out what is no feature,
-fills in missing values, brings columns to one scale, and notes all of it; what columns are is found
-by `softkern.tables.preparation.kinds`. What it learned is plain data: it travels in the model's
-file, and `apply` does the same to new rows, matched by name. Called by the command line and by
-`softkern.cluster`, so that both give the same answer.
+`TablePreparation` selects columns, encodes categories, leaves out what is not a feature, imputes
+missing values, scales columns, and reports all of it as notes. What it learns is plain data, so
+that a saved model prepares new rows, matched by name, in the same way. `softkern.cluster` and
+`softkern analyze` use the same class and give the same answer.
 """
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
 
 from softkern._utils.text import plural, quote, quote_list
 from softkern._utils.typing import Array
-from softkern.exceptions import DataError
-from softkern.tables.preparation.cells import (
-    Say,
-    categories_of,
-    codes_of,
-    decimal_of,
-    in_order,
-    keyword,
-    numbers_of,
-    numeric_columns,
-    require,
-)
-from softkern.tables.preparation.formats import Writing
-from softkern.tables.preparation.imputation import Neighbors
-from softkern.tables.preparation.kinds import Column, describe, recognize, repeats
-from softkern.tables.preparation.scaling import Scaling
+from softkern.exceptions import DataError, Remedy
+from softkern.rows import check_weights, distinct_rows
+from softkern.tables.preparation.categories import category_values, encode, order_values
+from softkern.tables.preparation.cells import as_table, require_columns
+from softkern.tables.preparation.formats import NumberFormat
+from softkern.tables.preparation.imputation import NearestRowImputer
+from softkern.tables.preparation.kinds import Column, column_notes, recognize
+from softkern.tables.preparation.notes import Note
+from softkern.tables.preparation.numbers import find_numbers, read_numbers, table_decimal
+from softkern.tables.preparation.scaling import ColumnScaler
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Missing", "Preparation", "Prepared", "Scale"]
+__all__ = ["Missing", "PreparedTable", "Scale", "TablePreparation"]
 
 Missing = Literal["neighbors", "refuse", "drop", "impute"]
 Scale = Literal["auto", "none", "standard", "robust"]
 
-MOST_SHOWN = 6  # values of a column of text that a note names
-HUGE = 1e100  # beyond it, squares of squares overflow
-TINY = 1e-305  # a reach below it has no inverse
+HUGE = 1e100  # squares of squares of larger values overflow
+TINY = 1e-305  # a smaller range has no inverse
+FILLS = (
+    Remedy("missing", "drop", "to drop these rows"),
+    Remedy("missing", "neighbors", "to impute them from the nearest rows"),
+    Remedy("missing", "impute", "to impute each column's median"),
+)
 
 
-@dataclass
-class Prepared:
-    """Rows ready for a model.
+@dataclass(frozen=True)
+class PreparedTable:
+    """Rows of a table, ready for a model.
 
     Attributes
     ----------
-    features : DataFrame of shape (m, d)
-        In the data's own units.
-    values : array of shape (m, d)
-        What the model sees.
-    kept : boolean array of shape (n,)
-        Which rows of the table these are.
-    n_missing : int
-        Rows of the table with missing values, which were left out or filled in.
-    missing_note : str
-        What was done about them; empty where there were none.
-    notes : list of str
-        What else a user should know.
+    features : DataFrame of shape (n_used, d)
+        Used rows in the table's own units, without gaps.
+    values : array of shape (n_used, d)
+        The same on the scale that the model sees.
+    is_used : boolean array of shape (n,)
+        Which rows of the table are used. The others lack values.
+    is_imputed : boolean array of shape (n_used, d)
+        Which cells were missing.
+    preparation : TablePreparation
+        The preparation that made it.
+    notes : list of Note
+        What users should know about the rows and columns.
 
     Examples
     --------
     >>> import pandas as pd
     >>> table = pd.DataFrame({"x": [1.0, 2.5, 4.0], "y": [3.0, 0.5, 7.0]})
-    >>> _, prepared = Preparation.fit(table)
-    >>> prepared.values.shape, prepared.n_missing
-    ((3, 2), 0)
+    >>> TablePreparation().fit_prepare(table).values.shape
+    (3, 2)
     """
 
     features: pd.DataFrame
     values: Array
-    kept: Array
-    n_missing: int = 0
-    missing_note: str = ""
-    notes: list[str] = field(default_factory=list)
+    is_used: NDArray[np.bool_]
+    is_imputed: NDArray[np.bool_]
+    preparation: TablePreparation
+    notes: list[Note] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.is_used)
+
+    @property
+    def n_incomplete(self) -> int:
+        """Rows of the table with missing values, left out or imputed."""
+        return int(self.is_imputed.any(axis=1).sum() + (~self.is_used).sum())
+
+    def used_rows(self) -> PreparedTable:
+        """Return the used rows as a table of their own."""
+        return replace(self, is_used=np.ones(len(self.values), dtype=bool))
+
+    def expand(self, other: float = np.nan) -> Array:
+        """Return the values of all rows of the table, (n, d); `other` for rows not used."""
+        values = np.full((len(self.is_used), self.values.shape[1]), other)
+        values[self.is_used] = self.values
+        return values
 
 
-@dataclass
-class Preparation:
-    """How the columns of a table become numbers; plain data, made by `fit`.
+class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Turn a table into numbers on one scale.
+
+    Parameters
+    ----------
+    columns : sequence of str, default=None
+        Columns to use, whatever they contain. By default all that hold numbers, except for row
+        numbers and identifiers.
+    categories : sequence of str, default=()
+        Text columns to use, with 2 to 20 values each. Each becomes one column of codes, in the
+        order in which the values lie in the numeric columns.
+    scale : {"auto", "none", "standard", "robust"}, default="auto"
+        ``"robust"`` divides by a robust spread, ``"auto"`` also takes logarithms of skewed columns,
+        ``"standard"`` divides by the standard deviation.
+    missing : {"neighbors", "refuse", "drop", "impute"}, default="neighbors"
+        What to do with missing values: impute them from the nearest rows, raise an error, drop the
+        rows, or impute the column's median (categories: the most frequent value).
+    exclude : sequence of str, default=()
+        Columns to leave out, for example an identifier.
+    decimal : {".", ","}, default=None
+        Decimal point of numbers in ambiguous text columns. None: inferred from the other columns.
+    dates : bool, default=False
+        Whether to use dates, as days.
 
     Attributes
     ----------
-    columns : list of str
-        Columns of numbers.
-    categories : dict
-        Columns of text and their values, in the order in which these are 0, 1 and so on.
-    fill : list of float
-        What stands for a missing value of every feature with "impute": a column's median, or
-        its most frequent value.
-    missing : {"neighbors", "refuse", "drop", "impute"}
-    scale : {"auto", "none", "standard", "robust"}
-    scaling : Scaling or None
-        From the data's units to what the model sees; None where they are the same.
-    neighbors : Neighbors or None
-        What missing cells are filled in from; None in a model that was not made by `fit`.
-    decimal : {".", ","}
-        The table's decimal point, for numbers that are text.
-    writings : dict
-        How the columns write their numbers that do not as computers do.
+    columns_ : list of str
+        Numeric columns that are used.
+    categories_ : dict
+        Text columns that are used, and their values in the order of their codes 0, 1 and so on.
+    formats_ : dict of NumberFormat
+        Formats of numeric columns that are not plain numbers.
+    decimal_ : {".", ","}
+        Decimal point of numbers in text columns.
+    scaler_ : ColumnScaler or None
+        Scaling of the features; None if they are not scaled.
+    imputer_ : NearestRowImputer or None
+        Imputation for ``missing="neighbors"``; None if the preparation was not fitted to rows.
+    fill_values_ : list of float
+        Value of every feature for ``missing="impute"``.
+    notes_ : list of Note
+        What was done to the columns and rows; ``str(note)`` is its text.
+    n_features_in_ : int
+        Number of columns of the table.
+    feature_names_in_ : array of shape (n_features_in_,)
+        Names of the table's columns, if it has names.
 
     Examples
     --------
     >>> import pandas as pd
     >>> table = pd.DataFrame({"x": [1.0, 2.0, 4.0], "one": 1, "who": ["a", "b", "a"]})
-    >>> preparation, prepared = Preparation.fit(table, scale="none")
-    >>> preparation.columns
-    ['x']
-    >>> prepared.notes
-    ["left out 'who': text (categories=… uses it)", "left out 'one': it has one value"]
-    >>> preparation.apply(table[["who", "x"]]).values.ravel()
+    >>> preparation = TablePreparation(scale="none").fit(table)
+    >>> preparation.get_feature_names_out()
+    array(['x'], dtype=object)
+    >>> for note in preparation.notes_:
+    ...     print(note)
+    left out 'who': text column; use categories=['who'] to include it
+    left out 'one': it has one value
+    >>> preparation.transform(table[["who", "x"]]).ravel()
     array([1., 2., 4.])
     """
 
-    columns: list[str]
-    categories: dict[str, list[str]] = field(default_factory=dict)
-    fill: list[float] = field(default_factory=list)
-    missing: Missing = "refuse"
-    scale: Scale = "none"
-    scaling: Scaling | None = None
-    neighbors: Neighbors | None = None
-    decimal: str = "."
-    writings: dict[str, Writing] = field(default_factory=dict)
+    columns: Sequence[str] | None
+    categories: Sequence[str]
+    scale: Scale
+    missing: Missing
+    exclude: Sequence[str]
+    decimal: str | None
+    dates: bool
+    columns_: list[str]
+    categories_: dict[str, list[str]]
+    formats_: dict[str, NumberFormat]
+    decimal_: str
+    scaler_: ColumnScaler | None
+    imputer_: NearestRowImputer | None
+    fill_values_: list[float]
+    notes_: list[Note]
+    n_features_in_: int
 
-    @staticmethod
-    def _say(name: str, value: str) -> str:
-        """How messages name an option; the command line has its own way."""
-        return keyword(name, value)
-
-    @classmethod
-    def fit(
-        cls,
-        table: pd.DataFrame,
+    def __init__(
+        self,
         *,
         columns: Sequence[str] | None = None,
         categories: Sequence[str] = (),
         scale: Scale = "auto",
         missing: Missing = "neighbors",
-        left_out: Sequence[str] = (),
+        exclude: Sequence[str] = (),
         decimal: str | None = None,
         dates: bool = False,
-    ) -> tuple[Self, Prepared]:
-        """Learn from a table, and prepare it.
+    ) -> None:
+        self.columns = columns
+        self.categories = categories
+        self.scale = scale
+        self.missing = missing
+        self.exclude = exclude
+        self.decimal = decimal
+        self.dates = dates
+
+    @classmethod
+    def for_numbers(cls, names: Sequence[str], decimal: str = ".") -> Self:
+        """Return a fitted preparation that takes columns of numbers as they are."""
+        self = cls(columns=list(names), scale="none", missing="refuse", decimal=decimal)
+        self.columns_, self.categories_, self.formats_ = list(names), {}, {}
+        self.decimal_, self.scaler_, self.imputer_ = decimal, None, None
+        self.fill_values_, self.notes_, self.n_features_in_ = [], [], len(names)
+        self.feature_names_in_ = np.array(names, dtype=object)
+        return self
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn how to prepare a table.
 
         Parameters
         ----------
-        table : DataFrame
-        columns : sequence of str, default=None
-            Columns to use; by default all that hold numbers, less row numbers and identifiers.
-        categories : sequence of str, default=()
-            Columns of text to use, of up to 20 values. Each becomes one column of codes, in the
-            order in which the values lie in the columns of numbers.
-        scale, missing : str
-        left_out : sequence of str, default=()
-            Columns that are no features, such as the identifier.
-        decimal : {".", ","}, default=None
-            The decimal point of numbers that are text, where their own column leaves a doubt;
-            None for the one that the other columns have.
-        dates : bool, default=False
-            Whether dates are used, as days.
-        """
-        require(table, [*(columns or ()), *categories])
-        if len(table) < 2:
-            raise DataError(f"the table has {plural(len(table), 'row')}; at least two are needed.")
-        notes: list[str] = []
-        asked = None if columns is None else set(columns) | set(categories)
-        wanted = [c for c in table.columns if c not in left_out and (asked is None or c in asked)]
-        plain = [column for column in wanted if column not in categories]
-        decimal = decimal or decimal_of(table, plain)
-        numeric, writings = numeric_columns(
-            table, plain, columns is not None, notes, cls._say, decimal=decimal, dates=dates
-        )
-        numbers = numbers_of(table, numeric, 1, cls._say, writings=writings, decimal=decimal)
-        used = [*(columns or ()), *(c for c, writing in writings.items() if writing.date)]
-        found = _features(numbers, numeric, used, scale, notes, cls._say)
-        kept = {column.name for column in found}
-        is_found = [name in kept for name in numeric]
-        texts = _texts(table, wanted, categories, numbers[:, is_found], found, notes, cls._say)
-        if not found and not texts:
-            raise DataError(f"no column to work with: {'; '.join(notes) or 'there is none'}.")
-        self = cls([column.name for column in found], texts, missing=missing, scale=scale)
-        self.decimal = decimal
-        self.writings = {c: writing for c, writing in writings.items() if c in self.columns}
-        raw = self._with_codes(numbers[:, is_found], table, notes)
-        codes = [Column(name, "codes") for name in self.features[len(found) :]]
-        self._learn(raw, [*found, *codes])
-        prepared = self._prepared(raw, missing, 1)
-        if len(prepared.values) < 2:
-            raise DataError(
-                f"{prepared.missing_note}; {plural(len(prepared.values), 'row')} would be left. "
-                f"Give {cls._say('missing', 'neighbors')}, or choose {cls._say('columns', '')}."
-            )
-        if scale == "none":
-            _refuse_tiny(prepared.features, cls._say)
-        repeated = repeats(prepared.features.to_numpy())
-        prepared.notes = [*notes, *([repeated] if repeated else [])]
-        return self, prepared
+        X : DataFrame or array of shape (n, d)
+        y : ignored
+        sample_weight : array of shape (n,), default=None
+            Rows of weight zero are not learned from; other weights make no difference.
 
-    @classmethod
-    def from_dict(cls, saved: dict[str, Any]) -> Self:
-        """From what `dataclasses.asdict` made of it; a TypeError or KeyError where it is none."""
-        self = cls(**saved)
-        if saved["scaling"] is not None:
-            self.scaling = Scaling.from_dict(saved["scaling"])
-        if saved["neighbors"] is not None:
-            self.neighbors = Neighbors.from_dict(saved["neighbors"])
-        self.writings = {c: Writing(**how) for c, how in saved.get("writings", {}).items()}
+        Returns
+        -------
+        self : TablePreparation
+        """
+        self.fit_prepare(X, sample_weight)
         return self
 
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
+        """Learn how to prepare a table, and return its numbers; see `fit` and `transform`."""
+        return self.fit_prepare(X, sample_weight).expand()
+
+    def transform(self, X: Any) -> Array:
+        """Return the numbers of a table, (n, d), NaN in rows that are left out.
+
+        Columns are matched by name; those of an array, by place.
+        """
+        return self.prepare(X).expand()
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Return the names of the features, (d,); that of a category with two values has one."""
+        check_is_fitted(self)
+        return np.array([*self.columns_, *map(self._code_name, self.categories_)], dtype=object)
+
+    def _code_name(self, column: str) -> str:
+        values = self.categories_[column]
+        return f"{column}={values[1]}" if len(values) == 2 else column
+
     @property
-    def names(self) -> list[str]:
+    def used_columns_(self) -> list[str]:
         """Columns that a table must have."""
-        return [*self.columns, *self.categories]
+        return [*self.columns_, *self.categories_]
 
-    @property
-    def features(self) -> list[str]:
-        """What the model's columns are called."""
-        codes = [f"{c}={v[1]}" if len(v) == 2 else c for c, v in self.categories.items()]
-        return [*self.columns, *codes]
+    def fit_prepare(self, X: Any, sample_weight: Any = None) -> PreparedTable:
+        """Learn how to prepare a table, and prepare it; see `fit` and `prepare`."""
+        table = as_table(X)
+        is_weighted = check_weights(sample_weight, len(table)) > 0
+        used = table if is_weighted.all() else table[is_weighted]
+        require_columns(used, [*(self.columns or ()), *self.categories])
+        if len(used) < 2:
+            raise DataError(f"the table has {plural(len(used), 'row')}; at least two are needed.")
+        self.n_features_in_ = table.shape[1]
+        if hasattr(X, "columns") and all(isinstance(name, str) for name in X.columns):
+            self.feature_names_in_ = np.array(table.columns, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        numbers, columns = self._select(used)
+        raw = np.column_stack([numbers, *self._codes(used)[0]])
+        codes = [Column(name, "codes") for name in map(self._code_name, self.categories_)]
+        self._learn(raw, [*columns, *codes])
+        prepared = self._prepare(raw, self.missing, 1)
+        if len(prepared.values) < 2:
+            raise DataError(
+                f"{'; '.join(map(str, prepared.notes))}; "
+                f"{plural(len(prepared.values), 'row')} would be left.",
+                [Remedy("missing", "neighbors"), Remedy("columns")],
+            )
+        if self.scale == "none":
+            _reject_tiny(prepared.features)
+        rows = len(prepared.features)
+        duplicates = rows - len(distinct_rows(prepared.features.to_numpy())[0])
+        if duplicates:
+            self.notes_.append(Note("duplicates", values={"rows": duplicates, "of": rows}))
+        self.notes_ = [*prepared.notes, *self.notes_]
+        if not is_weighted.all():
+            prepared = self.prepare(table)
+        return replace(prepared, notes=self.notes_)
 
-    def apply(
-        self, table: pd.DataFrame, *, missing: Missing | None = None, first_row: int = 1
-    ) -> Prepared:
-        """Prepare rows as those of the fit were; `first_row` is the number of the first."""
-        require(table, self.names)
-        notes: list[str] = []
-        raw = self._raw(table, first_row, notes)
-        return replace(self._prepared(raw, missing or self.missing, first_row), notes=notes)
+    def prepare(
+        self, X: Any, *, missing: Missing | None = None, first_row: int = 1
+    ) -> PreparedTable:
+        """Prepare rows like those of the fit.
 
-    def _prepared(self, raw: Array, how: Missing, first_row: int) -> Prepared:
-        """Numbers and codes without gaps, on one scale."""
-        import pandas as pd
-
-        is_missing = np.asarray(np.isnan(raw).any(axis=1))
-        kept, missing_note = np.ones(len(raw), dtype=bool), ""
-        if is_missing.any():
-            if how == "drop":
-                kept = ~is_missing
-            elif how == "neighbors":
-                kept = np.asarray(~np.isnan(raw).all(axis=1))
-            missing_note = self._note_missing(raw, kept, how, first_row)
-            raw = self._filled(raw[kept], how)
-        _refuse_huge(raw, self.features, np.flatnonzero(kept) + first_row)
-        features = pd.DataFrame(raw, columns=pd.Index(self.features))
-        values = raw if self.scaling is None else self.scaling.forward(raw)
-        return Prepared(features, values, kept, int(is_missing.sum()), missing_note)
-
-    def _raw(self, table: pd.DataFrame, first_row: int, notes: list[str]) -> Array:
-        """Numbers and codes, (n, d); NaN where a value is missing."""
-        numbers = numbers_of(
-            table,
-            self.columns,
-            first_row,
-            self._say,
-            writings=self.writings,
-            decimal=self.decimal,
+        Parameters
+        ----------
+        X : DataFrame or array of shape (n, d)
+            Columns are matched by name; those of an array, by place. A `PreparedTable` is returned
+            as it is.
+        missing : {"neighbors", "refuse", "drop", "impute"}, default=None
+            Replaces the parameter of the preparation.
+        first_row : int, default=1
+            Number of the first row in messages.
+        """
+        check_is_fitted(self)
+        if isinstance(X, PreparedTable):
+            return X
+        table = as_table(X)
+        if not hasattr(X, "columns"):
+            if table.shape[1] != self.n_features_in_:
+                raise DataError(
+                    f"X has {table.shape[1]} features, but the preparation expects "
+                    f"{self.n_features_in_} features as input."
+                )
+            table = table.set_axis(getattr(self, "feature_names_in_", table.columns), axis=1)
+        require_columns(table, self.used_columns_)
+        numbers = read_numbers(
+            table, self.columns_, self.formats_, decimal=self.decimal_, first_row=first_row
         )
-        return self._with_codes(numbers, table, notes)
+        codes, notes = self._codes(table)
+        prepared = self._prepare(
+            np.column_stack([numbers, *codes]), missing or self.missing, first_row
+        )
+        return replace(prepared, notes=[*prepared.notes, *notes])
 
-    def _with_codes(self, numbers: Array, table: pd.DataFrame, notes: list[str]) -> Array:
-        texts = self.categories.items()
-        return np.column_stack([numbers, *(codes_of(table[c], c, v, notes) for c, v in texts)])
+    def with_decimal(self, decimal: str) -> Self:
+        """Return the preparation for tables with another decimal point."""
+        other = copy.copy(self)
+        other.decimal_ = decimal
+        other.formats_ = {c: replace(f, decimal=decimal) for c, f in self.formats_.items()}
+        return other
+
+    def reference_rows(self) -> PreparedTable | None:
+        """Return the rows from which missing cells are imputed; None if there are none."""
+        if self.imputer_ is None:
+            return None
+        return self._prepare(self.imputer_.rows(), "refuse", 1)
+
+    def _select(self, table: pd.DataFrame) -> tuple[Array, list[Column]]:
+        """Choose columns, and return the numbers and kinds of numeric ones."""
+        given = None if self.columns is None else {*self.columns, *self.categories}
+        names = [
+            c for c in table.columns if c not in self.exclude and (given is None or c in given)
+        ]
+        others = [name for name in names if name not in self.categories]
+        self.decimal_ = self.decimal or table_decimal(table, others)
+        found = find_numbers(
+            table,
+            others,
+            are_required=self.columns is not None,
+            decimal=self.decimal_,
+            dates=self.dates,
+        )
+        numbers = read_numbers(table, found.names, found.formats, decimal=self.decimal_)
+        dates = [name for name, form in found.formats.items() if form.date]
+        columns, notes = _features(
+            numbers, found.names, [*(self.columns or ()), *dates], is_scaled=self.scale == "auto"
+        )
+        self.columns_ = [column.name for column in columns]
+        self.formats_ = {c: f for c, f in found.formats.items() if c in self.columns_}
+        numbers = numbers[:, [name in self.columns_ for name in found.names]]
+        self.notes_ = [*found.notes, *notes]
+        self._order_categories(table, [c for c in names if c in self.categories], numbers, columns)
+        if not self.columns_ and not self.categories_:
+            why = "; ".join(map(str, self.notes_)) or "there is none"
+            raise DataError(f"no column to work with: {why}.")
+        return numbers, columns
+
+    def _order_categories(
+        self, table: pd.DataFrame, names: Sequence[str], numbers: Array, columns: Sequence[Column]
+    ) -> None:
+        """Find the values of text columns, in the order of their codes."""
+        self.categories_ = {name: category_values(table[name], name) for name in names}
+        if not names:
+            return
+        Z = ColumnScaler.fit(numbers, columns).transform(numbers) if columns else numbers
+        for name, values in self.categories_.items():
+            if len(values) > 2:
+                self.categories_[name] = values = order_values(table[name], values, Z)
+            self.notes_.append(Note("category", [name], {"values": values}))
+
+    def _codes(self, table: pd.DataFrame) -> tuple[list[Array], list[Note]]:
+        """Return the codes of text columns, each (n,), and notes."""
+        encoded = [encode(table[c], c, values) for c, values in self.categories_.items()]
+        return [codes for codes, _ in encoded], [note for _, notes in encoded for note in notes]
 
     def _learn(self, raw: Array, columns: Sequence[Column]) -> None:
-        """Scales, and what stands for missing values, from the rows of the table."""
-        self.fill = np.nanmedian(raw, axis=0).tolist()
-        for j in range(len(self.columns), raw.shape[1]):
+        """Learn scales and substitutes of missing values from a table's numbers, (n, d)."""
+        self.fill_values_ = np.nanmedian(raw, axis=0).tolist()
+        for j in range(len(self.columns_), raw.shape[1]):
             codes = raw[~np.isnan(raw[:, j]), j].astype(np.intp)
-            self.fill[j] = float(np.argmax(np.bincount(codes)))
-        robust = Scaling.fit(raw, columns)
+            self.fill_values_[j] = float(np.argmax(np.bincount(codes)))
+        robust = ColumnScaler.fit(raw, columns)
+        self.scaler_ = None
         if self.scale == "standard":
-            self.scaling = Scaling.fit(raw, columns, "standard")
+            self.scaler_ = ColumnScaler.fit(raw, columns, "standard")
         elif self.scale != "none":
-            self.scaling = robust
-        self.neighbors = Neighbors.fit(raw, robust)
+            self.scaler_ = robust
+        self.imputer_ = NearestRowImputer.fit(raw, robust)
 
-    def _filled(self, raw: Array, how: Missing) -> Array:
-        if how == "impute":
-            return np.where(np.isnan(raw), self.fill, raw)
-        if how == "neighbors" and self.neighbors is not None:
-            return self.neighbors.fill(raw)
-        return raw
+    def _prepare(self, raw: Array, missing: Missing, first_row: int) -> PreparedTable:
+        """Impute and scale the numbers of a table, (n, d), NaN where a cell is missing."""
+        import pandas as pd
 
-    def _note_missing(self, raw: Array, kept: Array, how: Missing, first_row: int) -> str:
-        """Which values are missing and what is done about it; an error where they are refused."""
-        looked_at = raw[kept] if how == "neighbors" else raw
-        holes = np.isnan(looked_at).sum(axis=0).tolist()
-        counts = dict(zip(self.names, holes, strict=True))
-        is_missing = np.isnan(raw).any(axis=1)
-        rows = int(np.isnan(looked_at).any(axis=1).sum())
-        where = [f"'{quote(c)}' ({number:,})" for c, number in counts.items() if number]
-        more = f" and {len(where) - 5} columns more" if len(where) > 5 else ""
-        found = (
-            f"{plural(sum(counts.values()), 'missing value')} in {rows:,} of {len(raw):,} rows, "
-            f"in {', '.join(where[:5])}{more}"
-        )
-        if how == "refuse" or (how != "drop" and not self._can_fill(how)):
-            first = int(np.flatnonzero(is_missing)[0]) + first_row
-            drop, neighbors, impute = (
-                self._say("missing", value) for value in ("drop", "neighbors", "impute")
-            )
-            fills = f", {neighbors} to fill them in from the nearest rows, or {impute} to fill in "
-            fills += "each column's median"
-            raise DataError(
-                f"{found} (first: row {first:,}). Give {drop} to leave these rows out"
-                f"{fills if self._can_fill('neighbors') else ''}."
-            )
-        if how == "drop":
-            return f"left out {plural(rows, 'row')}: {found}"
-        if how == "impute":
-            return f"filled in {found}, by the column's median"
-        done = []
-        if rows:
-            done.append(f"filled in {found}, from the nearest rows by the columns that they have")
-        if not kept.all():
-            done.append(f"left out {plural(int((~kept).sum()), 'row')} without any value")
-        return "; ".join(done)
+        is_missing = np.isnan(raw)
+        is_used: NDArray[np.bool_] = np.ones(len(raw), dtype=bool)
+        notes = []
+        if is_missing.any():
+            if missing == "drop":
+                is_used = np.asarray(~is_missing.any(axis=1))
+            elif missing == "neighbors":
+                is_used = np.asarray(~is_missing.all(axis=1))
+            notes = self._missing_notes(is_missing, is_used, missing, first_row)
+        raw, is_missing = raw[is_used], is_missing[is_used]
+        if is_missing.any() and missing == "impute":
+            raw = np.where(is_missing, self.fill_values_, raw)
+        elif is_missing.any() and self.imputer_ is not None:
+            raw = self.imputer_.transform(raw)
+        names = self.get_feature_names_out().tolist()
+        _reject_huge(raw, names, np.flatnonzero(is_used) + first_row)
+        features = pd.DataFrame(raw, columns=pd.Index(names))
+        values = raw if self.scaler_ is None else self.scaler_.transform(raw)
+        return PreparedTable(features, values, is_used, is_missing, self, notes)
 
-    def _can_fill(self, how: Missing) -> bool:
-        """Whether this has learned from a table; a model that was saved from Python has not."""
-        return bool(self.fill) if how == "impute" else self.neighbors is not None
+    def _missing_notes(
+        self, is_missing: Array, is_used: Array, missing: Missing, first_row: int
+    ) -> list[Note]:
+        """Report missing values and what is done about them; raise an error if not allowed."""
+        blank = int((~is_used).sum()) if missing == "neighbors" else 0
+        counted = is_missing[is_used] if blank else is_missing
+        cells = dict(zip(self.used_columns_, counted.sum(axis=0).tolist(), strict=True))
+        cells = {name: number for name, number in cells.items() if number}
+        values: dict[str, Any] = {
+            "action": missing,
+            "cells": cells,
+            "rows": int(counted.any(axis=1).sum()),
+            "of": len(is_missing),
+        }
+        note = Note("missing values", list(cells), values)
+        can_impute = bool(self.fill_values_) if missing == "impute" else self.imputer_ is not None
+        if missing == "refuse" or (missing != "drop" and not can_impute):
+            first = int(np.flatnonzero(is_missing.any(axis=1))[0]) + first_row
+            message = str(replace(note, values={**values, "action": "refuse"}))
+            can_fill = self.imputer_ is not None
+            raise DataError(f"{message} (first: row {first:,}).", FILLS if can_fill else FILLS[:1])
+        notes = [note] if values["rows"] else []
+        return notes + ([Note("rows without values", values={"rows": blank})] if blank else [])
 
 
 def _features(
-    numbers: Array,
-    names: Sequence[str],
-    asked: Sequence[str],
-    scale: Scale,
-    notes: list[str],
-    say: Say,
-) -> list[Column]:
-    """The columns that are features; those that were asked for are, whatever they look like."""
-    columns = found = recognize(numbers, names, features=asked)
+    numbers: Array, names: Sequence[str], given: Sequence[str], *, is_scaled: bool
+) -> tuple[list[Column], list[Note]]:
+    """Return the columns that are features, and notes; those given are features in any case."""
+    columns = recognized = recognize(numbers, names, features=given)
+    notes = []
     if not any(column.is_feature for column in columns):  # better an identifier than nothing
         columns = recognize(numbers, names, features=names)
         if any(column.is_feature for column in columns):
-            what = "look like identifiers"
-            if any(column.kind == "mostly empty" for column in found):
-                what = "lack most of their values or look like identifiers"
-            notes.append(f"all columns {what}; they are used, for there is no other")
-    if scale != "auto":  # what is said of scales does not hold
-        columns = [replace(c, kind="number", bend=None) if c.is_feature else c for c in columns]
-    notes.extend(describe(columns))
-    left_out = [column for column in columns if not column.is_feature]
-    if any(column.kind == "date" for column in left_out):
-        notes.append(f"{say('dates', '')} uses dates, as days")
-    if any(column.kind not in ("empty", "constant", "date") for column in left_out):
-        notes.append(f"{say('columns', '')} uses what it names, whatever it looks like")
-    return [column for column in columns if column.is_feature]
+            is_sparse = any(column.kind == "mostly empty" for column in recognized)
+            notes.append(Note("identifiers used", values={"is_sparse": is_sparse}))
+    if not is_scaled:  # notes about scales do not apply
+        columns = [
+            replace(c, kind="number", signed_log=None) if c.is_feature else c for c in columns
+        ]
+    notes += column_notes(columns)
+    others = [column for column in columns if not column.is_feature]
+    if any(column.kind not in ("empty", "constant", "date") for column in others):
+        notes.append(Note("columns can be named"))
+    return [column for column in columns if column.is_feature], notes
 
 
-def _texts(
-    table: pd.DataFrame,
-    wanted: Sequence[str],
-    asked: Sequence[str],
-    numbers: Array,
-    columns: Sequence[Column],
-    notes: list[str],
-    say: Say,
-) -> dict[str, list[str]]:
-    """The columns of text that were asked for, and their values in order."""
-    texts = {c: categories_of(table[c], c, say) for c in wanted if c in asked}
-    if not texts:
-        return {}
-    Z = Scaling.fit(numbers, columns).forward(numbers) if columns else numbers
-    for c, values in texts.items():
-        texts[c] = values if len(values) == 2 else in_order(table[c], values, Z)
-        shown = ", ".join(quote(value, 20) for value in texts[c][:MOST_SHOWN])
-        more = ", …" if len(values) > MOST_SHOWN else ""
-        notes.append(f"'{quote(c)}' is text of {len(values)} values, one column: {shown}{more}")
-    return texts
-
-
-def _refuse_tiny(features: pd.DataFrame, say: Say) -> None:
-    reach = (features.max() - features.min()).to_numpy()
-    tiny = features.columns[(reach > 0) & (reach < TINY)].tolist()
+def _reject_tiny(features: pd.DataFrame) -> None:
+    extent = (features.max() - features.min()).to_numpy()
+    tiny = features.columns[(extent > 0) & (extent < TINY)].tolist()
     if tiny:
         raise DataError(
-            f"{quote_list(tiny)}: values that differ by less than {TINY:g} are taken as equal. "
-            f"Give {say('scale', 'standard')}, or another unit."
+            f"{quote_list(tiny)}: values that differ by less than {TINY:g} cannot be told apart. "
+            "Use another unit or scaling.",
+            [Remedy("scale", "standard")],
         )
 
 
-def _refuse_huge(values: Array, features: Sequence[str], rows: Array) -> None:
+def _reject_huge(values: Array, features: Sequence[str], rows: Array) -> None:
     if values.size and np.abs(values).max() > HUGE:
         i, j = divmod(int(np.argmax(np.abs(values))), values.shape[1])
         raise DataError(

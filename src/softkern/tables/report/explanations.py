@@ -10,7 +10,7 @@ import numpy as np
 from softkern._utils.text import plural, shorten
 from softkern._utils.typing import Array
 from softkern.ranking import Ranker
-from softkern.tables.explain import Explainer, Seen, cluster_lines
+from softkern.tables.explain import Explainer, RowView, cluster_lines
 from softkern.tables.explain.clusters import describe
 from softkern.tables.report.packing import isolate_right_to_left
 
@@ -50,7 +50,7 @@ def _explainer(model: Any, X: pd.DataFrame, ranks: pd.DataFrame, seen: Array | N
     is_known = seen is not None and seen.shape[1] == own.shape[1]
     reach = np.abs(own).max(axis=0)  # in units of which nothing overflows
     values = np.asarray(seen, np.float64) if is_known else own / np.where(reach > 0, reach, 1.0)
-    rows = Seen([str(name) for name in X.columns], own, values)
+    rows = RowView([str(name) for name in X.columns], own, values)
     weight = getattr(model, "sample_weight_", None)
     return Explainer(model, rows, Ranker(model).score_points(), ranks, weight, own_kernel=is_known)
 

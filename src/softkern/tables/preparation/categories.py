@@ -1,0 +1,86 @@
+"""Text columns as codes: one number per value.
+
+Text has no order of its own. One indicator column per value would make a cluster of every value
+and so decide the result alone; a single column of codes separates clusters only together with
+other columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from softkern._utils.text import plural, quote
+from softkern._utils.typing import Array
+from softkern.exceptions import DataError
+from softkern.tables.preparation.cells import to_words
+from softkern.tables.preparation.notes import Note
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["MOST_CATEGORIES", "category_values", "encode", "order_values"]
+
+MOST_CATEGORIES = 20
+FARTHEST = 5.0  # spreads from a column's median at which values are clipped
+
+
+def category_values(values: pd.Series[Any], column: str) -> list[str]:
+    """Return the sorted values of a text column, from 2 to 20."""
+    found = sorted(to_words(values.dropna()).unique().tolist())
+    if not 2 <= len(found) <= MOST_CATEGORIES:
+        raise DataError(
+            f"'{quote(column)}' has {plural(len(found), 'value')}; categories are columns with "
+            f"2 to {MOST_CATEGORIES} values."
+        )
+    return found
+
+
+def order_values(text: pd.Series[Any], values: Sequence[str], Z: Array) -> list[str]:
+    """Order the values of a text column along the line that separates their rows most.
+
+    Parameters
+    ----------
+    text : Series of length n
+    values : sequence of str
+    Z : array of shape (n, d)
+        The numeric columns on one scale, NaN where a cell is missing.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> text = pd.Series(["large", "medium", "small"] * 20)
+    >>> order_values(text, ["large", "medium", "small"], np.tile([[3.0], [2.0], [1.0]], (20, 1)))
+    ['small', 'medium', 'large']
+    """
+    words = to_words(text).to_numpy(dtype=object)
+    near = np.clip(np.nan_to_num(Z), -FARTHEST, FARTHEST)  # a few far rows do not place a value
+    members = words[:, None] == np.array(values, dtype=object)  # (n, k)
+    size = members.sum(axis=0)
+    means = (members.T.astype(np.float64) @ near) / size[:, None]
+    means -= size @ means / size.sum()
+    if means.size == 0:
+        return list(values)
+    line = np.linalg.svd(np.sqrt(size)[:, None] * means, full_matrices=False)[2][0]
+    line = line * np.sign(line[np.argmax(np.abs(line))])  # a line has two directions
+    return [values[k] for k in np.argsort(means @ line, kind="stable")]
+
+
+def encode(text: pd.Series[Any], column: str, values: Sequence[str]) -> tuple[Array, list[Note]]:
+    """Return the code of every cell, (n,), NaN where it is missing, and notes.
+
+    A value that is not among `values` is halfway between the first and the last.
+    """
+    codes_by_word = {value: float(code) for code, value in enumerate(values)}
+    words = to_words(text)
+    codes = words.map(codes_by_word).to_numpy(dtype=np.float64, copy=True)
+    is_missing = text.isna().to_numpy()
+    is_new = np.isnan(codes) & ~is_missing
+    codes[is_new] = (len(values) - 1) / 2
+    codes[is_missing] = np.nan
+    if not is_new.any():
+        return codes, []
+    example = quote(words.to_numpy(dtype=object)[is_new][0])
+    return codes, [Note("new value", [column], {"rows": int(is_new.sum()), "example": example})]

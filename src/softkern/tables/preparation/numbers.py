@@ -1,0 +1,242 @@
+"""Which columns of a table hold numbers, in which format, and their numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from softkern._utils.text import plural, quote, quote_list
+from softkern._utils.typing import Array
+from softkern.exceptions import DataError, Remedy
+from softkern.tables.preparation.categories import MOST_CATEGORIES
+from softkern.tables.preparation.cells import (
+    are_plain_numbers,
+    column_types,
+    is_numeric,
+    is_text,
+    parse_plain,
+    to_floats,
+)
+from softkern.tables.preparation.dates import infer_date_format
+from softkern.tables.preparation.formats import (
+    FormatGuess,
+    NumberFormat,
+    decimal_points,
+    infer_decimal,
+    infer_number_format,
+    is_number,
+    sample_cells,
+)
+from softkern.tables.preparation.identifiers import are_dates
+from softkern.tables.preparation.notes import Note, merge_notes
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["NumberColumns", "find_numbers", "read_numbers", "table_decimal"]
+
+LONG = 17  # digits from which whole numbers are names, not measurements
+DIGITS = re.compile(rf"\s*\d{{{LONG},}}\s*")
+TIME = re.compile(r"\d{1,3}:\d{2}(:\d{2}([.,]\d+)?)?")
+SAMPLE = 100  # cells that show whether all are dates of some format
+NEARLY_NUMBERS = 0.5  # share of numbers in a column from which other text in it is an error
+
+
+@dataclass(frozen=True)
+class NumberColumns:
+    """The columns of a table that hold numbers.
+
+    Attributes
+    ----------
+    names : list of str
+    formats : dict
+        Formats of the columns whose numbers are not plain.
+    notes : list of Note
+        Formats that were inferred, and columns that were left out.
+    """
+
+    names: list[str]
+    formats: dict[str, NumberFormat]
+    notes: list[Note]
+
+
+def table_decimal(table: pd.DataFrame, columns: Sequence[str]) -> str:
+    """Infer the decimal point of numbers in text columns; a point if no column shows it."""
+    among = set(columns)
+    texts = [table[c].dropna() for c, dtype in column_types(table).items() if c in among]
+    return infer_decimal(values for values in texts if is_text(values.dtype))
+
+
+def find_numbers(
+    table: pd.DataFrame,
+    columns: Sequence[str],
+    *,
+    are_required: bool = False,
+    decimal: str = ".",
+    dates: bool = False,
+) -> NumberColumns:
+    """Find the columns that hold numbers, and the formats of numbers in text columns.
+
+    Parameters
+    ----------
+    table : DataFrame
+    columns : sequence of str
+        Columns to look at.
+    are_required : bool, default=False
+        Raise an error if one of the columns does not hold numbers.
+    decimal : {".", ","}, default="."
+    dates : bool, default=False
+        Whether dates are numbers, as days.
+    """
+    names: list[str] = []
+    formats: dict[str, NumberFormat] = {}
+    read, excluded = [], []
+    for column in columns:
+        number_format, note = _content(table, column, decimal, dates, are_required)
+        if note is not None and number_format is None:
+            excluded.append(note)
+            continue
+        names.append(column)
+        if number_format is not None:
+            formats[column] = number_format
+        if note is not None:
+            read.append(note)
+    if excluded and are_required:
+        raise _not_numbers(merge_notes(excluded))
+    return NumberColumns(names, formats, merge_notes(read) + merge_notes(excluded))
+
+
+def _content(
+    table: pd.DataFrame, column: str, decimal: str, dates: bool, is_required: bool
+) -> tuple[NumberFormat | None, Note | None]:
+    """Return the number format of a column and a note; no format and a note if it is excluded."""
+    present = table[column].dropna()
+    if not is_required and _are_long(present):
+        return None, Note("long numbers", [column], {"digits": LONG})
+    if is_numeric(table[column].dtype) or present.empty or _is_plain_text(present, decimal):
+        if dates and are_dates(parse_plain(present).to_numpy(dtype=np.float64)):
+            return NumberFormat(decimal, date="%Y%m%d"), Note("days", [column], {"ambiguous": ""})
+        return None, None
+    if is_text(present.dtype) and any(map(is_number, sample_cells(present))):
+        guess = infer_number_format(present, decimal)
+        if guess.n_parsed == len(present) and len(guess.units) < 2:
+            return guess.format, _format_note(column, guess)
+        if guess.n_parsed >= NEARLY_NUMBERS * len(present):
+            if len(guess.units) > 1:
+                return None, Note("several units", [column], {"units": list(guess.units)})
+            raise _not_a_number(table, column, guess.format, 1)
+    date = infer_date_format(present, decimal)
+    if date is None:
+        return None, Note(_text_kind(present), [column])
+    if not dates:
+        return None, Note("dates", [column])
+    is_month_first = date.format.startswith(("%m", "%b", "%B"))
+    values = {"ambiguous": quote(date.ambiguous), "is_month_first": is_month_first}
+    note = Note("days", [column], values if date.ambiguous else {"ambiguous": ""})
+    return NumberFormat(decimal, date=date.format), note
+
+
+def _is_plain_text(present: pd.Series[Any], decimal: str) -> bool:
+    return is_text(present.dtype) and are_plain_numbers(present, decimal)
+
+
+def _format_note(column: str, guess: FormatGuess) -> Note:
+    values = {"format": guess.format, "ambiguous": guess.ambiguous, "bare": guess.n_bare}
+    return Note("number format", [column], values)
+
+
+def _text_kind(values: pd.Series[Any]) -> str:
+    """Return the kind of the note about a column of text."""
+    import pandas as pd
+
+    n_values = values.astype(str).nunique()
+    if n_values == 1:
+        return "constant text"
+    sample = sample_cells(values)
+    if all(map(TIME.fullmatch, sample)):
+        return "times"
+    if all(infer_date_format(pd.Series([cell])) is not None for cell in sample[:SAMPLE]):
+        return "mixed dates"
+    return "categories" if n_values <= MOST_CATEGORIES else "text"
+
+
+def _are_long(values: pd.Series[Any]) -> bool:
+    """Return whether most cells are whole numbers so long that floats cannot represent them."""
+    if values.dtype.kind in "iu":
+        return bool(len(values)) and bool((values.abs() >= 10 ** (LONG - 1)).mean() > 0.5)
+    if not is_text(values.dtype) or values.empty:
+        return False
+    sample = sample_cells(values)
+    return sum(bool(DIGITS.fullmatch(cell)) for cell in sample) > len(sample) / 2
+
+
+def _not_numbers(notes: Sequence[Note]) -> DataError:
+    """Return the error about required columns that do not hold numbers."""
+    from softkern.tables.text import content_text
+
+    remedies = []
+    texts = [name for note in notes if note.kind == "categories" for name in note.columns]
+    dates = any(note.kind == "dates" for note in notes)
+    remedies += [Remedy("categories", texts, "to use text as categories")] if texts else []
+    remedies += [Remedy("dates", True, "to use dates as days")] if dates else []
+    contents = [f"{quote_list(note.columns)}: {content_text(note)}" for note in notes]
+    return DataError(f"no numbers in {'; '.join(contents)}.", remedies)
+
+
+def _not_a_number(
+    table: pd.DataFrame, column: str, number_format: NumberFormat, first_row: int
+) -> DataError:
+    """Return the error about a column of numbers in which some cells are not."""
+    values = table[column]
+    # numbers beyond all floats are none either
+    is_bad = values.notna().to_numpy() & ~np.isfinite(to_floats(values, number_format))
+    place = int(np.flatnonzero(is_bad)[0])
+    cell = quote(values.iloc[place])
+    what = "dates" if number_format.date else "numbers"
+    message = (
+        f"'{quote(column)}' holds {what} except in {plural(int(is_bad.sum()), 'row')}, "
+        f"for example '{cell}' in row {place + first_row:,}."
+    )
+    remedies = [Remedy("columns", None, "to leave the column out")]
+    if points := decimal_points(cell):  # a number is never taken as a missing value
+        message += " It has another format than the others; correct it."
+        if len(points) == 1:
+            remedies.insert(0, Remedy("decimal", points, "if that is the decimal point of all"))
+    elif any(map(str.isdigit, cell)):
+        message += " Correct it."
+    else:
+        remedies.insert(0, Remedy("na_values", cell, "to treat it as missing"))
+    return DataError(message, remedies)
+
+
+def read_numbers(
+    table: pd.DataFrame,
+    columns: Sequence[str],
+    formats: Mapping[str, NumberFormat],
+    *,
+    decimal: str = ".",
+    first_row: int = 1,
+) -> Array:
+    """Return columns as floats, (n, d), with NaN for missing and infinite values.
+
+    `first_row` is the number of the table's first row in error messages.
+    """
+    numbers = np.empty((len(table), len(columns)))
+    dtypes = column_types(table)
+    is_ready = np.array(
+        [is_numeric(dtypes[c]) and not (c in formats and formats[c].date) for c in columns],
+        dtype=bool,
+    )
+    ready = [column for column, ready in zip(columns, is_ready, strict=True) if ready]
+    numbers[:, is_ready] = table[ready].to_numpy(dtype=np.float64, na_value=np.nan)
+    for j in np.flatnonzero(~is_ready).tolist():
+        number_format = formats.get(columns[j], NumberFormat(decimal))
+        numbers[:, j] = to_floats(table[columns[j]], number_format)
+        if (np.isnan(numbers[:, j]) & table[columns[j]].notna().to_numpy()).any():
+            raise _not_a_number(table, columns[j], number_format, first_row)
+    numbers[np.isinf(numbers)] = np.nan
+    return numbers

@@ -1,0 +1,329 @@
+"""Text about tables: numbers, notes and reasons as people read them.
+
+The one place that renders facts of `softkern.tables.preparation` and `softkern.tables.explain`,
+for the terminal, the report page and notebooks. `spell` turns a `Remedy` into text: a keyword
+argument in Python, an option on the command line.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+
+from softkern._utils.text import plural, quote, quote_list
+from softkern.exceptions import Remedy
+from softkern.tables.preparation.formats import NumberFormat
+from softkern.tables.preparation.notes import Note
+
+__all__ = [
+    "content_text",
+    "day",
+    "format_text",
+    "grade",
+    "joined",
+    "note_text",
+    "number",
+    "span",
+    "times",
+]
+
+MOST_DAYS = 700_000  # from 1970 that a calendar has
+STRONG, EXTREME = 6.0, 10.0  # outlier scores: one typical row in 10^6, in 10^10
+MOST_SHOWN = 6  # values of a category in a note
+MOST_COLUMNS = 5  # columns with missing values in a note
+Spell = Callable[[Remedy], str]
+# Why columns are left out: of one column, of several.
+EXCLUDED = {
+    "empty": ("it has no values", "they have no values"),
+    "mostly empty": (
+        "it lacks more than half of its values",
+        "they lack more than half of their values",
+    ),
+    "constant": ("it has one value", "they have one value each"),
+    "row number": ("it numbers the rows", "they number the rows"),
+    "named identifier": (
+        "it holds whole numbers and is named like an identifier",
+        "they hold whole numbers and are named like identifiers",
+    ),
+    "unique numbers": (
+        "it holds a different whole number in every row",
+        "they hold a different whole number in every row",
+    ),
+    "sequence": (
+        "it holds whole numbers that increase evenly with the rows",
+        "they hold whole numbers that increase evenly with the rows",
+    ),
+    "random digits": (
+        "it holds random numbers with the same number of digits",
+        "they hold random numbers with the same number of digits",
+    ),
+    "date": ("it holds dates written as numbers", "they hold dates written as numbers"),
+}
+# What columns hold that are not numbers.
+CONTENTS = {
+    "categories": "text column",
+    "text": "text column",
+    "constant text": "text column with one value",
+    "times": "times of day or durations; convert them to minutes or hours",
+    "dates": "dates",
+    "mixed dates": "dates in several formats; use one format",
+    "long numbers": "whole numbers with {digits} or more digits",
+    "several units": "amounts in several units ({units}); convert them to one",
+}
+
+
+def grade(score: float, is_outlier: bool = True) -> str:
+    """How far out a row is, in a word; empty where it is not flagged.
+
+    The score is that of `softkern.rank_points`. Below 6 a flagged row is mild, below 10 strong.
+
+    Examples
+    --------
+    >>> grade(4.5), grade(7.0), grade(40.0), grade(4.5, is_outlier=False)
+    ('mild', 'strong', 'extreme', '')
+    """
+    if not is_outlier:
+        return ""
+    return "mild" if score < STRONG else "strong" if score < EXTREME else "extreme"
+
+
+def number(value: float, digits: int = 4) -> str:
+    """A number in few digits; whole ones whole, with separators.
+
+    Examples
+    --------
+    >>> number(999999.0), number(0.144), number(12345.678), number(1e-7), number(-0.0)
+    ('999,999', '0.144', '12,346', '1e-07', '0')
+    """
+    if not math.isfinite(value):
+        return "nothing" if math.isnan(value) else "infinite" if value > 0 else "minus infinite"
+    if value == 0:
+        return "0"
+    size = abs(value)
+    if size >= 1e15 or size < 1e-4:
+        return f"{value:.{digits - 1}g}"
+    if value == round(value) or size >= 10.0 ** (digits - 1):
+        return f"{value:,.0f}"
+    return f"{value:.{digits}g}"
+
+
+def day(value: float) -> str:
+    """A date from days since 1970, with the time where it is not midnight.
+
+    Examples
+    --------
+    >>> day(18915.0), day(18915.75)
+    ('2021-10-15', '2021-10-15 18:00')
+    """
+    if not math.isfinite(value) or abs(value) > MOST_DAYS:
+        return number(value)
+    minutes = round(24 * 60 * value)
+    moment = datetime(1970, 1, 1) + timedelta(minutes=minutes)
+    return f"{moment:%Y-%m-%d}" if minutes % (24 * 60) == 0 else f"{moment:%Y-%m-%d %H:%M}"
+
+
+def span(low: float, high: float) -> str:
+    """A range in words, its ends in three digits where these tell them apart.
+
+    Examples
+    --------
+    >>> span(19.92, 8973.0), span(3.0, 3.0), span(100.01, 100.02)
+    ('19.9 to 8,970', '3', '100.01 to 100.02')
+    """
+    if low == high:
+        return number(low)
+    for digits in (3, 5, 8, 17):
+        ends = [number(float(f"{end:.{digits}g}"), max(digits, 4)) for end in (low, high)]
+        if ends[0] != ends[1]:
+            break
+    return f"{ends[0]} to {ends[1]}"
+
+
+def times(ratio: float) -> str:
+    """How many times another number one is.
+
+    Examples
+    --------
+    >>> times(12.3), times(2.34), times(0.52), times(0.08)
+    ('12 times', '2.3 times', 'half', '1/12 of')
+    """
+    if ratio >= 1:
+        return f"{ratio:,.0f} times" if ratio >= 9.5 else f"{ratio:.1f} times"
+    part = 1 / ratio
+    if part >= 2.5:
+        return f"1/{part:,.0f} of"
+    return "half" if part >= 1.75 else "two thirds of"
+
+
+def joined(words: Sequence[str], conjunction: str = "and") -> str:
+    """Join words with commas, the last one with a conjunction.
+
+    Examples
+    --------
+    >>> joined(["a", "b", "c"]), joined(["a"]), joined(["a", "b"], "or")
+    ('a, b and c', 'a', 'a or b')
+    """
+    return f" {conjunction} ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+# Notes of the preparation
+
+
+def note_text(note: Note, spell: Spell = str) -> str:
+    """Return a note as one line.
+
+    Examples
+    --------
+    >>> note_text(Note("dates", ["when"]), lambda remedy: f"--{remedy.parameter}")
+    "left out 'when': dates; use --dates to include them as days"
+    """
+    if note.kind in EXCLUDED or note.kind in CONTENTS:
+        return _excluded_text(note, spell)
+    return NOTES[note.kind](note, spell)
+
+
+def content_text(note: Note) -> str:
+    """Return what a column holds that is not numbers."""
+    values = {k: ", ".join(v) if isinstance(v, list) else v for k, v in note.values.items()}
+    return CONTENTS[note.kind].format(**values)
+
+
+def _excluded_text(note: Note, spell: Spell) -> str:
+    is_one = len(note.columns) == 1
+    texts = EXCLUDED.get(note.kind)
+    why = content_text(note) if texts is None else texts[0 if is_one else 1]
+    if note.kind in ("dates", "date"):
+        why += f"; use {spell(Remedy('dates', True))} to include them as days"
+    elif note.kind in ("categories", "long numbers"):
+        parameter = "categories" if note.kind == "categories" else "columns"
+        remedy = spell(Remedy(parameter, note.columns))
+        why += f"; use {remedy} to include {'it' if is_one else 'them'}"
+    return f"left out {quote_list(note.columns)}: {why}"
+
+
+def format_text(number_format: NumberFormat) -> str:
+    """Return how a column is read.
+
+    Examples
+    --------
+    >>> format_text(NumberFormat(",", ".", "€"))
+    'numbers with thousands separators and a decimal comma, in €'
+    """
+    details = ["thousands separators"] * bool(number_format.thousands)
+    details += ["a decimal comma"] * (number_format.decimal == ",")
+    parts = ["numbers" + (f" with {' and '.join(details)}" if details else "")]
+    parts += [f"in {number_format.unit}"] if number_format.unit else []
+    negative = number_format.negative
+    parts += [f"negative ones {negative}"] if negative else []
+    return ", ".join(parts)
+
+
+def _number_format_text(note: Note, spell: Spell) -> str:
+    read, values, details = note.values["format"], note.values, []
+    if values["ambiguous"]:
+        other = Remedy("decimal", "," if read.decimal == "." else ".")
+        meaning = "thousands" if read.thousands else "decimals"
+        details.append(f"{values['ambiguous']} is taken as {meaning} unless {spell(other)}")
+    if values["bare"]:
+        cells = plural(values["bare"], "cell")
+        details.append(f"{cells} without {read.unit} taken as if it were there")
+    more = f" ({'; '.join(details)})" if details else ""
+    return f"{quote_list(note.columns)}: read as {format_text(read)}{more}"
+
+
+def _days_text(note: Note, spell: Spell) -> str:
+    text, example = f"{quote_list(note.columns)}: read as days", note.values["ambiguous"]
+    if not example:
+        return text
+    first = "month" if note.values["is_month_first"] else "day"
+    return f"{text} ({example} is taken to have the {first} first)"
+
+
+def _has(note: Note) -> str:
+    return f"{quote_list(note.columns)} {'has' if len(note.columns) == 1 else 'have'}"
+
+
+def _two_values_text(note: Note, spell: Spell) -> str:
+    return f"{_has(note)} two values, scaled to a typical distance of other columns"
+
+
+def _codes_text(note: Note, spell: Spell) -> str:
+    how = "neighboring ones scaled to a typical distance of other columns"
+    return f"{_has(note)} {note.values['n_values']} values, {how}"
+
+
+def _skewed_text(note: Note, spell: Spell) -> str:
+    is_one = len(note.columns) == 1
+    return f"{quote_list(note.columns)} {'is' if is_one else 'are'} skewed: used on a log scale"
+
+
+def _placeholder_text(note: Note, spell: Spell) -> str:
+    verb = "contains" if len(note.columns) == 1 else "contain"
+    return f"{quote_list(note.columns)} {verb} {note.values['value']}, far from all other values"
+
+
+def _identifiers_used_text(note: Note, spell: Spell) -> str:
+    what = "lack most of their values or look" if note.values["is_sparse"] else "look"
+    return f"all columns {what} like identifiers; they are used because there are no others"
+
+
+def _columns_text(note: Note, spell: Spell) -> str:
+    return f"use {spell(Remedy('columns'))} to include a column whatever it contains"
+
+
+def _category_text(note: Note, spell: Spell) -> str:
+    values = note.values["values"]
+    shown = ", ".join(quote(value, 20) for value in values[:MOST_SHOWN])
+    more = ", …" if len(values) > MOST_SHOWN else ""
+    return f"{quote_list(note.columns)}: {len(values)} categories as one column, {shown}{more}"
+
+
+def _new_value_text(note: Note, spell: Spell) -> str:
+    rows = plural(note.values["rows"], "row")
+    new = f"values not seen in the fit, such as '{note.values['example']}'"
+    return f"{quote_list(note.columns)}: {rows} with {new}"
+
+
+def _duplicates_text(note: Note, spell: Spell) -> str:
+    rows = note.values["rows"]
+    verb = "is a duplicate" if rows == 1 else "are duplicates"
+    return f"{rows:,} of {plural(note.values['of'], 'row')} {verb}"
+
+
+def _missing_text(note: Note, spell: Spell) -> str:
+    cells, rows, total = (note.values[name] for name in ("cells", "rows", "of"))
+    where = [f"'{quote(c)}' ({number:,})" for c, number in cells.items()]
+    more = len(where) - MOST_COLUMNS
+    others = f" and {plural(more, 'more column')}" if more > 0 else ""
+    what = (
+        f"{plural(sum(cells.values()), 'missing value')} in {rows:,} of {total:,} rows, "
+        f"in {', '.join(where[:MOST_COLUMNS])}{others}"
+    )
+    return {
+        "refuse": what,
+        "drop": f"left out {plural(rows, 'row')}: {what}",
+        "impute": f"filled in {what}, with the column's median",
+        "neighbors": f"filled in {what}, from the nearest rows",
+    }[note.values["action"]]
+
+
+def _blank_text(note: Note, spell: Spell) -> str:
+    return f"left out {plural(note.values['rows'], 'row')} without any value"
+
+
+NOTES: dict[str, Callable[[Note, Spell], str]] = {
+    "number format": _number_format_text,
+    "days": _days_text,
+    "two values": _two_values_text,
+    "codes": _codes_text,
+    "skewed": _skewed_text,
+    "placeholder": _placeholder_text,
+    "identifiers used": _identifiers_used_text,
+    "columns can be named": _columns_text,
+    "category": _category_text,
+    "new value": _new_value_text,
+    "duplicates": _duplicates_text,
+    "missing values": _missing_text,
+    "rows without values": _blank_text,
+}
