@@ -250,7 +250,7 @@ def test_an_explainer_reads_new_rows_however_it_was_made():
     X = two_groups()
     model = softkern.OneClassPCM().fit(X)
     ranker = Ranker(model)
-    points = ranker.read()
+    points = ranker.score_points()
     rows = RowView(["x1", "x2", "x3", "x4"], X, X)
     explainer = Explainer(model, rows, points, ranker.table(points))
     new = np.array([[0.0, 0.0, 25.0, 0.0]])
