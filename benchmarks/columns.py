@@ -47,7 +47,7 @@ from softkern import (
     plan,
     save,
 )
-from softkern.models import one_class_mixture as one_class_clustering
+from softkern.models import one_class_clusterer as one_class_clustering
 
 CLUSTERS = 8
 LONGEST = 240.0  # seconds that a fit may be expected to take, by its time at fewer rows
@@ -124,13 +124,13 @@ def ahead(clock: Clock, rows: list[int], columns: list[int]) -> None:
         return FuzzyCMeans(CLUSTERS, engine="tiled")
 
     print("\n| n | d | exact steps | running ahead | times quicker |\n|---|---|---|---|---|")
-    usual = FuzzyCMeans._ahead_from
+    usual = FuzzyCMeans._low_rank_from
     for n in rows:
         for d in columns:
             quick = clock.measure("ahead", make, n, d)
-            FuzzyCMeans._ahead_from = np.inf
+            FuzzyCMeans._low_rank_from = np.inf
             plain = clock.measure("exact steps", make, n, d)
-            FuzzyCMeans._ahead_from = usual
+            FuzzyCMeans._low_rank_from = usual
             gain = plain / quick if plain is not None and quick is not None else None
             print(f"| {n:,} | {d} | {text(plain)} | {text(quick)} | {text(gain)} |", flush=True)
 
@@ -158,13 +158,13 @@ def _ends(model: Any, tol: float, seed: int) -> tuple[float, float, float, float
     spread = float(generator.uniform(1, 4))
     X = make_blobs(n, d, centers=c, cluster_std=spread, random_state=seed)[0]
     options = {"n_init": 1, "tol": tol, "max_iter": 3000, "engine": "tiled"}
-    usual = model._ahead_from, one_class_clustering.AHEAD_FROM
-    model._ahead_from = one_class_clustering.AHEAD_FROM = 1500
+    usual = model._low_rank_from, one_class_clustering.LOW_RANK_FROM
+    model._low_rank_from = one_class_clustering.LOW_RANK_FROM = 1500
     quick = model(c, **options).fit(X)
-    model._ahead_from = one_class_clustering.AHEAD_FROM = np.inf
+    model._low_rank_from = one_class_clustering.LOW_RANK_FROM = np.inf
     # the same start: where two local optima are near, another may lead to the other
     plain = model(c, **{**options, "init": quick.memberships_}).fit(X)
-    model._ahead_from, one_class_clustering.AHEAD_FROM = usual
+    model._low_rank_from, one_class_clustering.LOW_RANK_FROM = usual
     return (
         abs(quick.objective_ / plain.objective_ - 1),
         adjusted_rand_score(quick.labels_, plain.labels_),

@@ -41,7 +41,7 @@ def products() -> None:
         X = np.random.default_rng(0).normal(size=(n, d)) / np.sqrt(d)
         operator = GpuOperator(kernel, X, **options)
         A = np.random.default_rng(1).uniform(size=(n, columns))
-        here = operator.here(A)
+        here = operator.to_device(A)
         operator @ here  # compiles
         seconds = _seconds(lambda operator=operator, here=here: operator @ here)
         error = _error(kernel, X, A, (operator @ here).cpu().numpy())

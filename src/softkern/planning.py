@@ -38,7 +38,7 @@ from softkern.operators.dense import DenseOperator
 from softkern.operators.features import FeatureOperator
 from softkern.operators.fourier import FourierOperator
 from softkern.operators.gpu.operator import GpuOperator
-from softkern.operators.nystroem import DEFAULT_RANK, NystroemOperator
+from softkern.operators.low_rank import DEFAULT_RANK, NystroemOperator
 from softkern.operators.precomputed import PrecomputedOperator
 from softkern.operators.tiled import TiledOperator
 from softkern.rows import Rows
@@ -258,7 +258,7 @@ class Plan:
         if self.instead is not None and not _is_certified(operator):
             return self.instead.build(rows, random_state=random_state)
         if self.ahead is not None:
-            operator.make_ahead = partial(_factor, operator, rank=self.ahead_rank, **chance)
+            operator = _with_factor(operator, rank=self.ahead_rank, **chance)
         return operator
 
     def _build_in_chunks(self, X: ChunkedRows, random_state: Any) -> DistributedOperator:
@@ -267,10 +267,9 @@ class Plan:
         kernel, few, rank = self.kernel, X.few, self.options["rank"]
         if rank is None:
             local = LocalOperator(kernel, self.options.get("local", "auto"), options)
-            operator = DistributedOperator(kernel, X, local)
             one = plan(few.X, kernel=kernel, products=self.work.products, ahead=True)
-            operator.make_few = partial(one.build, few.X, few.weight, random_state)
-            return operator
+            make_few = partial(one.build, few.X, few.weight, random_state)
+            return DistributedOperator(kernel, X, local, make_few)
         factor = NystroemOperator.of(
             kernel,
             few.X,
@@ -287,9 +286,7 @@ class Plan:
             float(factor.residual.max()),
         )
         local = LocalOperator(kernel, self.options.get("local", "auto"))
-        through = DistributedNystroem(kernel, X, local, landmarks)
-        through.make_few = lambda: factor
-        return through
+        return DistributedNystroem(kernel, X, local, landmarks, lambda: factor)
 
     def over(self, support: Any, kernel: Kernel | None = None) -> KernelOperator:
         """The operator that serves new points over a stored support.
@@ -697,12 +694,19 @@ def _is_certified(operator: KernelOperator) -> bool:
     return operator.approximation_error <= CERTIFIED and of_a_row <= CERTIFIED_OF_A_ROW
 
 
-def _factor(operator: KernelOperator, rank: int, **chance: Any) -> KernelOperator | None:
-    """The low-rank factor that a loop runs ahead on; None where it is of no use."""
-    factor = operator.low_rank(rank, AHEAD_TOLERANCE, **chance) or NystroemOperator.of(
-        operator.kernel, operator.X, rank=rank, trace_tolerance=AHEAD_TOLERANCE, **chance
+def _with_factor(operator: KernelOperator, rank: int, **chance: Any) -> KernelOperator:
+    """The operator with a low-rank surrogate, unless the factor leaves out too much."""
+    factor = NystroemOperator(
+        operator.kernel,
+        operator.X,
+        rank=rank,
+        trace_tolerance=AHEAD_TOLERANCE,
+        points=operator.points,
+        **chance,
     )
-    return factor if factor.approximation_error <= AHEAD_ERROR else None
+    if factor.approximation_error > AHEAD_ERROR:
+        return operator
+    return operator.with_surrogate(factor)
 
 
 def _total(cost: Cost, work: ProblemSize) -> float:

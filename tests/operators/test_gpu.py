@@ -11,11 +11,13 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.special import logsumexp
+from sklearn.datasets import make_blobs
 
 import softkern
 from softkern import planning
 from softkern.kernels import CallableKernel, Gaussian, Laplacian, Linear, Polynomial, Sigmoid
-from softkern.operators import DenseOperator, GpuOperator
+from softkern.models import one_class_clusterer
+from softkern.operators import DenseOperator, GpuOperator, NystroemOperator
 from softkern.operators.base import ProblemSize
 from softkern.operators.gpu import operator as gpu_module
 from tests.operators.contract import GaussianContract, OperatorContract
@@ -239,7 +241,7 @@ def test_neighbors_share_a_frame():
 def test_arrays_of_the_device_stay_there():
     X = np.random.default_rng(0).normal(size=(40, 3))
     operator = GpuOperator(Gaussian(1.0), X, device=DEVICE)
-    A = operator.here(np.ones((40, 2)))
+    A = operator.to_device(np.ones((40, 2)))
     product = operator @ A
     assert isinstance(product, torch.Tensor)
     assert isinstance(operator @ A[:, 0], torch.Tensor)
@@ -247,7 +249,7 @@ def test_arrays_of_the_device_stay_there():
     assert isinstance(geometry.distances, torch.Tensor)
     host = DenseOperator(Gaussian(1.0), X).geometry(np.ones((40, 2)))
     assert geometry.distances.cpu().numpy() == pytest.approx(host.distances)
-    new = operator.here(X[:7])
+    new = operator.to_device(X[:7])
     assert (operator.cross(new) @ A).cpu().numpy() == pytest.approx(product[:7].cpu().numpy())
     with pytest.raises(ValueError, match=r"\(40,\) or \(40, c\)"):
         operator @ A[:7]
@@ -299,19 +301,70 @@ def test_leave_one_out_sums_survive_running_out_of_memory(monkeypatch):
     assert found.numpy() == pytest.approx(expected.numpy(), rel=1e-12)
 
 
+def factor_on_device(X, rank, seed=0, **options):
+    """The exact operator, and a low-rank one on the same device."""
+    exact = GpuOperator(Gaussian(2.0), X, device=DEVICE)
+    options = {"trace_tolerance": 1e-8, "random_state": seed, **options}
+    return exact, NystroemOperator(exact.kernel, X, rank, points=exact.points, **options)
+
+
 def test_a_factor_on_the_device():
     random = np.random.default_rng(0)
-    X = random.normal(size=(500, 2))
-    exact = GpuOperator(Gaussian(2.0), X, device=DEVICE)
-    A = random.uniform(size=(500, 2))
-    factor = exact.low_rank(100, 1e-8)
+    X, A = random.normal(size=(500, 2)), random.uniform(size=(500, 2))
+    exact, factor = factor_on_device(X, 100)
+    assert factor.on_device
     assert factor @ A == pytest.approx(exact @ A, rel=1e-6)
     assert factor.approximation_error <= 1e-8
-    rough = exact.low_rank(5, 1e-8)
-    left = 500 - np.square(rough._support.factor.cpu().numpy()).sum()
-    assert rough.approximation_error == pytest.approx(left / 500, rel=1e-6)
-    repeated = GpuOperator(Gaussian(2.0), np.repeat(X[:3], 50, axis=0), device=DEVICE)
-    assert repeated.low_rank(100, 1e-8) @ np.ones(150) == pytest.approx(repeated @ np.ones(150))
+    repeated, factor = factor_on_device(np.repeat(X[:3], 50, axis=0), 100)
+    assert factor @ np.ones(150) == pytest.approx(repeated @ np.ones(150))
+
+
+def test_a_factor_on_the_device_is_one_operator():
+    """Entries, partial products, new points and distances are those of the same matrix."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(300, 3))
+    _, factor = factor_on_device(X, 5)  # coarse: far from the exact matrix
+    matrix = factor @ np.eye(300)
+    left = 300 - np.trace(matrix)
+    assert factor.approximation_error == pytest.approx(left / 300, rel=1e-6)
+    rows, A = np.arange(0, 300, 7), random.normal(size=(300, 2))
+    assert factor.entries(rows, rows) == pytest.approx(matrix[np.ix_(rows, rows)], abs=1e-12)
+    assert factor.partial_product(rows, A[rows]) == pytest.approx(matrix[:, rows] @ A[rows])
+    assert factor.cross(X[:9]) @ A == pytest.approx(matrix[:9] @ A)
+    host = NystroemOperator(factor.kernel, X, landmarks=factor.landmarks)
+    assert factor.squared_distances(A) == pytest.approx(host.squared_distances(A))
+    there = factor.geometry(factor.to_device(A)).distances
+    assert there.cpu().numpy() == pytest.approx(host.squared_distances(A))
+    index, weights = factor.compressed(A)
+    order = np.argsort(index)
+    assert weights[order] == pytest.approx(host.compressed(A)[1])
+
+
+def test_a_factor_on_the_device_uses_the_seed_and_the_weights():
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    landmarks = [factor_on_device(X, 20, seed)[1].landmarks for seed in (0, 1, 0)]
+    assert set(landmarks[0]) != set(landmarks[1])
+    assert (landmarks[0] == landmarks[2]).all()
+    host = NystroemOperator(Gaussian(2.0), X, rank=20, trace_tolerance=1e-8)
+    assert set(landmarks[0]) == set(host.landmarks)  # one implementation for both
+    weight = np.where(np.arange(300) < 30, 1.0, 0.0)
+    assert set(factor_on_device(X, 10, sample_weight=weight)[1].landmarks) <= set(range(30))
+
+
+def test_a_loop_on_the_device_uses_the_surrogate(monkeypatch):
+    """One-class SVMs solve their duals with the factor alone, and end where they would."""
+    X = make_blobs(2100, 8, centers=3, cluster_std=2.0, random_state=0)[0]
+    monkeypatch.setattr(one_class_clusterer, "LOW_RANK_FROM", 2000)
+    monkeypatch.setattr(one_class_clusterer, "STARTS_ROWS", 500)
+    monkeypatch.setattr(softkern.OneClassKMeans, "_low_rank_from", 2000)
+    monkeypatch.setattr(planning, "AHEAD_GAIN", 0.0)
+    options = {"n_init": 2, "tol": 1e-6}
+    quick = softkern.OneClassKMeans(3, **options, engine="gpu", engine_params={"device": DEVICE})
+    quick.fit(X)
+    assert sum(quick.history_["low_rank_steps"]) > 0
+    plain = softkern.OneClassKMeans(3, **options, engine="dense").fit(X)
+    assert (quick.labels_ == plain.labels_).all()
+    assert quick.objective_ == pytest.approx(plain.objective_, rel=1e-6)
 
 
 # What cannot be done

@@ -1,4 +1,4 @@
-"""Running ahead on a cheap operator: the same fixed point, for a few exact products."""
+"""Iterating on a low-rank surrogate: the same fixed point, for a few exact products."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ from sklearn.datasets import make_blobs
 
 from softkern import FuzzyCMeans, OneClassKMeans, OneClassMixture, PossibilisticCMeans
 from softkern.kernels import Gaussian
-from softkern.models import one_class_mixture
+from softkern.models import one_class_clusterer
 from softkern.operators import DenseOperator, NystroemOperator
 from softkern.rules.base import Rule
 from softkern.rules.centers import Mean
@@ -16,7 +16,7 @@ from softkern.rules.possibilistic import Possibilistic
 from softkern.solvers.alternate import alternate, alternate_all
 from softkern.solvers.dual import Duals
 from softkern.solvers.initialization import hard_rule, seed_mass
-from softkern.solvers.surrogate import SETTLED, Corrected, corrected
+from softkern.solvers.surrogate import SETTLED, SurrogateSteps, surrogate_steps
 
 RULES = {
     "fuzzy": lambda n: Fuzzy(1.7),
@@ -26,7 +26,7 @@ RULES = {
 
 
 def problem(seed, rank=None, n=150):
-    """An operator, another that has a low-rank one to run ahead on, weights, and a start."""
+    """An operator, the same with a low-rank surrogate, weights, and a start."""
     generator = np.random.RandomState(seed)
     d = int(generator.randint(2, 7))
     X = make_blobs(n, d, centers=3, cluster_std=2.0, random_state=seed)[0]
@@ -34,7 +34,7 @@ def problem(seed, rank=None, n=150):
     weight = generator.uniform(0.5, 2, n)
     plain, quick = DenseOperator(kernel, X), CountingOperator(kernel, X)
     rank = int(generator.randint(10, 60)) if rank is None else rank
-    quick.make_ahead = lambda: NystroemOperator(kernel, X, rank=rank)
+    quick = quick.with_surrogate(NystroemOperator(kernel, X, rank=rank))
     start = Mean().centers(seed_mass(plain, weight, 3, generator), weight, None)
     return plain, quick, weight, start
 
@@ -81,12 +81,12 @@ def test_where_the_factor_is_good_it_is_the_plain_loops_end(seed):
     assert found.memberships == pytest.approx(plain.memberships, abs=1e-6)
     assert found.objective == pytest.approx(plain.objective, rel=1e-9)
     assert quick.count < plain.n_iter / 2
-    assert sum(found.history["ahead"]) > found.n_iter
+    assert sum(found.history["low_rank_steps"]) > found.n_iter
 
 
 @pytest.mark.parametrize(("formulation", "nu"), [("svdd", 0.4), ("svdd", 0.95), ("ocsvm", 0.95)])
 @pytest.mark.parametrize("seed", range(6))
-def test_machines_end_at_a_fixed_point_of_the_exact_operator(seed, nu, formulation):
+def test_one_class_svms_end_at_a_fixed_point_of_the_exact_operator(seed, nu, formulation):
     plain, quick, weight, _ = problem(seed, rank=60)
     form = FORMULATIONS[formulation]
     scale = 0.2 if formulation == "svdd" else 0.02 * weight.sum()
@@ -96,10 +96,10 @@ def test_machines_end_at_a_fixed_point_of_the_exact_operator(seed, nu, formulati
         return Rule(Mixture(form, scale), Machines(Duals(operator, nu, form), nu))
 
     loop = {"sample_weight": weight, "tol": 1e-7, "max_iter": 500, "cycles": True}
-    start = rule(quick).centers.ahead(None).centers(mass, weight, None)
+    start = rule(quick).centers.on_operator(quick.draft, None).centers(mass, weight, None)
     found = alternate(quick, rule(quick), start, **loop)
     assert found.converged
-    assert sum(found.history["ahead"]) > 0
+    assert sum(found.history["low_rank_steps"]) > 0
     exact = plain.geometry(found.coefficients)
     assert found.geometry.product == pytest.approx(exact.product, abs=1e-12)
     assert (found.centers.margins.solution.gap <= SETTLED).all()
@@ -113,19 +113,17 @@ def test_machines_end_at_a_fixed_point_of_the_exact_operator(seed, nu, formulati
 def test_a_factor_of_no_use_is_left():
     plain, found, _ = ends(2, "fuzzy", rank=1)
     assert found.converged
-    assert found.history["ahead"][-1] == 0  # the last steps were plain ones
+    assert found.history["low_rank_steps"][-1] == 0  # the last steps were plain ones
     assert found.objective == pytest.approx(plain.objective, rel=1e-6)
 
 
-def test_without_an_operator_to_run_ahead_on_there_is_none():
+def test_without_a_surrogate_steps_are_plain():
     plain, quick, weight, start = problem(0)
     fuzzy = Rule(Fuzzy(2.0), Mean())
-    assert plain.ahead is plain
-    assert corrected(plain, fuzzy, start, weight) is None
-    assert isinstance(corrected(quick, fuzzy, start, weight), Corrected)
-    quick.__dict__.pop("ahead")
-    quick.make_ahead = lambda: None  # tried, and found to be of no use
-    assert corrected(quick, fuzzy, start, weight) is None
+    assert plain.draft is plain
+    assert quick.draft is quick.surrogate
+    assert surrogate_steps(plain, fuzzy, start, weight) is None
+    assert isinstance(surrogate_steps(quick, fuzzy, start, weight), SurrogateSteps)
 
 
 def test_starts_together_end_as_each_alone():
@@ -147,15 +145,15 @@ def test_starts_together_end_as_each_alone():
 
 
 @pytest.mark.parametrize("model", [FuzzyCMeans, PossibilisticCMeans])
-def test_large_tables_run_ahead_and_end_where_they_would(model, monkeypatch):
+def test_large_tables_are_accelerated_and_end_where_they_would(model, monkeypatch):
     X = make_blobs(2100, 10, centers=3, cluster_std=3.0, random_state=0)[0]
     quick = model(3, n_init=1, engine="tiled", tol=1e-7).fit(X)
-    monkeypatch.setattr(model, "_ahead_from", np.inf)
+    monkeypatch.setattr(model, "_low_rank_from", np.inf)
     plain = model(3, n_init=1, engine="tiled", tol=1e-7).fit(X)
     assert quick.plan_.ahead is not None
     assert plain.plan_.ahead is None
     assert "ahead" in str(quick.plan_)
-    assert sum(quick.history_["ahead"]) > 0 == sum(plain.history_["ahead"])
+    assert sum(quick.history_["low_rank_steps"]) > 0 == sum(plain.history_["low_rank_steps"])
     # possibilistic clusters keep the widths of their start, which is loosely converged
     digits = 1e-6 if model is FuzzyCMeans else 1e-4
     assert quick.memberships_ == pytest.approx(plain.memberships_, abs=100 * digits)
@@ -164,16 +162,16 @@ def test_large_tables_run_ahead_and_end_where_they_would(model, monkeypatch):
 
 
 @pytest.mark.parametrize("model", [OneClassKMeans, OneClassMixture])
-def test_machines_of_large_tables_run_ahead_and_end_where_they_would(model, monkeypatch):
+def test_one_class_svms_of_large_tables_are_accelerated(model, monkeypatch):
     X = make_blobs(2100, 8, centers=3, cluster_std=2.0, random_state=0)[0]
     plain = model(3, n_init=5, engine="tiled", tol=1e-6).fit(X)
-    monkeypatch.setattr(model, "_ahead_from", 2000)
-    monkeypatch.setattr(one_class_mixture, "AHEAD_FROM", 2000)
-    monkeypatch.setattr(one_class_mixture, "STARTS_ROWS", 500)
+    monkeypatch.setattr(model, "_low_rank_from", 2000)
+    monkeypatch.setattr(one_class_clusterer, "LOW_RANK_FROM", 2000)
+    monkeypatch.setattr(one_class_clusterer, "STARTS_ROWS", 500)
     quick = model(3, n_init=5, engine="tiled", tol=1e-6).fit(X)
     assert quick.plan_.ahead is not None
     assert plain.plan_.ahead is None
-    assert sum(quick.history_["ahead"]) > 0 == sum(plain.history_["ahead"])
+    assert sum(quick.history_["low_rank_steps"]) > 0 == sum(plain.history_["low_rank_steps"])
     assert (quick.labels_ == plain.labels_).all()
     assert quick.memberships_ == pytest.approx(plain.memberships_, abs=1e-4)
     assert quick.objective_ == pytest.approx(plain.objective_, rel=1e-6)
@@ -182,8 +180,8 @@ def test_machines_of_large_tables_run_ahead_and_end_where_they_would(model, monk
 
 def test_annealing_of_large_tables(monkeypatch):
     X = make_blobs(2500, 8, centers=3, random_state=0)[0]
-    monkeypatch.setattr(one_class_mixture, "AHEAD_FROM", 2000)
-    monkeypatch.setattr(one_class_mixture, "STARTS_ROWS", 500)
+    monkeypatch.setattr(one_class_clusterer, "LOW_RANK_FROM", 2000)
+    monkeypatch.setattr(one_class_clusterer, "STARTS_ROWS", 500)
     model = OneClassMixture(3, n_init=1, annealing="auto").fit(X)
     assert len(model.history_["scale"]) == model.n_iter_
     assert model.converged_
@@ -191,8 +189,8 @@ def test_annealing_of_large_tables(monkeypatch):
 
 
 @pytest.mark.parametrize("stopping", ["objective", "sum", "relative", "mean"])
-def test_every_stopping_runs_ahead(stopping):
+def test_every_stopping_rule_is_accelerated(stopping):
     X = make_blobs(2500, 8, centers=3, cluster_std=3.0, random_state=0)[0]
     model = FuzzyCMeans(3, n_init=1, engine="tiled", tol=1e-5, stopping=stopping).fit(X)
     assert model.converged_
-    assert sum(model.history_["ahead"]) > 0
+    assert sum(model.history_["low_rank_steps"]) > 0

@@ -74,6 +74,8 @@ class DistributedOperator(KernelOperator):
     X : ChunkedRows, or an array of shape (n, d)
     local : callable
         Makes the operator over the rows of one block, of this machine.
+    make_sample : callable, default=None
+        Makes the operator over the sample that stands for all rows; by default `local` does.
 
     Examples
     --------
@@ -93,7 +95,13 @@ class DistributedOperator(KernelOperator):
     supports_prediction: ClassVar[bool] = False
     is_in_chunks: ClassVar[bool] = True
 
-    def __init__(self, kernel: Kernel, X: Any, local: Local) -> None:
+    def __init__(
+        self,
+        kernel: Kernel,
+        X: Any,
+        local: Local,
+        make_sample: Callable[[], KernelOperator] | None = None,
+    ) -> None:
         if not isinstance(kernel, Kernel):
             raise TypeError(
                 f"kernel must be a softkern.kernels.Kernel, got {kernel!r}; "
@@ -101,8 +109,7 @@ class DistributedOperator(KernelOperator):
             )
         self.rows = X if isinstance(X, ChunkedRows) else ChunkedRows.of(_in_chunks(X))
         self.kernel, self.X, self.local = kernel, self.rows.X, local
-        # how the operator over the sample is made
-        self.make_few: Callable[[], KernelOperator] = partial(local, self.rows.few.X)
+        self._make_sample = make_sample or partial(local, self.rows.few.X)
         kernel.check(self.rows.few.X)
 
     # The product
@@ -161,13 +168,13 @@ class DistributedOperator(KernelOperator):
         """The number of every row, (n,)."""
         return self.rows.numbers
 
-    def few(self, weight: Any) -> tuple[KernelOperator, Array]:
+    def subsample(self, weight: Any) -> tuple[KernelOperator, Array]:
         """The operator over the sample that stands for all rows, and its weights."""
         return self._few, self.rows.few.weight
 
     @cached_property
     def _few(self) -> KernelOperator:
-        return self.make_few()
+        return self._make_sample()
 
     def geometry(self, A: Any, product: Any = None) -> Geometry:
         """Similarities and distances of the rows to centers A (n, c), and their norms.
@@ -305,8 +312,15 @@ class DistributedNystroem(DistributedOperator):
     is_exact_support: ClassVar[bool] = False
     error_is_known: ClassVar[bool] = False
 
-    def __init__(self, kernel: Kernel, X: Any, local: Local, landmarks: Landmarks) -> None:
-        super().__init__(kernel, X, local)
+    def __init__(
+        self,
+        kernel: Kernel,
+        X: Any,
+        local: Local,
+        landmarks: Landmarks,
+        make_sample: Callable[[], KernelOperator] | None = None,
+    ) -> None:
+        super().__init__(kernel, X, local, make_sample)
         self.landmarks = landmarks
         self._last: tuple[str, Array] = ("", np.empty(0))  # what was asked last, by its name
 

@@ -155,7 +155,7 @@ default="k-means++"
     }
     _scores_class: ClassVar[type[CenterScores]] = FuzzyScores
     _products: ClassVar[int] = 40
-    _ahead_from: ClassVar[float] = 2000
+    _low_rank_from: ClassVar[float] = 2000
     _loops_in_chunks: ClassVar[bool] = True
 
     def __init__(
@@ -198,7 +198,7 @@ default="k-means++"
     def _fit(self, X: Any, weight: Array) -> Array | None:
         self._choose_number(X, weight)
         operator = self._planned(X, weight, self.n_clusters_)
-        few, few_weight = operator.few(weight)
+        few, few_weight = operator.subsample(weight)
         check_distinct(self.n_clusters_, few, few_weight)
         check_semidefinite(few)
         self._choose_m(few, few_weight)
@@ -251,7 +251,7 @@ default="k-means++"
             power = 1.0 if getattr(rule, "plain", False) else self.m_
             mass = weight[:, None] * memberships**power
             return Mean().centers(mass, weight, None), None
-        few, few_weight = operator.few(weight)
+        few, few_weight = operator.subsample(weight)
         best = best_fuzzy(
             few,
             self._rule(few_weight),
@@ -267,7 +267,7 @@ default="k-means++"
             geometry = operator.geometry_from(few, best.coefficients)
             mass = rule.evaluate(geometry, best.centers, weight).mass
             return Mean().centers(mass, weight, None), None
-        return best.centers, best.geometry if operator.ahead is operator else None
+        return best.centers, best.geometry if operator.draft is operator else None
 
     def _log_memberships(self, geometry: Geometry) -> Array:
         return log_fuzzy(geometry.distances, self.m_)

@@ -106,7 +106,7 @@ class KernelModel(SoftModel):
     # Expected products K @ A of a fit, for the plan
     _products: ClassVar[int] = 20
     # Number of samples from which the loop may use a low-rank surrogate; infinite for none
-    _ahead_from: ClassVar[float] = np.inf
+    _low_rank_from: ClassVar[float] = np.inf
 
     # Fitting
 
@@ -128,7 +128,7 @@ class KernelModel(SoftModel):
             engine_params=self.engine_params,
             sample_weight=weight,
             random_state=self._fit_seed,
-            ahead=X.shape[0] >= self._ahead_from,
+            ahead=X.shape[0] >= self._low_rank_from,
         )
         self.engine_ = self.plan_.engine
         self.kernel_ = self.plan_.kernel

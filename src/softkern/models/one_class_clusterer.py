@@ -41,7 +41,7 @@ __all__ = ["OneClassClusterer"]
 
 LEAST_WIDTH = 1e-6  # of a cluster, squared, relative to the mean squared distance of samples
 DUAL_TOL = 1e-8  # largest tolerance of the SVMs, which are solved more precisely than the loop
-AHEAD_FROM = 10_000  # samples; up to there the duals are faster on a kernel matrix in memory
+LOW_RANK_FROM = 10_000  # samples; up to there the duals are faster on a kernel matrix in memory
 STARTS_ROWS = 2_000  # size of the subsample on which initializations of large data run
 STARTS_TOL = 10.0  # factor of the tolerance to which initializations run before the best continues
 NEEDS_LENGTHS = f"{UNKNOWN_LENGTHS} predict and memberships do not need them."
@@ -73,7 +73,7 @@ class OneClassClusterer(CenterClusterer):
         "_totals": Floats("c"),
         "_least_width": Number(low=0),
     }
-    _ahead_from: ClassVar[float] = AHEAD_FROM
+    _low_rank_from: ClassVar[float] = LOW_RANK_FROM
     formulation: str
     nu: float
     init: Any
@@ -143,7 +143,8 @@ class OneClassClusterer(CenterClusterer):
         geometry = sample.cross(operator.X).geometry(best.coefficients, best.geometry.norms)
         loop = rule(operator)
         mass = loop.memberships.evaluate(geometry, best.centers, weight).mass
-        centers = self._machines(operator).ahead(None).centers(mass, weight, None)
+        machines = self._machines(operator).on_operator(operator.draft, None)
+        centers = machines.centers(mass, weight, None)
         return self._run(operator, loop, centers, weight, **options)
 
     @property
@@ -155,10 +156,11 @@ class OneClassClusterer(CenterClusterer):
     ) -> tuple[KernelOperator, Array]:
         """Return the operator and the weights that initializations run on."""
         given = not isinstance(self.init, str) or not operator.kernel.takes_points
-        if given or operator.shape[0] <= AHEAD_FROM or self.n_clusters_ > STARTS_ROWS // 100:
+        if given or operator.shape[0] <= LOW_RANK_FROM or self.n_clusters_ > STARTS_ROWS // 100:
             return operator, weight
         rows, counts = priority_sample(operator.X, STARTS_ROWS, weight, self._fit_seed)
-        limit = self.plan_.memory
+        # the promise of an engine with a device of its own says little of the host
+        limit = None if operator.on_device else self.plan_.memory
         chosen = plan(operator.X[rows], kernel=self.kernel_, memory_limit=limit)
         return chosen.build(operator.X[rows]), counts.astype(weight.dtype)
 

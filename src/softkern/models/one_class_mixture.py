@@ -117,7 +117,7 @@ default="k-means++"
     objective_ : float
         −f_LL of eq. 16; lower is better.
     history_ : dict
-        ``"objective"`` and ``"change"`` of every iteration, and ``"ahead"``, the number of
+        ``"objective"`` and ``"change"`` of every iteration, and ``"low_rank_steps"``, the number of
         low-rank steps before it; ``"scale"`` with annealing.
     converged_ : bool
         Whether the change fell below `tol`; False also where the loop ended in a cycle, of which

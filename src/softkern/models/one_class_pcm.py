@@ -234,7 +234,7 @@ class OneClassPCM(Detector):
     def _fit(self, X: Any, weight: Array) -> Array | None:
         operator, solution = self._fit_density(X, weight)
         coefficients = solution.coefficients
-        self._choose_scales(*operator.few(weight))
+        self._choose_scales(*operator.subsample(weight))
         if operator.is_in_chunks:
             own = coefficients * operator.diag()[:, None]
             self._set_threshold_in_chunks(operator, own, weight)
@@ -253,7 +253,7 @@ class OneClassPCM(Detector):
     def _fit_density(self, X: Any, weight: Array) -> tuple[KernelOperator, Solution]:
         """Fit and store the center, without scores of the training samples."""
         operator = self._planned(X, weight)
-        check_semidefinite(operator.few(weight)[0])
+        check_semidefinite(operator.subsample(weight)[0])
         start = Mean().centers(weight[:, None], weight, None)
         first = operator.geometry(start.coefficients)
         ones = np.ones_like(first.distances)

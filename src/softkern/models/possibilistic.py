@@ -148,7 +148,7 @@ history_
         "eta_scale_": Number(low=0, above=True),
     }
     _products: ClassVar[int] = 40
-    _ahead_from: ClassVar[float] = 2000
+    _low_rank_from: ClassVar[float] = 2000
     _loops_in_chunks: ClassVar[bool] = True
 
     def __init__(
@@ -200,7 +200,7 @@ history_
     def _fit(self, X: Any, weight: Array) -> Array | None:
         operator = self._planned(X, weight, self.n_clusters)
         check_n_clusters(self.n_clusters, operator.shape[0])
-        check_semidefinite(operator.few(weight)[0])
+        check_semidefinite(operator.subsample(weight)[0])
         memberships = self._start(operator, weight)
         start = Mean().centers(weight[:, None] * memberships, weight, None)
         first = operator.geometry(start.coefficients)
@@ -255,7 +255,7 @@ history_
             return check_start(self.init, self.n_clusters, weight)
         if self.n_clusters == 1:
             return np.ones_like(weight)[:, None]
-        few, few_weight = operator.few(weight)
+        few, few_weight = operator.subsample(weight)
         check_apart(few, few_weight)
         m, _ = select_fuzzifier(few, "auto", few_weight)
         best = best_fuzzy(

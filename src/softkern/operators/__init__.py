@@ -6,7 +6,7 @@ from softkern.operators.dense import DenseOperator
 from softkern.operators.features import FeatureOperator
 from softkern.operators.fourier import FourierOperator
 from softkern.operators.gpu.operator import GpuOperator
-from softkern.operators.nystroem import NystroemOperator
+from softkern.operators.low_rank import NystroemOperator
 from softkern.operators.precomputed import PrecomputedOperator
 from softkern.operators.tiled import TiledOperator
 

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
+from array_api_compat import is_array_api_obj, is_numpy_array
 from scipy.sparse.linalg import LinearOperator
 from sklearn import get_config
 from sklearn.utils import check_array
@@ -106,11 +107,11 @@ class KernelOperator(ABC):
     is_exact_support: ClassVar[bool] = True  # the centers of `compressed` are those of A
     error_is_known: ClassVar[bool] = True  # before the operator is built
     supports_prediction: ClassVar[bool] = True  # `Plan.over` builds it for a stored support
-    on_device: ClassVar[bool] = False  # its arrays live on a device, where `here` takes others
+    on_device: bool = False  # its arrays live on a device, where `to_device` takes others
     is_in_chunks: ClassVar[bool] = False  # its rows and arrays are Dask's
 
-    # how `ahead` is made, where it pays; None again where it turns out to be of no use
-    make_ahead: Callable[[], KernelOperator | None] | None = None
+    surrogate: KernelOperator | None = None  # a cheaper operator over the same rows
+    points: Any = None  # X on the operator's device, where it has one
 
     def __init__(self, kernel: Kernel, X: Any) -> None:
         if not isinstance(kernel, Kernel):
@@ -187,29 +188,25 @@ class KernelOperator(ABC):
         """Of an own low-rank operator to run ahead on, by `low_rank`; None: it has none."""
         return None
 
-    def low_rank(
-        self, rank: int, tolerance: float, sample_weight: Any = None, random_state: Any = 0
-    ) -> KernelOperator | None:
-        """A low-rank operator that leaves out at most this share of the trace, where rank allows.
-
-        None where the operator has no way of its own.
-        """
-        return None
-
     @classmethod
     def speed(cls) -> float:
         """Seconds on this machine over seconds on the machine that `cost` was measured on."""
         return machine_speed()
 
-    def here(self, array: Any) -> Any:
-        """An array of the host as one of the place where products are made: the same, mostly."""
+    def to_device(self, array: Any) -> Any:
+        """Return an array of the host on the operator's device; the same where it has none."""
         return array
 
-    @cached_property
-    def ahead(self) -> KernelOperator:
-        """A cheaper operator that a loop may run ahead on; itself where there is none."""
-        found = None if self.make_ahead is None else self.make_ahead()
-        return self if found is None else found
+    @property
+    def draft(self) -> KernelOperator:
+        """The cheapest operator over the same rows: the surrogate, or the operator itself."""
+        return self if self.surrogate is None else self.surrogate
+
+    def with_surrogate(self, surrogate: KernelOperator) -> Self:
+        """Return the same operator with a cheaper one that loops may iterate on."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__, surrogate=surrogate)
+        return other
 
     # Errors
 
@@ -299,15 +296,19 @@ class KernelOperator(ABC):
         index = np.atleast_1d(np.asarray(index))
         out = np.empty((self.shape[0], index.size), dtype=self.dtype)
         for block in row_blocks(self.shape[0], index.size, self.dtype.itemsize):
-            out[block] = self.kernel.block(self.X[block], self.X[index])
+            out[block] = self._kernel_block(block, index)
         return out
+
+    def _kernel_block(self, rows: Any, columns: Any) -> Array:
+        """Exact kernel values (len(rows), len(columns)), on the host."""
+        return self.kernel.block(self.X[rows], self.X[columns])
 
     def entries(self, rows: Any, columns: Any) -> Array:
         """Values (len(rows), len(columns)) of the matrix that `@` multiplies with.
 
         Kernel values, or what stands for them where the operator is an approximation.
         """
-        return self.kernel.block(self.X[rows], self.X[columns])
+        return self._kernel_block(rows, columns)
 
     def partial_product(self, index: Any, A: Any) -> Array:
         """K @ A, (n, c), for an A that is zero but in the rows `index`, A (len(index), c)."""
@@ -328,10 +329,10 @@ class KernelOperator(ABC):
         """The number of every row, (n,)."""
         return np.arange(self.shape[0])
 
-    def few(self, weight: Any) -> tuple[KernelOperator, Array]:
-        """An operator over rows of this machine that stand for all, and their weights.
+    def subsample(self, weight: Any) -> tuple[KernelOperator, Array]:
+        """An in-memory operator for initialization, model selection and checks, and its weights.
 
-        Itself, mostly: what is asked of it is asked of all rows.
+        The operator itself, unless its rows are in chunks.
         """
         return self, weight
 
@@ -389,12 +390,18 @@ class KernelOperator(ABC):
         columns, _ = self._check_columns(A)
         product = self._product(columns) if product is None else product.reshape(columns.shape)
         norms = center_norms(columns, product)
-        if self.features is None:
+        is_away = self.on_device and not is_numpy_array(columns)
+        if self.features is None or is_away:
             is_semidefinite = self.kernel.is_positive_semidefinite
-            distances = squared_distances(self.diag(), product, norms, is_semidefinite)
+            diag = self._device_diagonal if is_away else self._diagonal
+            distances = squared_distances(diag, product, norms, is_semidefinite)
         else:
             distances = self.features.distances(self.features.centers(columns))
         return Geometry(product, norms, distances)
+
+    @cached_property
+    def _device_diagonal(self) -> Any:
+        return self.to_device(self._diagonal)
 
     def lean_geometry(self, A: Any) -> Geometry:
         """As `geometry`, without an array of the product where it can be made when asked for."""
@@ -508,9 +515,16 @@ class KernelOperator(ABC):
     # What the square and the rectangular operator share
 
     def _check_columns(self, A: Any) -> tuple[Array, bool]:
-        """A as a finite (n, c) array of this operator's dtype, and whether it was a vector."""
-        A = A.toarray() if sp.issparse(A) else np.asarray(A)
+        """A as a finite (n, c) array of this operator's dtype, and whether it was a vector.
+
+        An array of the operator's own device stays there and is not searched for NaN.
+        """
         n = self.shape[0]
+        if self.on_device and is_array_api_obj(A) and not is_numpy_array(A):
+            if A.ndim not in (1, 2) or A.shape[0] != n:
+                raise ValueError(f"A has shape {tuple(A.shape)}; it must be ({n},) or ({n}, c).")
+            return A.reshape(n, -1), A.ndim == 1
+        A = A.toarray() if sp.issparse(A) else np.asarray(A)
         if A.dtype.kind not in "biuf":
             raise ValueError(f"A must hold real numbers, got dtype {A.dtype}.")
         if A.ndim not in (1, 2) or A.shape[0] != n:

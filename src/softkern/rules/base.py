@@ -15,12 +15,12 @@ from softkern._utils.typing import AnyArray
 
 __all__ = [
     "CenterRule",
-    "CenterRuleAhead",
     "Centers",
     "Evaluation",
     "Geometry",
     "MembershipRule",
     "Rule",
+    "SolverRule",
 ]
 
 
@@ -174,24 +174,27 @@ class CenterRule(Protocol):
 
 
 @runtime_checkable
-class CenterRuleAhead(CenterRule, Protocol):
-    """A center rule of loops that run ahead on a cheap operator, and are put right by K.
+class SolverRule(CenterRule, Protocol):
+    """A center rule that computes products with K itself, on an operator that can be exchanged.
 
     Examples
     --------
     >>> from softkern.rules.centers import Mean
-    >>> isinstance(Mean(), CenterRuleAhead)
-    True
+    >>> isinstance(Mean(), SolverRule)
+    False
     """
 
-    def ahead(self, correction: AnyArray | None) -> CenterRule:
-        """The rule on the cheap operator, with what that leaves out of K @ A, (n, c)."""
+    def on_operator(self, operator: Any, correction: AnyArray | None) -> SolverRule:
+        """The rule on another operator, with the difference (n, c) between K @ A and its product.
 
-    def measured(self, centers: Centers, product: AnyArray) -> Centers:
-        """Centers with all that K @ A, (n, c), says of them."""
+        It may solve less accurately.
+        """
+
+    def with_product(self, centers: Centers, product: AnyArray) -> Centers:
+        """Update centers by their product K @ A, (n, c)."""
 
     def error(self, centers: Centers) -> float:
-        """How far measured centers are from what the rule makes of the same masses with K."""
+        """How far centers are from the rule's own for the same masses."""
 
 
 @dataclass(frozen=True)

@@ -45,18 +45,6 @@ class Mean:
             total = xp.sum(mass, axis=0)
         return Centers(mass / total, shares=shares)
 
-    def ahead(self, correction: AnyArray | None) -> Mean:
-        """Itself: means do not ask for the kernel."""
-        return self
-
-    def measured(self, centers: Centers, product: AnyArray) -> Centers:
-        """The same centers, of which the product says nothing new."""
-        return centers
-
-    def error(self, centers: Centers) -> float:
-        """None."""
-        return 0.0
-
 
 def mass_of_logs(logs: AnyArray, weight: AnyArray) -> AnyArray:
     """w exp(logs), (n, c), each column in the unit of its largest, so that none underflows.

@@ -289,10 +289,10 @@ class Trainer(Protocol):
     def train(self, weights: Array, start: Any, tol: float) -> Any:
         """For every column of weights (n, c) whose sum is 1/ν, from a solution `start` or None."""
 
-    def ahead(self, correction: Array | None) -> Trainer:
-        """The same on a cheaper operator, what it leaves out of K @ A being put right."""
+    def on_operator(self, operator: Any, correction: Array | None) -> Trainer:
+        """The trainer on another operator, whose products are corrected by this array (n, c)."""
 
-    def measured(self, dual: Any, product: Array) -> Any:
+    def with_product(self, dual: Any, product: Array) -> Any:
         """A solution with the margins and the gap that this product gives it."""
 
 
@@ -330,14 +330,14 @@ class Machines:
         dual = self.trainer.train(mass / sums / self.nu, start, self._tolerance(mass, last))
         return self._centers_of(dual, mass, sums, np.where(lost, 0, shares).astype(mass.dtype))
 
-    def ahead(self, correction: Array | None) -> Machines:
-        """The same on a cheaper operator, what it leaves out of K @ A being put right."""
-        return replace(self, trainer=self.trainer.ahead(correction), is_rough=True)
+    def on_operator(self, operator: Any, correction: Array | None) -> Machines:
+        """The rule on a cheaper operator, whose products are corrected by this array (n, c)."""
+        return replace(self, trainer=self.trainer.on_operator(operator, correction), is_rough=True)
 
-    def measured(self, centers: Centers, product: Array) -> Centers:
+    def with_product(self, centers: Centers, product: Array) -> Centers:
         """The same centers with the margins that this product K @ A gives them."""
         margins: Margins = centers.margins
-        dual = self.trainer.measured(margins.solution, product)
+        dual = self.trainer.with_product(margins.solution, product)
         sums = np.asarray(margins.totals) / self.nu
         return self._centers_of(dual, margins.weights, sums, centers.shares)
 

@@ -25,7 +25,7 @@ from softkern.rules.base import Centers, Rule
 from softkern.solvers.cycles import CycleWatch
 from softkern.solvers.steps import Driver, Solution, Steps
 from softkern.solvers.stopping import measured_change, progress_bar
-from softkern.solvers.surrogate import corrected
+from softkern.solvers.surrogate import surrogate_steps
 from softkern.solvers.sweeps import sweeps
 
 __all__ = ["alternate", "alternate_all", "anneal", "best_of"]
@@ -86,12 +86,12 @@ def alternate(
     moves = _moves(operator, rule, sample_weight)
     if moves:
         rule, centers, geometry, sample_weight = (
-            moved(part, operator.here) for part in (rule, centers, geometry, sample_weight)
+            moved(part, operator.to_device) for part in (rule, centers, geometry, sample_weight)
         )
     driver: Driver | None = None
     if not cycles:
         driver = sweeps(operator, rule, centers, sample_weight)
-    driver = driver or corrected(operator, rule, centers, sample_weight)
+    driver = driver or surrogate_steps(operator, rule, centers, sample_weight)
     driver = driver or Steps(operator, rule, centers, sample_weight, geometry)
     watch = CycleWatch[Solution](sample_weight) if cycles else None
     run = _Run(driver, sample_weight, tol, max_iter, stopping, watch)
@@ -119,7 +119,7 @@ def alternate_all(
     """
     options: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "stopping": stopping}
     if _moves(operator, rule, sample_weight):
-        here = operator.here
+        here = operator.to_device
         there = [moved(start, here) for start in starts]
         ends = alternate_all(
             operator, moved(rule, here), there, sample_weight=here(sample_weight), **options
@@ -171,7 +171,7 @@ class _Run:
         self.driver, self.watch = driver, watch
         self.tol, self.max_iter, self.stopping = tol, max_iter, stopping
         self.total = float(namespace(weight).sum(weight))
-        self.history: dict[str, list[float]] = {"objective": [], "change": [], "ahead": []}
+        self.history: dict[str, list[float]] = {"objective": [], "change": [], "low_rank_steps": []}
         self.n_iter, self.cycle = 0, 0
         self.change = float("inf")
 
@@ -188,7 +188,7 @@ class _Run:
         self.history["objective"].append(step.objective)
         self.change = measured_change(step, self.history["objective"], self.total, self.stopping)
         self.history["change"].append(self.change)
-        self.history["ahead"].append(step.ahead)
+        self.history["low_rank_steps"].append(step.low_rank_steps)
         if self.watch is not None and not self.converged:
             self.cycle = self.watch.period(self.driver.solution())
         return self.converged or bool(self.cycle) or self.n_iter == self.max_iter
@@ -233,7 +233,12 @@ def anneal(
     The history is that of all scales, one after the other, with the scale of every iteration;
     convergence is that of the last. `options` are those of `alternate`, for every scale.
     """
-    history: dict[str, list[float]] = {"objective": [], "change": [], "ahead": [], "scale": []}
+    history: dict[str, list[float]] = {
+        "objective": [],
+        "change": [],
+        "low_rank_steps": [],
+        "scale": [],
+    }
     with progress_bar(verbose, description, scales[-1], len(scales), "scale") as report:
         for stage, scale in enumerate(scales, 1):
             report(stage, scale)

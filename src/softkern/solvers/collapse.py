@@ -141,8 +141,8 @@ def principal_variance(operator: KernelOperator, weight: Array, random_state: in
     share = weight.astype(np.float64) / weight.sum(dtype=np.float64)
     nothing = ALL_ONE * operator.distance_error
     # what a low-rank operator leaves out only brings points together
-    if float(share @ _distances(operator.ahead, share)) <= nothing and (
-        operator.ahead is operator or float(share @ _distances(operator, share)) <= nothing
+    if float(share @ _distances(operator.draft, share)) <= nothing and (
+        operator.draft is operator or float(share @ _distances(operator, share)) <= nothing
     ):
         return 0.0
     return max(_top_eigenvalue(operator, share, np.sqrt(share), RESIDUAL_TOL, random_state), 0.0)
@@ -233,8 +233,8 @@ def _top_eigenvalue(
     if n <= BASIS:  # too small for the iteration
         return float(np.linalg.eigvalsh(product(np.eye(n)))[-1])
     start = scale * np.random.default_rng(random_state).normal(size=n)
-    if operator.ahead is not operator:
-        near = _top_eigenvector(_symmetric(operator.ahead, a, scale), start, tol)[1]
+    if operator.draft is not operator:
+        near = _top_eigenvector(_symmetric(operator.draft, a, scale), start, tol)[1]
         return _refined_eigenvalue(product, near, tol)
     return _top_eigenvector(product, start, tol)[0]
 

@@ -212,11 +212,11 @@ class Duals:
             tol=tol,
         )
 
-    def ahead(self, correction: Array | None) -> Duals:
-        """The same on the operator that runs ahead, what it leaves out being put right."""
-        return replace(self, operator=self.operator.ahead, correction=correction)
+    def on_operator(self, operator: KernelOperator, correction: Array | None) -> Duals:
+        """The trainer on another operator, whose products are corrected by this array (n, c)."""
+        return replace(self, operator=operator, correction=correction)
 
-    def measured(self, solution: DualSolution, product: Array) -> DualSolution:
+    def with_product(self, solution: DualSolution, product: Array) -> DualSolution:
         """A solution with the margins and the gap that this product gives it."""
         return with_product(solution, self.operator, product, self.nu, self.formulation)
 

@@ -140,11 +140,11 @@ def select_fuzzifier(
 ) -> tuple[float, float]:
     """The fuzzy exponent and its collapse ratio; "auto" is 2, or the largest safe one below.
 
-    Where the ratio is clear already on the operator that runs ahead, it is that operator's.
+    Where the ratio is clear already on the operator's draft, it is the draft's.
     """
     first = 2.0 if isinstance(m, str) else float(m)
-    ratio = collapse_ratio(operator.ahead, first, sample_weight=weight, q=q, plain=plain)
-    if operator.ahead is not operator and ratio < CLEARLY_SAFE * SAFE_RATIO:
+    ratio = collapse_ratio(operator.draft, first, sample_weight=weight, q=q, plain=plain)
+    if operator.draft is not operator and ratio < CLEARLY_SAFE * SAFE_RATIO:
         ratio = collapse_ratio(operator, first, sample_weight=weight, q=q, plain=plain)
     if not isinstance(m, str) or ratio > SAFE_RATIO:
         return first, ratio
@@ -166,9 +166,9 @@ def best_fuzzy(
 ) -> Solution:
     """The best of a few starts of a fuzzy rule, loosely converged, the largest cluster first.
 
-    On the operator that runs ahead, where there is one; the geometry is that operator's.
+    Runs on the operator's draft, and returns the draft's geometry.
     """
-    operator = operator.ahead
+    operator = operator.draft
     generator = as_random_state(random_state)
     rule = Rule(memberships, Mean())
 

@@ -30,14 +30,14 @@ class Step:
         Weighted sums of the absolute change of memberships; None in the first step.
     tops : array of shape (c,)
         The largest membership of every cluster.
-    ahead : int
-        Steps on a cheap operator that led here.
+    low_rank_steps : int
+        Steps on a low-rank surrogate since the last exact step.
     """
 
     objective: float
     changes: AnyArray | None
     tops: AnyArray
-    ahead: int = 0
+    low_rank_steps: int = 0
 
 
 def measured_change(step: Step, objectives: Sequence[float], total: float, stopping: str) -> float:

@@ -1,111 +1,122 @@
-"""A driver of the loop that runs ahead on a cheap operator and is put right by the exact one.
+"""Low-rank acceleration: iterate on a cheap surrogate operator and correct it with exact products.
 
-Between two products with K, the loop goes on with a low-rank K̃ (`KernelOperator.ahead`) and what
-K said last: K A ≈ K̃ A + (K A₀ − K̃ A₀), which is exact at A₀, and near it as good as K̃ is for
-the difference. The steps of the loop are the exact ones alone, each from where the cheap ones
-stood still; it ends when one of them changes memberships by no more than the tolerance, as the
-loop without would. The end is the same fixed point, for a few products with K instead of one for
-every step. Where K̃ is too coarse to come nearer by, the loop goes on without it.
+Between two products with K, the loop continues with a low-rank K̃ (`KernelOperator.surrogate`) and
+the last exact product: K A ≈ K̃ A + (K A₀ − K̃ A₀), which is exact at A₀. Each exact step starts
+where the surrogate steps stopped moving. The loop ends when an exact step changes memberships by
+no more than the tolerance, so that it ends at the same fixed point after fewer products with K.
+Where K̃ is too coarse to make progress, the loop continues without it.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from softkern._utils.arrays import namespace
 from softkern._utils.typing import AnyArray
 from softkern.operators.base import Geometry, KernelOperator
-from softkern.rules.base import CenterRuleAhead, Centers, Rule
+from softkern.rules.base import Centers, Rule, SolverRule
 from softkern.solvers.steps import Steps
 from softkern.solvers.stopping import Step
 
-__all__ = ["Corrected", "corrected"]
+__all__ = ["SurrogateSteps", "surrogate_steps"]
 
-NEARER = 0.5  # of the last change, that an exact step must stay below for K̃ to be of use
-FINER = 0.1  # of the last exact change, at which the steps ahead stand still
-SETTLED = 1e-6  # error at which centers that K̃ has a part in pass for those of K
-MOST_STEPS = 300  # ahead, between two exact ones
-FIRST_CHANGE = 1e-4  # at which they stand still before the first exact one
+PROGRESS = 0.5  # of the last change: an exact step above it shows that K̃ is of no use
+FINER = 0.1  # of the last exact change, at which surrogate steps end
+SETTLED = 1e-6  # error at which centers computed with K̃ count as those of K
+MAX_STEPS = 300  # with K̃ between two exact ones
+FIRST_CHANGE = 1e-4  # at which surrogate steps end before the first exact one
 
 
-def corrected(
+def surrogate_steps(
     operator: KernelOperator, rule: Rule, centers: Centers, weight: AnyArray
-) -> Corrected | None:
-    """The driver, where there is an operator to run ahead on and the center rule can."""
-    if operator.ahead is operator or not isinstance(rule.centers, CenterRuleAhead):
+) -> SurrogateSteps | None:
+    """The driver, where the operator has a surrogate and the center rule can use it."""
+    is_usable = rule.goes_anywhere or isinstance(rule.centers, SolverRule)
+    if operator.surrogate is None or not is_usable:
         return None
-    return Corrected(operator, rule, centers, weight)
+    return SurrogateSteps(operator, operator.surrogate, rule, centers, weight)
 
 
-class Corrected(Steps):
-    """Exact steps, each followed by as many cheap ones as bring the loop to a stand."""
+class SurrogateSteps(Steps):
+    """Exact steps, each followed by surrogate steps until these stop moving."""
 
     def __init__(
-        self, operator: KernelOperator, rule: Rule, centers: Centers, weight: AnyArray
+        self,
+        operator: KernelOperator,
+        surrogate: KernelOperator,
+        rule: Rule,
+        centers: Centers,
+        weight: AnyArray,
     ) -> None:
         super().__init__(operator, rule, centers, weight)
-        assert isinstance(rule.centers, CenterRuleAhead)
-        self.exactly: CenterRuleAhead = rule.centers
-        self.steps_ahead = 0
-        self.correction: AnyArray | None = None
-        self.is_cheap = True  # whether K̃ had a part in the present centers
+        self.surrogate = surrogate
+        self.exact_rule: Any = rule.centers
+        # rules of array operations alone do not compute products themselves
+        self.solves = isinstance(rule.centers, SolverRule)
+        self.low_rank_steps = 0
+        self.correction: AnyArray | None = None  # K A₀ − K̃ A₀
+        self.is_rough = True  # whether the present centers were computed with K̃
         self.change = float("inf")  # of the last exact step
         self.error = float("inf")  # of its centers
         self._total = float(namespace(weight).sum(weight))
-        self._run_ahead(FIRST_CHANGE)
+        self._run_surrogate(FIRST_CHANGE)
 
     def step(self) -> Step:
-        """One product with K, and how many cheap steps led there."""
-        self.rule = replace(self.rule, centers=self.exactly)
-        if self.is_cheap:
-            A = self.centers.coefficients
-            self.geometry = self.operator.geometry(A)
-            self.centers = self.exactly.measured(self.centers, self.geometry.product)
+        """Take one exact step, and report how many surrogate steps led to it."""
+        self.rule = replace(self.rule, centers=self.exact_rule)
+        if self.is_rough:
+            self.geometry = self.operator.geometry(self.centers.coefficients)
+            if self.solves:
+                self.centers = self.exact_rule.with_product(self.centers, self.geometry.product)
         step = super().step()
-        steps_ahead, self.steps_ahead = self.steps_ahead, 0
-        before, self.change = self.change, self._change_of(step.changes)
-        error_before, self.error = self.error, self.exactly.error(self.centers)
-        self.is_nearer = self.change <= NEARER * before
-        if self.is_cheap and self.error > SETTLED:  # no centers of K yet
+        low_rank_steps, self.low_rank_steps = self.low_rank_steps, 0
+        before, self.change = self.change, self._mean_change(step.changes)
+        error_before = self.error
+        self.error = self.exact_rule.error(self.centers) if self.solves else 0.0
+        self.makes_progress = self.change <= PROGRESS * before
+        if self.is_rough and self.error > SETTLED:  # not yet the centers of K
             step = replace(step, changes=None)
-            self.is_nearer &= self.error <= NEARER * error_before
-        return replace(step, ahead=steps_ahead)
+            self.makes_progress &= self.error <= PROGRESS * error_before
+        return replace(step, low_rank_steps=low_rank_steps)
 
     def advance(self) -> Steps:
-        """Ahead from the exact memberships; a plain step where the last one came no nearer."""
+        """Continue on the surrogate; by a plain step where the last one made no progress."""
         assert self.geometry is not None
-        self.is_cheap = self.is_nearer
-        if not self.is_nearer:
+        self.is_rough = self.makes_progress
+        if not self.makes_progress:
             return super().advance()
-        self.correction = self.geometry.product - self.operator.ahead @ self.centers.coefficients
-        self._advance_ahead()
-        self._run_ahead(FINER * self.change)
+        self.correction = self.geometry.product - self.surrogate @ self.centers.coefficients
+        self._advance_surrogate()
+        self._run_surrogate(FINER * self.change)
         return self
 
-    def _run_ahead(self, tolerance: float) -> None:
-        """Steps on the cheap operator from the present centers, until they stand still."""
-        for _ in range(MOST_STEPS):
-            self.geometry = self._cheap_geometry(self.centers)
+    def _run_surrogate(self, tolerance: float) -> None:
+        """Step on the surrogate from the present centers until the change is small."""
+        for _ in range(MAX_STEPS):
+            self.geometry = self._surrogate_geometry(self.centers)
             step = super().step()
-            self._advance_ahead()
-            self.steps_ahead += 1
-            if self._change_of(step.changes) <= tolerance:
+            self._advance_surrogate()
+            self.low_rank_steps += 1
+            if self._mean_change(step.changes) <= tolerance:
                 return
 
-    def _advance_ahead(self) -> None:
-        self.rule = replace(self.rule, centers=self.exactly.ahead(self.correction))
+    def _advance_surrogate(self) -> None:
+        if self.solves:
+            rough = self.exact_rule.on_operator(self.surrogate, self.correction)
+            self.rule = replace(self.rule, centers=rough)
         super().advance()
 
-    def _cheap_geometry(self, centers: Centers) -> Geometry:
+    def _surrogate_geometry(self, centers: Centers) -> Geometry:
         product = centers.product
         if product is None:
-            product = self.operator.ahead @ centers.coefficients
+            product = self.surrogate @ centers.coefficients
             if self.correction is not None:
                 product = product + self.correction
         return self.operator.geometry(centers.coefficients, product)
 
-    def _change_of(self, changes: AnyArray | None) -> float:
-        """The mean change of memberships; infinite where there are none to compare with."""
+    def _mean_change(self, changes: AnyArray | None) -> float:
+        """The mean change of memberships; infinite where there is nothing to compare with."""
         if changes is None:
             return float("inf")
         return float(namespace(changes).sum(changes)) / self._total

@@ -1,7 +1,7 @@
 """The product K @ A on a GPU: exact to single precision or double, nothing of size n × n kept.
 
 Data, coefficients and what follows from them stay on the device for as long as a loop runs
-(`here`); arrays of the host are taken there and back. Needs PyTorch, and for kernels of x − y
+(`to_device`); arrays of the host are taken there and back. Needs PyTorch, and for kernels of x − y
 Triton, which comes with PyTorch for Linux (extra ``gpu``).
 """
 
@@ -20,7 +20,6 @@ from softkern._utils.threads import is_forked
 from softkern._utils.typing import Array
 from softkern.kernels import Gaussian, Kernel, Laplacian
 from softkern.operators.base import Cost, KernelOperator, ProblemSize
-from softkern.operators.geometry import Geometry, center_norms, squared_distances
 from softkern.rows import row_slices
 
 __all__ = ["GpuOperator"]
@@ -78,7 +77,7 @@ class GpuOperator(KernelOperator):
     """
 
     engine: ClassVar[str] = "gpu"
-    on_device: ClassVar[bool] = True
+    on_device: bool = True
 
     def __init__(
         self, kernel: Kernel, X: Any, device: str | None = None, precision: str = "float32"
@@ -94,13 +93,13 @@ class GpuOperator(KernelOperator):
     # The device
 
     @cached_property
-    def _points(self) -> Any:
+    def points(self) -> Any:
         """X on the device, (n, d)."""
-        return self.here(np.ascontiguousarray(self.X))
+        return self.to_device(np.ascontiguousarray(self.X))
 
     @cached_property
     def _support(self) -> Any:
-        return self._laid_out(self._points)
+        return self._laid_out(self.points)
 
     def _laid_out(self, points: Any) -> Any:
         """Points as products between them want them: their kernel values, where they are few."""
@@ -123,15 +122,9 @@ class GpuOperator(KernelOperator):
 
     @cached_property
     def _support_of_many(self) -> Any:
-        return self._support if self.shape[0] > GRAM_ROWS else self._for_many(self._points)
+        return self._support if self.shape[0] > GRAM_ROWS else self._for_many(self.points)
 
-    def low_rank(
-        self, rank: int, tolerance: float, sample_weight: Any = None, random_state: Any = 0
-    ) -> KernelOperator:
-        """A low-rank operator on the same device, which a loop may run ahead on."""
-        return _LowRank(self, rank, tolerance, sample_weight)
-
-    def here(self, array: Any) -> Any:
+    def to_device(self, array: Any) -> Any:
         """An array on the device."""
         from softkern.operators.gpu.points import tensor
 
@@ -144,16 +137,16 @@ class GpuOperator(KernelOperator):
 
     def _as_asked(self, array: Any, asked: Any) -> Any:
         """A result in the dtype of the data, where the array that was given lives."""
-        array = array.to(self._points.dtype)
+        array = array.to(self.points.dtype)
         return array if self._is_here(asked) else on_host(array)
 
     # What an operator must say
 
     def _product(self, A: Any) -> Any:
-        return self._as_asked(self._support.product(self.here(A)), A)
+        return self._as_asked(self._support.product(self.to_device(A)), A)
 
     def _cross_product(self, X_new: Any, A: Any) -> Any:
-        weights = self.here(A)
+        weights = self.to_device(A)
         many = X_new.shape[0] * self.shape[0] > GRAM_ROWS**2
         support = self._support_of_many if many else self._support
         if self._is_here(X_new):
@@ -249,37 +242,14 @@ class GpuOperator(KernelOperator):
 
     # What follows, on the device
 
-    @cached_property
-    def _diagonal_here(self) -> Any:
-        return self.here(self._diagonal).to(self._points.dtype)
+    def _kernel_block(self, rows: Any, columns: Any) -> Array:
+        rows, columns = (self._on_points(index) for index in (rows, columns))
+        return np.asarray(on_host(self.kernel.array_block(rows, columns)))
 
-    def geometry(self, A: Any, product: Any = None) -> Geometry:
-        """Similarities and distances of the support to centers A (n, c), and their norms."""
-        columns, _ = self._check_columns(A)
-        if not self._is_here(columns):
-            known = None if product is None else self.here(product)
-            found = self.geometry(self.here(columns), known)
-            return Geometry(*map(on_host, (found.product, found.norms, found.distances)))
-        product = self._product(columns) if product is None else product.reshape(columns.shape)
-        norms = center_norms(columns, product)
-        is_semidefinite = self.kernel.is_positive_semidefinite
-        distances = squared_distances(self._diagonal_here, product, norms, is_semidefinite)
-        return Geometry(product, norms, distances)
-
-    def columns(self, index: Any) -> Array:
-        """Columns of K as an array, (n, len(index))."""
-        index = np.atleast_1d(np.asarray(index))
-        chosen = self._points[self.here(index)]
-        out = np.empty((self.shape[0], index.size), dtype=self.dtype)
-        for rows in row_slices(self.shape[0], max(1, 2**27 // max(1, index.size))):
-            out[rows] = on_host(self.kernel.array_block(self._points[rows], chosen))
-        return out
-
-    def entries(self, rows: Any, columns: Any) -> Array:
-        """Values (len(rows), len(columns)) of K."""
-        rows, columns = self.here(np.asarray(rows)), self.here(np.asarray(columns))
-        points = self._points
-        return np.asarray(on_host(self.kernel.array_block(points[rows], points[columns])))
+    def _on_points(self, index: Any) -> Any:
+        """Rows of the support on the device, by a slice or their numbers."""
+        is_slice = isinstance(index, slice)
+        return self.points[index if is_slice else self.to_device(np.asarray(index))]
 
     def partial_product(self, index: Any, A: Any) -> Array:
         """K @ A, (n, c), for an A that is zero but in the rows `index`, A (len(index), c)."""
@@ -289,28 +259,20 @@ class GpuOperator(KernelOperator):
             return np.zeros((self.shape[0], A.shape[1]), dtype=self.dtype)
         from softkern.operators.gpu.points import TiledPoints
 
-        chosen = self._points[self.here(np.asarray(index))]
+        chosen = self._on_points(index)
         few = len(index) <= SUBSAMPLE_ROWS or self.shape[0] <= GRAM_ROWS
         support = TiledPoints(self.kernel, chosen) if few else self._for_many(chosen)
-        return np.asarray(self._as_asked(support.product(self.here(A), self._points), A))
+        return np.asarray(self._as_asked(support.product(self.to_device(A), self.points), A))
 
     def near_rows(self, Z: Array, k: int) -> Array:
         """Numbers of the k points of Z (n, d) nearest to each, itself among them, (n, k)."""
         from softkern.operators.gpu.neighbors import near_rows
 
-        return np.asarray(on_host(near_rows(self.here(Z), k)))
+        return np.asarray(on_host(near_rows(self.to_device(Z), k)))
 
     @cached_property
     def _far_sums(self) -> Any:
         return _FarSums(self)
-
-    def _check_columns(self, A: Any) -> tuple[Any, bool]:
-        if not self._is_here(A):
-            return super()._check_columns(A)
-        n = self.shape[0]
-        if A.ndim not in (1, 2) or A.shape[0] != n:
-            raise ValueError(f"A has shape {tuple(A.shape)}; it must be ({n},) or ({n}, c).")
-        return A.reshape(n, -1), A.ndim == 1
 
     def _check_new(self, X_new: Any) -> Any:
         if not self._is_here(X_new):
@@ -320,27 +282,7 @@ class GpuOperator(KernelOperator):
                 f"X_new has shape {tuple(X_new.shape)}, but the support has {self.X.shape[1]} "
                 "columns."
             )
-        return X_new.to(self._points.dtype)
-
-
-class _LowRank(GpuOperator):
-    """K as F Fᵀ on the device of another operator."""
-
-    error_is_known: ClassVar[bool] = False
-
-    def __init__(self, exact: GpuOperator, rank: int, tolerance: float, weight: Any) -> None:
-        from softkern.operators.gpu.points import FactorPoints
-
-        super().__init__(exact.kernel, exact.X, exact.device, exact.precision)
-        self._points = exact._points
-        here = exact._diagonal_here
-        weights = here * 0 + 1 if weight is None else exact.here(weight).to(here.dtype)
-        self._support = FactorPoints(self.kernel, self._points, here, weights, rank, tolerance)
-
-    @property
-    def approximation_error(self) -> float:
-        """Share of the trace of K that the operator leaves out."""
-        return float(self._support.error)
+        return X_new.to(self.points.dtype)
 
 
 class _FarSums:
@@ -358,12 +300,12 @@ class _FarSums:
         left: Array | None = None,
     ) -> Array:
         """The logarithms for the queries given, (m,), a (n,) not negative."""
-        here, support = self.operator.here, self.operator._support
+        to_device, support = self.operator.to_device, self.operator._support
         with np.errstate(divide="ignore"):
-            log_a = here(np.log(a.astype(np.float64)))
-            log_left = None if left is None else here(np.log(left.astype(np.float64)))
-        itself = None if own is None else here(own)
-        return np.asarray(on_host(support.logs(here(queries), log_a, itself, log_left)))
+            log_a = to_device(np.log(a.astype(np.float64)))
+            log_left = None if left is None else to_device(np.log(left.astype(np.float64)))
+        itself = None if own is None else to_device(own)
+        return np.asarray(on_host(support.logs(to_device(queries), log_a, itself, log_left)))
 
 
 @cache

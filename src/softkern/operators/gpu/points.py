@@ -23,7 +23,6 @@ import torch
 from softkern.kernels import Gaussian, Kernel, Laplacian
 
 __all__ = [
-    "FactorPoints",
     "FusedPoints",
     "SplitPoints",
     "TiledPoints",
@@ -45,8 +44,6 @@ UNROLLED = 3  # columns up to which differences are quicker than products
 COLUMN_GROUP = 32  # columns of A at once
 TILE_BYTES = 2**28  # of kernel values held at once by tiles
 LEAST_TILE = 64  # rows, below which a tile is not worth its start
-PIVOTS = 64  # rows of a factor that are chosen at once
-SMALLEST_PIVOT = 1e-10  # share of the largest, below which a direction is rounding
 
 
 def has_fused(kernel: Kernel, device: torch.device) -> bool:
@@ -509,54 +506,6 @@ class TiledPoints:
                 continue
             start += step
         return torch.cat(parts) if parts else of_rows(slice(0))
-
-
-class FactorPoints:
-    """K as F Fᵀ, F (n, r) from pivots drawn by what is not yet explained of the diagonal.
-
-    Randomly pivoted Cholesky by blocks, as `softkern.operators.nystroem` has it, on the device.
-
-    Attributes
-    ----------
-    error : float
-        Share of the weighted trace that is left out.
-    """
-
-    def __init__(
-        self, kernel: Kernel, points: Any, diag: Any, weight: Any, rank: int, tolerance: float
-    ) -> None:
-        n = len(points)
-        factor = torch.zeros(n, rank, dtype=points.dtype, device=points.device)
-        left, done = diag.clone(), 0
-        random = torch.Generator(device=points.device).manual_seed(0)
-        trace = float(weight @ diag)
-        while done < rank and float(weight @ left) > tolerance * trace:
-            count = min(PIVOTS, rank - done)
-            pivots = _drawn(weight * left, count, random)
-            block: Any = kernel.array_block(points, points[pivots])
-            block -= factor[:, :done] @ factor[pivots, :done].T
-            values, vectors = torch.linalg.eigh(block[pivots])
-            kept = values > SMALLEST_PIVOT * values.amax()
-            new = block @ (vectors[:, kept] / values[kept].sqrt())
-            factor[:, done : done + new.shape[1]] = new
-            left = (left - new.square().sum(dim=1)).clamp(min=0)
-            left[pivots] = 0
-            done += new.shape[1]
-        self.factor = factor[:, :done].contiguous()
-        self.error = float(weight @ left) / trace
-
-    def product(self, A: Any, points: Any = None) -> Any:
-        """F Fᵀ A, (n, c); there are no new points."""
-        assert points is None
-        return self.factor @ (self.factor.T @ A.to(self.factor.dtype))
-
-
-def _drawn(mass: Any, count: int, random: Any) -> Any:
-    """Numbers of some rows, drawn by their mass, each once."""
-    places = torch.rand(count, generator=random, device=mass.device, dtype=torch.float64)
-    reached = torch.cumsum(mass.to(torch.float64), 0)
-    found = torch.searchsorted(reached, places * reached[-1])
-    return torch.unique(found.clamp(max=len(mass) - 1))
 
 
 def _on(device: torch.device) -> AbstractContextManager[Any]:

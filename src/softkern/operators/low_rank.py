@@ -11,20 +11,21 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from array_api_compat import device, is_numpy_array
 from scipy.linalg import solve_triangular
-from scipy.linalg.blas import dtrsm
 from scipy.optimize import nnls
 
-from softkern._utils.random import as_random_state, child_seed
+from softkern._utils.arrays import like, namespace, on_host
+from softkern._utils.random import as_random_state
 from softkern._utils.typing import Array
 from softkern.kernels import Kernel
+from softkern.operators._pivoted_cholesky import PivotedCholesky, Proposals
 from softkern.operators.base import BLOCK_BYTES, Cost, KernelOperator, ProblemSize, row_blocks
-from softkern.rows import Rows, check_weights, row_uniforms
+from softkern.rows import Rows, check_weights
 
 __all__ = ["NystroemOperator"]
 
 DEFAULT_RANK = 500
-PANEL = 100  # landmarks proposed at once
 ROUNDING = 100  # times that of an exact product: the factor's own
 
 # Of the reference machine (benchmarks/calibrate.py)
@@ -104,6 +105,7 @@ class NystroemOperator(KernelOperator):
         landmarks: Any = "rpcholesky",
         sample_weight: Any = None,
         random_state: Any = 0,
+        points: Any = None,
     ) -> None:
         super().__init__(kernel, X)
         n = self.shape[0]
@@ -113,15 +115,18 @@ class NystroemOperator(KernelOperator):
             raise ValueError(f"trace_tolerance must lie in [0, 1), got {trace_tolerance!r}.")
         if not row_tolerance >= 0:
             raise ValueError(f"row_tolerance must not be negative, got {row_tolerance!r}.")
-        self.trace_tolerance, self.row_tolerance = float(trace_tolerance), float(row_tolerance)
+        self._points, self.on_device = points, points is not None
         self._weight = X.weight if isinstance(X, Rows) else check_weights(sample_weight, n)
-        self.residual = self.diag().astype(np.float64)
-        if (self.residual < 0).any():
-            raise ValueError(f"{kernel!r} is not positive semidefinite: k(x, x) < 0 occurs.")
-        self._panels: list[Array] = []  # Fᵀ in pieces (t, n)
-        self.landmarks = np.empty(0, dtype=np.intp)
-        proposals = _Proposals(self, landmarks, as_random_state(random_state))
-        self._factorize(proposals, n if rank is None else min(rank, n))
+        self._factor = PivotedCholesky(self.diag(), self.dtype, repr(kernel))
+        largest = row_tolerance * float(self._diagonal.max())
+
+        def is_done() -> bool:
+            is_small = bool(self.residual.max() <= largest)
+            return self.trace_error <= trace_tolerance and is_small
+
+        rows = self.support_rows.reweighted(self._weight)
+        proposals = Proposals(landmarks, rows, as_random_state(random_state))
+        self._factor.extend(self._block, proposals, n if rank is None else min(rank, n), is_done)
 
     @classmethod
     def of(
@@ -138,69 +143,19 @@ class NystroemOperator(KernelOperator):
 
     # The factor
 
-    def _factorize(self, proposals: _Proposals, rank: int) -> None:
-        floor = 100 * np.finfo(self.dtype).eps * float(self._diagonal.max())
-        largest = self.row_tolerance * float(self._diagonal.max())
+    @property
+    def landmarks(self) -> Array:
+        """Row numbers of the landmarks, (rank,)."""
+        return self._factor.landmarks
 
-        def is_left() -> bool:
-            return self.trace_error > self.trace_tolerance or bool(self.residual.max() > largest)
+    @property
+    def residual(self) -> Array:
+        """diag(K − F Fᵀ), (n,)."""
+        return self._factor.residual
 
-        while self.rank < rank and is_left():
-            candidates = proposals.draw(min(PANEL, rank - self.rank))
-            if candidates.size == 0:
-                break
-            accepted = self._accept(candidates, proposals, floor)
-            if accepted.size:
-                self._add_panel(accepted)
-
-    def _accept(self, candidates: Array, proposals: _Proposals, floor: float) -> Array:
-        """Those candidates that a one-by-one factorization would have drawn as well."""
-        block = self.kernel.block(self.X[candidates], self.X[candidates]).astype(np.float64)
-        for panel in self._panels:
-            part = panel[:, candidates].astype(np.float64)
-            block -= part.T @ part
-        before = block.diagonal().copy()
-        self.residual[candidates[before <= floor]] = 0  # what is left of them is rounding
-        accepted: list[int] = []
-        for i in range(candidates.size):
-            if block[i, i] > floor and proposals.keep(block[i, i] / before[i]):
-                accepted.append(i)
-                column = block[i:, i] / np.sqrt(block[i, i])
-                block[i:, i:] -= np.outer(column, column)
-        return np.asarray(candidates[accepted])
-
-    def _add_panel(self, chosen: Array) -> None:
-        """Rows of Fᵀ for new landmarks, and what they leave of the diagonal."""
-        n = self.shape[0]
-        panel, explained = np.empty((chosen.size, n), dtype=self.dtype), np.empty(n)
-        points = self.X[chosen]
-        known = [old[:, chosen] for old in self._panels]
-        square = self._left(points, chosen, points, known)
-        square = np.asarray((square + square.T) / 2, dtype=np.float64)
-        lower = np.linalg.cholesky(square + 1e-14 * np.trace(square) * np.eye(chosen.size))
-        for rows in row_blocks(n, 4 * chosen.size, 8):
-            left = self._left(points, rows, self.X[rows], known)
-            # lower⁻¹ left, on the transposes: they are laid out as BLAS wants them
-            solved = dtrsm(1.0, lower, left.T.astype(np.float64), side=1, trans_a=1, lower=1)
-            panel[:, rows] = solved.T
-            explained[rows] = np.square(solved).sum(axis=1)
-        left = self.residual - explained
-        if (left < -1e-2 * self._diagonal.max()).any():
-            raise ValueError(
-                f"{self.kernel!r} is not positive semidefinite on these data, and has no Cholesky "
-                "factor; use engine='blocked'."
-            )
-        self.residual = np.maximum(left, 0)
-        self.residual[chosen] = 0
-        self._panels.append(panel)
-        self.landmarks = np.concatenate([self.landmarks, chosen])
-
-    def _left(self, points: Any, rows: Any, X_rows: Any, known: list[Array]) -> Array:
-        """K(points, rows) less what the panels so far explain, (t, rows)."""
-        left = self.kernel.block(points, X_rows)
-        for old, part in zip(self._panels, known, strict=True):
-            left -= part.T @ old[:, rows]
-        return left
+    @property
+    def _panels(self) -> list[Any]:
+        return self._factor.panels
 
     @property
     def rank(self) -> int:
@@ -213,19 +168,48 @@ class NystroemOperator(KernelOperator):
         trace = float(self._weight @ self._diagonal)
         return float(self._weight @ self.residual) / trace if trace > 0 else 0.0
 
+    # The device
+
+    def to_device(self, array: Any) -> Any:
+        """Return an array of the host on the device of the factor."""
+        return like(array, self._points) if self.on_device else array
+
+    def _block(self, rows: Any, columns: Any) -> Any:
+        """Kernel values (len(rows), len(columns)) on the device of the factor."""
+        if not self.on_device:
+            return self.kernel.block(self.X[rows], self.X[columns])
+        return self.kernel.array_block(self._points[rows], self._points[columns])
+
+    def _kernel_block(self, rows: Any, columns: Any) -> Array:
+        return np.asarray(on_host(self._block(rows, columns)))
+
     # The product
 
-    def _product(self, A: Array) -> Array:
-        out = np.zeros((self.shape[0], A.shape[1]), dtype=self.dtype)
-        for panel in self._panels:
-            out += panel.T @ (panel @ A)
-        return out
+    def _product(self, A: Any) -> Any:
+        return self.partial_product(slice(None), A)
 
-    def partial_product(self, index: Any, A: Any) -> Array:
-        """K @ A, (n, c), for an A that is zero but in the rows `index`, A (len(index), c)."""
-        out = np.zeros((self.shape[0], A.shape[1]), dtype=self.dtype)
+    def partial_product(self, index: Any, A: Any) -> Any:
+        """K @ A, (n, c), for an A that is zero except in the rows `index`, A (len(index), c)."""
+        columns = self._on_panels(A)
+        xp = namespace(columns)
+        dtype = self._points.dtype if self.on_device else self.dtype
+        out = xp.zeros((self.shape[0], A.shape[1]), dtype=dtype, device=device(columns))
         for panel in self._panels:
-            out += panel.T @ (panel[:, index] @ A).astype(self.dtype)
+            out += panel.T @ xp.astype(panel[:, index] @ columns, dtype, copy=False)
+        return on_host(out) if is_numpy_array(A) else out
+
+    def _on_panels(self, A: Any) -> Any:
+        """Coefficients ready to be multiplied with the panels, on their device."""
+        if not self.on_device:
+            return A
+        columns = self.to_device(A)
+        return namespace(columns).astype(columns, self._points.dtype, copy=False)
+
+    def entries(self, rows: Any, columns: Any) -> Array:
+        """Values (len(rows), len(columns)) of F Fᵀ."""
+        out = np.zeros((len(rows), len(columns)), dtype=self.dtype)
+        for panel in self._panels:
+            out += on_host(panel[:, rows].T @ panel[:, columns])
         return out
 
     @property
@@ -245,15 +229,8 @@ class NystroemOperator(KernelOperator):
             out[rows] = self.kernel.block(X_new[rows], points) @ weights
         return out
 
-    def entries(self, rows: Any, columns: Any) -> Array:
-        """Values (len(rows), len(columns)) of F Fᵀ."""
-        out = np.zeros((len(rows), len(columns)), dtype=self.dtype)
-        for panel in self._panels:
-            out += panel[:, rows].T @ panel[:, columns]
-        return out
-
     def image(self, A: Any) -> Array:
-        """Fᵀ A, (rank, c): how much of the centers every landmark explains beyond those before."""
+        """Fᵀ A, (rank, c): the part of the centers that each landmark adds to those before."""
         return self._landmark_form(self._check_columns(A)[0])[0]
 
     def compressed(self, A: Any, nonnegative: bool = False) -> tuple[Array, Array]:
@@ -269,15 +246,16 @@ class NystroemOperator(KernelOperator):
         used = weights.any(axis=1)
         return self.landmarks[used], weights[used].astype(self.dtype)
 
-    def _landmark_form(self, A: Array) -> tuple[Array, Array]:
+    def _landmark_form(self, A: Any) -> tuple[Array, Array]:
         """Fᵀ A (rank, c), and the Cholesky factor of K between landmarks (rank, rank)."""
-        image = np.concatenate([panel @ A for panel in self._panels]).astype(np.float64)
-        return image, self.lower
+        columns = self._on_panels(A)
+        image = np.concatenate([on_host(panel @ columns) for panel in self._panels])
+        return image.astype(np.float64), self.lower
 
     @property
     def lower(self) -> Array:
         """The Cholesky factor of K between landmarks, (rank, rank)."""
-        lower = np.concatenate([panel[:, self.landmarks] for panel in self._panels]).T
+        lower = np.concatenate([on_host(panel[:, self.landmarks]) for panel in self._panels]).T
         return np.tril(lower.astype(np.float64))
 
     @property
@@ -321,47 +299,3 @@ class NystroemOperator(KernelOperator):
         if work.n_vectors > 1:
             product += 2 * numbers * work.n_vectors / (VALUES_PER_SECOND * speed)
         return Cost(memory, numbers * seconds / speed, product)
-
-
-class _Proposals:
-    """Candidate landmarks, drawn the same for any order of the rows."""
-
-    def __init__(
-        self, operator: NystroemOperator, landmarks: Any, generator: np.random.RandomState
-    ) -> None:
-        self.operator = operator
-        self.generator = generator
-        n = operator.shape[0]
-        if isinstance(landmarks, str) and landmarks == "rpcholesky":
-            self.queue: Array | None = None
-            self.index, self.weight = operator.canonical_rows(operator._weight)
-        elif isinstance(landmarks, str) and landmarks == "uniform":
-            size = min(n, 10_000)
-            index, _ = operator.support_rows.reweighted(operator._weight).sample(size, generator)
-            uniforms = row_uniforms(operator.X[index], child_seed(generator))
-            self.queue = index[np.argsort(uniforms)]
-        elif isinstance(landmarks, str):
-            raise ValueError(
-                f"landmarks={landmarks!r} is unknown; give 'rpcholesky', 'uniform' or row numbers."
-            )
-        else:
-            self.queue = np.unique(np.asarray(landmarks, dtype=np.intp))
-            if self.queue.size == 0 or self.queue[0] < 0 or self.queue[-1] >= n:
-                raise ValueError(f"landmarks must be row numbers between 0 and {n - 1}.")
-
-    def draw(self, size: int) -> Array:
-        """Up to `size` candidates."""
-        if self.queue is not None:
-            drawn, self.queue = self.queue[:size], self.queue[size:]
-            return drawn
-        mass = np.cumsum(self.weight * self.operator.residual[self.index])
-        if not mass[-1] > 0:
-            return self.index[:0]
-        at = np.searchsorted(mass, self.generator.uniform(0, mass[-1], size), side="right")
-        drawn = self.index[np.minimum(at, len(self.index) - 1)]
-        # draws keep their order, and a row drawn twice is kept once
-        return np.asarray(drawn[np.sort(np.unique(drawn, return_index=True)[1])])
-
-    def keep(self, share: float) -> bool:
-        """Whether a candidate that has lost part of its residual since it was drawn stays."""
-        return self.queue is not None or self.generator.uniform() < share
