@@ -1,5 +1,6 @@
 import pickle
 import warnings
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -266,7 +267,7 @@ def test_row_order_where_groups_are_near(d):
 
 
 def test_row_order_beyond_the_rows_that_are_looked_at(monkeypatch):
-    monkeypatch.setattr("softkern.models.auto.MOST_ROWS", 700)
+    monkeypatch.setattr(auto, "SPLITTING", replace(auto.SPLITTING, max_rows=700))
     X, labels = groups(2, 4, n=800, distance=6.0)
     order = np.random.default_rng(1).permutation(len(X))
     one = AutoClustering().fit(X)

@@ -1,9 +1,10 @@
 import numpy as np
 import pytest
 
-from softkern.splitting.curvature import FARTHEST, is_curved
+from softkern.splitting.curvature import is_curved
 from softkern.splitting.mixture import fit_mixture
 from softkern.splitting.observations import continuous
+from softkern.splitting.settings import SPLITTING
 from softkern.splitting.split import split
 
 
@@ -20,7 +21,7 @@ def curve(generator, n, d, span, width=0.1):
     return X, angle
 
 
-def arms(X, is_above):
+def is_one_curve(X, is_above):
     mixture = fit_mixture(X, is_above.astype(int), 1)
     way = mixture.centers[1] - mixture.centers[0]
     return is_curved(mixture.mapped(X), way, is_above)
@@ -28,33 +29,35 @@ def arms(X, is_above):
 
 @pytest.mark.parametrize("d", [3, 6])
 @pytest.mark.parametrize("span", [np.pi, 1.5 * np.pi, 2 * np.pi])
-def test_halves_of_arcs_and_rings_are_arms(span, d):
+def test_halves_of_arcs_and_rings_are_one_curve(span, d):
     generator = np.random.default_rng(d)
     X, angle = curve(generator, 600, d, span)
-    assert arms(turned(X, generator), angle > span / 2)
+    assert is_one_curve(turned(X, generator), angle > span / 2)
 
 
 @pytest.mark.parametrize(("n", "d"), [(60, 4), (300, 10), (100, 60)])
-def test_normal_groups_are_no_arms(n, d):
+def test_normal_clusters_are_no_curve(n, d):
     generator = np.random.default_rng(n)
     is_above = np.arange(n) % 2 == 0
     X = generator.normal(size=(n, d))
     X[is_above, 0] += 4
-    assert not arms(turned(X, generator), is_above)
+    assert not is_one_curve(turned(X, generator), is_above)
 
 
-def test_groups_with_a_gap_are_no_arms():
+def test_halves_far_apart_are_no_curve():
     """Halves of a ring that are pulled apart: what is off the line still tells the distance."""
     X, angle = curve(np.random.default_rng(0), 600, 4, 2 * np.pi)
     is_above = angle > np.pi
-    near, far = (X - np.outer(is_above, [0, gap, 0, 0]) for gap in (0, 2 * FARTHEST))
-    assert arms(near, is_above)
-    assert not arms(far, is_above)
+    near, far = (
+        X - np.outer(is_above, [0, gap, 0, 0]) for gap in (0, 2 * SPLITTING.curve_distance)
+    )
+    assert is_one_curve(near, is_above)
+    assert not is_one_curve(far, is_above)
 
 
 def test_the_order_of_the_groups_does_not_matter():
     X, angle = curve(np.random.default_rng(0), 300, 4, 2 * np.pi)
-    assert arms(X, angle > np.pi) == arms(X, angle <= np.pi)
+    assert is_one_curve(X, angle > np.pi) == is_one_curve(X, angle <= np.pi)
 
 
 @pytest.mark.parametrize("n", [200, 600])

@@ -2,8 +2,10 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from softkern.splitting.gap_test import FEWEST, depth, excess_mass
-from softkern.splitting.split import CRITICAL
+from softkern.splitting.gap_test import excess_mass, gap_depth
+from softkern.splitting.settings import SPLITTING
+
+CRITICAL = SPLITTING.critical_depth
 
 
 def slow_excess_mass(values, levels):
@@ -65,7 +67,7 @@ def test_chance_falls_with_the_root_of_the_number():
 def test_depth_does_not_know_up_from_down():
     places = np.r_[np.random.default_rng(0).normal(0, 1, 80), 5 + np.linspace(0, 2, 30)]
     above = np.arange(110) >= 80
-    assert depth(-places, ~above) == pytest.approx(depth(places, above))
+    assert gap_depth(-places, ~above) == pytest.approx(gap_depth(places, above))
 
 
 def test_a_small_group_beside_a_large_one_is_seen():
@@ -73,23 +75,23 @@ def test_a_small_group_beside_a_large_one_is_seen():
     places = np.r_[generator.normal(size=3000), generator.normal(7, 0.5, 20)]
     above = np.arange(3020) >= 3000
     assert 0.5 * excess_mass(places) * np.sqrt(len(places)) < CRITICAL  # lost in it
-    assert depth(places, above) > CRITICAL
+    assert gap_depth(places, above) > CRITICAL
 
 
 def test_a_cut_through_one_group_is_no_valley():
     generator = np.random.default_rng(1)
     for places in (generator.normal(size=1000), generator.uniform(-1, 1, 1000)):
-        assert depth(places, places > 0) < CRITICAL
+        assert gap_depth(places, places > 0) < CRITICAL
 
 
 def test_groups_behind_the_two_do_not_count():
     generator = np.random.default_rng(2)
     near = generator.uniform(-1, 1, 400)
     places = np.r_[near, generator.normal(-30, 1, 60), generator.normal(30, 1, 60)]
-    assert depth(places, places > 0) == pytest.approx(depth(near, near > 0), abs=0.3)
-    assert depth(places, places > 0) < CRITICAL
+    assert gap_depth(places, places > 0) == pytest.approx(gap_depth(near, near > 0), abs=0.3)
+    assert gap_depth(places, places > 0) < CRITICAL
 
 
 def test_a_few_points_tell_nothing():
-    places = np.r_[np.zeros(FEWEST - 1), np.full(50, 9.0)]
-    assert depth(places, places > 1) == 0
+    places = np.r_[np.zeros(SPLITTING.min_cluster - 1), np.full(50, 9.0)]
+    assert gap_depth(places, places > 1) == 0

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
+from sklearn.mixture import GaussianMixture
 
 from softkern.splitting.mixture import fit_mixture
 
@@ -48,9 +49,9 @@ def test_whitened_distance_is_mahalanobis():
     within = X - np.stack([X[labels == c].mean(axis=0) for c in (0, 1)])[labels]
     way = X[labels == 0].mean(axis=0) - X[labels == 1].mean(axis=0)
     expected = np.sqrt(way @ np.linalg.solve(within.T @ within / len(X), way))
-    assert mixture.gaps[0, 1] == pytest.approx(expected, rel=0.02)
+    assert mixture.distances[0, 1] == pytest.approx(expected, rel=0.02)
     places = mixture.between(mixture.centers, 0, 1)
-    assert places == pytest.approx([mixture.gaps[0, 1] / 2, -mixture.gaps[0, 1] / 2])
+    assert places == pytest.approx([mixture.distances[0, 1] / 2, -mixture.distances[0, 1] / 2])
 
 
 def test_more_columns_than_rows():
@@ -72,10 +73,10 @@ def test_a_unit_of_a_column_does_not_matter():
     units = np.array([1, 2, 0.5, 3, 1, 0.2])
     one, two = fit_mixture(X, labels), fit_mixture(X * units, labels)
     assert (one.labels == two.labels).all()
-    assert two.gaps == pytest.approx(one.gaps, rel=1e-5)
+    assert two.distances == pytest.approx(one.distances, rel=1e-5)
 
 
-def test_a_group_that_vanishes_is_none():
+def test_no_mixture_where_a_cluster_vanishes():
     X, labels = groups(200, 3, 5.0)
     assert fit_mixture(X, np.where(np.arange(200) == 0, 2, labels)) is None
 
@@ -84,3 +85,19 @@ def test_a_constant_column_separates_nothing():
     X, labels = groups(300, 3, 6.0)
     mixture = fit_mixture(np.column_stack([X, np.zeros(300)]), labels)
     assert (mixture.labels == fit_mixture(X, labels).labels).all()
+
+
+def test_chance_correlations_do_not_widen_gaps():
+    """Why the mixture is not scikit-learn's: without shrinkage, few rows seem far apart."""
+    X, labels = groups(90, 60, 3.0)
+    peer = GaussianMixture(
+        2,
+        covariance_type="tied",
+        means_init=[X[labels == c].mean(axis=0) for c in (0, 1)],
+        random_state=0,
+    ).fit(X)
+    way = peer.means_[0] - peer.means_[1]
+    many, labels_of_many = groups(9000, 60, 3.0)
+    expected = fit_mixture(many, labels_of_many).distances[0, 1]
+    assert fit_mixture(X, labels).distances[0, 1] < 1.2 * expected
+    assert np.sqrt(way @ peer.precisions_ @ way) > 1.5 * expected

@@ -40,9 +40,9 @@ def reference(x):
     return minimize_scalar(loss, bounds=(best - 0.1, best + 0.1), method="bounded").x
 
 
-def found(columns):
-    reach = np.array([powers._reach(x, x) for x in columns])
-    return powers._powers(columns, reach)
+def powers_of(columns):
+    limits = np.array([powers._max_power(x, x) for x in columns])
+    return powers._powers(columns, limits)
 
 
 @pytest.mark.parametrize("n", [21, 60, 700])
@@ -50,7 +50,7 @@ def test_powers_are_those_of_a_search_column_by_column(n):
     rng = np.random.default_rng(n)
     columns = [make(rng, n) for make in COLUMNS.values()]
     expected = [reference(x) for x in columns]
-    assert found(columns) == pytest.approx(np.array(expected), abs=1e-3)
+    assert powers_of(columns) == pytest.approx(np.array(expected), abs=1e-3)
 
 
 def test_columns_become_what_scikit_learn_makes_of_them():
@@ -58,7 +58,7 @@ def test_columns_become_what_scikit_learn_makes_of_them():
     columns = [make(rng, n) for make in COLUMNS.values() for n in (30, 200, 45)]
     for x, image in zip(columns, least_skewed(columns, columns), strict=True):
         fitted = PowerTransformer().fit(x[:, None])
-        assert found([x])[0] == pytest.approx(fitted.lambdas_[0], abs=1e-3)
+        assert powers_of([x])[0] == pytest.approx(fitted.lambdas_[0], abs=1e-3)
         assert image == pytest.approx(fitted.transform(x[:, None])[:, 0], abs=1e-3, rel=1e-3)
 
 
@@ -102,5 +102,5 @@ def test_constant_columns_and_none_at_all():
 def test_a_straight_column_stays_as_it_is():
     x = np.linspace(-1, 1, 101)
     [image] = least_skewed([x], [x])
-    assert found([x])[0] == pytest.approx(1, abs=1e-6)
+    assert powers_of([x])[0] == pytest.approx(1, abs=1e-6)
     assert image == pytest.approx(x / x.std())

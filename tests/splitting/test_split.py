@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from softkern.splitting import split as recursion
+from softkern.splitting import split as module
 from softkern.splitting.split import separations, split, split_into
 
 
@@ -57,7 +57,7 @@ def test_a_small_group_is_found_and_a_tiny_one_is_not():
     X = generator.normal(size=(600, 5))
     X[:40, 1] += 8
     assert adjusted_rand_score(np.arange(600) < 40, split(X)) > 0.95
-    assert split(X, least=60).max() == 0
+    assert split(X, min_cluster=60).max() == 0
 
 
 def test_place_and_unit_do_not_matter():
@@ -109,14 +109,14 @@ def test_separation_is_one_where_chance_ends():
     assert found == pytest.approx(found.T)
 
 
-def test_separation_of_a_part_of_two_rows_is_none():
+def test_separation_of_a_single_row_is_zero():
     X, labels = blobs(100, 4, 2, 6.0)
     assert separations(X, np.where(np.arange(100) == 0, 2, labels))[2, 0] == 0
 
 
-def test_a_partition_is_not_alike_one_with_everything_in_a_single_group():
+def test_a_partition_differs_from_one_with_nearly_all_rows_in_a_single_cluster():
     halves, lump = np.arange(400) % 2, (np.arange(400) >= 2).astype(np.intp)
-    assert recursion._alike(halves, halves)
-    assert recursion._alike(halves, 1 - halves)
-    assert not recursion._alike(halves, lump)
-    assert not recursion._alike(lump, halves)
+    assert module._is_same(halves, halves)
+    assert module._is_same(halves, 1 - halves)
+    assert not module._is_same(halves, lump)
+    assert not module._is_same(lump, halves)

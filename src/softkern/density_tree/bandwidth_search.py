@@ -25,7 +25,8 @@ from softkern.density_tree.tree import filled_dimensions
 from softkern.kernels.spread import robust_spread
 from softkern.operators.base import available_threads
 from softkern.rows import priority_sample, varying_columns
-from softkern.splitting.observations import MOST_ROWS, continuous, repeated
+from softkern.splitting.observations import continuous, repeated
+from softkern.splitting.settings import SPLITTING
 from softkern.splitting.split import separations, split
 
 __all__ = ["FEW_COLUMNS", "Scales", "search_scales"]
@@ -297,7 +298,7 @@ def _fills(landscape: Landscape) -> bool:
 
 def _confirmed(nodes: Array, mass: Array, labels: Array, seed: int) -> NDArray[np.int64]:
     """Clusters between which there is a valley on a line; others are merged."""
-    rows = repeated(nodes, mass, MOST_ROWS, seed)
+    rows = repeated(nodes, mass, SPLITTING.max_rows, seed)
     X = continuous(nodes[rows], seed)
     while labels.max() > 0 and X.shape[1] > 0:
         inside = np.unique(labels[rows], return_inverse=True)[1]

@@ -54,9 +54,9 @@ from softkern.models.spectral import SoftKernelSpectralClustering
 from softkern.models.state_schema import TABLE, TEXTS, Indices, Instance, Number, Spec
 from softkern.rows import check_weights, distinct_rows, reduce_weights, varying_columns
 from softkern.splitting.coordinates import Coordinates, fit_coordinates
-from softkern.splitting.gap_test import FEWEST
 from softkern.splitting.noise import Reach, fit_reach
-from softkern.splitting.observations import MOST_ROWS, continuous, repeated
+from softkern.splitting.observations import continuous, repeated
+from softkern.splitting.settings import SPLITTING
 from softkern.splitting.split import separations, split, split_into
 
 if TYPE_CHECKING:
@@ -452,12 +452,14 @@ history_
 
     def _fit_by_splitting(self, X: Array, mass: Array) -> None:
         """Find groups, fit the models to them, and take the best."""
-        rows = repeated(X, mass, MOST_ROWS, self._seed)
+        rows = repeated(X, mass, SPLITTING.max_rows, self._seed)
         different = len(np.unique(rows))
         with self._stage(f"groups apart from each other, in {different:,} different rows") as said:
             Z = continuous(X[rows], self._seed)
             if self.n_clusters == "auto":
-                labels = split(Z, self._seed, max(FEWEST, int(SMALL_SHARE * len(rows))))
+                labels = split(
+                    Z, self._seed, max(SPLITTING.min_cluster, int(SMALL_SHARE * len(rows)))
+                )
             else:
                 labels = split_into(Z, self.n_clusters, self._seed)
             said.append(f"{int(labels.max()) + 1} found")

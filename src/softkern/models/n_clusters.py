@@ -39,13 +39,14 @@ def estimate_n_clusters(X: Any, weight: Array, random_state: Any = 0) -> int:
     3
     """
     # asks for much of scikit-learn, and few fits leave the number open
-    from softkern.splitting.observations import MOST_ROWS, continuous
+    from softkern.splitting.observations import continuous
+    from softkern.splitting.settings import SPLITTING
     from softkern.splitting.split import split
 
     seed = child_seed(random_state)
     rows, _ = canonical_rows(X, weight)  # in an order that their values decide
-    if rows.size > MOST_ROWS:
-        rows = rows[np.sort(priority_sample(X[rows], MOST_ROWS, None, seed)[0])]
+    if rows.size > SPLITTING.max_rows:
+        rows = rows[np.sort(priority_sample(X[rows], SPLITTING.max_rows, None, seed)[0])]
     points = X[rows].toarray() if sp.issparse(X) else np.asarray(X[rows])
     with stage("the number of clusters"):
         return 1 + int(split(continuous(points, seed), seed).max(initial=0))

@@ -1,1 +1,1 @@
-"""Groups in many columns: proposed by mixtures, accepted where a valley lies between them."""
+"""Clusters in many columns: proposed by mixtures, accepted where a density gap separates them."""

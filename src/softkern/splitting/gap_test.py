@@ -1,10 +1,10 @@
-"""Is there a valley between two groups? Excess mass on a line, in windows of equal mass.
+"""Test for a density gap between two clusters on a line.
 
-The excess mass E(λ) of a distribution is what an interval holds beyond λ times its length, at
-best; with two intervals it may be more, and the largest difference over all levels λ is how far
-the distribution is from having one mode (Müller and Sawitzki 1991). Half of it is the dip of
-Hartigan and Hartigan (1985). Of n points of one mode it falls as 1/√n whatever the mode's shape,
-most slowly for the uniform distribution. Called by `splitting.recursion`.
+The excess mass E(λ) of a distribution is the largest mass that an interval holds beyond λ times
+its length. With two intervals it may be larger, and the largest difference over all levels λ
+measures how far the distribution is from having one mode (Müller and Sawitzki 1991). Half of it is
+the dip of Hartigan and Hartigan (1985). For n points of one mode it decreases as 1/√n, most slowly
+for the uniform distribution. Called by `splitting.split`.
 """
 
 from __future__ import annotations
@@ -13,18 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softkern._utils.typing import Array
+from softkern.splitting.settings import SPLITTING
 
-__all__ = ["FEWEST", "depth", "dip", "excess_mass", "quantile"]
+__all__ = ["dip", "excess_mass", "gap_depth", "quantile"]
 
-LEVELS = 24  # λ at which excess masses are compared: over all, and as many near the average
-FEWEST = 8  # points of a group below which there is no telling
+STEPS = np.linspace(0, 1, 24)  # levels λ: as many near the average density as over all densities
 ROUNDING = 1e-12
-STEPS = np.linspace(0, 1, LEVELS)
-NEAR_SHARE = 0.75  # of the smaller group that is looked at, from the cut on
 
 
 def excess_mass(values: Array) -> float:
-    """How much mass two intervals hold beyond one, at the level where it is most.
+    """Return the mass that two intervals hold beyond one, at the level where it is largest.
 
     Examples
     --------
@@ -33,66 +31,67 @@ def excess_mass(values: Array) -> float:
     >>> bool(excess_mass(even) < 0.02 < 0.4 < excess_mass(np.r_[even, even + 10]))
     True
     """
-    places = np.sort(np.asarray(values, dtype=np.float64))
-    n = len(places)
-    # An interval from one point to another holds the difference of their excesses, and 1/n for
-    # the first point itself.
-    excess = np.arange(n) / n - _levels(places)[:, None] * places  # (levels, n)
+    x = np.sort(np.asarray(values, dtype=np.float64))
+    n = len(x)
+    # An interval between two points holds the difference of their excesses, plus 1/n for the
+    # first point itself.
+    excess = np.arange(n) / n - _levels(x)[:, None] * x  # (levels, n)
     up_to = excess - np.minimum.accumulate(excess, axis=1)
     np.maximum.accumulate(up_to, axis=1, out=up_to)
     backwards = excess[:, ::-1]
     from_on = np.maximum.accumulate(backwards, axis=1) - backwards
     np.maximum.accumulate(from_on, axis=1, out=from_on)
     two = (up_to[:, :-1] + from_on[:, -2::-1]).max(axis=1, initial=-1 / n)
-    found = float((two - up_to[:, -1]).max()) + 1 / n
-    return found if found > ROUNDING else 0.0
+    difference = float((two - up_to[:, -1]).max()) + 1 / n
+    return difference if difference > ROUNDING else 0.0
 
 
 def dip(values: Array) -> float:
-    """How far values are from having one mode, in units of chance: √n times the dip."""
+    """Return √n times the dip: the distance from having one mode, in units of chance."""
     return 0.5 * excess_mass(values) * float(np.sqrt(len(values)))
 
 
-def _levels(places: Array) -> NDArray[np.float64]:
-    """Densities from well below the average to that of the densest parts.
+def gap_depth(x: Array, is_above: Array) -> float:
+    """Return the depth of the density gap between two clusters on a line, √n times the dip.
 
-    Of a plateau, excess masses differ only at levels close to its own.
+    Only points near the cut count: three quarters of the smaller cluster and as many of the larger
+    one. A small cluster is therefore not lost beside a large one, and clusters further away do not
+    matter.
+
+    Parameters
+    ----------
+    x : array of shape (n,)
+        Positions; the cluster above has the larger ones.
+    is_above : array of shape (n,)
     """
-    n = len(places)
+    above, below = np.sort(x[is_above]), -np.sort(-x[~is_above])
+    smaller = min(len(above), len(below))
+    if smaller < SPLITTING.min_cluster:
+        return 0.0
+    near = int(np.ceil(SPLITTING.near_share * smaller))
+    return dip(np.concatenate([above[:near], below[:near]]))
+
+
+def _levels(x: Array) -> NDArray[np.float64]:
+    """Densities from well below the average to those of the densest parts, and near the median.
+
+    On a plateau, excess masses differ only at levels close to its density.
+    """
+    n = len(x)
     step = max(2, round(np.sqrt(n)))
-    width = np.sort(places[step:] - places[:-step] if n > step else places[-1:] - places[:1])
-    span = float(places[-1] - places[0])
+    width = np.sort(x[step:] - x[:-step] if n > step else x[-1:] - x[:1])
+    span = float(x[-1] - x[0])
     if span <= 0:
         return np.ones(1)
     narrow = max(quantile(width, 0.02), span / n**2)
     low, high = 0.1 / span, 1.5 * max(step / n / narrow, 1 / span)
-    usual = step / n / max(quantile(width, 0.5), span / n**2)
-    return np.concatenate([low * (high / low) ** STEPS, usual * (0.5 + STEPS)])
+    median = step / n / max(quantile(width, 0.5), span / n**2)
+    return np.concatenate([low * (high / low) ** STEPS, median * (0.5 + STEPS)])
 
 
 def quantile(ordered: Array, share: float) -> float:
-    """Of ordered values, as `numpy.quantile`, which takes longer than all the rest here."""
+    """Return a quantile of sorted values, as `numpy.quantile`, whose overhead dominates here."""
     place = share * (len(ordered) - 1)
     below = int(place)
     above = min(below + 1, len(ordered) - 1)
     return float(ordered[below] + (place - below) * (ordered[above] - ordered[below]))
-
-
-def depth(places: Array, is_above: Array) -> float:
-    """How deep the valley is between two groups on a line, in units of chance: √n times the dip.
-
-    Only points near the cut count: three quarters of the smaller group and as many of the larger
-    one. So a small group beside a large one is not judged by the large one's mass, and further
-    groups behind each do not count.
-
-    Parameters
-    ----------
-    places : array of shape (n,)
-        The group that is above lies on the side of larger values.
-    is_above : array of shape (n,)
-    """
-    above, below = np.sort(places[is_above]), -np.sort(-places[~is_above])
-    if min(len(above), len(below)) < FEWEST:
-        return 0.0
-    near = int(np.ceil(NEAR_SHARE * min(len(above), len(below))))
-    return dip(np.concatenate([above[:near], below[:near]]))

@@ -1,8 +1,11 @@
-"""The power that makes a column least skewed (Yeo and Johnson 2000), of many columns at once.
+"""The power that makes a column least skewed (Yeo and Johnson 2000), for many columns at once.
 
 A value x becomes sign(x) ((1 + |x|)^p − 1) / p with p = λ above zero and p = 2 − λ below it. The
 log-likelihood of a normal column is concave in λ (Marchand et al. 2022), so that its slope has one
-root, found for all columns together by the rule of Anderson and Björck (1973). Called by
+root, found for all columns together by the rule of Anderson and Björck (1973).
+`sklearn.preprocessing.PowerTransformer` and `scipy.stats.yeojohnson` give the same λ, but from all
+values, with overflow at far ones, and more than ten times slower: here the inner values alone give
+λ, mean and spread, and λ is bounded so that every value stays finite. Called by
 `splitting.observations`.
 """
 
@@ -16,24 +19,24 @@ from softkern._utils.typing import Array
 
 __all__ = ["least_skewed"]
 
-CELLS = 2**15  # numbers of a block of columns: they stay in the cache
-START = 2.0  # of λ on either side of 1, which leaves a column as it is
-TOLERANCE = 1e-6  # of the last step of λ: what is left is far less
-MOST_STEPS = 100
-LARGEST_EXPONENT = 300.0  # of e, whose square is still a number
-ROOM = 20.0  # times the largest value seen: how far λ lets others go
+CELLS = 2**15  # numbers per block of columns: they stay in the cache
+START = 2.0  # first interval of λ on either side of 1, which leaves a column as it is
+TOLERANCE = 1e-6  # of the last step of λ; the remaining error is far smaller
+MAX_STEPS = 100
+MAX_EXPONENT = 300.0  # of e, whose square is still finite
+HEADROOM = 20.0  # times the largest inner value: new values that stay finite
 SMALL = 0.02  # exponents below which differences lose digits
 
 
 def least_skewed(columns: Sequence[Array], inner: Sequence[Array]) -> list[Array]:
-    """Columns by the power of their inner values, of which they take mean and spread as well.
+    """Transform columns by the power of their inner values, scaled by their mean and spread.
 
     Parameters
     ----------
     columns : sequence of arrays of shape (n_j,)
-        About zero, and of about unit spread.
+        Values around zero, of about unit spread.
     inner : sequence of arrays of shape (m_j,)
-        The values of each that the power is taken from.
+        Values of each column that decide its power.
 
     Examples
     --------
@@ -49,8 +52,8 @@ def least_skewed(columns: Sequence[Array], inner: Sequence[Array]) -> list[Array
     while start < len(order):
         width = max(1, CELLS // max(len(inner[order[start]]), 1))
         block = order[start : start + width]
-        reach = np.array([_reach(columns[j], inner[j]) for j in block])
-        powers[block] = _powers([inner[j] for j in block], reach)
+        limits = np.array([_max_power(columns[j], inner[j]) for j in block])
+        powers[block] = _powers([inner[j] for j in block], limits)
         start += width
     return [_scaled(*pair) for pair in zip(columns, inner, powers.tolist(), strict=True)]
 
@@ -67,14 +70,14 @@ def _raised(x: Array, power: float) -> Array:
     return np.where(is_below, -logs, logs) * _growth(exponent)
 
 
-def _reach(column: Array, inner: Array) -> float:
-    """The largest |λ| and |2 − λ| by which no value, nor one somewhat larger, overflows."""
-    largest = max(float(np.abs(column).max()), ROOM * float(np.abs(inner).max()))
-    return max(LARGEST_EXPONENT / np.log1p(largest), 1.0) if largest > 0 else np.inf
+def _max_power(column: Array, inner: Array) -> float:
+    """The largest |λ| and |2 − λ| with which no value, nor one somewhat larger, overflows."""
+    largest = max(float(np.abs(column).max()), HEADROOM * float(np.abs(inner).max()))
+    return max(MAX_EXPONENT / np.log1p(largest), 1.0) if largest > 0 else np.inf
 
 
-def _powers(columns: Sequence[Array], reach: Array) -> Array:
-    """λ of every column, (k,); 1 of a constant one."""
+def _powers(columns: Sequence[Array], limits: Array) -> Array:
+    """λ of every column, (k,); 1 for a constant one."""
     count = np.array([len(x) for x in columns])
     X = np.zeros((len(columns), count.max()))
     for row, x in zip(X, columns, strict=True):
@@ -84,12 +87,12 @@ def _powers(columns: Sequence[Array], reach: Array) -> Array:
     slope = _Slope(X[varies], is_there[varies])
     powers = np.ones(len(columns))
     if varies.any():
-        powers[varies] = _root(slope, (2 - reach)[varies], reach[varies])
+        powers[varies] = _root(slope, (2 - limits)[varies], limits[varies])
     return powers
 
 
 class _Slope:
-    """The slope of every column's log-likelihood in λ, a row's share, which falls with λ.
+    """The slope of every column's mean log-likelihood in λ, which decreases.
 
     It is mean(s l) − cov(t, t′) / var(t), with t = s l g(p l), l = log(1 + |x|), s = sign(x),
     g(u) = (eᵘ − 1)/u, and t′ = l² g′(p l).
@@ -99,7 +102,7 @@ class _Slope:
         self._is_there = is_there
         self._count = is_there.sum(axis=1, keepdims=True)
         self._below = X < 0
-        self._logs = np.log1p(np.abs(X))  # 0 where no value is, and so are t and t′
+        self._logs = np.log1p(np.abs(X))  # 0 in the padding, and so are t and t′
         self._signed = np.where(self._below, -self._logs, self._logs)
         self._mean = self._signed.sum(axis=1) / self._count[:, 0]
 
@@ -111,9 +114,9 @@ class _Slope:
         change = self._centered(self._logs**2 * _growth_slope(exponent, growth))
         with np.errstate(invalid="ignore", divide="ignore"):
             pull = (image * change).sum(axis=1) / (image * image).sum(axis=1)
-        found = self._mean - pull
-        # so far off that all values are one in floating point: back towards 1
-        return np.where(np.isfinite(found), found, 1 - power)
+        slope = self._mean - pull
+        # so far off that all values are equal in floating point: back towards 1
+        return np.where(np.isfinite(slope), slope, 1 - power)
 
     def _centered(self, values: Array) -> Array:
         mean = values.sum(axis=1, keepdims=True) / self._count
@@ -134,35 +137,35 @@ def _growth_slope(u: Array, growth: Array) -> Array:
 
 
 def _root(slope: _Slope, least: Array, most: Array) -> Array:
-    """Where the slopes are zero, or the end at which they would be, (k,)."""
+    """Where the slopes are zero, or the limit that is closest to it, (k,)."""
     last, at_last, power, at_power = _bracket(slope, least, most)
     is_open = (at_last > 0) & (at_power < 0)
     power = np.where(at_last <= 0, last, power)
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_STEPS):
         with np.errstate(invalid="ignore", divide="ignore"):
             step = at_power * (power - last) / (at_power - at_last)
         step = np.where(is_open, step, 0.0)
-        found = power - step
-        at_found = slope(found)
-        crosses = at_found * at_power <= 0
+        new = power - step
+        at_new = slope(new)
+        crosses = at_new * at_power <= 0
         # an end that stays counts for less, so that it is passed soon
         with np.errstate(invalid="ignore", divide="ignore"):
-            kept = 1 - at_found / at_power
-        kept = np.where(kept > 0, kept, 0.5)
+            factor = 1 - at_new / at_power
+        factor = np.where(factor > 0, factor, 0.5)
         last = np.where(crosses, power, last)
-        at_last = np.where(crosses, at_power, at_last * kept)
-        power, at_power = found, at_found
-        is_open &= (np.abs(step) > TOLERANCE) & (at_found != 0)
+        at_last = np.where(crosses, at_power, at_last * factor)
+        power, at_power = new, at_new
+        is_open &= (np.abs(step) > TOLERANCE) & (at_new != 0)
         if not is_open.any():
             break
     return power
 
 
 def _bracket(slope: _Slope, least: Array, most: Array) -> tuple[Array, Array, Array, Array]:
-    """Ends between which the slopes change their sign, where they do, each with its slopes."""
+    """Intervals in which the slopes change their sign, where they do: both ends with slopes."""
     low, high = np.maximum(1 - START, least), np.minimum(1 + START, most)
     at_low, at_high = slope(low), slope(high)
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_STEPS):
         falls, rises = (at_low < 0) & (low > least), (at_high > 0) & (high < most)
         if not (falls.any() or rises.any()):
             break

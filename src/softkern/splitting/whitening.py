@@ -1,9 +1,11 @@
-"""The linear map that makes groups of one covariance round, with unit spread.
+"""The linear map that makes clusters with a common covariance round, with unit spread.
 
-The covariance within groups is that of columns whose correlations are drawn to zero as far as they
-are chance (Schäfer and Strimmer 2005), so that it can be had with more columns than rows. There it
-is a diagonal and as many directions as there are rows, T^½ (I + (1 − a) BᵀB) T^½ with B of shape
-(n, d), and no d × d array is made. Called by `splitting.mixtures`.
+The correlations within clusters are shrunk towards zero by as much as they are chance (Schäfer and
+Strimmer 2005), while every column keeps its own variance: a column that separates clusters is
+narrow within them. `sklearn.covariance.ledoit_wolf` shrinks towards one variance for all columns
+and needs a d × d array. With more columns than rows the covariance is a diagonal and as many
+directions as there are rows, T^½ (I + (1 − a) BᵀB) T^½ with B of shape (n, d), and no d × d array
+is made. Called by `splitting.mixture`.
 """
 
 from __future__ import annotations
@@ -20,10 +22,10 @@ from softkern._utils.typing import Array
 
 __all__ = ["Whitening", "whitening_of"]
 
-LEAST_SHRINKAGE = 1e-3
-LEAST_VARIANCE = 1e-12
+MIN_SHRINKAGE = 1e-3
+MIN_VARIANCE = 1e-12
 RIDGE = 1e-9
-COLUMNS = 256  # of a block of correlations
+COLUMNS = 256  # per block of correlations
 
 
 class Whitening(ABC):
@@ -31,16 +33,16 @@ class Whitening(ABC):
 
     @abstractmethod
     def rows(self, X: Array) -> Array:
-        """Points in units of the groups' spread, X W, (m, d)."""
+        """Points in units of the clusters' spread, X W, (m, d)."""
 
     @abstractmethod
     def columns(self, axes: Array) -> Array:
-        """What to multiply points by for their places along axes of that space, W axes, (d, q)."""
+        """Matrix that maps points to positions along axes of that space, W axes, (d, q)."""
 
 
 @dataclass(frozen=True)
 class FullWhitening(Whitening):
-    """Of any matrix (d, d)."""
+    """A whitening with a full matrix (d, d)."""
 
     matrix: Array
 
@@ -69,7 +71,7 @@ class LowRankWhitening(Whitening):
 
 
 def whitening_of(X: Array) -> Callable[[Array], Whitening]:
-    """The whitening of points (n, d) as a function of their shares in groups, (n, c).
+    """Return the whitening of points (n, d) as a function of their shares in clusters, (n, c).
 
     Examples
     --------
@@ -80,12 +82,13 @@ def whitening_of(X: Array) -> Callable[[Array], Whitening]:
     [[1.0, 0.0], [0.0, 1.0]]
     """
     if X.shape[1] > len(X):
-        return lambda shares: _of_few_rows(X, shares)
+        return lambda shares: _whiten_few_rows(X, shares)
     products = X.T @ X
-    return lambda shares: _of_many_rows(X, products, shares)
+    return lambda shares: _whiten_many_rows(X, products, shares)
 
 
-def _of_many_rows(X: Array, products: Array, shares: Array) -> Whitening:
+def _whiten_many_rows(X: Array, products: Array, shares: Array) -> Whitening:
+    """The whitening for at least as many rows as columns."""
     n, d = X.shape
     mass = shares.sum(axis=0)
     means = shares.T @ X / mass[:, None]
@@ -95,12 +98,8 @@ def _of_many_rows(X: Array, products: Array, shares: Array) -> Whitening:
 
 
 def _shrunk(covariance: Array, n: int) -> Array:
-    """The covariance with its correlations drawn to zero as far as they are chance.
-
-    Towards the columns' own spreads, not towards one spread for all: a column that separates
-    groups is narrow within them, and is known by that.
-    """
-    spread = np.sqrt(np.maximum(np.diag(covariance), LEAST_VARIANCE))
+    """Shrink the correlations of a covariance towards zero."""
+    spread = np.sqrt(np.maximum(np.diag(covariance), MIN_VARIANCE))
     correlation = covariance / np.outer(spread, spread)
     np.fill_diagonal(correlation, 0.0)
     squares = np.square(correlation)
@@ -110,34 +109,34 @@ def _shrunk(covariance: Array, n: int) -> Array:
 
 
 def _shrinkage(squares: float, fourth: float, d: int, n: int) -> float:
-    """How far correlations are chance, by the sums of their second and fourth powers."""
+    """How much of the correlations is chance, from sums of their second and fourth powers."""
     chance = (d * (d - 1) - 2 * squares + fourth) / max(n - 1, 1)
-    return 1.0 if squares == 0 else min(1.0, max(LEAST_SHRINKAGE, chance / squares))
+    return 1.0 if squares == 0 else min(1.0, max(MIN_SHRINKAGE, chance / squares))
 
 
-def _of_few_rows(X: Array, shares: Array) -> Whitening:
-    """The same, where the covariance has no more directions than there are rows."""
+def _whiten_few_rows(X: Array, shares: Array) -> Whitening:
+    """The whitening for more columns than rows."""
     n, d = X.shape
-    # Σ over groups of what lies within them is Xᵀ (I − P) X, P the shares' means
+    # the scatter within clusters is Xᵀ (I − P) X, where P takes the means by shares
     size, turn = eigh(np.eye(n) - (shares / shares.sum(axis=0)) @ shares.T)
     within = (turn * np.sqrt(np.maximum(size, 0.0) / n)) @ (turn.T @ X)  # (n, d)
     own = np.square(within).sum(axis=0)
-    variance = np.maximum(own, LEAST_VARIANCE)
-    amount = _shrinkage(*_powers(within / np.sqrt(variance)), d, n)
+    variance = np.maximum(own, MIN_VARIANCE)
+    amount = _shrinkage(*_power_sums(within / np.sqrt(variance)), d, n)
     diagonal = variance - (1 - amount) * own + RIDGE
     scaled = np.sqrt(1 - amount) * within / np.sqrt(diagonal)
     directions, size = principal_axes(scaled)
     return LowRankWhitening(1 / np.sqrt(diagonal), directions, 1 / np.sqrt(1 + size) - 1)
 
 
-def _powers(scaled: Array) -> tuple[float, float]:
-    """Sums of the second and fourth powers of all correlations but those of columns themselves."""
+def _power_sums(scaled: Array) -> tuple[float, float]:
+    """Sums of the second and fourth powers of all correlations between different columns."""
     second = fourth = 0.0
     d = scaled.shape[1]
-    scaled = scaled.astype(np.float32)  # sums of so many need no more, and take half as long
+    scaled = scaled.astype(np.float32)  # enough for such sums, and twice as fast
     for start in range(0, d, COLUMNS):
         block = scaled[:, start : start + COLUMNS]
-        squares = np.square(block.T @ scaled[:, start:])  # every pair of columns once
+        squares = np.square(block.T @ scaled[:, start:])  # each pair of columns once
         width = block.shape[1]
         inner = squares[:, :width] * (1 - np.eye(width, dtype=np.float32))
         for part, times in ((inner, 1), (squares[:, width:], 2)):
