@@ -7,6 +7,7 @@ in `calibration.answers`, every function takes whether to draw more, and returns
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -17,12 +18,12 @@ from families import ONE_GROUP, apart, arc, ring_in_columns
 from calibration.rows import Row, mark, patched
 from softkern import AlphaCutClustering
 from softkern.density_tree import bandwidth_search as alpha_scales
-from softkern.splitting import curvature as bends
-from softkern.splitting import noise as reach
-from softkern.splitting import split as recursion
+from softkern.splitting import curvature, noise
+from softkern.splitting import split as splitting
 from softkern.splitting.coordinates import fit_coordinates
 from softkern.splitting.mixture import fit_mixture
-from softkern.splitting.observations import MOST_ROWS, continuous, repeated
+from softkern.splitting.observations import make_continuous, observation_rows
+from softkern.splitting.settings import SPLITTING
 
 SEED = 71  # other than those of the studies
 CELLS = ((100, 5), (100, 20), (300, 5), (300, 20), (300, 100), (1000, 5), (1000, 20))
@@ -35,8 +36,8 @@ SCALES = (0.8, 1.0, 1.2)
 
 def groups(X: np.ndarray) -> int:
     """How many groups are found in a table."""
-    rows = repeated(X, np.ones(len(X)), MOST_ROWS)
-    return 1 + int(recursion.split(continuous(X[rows])).max(initial=0))
+    rows = observation_rows(X, np.ones(len(X)), SPLITTING.max_rows)
+    return 1 + int(splitting.split(make_continuous(X[rows])).max(initial=0))
 
 
 def one_group(n: int, d: int, draws: int) -> Iterator[np.ndarray]:
@@ -59,8 +60,8 @@ def valleys(full: bool) -> list[Row]:
     tables = {(n, d): list(one_group(n, d, draws)) for n, d in CELLS}
     total = sum(map(len, tables.values()))
     for scale in SCALES:
-        value = round(scale * recursion.CRITICAL, 3)
-        with patched(recursion, CRITICAL=value):
+        value = round(scale * SPLITTING.critical_depth, 3)
+        with patched(splitting, SPLITTING=replace(SPLITTING, critical_depth=value)):
             split = {cell: sum(groups(X) > 1 for X in drawn) for cell, drawn in tables.items()}
             power = {
                 distance: np.mean([groups(X) == y.max() + 1 for X, y in blobs(distance, draws)])
@@ -72,8 +73,8 @@ def valleys(full: bool) -> list[Row]:
         is_over = scale == 1 and share > PROMISED
         rows.append(
             Row(
-                "recursion.CRITICAL",
-                mark(value, recursion.CRITICAL),
+                "SPLITTING.critical_depth",
+                mark(value, SPLITTING.critical_depth),
                 text,
                 f"{total} tables without groups, {len(BLOBS) * draws} of blobs at each distance",
                 f"more than {PROMISED:.0%}" if is_over else "",
@@ -81,7 +82,12 @@ def valleys(full: bool) -> list[Row]:
         )
         if scale == 1:
             by_cell = [
-                Row("recursion.CRITICAL", f"  {n} × {d}", f"{split[n, d]} of {len(drawn)}", "split")
+                Row(
+                    "SPLITTING.critical_depth",
+                    f"  {n} × {d}",
+                    f"{split[n, d]} of {len(drawn)}",
+                    "split",
+                )
                 for (n, d), drawn in tables.items()
             ]
     return rows + by_cell
@@ -100,7 +106,12 @@ def arms(full: bool) -> list[Row]:
     """From when on two groups are the arms of a bend: curves that split, and normal groups joined."""
     draws, rows = 6 if full else 2, []
     for scale in (0.5, 1.0, 1.5, np.inf):
-        with patched(bends, BOTH_SIDES=scale * bends.BOTH_SIDES, ALL=scale * bends.ALL):
+        settings = replace(
+            SPLITTING,
+            curve_symmetric=scale * SPLITTING.curve_symmetric,
+            curve_total=scale * SPLITTING.curve_total,
+        )
+        with patched(curvature, SPLITTING=settings):
             split = {
                 name: np.mean([groups(X) > 1 for X in _curves(draw, number, draws)])
                 for number, (name, draw) in enumerate(CURVES.items())
@@ -109,7 +120,7 @@ def arms(full: bool) -> list[Row]:
         text = ", ".join(f"{name} {share:.0%}" for name, share in split.items())
         rows.append(
             Row(
-                "bends.BOTH_SIDES, ALL, ×",
+                "SPLITTING.curve_symmetric, curve_total, ×",
                 mark(float(scale), 1.0),
                 f"split: {text}; normal groups joined: {np.mean(joined):.0%}",
                 f"{4 * draws} of each curve; {len(joined)} tables of two groups at 4 s.d.",
@@ -130,15 +141,15 @@ def _is_joined(X: np.ndarray, y: np.ndarray) -> bool:
     mixture: Any = fit_mixture(X, y, 1)
     way = mixture.centers[1] - mixture.centers[0]
     order = np.random.default_rng(SEED).permutation(len(X))
-    return bends.is_curved(mixture.mapped(X[order]), way, y[order] == 1)
+    return curvature.is_curved(mixture.mapped(X[order]), way, y[order] == 1)
 
 
 def beyond(full: bool) -> list[Row]:
     """How far rows beyond all groups are: how many are where none is planted, and of the planted."""
     draws, rows = 8 if full else 2, []
-    for value in (1.5, 2.0, reach.BEYOND, 3.5):
+    for value in (1.5, 2.0, SPLITTING.noise_factor, 3.5):
         clean, planted = [], []
-        with patched(reach, BEYOND=value):
+        with patched(noise, SPLITTING=replace(SPLITTING, noise_factor=value)):
             for k in range(draws):
                 for d in (4, 10, 30):
                     r = np.random.default_rng([SEED, d, k])
@@ -149,11 +160,13 @@ def beyond(full: bool) -> list[Row]:
                     planted.append(_beyond(X, y)[:5].mean())
         rows.append(
             Row(
-                "reach.BEYOND",
-                mark(value, reach.BEYOND),
+                "SPLITTING.noise_factor",
+                mark(value, SPLITTING.noise_factor),
                 f"{np.mean(clean):.2%} of the rows, {np.mean(planted):.0%} of those planted",
                 "two groups of 500 in 4, 10, 30 columns, normal and t; five rows at 30 s.d.",
-                "planted rows are missed" if value == reach.BEYOND and min(planted) < 1 else "",
+                "planted rows are missed"
+                if value == SPLITTING.noise_factor and min(planted) < 1
+                else "",
             )
         )
     return rows
@@ -161,8 +174,8 @@ def beyond(full: bool) -> list[Row]:
 
 def _beyond(X: np.ndarray, y: np.ndarray) -> np.ndarray:
     found = fit_coordinates(X, y)
-    fitted = None if found is None else reach.fit_reach(X, found[0], found[1].labels)
-    return np.zeros(len(X), dtype=bool) if fitted is None else fitted.is_beyond(X)
+    fitted = None if found is None else noise.fit_noise_radius(X, found[0], found[1].labels)
+    return np.zeros(len(X), dtype=bool) if fitted is None else fitted.is_noise(X)
 
 
 THIN = ("ring", "thin ring", "arc", "S-curve", "spiral arm")  # groups that chance tears

@@ -3,7 +3,7 @@ import pytest
 
 from softkern.splitting.curvature import is_curved
 from softkern.splitting.mixture import fit_mixture
-from softkern.splitting.observations import continuous
+from softkern.splitting.observations import make_continuous
 from softkern.splitting.settings import SPLITTING
 from softkern.splitting.split import split
 
@@ -65,4 +65,4 @@ def test_the_order_of_the_groups_does_not_matter():
 def test_rings_stay_whole(n, d):
     generator = np.random.default_rng(n + d)
     X = turned(curve(generator, n, d, 2 * np.pi)[0], generator)
-    assert split(continuous(X)).max() == 0
+    assert split(make_continuous(X)).max() == 0

@@ -3,7 +3,7 @@ import pytest
 from scipy.stats import skew, spearmanr
 
 from softkern.splitting.gap_test import excess_mass
-from softkern.splitting.observations import continuous, repeated, straightened
+from softkern.splitting.observations import make_continuous, observation_rows, straighten
 
 
 @pytest.fixture
@@ -13,9 +13,9 @@ def X():
 
 def test_repeated_stands_for_weights(X):
     counts = np.random.default_rng(1).choice(4, len(X), p=[0.2, 0.7, 0.06, 0.04])
-    weighted = X[repeated(X, counts.astype(float), 10_000)]
+    weighted = X[observation_rows(X, counts.astype(float), 10_000)]
     rows = np.repeat(X, counts, axis=0)
-    assert np.array_equal(weighted, rows[repeated(rows, np.ones(len(rows)), 10_000)])
+    assert np.array_equal(weighted, rows[observation_rows(rows, np.ones(len(rows)), 10_000)])
     assert np.array_equal(np.sort(weighted, axis=0), np.sort(rows, axis=0))
 
 
@@ -23,70 +23,70 @@ def test_a_table_that_stands_there_several_times_counts_once(X):
     """Also where a few rows stand there once, or more often than the others."""
     counts = np.full(len(X), 3.0)
     counts[:20], counts[20:25] = 1, 6
-    found = repeated(X, counts, 10_000)
+    found = observation_rows(X, counts, 10_000)
     assert np.array_equal(np.bincount(found), np.where(counts == 6, 2, 1))
 
 
 def test_order_of_rows_does_not_matter(X):
     order = np.random.default_rng(2).permutation(len(X))
     for most in (100, 10_000):
-        one, two = (A[repeated(A, np.ones(len(A)), most)] for A in (X, X[order]))
+        one, two = (A[observation_rows(A, np.ones(len(A)), most)] for A in (X, X[order]))
         assert np.array_equal(one, two)
 
 
 def test_units_do_not_change_the_order(X):
     weight = np.ones(len(X))
     for most in (100, 10_000):
-        wide = repeated(X * [1000, 1e-3, 1, 7], weight, most)
-        assert np.array_equal(repeated(X, weight, most), wide)
+        wide = observation_rows(X * [1000, 1e-3, 1, 7], weight, most)
+        assert np.array_equal(observation_rows(X, weight, most), wide)
 
 
 def test_a_small_group_far_away_stays_apart():
     """A column that its groups make skewed is not straightened: that would draw them together."""
     values = np.sort(np.random.default_rng(0).normal(size=500))
     values[-50:] += 8
-    [z] = straightened([values], [np.ones(500)])
+    [z] = straighten([values], [np.ones(500)])
     assert np.corrcoef(z, values)[0, 1] > 1 - 1e-9
-    [z] = straightened([np.exp(values[:-50])], [np.ones(450)])
+    [z] = straighten([np.exp(values[:-50])], [np.ones(450)])
     assert abs(skew(z)) < 0.3
 
 
 def test_a_row_without_weight_is_not_there(X):
     weight = (np.arange(len(X)) % 3 > 0).astype(float)
-    assert (weight[repeated(X, weight, 10_000)] > 0).all()
+    assert (weight[observation_rows(X, weight, 10_000)] > 0).all()
 
 
 @pytest.mark.parametrize("factor", [1, 7, 40])
 def test_no_more_than_asked_for_but_for_rounding(X, factor):
-    rows = repeated(X, np.full(len(X), float(factor)), 450)
+    rows = observation_rows(X, np.full(len(X), float(factor)), 450)
     assert len(X) <= len(rows) <= 600
 
 
 def test_a_part_of_a_row_is_still_a_row(X):
-    assert sorted(repeated(X, np.full(len(X), 0.2), 1000)) == list(range(len(X)))
+    assert sorted(observation_rows(X, np.full(len(X), 0.2), 1000)) == list(range(len(X)))
 
 
 def test_columns_have_about_unit_spread(X):
-    Z = continuous(X * [1e-6, 1, 1e6, 3] + [0, 5, 0, 1e3])
+    Z = make_continuous(X * [1e-6, 1, 1e6, 3] + [0, 5, 0, 1e3])
     assert Z.shape == X.shape
     assert Z.std(axis=0) == pytest.approx(np.ones(4), rel=0.2)
 
 
 def test_unit_of_a_column_does_not_matter(X):
     X = np.exp(X)
-    assert continuous(X * [1000, 1e-3, 7, 1]) == pytest.approx(continuous(X), abs=1e-4)
+    assert make_continuous(X * [1000, 1e-3, 7, 1]) == pytest.approx(make_continuous(X), abs=1e-4)
 
 
 def test_constant_columns_are_left_out(X):
     table = np.insert(X, [0, 2], 3.0, axis=1)
-    assert continuous(table).shape == X.shape
-    assert continuous(np.ones((10, 3))).shape == (10, 0)
+    assert make_continuous(table).shape == X.shape
+    assert make_continuous(np.ones((10, 3))).shape == (10, 0)
 
 
 @pytest.mark.parametrize("values", [2, 3, 7])
 def test_a_column_of_few_values_has_one_mode(values):
     column = np.random.default_rng(0).integers(0, values, 600).astype(float)
-    dip = 0.5 * excess_mass(continuous(column[:, None])[:, 0]) * np.sqrt(600)
+    dip = 0.5 * excess_mass(make_continuous(column[:, None])[:, 0]) * np.sqrt(600)
     assert excess_mass(column) > 0.1 or values > 3
     assert dip < 0.4
 
@@ -94,13 +94,13 @@ def test_a_column_of_few_values_has_one_mode(values):
 def test_a_pile_at_zero_has_no_valley_beside_it():
     generator = np.random.default_rng(0)
     column = np.where(generator.uniform(size=600) < 0.6, 0, generator.lognormal(3, 1, 600))
-    dip = 0.5 * excess_mass(continuous(column[:, None])[:, 0]) * np.sqrt(600)
+    dip = 0.5 * excess_mass(make_continuous(column[:, None])[:, 0]) * np.sqrt(600)
     assert dip < 0.4
 
 
 def test_rounded_values_are_spread_over_what_was_rounded_to_them():
     column = np.random.default_rng(0).normal(size=2000).round(1)
-    Z = continuous(column[:, None])[:, 0]
+    Z = make_continuous(column[:, None])[:, 0]
     assert len(np.unique(Z)) == len(Z)
     assert 0.5 * excess_mass(Z) * np.sqrt(len(Z)) < 0.6
 
@@ -116,7 +116,7 @@ def test_rounded_values_are_spread_over_what_was_rounded_to_them():
     ids=["normal", "rounded", "few", "tails"],
 )
 def test_order_of_values_is_kept(column):
-    Z = continuous(np.asarray(column, dtype=float)[:, None])[:, 0]
+    Z = make_continuous(np.asarray(column, dtype=float)[:, None])[:, 0]
     values, place = np.unique(column, return_inverse=True)
     low = np.full(len(values), np.inf)
     high = np.full(len(values), -np.inf)
@@ -132,9 +132,9 @@ def test_order_of_values_is_kept(column):
 )
 def test_straightened_values_rise_and_are_what_continuous_spreads(column):
     values, place, counts = np.unique(column, return_inverse=True, return_counts=True)
-    [images] = straightened([values.astype(float)], [counts])
+    [images] = straighten([values.astype(float)], [counts])
     assert (np.diff(images) > 0).all()
-    Z = continuous(np.asarray(column, dtype=float)[:, None])[:, 0]
+    Z = make_continuous(np.asarray(column, dtype=float)[:, None])[:, 0]
     assert spearmanr(images[place], Z).statistic > 0.97
     means = np.bincount(place, weights=Z) / counts
     assert np.average(np.abs(images - means), weights=counts) < 0.05
@@ -142,7 +142,7 @@ def test_straightened_values_rise_and_are_what_continuous_spreads(column):
 
 def test_a_long_tail_is_drawn_in():
     column = np.random.default_rng(0).lognormal(0, 1.5, 1000)
-    assert abs(skew(continuous(column[:, None])[:, 0])) < 0.5 < 5 < skew(column)
+    assert abs(skew(make_continuous(column[:, None])[:, 0])) < 0.5 < 5 < skew(column)
 
 
 def test_a_column_does_not_depend_on_those_beside_it():
@@ -151,6 +151,6 @@ def test_a_column_does_not_depend_on_those_beside_it():
         [rng.normal(size=(150, 3)), rng.integers(0, 4, 150), rng.lognormal(size=150)]
     )
     parts = [np.unique(column, return_counts=True) for column in X.T]
-    together = straightened(*zip(*parts, strict=True))
+    together = straighten(*zip(*parts, strict=True))
     for (values, counts), image in zip(parts, together, strict=True):
-        assert image == pytest.approx(straightened([values], [counts])[0], abs=1e-6)
+        assert image == pytest.approx(straighten([values], [counts])[0], abs=1e-6)

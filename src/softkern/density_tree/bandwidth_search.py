@@ -25,7 +25,7 @@ from softkern.density_tree.tree import filled_dimensions
 from softkern.kernels.spread import robust_spread
 from softkern.operators.base import available_threads
 from softkern.rows import priority_sample, varying_columns
-from softkern.splitting.observations import continuous, repeated
+from softkern.splitting.observations import make_continuous, observation_rows
 from softkern.splitting.settings import SPLITTING
 from softkern.splitting.split import separations, split
 
@@ -153,8 +153,8 @@ class _Search:
         nodes, mass = coarse.nodes.astype(np.float64), coarse.mass
         if mass.sum() < FEWEST_ROUND:
             return np.zeros(len(nodes), dtype=np.int64)
-        rows = repeated(nodes, mass, ROUND_SAMPLE, self._seed)
-        found = split(continuous(nodes[rows], self._seed), self._seed)
+        rows = observation_rows(nodes, mass, ROUND_SAMPLE, self._seed)
+        found = split(make_continuous(nodes[rows], self._seed), self._seed)
         labels = _of_nearest(nodes, rows, found)
         count = int(labels.max()) + 1
         if count == 1 or not _are_round([nodes[labels == k] for k in range(count)]):
@@ -298,8 +298,8 @@ def _fills(landscape: Landscape) -> bool:
 
 def _confirmed(nodes: Array, mass: Array, labels: Array, seed: int) -> NDArray[np.int64]:
     """Clusters between which there is a valley on a line; others are merged."""
-    rows = repeated(nodes, mass, SPLITTING.max_rows, seed)
-    X = continuous(nodes[rows], seed)
+    rows = observation_rows(nodes, mass, SPLITTING.max_rows, seed)
+    X = make_continuous(nodes[rows], seed)
     while labels.max() > 0 and X.shape[1] > 0:
         inside = np.unique(labels[rows], return_inverse=True)[1]
         depths = separations(X, inside, seed)

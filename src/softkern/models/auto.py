@@ -54,8 +54,8 @@ from softkern.models.spectral import SoftKernelSpectralClustering
 from softkern.models.state_schema import TABLE, TEXTS, Indices, Instance, Number, Spec
 from softkern.rows import check_weights, distinct_rows, reduce_weights, varying_columns
 from softkern.splitting.coordinates import Coordinates, fit_coordinates
-from softkern.splitting.noise import Reach, fit_reach
-from softkern.splitting.observations import continuous, repeated
+from softkern.splitting.noise import NoiseRadius, fit_noise_radius
+from softkern.splitting.observations import make_continuous, observation_rows
 from softkern.splitting.settings import SPLITTING
 from softkern.splitting.split import separations, split, split_into
 
@@ -216,7 +216,7 @@ history_
         "repeats_": Number(low=0, whole=True),
         "_comparison": TABLE,
         "_coordinates": Instance("Coordinates", nullable=True),
-        "_reach": Instance("Reach", nullable=True, optional=True),
+        "_reach": Instance("NoiseRadius", nullable=True, optional=True),
         "_clusters": Indices("c", nullable=True, optional=True),
     }
     _clusters: NDArray[np.intp] | None = None  # all columns of `model_` in their order
@@ -366,7 +366,7 @@ history_
                 labels[is_left_out] = np.argmax(self._memberships(inner)[is_left_out], axis=1)
         if self._reach is None:
             return labels
-        return np.where(self._reach.is_beyond(X), -1, labels)
+        return np.where(self._reach.is_noise(X), -1, labels)
 
     # How a fit goes
 
@@ -380,7 +380,7 @@ history_
         self._seed = child_seed(self._fit_seed)
         self.repeats_ = int((weight > 0).sum()) - len(rows)
         self._coordinates: Coordinates | None = None
-        self._reach: Reach | None = None
+        self._reach: NoiseRadius | None = None
         self._clusters = None
         self.model_: Any = None
         self.one_class_: Any = None
@@ -452,10 +452,10 @@ history_
 
     def _fit_by_splitting(self, X: Array, mass: Array) -> None:
         """Find groups, fit the models to them, and take the best."""
-        rows = repeated(X, mass, SPLITTING.max_rows, self._seed)
+        rows = observation_rows(X, mass, SPLITTING.max_rows, self._seed)
         different = len(np.unique(rows))
         with self._stage(f"groups apart from each other, in {different:,} different rows") as said:
-            Z = continuous(X[rows], self._seed)
+            Z = make_continuous(X[rows], self._seed)
             if self.n_clusters == "auto":
                 labels = split(
                     Z, self._seed, max(SPLITTING.min_cluster, int(SMALL_SHARE * len(rows)))
@@ -476,7 +476,7 @@ history_
                 self._comparison = _table(compared, best)
                 self._coordinates, self.model_ = coordinates, compared[best].model
                 if compared[best].clusters > 1:  # with one cluster there is no noise
-                    self._reach = fit_reach(X[rows], coordinates, mixture.labels)
+                    self._reach = fit_noise_radius(X[rows], coordinates, mixture.labels)
                 self._clusters = self._clusters_by_size(X, mass)
         elif self.n_clusters == "auto":
             reason = "no two groups of rows are further apart than chance would make them"

@@ -39,7 +39,7 @@ def estimate_n_clusters(X: Any, weight: Array, random_state: Any = 0) -> int:
     3
     """
     # asks for much of scikit-learn, and few fits leave the number open
-    from softkern.splitting.observations import continuous
+    from softkern.splitting.observations import make_continuous
     from softkern.splitting.settings import SPLITTING
     from softkern.splitting.split import split
 
@@ -49,4 +49,4 @@ def estimate_n_clusters(X: Any, weight: Array, random_state: Any = 0) -> int:
         rows = rows[np.sort(priority_sample(X[rows], SPLITTING.max_rows, None, seed)[0])]
     points = X[rows].toarray() if sp.issparse(X) else np.asarray(X[rows])
     with stage("the number of clusters"):
-        return 1 + int(split(continuous(points, seed), seed).max(initial=0))
+        return 1 + int(split(make_continuous(points, seed), seed).max(initial=0))

@@ -52,7 +52,7 @@ CLASSES = {
     "NumberFormat": "tables.preparation.formats:NumberFormat",
     "Plan": "planning:Plan",
     "ProblemSize": "operators.work:ProblemSize",
-    "Reach": "splitting.noise:Reach",
+    "Reach": "splitting.noise:NoiseRadius",
     "SignedLog": "tables.preparation.skew:SignedLog",
     "SpectralSearch": "models.spectral_search:SpectralSearch",
     "TablePreparation": "tables.preparation.transformer:TablePreparation",

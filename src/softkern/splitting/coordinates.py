@@ -16,7 +16,7 @@ from scipy.linalg import svd
 
 from softkern._utils.typing import Array
 from softkern.splitting.mixture import TiedMixture, fit_mixture
-from softkern.splitting.observations import straightened
+from softkern.splitting.observations import straighten
 
 __all__ = ["Coordinates", "fit_coordinates"]
 
@@ -88,7 +88,7 @@ def _knots(X: Array) -> tuple[Array, Array]:
     values = np.stack([own[0] + np.linspace(-1, 1, KNOTS) for own, _ in parts])
     images = np.zeros(values.shape)
     varying = [j for j, (own, _) in enumerate(parts) if len(own) > 1]
-    straight = straightened(*([parts[j][k] for j in varying] for k in (0, 1)))
+    straight = straighten(*([parts[j][k] for j in varying] for k in (0, 1)))
     for j, image in zip(varying, straight, strict=True):
         own, counts = parts[j]
         middle, index = np.cumsum(counts) - counts / 2, np.arange(len(own))

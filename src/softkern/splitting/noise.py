@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 from softkern._utils.typing import Array
 from softkern.splitting.coordinates import Coordinates
 from softkern.splitting.mixture import fit_mixture
-from softkern.splitting.observations import has_piles
+from softkern.splitting.observations import is_discrete
 from softkern.splitting.settings import SPLITTING
 
-__all__ = ["Reach", "fit_reach"]
+__all__ = ["NoiseRadius", "fit_noise_radius"]
 
 
 @dataclass(frozen=True)
-class Reach:
+class NoiseRadius:
     """A distance from the nearest center, beyond which rows are noise.
 
     Attributes
@@ -40,12 +40,12 @@ class Reach:
     centers: Array
     farthest: float
 
-    def is_beyond(self, X: Array) -> NDArray[np.bool_]:
+    def is_noise(self, X: Array) -> NDArray[np.bool_]:
         """Return which points are noise, (m,)."""
         return _to_nearest(self.coordinates.forward(X), self.centers) > self.farthest
 
 
-def fit_reach(X: Array, coordinates: Coordinates, labels: Array) -> Reach | None:
+def fit_noise_radius(X: Array, coordinates: Coordinates, labels: Array) -> NoiseRadius | None:
     """Fit the distance to observations and their clusters; None without a common covariance.
 
     Discrete columns are left out: in their transformation nothing is far.
@@ -58,7 +58,7 @@ def fit_reach(X: Array, coordinates: Coordinates, labels: Array) -> Reach | None
     labels : array of shape (n,)
         Whole numbers from 0.
     """
-    smooth = np.array([not has_piles(np.unique(x, return_counts=True)[1]) for x in X.T])
+    smooth = np.array([not is_discrete(np.unique(x, return_counts=True)[1]) for x in X.T])
     points = coordinates.straight(X)[:, smooth]
     mixture = fit_mixture(points, labels, 1) if smooth.any() else None
     if mixture is None:
@@ -76,7 +76,7 @@ def fit_reach(X: Array, coordinates: Coordinates, labels: Array) -> Reach | None
     directions = np.zeros((d, q))
     directions[smooth] = mixture.whitening.columns(np.eye(q))
     whitened = replace(coordinates, directions=directions, origin=np.zeros(q))
-    return Reach(whitened, mixture.centers, SPLITTING.noise_factor * usual)
+    return NoiseRadius(whitened, mixture.centers, SPLITTING.noise_factor * usual)
 
 
 def _to_nearest(points: Array, centers: Array) -> Array:

@@ -19,12 +19,12 @@ from softkern.splitting.gap_test import dip, quantile
 from softkern.splitting.powers import least_skewed
 from softkern.splitting.settings import SPLITTING
 
-__all__ = ["continuous", "has_piles", "repeated", "straightened"]
+__all__ = ["is_discrete", "make_continuous", "observation_rows", "straighten"]
 
 FARTHEST = 1e30  # inner spreads: farther values are clipped, so that their powers are finite
 
 
-def repeated(X: Array, weight: Array, most: int, seed: int = 0) -> NDArray[np.intp]:
+def observation_rows(X: Array, weight: Array, most: int, seed: int = 0) -> NDArray[np.intp]:
     """Return row numbers of X as observations, about `most` at most; a weight of two repeats a row.
 
     They are in the order of the rows' values, whatever their units. If most rows are repeated,
@@ -40,7 +40,7 @@ def repeated(X: Array, weight: Array, most: int, seed: int = 0) -> NDArray[np.in
     return np.repeat(index, whole)
 
 
-def continuous(X: Array, seed: int = 0) -> Array:
+def make_continuous(X: Array, seed: int = 0) -> Array:
     """Return columns without piles or skew, of about unit spread, (n, k), without constant ones.
 
     A column of few values, or with a pile of rows at one value, becomes normal scores whose ties
@@ -53,10 +53,10 @@ def continuous(X: Array, seed: int = 0) -> Array:
         for column in np.asarray(X, dtype=np.float64).T
     ]
     parts = [part for part in parts if len(part[0]) > 1]
-    images = iter(_straight([values for values, _, counts in parts if not has_piles(counts)]))
+    images = iter(_straight([values for values, _, counts in parts if not is_discrete(counts)]))
     columns = []
     for _, place, counts in parts:
-        if has_piles(counts):
+        if is_discrete(counts):
             order = np.lexsort([generator.uniform(size=n), place])
             scores = np.empty(n)
             scores[order] = ndtri((np.arange(n) + 0.5) / n)
@@ -66,9 +66,9 @@ def continuous(X: Array, seed: int = 0) -> Array:
     return np.column_stack(columns) if columns else np.empty((n, 0))
 
 
-def straightened(values: Sequence[Array], counts: Sequence[Array]) -> list[Array]:
+def straighten(values: Sequence[Array], counts: Sequence[Array]) -> list[Array]:
     """Transform the distinct, sorted values of every column, each in the middle of its pile."""
-    is_smooth = [not has_piles(count) for count in counts]
+    is_smooth = [not is_discrete(count) for count in counts]
     images = iter(_straight([x for x, smooth in zip(values, is_smooth, strict=True) if smooth]))
     return [
         next(images) if smooth else ndtri((np.cumsum(count) - count / 2) / count.sum())
@@ -76,7 +76,7 @@ def straightened(values: Sequence[Array], counts: Sequence[Array]) -> list[Array
     ]
 
 
-def has_piles(counts: Array) -> bool:
+def is_discrete(counts: Array) -> bool:
     """Return whether a column has few values, or many rows at one of them."""
     is_large = counts.max() > SPLITTING.large_pile * counts.sum()
     return bool(len(counts) <= SPLITTING.few_values or is_large)

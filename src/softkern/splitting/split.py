@@ -209,17 +209,18 @@ def _depths(
     mixture: TiedMixture,
     seed: int,
     min_cluster: int,
-    enough: float = SPLITTING.critical_depth,
+    enough: float | None = None,
 ) -> Array:
     """Depths of the gaps between all pairs of clusters, (c, c), ∞ on the diagonal.
 
     Lines between clusters are found without the tested rows. This is skipped if a gap is less
-    than `enough` already on the lines of all rows, which overestimate it.
+    than `enough` (default: the critical depth) already on the lines of all rows, which overestimate
+    it.
     """
     pairs = list(combinations(range(mixture.count), 2))
     positions = _positions(mixture, mixture.mapped(Z), pairs)
     depths = _depths_on(positions, mixture.labels, pairs, mixture.count, min_cluster)
-    if depths.min() <= enough:
+    if depths.min() <= (SPLITTING.critical_depth if enough is None else enough):
         return depths
     labels = np.empty(len(Z), dtype=np.intp)
     for inside, outside in _folds(len(Z), seed):
