@@ -27,8 +27,8 @@ import numpy as np
 from distributed import Client, LocalCluster
 
 import softkern as sk
-from softkern.dask import ChunkedRows, computed
-from softkern.planning import plan
+from softkern.dask import ChunkedRows, compute
+from softkern.dask.plan import build, plan_chunks
 
 D, GROUPS = 10, 8
 LANDMARKS = 500
@@ -118,7 +118,7 @@ def scaling(sizes: list[int]) -> None:
                 times.append(time.perf_counter() - start)
                 start = time.perf_counter()
                 answer = model.predict(data(rows))
-                computed((answer == 0).sum())
+                compute((answer == 0).sum())
                 read = time.perf_counter() - start
                 print(
                     f"| {name} | {rows:,} | {times[-1]:.1f} | {model.n_iter_} | {read:.1f} | "
@@ -137,11 +137,11 @@ def workers() -> None:
         with cluster(count):
             X = data(rows).rechunk((20_000, -1))
             table = ChunkedRows.of(X, size=1000)
-            operator = plan(table, bandwidth=WIDE, engine="tiled").build(table)
+            operator = build(plan_chunks(table, bandwidth=WIDE, engine="tiled"), table)
             ones = da.ones((rows, 1), chunks=(X.chunks[0], 1))
-            computed((operator @ ones)[:40_000].sum())  # workers are warm
+            compute((operator @ ones)[:40_000].sum())  # workers are warm
             start = time.perf_counter()
-            computed((operator @ ones).sum())
+            compute((operator @ ones).sum())
             seconds[count] = time.perf_counter() - start
     ratio = seconds[1] / seconds[2]
     print(f"one worker {seconds[1]:.1f} s, two {seconds[2]:.1f} s: {ratio:.2f} times")
@@ -152,7 +152,7 @@ def steps(rows: int) -> None:
     with cluster(2):
         table = ChunkedRows.of(data(rows), size=5000)
         options = {"bandwidth": WIDE, "engine": "nystroem", "engine_params": {"rank": LANDMARKS}}
-        operator: Any = plan(table, **options).build(table)
+        operator: Any = build(plan_chunks(table, **options), table)
         print("| columns | sum over chunks, s | map over chunks, s | pairs a second and core |")
         print("|---|---|---|---|")
         for columns in (1, 8):
@@ -161,7 +161,7 @@ def steps(rows: int) -> None:
             operator.on_landmarks(A)
             summed = time.perf_counter() - start
             start = time.perf_counter()
-            computed(operator.geometry(A).distances.sum())
+            compute(operator.geometry(A).distances.sum())
             mapped = time.perf_counter() - start
             pairs = 2 * rows * LANDMARKS / (summed + mapped) / 2
             print(f"| {columns} | {summed:.2f} | {mapped:.2f} | {pairs:.2e} |", flush=True)

@@ -17,7 +17,6 @@ MODULES = sorted(
 # What each module, or each module of a folder, may import of softkern itself; the first that fits.
 EVERYWHERE = {"_utils*", "exceptions"}
 BELOW_MODELS = {
-    "dask",
     "rows",
     "kernels*",
     "operators.base",
@@ -33,14 +32,11 @@ ALLOWED = {
     "exceptions": set(),
     "fitted": set(),
     "rows": set(),
-    "dask.operator": {"dask*", "kernels*", "rows", "operators.base", "operators.geometry"},
-    "dask.fit": {"dask*", "rows", "kernels*", "planning", "tables.preparation*", "models*"},
-    "dask*": {"dask*", "rows"},
+    "dask*": {"dask*", "kernels*", "models*", "operators*", "planning", "ranking*", "rows"},
     "kernels*": {"rows", "kernels*"},
     # one operator per file, none knows another; what several share is private or below
     "operators.__init__": {"operators*"},
     "operators*": {
-        "dask",
         "kernels*",
         "rows",
         "operators.base",
@@ -53,7 +49,7 @@ ALLOWED = {
         "operators._gram",
         "operators._pivoted_cholesky",
     },
-    "planning": {"dask*", "kernels*", "rows", "operators*"},
+    "planning": {"kernels*", "rows", "operators*"},
     # arrays only; then what runs the rules, which knows operators but no data and no kernels
     "rules*": {"rules*"},
     "solvers*": {"operators.base", "rules*", "rows", "solvers*"},
@@ -72,12 +68,12 @@ ALLOWED = {
     "tables.text": {"tables.preparation*"},
     "tables.compare*": {"tables.preparation*", "tables.compare*"},
     # through one lazy import, for tables
-    "models.auto": {"dask*", "tables.preparation", "fitted", "models*", *BELOW_MODELS},
-    "models*": {"dask*", "fitted", "models*", *BELOW_MODELS},
+    "models.auto": {"tables.preparation", "fitted", "models*", *BELOW_MODELS},
+    "models*": {"fitted", "models*", *BELOW_MODELS},
     # what is built on fitted models knows their public names and fitted attributes only
     "datasets": set(),
     "selection*": {"kernels*", "metrics*", "models", "planning", "rows", "selection*"},
-    "ranking*": {"dask", "rows", "models.point_scores", "ranking*"},
+    "ranking*": {"rows", "models.point_scores", "ranking*"},
     "files": {"models.state"},
     "tables.explain*": {
         "tables.preparation*",
@@ -103,7 +99,9 @@ ALLOWED = {
     "tables.__init__": set(),
     "__init__": {"*"},
 }
-CHUNKS = {f"dask.{name}" for name in ("predict", "cluster", "rows", "tables", "operator")}
+# Dask data are dispatched to the folder that knows chunks by the first lines of what accepts them.
+DASK_HOOKS = {"models.base", "models._array_dispatch", "planning", "ranking.table"}
+DASK = {module for module in MODULES if module.startswith("dask.")}
 # Heavy packages live in one file each; numba in two: compiled loops; Dask where chunks are.
 GPU = "operators.gpu"
 HOMES = {
@@ -112,8 +110,8 @@ HOMES = {
     "finufft": {"operators.fourier"},
     "torch": {f"{GPU}.operator", f"{GPU}.neighbors", f"{GPU}.points"},
     "triton": {f"{GPU}.points", f"{GPU}.kernels"},
-    "dask": CHUNKS,
-    "distributed": CHUNKS,
+    "dask": DASK,
+    "distributed": DASK,
 }
 
 
@@ -166,6 +164,8 @@ def test_layers(module):
         if name.startswith("softkern."):
             name = name.removeprefix("softkern.")
             permitted = allowed_for(module) | EVERYWHERE
+            if module in DASK_HOOKS:
+                permitted |= {"dask*"}
             assert any(matches(name, pattern) for pattern in permitted), f"{module} imports {name}"
 
 
@@ -182,6 +182,14 @@ def test_heavy_packages_have_one_home(module):
     for name in imports_of(module):
         package = name.split(".")[0]
         assert module in HOMES.get(package, {module}), f"{module} imports {package}"
+
+
+@pytest.mark.parametrize("module", sorted(DASK_HOOKS))
+def test_hooks_import_the_dask_folder_when_called(module):
+    path = SOURCE.joinpath(*module.split(".")).with_suffix(".py")
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ImportFrom):
+            assert not str(node.module).startswith("softkern.dask"), f"{module} imports Dask early"
 
 
 def test_import_is_light():

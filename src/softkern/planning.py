@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,11 +18,10 @@ from numpy.typing import ArrayLike
 from sklearn import config_context
 from sklearn.utils import check_array
 
+from softkern._utils.arrays import is_dask
 from softkern._utils.memory import available_memory
 from softkern._utils.random import fixed_seed
 from softkern._utils.text import plural
-from softkern.dask import ChunkedRows, is_chunked, threads_of_workers
-from softkern.dask.operator import DistributedNystroem, DistributedOperator, Landmarks
 from softkern.kernels import Kernel, resolve
 from softkern.kernels.resolve import has_open_bandwidth
 from softkern.operators.base import (
@@ -31,7 +29,6 @@ from softkern.operators.base import (
     KernelOperator,
     ProblemSize,
     available_threads,
-    machine_speed,
 )
 from softkern.operators.blocked import BlockedOperator
 from softkern.operators.dense import DenseOperator
@@ -68,8 +65,6 @@ CERTIFIED_OF_A_ROW = 1e-3  # and of a row's own kernel value
 CERTIFIED_GAIN = 3.0  # times quicker that it must be
 RANK_SAMPLE = 250  # rows whose eigenvalues show which rank that takes
 AHEAD_ERROR = 0.05  # share of the trace that the factor may leave out
-CHUNKS_ERROR = 0.01  # share of the trace that landmarks of rows in chunks may leave out
-OF_CHUNKS = ("rank", "local", "sample_rows")  # options of plans for rows in chunks
 LOOP_ARRAYS = 5  # of the shape of A: product, distances, memberships old and new, coefficients
 
 
@@ -241,8 +236,6 @@ class Plan:
         Raises a MemoryError before any work where it would not fit.
         """
         random_state = fixed_seed(random_state)
-        if isinstance(X, ChunkedRows):
-            return self._build_in_chunks(X, random_state)
         rows = _checked(X, sample_weight)
         if rows.shape != (self.work.n, self.work.d):
             raise ValueError(
@@ -261,33 +254,6 @@ class Plan:
             operator = _with_factor(operator, rank=self.ahead_rank, **chance)
         return operator
 
-    def _build_in_chunks(self, X: ChunkedRows, random_state: Any) -> DistributedOperator:
-        self.require_memory()
-        options = {k: v for k, v in self.options.items() if k not in OF_CHUNKS}
-        kernel, few, rank = self.kernel, X.few, self.options["rank"]
-        if rank is None:
-            local = LocalOperator(kernel, self.options.get("local", "auto"), options)
-            one = plan(few.X, kernel=kernel, products=self.work.products, ahead=True)
-            make_few = partial(one.build, few.X, few.weight, random_state)
-            return DistributedOperator(kernel, X, local, make_few)
-        factor = NystroemOperator.of(
-            kernel,
-            few.X,
-            rank=rank,
-            sample_weight=few.weight,
-            random_state=random_state,
-            **options,
-        )
-        landmarks = Landmarks(
-            few.rows[factor.landmarks],
-            few.X[factor.landmarks],
-            factor.lower,
-            factor.trace_error,
-            float(factor.residual.max()),
-        )
-        local = LocalOperator(kernel, self.options.get("local", "auto"))
-        return DistributedNystroem(kernel, X, local, landmarks, lambda: factor)
-
     def over(self, support: Any, kernel: Kernel | None = None) -> KernelOperator:
         """The operator that serves new points over a stored support.
 
@@ -295,9 +261,8 @@ class Plan:
         takes the place of the plan's own.
         """
         kernel = self.kernel if kernel is None else kernel
-        options = {k: v for k, v in self.options.items() if k not in OF_CHUNKS}
         engine = self.options.get("local", self.engine)
-        return LocalOperator(kernel, engine, options)(support)
+        return LocalOperator(kernel, engine, self.options)(support)
 
     @property
     def shortage(self) -> str | None:
@@ -382,7 +347,7 @@ class LocalOperator:
         if engine is None or not engine.supports_prediction or not is_there:
             engine, options = _without_matrix(work), {}
         with config_context(assume_finite=True):
-            return engine.of(self.kernel, support, **options)
+            return engine.of(self.kernel, support, **_known(engine, options))
 
 
 def plan(
@@ -452,22 +417,30 @@ def plan(
     'dense'
     """
     random_state = fixed_seed(random_state)
-    if is_chunked(X_or_shape):
-        X_or_shape = ChunkedRows.of(X_or_shape, sample_weight)
-    is_in_chunks = isinstance(X_or_shape, ChunkedRows)
-    if engine == DistributedOperator.engine and not is_in_chunks:
+    if engine == "distributed" and not is_dask(X_or_shape):
         raise ValueError(f"engine={engine!r} needs X as a Dask array or dataframe.")
-    if engine not in ("auto", DistributedOperator.engine, *ENGINES):
+    if engine not in ("auto", "distributed", *ENGINES):
         raise ValueError(f"engine={engine!r} is unknown; give 'auto' or one of {list(ENGINES)}.")
     if n_vectors < 1 or products < 1:
         raise ValueError(f"n_vectors={n_vectors!r} and products={products!r} must be at least 1.")
+    if is_dask(X_or_shape):
+        from softkern.dask.plan import plan_chunks
+
+        return plan_chunks(
+            X_or_shape,
+            kernel=kernel,
+            kernel_params=kernel_params,
+            bandwidth=bandwidth,
+            n_vectors=n_vectors,
+            products=products,
+            engine=engine,
+            engine_params=engine_params,
+            memory_limit=memory_limit,
+            sample_weight=sample_weight,
+            random_state=random_state,
+        )
     limit = int(MEMORY_SHARE * available_memory()) if memory_limit is None else int(memory_limit)
     options = dict(engine_params or {})
-    if is_in_chunks:
-        named = {"kernel": kernel, "kernel_params": kernel_params, "bandwidth": bandwidth}
-        work = _work_of_chunks(X_or_shape, random_state, **named)
-        work = replace(work, n_vectors=n_vectors, products=products)
-        return _plan_in_chunks(work, engine, options, limit)
     unresolved = None
     if isinstance(X_or_shape, tuple):
         work = _work_of_shape(X_or_shape, kernel, kernel_params, bandwidth, dtype)
@@ -531,55 +504,6 @@ def plan(
     if engine != "auto" or options or not is_slow or NystroemOperator.engine not in costs:
         return exact
     return _certified(exact, work, times[taken]) or exact
-
-
-def _work_of_chunks(X: ChunkedRows, random_state: Any, **named: Any) -> ProblemSize:
-    """The workload of all rows, whose kernel and width are those of the sample."""
-    few = X.few
-    work = _work_of_data(
-        few.X,
-        named["kernel"],
-        named["kernel_params"],
-        named["bandwidth"],
-        few.weight,
-        random_state,
-    )
-    threads = threads_of_workers() or available_threads()
-    return replace(work, n=X.shape[0], chunks=len(X.X.chunks[0]), threads=threads)
-
-
-def _plan_in_chunks(work: ProblemSize, engine: str, options: dict[str, Any], limit: int) -> Plan:
-    """Landmarks where they are enough or asked for, else every pair of rows."""
-    operator, through = DistributedOperator, NystroemOperator.engine
-    reason = operator.refusal(work) or operator.missing()
-    if reason is not None:
-        raise ValueError(f"engine={operator.engine!r} cannot be used here: {reason}.")
-    rank: int | None = DEFAULT_RANK
-    asked = engine in (operator.engine, through)
-    if asked or "rank" in options:
-        rank = options.pop("rank", DEFAULT_RANK)
-    elif engine != "auto" or _rank_for(work, CHUNKS_ERROR, SAMPLE) is None:
-        rank = None
-    known = {*OF_CHUNKS}
-    if rank is not None:
-        known |= set(NystroemOperator.option_names())
-    elif engine in ENGINES:
-        options["local"] = engine
-        known |= set(ENGINES[engine].option_names())
-    unknown = sorted(set(options) - known)
-    if unknown:
-        raise ValueError(
-            f"rows in chunks do not know the option {unknown[0]!r} of engine_params; "
-            f"known are {', '.join(sorted(known))}."
-        )
-    cost = operator.cost(work, rank=rank)
-    if rank is None:  # the model is all rows, on this machine
-        held = work.n * (work.d + work.n_vectors) * work.itemsize
-        cost = replace(cost, memory=cost.memory + held)
-    how = "all pairs of rows" if rank is None else f"through {rank} landmarks"
-    taken = Candidate(operator.engine, cost, how, machine_speed())
-    options = {"rank": rank, **options}
-    return Plan(operator.engine, work.kernel, replace(work, sample=None), (taken,), limit, options)
 
 
 def _refusal(

@@ -24,7 +24,7 @@ import pytest
 from distributed import Client, LocalCluster
 
 from softkern import FuzzyCMeans, OneClassPCM, rank_points
-from softkern.dask import ChunkedRows, cluster, computed
+from softkern.dask import ChunkedRows, cluster, compute
 from softkern.dask.operator import DistributedNystroem, DistributedOperator
 from softkern.exceptions import ClusterError, DataError
 from softkern.kernels import Laplacian
@@ -118,7 +118,7 @@ def test_an_exact_product_outlives_what_it_was_made_of(client):
     operator = DistributedOperator(kernel, ChunkedRows.of(X), partial(BlockedOperator, kernel))
     product = operator @ da.ones((900, 1), chunks=(300, 1))
     exact = kernel.block(data(), data()).sum(axis=1)
-    assert computed(product[:, 0])[0] == pytest.approx(exact)
+    assert compute(product[:, 0])[0] == pytest.approx(exact)
 
 
 def test_names_of_tasks_mean_one_thing(monkeypatch):
@@ -148,7 +148,7 @@ def test_the_same_as_on_one_machine_also_where_a_worker_is_killed(client, expect
 
 
 def test_settings_that_dask_sends_to_new_workers_do_not_hold_a_client(client):
-    with cluster.watched():
+    with cluster.cluster_watchdog():
         sent = pickle.loads(pickle.dumps(dask.config.global_config))
     assert sent["scheduler"] is None
 

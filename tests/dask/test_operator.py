@@ -9,6 +9,7 @@ import pytest
 from softkern import plan
 from softkern.dask import ChunkedRows
 from softkern.dask.operator import DistributedOperator
+from softkern.dask.plan import build, plan_chunks
 from softkern.kernels import Gaussian, Laplacian, Linear
 from softkern.operators import BlockedOperator, FeatureOperator, TiledOperator
 
@@ -28,8 +29,9 @@ def exact(kernel, X, chunk):
 
 def through_landmarks(kernel, X, chunk, rank=150, size=400):
     rows = ChunkedRows.of(da.from_array(X, chunks=(chunk, -1)), size=size)
-    chosen = plan(rows, kernel=kernel, engine="nystroem", engine_params={"rank": rank})
-    return chosen.build(rows)
+    params = {"rank": rank}
+    chosen = plan_chunks(rows, kernel=kernel, engine="nystroem", engine_params=params)
+    return build(chosen, rows)
 
 
 @pytest.mark.parametrize(
@@ -116,10 +118,10 @@ def test_the_plan_of_chunks():
     assert plan(X, bandwidth=3.0, engine="tiled").options == {"rank": None, "local": "tiled"}
     with pytest.raises(ValueError, match="needs X as a Dask array"):
         plan(np.ones((5, 2)), engine="distributed")
-    with pytest.raises(ValueError, match="do not know the option 'ranks'"):
+    with pytest.raises(ValueError, match="Unknown option 'ranks'"):
         plan(X, engine="distributed", engine_params={"ranks": 3})
     with pytest.raises(ValueError, match="a precomputed kernel has none"):
         plan(X, kernel="precomputed")
     narrow = plan(X, bandwidth=0.01, memory_limit=1000)
     with pytest.raises(MemoryError, match="distributed"):
-        narrow.build(ChunkedRows.of(X))
+        build(narrow, ChunkedRows.of(X))

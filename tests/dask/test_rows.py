@@ -6,7 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from softkern.dask import ChunkedRows, answers, quantile, row_chunks
+from softkern.dask import ChunkedRows, row_chunks
+from softkern.dask.blocks import map_rows
+from softkern.dask.quantile import quantile
 from softkern.exceptions import DataError
 from softkern.rows import lower_quantile
 
@@ -23,31 +25,33 @@ def test_the_sample_does_not_depend_on_chunks(chunk):
     weight = np.random.default_rng(1).uniform(size=N)
     weight[:50] = 0
     X, whole = table(N)
-    one = ChunkedRows.of(whole, weight, size=200).few
-    other = ChunkedRows.of(table(chunk)[1], weight, size=200).few
+    one = ChunkedRows.of(whole, weight, size=200).subsample
+    other = ChunkedRows.of(table(chunk)[1], weight, size=200).subsample
     assert np.array_equal(one.rows, other.rows)
     assert np.array_equal(one.X, X[one.rows])
     assert np.array_equal(one.weight, other.weight)
     assert one.rows.min() >= 50
-    assert not np.array_equal(one.rows, ChunkedRows.of(whole, weight, size=200, seed=1).few.rows)
+    another = ChunkedRows.of(whole, weight, size=200, seed=1).subsample
+    assert not np.array_equal(one.rows, another.rows)
 
 
 def test_the_sample_stands_for_all():
     X, chunked = table()
     weight = np.where(X[:, 0] > 2, 50.0, 1.0)
-    few = ChunkedRows.of(chunked, weight, size=500).few
-    share, whole = few.weight[few.X[:, 0] > 2].sum() / few.weight.sum(), weight[X[:, 0] > 2].sum()
-    assert share == pytest.approx(whole / weight.sum(), rel=0.05)
-    assert few.weight.min() == 1
+    sample = ChunkedRows.of(chunked, weight, size=500).subsample
+    share = sample.weight[sample.X[:, 0] > 2].sum() / sample.weight.sum()
+    expected = weight[X[:, 0] > 2].sum() / weight.sum()
+    assert share == pytest.approx(expected, rel=0.05)
+    assert sample.weight.min() == 1
 
 
 def test_a_sample_of_all_rows_is_the_table():
     X, chunked = table()
     weight = np.arange(N) % 3.0
-    few = ChunkedRows.of(chunked, weight, size=N).few
-    assert few.is_whole
-    assert np.array_equal(few.X, X[weight > 0])
-    assert np.array_equal(few.weight, weight[weight > 0])
+    sample = ChunkedRows.of(chunked, weight, size=N).subsample
+    assert sample.is_complete
+    assert np.array_equal(sample.X, X[weight > 0])
+    assert np.array_equal(sample.weight, weight[weight > 0])
 
 
 @pytest.mark.parametrize(
@@ -80,7 +84,7 @@ def test_weights_in_other_chunks_and_of_any_size():
     assert rows.weight.chunks == (rows.X.chunks[0],)
     large = ChunkedRows.of(chunked, weight * 1e300)
     assert large.weight.compute() == pytest.approx(rows.weight.compute() / N)
-    assert np.array_equal(large.few.rows, rows.few.rows)
+    assert np.array_equal(large.subsample.rows, rows.subsample.rows)
 
 
 def test_unknown_chunk_sizes_are_found_out():
@@ -100,7 +104,7 @@ def test_dataframes():
     assert np.array_equal(rows.X.compute(), X)
     assert rows.weight.compute() == pytest.approx(np.abs(X[:, 1]))
     frame["d"] = "text"
-    with pytest.raises(DataError, match="column d holds no numbers"):
+    with pytest.raises(DataError, match="column d is not numeric"):
         row_chunks(dd.from_pandas(frame, npartitions=2))
 
 
@@ -112,7 +116,7 @@ def test_what_is_no_table(X):
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.999, 1.0])
 def test_quantiles_are_those_of_all_rows(share, monkeypatch):
-    monkeypatch.setattr("softkern.dask.predict.GATHERED", 3)
+    monkeypatch.setattr("softkern.dask.quantile.GATHERED", 3)
     rng = np.random.default_rng(2)
     values, weight = rng.normal(size=N).round(2), rng.integers(0, 3, N).astype(float)
     chunked = (da.from_array(part, chunks=700) for part in (values, weight))
@@ -131,7 +135,7 @@ def test_quantiles_of_infinities_and_of_one_value():
 def test_answers_name_the_chunk_of_a_bad_row():
     X, _ = table()
     X[1417, 1] = np.nan
-    sums = answers(
+    sums = map_rows(
         np.sum, row_chunks(da.from_array(X, chunks=(700, 3))), name="sums", like=np.empty(0), axis=1
     )
     assert sums[:700].compute() == pytest.approx(X[:700].sum(axis=1))

@@ -24,6 +24,7 @@ from array_api_compat import (
 __all__ = [
     "column_changes",
     "column_sums",
+    "is_dask",
     "is_surely_all",
     "like",
     "log_sums",
@@ -51,6 +52,17 @@ def on_host(array: Any) -> Any:
     if is_numpy_array(array):
         return array
     return np.asarray(array.cpu() if hasattr(array, "cpu") else array)
+
+
+def is_dask(X: Any) -> bool:
+    """Whether X is a Dask array, dataframe or series; does not import Dask.
+
+    Examples
+    --------
+    >>> is_dask(np.ones(3))
+    False
+    """
+    return type(X).__module__.split(".")[0] in ("dask", "dask_expr")
 
 
 def like(array: Any, other: Any) -> Any:

@@ -1,14 +1,13 @@
-"""Where chunks are computed: on this machine's threads, or on the cluster of the current client.
+"""Running Dask computations on local threads or on a cluster.
 
-Whether there is a cluster is the user's choice, made as Dask has it: a `distributed.Client` in the
-session, or none. A worker that is lost is Dask's own business, which computes its chunks again
-elsewhere. What Dask would wait for without end is looked for here: a cluster without workers, a
-scheduler that is gone, workers that have another version of this package.
+As usual with Dask, a `distributed.Client` in the session selects the cluster. Dask recomputes the
+chunks of a lost worker by itself. It would wait forever for a cluster without workers or for a lost
+scheduler, and fail late where workers run another version of softkern; `cluster_watchdog` turns
+these cases into a `ClusterError`.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -18,57 +17,56 @@ from typing import Any
 from softkern.exceptions import ClusterError
 
 __all__ = [
-    "computed",
-    "computed_one_by_one",
-    "connected",
-    "kept",
-    "shared",
-    "threads_of_workers",
-    "watched",
+    "broadcast",
+    "cluster_watchdog",
+    "compute",
+    "compute_each",
+    "connect",
+    "persist",
+    "worker_threads",
 ]
 
 CONNECT_SECONDS = 10
-POLL_SECONDS = 0.5  # between two looks at the cluster
+POLL_SECONDS = 0.5  # between two checks of the cluster
 VERSION = "__import__('softkern').__version__"
-PATIENCE_SECONDS = 30.0  # that a cluster may be without any worker
+PATIENCE_SECONDS = 30.0  # without any worker
 
 
-def computed(*values: Any) -> tuple[Any, ...]:
-    """Lazy values as arrays and objects of this process, all from one pass over the chunks."""
+def compute(*values: Any) -> tuple[Any, ...]:
+    """Compute lazy values in one pass over the chunks, and return them in this process."""
     import dask
 
-    with watched():
-        found: tuple[Any, ...] = dask.compute(*values)
-    return found
+    with cluster_watchdog():
+        results: tuple[Any, ...] = dask.compute(*values)
+    return results
 
 
-def computed_one_by_one(
-    tasks: Sequence[Callable[[], Any]], done: Callable[[float], None]
-) -> list[Any]:
-    """What functions return, each a task of its own; `done` is told how many are.
+def compute_each(tasks: Sequence[Callable[[], Any]], report: Callable[[float], None]) -> list[Any]:
+    """Call functions as tasks of their own and `report` how many are done.
 
     Examples
     --------
-    >>> computed_one_by_one([lambda: 1, lambda: 2], done=lambda number: None)
+    >>> compute_each([lambda: 1, lambda: 2], report=lambda number: None)
     [1, 2]
     """
     from dask import delayed
+    from dask.system import CPU_COUNT
 
-    at_once = 2 * (threads_of_workers() or os.cpu_count() or 1)
-    found: list[Any] = []
-    for start in range(0, len(tasks), at_once):
-        found += computed(*(delayed(_called)(task) for task in tasks[start : start + at_once]))
-        done(len(found))
-    return found
+    batch = 2 * (worker_threads() or CPU_COUNT)
+    results: list[Any] = []
+    for start in range(0, len(tasks), batch):
+        results += compute(*(delayed(_call)(task) for task in tasks[start : start + batch]))
+        report(len(results))
+    return results
 
 
-def _called(task: Callable[[], Any]) -> Any:
+def _call(task: Callable[[], Any]) -> Any:
     return task()
 
 
 @contextmanager
-def connected(address: str | None) -> Iterator[None]:
-    """Within, the cluster of a scheduler computes; with None, whoever does already."""
+def connect(address: str | None) -> Iterator[None]:
+    """Use this Dask scheduler inside the context; None keeps the current one."""
     if address is None:
         yield
         return
@@ -77,52 +75,52 @@ def connected(address: str | None) -> Iterator[None]:
         from distributed import Client
     except ImportError:
         raise ClusterError("a cluster needs distributed: pip install 'softkern[dask]'.") from None
-    try:  # one that fails must not be the session's own
+    try:  # a client that fails must not become the default of the session
         client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError) as error:
         raise ClusterError(
             f"no Dask scheduler answers at {address!r}; start one (dask scheduler), or correct the "
-            "address, as tcp://host:8786."
+            "address, for example tcp://host:8786."
         ) from error
     with client, dask.config.set(scheduler=client):
         yield
 
 
-def kept(array: Any) -> Any:
-    """The same Dask array, computed once and held where its chunks were made."""
+def persist(array: Any) -> Any:
+    """Compute a Dask array once and keep its chunks where they were computed."""
     client = _client()
     return array.persist() if client is None else client.persist(array)
 
 
-def shared(value: Any) -> Any:
-    """A value that many tasks take, sent to every worker once."""
+def broadcast(value: Any) -> Any:
+    """Send a value that many tasks need to every worker once."""
     from dask import delayed
 
     return delayed(value, pure=False, traverse=False)
 
 
-def threads_of_workers() -> int | None:
-    """Threads of all workers of the cluster, None where this machine computes."""
+def worker_threads() -> int | None:
+    """Return the number of threads of all workers, or None without a cluster."""
     client = _client()
     return None if client is None else sum(client.nthreads().values())
 
 
 @contextmanager
-def watched() -> Iterator[None]:
-    """Within, whatever is computed ends with an error where the cluster cannot go on.
+def cluster_watchdog() -> Iterator[None]:
+    """Raise a `ClusterError` inside the context when the cluster cannot go on.
 
-    Tasks are not fused: what is held on workers would remember them under names that mean other
-    tasks wherever they were fused in another way, and Dask warns of deadlocks then.
+    Tasks are not fused: persisted chunks keep the names of the tasks that made them, and Dask warns
+    of deadlocks when the same name later means tasks that were fused differently.
     """
     client = _client()
-    if client is None or isinstance(_scheduler(), _Watch):
+    if client is None or isinstance(_scheduler(), _WatchedScheduler):
         yield
         return
     import dask
 
-    watch = _Watch(client)
-    watch.check_versions()
-    with dask.config.set(scheduler=watch, array_optimize=False):
+    watched = _WatchedScheduler(client)
+    watched.check_versions()
+    with dask.config.set(scheduler=watched, array_optimize=False):
         yield
 
 
@@ -133,7 +131,7 @@ def _scheduler() -> Any:
 
 
 def _client() -> Any:
-    """The client of the cluster that computes, None where this machine's threads do."""
+    """Return the client of the current cluster, or None where local threads compute."""
     if "distributed" not in sys.modules:
         return None
     from distributed import Client
@@ -143,16 +141,16 @@ def _client() -> Any:
     return client if isinstance(client, Client) else None
 
 
-class _Watch:
-    """Computes on a cluster, as the client itself does, and looks at the cluster while waiting."""
+class _WatchedScheduler:
+    """Dask scheduler function that computes on a cluster and checks it while waiting."""
 
     def __init__(self, client: Any) -> None:
         self.client = client
         self.address = client.scheduler.address if client.scheduler is not None else "?"
-        self.seen = time.monotonic()  # when there last was a worker
+        self.last_worker = time.monotonic()  # when there last was a worker
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Nothing: Dask sends its settings to workers that it starts, where this has no place."""
+        """Pickle as None: Dask sends its settings to new workers, where there is no client."""
         return type(None), ()
 
     def __call__(self, graph: Any, keys: Any, **options: Any) -> Any:
@@ -164,7 +162,7 @@ class _Watch:
         from distributed.scheduler import KilledWorker
 
         self.check()
-        self.seen = time.monotonic()
+        self.last_worker = time.monotonic()
         try:
             futures = self.client.get(graph, keys, sync=False, **options)
             while True:
@@ -174,52 +172,52 @@ class _Watch:
                 except TimeoutError:
                     self.check()
         except (CancelledError, FutureCancelledError, CommClosedError) as error:
-            raise ClusterError(self._gone()) from error
+            raise self._lost() from error
         except KilledWorker as error:
             raise ClusterError(
-                f"workers of {self.address} died again and again over the same chunk, most likely "
-                "for want of memory; use smaller chunks (X.rechunk) or larger workers."
+                f"workers of {self.address} died repeatedly on the same chunk, most likely because "
+                "they ran out of memory; use smaller chunks (X.rechunk) or larger workers."
             ) from error
 
     def check(self) -> None:
-        """Raise where nobody is left to compute."""
+        """Raise a `ClusterError` where no worker or no scheduler is left."""
         if self.client.status != "running":
-            raise ClusterError(self._gone())
+            raise self._lost()
         try:
             has_workers = bool(self.client.nthreads())
         except (OSError, TimeoutError) as error:
-            raise ClusterError(self._gone()) from error
+            raise self._lost() from error
         now = time.monotonic()
         if has_workers:
-            self.seen = now
-        elif now - self.seen > PATIENCE_SECONDS:
+            self.last_worker = now
+        elif now - self.last_worker > PATIENCE_SECONDS:
             raise ClusterError(
                 f"{self.address} has had no worker for {PATIENCE_SECONDS:g} seconds; start some "
                 f"(dask worker {self.address}) and fit again."
             )
 
-    def _gone(self) -> str:
-        return (
+    def _lost(self) -> ClusterError:
+        return ClusterError(
             f"the Dask scheduler {self.address} is gone; start it again, connect a new client and "
             "fit again."
         )
 
     def check_versions(self) -> None:
-        """Refuse a scheduler and workers whose package is another one."""
+        """Raise a `ClusterError` if a process of the cluster runs another version of softkern."""
         self.check()
         own = str(sys.modules["softkern"].__version__)
-        # a function of this package would not be found by those that lack it; eval is
-        found = self.client.run(eval, VERSION, on_error="return")
+        # eval exists everywhere; a function of this package would not where it is not installed
+        versions = self.client.run(eval, VERSION, on_error="return")
         try:
-            found[self.address] = self.client.run_on_scheduler(eval, VERSION)
+            versions[self.address] = self.client.run_on_scheduler(eval, VERSION)
         except ImportError as error:
-            found[self.address] = error
-        others = {name: said for name, said in found.items() if said != own}
+            versions[self.address] = error
+        others = {name: version for name, version in versions.items() if version != own}
         if others:
-            name, said = next(iter(others.items()))
-            has = f"version {said}" if isinstance(said, str) else f"none ({said})"
+            name, version = next(iter(others.items()))
+            has = f"version {version}" if isinstance(version, str) else f"none ({version})"
             raise ClusterError(
-                f"{len(others)} of the {len(found)} processes of the cluster "
+                f"{len(others)} of the {len(versions)} processes of the cluster "
                 f"{'has' if len(others) == 1 else 'have'} another softkern than this one: "
                 f"{name} has {has}, here it is {own}. Install the same version everywhere."
             )

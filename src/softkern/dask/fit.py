@@ -1,271 +1,228 @@
-"""Fits to Dask arrays and dataframes, and answers for them, chunk by chunk.
+"""Fits to Dask arrays and dataframes.
 
-Every model is the same model; what differs is which rows its steps see. Kernel, bandwidth, number
-of clusters and starts are read from a sample that stands for all rows (`softkern.dask`). Models
-whose loop is array operations alone then run it over all rows, their arrays Dask's; the others, the
-alpha tree, the one-class duals and the spectral models, are fitted to the sample. Either way what
-is kept is small, and what a model says of all rows, its fitted attributes too, is computed when it
-is asked for.
+Kernel, bandwidth, number of clusters and initialization come from a subsample that represents all
+rows. Models whose loop needs array operations only then run it over all rows, as Dask arrays; the
+other models are fitted to the subsample. The fitted model is small either way, and its attributes
+of all rows are Dask arrays, computed on demand. Called by `KernelModel.fit`.
 """
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 import numpy as np
 from sklearn import config_context
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
 from softkern._utils.progress import stage
 from softkern._utils.random import child_seed, fixed_seed
 from softkern._utils.typing import Array
-from softkern.dask import (
-    SUBSAMPLE_ROWS,
-    ChunkedRows,
-    TableChunks,
-    answers,
-    computed,
-    kept,
-    row_chunks,
-    shared,
-    watched,
-)
-from softkern.exceptions import DataError
+from softkern.dask.blocks import map_rows
+from softkern.dask.cluster import broadcast, cluster_watchdog, compute, persist
+from softkern.dask.plan import ENGINE, OPTIONS, build, plan_chunks
+from softkern.dask.predict import map_method, map_table_method, without_rows, worker_copy
+from softkern.dask.rows import SUBSAMPLE_ROWS, ChunkedRows
+from softkern.dask.self_exclusion import calibrate_density, self_excluded_scores
+from softkern.dask.tables import TableChunks
 from softkern.models.checks import check_scales
-from softkern.planning import plan
+from softkern.models.fuzzy import FuzzyCMeans
+from softkern.models.one_class_pcm import OneClassPCM
+from softkern.models.possibilistic import PossibilisticCMeans
+from softkern.planning import Plan
 
-__all__ = ["alone", "answer_in_chunks", "fit_in_chunks", "fit_tables"]
+__all__ = ["fit"]
 
-PATIENCE = 3600.0  # seconds that products of all pairs may take before a sample has to do
+# Models whose loop runs over all rows.
+LOOPS = (FuzzyCMeans, PossibilisticCMeans, OneClassPCM)
+PATIENCE = 3600.0  # seconds for products of all pairs, beyond which the subsample has to do
 
 
-def fit_in_chunks(model: Any, X: Any, sample_weight: Any) -> None:
-    """Fit a model of checked parameters."""
-    if model._is_precomputed:
-        raise ValueError("kernel='precomputed' takes a matrix of this machine, not a Dask array.")
-    with watched():
-        rows = _rows(model, X, sample_weight)
-        model.n_features_in_ = rows.shape[1]
-        _keep_names(model, X)
-        own = None
-        if _runs_over_all(model, rows):
-            own = _fit_all(model, rows)
+def fit(model: Any, X: Any, sample_weight: Any) -> None:
+    """Fit a model with checked parameters to a Dask array or dataframe."""
+    with cluster_watchdog():
+        if getattr(model, "prepare", False) is not False:
+            _fit_table(model, X, sample_weight)
         else:
-            _fit_few(model, rows)
-        _keep_lazily(model, rows, own)
+            _fit_rows(model, X, sample_weight)
 
 
-def fit_tables(model: Any, X: Any, sample_weight: Any) -> None:
-    """Fit a model that prepares its table to a sample of the tables of a Dask dataframe."""
-    if sample_weight is not None:
-        raise ValueError("sample_weight is for numbers: with prepare, rows in chunks weigh one.")
-    with watched():
-        table = TableChunks.of(X)
-        model._fit_seed = fixed_seed(model.random_state)
-        numbers, few = table.sample(SUBSAMPLE_ROWS, _seed(model))
-        one = clone(model).set_params(random_state=model._fit_seed).fit(few)
-        _take_over(model, one)
-        scores = np.asarray(one.outlier_scores_)
-        model.sample_rows_, model.sample_outlier_scores_ = numbers, scores
-        model.sample_row_weights_ = np.full(len(numbers), table.rows / len(numbers))
-        _keep_tables(model, table, few)
-
-
-def _keep_tables(model: Any, table: TableChunks, few: Any) -> None:
-    """Fitted attributes of all rows, as Dask arrays."""
-    one = alone(model)
-    for name, method in model._row_methods().items():
-        like = np.asarray(getattr(one, method)(few.iloc[:1]))
-        is_score = name == "outlier_scores_"
-        known = (model.sample_rows_, model.sample_outlier_scores_) if is_score else None
-        fixed = {"model": one, "method": method, "known": known}
-        setattr(model, name, table.answers(_answer_of_table, like[:0], **fixed))
-    ones = np.ones(1, dtype=one.sample_weight_.dtype)
-    model.sample_weight_ = table.answers(_ones_of_table, ones[:0])
-
-
-def _answer_of_table(table: Any, start: int, model: Any, method: str, known: Any = None) -> Array:
-    """What a method says of a table, of rows of the sample what is known of them."""
-    answer = np.asarray(getattr(model, method)(table))
-    number = np.arange(start, start + len(table))
-    return answer if known is None else _with_known(answer, number, *known)
-
-
-def _ones_of_table(table: Any, start: int) -> Array:
-    return np.ones(len(table))
-
-
-def _seed(model: Any) -> int:
-    return child_seed(model._fit_seed)
-
-
-def _take_over(model: Any, one: Any) -> None:
-    """What another model of the same kind has found."""
-    given = set(model.get_params(deep=False))
-    vars(model).update({k: v for k, v in vars(one).items() if k not in given})
-
-
-def _rows(model: Any, X: Any, sample_weight: Any) -> ChunkedRows:
+def _fit_rows(model: Any, X: Any, sample_weight: Any) -> None:
+    if model._is_precomputed:
+        raise ValueError("kernel='precomputed' needs a matrix in memory, not a Dask array.")
     size = int((model.engine_params or {}).get("sample_rows", SUBSAMPLE_ROWS))
-    with stage("looking at all rows"):
-        rows = ChunkedRows.of(X, sample_weight, size=size, seed=_seed(model))
+    with stage("checking all rows"):
+        rows = ChunkedRows.of(X, sample_weight, size=size, seed=child_seed(model._fit_seed))
     check_scales(np.vstack([rows.low, rows.high]))
-    return rows
+    model.n_features_in_ = rows.shape[1]
+    _set_feature_names(model, X)
+    chosen = _loop_plan(model, rows)
+    if chosen is None:
+        _fit_subsample(model, rows)
+        _set_row_attributes(model, rows, None)
+    else:
+        _set_row_attributes(model, rows, _fit_all(model, rows, chosen))
 
 
-def _keep_names(model: Any, X: Any) -> None:
-    if hasattr(model, "feature_names_in_"):
-        del model.feature_names_in_
+def _set_feature_names(model: Any, X: Any) -> None:
+    vars(model).pop("feature_names_in_", None)
     names = list(getattr(X, "columns", ()))
     if names and all(isinstance(name, str) for name in names):
         model.feature_names_in_ = np.array(names, dtype=object)
 
 
-def _runs_over_all(model: Any, rows: ChunkedRows) -> bool:
-    """Whether the model's loop runs over all rows, not over the sample alone.
+def _loop_plan(model: Any, rows: ChunkedRows) -> Plan | None:
+    """Plan the loop over all rows; None where the subsample has to do.
 
-    A sample of all rows will do, unless chunks are asked for; so will any where landmarks are not
-    enough and all pairs of rows would take too long.
+    Unless an engine is requested, a complete subsample is fitted as a table in memory, and so is
+    any where landmarks do not suffice and all pairs of rows would take too long.
     """
-    if not model._loops_in_chunks:
-        return False
-    if model.engine != "auto" or "rank" in (model.engine_params or {}):
-        return True
-    if rows.few.is_whole:
-        return False
-    products = model._expected_products()
-    chosen = plan(
+    if not isinstance(model, LOOPS):
+        return None
+    is_requested = model.engine != "auto" or "rank" in (model.engine_params or {})
+    if rows.subsample.is_complete and not is_requested:
+        return None
+    chosen = _plan(model, rows, 1)
+    if is_requested or chosen.options["rank"] is not None:
+        return chosen
+    return chosen if chosen.product_seconds * chosen.work.products < PATIENCE else None
+
+
+def _plan(model: Any, rows: ChunkedRows, n_vectors: int, kernel: Any = None) -> Plan:
+    return plan_chunks(
         rows,
-        kernel=model.kernel,
-        kernel_params=model.kernel_params,
-        bandwidth=model._bandwidth_rule(),
-        products=products,
+        kernel=model.kernel if kernel is None else kernel,
+        kernel_params=model.kernel_params if kernel is None else None,
+        bandwidth=model._bandwidth_rule() if kernel is None else "auto",
+        n_vectors=n_vectors,
+        products=model._expected_products(),
+        engine=model.engine,
         engine_params=model.engine_params,
         random_state=model._fit_seed,
     )
-    return chosen.options["rank"] is not None or chosen.product_seconds * products < PATIENCE
 
 
-def _fit_all(model: Any, rows: ChunkedRows) -> Any:
-    """Fit the model over all rows; returns the rows' own parts in the kernel sums."""
-    model.sample_weight_ = rows.weight
+def _fit_all(model: Any, rows: ChunkedRows, chosen: Plan) -> Any:
+    """Run the loop over all rows; return every row's own part in the centers, (n, c)."""
+    weight, sample = rows.weight, rows.subsample
+    model.sample_weight_ = weight
     with config_context(assume_finite=True):
-        return model._fit(rows, rows.weight)
+        if hasattr(model, "n_clusters"):
+            model._choose_number(sample.X, sample.weight)
+            chosen = _plan(model, rows, model.n_clusters_, chosen.kernel)
+        model._adopt_plan(chosen)
+        operator = build(chosen, rows, model._fit_seed)
+        model._record_approximation(operator)
+        solution = model._solve(operator, weight)
+        model._store_solution(operator, solution)
+        own = persist(solution.coefficients * operator.diag()[:, None])  # releases the loop's graph
+        if isinstance(model, OneClassPCM):
+            model._choose_scales(*operator.subsample(weight))
+            calibrate_density(model, rows, own)
+        else:
+            model._calibrate(solution.geometry, weight)
+    return own
 
 
-def _fit_few(model: Any, rows: ChunkedRows) -> None:
-    """The fit of the same model to the sample, taken over."""
-    few, one = rows.few, clone(model)
-    is_here = model.engine != "distributed"
-    of_chunks = {"sample_rows", "local", *(() if is_here else ("rank",))}
-    options = {k: v for k, v in (model.engine_params or {}).items() if k not in of_chunks}
-    engine = model.engine if is_here else "auto"
-    one.set_params(engine=engine, engine_params=options or None, random_state=model._fit_seed)
+def _fit_subsample(model: Any, rows: ChunkedRows) -> None:
+    """Fit a clone to the subsample and copy its results."""
+    sample, small = rows.subsample, clone(model)
+    is_local = model.engine != ENGINE
+    dropped = OPTIONS[1:] if is_local else OPTIONS
+    options = {k: v for k, v in (model.engine_params or {}).items() if k not in dropped}
+    engine = model.engine if is_local else "auto"
+    small.set_params(engine=engine, engine_params=options or None, random_state=model._fit_seed)
     init = getattr(model, "init", None)
     if init is not None and not isinstance(init, str):
-        one.set_params(init=np.asarray(init[few.rows]))
-    one.fit(few.X, sample_weight=few.weight)
-    _take_over(model, one)
+        small.set_params(init=np.asarray(init[sample.rows]))
+    small.fit(sample.X, sample_weight=sample.weight)
+    _copy_results(small, model)
     if hasattr(model, "support_"):
-        model.support_ = few.rows[model.support_]
+        model.support_ = sample.rows[model.support_]
 
 
-# What is said of all rows
+def _copy_results(source: Any, model: Any) -> None:
+    """Copy all attributes but the parameters from another model of the same class."""
+    params = set(model.get_params(deep=False))
+    vars(model).update({k: v for k, v in vars(source).items() if k not in params})
 
 
-def _keep_lazily(model: Any, rows: ChunkedRows, own: Any) -> None:
-    """Fitted attributes of all rows, as Dask arrays."""
-    is_few, few = own is None, rows.few
-    one = alone(model)
-    vars(one).pop("feature_names_in_", None)  # chunks are arrays without names
-    if is_few:
-        of_few = np.asarray(model.outlier_scores_)
+# Attributes of all rows
+
+
+def _set_row_attributes(model: Any, rows: ChunkedRows, own: Any) -> None:
+    """Set the fitted attributes of all rows as Dask arrays.
+
+    `own` is every row's own part in the centers, None after a fit to the subsample. Outlier scores
+    exclude the row itself; after a fit to the subsample, for the rows of the subsample only.
+    """
+    sample, small = rows.subsample, worker_copy(model)
+    if own is None:
+        scores = np.asarray(model.outlier_scores_)
     else:
-        own = kept(own)  # else the whole loop would stay behind it, to be computed again
-        of_few = _scores_by_others(few.X, computed(own[few.rows])[0], few.rows, one)
-    total = float(computed(rows.weight.sum(dtype=np.float64))[0])
-    model.sample_rows_, model.sample_outlier_scores_ = few.rows, of_few
-    model.sample_row_weights_ = few.weight * (total / few.weight.sum(dtype=np.float64))
+        part = compute(own[sample.rows])[0]
+        scores = self_excluded_scores(sample.X, part, sample.rows, small)
+    total = float(compute(rows.weight.sum(dtype=np.float64))[0])
+    model.sample_rows_, model.sample_outlier_scores_ = sample.rows, scores
+    model.sample_row_weights_ = sample.weight * (total / sample.weight.sum(dtype=np.float64))
     model.sample_weight_ = rows.weight
     for name, method in model._row_methods().items():
-        setattr(model, name, _answers(one, method, rows.X))
-    fixed = {"name": "outlier-scores", "like": np.empty(0, rows.dtype), "model": shared(one)}
-    if is_few:
-        fixed |= {"rows": shared(few.rows), "known": shared(of_few)}
-        model.outlier_scores_ = answers(_known_scores, rows.X, rows.numbers, **fixed)
+        setattr(model, name, map_method(small, method, rows.X))
+    if own is None:
+        _insert_sample_scores(model)
     else:
-        model.outlier_scores_ = answers(_scores_by_others, rows.X, own, rows.numbers, **fixed)
-
-
-def alone(model: Any) -> Any:
-    """The fitted model without what it says of all rows, to be sent to workers."""
-    one = copy.copy(model)
-    one._drop_caches()
-    for name in model._row_methods():
-        vars(one).pop(name, None)
-    one.sample_weight_ = np.ones(1, dtype=model.sample_weight_.dtype)
-    return one
-
-
-def answer_in_chunks(
-    model: Any, method: str, X: Any, *columns: Any, like: Array | None = None
-) -> Any:
-    """What a method of a fitted model says of every chunk, as a Dask array.
-
-    It takes those of the columns (n, c) as well. `like` shows the answer's dtype and shape; what
-    is said of a row of the support does otherwise.
-    """
-    check_is_fitted(model)
-    if getattr(model, "preparation_", None) is not None:
-        return _answer_tables(model, method, X)
-    names, known = getattr(X, "columns", None), getattr(model, "feature_names_in_", None)
-    if names is not None and known is not None and list(names) != list(known):
-        raise DataError(
-            f"X has the columns {list(names)[:8]}, but the model was fitted with "
-            f"{list(known)[:8]}; select them in that order."
+        model.outlier_scores_ = map_rows(
+            self_excluded_scores,
+            rows.X,
+            own,
+            rows.numbers,
+            name="outlier-scores",
+            like=np.empty(0, rows.dtype),
+            model=broadcast(small),
         )
-    X = row_chunks(X)
-    if X.shape[1] != model.n_features_in_:
-        raise DataError(
-            f"X has {X.shape[1]} features, but {type(model).__name__} is expecting "
-            f"{model.n_features_in_} features as input."
-        )
-    return _answers(alone(model), method, X, *columns, like=like)
 
 
-def _answer_tables(model: Any, method: str, X: Any) -> Any:
-    """The same of a model that prepares its table."""
-    one, table = alone(model), TableChunks.of(X)
-    like = np.asarray(getattr(one, method)(table.sample(1)[1]))
-    return table.answers(_answer_of_table, like[:0], model=one, method=method)
+def _insert_sample_scores(model: Any) -> None:
+    """Keep the scores of the fit for rows of the subsample, which exclude the row itself."""
+    import dask.array as da
+
+    scores = model.outlier_scores_
+    model.outlier_scores_ = scores.map_blocks(
+        _insert_scores,
+        da.arange(scores.shape[0], chunks=scores.chunks, dtype=np.int64),
+        rows=broadcast(model.sample_rows_),
+        scores=broadcast(model.sample_outlier_scores_),
+        dtype=scores.dtype,
+    )
 
 
-def _answers(one: Any, method: str, X: Any, *columns: Any, like: Array | None = None) -> Any:
-    vars(one).pop("feature_names_in_", None)  # chunks are arrays without names
-    if like is None:
-        like = np.asarray(getattr(one, method)(one.support_vectors_[:1]))
-    fixed = {"model": shared(one), "method": method}
-    name = method.strip("_").replace("_", "-")
-    return answers(_answer, X, *columns, name=name, like=like[:0], **fixed)
-
-
-def _answer(X: Array, *columns: Array, model: Any, method: str) -> Array:
-    return np.asarray(getattr(model, method)(X, *columns))
-
-
-def _known_scores(X: Array, number: Array, model: Any, rows: Array, known: Array) -> Array:
-    """Outlier scores of a chunk; those of rows of the sample are known, each by the others."""
-    return _with_known(np.asarray(model.outlier_scores(X)), number, rows, known)
-
-
-def _with_known(answer: Array, number: Array, rows: Array, known: Array) -> Array:
-    """Answers of rows with these numbers, of some of which it is known."""
+def _insert_scores(values: Array, number: Array, rows: Array, scores: Array) -> Array:
+    """Replace the values of rows whose numbers are among `rows` by their `scores`."""
     place = np.minimum(np.searchsorted(rows, number), rows.size - 1)
-    return np.where(rows[place] == number, known[place], answer)
+    return np.where(rows[place] == number, scores[place], values)
 
 
-def _scores_by_others(X: Array, own: Array, number: Array, model: Any) -> Array:
-    """Outlier scores of a chunk, each row without its own part in the centers."""
-    return np.asarray(model._leave_one_out_scores(X, own, number))
+# Tables with columns of any kind
+
+
+def _fit_table(model: Any, X: Any, sample_weight: Any) -> None:
+    """Fit a model that prepares its data to a subsample of a Dask dataframe."""
+    import dask.array as da
+
+    if sample_weight is not None:
+        raise ValueError(
+            "sample_weight is not supported for Dask data with prepare; use prepare=False."
+        )
+    table = TableChunks.of(X)
+    model._fit_seed = fixed_seed(model.random_state)
+    numbers, sample = table.sample(SUBSAMPLE_ROWS, child_seed(model._fit_seed))
+    fitted = clone(model).set_params(random_state=model._fit_seed).fit(sample)
+    _copy_results(fitted, model)
+    scores = np.asarray(fitted.outlier_scores_)
+    model.sample_rows_, model.sample_outlier_scores_ = numbers, scores
+    model.sample_row_weights_ = np.full(len(numbers), table.rows / len(numbers))
+    small, example = without_rows(model), sample.iloc[:1]
+    for name, method in model._row_methods().items():
+        setattr(model, name, map_table_method(small, method, table, example))
+    _insert_sample_scores(model)
+    dtype = fitted.sample_weight_.dtype
+    model.sample_weight_ = da.ones(table.rows, chunks=(table.lengths,), dtype=dtype)

@@ -1,18 +1,17 @@
-"""K @ A for rows in chunks: every chunk is computed where it is, and small sums go round.
+"""K @ A for Dask arrays: chunks are multiplied where they are, and only small sums move.
 
-With landmarks (Nyström), a center is coefficients on a few hundred rows that every worker has:
+With landmarks (Nyström), a center is a combination of a few hundred rows that every worker has:
 
     B = K_LL⁻¹ Σ K(L, X_b) A_b          (m, c)    one small sum over the chunks b
     G_b = K(X_b, L) B                   (b, c)    one map over them
 
-so that what travels does not grow with n. Without landmarks every pair of chunks meets once and the
-product is exact. Each block is the product of an operator of this machine, given as `local`.
-Arrays of n rows are Dask arrays; those of the host are taken to chunks, and answered on the host.
+so that the data moved do not grow with n. Without landmarks every pair of chunks is multiplied, and
+the product is exact. `local` makes the operator that multiplies one block. Results are Dask arrays
+for Dask arrays A, and NumPy arrays for NumPy arrays.
 """
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -24,38 +23,41 @@ from scipy.linalg import cho_solve
 from scipy.optimize import nnls
 
 from softkern._utils.typing import Array
-from softkern.dask import ChunkedRows, answers, computed, kept, shared
+from softkern.dask.blocks import map_rows
+from softkern.dask.cluster import broadcast, compute, persist
+from softkern.dask.rows import ChunkedRows
 from softkern.kernels import Kernel
 from softkern.operators.base import Cost, KernelOperator, ProblemSize
 from softkern.operators.geometry import Geometry, squared_distances
 
-__all__ = ["DistributedNystroem", "DistributedOperator", "Landmarks"]
+__all__ = ["DistributedNystroem", "DistributedOperator", "Landmarks", "distributed_cost"]
 
-AT_ONCE = 8  # products of pairs of chunks that one task adds up
-TASK_SECONDS = 1e-3  # of Dask's own work with a task
-PAIR_SECONDS = 5e-9  # of a kernel value, on one core ...
-VECTOR_SECONDS = 3e-10  # ... and of its part in the product with one vector
-ROUNDING = 100  # times that of an exact product: that of the landmarks' factor
-CHUNK_ROWS = 100_000  # where rows are not in chunks yet
+SUMMED_PARTS = 8  # partial products that one task adds
+TASK_SECONDS = 1e-3  # Dask's own work per task
+PAIR_SECONDS = 5e-9  # one kernel value on one core ...
+VECTOR_SECONDS = 3e-10  # ... and its part in the product with one vector
+ROUNDING = 100  # rounding of products through landmarks, times that of exact products
+CHUNK_ROWS = 100_000  # for NumPy arrays
 
 Local = Callable[[Any], KernelOperator]
 
 
 @dataclass(frozen=True)
 class Landmarks:
-    """Rows that centers are written on, and how well.
+    """Rows whose combinations approximate the centers.
 
     Attributes
     ----------
     rows : array of shape (m,)
-        Their numbers.
+        Row numbers.
     points : array of shape (m, d)
+        The rows.
     lower : array of shape (m, m)
         Cholesky factor of the kernel matrix between them.
     trace_error : float
-        The share of the trace of K that they leave out, as a sample of the rows says.
+        Share of the trace of K that they leave out, estimated on the subsample.
     row_error : float, default=0.0
-        The most that they leave out of a row's own kernel value in that sample.
+        Largest part of a row's own kernel value that they leave out in the subsample.
     """
 
     rows: Array
@@ -66,16 +68,18 @@ class Landmarks:
 
 
 class DistributedOperator(KernelOperator):
-    """K multiplied chunk by chunk: every pair of rows, exactly.
+    """Exact products over all pairs of rows, chunk by chunk.
 
     Parameters
     ----------
     kernel : softkern.kernels.Kernel
+        The kernel.
     X : ChunkedRows, or an array of shape (n, d)
+        The rows.
     local : callable
-        Makes the operator over the rows of one block, of this machine.
-    make_sample : callable, default=None
-        Makes the operator over the sample that stands for all rows; by default `local` does.
+        Makes the operator over the rows of one block.
+    make_subsample : callable, default=None
+        Makes the operator over the subsample; by default `local`.
 
     Examples
     --------
@@ -93,65 +97,63 @@ class DistributedOperator(KernelOperator):
 
     engine: ClassVar[str] = "distributed"
     supports_prediction: ClassVar[bool] = False
-    is_in_chunks: ClassVar[bool] = True
 
     def __init__(
         self,
         kernel: Kernel,
         X: Any,
         local: Local,
-        make_sample: Callable[[], KernelOperator] | None = None,
+        make_subsample: Callable[[], KernelOperator] | None = None,
     ) -> None:
         if not isinstance(kernel, Kernel):
             raise TypeError(
                 f"kernel must be a softkern.kernels.Kernel, got {kernel!r}; "
                 "softkern.kernels.resolve makes one of a name."
             )
-        self.rows = X if isinstance(X, ChunkedRows) else ChunkedRows.of(_in_chunks(X))
+        self.rows = X if isinstance(X, ChunkedRows) else ChunkedRows.of(_chunked(X))
         self.kernel, self.X, self.local = kernel, self.rows.X, local
-        self._make_sample = make_sample or partial(local, self.rows.few.X)
-        kernel.check(self.rows.few.X)
+        sample = self.rows.subsample.X
+        self._make_subsample = make_subsample or partial(local, sample)
+        kernel.check(sample)
 
     # The product
 
     def _product(self, A: Any) -> Any:
         if not is_dask_array(A):
-            return computed(self._product(_like(A, self.X)))[0]
+            return compute(self._product(_chunked_like(A, self.X)))[0]
         return self._all_pairs(A)
 
     def _all_pairs(self, A: Any) -> Any:
-        """Every chunk meets all the others, a few at a time; begun at once, while A is held."""
+        """Multiply every chunk with all others; started at once, while A is persisted."""
         import dask.array as da
         from dask import delayed
 
-        A = kept(A)  # it goes to all chunks
-        met, local = delayed(meet_chunks), shared(self.local)
+        A = persist(A)  # all chunks need it
+        multiply, local = delayed(multiply_chunks), broadcast(self.local)
         blocks, parts = self.X.to_delayed().ravel(), A.to_delayed().ravel()
-        whole = []
+        products = []
         for block, size in zip(blocks, self.X.chunks[0], strict=True):
             total: Any = None
-            for k in range(0, len(blocks), AT_ONCE):
-                some = slice(k, k + AT_ONCE)
-                total = met(local, block, list(blocks[some]), list(parts[some]), total)
-            whole.append(da.from_delayed(total, (size, A.shape[1]), dtype=self.dtype))
-        return kept(da.concatenate(whole))
+            for k in range(0, len(blocks), SUMMED_PARTS):
+                group = slice(k, k + SUMMED_PARTS)
+                total = multiply(local, block, list(blocks[group]), list(parts[group]), total)
+            products.append(da.from_delayed(total, (size, A.shape[1]), dtype=self.dtype))
+        return persist(da.concatenate(products))
 
     def _cross_product(self, X_new: Any, A: Any) -> Any:
-        return self._sums_at(X_new, _like(A, self.X)).astype(self.dtype)
+        return self._sums_at(X_new, _chunked_like(A, self.X)).astype(self.dtype)
 
     def _sums_at(self, points: Any, A: Any) -> Array:
-        """Σ K(points, X_b) A_b over all chunks, (m, c), added up on the workers, in float64."""
+        """Σ K(points, X_b) A_b over all chunks, (m, c), summed on the workers in float64."""
         from dask import delayed
 
-        local, where = shared(self.local), shared(points)
+        local, points = broadcast(self.local), broadcast(points)
         pairs = zip(self.X.to_delayed().ravel(), A.to_delayed().ravel(), strict=True)
-        parts = [delayed(sum_at_points)(local, where, *pair) for pair in pairs]
+        parts = [delayed(sum_at_points)(local, points, *pair) for pair in pairs]
         while len(parts) > 1:
-            some = range(0, len(parts), AT_ONCE)
-            parts = [delayed(add_up)(parts[k : k + AT_ONCE]) for k in some]
-        return np.asarray(computed(parts[0])[0])
-
-    # What follows
+            groups = (parts[k : k + SUMMED_PARTS] for k in range(0, len(parts), SUMMED_PARTS))
+            parts = [delayed(add_arrays)(group) for group in groups]
+        return np.asarray(compute(parts[0])[0])
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -163,61 +165,56 @@ class DistributedOperator(KernelOperator):
         """(n, n)."""
         return self.rows.shape[0], self.rows.shape[0]
 
-    @property
-    def numbers(self) -> Any:
-        """The number of every row, (n,)."""
-        return self.rows.numbers
-
     def subsample(self, weight: Any) -> tuple[KernelOperator, Array]:
-        """The operator over the sample that stands for all rows, and its weights."""
-        return self._few, self.rows.few.weight
+        """Return the operator over the subsample, and its weights."""
+        return self._sample, self.rows.subsample.weight
 
     @cached_property
-    def _few(self) -> KernelOperator:
-        return self._make_sample()
+    def _sample(self) -> KernelOperator:
+        return self._make_subsample()
 
     def geometry(self, A: Any, product: Any = None) -> Geometry:
         """Similarities and distances of the rows to centers A (n, c), and their norms.
 
-        The norms are on this machine.
+        The norms are NumPy arrays.
         """
         columns, _ = self._check_columns(A)
         if not is_dask_array(columns):
-            found = self.geometry(_like(columns, self.X))
-            return Geometry(*computed(found.product, found.norms, found.distances))
+            lazy = self.geometry(_chunked_like(columns, self.X))
+            return Geometry(*compute(lazy.product, lazy.norms, lazy.distances))
         return self._geometry(columns, product)
 
     def _geometry(self, A: Any, product: Any) -> Geometry:
-        A = kept(A)
-        product = kept(self._product(A) if product is None else product)
-        norms = computed((A * product).sum(axis=0, dtype=np.float64))[0].astype(self.dtype)
+        A = persist(A)
+        product = persist(self._product(A) if product is None else product)
+        norms = compute((A * product).sum(axis=0, dtype=np.float64))[0].astype(self.dtype)
         is_semidefinite = self.kernel.is_positive_semidefinite
         distances = squared_distances(self.diag(), product, norms, is_semidefinite)
         return Geometry(product, norms, distances)
 
     def geometry_from(self, other: KernelOperator, A: Array) -> Geometry:
-        """The same for centers A (m, c) over the support of an operator of this machine.
+        """Geometry for centers A (m, c) over the support of a local operator.
 
-        Not kept: what is made of it would hold on to it for a whole loop.
+        It is not persisted: arrays derived from it would keep it in memory for the whole loop.
         """
         index, weights = other.compressed(A)
         support = self.local(other.points_at(index))
         norms = np.asarray(support.squared_norms(weights), dtype=self.dtype)
-        return self._lies_to(shared(support), weights, norms)
+        return self._geometry_to(broadcast(support), weights, norms)
 
-    def _lies_to(self, support: Any, A: Array, norms: Array) -> Geometry:
-        """How every chunk lies to centers over a shared support."""
+    def _geometry_to(self, support: Any, A: Array, norms: Array) -> Geometry:
+        """Geometry of every chunk and centers over a support that the workers have."""
         like = np.empty((0, A.shape[1]), dtype=self.dtype)
-        weights = shared(A.astype(self.dtype))
+        weights = broadcast(A.astype(self.dtype))
         fixed: dict[str, Any] = {"like": like, "support": support, "weights": weights}
-        product = answers(_similarities, self.X, name="similarities", **fixed)
-        distances = answers(_distances, self.X, name="distances", norms=norms, **fixed)
+        product = map_rows(_similarities, self.X, name="similarities", **fixed)
+        distances = map_rows(_distances, self.X, name="distances", norms=norms, **fixed)
         return Geometry(product, norms, distances)
 
     def diag(self) -> Any:
         """Kernel value of every row with itself, (n,)."""
         like = np.empty(0, dtype=self.dtype)
-        return answers(self.kernel.diag, self.X, name="diagonal", like=like)
+        return map_rows(self.kernel.diag, self.X, name="diagonal", like=like)
 
     @property
     def features(self) -> None:
@@ -225,55 +222,38 @@ class DistributedOperator(KernelOperator):
         return
 
     def compressed(self, A: Any, nonnegative: bool = False) -> tuple[Array, Array]:
-        """Numbers of all rows that have a coefficient, and the coefficients."""
-        found = computed(_like(self._check_columns(A)[0], self.X))[0]
-        used = np.flatnonzero(found.any(axis=1))
-        return used, found[used]
+        """Numbers of all rows with a nonzero coefficient, and the coefficients."""
+        columns = compute(_chunked_like(self._check_columns(A)[0], self.X))[0]
+        used = np.flatnonzero(columns.any(axis=1))
+        return used, columns[used]
 
     def points_at(self, index: Any) -> Any:
-        """Rows by their numbers, on this machine."""
-        return computed(self.X[np.asarray(index)])[0]
+        """Rows by their numbers, as a NumPy array."""
+        return compute(self.X[np.asarray(index)])[0]
 
     @property
     def error(self) -> float:
-        """That of the operators of the blocks."""
-        return self._few.error
+        """Error of the operators of the blocks."""
+        return self._sample.error
 
     @property
     def distance_error(self) -> float:
-        """That of the sample."""
-        return self._few.distance_error
+        """Error of distances in the subsample."""
+        return self._sample.distance_error
 
     # Costs
 
     @classmethod
     def refusal(cls, work: ProblemSize) -> str | None:
-        """Only rows in chunks."""
-        if not work.chunks:
-            return "it needs X as a Dask array or dataframe"
+        """Return why this operator cannot be used, or None."""
         if not work.kernel.takes_points:
             return "it needs points, and a precomputed kernel has none"
         return None
 
     @classmethod
-    def missing(cls, **options: Any) -> str | None:
-        """Dask."""
-        if importlib.util.find_spec("dask") is None:
-            return "Dask is not installed (pip install 'softkern[dask]')"
-        return None
-
-    @classmethod
-    def cost(cls, work: ProblemSize, rank: int | None = None, **options: Any) -> Cost:
-        """Pairs of rows, with all or with landmarks twice, shared by all workers' threads.
-
-        The memory is that of a worker, for one chunk.
-        """
-        others = work.n if rank is None else 2 * rank
-        tasks = work.chunks**2 if rank is None else 2 * work.chunks
-        seconds = work.n * others * (PAIR_SECONDS + VECTOR_SECONDS * work.n_vectors)
-        rows = -(-work.n // max(1, work.chunks))
-        memory = work.itemsize * rows * (2 * work.d + 4 * work.n_vectors)
-        return Cost(memory, 0.0, seconds / max(1, work.threads) + tasks * TASK_SECONDS)
+    def cost(cls, work: ProblemSize, **options: Any) -> Cost:
+        """Cost of all pairs of rows in one chunk; see `distributed_cost`."""
+        return distributed_cost(work, 1, None)
 
     def _check_columns(self, A: Any) -> tuple[Any, bool]:
         if not is_dask_array(A):
@@ -287,13 +267,14 @@ class DistributedOperator(KernelOperator):
 
 
 class DistributedNystroem(DistributedOperator):
-    """K multiplied chunk by chunk, through landmarks that every worker has.
+    """Approximate products through landmarks that every worker has.
 
     Parameters
     ----------
-    kernel, X, local
+    kernel, X, local, make_subsample
         As in `DistributedOperator`.
     landmarks : Landmarks
+        The landmarks.
 
     Examples
     --------
@@ -303,8 +284,8 @@ class DistributedNystroem(DistributedOperator):
     >>> from softkern.operators import TiledOperator
     >>> kernel, X = Gaussian(2.0), np.random.default_rng(0).normal(size=(500, 2))
     >>> lower = np.linalg.cholesky(kernel.block(X[:40], X[:40]))
-    >>> few = Landmarks(np.arange(40), X[:40], lower, trace_error=0.0)
-    >>> operator = DistributedNystroem(kernel, X, partial(TiledOperator, kernel), few)
+    >>> landmarks = Landmarks(np.arange(40), X[:40], lower, trace_error=0.0)
+    >>> operator = DistributedNystroem(kernel, X, partial(TiledOperator, kernel), landmarks)
     >>> bool(abs(operator @ np.ones(500) - kernel.block(X, X).sum(axis=1)).max() < 1)
     True
     """
@@ -318,29 +299,29 @@ class DistributedNystroem(DistributedOperator):
         X: Any,
         local: Local,
         landmarks: Landmarks,
-        make_sample: Callable[[], KernelOperator] | None = None,
+        make_subsample: Callable[[], KernelOperator] | None = None,
     ) -> None:
-        super().__init__(kernel, X, local, make_sample)
+        super().__init__(kernel, X, local, make_subsample)
         self.landmarks = landmarks
-        self._last: tuple[str, Array] = ("", np.empty(0))  # what was asked last, by its name
+        self._last: tuple[str, Array] = ("", np.empty(0))  # name of the last A, and its result
 
     def on_landmarks(self, A: Any) -> Array:
         """Coefficients on the landmarks, (m, c), of the centers nearest to those of A (n, c)."""
-        A = _like(A, self.X)
+        A = _chunked_like(A, self.X)
         if self._last[0] != A.name:
             sums = self._sums_at(self.landmarks.points, A)
-            found = cho_solve((self.landmarks.lower, True), sums, check_finite=False)
-            self._last = A.name, np.asarray(found)
+            weights = cho_solve((self.landmarks.lower, True), sums, check_finite=False)
+            self._last = A.name, np.asarray(weights)
         return self._last[1]
 
     @cached_property
     def _support(self) -> Any:
         """The operator over the landmarks, sent to every worker once."""
-        return shared(self.local(self.landmarks.points))
+        return broadcast(self.local(self.landmarks.points))
 
     def _product(self, A: Any) -> Any:
         if not is_dask_array(A):
-            return computed(self._product(_like(A, self.X)))[0]
+            return compute(self._product(_chunked_like(A, self.X)))[0]
         return self._geometry(A, None).product
 
     def _cross_product(self, X_new: Any, A: Any) -> Any:
@@ -350,16 +331,16 @@ class DistributedNystroem(DistributedOperator):
     def _geometry(self, A: Any, product: Any) -> Geometry:
         weights = self.on_landmarks(A)
         norms = np.square(self.landmarks.lower.T @ weights).sum(axis=0).astype(self.dtype)
-        found = self._lies_to(self._support, weights, norms)
-        return replace(found, distances=kept(found.distances))
+        geometry = self._geometry_to(self._support, weights, norms)
+        return replace(geometry, distances=persist(geometry.distances))
 
     def compressed(self, A: Any, nonnegative: bool = False) -> tuple[Array, Array]:
         """Numbers of the landmarks, and the coefficients on them nearest to the centers."""
         weights = self.on_landmarks(self._check_columns(A)[0])
         if nonnegative:
             image = self.landmarks.lower.T @ weights
-            found = [nnls(self.landmarks.lower.T, column)[0] for column in image.T]
-            weights = np.column_stack(found)
+            columns = [nnls(self.landmarks.lower.T, column)[0] for column in image.T]
+            weights = np.column_stack(columns)
         is_used = weights.any(axis=1)
         return self.landmarks.rows[is_used], weights[is_used].astype(self.dtype)
 
@@ -375,22 +356,38 @@ class DistributedNystroem(DistributedOperator):
 
     @property
     def attainable_error(self) -> float:
-        """Rounding of products with what the landmarks give."""
+        """Rounding of products through the landmarks."""
         return ROUNDING * super().error
 
     @property
     def approximation_error(self) -> float:
-        """The share of the trace that the landmarks leave out."""
+        """Share of the trace that the landmarks leave out."""
         return self.landmarks.trace_error
 
 
-# What tasks do
+def distributed_cost(work: ProblemSize, chunks: int, rank: int | None) -> Cost:
+    """Cost of products with all pairs of rows, or through landmarks, on all workers' threads.
+
+    The memory is that of a worker for one chunk, and without landmarks that of the model, which
+    then holds all rows.
+    """
+    others = work.n if rank is None else 2 * rank
+    tasks = chunks**2 if rank is None else 2 * chunks
+    seconds = work.n * others * (PAIR_SECONDS + VECTOR_SECONDS * work.n_vectors)
+    rows = -(-work.n // max(1, chunks))
+    memory = work.itemsize * rows * (2 * work.d + 4 * work.n_vectors)
+    if rank is None:
+        memory += work.n * (work.d + work.n_vectors) * work.itemsize
+    return Cost(memory, 0.0, seconds / max(1, work.threads) + tasks * TASK_SECONDS)
 
 
-def meet_chunks(
+# Tasks
+
+
+def multiply_chunks(
     local: Local, block: Array, others: Sequence[Array], weights: Sequence[Array], total: Any
 ) -> Array:
-    """K(block, others) @ weights, added to what has been summed before."""
+    """K(block, others) @ weights, added to the sum so far."""
     for rows, part in zip(others, weights, strict=True):
         product = local(rows).cross(block) @ part
         total = product if total is None else total + product
@@ -402,8 +399,8 @@ def sum_at_points(local: Local, points: Array, block: Array, A: Array) -> Array:
     return np.asarray(local(block).cross(points) @ A, dtype=np.float64)
 
 
-def add_up(parts: Sequence[Array]) -> Array:
-    """The sum of a few small arrays."""
+def add_arrays(parts: Sequence[Array]) -> Array:
+    """Sum of a few small arrays."""
     return np.sum(parts, axis=0)
 
 
@@ -415,13 +412,13 @@ def _distances(X: Array, support: KernelOperator, weights: Array, norms: Array) 
     return np.asarray(support.cross(X).geometry(weights, norms).distances)
 
 
-def _in_chunks(X: Any) -> Any:
+def _chunked(X: Any) -> Any:
     import dask.array as da
 
     return X if is_dask_array(X) else da.from_array(np.asarray(X), chunks=(CHUNK_ROWS, -1))
 
 
-def _like(A: Any, X: Any) -> Any:
+def _chunked_like(A: Any, X: Any) -> Any:
     """Columns (n, c) in the chunks of X."""
     import dask.array as da
 

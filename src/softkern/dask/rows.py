@@ -1,9 +1,9 @@
-"""The gate for rows in chunks: faults are named by chunk and row, and a sample is drawn.
+"""Checked Dask data, its weights, and a subsample that represents all rows.
 
-One pass over the chunks finds faults, the reach of every column, and the rows of highest priority,
-weight over a number in (0, 1) made from the row's number and the seed (Duffield, Lund and Thorup
-2007, as `softkern.rows.priority_sample`). The highest of all are among the highest of every chunk,
-so that the sample does not depend on where one chunk ends and the next begins.
+One pass over the chunks detects invalid values, the range of every column, and the rows of highest
+priority: the weight over a uniform number made from the row number and the seed (priority sampling,
+Duffield, Lund and Thorup 2007, as in `softkern.rows.Rows.sample`). The highest priorities of
+all rows are among the highest of each chunk, so the subsample does not depend on the chunks.
 """
 
 from __future__ import annotations
@@ -15,64 +15,54 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from softkern._utils.arrays import is_dask
 from softkern._utils.typing import Array
-from softkern.dask.cluster import computed
+from softkern.dask.cluster import compute
 from softkern.exceptions import DataError
 from softkern.rows import LARGEST_COUNT, LEAST_SHARE, number_uniforms
 
-__all__ = ["SUBSAMPLE_ROWS", "ChunkedRows", "Few", "is_chunked", "row_chunks"]
+__all__ = ["SUBSAMPLE_ROWS", "ChunkedRows", "Subsample", "row_chunks"]
 
-SUBSAMPLE_ROWS = 20_000  # of the sample that stands for all rows
-AT_ONCE = 4  # parts that one task merges
-
-
-def is_chunked(X: Any) -> bool:
-    """Whether X is a Dask array, dataframe or column; Dask itself is not imported.
-
-    Examples
-    --------
-    >>> is_chunked(np.ones(3))
-    False
-    """
-    return type(X).__module__.split(".")[0] in ("dask", "dask_expr")
+SUBSAMPLE_ROWS = 20_000
+MERGED_PARTS = 4  # that one task merges
 
 
-class Few(NamedTuple):
-    """Rows that stand for all: their numbers (m,), values (m, d) and weights (m,)."""
+class Subsample(NamedTuple):
+    """Rows that represent all: their numbers (m,), values (m, d) and weights (m,)."""
 
     rows: NDArray[np.int64]
     X: Array
     weight: Array
-    is_whole: bool  # whether no row that has a weight is left out
+    is_complete: bool  # whether it holds every row of positive weight
 
 
 @dataclass(frozen=True)
 class ChunkedRows:
-    """The rows of a Dask array, and their weights.
+    """Rows of a Dask array and their weights.
 
     Attributes
     ----------
     X : dask array of shape (n, d)
-        In chunks of whole rows, of known sizes.
+        In chunks of whole rows with known sizes.
     weight : dask array of shape (n,)
-        In the same chunks.
-    few : Few
-        A sample. Rows that would not be in it for sure weigh one, the others more, so that it is
-        like a table of its own; where it holds all rows, their weights are as given.
+        Weights of the rows, in the same chunks.
+    subsample : Subsample
+        Represents all rows, like a table of its own. If it is complete, the weights are as given;
+        otherwise rows that could have been left out weigh one, and heavier rows more.
     low, high : arrays of shape (d,)
-        The least and the largest value of every column.
+        Smallest and largest value of every column.
 
     Examples
     --------
     >>> import dask.array as da
-    >>> table = ChunkedRows.of(da.ones((100, 2), chunks=(30, 2)), size=10)
-    >>> table.shape, table.few.X.shape, table.few.is_whole
+    >>> rows = ChunkedRows.of(da.ones((100, 2), chunks=(30, 2)), size=10)
+    >>> rows.shape, rows.subsample.X.shape, rows.subsample.is_complete
     ((100, 2), (10, 2), False)
     """
 
     X: Any
     weight: Any
-    few: Few
+    subsample: Subsample
     low: Array
     high: Array
 
@@ -80,23 +70,24 @@ class ChunkedRows:
     def of(
         cls, X: Any, sample_weight: Any = None, *, size: int = SUBSAMPLE_ROWS, seed: int = 0
     ) -> ChunkedRows:
-        """Checked rows, with a sample of at most `size`."""
+        """Check all rows and draw a subsample of at most `size`."""
         X = row_chunks(X)
         weight = _weights(sample_weight, X)
-        seen = _seen(X, weight, size + 1, seed)
-        if seen.fault is not None:
-            raise DataError(seen.fault)
-        if not seen.largest > 0:
+        summary = _summarize(X, weight, size + 1, seed)
+        if summary.fault is not None:
+            raise DataError(summary.fault)
+        if not summary.largest > 0:
             raise DataError("sample_weight is zero for every row; at least one must be positive.")
-        is_usual = 1 / LARGEST_COUNT <= seen.largest <= LARGEST_COUNT
-        unit, least = 1.0 if is_usual else seen.largest, LEAST_SHARE * seen.largest
+        is_usual = 1 / LARGEST_COUNT <= summary.largest <= LARGEST_COUNT
+        unit, least = 1.0 if is_usual else summary.largest, LEAST_SHARE * summary.largest
         if sample_weight is not None:
-            weight = weight.map_blocks(_in_unit, unit, least, dtype=np.float64)
-        return cls(X, weight.astype(X.dtype), seen.few(size, unit), seen.low, seen.high)
+            weight = weight.map_blocks(_normalize_weights, unit, least, dtype=np.float64)
+        subsample = summary.subsample(size, unit)
+        return cls(X, weight.astype(X.dtype), subsample, summary.low, summary.high)
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(n, d)."""
+        """Number of rows and columns."""
         return int(self.X.shape[0]), int(self.X.shape[1])
 
     @property
@@ -107,14 +98,14 @@ class ChunkedRows:
 
     @property
     def numbers(self) -> Any:
-        """The number of every row, in the same chunks, (n,)."""
+        """Row numbers in the same chunks, (n,)."""
         import dask.array as da
 
         return da.arange(self.shape[0], chunks=(self.X.chunks[0],), dtype=np.int64)
 
 
 def row_chunks(X: Any) -> Any:
-    """A Dask array or dataframe as numbers in chunks of whole rows whose sizes are known.
+    """Convert a Dask array or dataframe to floats in chunks of whole rows with known sizes.
 
     Examples
     --------
@@ -126,14 +117,14 @@ def row_chunks(X: Any) -> Any:
         bad = [str(name) for name, kind in X.dtypes.items() if kind.kind not in "biuf"]
         if bad:
             raise DataError(
-                f"column {', '.join(bad[:5])} holds no numbers, and models take Dask dataframes "
-                "of numbers: leave it out or encode it. `softkern analyze` prepares columns."
+                f"column {', '.join(bad[:5])} is not numeric, and models need Dask dataframes of "
+                "numbers: drop or encode it. `softkern analyze` prepares columns."
             )
         X = X.to_dask_array(lengths=True)
     if X.ndim != 2:
         raise DataError(f"X must be a 2D array, got {X.ndim} dimensions; reshape it.")
     if np.dtype(X.dtype).kind not in "biuf":
-        raise DataError(f"X holds {X.dtype}, not numbers.")
+        raise DataError(f"X has dtype {X.dtype}; it must hold numbers.")
     if np.isnan(X.shape[0]):
         X = X.compute_chunk_sizes()
     if 0 in X.shape:
@@ -145,7 +136,7 @@ def row_chunks(X: Any) -> Any:
 
 
 def _weights(sample_weight: Any, X: Any) -> Any:
-    """Weights in the chunks of X, ones where none are given, (n,)."""
+    """Weights in the chunks of X, (n,); ones by default."""
     import dask.array as da
 
     chunks = (X.chunks[0],)
@@ -153,7 +144,7 @@ def _weights(sample_weight: Any, X: Any) -> Any:
         return da.ones(X.shape[0], chunks=chunks, dtype=np.float64)
     if hasattr(sample_weight, "to_dask_array"):
         sample_weight = sample_weight.to_dask_array(lengths=True)
-    if not is_chunked(sample_weight):
+    if not is_dask(sample_weight):
         sample_weight = da.from_array(np.asarray(sample_weight, dtype=np.float64))
     if np.isnan(sample_weight.shape).any():
         sample_weight = sample_weight.compute_chunk_sizes()
@@ -165,86 +156,90 @@ def _weights(sample_weight: Any, X: Any) -> Any:
     return sample_weight.rechunk(chunks).astype(np.float64)
 
 
-def _in_unit(weight: Array, unit: float, least: float) -> Array:
+def _normalize_weights(weight: Array, unit: float, least: float) -> Array:
+    """Divide weights by a unit; weights below `least` become zero."""
     return np.where(weight < least, 0.0, weight / unit)
 
 
 # One pass over all rows
 
 
-class _Seen(NamedTuple):
-    """What was seen of some chunks, in their order."""
+class ChunkSummary(NamedTuple):
+    """Summary of consecutive chunks."""
 
     fault: str | None
     low: Array
     high: Array
     largest: float  # weight
-    present: int  # rows that have one
-    rows: NDArray[np.int64]  # of the highest priorities
+    present: int  # number of rows with positive weight
+    rows: NDArray[np.int64]  # of highest priority
     X: Array
     weight: Array
     priority: Array  # its logarithm
 
-    def few(self, size: int, unit: float) -> Few:
-        """The sample, in the order of the rows."""
+    def subsample(self, size: int, unit: float) -> Subsample:
+        """Select the rows of highest priority, in the order of their numbers."""
         order = np.lexsort((self.rows, -self.priority))
-        taken = order[:size]
-        taken = taken[np.argsort(self.rows[taken])]
-        is_whole = self.present <= size
-        weight = self.weight[taken] / unit
-        if not is_whole:  # the first priority left out is what a row must weigh to be in for sure
-            surely = self.priority[order[size]]
-            weight = np.exp(np.maximum(np.log(self.weight[taken]) - surely, 0.0))
-        return Few(self.rows[taken], self.X[taken], weight.astype(self.X.dtype), is_whole)
+        chosen = order[:size]
+        chosen = chosen[np.argsort(self.rows[chosen])]
+        is_complete = self.present <= size
+        weight = self.weight[chosen] / unit
+        if not is_complete:  # a row at least as heavy as the first priority left out is always in
+            certain = self.priority[order[size]]
+            weight = np.exp(np.maximum(np.log(self.weight[chosen]) - certain, 0.0))
+        weight = weight.astype(self.X.dtype)
+        return Subsample(self.rows[chosen], self.X[chosen], weight, is_complete)
 
 
-def _seen(X: Any, weight: Any, size: int, seed: int) -> _Seen:
-    """All chunks, looked at one by one and merged a few at a time, on the workers."""
+def _summarize(X: Any, weight: Any, size: int, seed: int) -> ChunkSummary:
+    """Summarize all chunks on the workers, and merge the summaries there."""
     from dask import delayed
 
     starts = np.concatenate([[0], np.cumsum(X.chunks[0])])
     pairs = zip(X.to_delayed().ravel(), weight.to_delayed().ravel(), strict=True)
-    look, merge = delayed(look_at_chunk), delayed(merge_looks)
     parts = [
-        look(block, weights, k, int(starts[k]), size, seed)
+        delayed(summarize_chunk)(block, weights, k, int(starts[k]), size, seed)
         for k, (block, weights) in enumerate(pairs)
     ]
     while len(parts) > 1:
-        parts = [merge(parts[k : k + AT_ONCE], size) for k in range(0, len(parts), AT_ONCE)]
-    found: _Seen = computed(parts[0])[0]
-    return found
+        groups = (parts[k : k + MERGED_PARTS] for k in range(0, len(parts), MERGED_PARTS))
+        parts = [delayed(merge_summaries)(group, size) for group in groups]
+    summary: ChunkSummary = compute(parts[0])[0]
+    return summary
 
 
-def look_at_chunk(X: Array, weight: Array, chunk: int, start: int, size: int, seed: int) -> _Seen:
-    """What one chunk shows; the first row of it has the number `start`."""
+def summarize_chunk(
+    X: Array, weight: Array, chunk: int, start: int, size: int, seed: int
+) -> ChunkSummary:
+    """Summarize one chunk, whose first row has the number `start`."""
     fault = _fault(X, weight, chunk, start)
     with np.errstate(invalid="ignore"):
-        there = np.flatnonzero(weight > 0)
-        rows = (start + there).astype(np.int64)
-        priority = np.log(weight[there]) - np.log(number_uniforms(rows, seed))
+        present = np.flatnonzero(weight > 0)
+        rows = (start + present).astype(np.int64)
+        priority = np.log(weight[present]) - np.log(number_uniforms(rows, seed))
     best = _highest(rows, priority, size)
-    few = there[best]
-    return _Seen(
+    chosen = present[best]
+    return ChunkSummary(
         fault,
         X.min(axis=0),
         X.max(axis=0),
         float(weight.max()),
-        int(there.size),
+        int(present.size),
         rows[best],
-        np.asarray(X[few]),
-        weight[few],
+        np.asarray(X[chosen]),
+        weight[chosen],
         priority[best],
     )
 
 
-def merge_looks(parts: Sequence[_Seen], size: int) -> _Seen:
-    """What several chunks show together."""
+def merge_summaries(parts: Sequence[ChunkSummary], size: int) -> ChunkSummary:
+    """Merge the summaries of consecutive chunks."""
     rows, X, weight, priority = (
         np.concatenate([getattr(part, name) for part in parts])
         for name in ("rows", "X", "weight", "priority")
     )
     best = _highest(rows, priority, size)
-    return _Seen(
+    return ChunkSummary(
         next((part.fault for part in parts if part.fault is not None), None),
         np.min([part.low for part in parts], axis=0),
         np.max([part.high for part in parts], axis=0),
@@ -258,21 +253,21 @@ def merge_looks(parts: Sequence[_Seen], size: int) -> _Seen:
 
 
 def _highest(rows: Array, priority: Array, size: int) -> Array:
-    """Places of the highest priorities; of equal ones, those of the first rows."""
+    """Positions of the highest priorities; of equal ones, those of the first rows."""
     return np.arange(rows.size) if rows.size <= size else np.lexsort((rows, -priority))[:size]
 
 
 def _fault(X: Array, weight: Array, chunk: int, start: int) -> str | None:
-    """What cannot be used in a chunk, with its place and the remedy, or None."""
-    numbers = np.finfo(X.dtype)
-    is_bad = ~(np.abs(X) <= numbers.max * numbers.eps)
+    """Describe the first invalid value of a chunk with its place and the remedy, or None."""
+    limits = np.finfo(X.dtype)
+    is_bad = ~(np.abs(X) <= limits.max * limits.eps)
     if is_bad.any():
         row, column = (int(k) for k in np.argwhere(is_bad)[0])
         value = X[row, column]
-        what = f"too large for sums in {X.dtype}" if np.isfinite(value) else "no finite number"
+        reason = f"too large for sums in {X.dtype}" if np.isfinite(value) else "not finite"
         return (
             f"X holds {value:.6g} in chunk {chunk}, row {row} of it (row {start + row} of all), "
-            f"column {column}: {what}. Correct or remove that row."
+            f"column {column}: {reason}. Correct or remove that row."
         )
     bad = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))
     if bad.size:

@@ -2,7 +2,7 @@
 
 Data of another array library are copied to the host. As in scikit-learn, results are arrays of
 that library, on the device of the data, where ``array_api_dispatch`` is set, and NumPy arrays
-otherwise. Dask arrays are mapped chunk by chunk (`softkern.dask.fit`). Fitted attributes are NumPy
+otherwise. Dask arrays give Dask arrays (`softkern.dask.predict`). Fitted attributes are NumPy
 arrays, or Dask arrays after a fit to Dask data.
 """
 
@@ -22,8 +22,7 @@ from array_api_compat import (
 )
 from sklearn import get_config
 
-from softkern._utils.arrays import on_host
-from softkern.dask import is_chunked
+from softkern._utils.arrays import is_dask, on_host
 
 __all__ = ["dispatch_arrays", "like_data", "to_host"]
 
@@ -52,12 +51,12 @@ def dispatch_arrays(method: Callable[..., Any]) -> Any:
 
     @wraps(method)
     def dispatched(self: Any, X: Any, *arguments: Any, **options: Any) -> Any:
-        if is_chunked(X):
-            from softkern.dask.fit import answer_in_chunks
+        if is_dask(X):
+            from softkern.dask.predict import apply_method
 
             if arguments or options:
                 raise TypeError(f"{method.__name__} takes no options for Dask arrays.")
-            return answer_in_chunks(self, method.__name__, X)
+            return apply_method(self, method.__name__, X)
         return like_data(method(self, to_host(X), *arguments, **options), X)
 
     return dispatched

@@ -31,7 +31,6 @@ from softkern._utils.random import child_seed
 from softkern._utils.sklearn_compat import HasMethods, Interval, StrOptions
 from softkern._utils.text import plural as count_of
 from softkern._utils.typing import Array
-from softkern.dask import is_chunked
 from softkern.density_tree.bandwidth_search import FEW_COLUMNS
 from softkern.density_tree.tree import SMALL_SHARE
 from softkern.exceptions import (
@@ -276,10 +275,7 @@ history_
             return self
         for name in SAMPLE_ATTRIBUTES:  # of an earlier fit
             self.__dict__.pop(name, None)
-        if is_chunked(X):
-            from softkern.dask.fit import fit_tables
-
-            fit_tables(self, X, sample_weight)
+        if self._fit_dask(X, sample_weight):
             return self
         prepared = _prepare(self.prepare, X, sample_weight)
         preparation, is_blank = prepared.preparation, ~prepared.is_used

@@ -14,10 +14,10 @@ from sklearn import config_context
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from softkern._utils.arrays import is_dask
 from softkern._utils.random import fixed_seed
 from softkern._utils.sklearn_compat import Estimator
 from softkern._utils.typing import Array
-from softkern.dask import is_chunked
 from softkern.models._array_dispatch import to_host
 from softkern.models.checks import check_scales
 from softkern.models.html import fitted_html
@@ -84,8 +84,6 @@ class SoftModel(Estimator, ABC):
         "_fit_seed": Spec(transient=True),  # one draw of random_state per fit
     }
     _accepts_sparse: ClassVar[bool] = False
-    # Whether the loop consists of array operations only, and can run over Dask arrays
-    _loops_in_chunks: ClassVar[bool] = False
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit the model.
@@ -111,10 +109,7 @@ class SoftModel(Estimator, ABC):
         for name in SAMPLE_ATTRIBUTES:  # of an earlier fit
             self.__dict__.pop(name, None)
         self._fit_seed = fixed_seed(self.random_state)
-        if is_chunked(X):
-            from softkern.dask.fit import fit_in_chunks
-
-            fit_in_chunks(self, X, sample_weight)
+        if self._fit_dask(X, sample_weight):
             return self
         X = self._validate(X, dtype=[np.float64, np.float32])
         check_scales(X)
@@ -123,16 +118,21 @@ class SoftModel(Estimator, ABC):
             self._fit(X, self.sample_weight_)
         return self
 
+    def _fit_dask(self, X: Any, sample_weight: Any) -> bool:
+        """Fit a Dask array or dataframe; return False for any other data."""
+        if not is_dask(X):
+            return False
+        from softkern.dask.fit import fit
+
+        fit(self, X, sample_weight)
+        return True
+
     def _check_parameters(self) -> None:
         """Raise a ValueError for parameters that contradict each other."""
 
     @abstractmethod
-    def _fit(self, X: Any, weight: Array) -> Any:
-        """Fit validated data.
-
-        A loop over Dask arrays returns the samples' own parts in the kernel sums, (n, c), from
-        which `softkern.dask.fit` takes leave-one-out scores.
-        """
+    def _fit(self, X: Any, weight: Array) -> None:
+        """Fit validated data."""
 
     @abstractmethod
     def score_points(self, X: Any) -> PointScores:
@@ -157,7 +157,7 @@ class SoftModel(Estimator, ABC):
     def _check_new(self, X: Any) -> Any:
         """Validate samples to score."""
         check_is_fitted(self)
-        if is_chunked(X):
+        if is_dask(X):
             raise TypeError(
                 "this method takes samples in memory, not Dask arrays; use predict, memberships, "
                 "outlier_scores or another method that returns one result per sample."
@@ -176,9 +176,10 @@ class SoftModel(Estimator, ABC):
         """
         if not hasattr(self, "sample_rows_"):
             return self
-        from softkern.dask.fit import alone
+        from softkern.dask.predict import without_rows
 
-        return alone(self)
+        small: Self = without_rows(self)
+        return small
 
     @classmethod
     def _row_methods(cls) -> dict[str, str]:

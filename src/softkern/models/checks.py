@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from softkern._utils.arrays import namespace
 from softkern._utils.typing import Array
-from softkern.dask import in_chunks_of, is_chunked
 from softkern.exceptions import DataError, Remedy
 from softkern.operators.base import KernelOperator
 
@@ -110,8 +110,8 @@ def check_apart(operator: KernelOperator, weight: Array) -> None:
 
 
 def check_start(init: Any, n_clusters: int, weight: Array) -> Array:
-    """Start memberships or weights given by the user, (n, c), in chunks where the weights are."""
-    start = in_chunks_of(init, weight) if is_chunked(weight) else np.asarray(init, weight.dtype)
+    """Start memberships or weights given by the user, (n, c), in the library of the weights."""
+    start = namespace(weight).asarray(init, dtype=weight.dtype)
     if start.shape != (weight.size, n_clusters):
         raise ValueError(f"init has shape {start.shape}; it must be ({weight.size}, {n_clusters}).")
     if not (np.isfinite(start).all() and (start >= 0).all() and (weight @ start > 0).all()):

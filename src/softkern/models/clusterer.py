@@ -19,7 +19,6 @@ from sklearn.utils.metaestimators import available_if
 
 from softkern._utils.arrays import on_host
 from softkern._utils.typing import Array
-from softkern.dask import ChunkedRows
 from softkern.exceptions import CollapseWarning, warn
 from softkern.models._array_dispatch import dispatch_arrays, like_data, to_host
 from softkern.models.kernel_model import SUPPORT, KernelModel, Similarities
@@ -229,6 +228,15 @@ class CenterClusterer(Clusterer, KernelModel):
         """Squared width of every cluster, (c,) or one for all, as the unit of distances."""
         return 1.0
 
+    def _fit(self, X: Any, weight: Array) -> None:
+        self._choose_number(X, weight)
+        operator = self._planned(X, weight, self.n_clusters_)
+        self._finish(operator, self._solve(operator, weight), weight)
+
+    def _solve(self, operator: KernelOperator, weight: Array) -> Solution:
+        """Run the loop over the samples of an operator."""
+        raise NotImplementedError
+
     def _choose_number(self, X: Any, weight: Array) -> None:
         """Set `n_clusters_`, which is estimated for ``n_clusters="auto"``."""
         if not isinstance(self.n_clusters, str):
@@ -239,18 +247,24 @@ class CenterClusterer(Clusterer, KernelModel):
                 "n_clusters='auto' needs the data; kernel='precomputed' provides only similarities."
                 " Pass a number of clusters."
             )
-        if isinstance(X, ChunkedRows):
-            X, weight = X.few.X, X.few.weight
         self.n_clusters_ = estimate_n_clusters(X, weight, self._fit_seed)
 
-    def _finish(
-        self, operator: KernelOperator, solution: Solution, weight: Array
-    ) -> tuple[Geometry, Array | None]:
+    def _finish(self, operator: KernelOperator, solution: Solution, weight: Array) -> Geometry:
         """Store the centers, and score the training samples as new samples are scored.
 
-        Returns the geometry of the training samples relative to the stored centers, and after a
-        loop over Dask arrays the samples' own parts in the kernel sums.
+        Returns the geometry of the training samples relative to the stored centers.
         """
+        self._store_solution(operator, solution)
+        if operator.is_exact_support:
+            operator.release()
+        A = solution.coefficients
+        samples = self._training_similarities(operator, A, solution.geometry, weight)
+        self._store_scores(self._scores_class(self, samples))
+        self._calibrate(samples.geometry, weight)
+        return samples.geometry
+
+    def _store_solution(self, operator: KernelOperator, solution: Solution) -> None:
+        """Store the centers and how the loop went."""
         self._record(solution)
         A, geometry = solution.coefficients, solution.geometry
         self._store(operator, A, geometry.norms)
@@ -258,31 +272,14 @@ class CenterClusterer(Clusterer, KernelModel):
             self._inner = np.asarray(A.T @ geometry.product)
         else:
             self._inner = np.asarray(self._columns.T @ (self._stored_operator() @ self._columns))
-        if operator.is_in_chunks:
-            return geometry, A * operator.diag()[:, None]
-        if operator.is_exact_support:
-            operator.release()
-        samples = self._training_similarities(operator, A, geometry, weight)
-        self._store_scores(self._scores_class(self, samples))
-        return samples.geometry, None
+
+    def _calibrate(self, geometry: Geometry, weight: Any) -> None:
+        """Set what new samples need of the geometry of all training samples."""
 
     def score_points(self, X: Any) -> PointScores:
         """Compute labels, memberships and scores of samples; see `SoftModel.score_points`."""
         rows = self._cross(X)
         return self._scores_class(self, self._similarities(rows, self._geometry(rows)))
-
-    def _leave_one_out_scores(self, X: Any, own: Array, index: Array) -> Array:
-        """Outlier scores of training samples of a fit to Dask data, (m,).
-
-        Parameters are the samples' own parts in the kernel sums, (m, c), and their row numbers.
-        """
-        rows = self._cross(X)
-        samples = self._similarities(rows, self._geometry(rows))
-        product = samples.geometry.product
-        samples._log_of_others = lambda: self._subtract_itself(
-            samples.log, own, index, self._columns, product
-        )
-        return self._scores_class(self, samples).outlier_scores
 
     def _center_geometry(self) -> Geometry:
         """Return the geometry of the centers relative to each other."""

@@ -156,7 +156,6 @@ default="k-means++"
     _scores_class: ClassVar[type[CenterScores]] = FuzzyScores
     _products: ClassVar[int] = 40
     _low_rank_from: ClassVar[float] = 2000
-    _loops_in_chunks: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -195,13 +194,11 @@ default="k-means++"
         """Return the membership rule with the exponent `m_`."""
         return Fuzzy(self.m_)
 
-    def _fit(self, X: Any, weight: Array) -> Array | None:
-        self._choose_number(X, weight)
-        operator = self._planned(X, weight, self.n_clusters_)
-        few, few_weight = operator.subsample(weight)
-        check_distinct(self.n_clusters_, few, few_weight)
-        check_semidefinite(few)
-        self._choose_m(few, few_weight)
+    def _solve(self, operator: KernelOperator, weight: Array) -> Solution:
+        sample, sample_weight = operator.subsample(weight)
+        check_distinct(self.n_clusters_, sample, sample_weight)
+        check_semidefinite(sample)
+        self._choose_m(sample, sample_weight)
         start, first = self._start(operator, weight)
         solution = alternate(
             operator,
@@ -215,12 +212,10 @@ default="k-means++"
         del start, first  # to free memory
         if isinstance(self.init, str):
             solution = by_size(solution, weight @ solution.memberships)
-        solution = replace(solution, memberships=None)  # recomputed from the stored centers
-        _, own = self._finish(operator, solution, weight)
         self._warn_of_coinciding(
             solution.coefficients, "Use fewer clusters, a smaller m or a wider kernel"
         )
-        return own
+        return replace(solution, memberships=None)  # recomputed from the stored centers
 
     @property
     def _collapse_options(self) -> dict[str, Any]:
@@ -251,20 +246,20 @@ default="k-means++"
             power = 1.0 if getattr(rule, "plain", False) else self.m_
             mass = weight[:, None] * memberships**power
             return Mean().centers(mass, weight, None), None
-        few, few_weight = operator.subsample(weight)
+        sample, sample_weight = operator.subsample(weight)
         best = best_fuzzy(
-            few,
-            self._rule(few_weight),
+            sample,
+            self._rule(sample_weight),
             self.m_,
-            few_weight,
+            sample_weight,
             self.n_clusters_,
-            draw=draw_of(self.init, few),
+            draw=draw_of(self.init, sample),
             n_init=self.n_init if self.n_clusters_ > 1 else 1,
             max_iter=self.max_iter,
             random_state=self._fit_seed,
         )
-        if few is not operator:
-            geometry = operator.geometry_from(few, best.coefficients)
+        if sample is not operator:
+            geometry = operator.geometry_from(sample, best.coefficients)
             mass = rule.evaluate(geometry, best.centers, weight).mass
             return Mean().centers(mass, weight, None), None
         return best.centers, best.geometry if operator.draft is operator else None
@@ -413,15 +408,11 @@ converged_, history_
         total = float(weight.sum()) if self.total_weight is None else float(self.total_weight)
         return OutlierFuzzy(self.m_, self.q, total, self.centers == "plain")
 
-    def _finish(
-        self, operator: KernelOperator, solution: Solution, weight: Array
-    ) -> tuple[Geometry, Array | None]:
-        geometry, own = super()._finish(operator, solution, weight)
+    def _calibrate(self, geometry: Geometry, weight: Any) -> None:
         rule = self._rule(weight)
         self.outlier_weights_, self._weight_unit, self._least_weight = outlier_weights(
             rule.spread(geometry), self.q, rule.total, weight
         )
-        return geometry, own
 
     @dispatch_arrays
     def outlier_weights(self, X: Any) -> Array:

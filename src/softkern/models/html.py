@@ -14,7 +14,6 @@ import numpy as np
 
 from softkern._utils.colors import COLORS, CUT, NEUTRAL
 from softkern._utils.typing import Array
-from softkern.dask import is_chunked
 from softkern.fitted import level_of, typicality_of
 
 __all__ = ["fitted_html"]
@@ -53,7 +52,7 @@ def _notes(model: Any) -> str:
 
 
 def _picture(model: Any) -> str:
-    if is_chunked(getattr(model, "sample_weight_", None)):  # nobody waits for all rows to see it
+    if hasattr(model, "sample_rows_"):  # memberships of all rows are not computed yet
         return ""
     name, values = typicality_of(model) or ("", np.empty(0))
     if values.size == 0:

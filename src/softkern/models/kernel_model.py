@@ -27,7 +27,6 @@ from softkern.kernels.resolve import has_open_bandwidth
 from softkern.models.base import SoftModel
 from softkern.models.leave_one_out import (
     log_sums_of_others,
-    subtract_from_logs,
     subtract_own_parts,
 )
 from softkern.models.state_schema import DensitySpec, Floats, Indices, Spec
@@ -119,7 +118,7 @@ class KernelModel(SoftModel):
             "kernel_params": self.kernel_params,
             "bandwidth": self._bandwidth_rule(),
         }
-        self.plan_: Plan = plan(
+        chosen = plan(
             X,
             **(named if kernel is None else {"kernel": kernel}),
             n_vectors=n_vectors,
@@ -130,17 +129,26 @@ class KernelModel(SoftModel):
             random_state=self._fit_seed,
             ahead=X.shape[0] >= self._low_rank_from,
         )
-        self.engine_ = self.plan_.engine
-        self.kernel_ = self.plan_.kernel
+        self._adopt_plan(chosen)
+        operator = chosen.build(X, sample_weight=weight, random_state=self._fit_seed)
+        if chosen.instead is not None and operator.engine != chosen.engine:
+            self.plan_, self.engine_ = chosen.instead, operator.engine
+        self._record_approximation(operator)
+        return operator
+
+    def _adopt_plan(self, chosen: Plan) -> None:
+        """Store a plan with its engine and kernel, and print it if `verbose`."""
+        self.plan_ = chosen
+        self.engine_, self.kernel_ = chosen.engine, chosen.kernel
         bandwidth = getattr(self.kernel_, "bandwidth", None)
         self.bandwidth_ = np.array(bandwidth) if isinstance(bandwidth, tuple) else bandwidth
         if self.verbose:
             from rich import print as show
 
-            show(str(self.plan_))
-        operator = self.plan_.build(X, sample_weight=weight, random_state=self._fit_seed)
-        if self.plan_.instead is not None and operator.engine != self.engine_:
-            self.plan_, self.engine_ = self.plan_.instead, operator.engine
+            show(str(chosen))
+
+    def _record_approximation(self, operator: KernelOperator) -> None:
+        """Store the error of an approximation, and warn where it is large."""
         self.approximation_error_ = float(operator.approximation_error)
         if not operator.error_is_known:
             self.plan_ = replace(self.plan_, approximation_error=self.approximation_error_)
@@ -151,7 +159,6 @@ class KernelModel(SoftModel):
                 "engine_params, a larger bandwidth, or an exact engine.",
                 ApproximationWarning,
             )
-        return operator
 
     def _expected_products(self) -> int:
         starts = getattr(self, "n_init", 1) if isinstance(getattr(self, "init", None), str) else 1
@@ -304,23 +311,6 @@ class KernelModel(SoftModel):
         samples = self._similarities(rows, self._geometry(rows))
         samples._log_of_others = lambda: subtract_own_parts(samples.log, operator, A, weight)
         return samples
-
-    def _subtract_itself(
-        self, logs: Array, own: Array, index: Array, A: Array, product: Array
-    ) -> Array:
-        """Subtract the samples' own parts from log K @ A, (m, c), of a fit to Dask data.
-
-        Exact where the support is all samples, which are identified by their index.
-        """
-        if self.plan_.options.get("rank") is not None:
-            return subtract_from_logs(logs, own)
-        place = np.minimum(np.searchsorted(self.support_, index), len(self.support_) - 1)
-        there = np.flatnonzero(self.support_[place] == index)
-        others, operator = logs.copy(), self._stored_operator()
-        for k, a in enumerate(A.T):
-            at = place[there]
-            others[there, k] = operator.log_product_of_others(a, a, product[there, k], at)
-        return others
 
     def _check_state(self) -> None:
         if "_support" not in vars(self):

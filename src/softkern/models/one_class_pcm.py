@@ -16,8 +16,6 @@ from sklearn.utils.validation import check_is_fitted
 from softkern._utils.arrays import on_host
 from softkern._utils.sklearn_compat import Interval
 from softkern._utils.typing import Array
-from softkern.dask import kept, quantile
-from softkern.dask.fit import answer_in_chunks
 from softkern.kernels import Kernel
 from softkern.models.checks import FEWEST_DIGITS, check_semidefinite
 from softkern.models.detector import Detector, DetectorScores
@@ -33,7 +31,6 @@ from softkern.models.two_scale_scores import (
     log_background_density,
     median_distance,
     robust_location_scale,
-    robust_location_scale_in_chunks,
     widen_kernel,
 )
 from softkern.operators.base import CrossOperator, Geometry, KernelOperator
@@ -44,7 +41,7 @@ from softkern.rules.possibilistic import Possibilistic, estimate_eta
 from softkern.solvers.alternate import alternate
 from softkern.solvers.steps import Solution
 
-__all__ = ["OneClassPCM", "first_eta"]
+__all__ = ["OneClassPCM", "first_eta", "surely_above"]
 
 MASS_SAMPLE = 2000  # support points from which the mass around a point is estimated ...
 MASS_GAIN = 4  # ... where there are this many times more
@@ -199,7 +196,6 @@ class OneClassPCM(Detector):
     }
     _scores_class: ClassVar[type[DetectorScores]] = PCMScores
     _products: ClassVar[int] = 5
-    _loops_in_chunks: ClassVar[bool] = True
     _wide_kernel: Kernel | None = None  # files of older versions have none
 
     def __init__(
@@ -231,14 +227,10 @@ class OneClassPCM(Detector):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _fit(self, X: Any, weight: Array) -> Array | None:
+    def _fit(self, X: Any, weight: Array) -> None:
         operator, solution = self._fit_density(X, weight)
         coefficients = solution.coefficients
-        self._choose_scales(*operator.subsample(weight))
-        if operator.is_in_chunks:
-            own = coefficients * operator.diag()[:, None]
-            self._set_threshold_in_chunks(operator, own, weight)
-            return own
+        self._choose_scales(operator, weight)
         samples = self._training_similarities(operator, coefficients, solution.geometry, weight)
         scores = PCMScores(self, samples)
         self.memberships_ = scores.memberships
@@ -248,17 +240,22 @@ class OneClassPCM(Detector):
             if self._wide_kernel is None
             else self._training_scores(operator, coefficients, samples.geometry, weight)
         )
-        return None
 
     def _fit_density(self, X: Any, weight: Array) -> tuple[KernelOperator, Solution]:
         """Fit and store the center, without scores of the training samples."""
         operator = self._planned(X, weight)
+        solution = self._solve(operator, weight)
+        self._store_solution(operator, solution)
+        return operator, solution
+
+    def _solve(self, operator: KernelOperator, weight: Array) -> Solution:
+        """Run the loop over the samples of an operator."""
         check_semidefinite(operator.subsample(weight)[0])
         start = Mean().centers(weight[:, None], weight, None)
         first = operator.geometry(start.coefficients)
         ones = np.ones_like(first.distances)
         eta = first_eta(operator, first.distances, ones, weight, self.eta_scale)
-        solution = alternate(
+        return alternate(
             operator,
             Rule(Possibilistic(eta), Mean()),
             start,
@@ -267,26 +264,16 @@ class OneClassPCM(Detector):
             description="density of the rows",
             **self._loop_options,
         )
+
+    def _store_solution(self, operator: KernelOperator, solution: Solution) -> None:
+        """Store the center and how the loop went."""
         self._record(solution)
-        self.eta_ = float(eta[0])
+        rule: Any = solution.rule.memberships
+        self.eta_ = float(rule.eta[0])
         norms = solution.geometry.norms
         self._store(operator, solution.coefficients, norms, positive=self.kernel_.decays)
         self.dual_coef_ = self.dual_coef_[:, 0]
         self.reduction_error_, self.offset_, self._wide_kernel = 0.0, 0.0, None
-        return operator, solution
-
-    def _set_threshold_in_chunks(self, operator: KernelOperator, own: Any, weight: Any) -> None:
-        """Set the scaling of the scores, and the threshold, from all rows of Dask arrays."""
-        if self._wide_kernel is not None:
-            like = np.empty((0, 2), dtype=operator.dtype)
-            given = own, operator.numbers
-            pair = kept(answer_in_chunks(self, "_surprisals", operator.X, *given, like=like))
-            columns = (pair[:, k] for k in (0, 1))
-            self._score_scaling = np.array(
-                [robust_location_scale_in_chunks(column, weight) for column in columns]
-            )
-        scores = answer_in_chunks(self, "score_samples", operator.X)
-        self.offset_ = _threshold_in_chunks(scores, weight, self.contamination)
 
     # Outlier scores at two scales
 
@@ -382,34 +369,6 @@ class OneClassPCM(Detector):
         self._score_scaling = np.array(scaling)
         return combine_scales(*pair, self._score_scaling)
 
-    def _surprisals(self, X: Any, own: Array, index: Array) -> Array:
-        """Return −log densities of training samples at two scales, (m, 2).
-
-        The narrow one leaves out the sample itself; for fits to Dask data.
-        """
-        rows = self._cross(X)
-        is_exact = rows.support.error_is_known
-        narrow, wide = self._log_densities(rows, self._geometry(rows), is_exact)
-        logs, coefficients = narrow[:, None], self._inlier_coef[:, None]
-        others = self._subtract_itself(logs, own, index, coefficients, np.exp(logs))[:, 0]
-        background = log_background_density(wide, narrow, self._max_duplicate_share)
-        return -np.column_stack([others, background])
-
-    def _leave_one_out_scores(self, X: Any, own: Array, index: Array) -> Array:
-        """Outlier scores of training samples of a fit to Dask data, (m,).
-
-        Parameters are the samples' own parts in the kernel sums, (m, 1), and their row numbers.
-        """
-        if not self.kernel_.decays:
-            return self.score_points(X).outlier_scores
-        if self._wide_kernel is not None:
-            near, far = self._surprisals(X, own, index).T
-            return combine_scales(near, far, self._score_scaling)
-        rows = self._cross(X)
-        product = rows @ self._columns
-        logs = rows.log_product(self._columns, product)
-        return -self._subtract_itself(logs, own, index, self._columns, product)[:, 0]
-
     def _scores_from_product(self, rows: CrossOperator, product: Array) -> PCMScores:
         """Score new samples whose product with the center, (m,), is known."""
         geometry = rows.geometry(self._columns, self._norms, product[:, None])
@@ -458,18 +417,10 @@ def _threshold(scores: Array, weight: Array, share: float) -> float:
     """Return the midpoint above the lowest scores that hold this share of the weight."""
     scores, weight = scores[weight > 0], weight[weight > 0]
     low = lower_quantile(scores, weight, share)
-    above = scores[scores > _surely_above(low, scores.dtype)]
+    above = scores[scores > surely_above(low, scores.dtype)]
     return low if above.size == 0 else (low + float(above.min())) / 2
 
 
-def _threshold_in_chunks(scores: Any, weight: Any, share: float) -> float:
-    """Compute the same for Dask arrays."""
-    scores = kept(scores)
-    low = quantile(scores, weight, share)
-    following = quantile(scores, (weight > 0) & (scores > _surely_above(low, scores.dtype)), 0.0)
-    return low if not np.isfinite(following) else (low + following) / 2
-
-
-def _surely_above(score: float, dtype: Any) -> float:
+def surely_above(score: float, dtype: Any) -> float:
     """Return the value above which another score is larger by more than rounding."""
     return score + 1e3 * float(np.finfo(dtype).eps) * max(1.0, abs(score))

@@ -149,7 +149,6 @@ history_
     }
     _products: ClassVar[int] = 40
     _low_rank_from: ClassVar[float] = 2000
-    _loops_in_chunks: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -197,8 +196,7 @@ history_
                 f"eta={self.eta!r} must be one positive number, or {self.n_clusters} of them."
             )
 
-    def _fit(self, X: Any, weight: Array) -> Array | None:
-        operator = self._planned(X, weight, self.n_clusters)
+    def _solve(self, operator: KernelOperator, weight: Array) -> Solution:
         check_n_clusters(self.n_clusters, operator.shape[0])
         check_semidefinite(operator.subsample(weight)[0])
         memberships = self._start(operator, weight)
@@ -225,7 +223,6 @@ history_
         self.eta_ = rule.eta
         self.eta_scale_ = float(rule.eta_scale)
         self.n_clusters_ = len(rule.eta)
-        _, own = self._finish(operator, solution, weight)
         if self.n_clusters_ < self.n_clusters:
             verb = "is" if self.n_clusters_ == 1 else "are"
             warn(
@@ -234,7 +231,7 @@ history_
                 "AlphaCutClustering.",
                 CollapseWarning,
             )
-        return own
+        return solution
 
     def _most_clusters(self, run: Callable[[float], Solution]) -> Solution:
         """Return the solution of the given γ, or of the largest with the most distinct clusters."""
@@ -255,23 +252,23 @@ history_
             return check_start(self.init, self.n_clusters, weight)
         if self.n_clusters == 1:
             return np.ones_like(weight)[:, None]
-        few, few_weight = operator.subsample(weight)
-        check_apart(few, few_weight)
-        m, _ = select_fuzzifier(few, "auto", few_weight)
+        sample, sample_weight = operator.subsample(weight)
+        check_apart(sample, sample_weight)
+        m, _ = select_fuzzifier(sample, "auto", sample_weight)
         best = best_fuzzy(
-            few,
+            sample,
             Fuzzy(m),
             m,
-            few_weight,
+            sample_weight,
             self.n_clusters,
-            draw=draw_of(self.init, few),
+            draw=draw_of(self.init, sample),
             n_init=self.n_init,
             max_iter=self.max_iter,
             random_state=self._fit_seed,
         )
-        if few is operator:
+        if sample is operator:
             return best.memberships
-        return fuzzy(operator.geometry_from(few, best.coefficients).distances, m)
+        return fuzzy(operator.geometry_from(sample, best.coefficients).distances, m)
 
     def _start_eta(
         self, operator: KernelOperator, distances: Array, start: Array, weight: Array, scale: float

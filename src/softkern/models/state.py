@@ -57,6 +57,9 @@ CLASSES = {
     "SpectralSearch": "models.spectral_search:SpectralSearch",
     "TablePreparation": "tables.preparation.transformer:TablePreparation",
 }
+# Names and fields in files of earlier versions
+RENAMED = {"Workload": "ProblemSize"}
+REMOVED = {"ProblemSize": {"chunks"}}
 FILE_NAMES = {path: name for name, path in CLASSES.items()}
 BIT_GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
 MOST_LETTERS = 2**26  # characters that an array of texts may hold
@@ -253,6 +256,8 @@ def _fields(value: Any) -> dict[str, Any]:
 
 
 def _build_object(trusted: Collection[str], *, name: str, fields: dict[str, Any]) -> Any:
+    name = RENAMED.get(name, name)
+    fields = {key: value for key, value in fields.items() if key not in REMOVED.get(name, ())}
     if name in CLASSES:
         kind: Any = resolve_name(f"softkern.{CLASSES[name]}")
         validate_arrays(name, fields)

@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softkern._utils.typing import Array
-from softkern.dask import quantile
 from softkern.kernels import Kernel
 from softkern.rows import COMPANY, lower_quantile, lower_quantiles, priority_sample
 
@@ -30,7 +29,6 @@ __all__ = [
     "log_background_density",
     "median_distance",
     "robust_location_scale",
-    "robust_location_scale_in_chunks",
     "widen_kernel",
 ]
 
@@ -86,15 +84,6 @@ def robust_location_scale(surprisals: Array, weight: Array) -> tuple[float, floa
         return 0.0, 1.0
     low, middle, high = lower_quantiles(surprisals[finite], weight[finite], QUANTILES)
     return float(middle), max(float(high - low), LEAST_UNIT)
-
-
-def robust_location_scale_in_chunks(surprisals: Any, weight: Any) -> tuple[float, float]:
-    """Compute `robust_location_scale` of Dask arrays."""
-    weight = weight * (abs(surprisals) < np.inf)
-    low, middle, high = (quantile(surprisals, weight, share) for share in QUANTILES)
-    if not np.isfinite(middle):
-        return 0.0, 1.0
-    return middle, max(high - low, LEAST_UNIT)
 
 
 def combine_scales(narrow: Array, wide: Array, scaling: Array) -> Array:

@@ -108,7 +108,6 @@ class KernelOperator(ABC):
     error_is_known: ClassVar[bool] = True  # before the operator is built
     supports_prediction: ClassVar[bool] = True  # `Plan.over` builds it for a stored support
     on_device: bool = False  # its arrays live on a device, where `to_device` takes others
-    is_in_chunks: ClassVar[bool] = False  # its rows and arrays are Dask's
 
     surrogate: KernelOperator | None = None  # a cheaper operator over the same rows
     points: Any = None  # X on the operator's device, where it has one
@@ -324,20 +323,15 @@ class KernelOperator(ABC):
         """Row sums of K, (n,): the unnormalized kernel density of every point."""
         return self @ np.ones(self.shape[0], dtype=self.dtype)
 
-    @property
-    def numbers(self) -> Any:
-        """The number of every row, (n,)."""
-        return np.arange(self.shape[0])
-
     def subsample(self, weight: Any) -> tuple[KernelOperator, Array]:
-        """An in-memory operator for initialization, model selection and checks, and its weights.
+        """Return an operator over samples that represent all, and their weights (default: itself).
 
-        The operator itself, unless its rows are in chunks.
+        Initializations and checks that cannot see all samples use it.
         """
         return self, weight
 
     def geometry_from(self, other: KernelOperator, A: Any) -> Geometry:
-        """How the support lies to centers A (m, c) over the support of another operator."""
+        """Geometry of the support and centers A (m, c) over the support of another operator."""
         norms = other.squared_norms(A)
         return other.cross(self.X).geometry(A, norms)
 

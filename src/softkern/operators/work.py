@@ -37,7 +37,6 @@ class ProblemSize:
     extent: tuple[float, ...] | None = None  # of the data in bandwidths, per column, where known
     sample: Array | None = field(default=None, compare=False)  # of the data in bandwidths, (m, d)
     nonzeros: int | None = None  # of sparse data
-    chunks: int = 0  # of Dask arrays
     threads: int = 1
 
     @classmethod

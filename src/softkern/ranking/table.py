@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_outlier_detector
 from sklearn.utils.validation import check_is_fitted
 
+from softkern._utils.arrays import is_dask
 from softkern._utils.typing import Array
-from softkern.dask import (
-    TableChunks,
-    is_chunked,
-    row_chunks,
-    tables_of_chunks,
-    top_of_tables,
-)
 from softkern.models.point_scores import PointScores
 from softkern.ranking.calibration import (
     MOST_OUTLIERS,
@@ -30,7 +24,7 @@ from softkern.ranking.calibration import (
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["RANKS", "RankedChunks", "Ranker", "rank_points"]
+__all__ = ["PARTS", "RANKS", "SCORES", "Ranker", "rank_points", "to_arrays"]
 
 FALSE_ALARMS = 0.05  # typical samples expected as far out as one that is flagged
 PARTS = ("labels", "memberships", "outlier_scores", "overlap_scores")
@@ -127,52 +121,13 @@ default=None
     1
     """
     options: dict[str, Any] = {"contamination": contamination, "false_alarms": false_alarms}
-    if is_chunked(X) or (X is None and is_chunked(getattr(model, "outlier_scores_", None))):
-        return _rank_chunks(model, X, n_top, options)
+    if is_dask(X) or (X is None and is_dask(getattr(model, "outlier_scores_", None))):
+        from softkern.dask.rank import rank_chunks
+
+        return rank_chunks(model, X, n_top, options)
     ranker = Ranker(model, **options)
     index = getattr(X, "index", None) if hasattr(X, "columns") else None
     return ranker.table(ranker.score_points(X), index)
-
-
-class RankedChunks(NamedTuple):
-    """Result of `rank_points` for Dask data.
-
-    Examples
-    --------
-    >>> import dask.array as da
-    >>> import numpy as np
-    >>> from softkern import OneClassPCM
-    >>> X = da.from_array(np.random.default_rng(0).normal(size=(300, 2)), chunks=(100, 2))
-    >>> ranked = rank_points(OneClassPCM().fit(X), n_top=3)
-    >>> ranked.top["outlier_rank"].head(3).tolist(), ranked.table.npartitions
-    ([1, 2, 3], 3)
-    """
-
-    top: Any  # a DataFrame
-    table: Any  # a Dask dataframe
-
-
-def _rank_chunks(model: Any, X: Any, n_top: int, options: dict[str, Any]) -> RankedChunks:
-    """Rank Dask data chunk by chunk."""
-    small = model.without_rows() if hasattr(model, "without_rows") else model
-    ranker = Ranker(small, **options)
-    if X is None:
-        columns = [getattr(model, f"{name}_", None) for name in PARTS]
-        table = tables_of_chunks(_rank_training, *columns, ranker=ranker)
-    elif getattr(model, "preparation_", None) is not None:
-        table = TableChunks.of(X).tables(_rank_new, ranker=ranker)
-    else:
-        table = tables_of_chunks(_rank_new, row_chunks(X), ranker=ranker)
-    table = table.drop(columns=list(RANKS))
-    return RankedChunks(top_of_tables(table, dict(zip(SCORES, RANKS, strict=True)), n_top), table)
-
-
-def _rank_training(*columns: Any, ranker: Ranker) -> pd.DataFrame:
-    return ranker.table(_checked(ranker._model, *columns))
-
-
-def _rank_new(X: Any, ranker: Ranker) -> pd.DataFrame:
-    return ranker.table(ranker.score_points(X))
 
 
 class Ranker:
@@ -285,14 +240,14 @@ def _score_training(model: Any) -> PointScores:
             f"this {type(model).__name__} was fitted to Dask data and saved without per-sample "
             "arrays. Pass the samples as X."
         )
-    return _checked(model, *(getattr(model, f"{name}_", None) for name in PARTS))
+    return to_arrays(model, *(getattr(model, f"{name}_", None) for name in PARTS))
 
 
 def _score_new(model: Any, X: Any) -> PointScores:
     """Call `score_points` of a model that has it, its separate methods otherwise."""
     if hasattr(model, "score_points"):
-        return _checked(model, *attrgetter(*PARTS)(model.score_points(X)))
-    return _checked(
+        return to_arrays(model, *attrgetter(*PARTS)(model.score_points(X)))
+    return to_arrays(
         model,
         None if is_outlier_detector(model) else model.predict(X),
         model.memberships(X) if hasattr(model, "memberships_") else None,
@@ -305,14 +260,14 @@ def _no_scores(model: Any) -> PointScores:
     """Return the results of no samples."""
     shape = (0,) if is_outlier_detector(model) else (0, getattr(model, "n_clusters_", 1))
     memberships = np.zeros(shape) if hasattr(model, "memberships") else None
-    return _checked(model, np.zeros(0), memberships, np.zeros(0), np.zeros(0))
+    return to_arrays(model, np.zeros(0), memberships, np.zeros(0), np.zeros(0))
 
 
 def _n_rows(X: Any) -> int:
     return int(X.shape[0]) if hasattr(X, "shape") and X.shape else len(X)
 
 
-def _checked(
+def to_arrays(
     model: Any, labels: Any, memberships: Any, outlier_scores: Any, overlap_scores: Any
 ) -> PointScores:
     """Convert results to arrays; detectors have one cluster, without overlap."""
@@ -350,7 +305,7 @@ def _training_scores(model: Any) -> tuple[Array, NDArray[np.float64]]:
     Weights are divided by the number of repeats of the median row.
     """
     if hasattr(model, "sample_outlier_scores_"):
-        points = _checked(model, None, None, model.sample_outlier_scores_, None)
+        points = to_arrays(model, None, None, model.sample_outlier_scores_, None)
         return points.outlier_scores, np.asarray(model.sample_row_weights_, dtype=np.float64)
     scores = _score_training(model).outlier_scores
     weight = _training_weight(model, len(scores))

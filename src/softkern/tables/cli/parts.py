@@ -22,7 +22,7 @@ import pandas as pd
 from softkern._utils.memory import available_memory
 from softkern._utils.progress import stage
 from softkern._utils.text import plural, quote
-from softkern.dask import SUBSAMPLE_ROWS, computed_one_by_one, connected
+from softkern.dask import SUBSAMPLE_ROWS, compute_each, connect
 from softkern.files import replacing
 from softkern.rows import lowest_numbers
 from softkern.tables.cli.errors import OutputError
@@ -144,8 +144,8 @@ class Parts:
         return found
 
     def _computed(self, tasks: Sequence[Callable[[], Any]], done: Callable[[float], None]) -> Any:
-        with connected(self.scheduler):
-            return computed_one_by_one(tasks, done)
+        with connect(self.scheduler):
+            return compute_each(tasks, done)
 
 
 def _check_dask() -> None:

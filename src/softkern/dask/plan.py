@@ -1,0 +1,128 @@
+"""The plan and the operator of Dask data: through landmarks, or all pairs of rows.
+
+Kernel and bandwidth come from the subsample. Called by `softkern.plan` and by `softkern.dask.fit`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from softkern.dask.cluster import worker_threads
+from softkern.dask.operator import (
+    DistributedNystroem,
+    DistributedOperator,
+    Landmarks,
+    distributed_cost,
+)
+from softkern.dask.rows import ChunkedRows
+from softkern.operators.base import ProblemSize, available_threads, machine_speed
+from softkern.operators.nystroem import DEFAULT_RANK, NystroemOperator
+from softkern.planning import (
+    ENGINES,
+    MEMORY_SHARE,
+    SAMPLE,
+    Candidate,
+    LocalOperator,
+    Plan,
+    _rank_for,
+    _work_of_data,
+    available_memory,
+    plan,
+)
+
+__all__ = ["build", "plan_chunks"]
+
+ENGINE = DistributedOperator.engine
+TRACE_ERROR = 0.01  # share of the trace that the default number of landmarks may leave out
+OPTIONS = ("rank", "local", "sample_rows")  # of engine_params, beside those of the local engine
+
+
+def plan_chunks(
+    X: Any,
+    *,
+    kernel: Any = "rbf",
+    kernel_params: dict[str, Any] | None = None,
+    bandwidth: Any = "auto",
+    n_vectors: int = 1,
+    products: int = 20,
+    engine: str = "auto",
+    engine_params: dict[str, Any] | None = None,
+    memory_limit: int | None = None,
+    sample_weight: Any = None,
+    random_state: Any = 0,
+) -> Plan:
+    """Plan products over Dask data, given as such or as `ChunkedRows`.
+
+    Landmarks are used where requested, or where a subsample shows that they suffice.
+    """
+    rows = X if isinstance(X, ChunkedRows) else ChunkedRows.of(X, sample_weight)
+    sample, options = rows.subsample, dict(engine_params or {})
+    work = _work_of_data(sample.X, kernel, kernel_params, bandwidth, sample.weight, random_state)
+    if not work.kernel.takes_points:
+        raise ValueError(
+            f"engine={ENGINE!r} cannot be used here: it needs points, and a precomputed kernel "
+            "has none."
+        )
+    threads = worker_threads() or available_threads()
+    work = replace(work, n=rows.shape[0], n_vectors=n_vectors, products=products, threads=threads)
+    rank = _rank(work, engine, options)
+    if rank is None and engine in ENGINES:
+        options["local"] = engine
+    _check_options(options, NystroemOperator.engine if rank is not None else engine)
+    cost = distributed_cost(work, len(rows.X.chunks[0]), rank)
+    how = "all pairs of rows" if rank is None else f"through {rank} landmarks"
+    chosen = Candidate(ENGINE, cost, how, machine_speed())
+    limit = int(MEMORY_SHARE * available_memory()) if memory_limit is None else memory_limit
+    options, work = {"rank": rank, **options}, replace(work, sample=None)
+    return Plan(ENGINE, work.kernel, work, (chosen,), limit, options)
+
+
+def _rank(work: ProblemSize, engine: str, options: dict[str, Any]) -> int | None:
+    """Number of landmarks, taken out of the options; None for all pairs of rows."""
+    if engine in (ENGINE, NystroemOperator.engine) or "rank" in options:
+        rank: int | None = options.pop("rank", DEFAULT_RANK)
+        return rank
+    suffices = engine == "auto" and _rank_for(work, TRACE_ERROR, SAMPLE) is not None
+    return DEFAULT_RANK if suffices else None
+
+
+def _check_options(options: dict[str, Any], engine: str) -> None:
+    known = {*OPTIONS, *(ENGINES[engine].option_names() if engine in ENGINES else ())}
+    unknown = sorted(set(options) - known)
+    if unknown:
+        raise ValueError(
+            f"Unknown option {unknown[0]!r} in engine_params for Dask data; use "
+            f"{', '.join(sorted(known))}."
+        )
+
+
+def build(chosen: Plan, rows: ChunkedRows, random_state: Any = 0) -> DistributedOperator:
+    """Build the operator of a plan for Dask data; raise a MemoryError where it would not fit."""
+    chosen.require_memory()
+    kernel, sample, rank = chosen.kernel, rows.subsample, chosen.options["rank"]
+    options = {k: v for k, v in chosen.options.items() if k not in OPTIONS}
+    engine = chosen.options.get("local", "auto")
+    if rank is None:
+        local = LocalOperator(kernel, engine, options)
+        one = plan(sample.X, kernel=kernel, products=chosen.work.products, ahead=True)
+        make_sample = partial(one.build, sample.X, sample.weight, random_state)
+        return DistributedOperator(kernel, rows, local, make_sample)
+    factor = NystroemOperator.of(
+        kernel,
+        sample.X,
+        rank=rank,
+        sample_weight=sample.weight,
+        random_state=random_state,
+        **options,
+    )
+    landmarks = Landmarks(
+        sample.rows[factor.landmarks],
+        sample.X[factor.landmarks],
+        factor.lower,
+        factor.trace_error,
+        float(factor.residual.max()),
+    )
+    local = LocalOperator(kernel, engine)
+    return DistributedNystroem(kernel, rows, local, landmarks, lambda: factor)

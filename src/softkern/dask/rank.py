@@ -1,0 +1,100 @@
+"""`softkern.rank_points` for Dask data: the top ranks in memory, all rows as a Dask dataframe."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from softkern._utils.typing import Array
+from softkern.dask.cluster import compute
+from softkern.dask.rows import row_chunks
+from softkern.dask.tables import TableChunks, map_tables
+from softkern.ranking.table import PARTS, RANKS, SCORES, Ranker, to_arrays
+
+__all__ = ["RankedChunks", "rank_chunks"]
+
+
+class RankedChunks(NamedTuple):
+    """Result of `softkern.rank_points` for Dask data.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import numpy as np
+    >>> from softkern import OneClassPCM, rank_points
+    >>> X = da.from_array(np.random.default_rng(0).normal(size=(300, 2)), chunks=(100, 2))
+    >>> ranked = rank_points(OneClassPCM().fit(X), n_top=3)
+    >>> ranked.top["outlier_rank"].head(3).tolist(), ranked.table.npartitions
+    ([1, 2, 3], 3)
+    """
+
+    top: Any  # a DataFrame
+    table: Any  # a Dask dataframe
+
+
+def rank_chunks(model: Any, X: Any, n_top: int, options: dict[str, Any]) -> RankedChunks:
+    """Rank the rows of X, or the training rows for None; `options` are those of `Ranker`."""
+    small = model.without_rows() if hasattr(model, "without_rows") else model
+    ranker = Ranker(small, **options)
+    if X is None:
+        table = _rank_training(model, ranker)
+    elif getattr(model, "preparation_", None) is not None:
+        chunks = TableChunks.of(X)
+        parts = [(part,) for part in chunks.parts]
+        example = (chunks.sample(1)[1],)
+        table = map_tables(_rank_new, parts, chunks.lengths, example, ranker=ranker)
+    else:
+        X = row_chunks(X)
+        parts = [(block,) for block in X.to_delayed().ravel()]
+        table = map_tables(_rank_new, parts, X.chunks[0], (_example(X),), ranker=ranker)
+    table = table.drop(columns=list(RANKS))
+    return RankedChunks(_top_rows(table, n_top), table)
+
+
+def _rank_training(model: Any, ranker: Ranker) -> Any:
+    columns = [getattr(model, f"{name}_", None) for name in PARTS]
+    lengths = next(column for column in columns if column is not None).chunks[0]
+    blocks = (
+        [None] * len(lengths) if column is None else column.to_delayed().ravel()
+        for column in columns
+    )
+    example = tuple(None if column is None else _example(column) for column in columns)
+    parts = list(zip(*blocks, strict=True))
+    return map_tables(_rank_scored, parts, lengths, example, ranker=ranker)
+
+
+def _example(array: Any) -> Array:
+    return np.zeros((1, *array.shape[1:]), array.dtype)
+
+
+def _rank_scored(*columns: Any, ranker: Ranker) -> Any:
+    return ranker.table(to_arrays(ranker._model, *columns))
+
+
+def _rank_new(X: Any, ranker: Ranker) -> Any:
+    return ranker.table(ranker.score_points(X))
+
+
+def _top_rows(table: Any, size: int) -> Any:
+    """Rows with one of the largest scores of either kind, with their ranks up to `size`."""
+    import pandas as pd
+    from dask import delayed
+
+    columns = list(SCORES)
+    parts = compute(*(delayed(_largest)(part, columns, size) for part in table.to_delayed()))
+    top = _largest(pd.concat(parts), columns, size)
+    for column, rank in zip(SCORES, RANKS, strict=True):
+        place = top[column].rank(method="min", ascending=False)
+        top[rank] = place.where(place <= size).astype("Int64")
+    return top.sort_values(columns, ascending=False, kind="stable")
+
+
+def _largest(table: Any, columns: Sequence[str], size: int) -> Any:
+    """Rows among the `size` largest of any column, in their order; the first of equal ones."""
+    is_top = np.zeros(len(table), dtype=bool)
+    for column in columns:
+        order = np.argsort(-table[column].to_numpy(), kind="stable")
+        is_top[order[:size]] = True
+    return table[is_top]

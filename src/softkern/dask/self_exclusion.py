@@ -1,0 +1,119 @@
+"""Outlier scores of training rows in chunks, each row scored by the others.
+
+As `outlier_scores_` of a fit in memory, except that duplicates of a row elsewhere in the data count
+as other rows. `own` is a row's own part K(x, x) a in the similarity to every center, (b, c), and
+`number` its row number, (b,).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from softkern._utils.typing import Array
+from softkern.dask.blocks import map_rows
+from softkern.dask.cluster import persist
+from softkern.dask.predict import map_method, worker_copy
+from softkern.dask.quantile import quantile
+from softkern.dask.rows import ChunkedRows
+from softkern.models.leave_one_out import subtract_from_logs
+from softkern.models.one_class_pcm import OneClassPCM, surely_above
+from softkern.models.two_scale_scores import (
+    LEAST_UNIT,
+    QUANTILES,
+    combine_scales,
+    log_background_density,
+)
+
+__all__ = ["calibrate_density", "self_excluded_scores"]
+
+
+def self_excluded_scores(X: Array, own: Array, number: Array, model: Any) -> Array:
+    """Outlier scores of training rows, each without its own part in the centers, (b,)."""
+    if isinstance(model, OneClassPCM):
+        return _density_scores(X, own, number, model)
+    rows = model._cross(X)
+    samples = model._similarities(rows, model._geometry(rows))
+    product = samples.geometry.product
+    samples._log_of_others = lambda: _exclude_self(
+        model, samples.log, own, number, model._columns, product
+    )
+    return np.asarray(model._scores_class(model, samples).outlier_scores)
+
+
+def _density_scores(X: Array, own: Array, number: Array, model: OneClassPCM) -> Array:
+    if not model.kernel_.decays:
+        return np.asarray(model.outlier_scores(X))
+    if model._wide_kernel is not None:
+        near, far = _surprisals(X, own, number, model).T
+        return combine_scales(near, far, model._score_scaling)
+    rows = model._cross(X)
+    product = rows @ model._columns
+    logs = rows.log_product(model._columns, product)
+    return np.asarray(-_exclude_self(model, logs, own, number, model._columns, product)[:, 0])
+
+
+def _surprisals(X: Array, own: Array, number: Array, model: OneClassPCM) -> Array:
+    """−log densities of training rows at two scales, (b, 2), the narrow one without the row."""
+    rows = model._cross(X)
+    is_exact = rows.support.error_is_known
+    narrow, wide = model._log_densities(rows, model._geometry(rows), is_exact)
+    logs, coefficients = narrow[:, None], model._inlier_coef[:, None]
+    others = _exclude_self(model, logs, own, number, coefficients, np.exp(logs))[:, 0]
+    background = log_background_density(wide, narrow, model._max_duplicate_share)
+    return -np.column_stack([others, background])
+
+
+def _exclude_self(
+    model: Any, logs: Array, own: Array, number: Array, A: Array, product: Array
+) -> Array:
+    """log K @ A of training rows, each less its own part, (b, c).
+
+    Exact unless the centers are approximated on landmarks.
+    """
+    if model.plan_.options.get("rank") is not None:
+        return subtract_from_logs(logs, own)
+    place = np.minimum(np.searchsorted(model.support_, number), len(model.support_) - 1)
+    inside = np.flatnonzero(model.support_[place] == number)
+    others, served = logs.copy(), model._stored_operator()
+    for k, a in enumerate(A.T):
+        part = served.log_product_of_others(a, a, product[inside, k], place[inside])
+        others[inside, k] = part
+    return others
+
+
+def calibrate_density(model: OneClassPCM, rows: ChunkedRows, own: Any) -> None:
+    """Set the units of both scales and the threshold of a `OneClassPCM` from all rows."""
+    if model._wide_kernel is not None:
+        pair = persist(
+            map_rows(
+                _surprisals,
+                rows.X,
+                own,
+                rows.numbers,
+                name="surprisals",
+                like=np.empty((0, 2), dtype=rows.dtype),
+                model=worker_copy(model),
+            )
+        )
+        model._score_scaling = np.array([_location_scale(pair[:, k], rows.weight) for k in (0, 1)])
+    scores = map_method(worker_copy(model), "score_samples", rows.X)
+    model.offset_ = _threshold(scores, rows.weight, model.contamination)
+
+
+def _location_scale(surprisals: Any, weight: Any) -> tuple[float, float]:
+    """As `softkern.models.two_scale_scores.robust_location_scale`."""
+    weight = weight * (abs(surprisals) < np.inf)
+    low, middle, high = (quantile(surprisals, weight, share) for share in QUANTILES)
+    if not np.isfinite(middle):
+        return 0.0, 1.0
+    return middle, max(high - low, LEAST_UNIT)
+
+
+def _threshold(scores: Any, weight: Any, share: float) -> float:
+    """The value half way above the lowest scores that hold this share of the weight."""
+    scores = persist(scores)
+    low = quantile(scores, weight, share)
+    following = quantile(scores, (weight > 0) & (scores > surely_above(low, scores.dtype)), 0.0)
+    return low if not np.isfinite(following) else (low + following) / 2
