@@ -18,7 +18,7 @@ from softkern.dask.operator import (
 )
 from softkern.dask.rows import ChunkedRows
 from softkern.operators.base import ProblemSize, available_threads, machine_speed
-from softkern.operators.nystroem import DEFAULT_RANK, NystroemOperator
+from softkern.operators.low_rank import DEFAULT_RANK, NystroemOperator
 from softkern.planning import (
     ENGINES,
     MEMORY_SHARE,
