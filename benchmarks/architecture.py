@@ -1,11 +1,12 @@
-"""What the design says of the code, counted: products by engine, and the shape of the source.
+"""Count what the design promises: products by engine, and the size of the source.
 
-    python benchmarks/architecture.py                 # of the working tree, and the products
-    python benchmarks/architecture.py main HEAD       # the source of several revisions side by side
+    python benchmarks/architecture.py                 # working tree, and the products
+    python benchmarks/architecture.py main HEAD       # source of several revisions side by side
 
-Products: every model fits and predicts on an engine that counts (`tests/models/contract.py`); those
-on other engines are named. Source: places that ask for an engine's name or for the precomputed
-kernel's class, lines, and the median length of files and functions.
+Products: every model fits and predicts on a recording engine (`tests/models/contract.py`), and products
+on other engines are listed. Source: places that test for an engine's name or for the precomputed
+kernel's class, lines, and the median length of files and functions. `traces.py` counts the functions
+of three calls.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ NAMED_ENGINES = r"engine ==\|engine_ ==\|isinstance(.*Precomputed"
 
 
 def git(*arguments: str) -> str:
-    """What git prints; nothing where it finds nothing."""
+    """Return the output of git."""
     return subprocess.run(
         ["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
     ).stdout
 
 
 def sources(revision: str | None) -> list[str]:
-    """The text of every Python file under src, of a revision or of the working tree."""
+    """Return the text of every Python file under src, of a revision or of the working tree."""
     if revision is None:
         return [path.read_text() for path in sorted((ROOT / "src").rglob("*.py"))]
     listed = git("ls-tree", "-r", "--name-only", revision, "src").splitlines()
@@ -39,7 +40,7 @@ def sources(revision: str | None) -> list[str]:
 
 
 def shape(revision: str | None) -> dict[str, float]:
-    """Counts of one state of the source."""
+    """Count files, lines and functions of one state of the source."""
     texts = sources(revision)
     functions = [
         node.end_lineno - node.lineno + 1
@@ -50,7 +51,7 @@ def shape(revision: str | None) -> dict[str, float]:
     lines = [len(text.splitlines()) for text in texts]
     places = git("grep", "-n", NAMED_ENGINES, *([revision] if revision else []), "--", "src")
     return {
-        "places that ask for an engine's name": len(places.splitlines()),
+        "tests for an engine's name": len(places.splitlines()),
         "files": len(lines),
         "lines": sum(lines),
         "median lines of a file": median(lines),
@@ -70,7 +71,7 @@ def show_shapes(revisions: list[str | None]) -> None:
 
 
 def show_products() -> None:
-    """Products on the recording engine and elsewhere, of every model."""
+    """Count products on the recording engine and elsewhere, for every model."""
     sys.path.insert(0, str(ROOT))
     from ranking import models
     from sklearn.datasets import make_blobs

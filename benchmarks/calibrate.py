@@ -1,18 +1,18 @@
-"""Where the constants of the code come from: measured again, and printed beside their values.
+"""Measure the tuned constants again, and print the results next to their values.
 
     python benchmarks/calibrate.py                 # all, about ten minutes
-    python benchmarks/calibrate.py costs           # the cost constants of the engines
-    python benchmarks/calibrate.py answers         # the tuned constants of the default answers
-    python benchmarks/calibrate.py splits          # those of the splitting in many columns
+    python benchmarks/calibrate.py costs           # cost constants of the engines
+    python benchmarks/calibrate.py answers         # tuned constants of the default results
+    python benchmarks/calibrate.py splits          # constants of splitting
     python benchmarks/calibrate.py tiled ranking   # some parts; --list names them
-    python benchmarks/calibrate.py unmeasured      # the constants that nothing here measures
-    python benchmarks/calibrate.py --full          # more draws and larger sets
+    python benchmarks/calibrate.py unmeasured      # constants without a measurement
+    python benchmarks/calibrate.py --full          # more draws and larger data sets
 
-Costs: what is measured is this machine's; a ratio of two is twice the reference machine's time, and
-"✗" marks those that are out of line with the others by more than a factor of two: there the plan
-misjudges which engine is quicker. Answers: what the models answer
-with other values of a constant, on data whose answer is known; "▸" marks the value in the code,
-and the last column says where the evidence is against it. Nothing is changed.
+Costs are measured on this machine. A ratio of two means twice the time of the reference machine, and
+"✗" marks constants that differ from the others by more than a factor of two, where the plan would
+choose the wrong engine. Answers are results with other values of a constant, on data with known
+clusters or outliers. "▸" marks the value in the code, and the last column reports evidence against it.
+Nothing is changed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from calibration.splits import SPLITS
 
 from softkern.operators.work import available_threads, machine_speed
 
-FAR = 2.0  # times the usual ratio
+FAR = 2.0  # multiple of the median ratio
 
 
 def show_costs(rows: list[CostRow]) -> None:
@@ -45,7 +45,7 @@ def show_costs(rows: list[CostRow]) -> None:
 
 
 def usual_ratio(rows: list[CostRow]) -> float:
-    """Median ratio of the times and rates: how much slower this machine is than the reference."""
+    """Return the median ratio: how much slower this machine is than the reference."""
     ratios = [row.ratio for row in rows if row.power and row.ratio > 0]
     return median(ratios) if ratios else 1.0
 

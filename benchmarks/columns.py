@@ -1,16 +1,14 @@
-"""How long default fits take in 2 to 100 columns, against the peers in one run.
+"""Measure the time of default fits in 2 to 100 columns, compared with other libraries.
 
     python benchmarks/columns.py                # all sections
     python benchmarks/columns.py fits agreement --minutes 20
     python benchmarks/columns.py --quick        # 2,000 and 20,000 rows in 2 and 10 columns
 
-`fits`: seconds of every model and of its peer on eight blobs, and their ratio. `ahead`: the loop of
-exact steps alone beside the one that runs ahead on a low-rank factor. `agreement`: what the two end
-at, on random problems. `growth`: how seconds grow with the number of rows. `plans`: what `plan`
-says of each case beforehand. `first`: a first fit in a fresh process, beside the import of
-scikit-learn that it cannot do without. `machines`: the one-cluster PCM at 100,000 rows against
-OneClassSVM, whose time there is that of fewer rows and its growth. `scoring`: `softkern score` of
-10⁶ rows by stage.
+`fits`: seconds of every model and its peer on eight blobs, and their ratio. `ahead`: exact iterations
+compared with low-rank acceleration. `agreement`: difference between the two on random problems.
+`growth`: growth of the time with the number of rows. `plans`: predictions of `plan`. `first`: a first
+fit in a new process, compared with importing scikit-learn. `machines`: OneClassPCM at 100,000 rows
+against OneClassSVM, whose time is extrapolated. `scoring`: stages of `softkern score` on 10⁶ rows.
 """
 
 from __future__ import annotations
@@ -47,10 +45,10 @@ from softkern import (
     plan,
     save,
 )
-from softkern.models import one_class_clusterer as one_class_clustering
+from softkern.models import one_class_clusterer
 
 CLUSTERS = 8
-LONGEST = 240.0  # seconds that a fit may be expected to take, by its time at fewer rows
+LONGEST = 240.0  # seconds; fits that are expected to take longer are skipped
 PROBLEMS = 50
 MODELS: dict[str, Callable[[], Any]] = {
     "AlphaCut": AlphaCutClustering,
@@ -71,7 +69,7 @@ def points(n: int, d: int) -> np.ndarray:
 
 
 def seconds(make: Callable[[], Any], X: np.ndarray) -> float:
-    """Of one fit, the best of three where it is short."""
+    """Return the seconds of one fit, the best of three if it is short."""
     times: list[float] = []
     while not times or (len(times) < 3 and times[0] < 2):
         model = make()
@@ -82,14 +80,14 @@ def seconds(make: Callable[[], Any], X: np.ndarray) -> float:
 
 
 class Clock:
-    """What was measured, and whether more rows can be expected to end in time."""
+    """Stores the measurements, and predicts whether more rows would finish in time."""
 
     def __init__(self, minutes: float) -> None:
         self.end = time.monotonic() + 60 * minutes
         self.last: dict[tuple[str, int], tuple[int, float]] = {}
 
     def measure(self, name: str, make: Callable[[], Any], n: int, d: int) -> float | None:
-        """Seconds, or None where they would be too many."""
+        """Return the seconds, or None if they would be too many."""
         before, took = self.last.get((name, d), (n, 0.0))
         expected = took * (n / before) ** 1.5
         if expected > LONGEST or time.monotonic() + expected > self.end:
@@ -104,7 +102,7 @@ def text(value: float | None) -> str:
 
 
 def fits(clock: Clock, rows: list[int], columns: list[int]) -> None:
-    """Every model and its peer."""
+    """Measure every model and its peer."""
     print("\n| n | d | model | seconds | peer | seconds | ratio |\n|---|---|---|---|---|---|---|")
     for n in rows:
         for d in columns:
@@ -118,7 +116,7 @@ def fits(clock: Clock, rows: list[int], columns: list[int]) -> None:
 
 
 def ahead(clock: Clock, rows: list[int], columns: list[int]) -> None:
-    """Fuzzy c-means of exact products, with exact steps alone, and running ahead."""
+    """Measure fuzzy c-means with exact iterations, and with low-rank acceleration."""
 
     def make() -> Any:
         return FuzzyCMeans(CLUSTERS, engine="tiled")
@@ -136,7 +134,7 @@ def ahead(clock: Clock, rows: list[int], columns: list[int]) -> None:
 
 
 def agreement(clock: Clock, rows: list[int], columns: list[int]) -> None:
-    """Ends of the two loops on random problems of 2,000 to 4,000 rows, model by model."""
+    """Compare the results of both loops on random problems of 2,000 to 4,000 rows."""
     for model, tol in ((FuzzyCMeans, 1e-8), (OneClassMixture, 1e-6), (OneClassKMeans, 1e-6)):
         ends = [_ends(model, tol, seed) for seed in range(PROBLEMS) if time.monotonic() < clock.end]
         objectives, labels, largest, ranks = (
@@ -152,19 +150,19 @@ def agreement(clock: Clock, rows: list[int], columns: list[int]) -> None:
 
 
 def _ends(model: Any, tol: float, seed: int) -> tuple[float, float, float, float]:
-    """How the end of a loop that ran ahead differs from that of exact steps from there."""
+    """Compare the result of the accelerated loop with exact iterations from there."""
     generator = np.random.default_rng(seed)
     n, d, c = (int(generator.integers(*ends)) for ends in ((2000, 4000), (2, 12), (2, 6)))
     spread = float(generator.uniform(1, 4))
     X = make_blobs(n, d, centers=c, cluster_std=spread, random_state=seed)[0]
     options = {"n_init": 1, "tol": tol, "max_iter": 3000, "engine": "tiled"}
-    usual = model._low_rank_from, one_class_clustering.LOW_RANK_FROM
-    model._low_rank_from = one_class_clustering.LOW_RANK_FROM = 1500
+    usual = model._low_rank_from, one_class_clusterer.LOW_RANK_FROM
+    model._low_rank_from = one_class_clusterer.LOW_RANK_FROM = 1500
     quick = model(c, **options).fit(X)
-    model._low_rank_from = one_class_clustering.LOW_RANK_FROM = np.inf
-    # the same start: where two local optima are near, another may lead to the other
+    model._low_rank_from = one_class_clusterer.LOW_RANK_FROM = np.inf
+    # the same initialization, because another one may lead to another local optimum
     plain = model(c, **{**options, "init": quick.memberships_}).fit(X)
-    model._low_rank_from, one_class_clustering.LOW_RANK_FROM = usual
+    model._low_rank_from, one_class_clusterer.LOW_RANK_FROM = usual
     return (
         abs(quick.objective_ / plain.objective_ - 1),
         adjusted_rand_score(quick.labels_, plain.labels_),
@@ -174,7 +172,7 @@ def _ends(model: Any, tol: float, seed: int) -> tuple[float, float, float, float
 
 
 def growth(clock: Clock, rows: list[int], columns: list[int]) -> None:
-    """Exponents of seconds by rows, at ten columns."""
+    """Estimate the exponent of the time by rows, at ten columns."""
     print("\n| model | " + " | ".join(f"{n:,}" for n in rows) + " | exponent |")
     print("|---" * (len(rows) + 2) + "|")
     for name, make in MODELS.items():
@@ -189,7 +187,7 @@ def growth(clock: Clock, rows: list[int], columns: list[int]) -> None:
 
 
 def plans(clock: Clock, rows: list[int], columns: list[int]) -> None:
-    """What `plan` says beforehand of a fit of fuzzy c-means, beside what it took."""
+    """Compare the prediction of `plan` for fuzzy c-means with the measured time."""
     head = ("n", "d", "engine", "factor", "memory, MiB", "one product, s", "measured fit, s")
     print("\n| " + " | ".join(head) + " |\n|" + "---|" * len(head))
     for n in rows:
@@ -204,7 +202,7 @@ def plans(clock: Clock, rows: list[int], columns: list[int]) -> None:
 
 
 def first(clock: Clock, rows: list[int], columns: list[int]) -> None:
-    """Seconds of CPU of a fresh process, the best of three."""
+    """Measure the CPU seconds of a new process, the best of three."""
     fit = "import numpy as np, softkern; softkern.{}().fit(np.random.default_rng(0).normal(size=(1000, 2)))"
     commands = {
         "import sklearn.base": "import sklearn.base",
@@ -226,7 +224,7 @@ def first(clock: Clock, rows: list[int], columns: list[int]) -> None:
 
 
 def machines(clock: Clock, rows: list[int], columns: list[int]) -> None:
-    """OneClassPCM at 100,000 rows; OneClassSVM at 10,000 and 20,000, and what that makes there."""
+    """Compare OneClassPCM at 100,000 rows with OneClassSVM, extrapolated from 10,000 and 20,000."""
     for d in (10, 30):
         X = np.random.default_rng(0).permutation(points(100_000, d))
         own = seconds(OneClassPCM, X)
@@ -241,7 +239,7 @@ def machines(clock: Clock, rows: list[int], columns: list[int]) -> None:
 
 
 def scoring(clock: Clock, rows: list[int], columns: list[int]) -> None:
-    """`softkern score` of 10⁶ rows by a model of 5,000, with the CPU of its stages."""
+    """Measure the CPU time of the stages of `softkern score` on 10⁶ rows."""
     from softkern.tables.cli import points as _points
     from softkern.tables.cli import score as _score
 
@@ -275,7 +273,7 @@ def scoring(clock: Clock, rows: list[int], columns: list[int]) -> None:
 
 @contextmanager
 def counted(owner: Any, name: str, spent: dict[str, float], stage: str) -> Iterator[None]:
-    """While it lasts, seconds of CPU within a function are added to those of its stage."""
+    """Add the CPU time spent in a function to that of its stage."""
     usual = getattr(owner, name)
 
     def timed(*arguments: Any) -> Any:
@@ -306,7 +304,7 @@ def main() -> None:
     rows = [2000, 20_000] if arguments.quick else [2000, 20_000, 100_000]
     columns = [2, 10] if arguments.quick else [2, 5, 10, 30, 100]
     warnings.simplefilter("ignore")
-    for make in MODELS.values():  # loads and warms up
+    for make in MODELS.values():  # warm-up
         make().fit(points(200, 3))
     clock = Clock(arguments.minutes)
     for name in arguments.sections or SECTIONS:

@@ -1,17 +1,16 @@
-"""Do the defaults answer? Clusters, outliers and rows between, with nothing given, beside the peers.
+"""Measure the defaults: clusters, outliers and overlap points, compared with other libraries.
 
     python benchmarks/defaults.py                          # all sections, at most about an hour
     python benchmarks/defaults.py structureless power      # some; --list names them
-    python benchmarks/defaults.py --quick                  # fewer draws, fewer and smaller sets
-    python benchmarks/defaults.py --out DIR                # every measurement as CSV, too
-    python benchmarks/defaults.py --minutes 120            # more draws, as many as there is time for
+    python benchmarks/defaults.py --quick                  # fewer draws, fewer and smaller data sets
+    python benchmarks/defaults.py --out DIR                # also write every measurement as CSV
+    python benchmarks/defaults.py --minutes 120            # more draws, within the time limit
 
-Measured are `softkern.cluster(X)`, and beside it `AlphaCutClustering()` and `OneClassPCM()`, in one
-process with the peers of `benchmarks/peers.py`. Every draw has a seed of its own, made of section,
-family, rows, columns and number: it is the same whatever else is run. Sections that draw go round
-all their cells again and again, in a fixed order, until the draws are made or the section's time is
-spent, so that a slow machine makes fewer draws and not other ones. Noise is a class of its own in
-the adjusted Rand index and never counted as a cluster.
+`softkern.cluster(X)`, `AlphaCutClustering()` and `OneClassPCM()` are measured in one process with the
+methods of `peers.py`. The seed of every draw depends only on section, family, rows, columns and number,
+so that draws do not depend on what else is run. Sections repeat their cells in a fixed order until all
+draws are made or their time is over, so that a slow machine makes fewer draws, not different ones. In
+the adjusted Rand index, noise is a class. It is never counted as a cluster.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
-from families import LOOKED_AT
+from families import TUNED_ON
 from studies.clusters import families, power, real_tables, shapes, structureless, times
 from studies.common import Result, Run, failures, log, markdown
 from studies.outliers import between, flags, outliers
@@ -32,7 +31,7 @@ from studies.tried import tried
 
 
 class Section(NamedTuple):
-    """A section, and its part of the time where it draws."""
+    """A section, and its share of the time."""
 
     measure: Callable[[Run], Result]
     share: float
@@ -53,7 +52,7 @@ SECTIONS: dict[str, Section] = {
 
 
 def show(name: str, section: Section, run: Run, out: Path | None) -> None:
-    """Measure a section, print its tables, keep its records."""
+    """Run a section, print its tables and store its records."""
     log(f"{name}:")
     result = section.measure(run)
     print(f"\n## {name}: {(section.measure.__doc__ or '').splitlines()[0]}")
@@ -88,8 +87,8 @@ def main() -> None:
         parser.error(f"there is no section {', '.join(unknown)}; see --list")
     if options.out is not None:
         options.out.mkdir(parents=True, exist_ok=True)
-    warnings.simplefilter("ignore")  # models that collapse or do not converge on odd data
-    print(LOOKED_AT)
+    warnings.simplefilter("ignore")  # collapse and convergence
+    print(TUNED_ON)
     for name in options.sections or SECTIONS:
         section = SECTIONS[name]
         show(name, section, Run(options.quick, section.share * options.minutes), options.out)

@@ -1,8 +1,8 @@
-"""Data whose clusters are known: drawn shapes and blobs, tables of one group, published and real sets.
+"""Data with known clusters: synthetic shapes and blobs, single clusters, published and real data.
 
-Every draw is a function of a generator, a number of rows and, where it can have any, a number of
-columns. `benchmarks/defaults.py` measures the defaults on them, and `benchmarks/calibrate.py` sets
-constants by draws of the same families from other seeds.
+Every draw is a function of a generator, a number of rows and, where possible, a number of columns.
+`defaults.py` measures the defaults on them, and `calibrate.py` tunes constants on draws of the same
+families with other seeds.
 """
 
 from __future__ import annotations
@@ -21,13 +21,11 @@ REAL = ["iris", "wine", "wbc", "seeds", "biomed", "breast cancer", "digits", "io
 OUTLIER_SETS = [name.split("/")[1] for name in real_data.names() if name.startswith("adbench/")]
 COLUMNS = (1, 2, 3, 5, 10, 20, 40, 100, 200)
 
-# What the constants of the defaults were chosen by (`benchmarks/calibrate.py` and the studies before
-# it). Whoever looks at another set while choosing one adds it here.
-LOOKED_AT = """\
-Constants of the defaults were looked at on draws of `FAMILIES` and of `STRUCTURELESS` from other
-seeds than those measured here, on the sets of ADBench, the published shapes, and on iris, wine,
-seeds, biomed, wbc, digits, breast cancer and ionosphere: read the figures of these as those of a
-training set."""
+# Data on which the constants of the defaults were tuned. Add other data sets used for tuning here.
+TUNED_ON = """\
+The constants of the defaults were tuned on draws of `FAMILIES` and `STRUCTURELESS` with other seeds,
+on ADBench, the published shapes, and on iris, wine, seeds, biomed, wbc, digits, breast cancer and
+ionosphere. These are training data."""
 
 Draw = tuple[np.ndarray, np.ndarray]
 
@@ -46,7 +44,7 @@ def ring(r, n: int, radius: float, width: float, center=(0.0, 0.0)) -> np.ndarra
 
 
 def centers(r, count: int, d: int, apart: float) -> np.ndarray:
-    """Random places at least `apart` from each other."""
+    """Return random positions with at least the distance `apart`."""
     found: list[np.ndarray] = []
     side, tries = apart * 1.2 * count ** (1 / min(d, 2)), 0
     while len(found) < count:
@@ -71,7 +69,7 @@ def blobs(count: int, d: int, apart: float, width: float) -> Callable[..., Draw]
 
 
 def at(places, widths, shares) -> Callable[..., Draw]:
-    """Gaussian blobs at given places."""
+    """Return Gaussian blobs at given positions."""
 
     def draw(r, n):
         return labeled(
@@ -108,7 +106,7 @@ def stretched(r, n):
 
 
 def dense_regions(r, n):
-    """The 2007 paper: two rectangles and a ring in uniform noise."""
+    """Generate the 2007 paper's data: two rectangles and a ring in uniform noise."""
     n = max(n, 1500)
     small, large = n // 15, n // 5
     angle = r.uniform(0, 2 * np.pi, large)
@@ -122,7 +120,7 @@ def dense_regions(r, n):
 
 
 def six_clusters(r, n):
-    """The 2010 paper: four blobs, an arc and a ring, with noise."""
+    """Generate the 2010 paper's data: four blobs, an arc and a ring, with noise."""
     unit = max(n, 290) / 290
     small, arc, circle = int(30 * unit), int(60 * unit), int(80 * unit)
     parts = [
@@ -176,7 +174,7 @@ def disc(r, n, d=2):
 
 
 def autoregressive(r, n, d, correlation=0.9):
-    """Gaussian columns, each correlated with the one before it."""
+    """Generate Gaussian columns, each correlated with the previous one."""
     X = r.normal(size=(n, d))
     for j in range(1, d):
         X[:, j] = correlation * X[:, j - 1] + np.sqrt(1 - correlation**2) * X[:, j]
@@ -184,17 +182,17 @@ def autoregressive(r, n, d, correlation=0.9):
 
 
 def few_factors(r, n, d, factors=2, noise=0.3):
-    """Gaussian columns that all follow a few hidden ones."""
+    """Generate Gaussian columns with a few common factors."""
     return r.normal(size=(n, factors)) @ r.normal(size=(factors, d)) + noise * r.normal(size=(n, d))
 
 
 def ring_in_columns(r, n, d, width):
-    """A ring in two columns; the others are noise as wide as the ring's line."""
+    """Generate a ring in two columns, and noise as wide as its line in the others."""
     return np.c_[ring(r, n, 1, width), width * r.normal(size=(n, d - 2))]
 
 
 def arc(r, n, d, degrees=180.0, width=0.1):
-    """A part of a circle in two columns; the others are noise as wide as its line."""
+    """Generate a part of a circle in two columns, and noise as wide as its line in the others."""
     angle = r.uniform(0, np.radians(degrees), n)
     X = width * r.normal(size=(n, d))
     X[:, :2] += np.column_stack([np.cos(angle), np.sin(angle)])
@@ -202,7 +200,7 @@ def arc(r, n, d, degrees=180.0, width=0.1):
 
 
 def s_curve(r, n, d, width=0.1):
-    """Two arcs of 270° that bend to opposite sides, in two columns, and noise."""
+    """Generate two arcs of 270° with opposite curvature in two columns, and noise."""
     t = r.uniform(-1.5 * np.pi, 1.5 * np.pi, n)
     X = width * r.normal(size=(n, d))
     X[:, :2] += np.column_stack([np.sin(t), np.sign(t) * (np.cos(t) - 1)])
@@ -210,7 +208,7 @@ def s_curve(r, n, d, width=0.1):
 
 
 def spiral_arm(r, n, d, width=0.4):
-    """A turn and a half, evenly filled, in two columns, and noise."""
+    """Generate a uniform spiral of one and a half turns in two columns, and noise."""
     t = np.sqrt(r.uniform(0.1, 1, n)) * 3 * np.pi
     X = width * r.normal(size=(n, d))
     X[:, :2] += np.column_stack([t * np.cos(t), t * np.sin(t)])
@@ -218,15 +216,15 @@ def spiral_arm(r, n, d, width=0.4):
 
 
 def repeated(r, n, d, copies=3):
-    """Every row that many times."""
+    """Repeat every row."""
     return np.repeat(r.normal(size=(-(-n // copies), d)), copies, axis=0)[:n]
 
 
 @dataclass(frozen=True)
 class OneGroup:
-    """Tables of one group: how they are drawn, and in which numbers of columns."""
+    """Data with a single cluster: generator and numbers of columns."""
 
-    draw: Callable[..., np.ndarray]  # of a generator, rows and columns
+    draw: Callable[..., np.ndarray]  # takes a generator, rows and columns
     columns: tuple[int, ...] = COLUMNS
 
 
@@ -253,7 +251,7 @@ ONE_GROUP: dict[str, OneGroup] = {
 
 
 def structureless(*cells: tuple[str, int]) -> dict[str, Callable[..., np.ndarray]]:
-    """Draws of one group in a fixed number of columns, by name."""
+    """Return generators of a single cluster with a fixed number of columns, by name."""
     return {f"{name}, d = {d}": partial(ONE_GROUP[name].draw, d=d) for name, d in cells}
 
 
@@ -273,26 +271,26 @@ STRUCTURELESS: dict[str, Callable[..., np.ndarray]] = structureless(
 
 
 def apart(r, sizes: tuple[int, ...], d: int, distance: float) -> Draw:
-    """Round Gaussian blobs, each that many standard deviations from every other.
+    """Return round Gaussian blobs with equal distances in standard deviations.
 
-    The directions between them are random, so that no single column holds the difference.
+    Their directions are random, so that no single column separates them.
     """
     if len(sizes) > d:
         raise ValueError(f"{len(sizes)} blobs in {d} columns; take at most one for each column.")
-    directions = np.linalg.qr(r.normal(size=(d, d)))[0]  # whose ends are √2 from each other
+    directions = np.linalg.qr(r.normal(size=(d, d)))[0]  # pairwise distance √2
     places = directions[: len(sizes)] * distance / np.sqrt(2)
     return labeled([c + r.normal(size=(n, d)) for c, n in zip(places, sizes, strict=True)])
 
 
 def shape(name: str) -> Draw:
-    """A published set of two columns; noise is −1."""
+    """Load a published data set with two columns; noise is −1."""
     bunch = real_data.load_dataset(f"shapes/{name}")
     y = np.where(bunch.target == 0, -1, bunch.target).astype(int)  # 0 is noise
     return bunch.data.to_numpy(float), y
 
 
 def real(name: str) -> Draw:
-    """A real table and its classes."""
+    """Load a real data set and its classes."""
     bundled = {"breast cancer": load_breast_cancer, "digits": load_digits}
     if name in bundled:
         return bundled[name](return_X_y=True)
@@ -301,6 +299,6 @@ def real(name: str) -> Draw:
 
 
 def outlier_set(name: str) -> Draw:
-    """A set of ADBench; y is 1 for outliers."""
+    """Load a data set of ADBench; y is 1 for outliers."""
     bunch = real_data.load_dataset(f"adbench/{name}")
     return bunch.data.to_numpy(float), np.asarray(bunch.target, dtype=int)

@@ -1,10 +1,10 @@
-"""How fast fuzzy c-means fits, against scikit-fuzzy and the fuzzy-c-means package in one run.
+"""Measure the speed of fuzzy c-means, compared with scikit-fuzzy and fuzzy-c-means.
 
     python benchmarks/fuzzy.py
 
-Linear kernel: whole fits of the same number of iterations from the same memberships, and the peak
-memory that each takes beyond the data, in a process of its own. Gaussian kernel: what an iteration
-costs beside the one product that it needs.
+Linear kernel: complete fits with the same number of iterations and the same initial memberships, and
+the peak memory beyond the data, in a separate process. Gaussian kernel: the cost of an iteration
+compared with the single product that it needs.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def start() -> np.ndarray:
 
 
 def fitting(package: str, X: np.ndarray, U: np.ndarray) -> Callable[[int], Any]:
-    """A fit of so many iterations; fuzzy-c-means starts from random memberships of its own."""
+    """Return a fit of so many iterations; fuzzy-c-means uses its own random initialization."""
     if package == "softkern":
         from softkern import FuzzyCMeans
 
@@ -68,7 +68,7 @@ def linear() -> None:
     whole, each = {}, {}
     for package in PACKAGES:
         fit = fitting(package, X, U)
-        fit(2)  # loads and warms up
+        fit(2)  # warm-up
         whole[package] = seconds(lambda fit=fit: fit(ITERATIONS))
         few = seconds(lambda fit=fit: fit(5))
         each[package] = (whole[package] - few) / (ITERATIONS - 5)
@@ -86,7 +86,7 @@ def linear() -> None:
 
 
 def memory(package: str) -> float:
-    """Peak MiB of a fit beyond data and start, in a process of its own."""
+    """Return the peak MiB of a fit beyond data and initialization, in a separate process."""
     command = [sys.executable, __file__, "memory", package]
     return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
@@ -94,11 +94,11 @@ def memory(package: str) -> float:
 def take_memory(package: str) -> None:
     small = np.random.default_rng(0).normal(size=(3000, D))
     even = np.full((3000, C), 1 / C) + 0.01 * small
-    fitting(package, small, even / even.sum(axis=1, keepdims=True))(3)  # libraries are loaded
+    fitting(package, small, even / even.sum(axis=1, keepdims=True))(3)  # imports
     X, U = points(), start()
     fit = fitting(package, X, U)
     with open("/proc/self/clear_refs", "w") as marks:
-        marks.write("5")  # the high-water mark starts anew
+        marks.write("5")  # reset the peak
     before = high_water()
     fit(ITERATIONS)
     print(high_water() - before)

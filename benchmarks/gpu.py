@@ -1,10 +1,10 @@
-"""The GPU engine: products checked against float64 and timed, whole fits, and where time goes.
+"""Measure the GPU engine: accuracy and speed of products, complete fits, and device utilization.
 
     python benchmarks/gpu.py [products] [fits [a word of a case]...] [agreement]
 
-Times of products are the median of events on the device; pairs are all n², none passed over (the
-kernel is as wide as the data), so that pairs a second are the engine's own speed. Fits are wall
-clock with all that a user waits for; the share is that of the time in which the device computes.
+Times of products are medians of device events. All n² pairs count and none is skipped (the kernel is
+as wide as the data), so pairs per second is the speed of the engine. Fits are wall-clock times of
+everything a user waits for, with the share of the time in which the device computes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from softkern.operators import GpuOperator
 from softkern.operators.gpu import operator as engine
 
 N = 2**20
-CHECKED = 64  # rows of a product that are computed again in float64
+CHECKED = 64  # rows of a product that are verified in float64
 
 
 def main() -> None:
@@ -34,7 +34,7 @@ def main() -> None:
 
 
 def products() -> None:
-    """Pairs a second of one product, and its error."""
+    """Measure pairs per second of one product, and its error."""
     print(f"\nproducts, n = {N:,}\n| case | ms | T pairs/s | relative error |\n|---|---|---|---|")
     for name, kernel, d, columns, options in _cases():
         n = N if not options else N // 8
@@ -89,13 +89,13 @@ def _error(
 
 
 def _torch_tiles(X: torch.Tensor, rows: int = 4096) -> torch.Tensor:
-    """What one writes without an engine."""
+    """Compute the product in plain torch."""
     ones = torch.ones(len(X), device=X.device)
     return torch.cat([torch.exp(-0.5 * torch.cdist(x, X).square()) @ ones for x in X.split(rows)])
 
 
 def fits() -> None:
-    """Whole fits of a million rows."""
+    """Measure complete fits of a million rows."""
     print("\nfits, n = 1,000,000\n| case | s | of it the device computes |\n|---|---|---|")
     for name, model, d in (
         ("OneClassPCM, d = 2", sk.OneClassPCM(engine="gpu"), 2),
@@ -124,7 +124,7 @@ def _blobs(n: int, d: int) -> np.ndarray:
 
 
 def _watched(work: Callable[[], object]) -> tuple[float, float]:
-    """Seconds in which the device computed, and all seconds."""
+    """Return the seconds in which the device computed, and all seconds."""
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
         start = time.perf_counter()
         work()
@@ -134,7 +134,7 @@ def _watched(work: Callable[[], object]) -> tuple[float, float]:
 
 
 def agreement() -> None:
-    """Random problems against the dense engine: kernel values kept, and by compiled loops."""
+    """Compare random problems with the dense engine, with cached and with recomputed kernel values."""
     for rows in (engine.GRAM_ROWS, 0):
         engine.GRAM_ROWS = rows
         how = "kept" if rows else "compiled loops"

@@ -1,11 +1,11 @@
-"""The main job end to end: --help, analyze on 100,000 × 2 rows, score on a million rows.
+"""Measure the command line: --help, analyze on 100,000 × 2 rows, score on a million rows.
 
-    python benchmarks/main_job.py              # the sizes of the promise
+    python benchmarks/main_job.py              # the promised sizes
     python benchmarks/main_job.py --rows 20000 --new 200000
 
-Every command runs in a process of its own, as a user's does. Seconds are wall time; peak memory is
-the process's high-water mark (see benchmarks/peak.py), libraries included. Promised on 2 cores:
---help under 0.4 s, analyze under 60 s, score under 1 GiB, the page under 8 MB.
+Every command runs in a separate process. Seconds are wall-clock time, and peak memory includes the
+libraries (see benchmarks/peak.py). Promised on 2 cores: --help below 0.4 s, analyze below 60 s, score
+below 1 GiB, the page below 8 MB.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-# Runs a command line in this process, then says how much memory it took.
+# Runs a command in this process, then prints its peak memory.
 CODE = (
     "import sys; sys.path.insert(0, sys.argv[1]); from softkern.tables.cli import run; "
     "code = run(sys.argv[2:]); from peak import high_water; "
@@ -29,7 +29,7 @@ CODE = (
 
 
 def points(n: int, seed: int) -> np.ndarray:
-    """Four groups in noise, (n, 2)."""
+    """Generate four clusters in noise, (n, 2)."""
     r = np.random.default_rng(seed)
     part = n // 5
     groups = [c + 0.6 * r.normal(size=(part, 2)) for c in ([0, 0], [5, 0], [1, 6], [7, 6])]
@@ -43,7 +43,7 @@ def write(path: Path, n: int, seed: int) -> None:
 
 
 def timed(*arguments: str) -> tuple[float, float]:
-    """Seconds of the command as a user runs it, and MiB."""
+    """Return the seconds and MiB of a command."""
     command = [sys.executable, "-c", CODE, str(Path(__file__).parent), *arguments]
     start = time.perf_counter()
     done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
@@ -66,7 +66,7 @@ def main() -> None:
         write(new, options.new, 1)
         best = min((timed("--help") for _ in range(5)), key=lambda pair: pair[0])
         rows.append(("--help", *best, ""))
-        timed("plan", "10", "2")  # compiled code is in its cache
+        timed("plan", "10", "2")  # fill the cache of compiled code
         spent = timed("analyze", str(data), "--id", "id", "-o", str(out), "-q")
         page = (out / "report.html").stat().st_size / 1e6
         rows.append((f"analyze, {options.rows:,} × 2", *spent, f"report {page:.2f} MB"))

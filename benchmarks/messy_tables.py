@@ -1,12 +1,11 @@
-"""Tables as people have them: which are read, and is the answer the planted one?
+"""Analyze tables as people keep them, and compare the result with the planted clusters.
 
     python benchmarks/messy_tables.py FOLDER
 
-makes the tables in FOLDER, runs `softkern analyze` on each with nothing but -o, and prints a line
-about each: exit code, rows, which of the columns that measure something were read, clusters, the
-adjusted Rand index against the planted groups; then what was said. Files that are no tables have
-no groups: what counts there is that the message names them. With --pages every table gets its
-report page, FOLDER/results/NAME/report.html.
+creates the tables in FOLDER, runs `softkern analyze` on each with only -o, and prints one line per
+table: exit code, rows, which of the measurement columns were used, clusters, and the adjusted Rand
+index with the planted clusters, followed by the messages. For files that are not tables, the message
+must name the problem. With --pages every table gets a report, FOLDER/results/NAME/report.html.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ NBSP = "\N{NO-BREAK SPACE}"
 
 @dataclass
 class Case:
-    """A file, the columns that measure something, and the planted group of every row."""
+    """A file, its measurement columns, and the planted cluster of every row."""
 
     data: bytes
     columns: tuple[str, ...] = ()
@@ -41,7 +40,7 @@ class Case:
 
 
 def sales(seed: int) -> tuple[pd.DataFrame, np.ndarray]:
-    """Three kinds of customers in revenue, orders and discount."""
+    """Generate three kinds of customers by revenue, orders and discount."""
     rng = np.random.default_rng(seed)
     group = rng.permutation(np.arange(N) % 3)
     revenue = np.array([3e3, 6e4, 1.2e6])[group] * rng.lognormal(0, 0.25, N)
@@ -52,7 +51,7 @@ def sales(seed: int) -> tuple[pd.DataFrame, np.ndarray]:
 
 
 def written(values: pd.Series, form: str = "{:,.2f}", swap: str = ",.") -> list[str]:
-    """Numbers as text; `swap` has the thousands separator and the decimal point."""
+    """Format numbers as text; `swap` holds the thousands separator and the decimal point."""
     marks = str.maketrans(",.", "\0\1")
     back = str.maketrans("\0\1", swap)
     return [form.format(value).translate(marks).translate(back) for value in values]
@@ -109,7 +108,7 @@ def titles_without_separators() -> Case:
 
 
 def total_below() -> Case:
-    """As a German Excel saves a sheet: cp1252, decimal comma, a title, a total and a source."""
+    """Write a file like a German Excel: cp1252, decimal comma, title, total and source."""
     table, group = sales(7)
     total = ["Summe", *written(table.sum(), swap=".,")]
     table["revenue"] = written(table["revenue"], swap=".,")
@@ -121,7 +120,7 @@ def total_below() -> Case:
 
 
 def unicode_text() -> Case:
-    """As Excel saves "Unicode text", with columns that hold nothing."""
+    """Write a file like Excel's "Unicode text", with empty columns."""
     table, group = sales(8)
     table[["", " "]] = ""
     return Case(csv(table, "\t", "utf-16"), FEATURES, group)

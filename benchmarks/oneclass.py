@@ -1,15 +1,15 @@
-"""The one-class dual against scikit-learn's OneClassSVM, in one run, at equal or smaller gaps.
+"""Compare the one-class dual with scikit-learn's OneClassSVM, at equal or smaller KKT gaps.
 
     python benchmarks/oneclass.py [single] [narrow] [em] [large]
 
 ``single``: one fit at n = 20,000, d = 10, ν = .1. ``narrow``: kernels so narrow that thousands of
-points lie on the margin, n = 4000, d = 3 and n = 8000, d = 2. ``em``: an iteration of the mixture's loop at
-n = 5000, K = 5, Gram excluded, against the same loop on OneClassSVM with its own kernel and with
-the Gram given. ``large``: n = 100,000 and its peak memory, in a process of its own. Without a
-name, ``single``, ``narrow`` and ``em``.
+points lie on the margin, n = 4000, d = 3 and n = 8000, d = 2. ``em``: an iteration of the mixture at
+n = 5000, K = 5, without the Gram matrix, against the same loop with OneClassSVM, with its own kernel
+and with a given Gram matrix. ``large``: n = 100,000 and its peak memory, in a separate process. The
+default is ``single``, ``narrow`` and ``em``.
 
-The KKT gap is ``max f(α > 0) − min f(α < w)``, in
-LIBSVM's scale (Σ α = ν Σ w), computed anew in float64 for both sides.
+The KKT gap is ``max f(α > 0) − min f(α < w)`` in LIBSVM's scale (Σ α = ν Σ w), recomputed in float64
+for both.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from softkern.operators import DenseOperator, TiledOperator
 from softkern.solvers.dual import solve_dual
 
 TOL = 1e-3  # scikit-learn's default
-RUNS = 3  # of ours; the median counts
-# Coefficients of both formulations are the same for the Gaussian; this one's tolerance is relative
-# to squared distances, which are at most one here.
+RUNS = 3  # median of ours
+# Both formulations have the same coefficients for the Gaussian kernel. The tolerance of this one is
+# relative to squared distances, which are at most one here.
 UNIT = {"formulation": "svdd"}
 
 
@@ -60,12 +60,12 @@ def single() -> None:
     n, nu = 20_000, 0.1
     X = np.random.default_rng(0).normal(size=(n, 10))
     bandwidth = np.sqrt(5.0)  # OneClassSVM's gamma="scale"
-    WeightedOneClassSVM(bandwidth=bandwidth).fit(X[:3000])  # loads and compiles
+    WeightedOneClassSVM(bandwidth=bandwidth).fit(X[:3000])  # warm-up
     theirs, peer = timed(lambda: OneClassSVM(nu=nu, gamma=0.1).fit(X))
     operator, ones = TiledOperator(Gaussian(bandwidth), X), np.ones(n)
     their_gap = gap(operator, coefficients(peer, n), ones)
     print(f"one fit, n = {n:,}, d = 10, ν = {nu}; OneClassSVM: {theirs:.2f} s, gap {their_gap:.1e}")
-    for tol in (0.3 * TOL / float(peer.offset_[0]), 1e-10):  # as tight as theirs, and our default
+    for tol in (0.3 * TOL / float(peer.offset_[0]), 1e-10):  # equal precision, and our default
         model = WeightedOneClassSVM(nu=nu, bandwidth=bandwidth, tol=tol)
         ours, _ = timed(lambda model=model: model.fit(X), RUNS)
         alpha = np.zeros(n)
@@ -88,7 +88,7 @@ def narrow() -> None:
         print(f"  OneClassSVM: {theirs:.2f} s, gap {their_gap:.1e}")
         for make in (TiledOperator, DenseOperator):
             own = make(Gaussian(bandwidth), X)
-            solve_dual(own, ones, nu, max_iter=1)  # loads and compiles
+            solve_dual(own, ones, nu, max_iter=1)  # warm-up
             tol = 0.9 * TOL / (nu * n)  # the spread is at most one here
             ours, solution = timed(
                 lambda own=own, ones=ones, tol=tol: solve_dual(own, ones, nu, tol=tol, **UNIT), RUNS
@@ -101,7 +101,7 @@ def narrow() -> None:
 
 
 def memberships(product: np.ndarray, rho: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """E-step, eq. 13, at a scale that keeps clusters soft."""
+    """Compute the E-step, eq. 13, at a scale that keeps clusters soft."""
     logs = (product - rho) / 100 + np.log(shares)
     similar = np.exp(logs - logs.max(axis=1, keepdims=True))
     return np.asarray(similar / similar.sum(axis=1, keepdims=True))
@@ -140,7 +140,7 @@ def em() -> None:
 def peer_iteration(
     X: np.ndarray, operator: DenseOperator, Z: np.ndarray, nu: float, kernel: str, gamma: float
 ) -> tuple[float, float]:
-    """Seconds of one iteration on scikit-learn's machines, and their largest gap."""
+    """Return the seconds of one iteration with OneClassSVM, and its largest gap."""
     data = X if kernel == "rbf" else operator.gram
     machines, start = [], time.perf_counter()
     product, rho = np.empty_like(Z), np.empty(Z.shape[1])

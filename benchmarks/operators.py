@@ -1,11 +1,11 @@
-"""How fast K @ A is, against named peers measured in the same run; and whether `plan` knows it.
+"""Measure the speed of K @ A, compared with other libraries, and the predictions of `plan`.
 
     python benchmarks/operators.py             the whole table
     python benchmarks/operators.py tiled plan  some of its parts
 
-Parts: tiled, fourier, memory, nystroem, plan. The peer "NumPy chunks" is scikit-learn's
-rbf_kernel on chunks of rows times A, threaded BLAS, at its best chunk size. KeOps and
-scikit-learn's KernelDensity are measured where they are installed. Times are the best of a few.
+Parts: tiled, fourier, memory, nystroem, plan. "NumPy chunks" is scikit-learn's rbf_kernel on chunks
+of rows times A, with threaded BLAS and the best chunk size. KeOps and scikit-learn's KernelDensity are
+measured if they are installed. Times are the best of a few.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ N = 65_536
 
 
 def best(run: Callable[[], object], repeats: int = 3) -> float:
-    """Seconds of the quickest of a few runs."""
+    """Return the seconds of the fastest of a few runs."""
     times = []
     for _ in range(repeats):
         start = time.perf_counter()
@@ -41,12 +41,12 @@ def normal(n: int, d: int, dtype: str) -> np.ndarray:
 
 
 def bandwidth_for(d: int) -> float:
-    """Half of what two normal points lie apart: no value is negligible, no tile is passed over."""
+    """Return half of the typical distance: no value is negligible and no tile is skipped."""
     return float(0.7 * np.sqrt(d))
 
 
 def numpy_chunks(X: np.ndarray, A: np.ndarray, bandwidth: float) -> tuple[float, int]:
-    """Seconds of the whole product by chunks of rows, timed on a part, and the best chunk."""
+    """Return the seconds of the product by chunks, extrapolated from a part, and the best chunk size."""
     rows = min(len(X), 8192)
     times = {}
     for chunk in (32, 64, 128, 256, 512, 1024, 2048):

@@ -1,4 +1,4 @@
-"""Peak memory, as the tests measure it: `tests/peak.py`, from wherever a benchmark is started."""
+"""Peak memory as in the tests: `tests/peak.py`."""
 
 import sys
 from pathlib import Path

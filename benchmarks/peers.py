@@ -1,10 +1,9 @@
-"""The peers of the defaults: clusterers that choose a number of clusters, and outlier detectors.
+"""Methods of other libraries: clusterers that choose the number of clusters, and outlier detectors.
 
-Each is used as its users do who set nothing: k-means with the number of the highest silhouette,
-Gaussian mixtures with that of the lowest BIC, spectral clustering with that of the widest gap of
-eigenvalues, DBSCAN with the radius at the knee of the distances to neighbors, the others and all
-detectors at their own defaults. Those that need columns of one scale get standardized ones. PyOD's
-detectors are left out, with a message, where PyOD is not installed.
+Each is used the way users do who set nothing: k-means with the highest silhouette, Gaussian mixtures
+with the lowest BIC, spectral clustering with the largest eigengap, DBSCAN with the knee of the
+neighbor distances, the others and all detectors with their defaults. Methods that need columns of equal
+scale get standardized ones. PyOD's detectors are skipped with a message if PyOD is not installed.
 """
 
 from __future__ import annotations
@@ -41,18 +40,18 @@ from sklearn.neighbors import (
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import OneClassSVM
 
-# Each takes a table, and gives labels (n,), −1 for noise.
+# Takes a table, returns labels (n,), −1 for noise.
 Clusterer = Callable[[np.ndarray], np.ndarray]
-# Each takes a table and a number of clusters.
+# Takes a table and a number of clusters, returns labels (n,).
 Partitioner = Callable[[np.ndarray, int], np.ndarray]
-# Each takes a table and a seed, and gives a score (n,), high for outliers.
+# Takes a table and a seed, returns scores (n,), high for outliers.
 Detector = Callable[[np.ndarray, int], np.ndarray]
 
-MOST_CLUSTERS = 10  # that are tried in any case
-FURTHER = 40  # tried as long as the best is among the last PATIENCE
+MOST_CLUSTERS = 10  # always tried
+FURTHER = 40  # tried while the best is among the last PATIENCE
 PATIENCE = 5
-SILHOUETTE_ROWS = 2000  # of a larger table, a sample
-NEIGHBORS = 10  # of spectral clustering's graph: scikit-learn's own number
+SILHOUETTE_ROWS = 2000  # sample size for large tables
+NEIGHBORS = 10  # scikit-learn's default for spectral clustering
 PYOD = ("ECOD", "COPOD", "INNE", "MCD")
 IS_RANDOM = {"IForest", "INNE", "MCD"}
 
@@ -64,7 +63,7 @@ def standardize(X: np.ndarray) -> np.ndarray:
 def best_number(
     partition: Callable[[int], tuple[float, np.ndarray]], first: int, rows: int
 ) -> np.ndarray:
-    """The labels of the highest score; `partition` gives both for a number of clusters."""
+    """Return the labels of the highest score; `partition` returns score and labels."""
     best, (highest, labels) = first, partition(first)
     k = first + 1
     while k <= min(FURTHER, rows - 1) and (k <= MOST_CLUSTERS or k - best <= PATIENCE):
@@ -76,7 +75,7 @@ def best_number(
 
 
 def k_means_silhouette(X: np.ndarray) -> np.ndarray:
-    """k-means with the number of clusters, two or more, of the highest silhouette."""
+    """Run k-means with the highest silhouette, for two or more clusters."""
     Z = standardize(X)
 
     def partition(k: int) -> tuple[float, np.ndarray]:
@@ -90,7 +89,7 @@ def k_means_silhouette(X: np.ndarray) -> np.ndarray:
 
 
 def mixture_bic(X: np.ndarray) -> np.ndarray:
-    """A mixture of Gaussians of any shape with the number, one or more, of the lowest BIC."""
+    """Fit a Gaussian mixture with the lowest BIC, for one or more components."""
     Z = standardize(X)
 
     def partition(k: int) -> tuple[float, np.ndarray]:
@@ -112,29 +111,29 @@ CLUSTERERS: dict[str, Clusterer] = {
 
 
 def knee(values: np.ndarray) -> float:
-    """Of rising values, the one furthest below the line from the first to the last."""
+    """Return the rising value that is furthest below the line from the first to the last."""
     line = np.linspace(values[0], values[-1], len(values))
     return float(values[np.argmax(line - values)])
 
 
 def dbscan_knee(X: np.ndarray) -> np.ndarray:
-    """DBSCAN by its usual rule: 2 d neighbors, at least 4, and their distance at its knee."""
+    """Run DBSCAN with 2 d neighbors (at least 4) and the knee of their distances."""
     Z = standardize(X)
     neighbors = min(max(4, 2 * Z.shape[1]), len(Z) - 1)
     distances = NearestNeighbors(n_neighbors=neighbors).fit(Z).kneighbors()[0][:, -1]
-    radius = max(knee(np.sort(distances)), np.finfo(float).tiny)  # zero where most rows are copies
+    radius = max(knee(np.sort(distances)), np.finfo(float).tiny)  # zero if most rows are duplicates
     return DBSCAN(eps=radius, min_samples=neighbors).fit_predict(Z)
 
 
 def eigengap(affinity: np.ndarray) -> int:
-    """Two to MOST_CLUSTERS, by the widest gap of the normalized Laplacian's lowest eigenvalues."""
+    """Return the number of clusters by the largest eigengap of the normalized Laplacian."""
     last = min(MOST_CLUSTERS, len(affinity) - 1)
     lowest = eigvalsh(laplacian(affinity, normed=True), subset_by_index=[0, last])
     return 2 + int(np.argmax(np.diff(lowest)[1:]))
 
 
 def affinities(X: np.ndarray, affinity: str) -> np.ndarray:
-    """As SpectralClustering makes them: of a Gaussian with γ = 1, or of the nearest neighbors."""
+    """Return affinities as in SpectralClustering: a Gaussian with γ = 1, or nearest neighbors."""
     if affinity == "rbf":
         return rbf_kernel(X, gamma=1.0)
     graph = kneighbors_graph(X, min(NEIGHBORS, len(X) - 1), include_self=True)
@@ -142,7 +141,7 @@ def affinities(X: np.ndarray, affinity: str) -> np.ndarray:
 
 
 def spectral_into(X: np.ndarray, k: int | None, affinity: str) -> np.ndarray:
-    """Spectral clustering into k clusters, or as many as the eigenvalues show where k is None."""
+    """Run spectral clustering; k = None uses the eigengap."""
     given = affinities(standardize(X), affinity)
     k = eigengap(given) if k is None else k
     return SpectralClustering(k, affinity="precomputed", random_state=0).fit_predict(given)
@@ -158,7 +157,7 @@ FURTHER_CLUSTERERS: dict[str, Clusterer] = {
 
 
 def fuzzy_c_means(X: np.ndarray, k: int) -> np.ndarray:
-    """scikit-fuzzy's, with m = 2 and the limits of its examples."""
+    """Run scikit-fuzzy with m = 2 and the tolerances of its examples."""
     cmeans = importlib.import_module("skfuzzy").cmeans
     memberships = cmeans(standardize(X).T, k, m=2, error=0.005, maxiter=1000, seed=0)[1]
     return memberships.argmax(axis=0)
@@ -195,7 +194,7 @@ def kernel_density(X: np.ndarray, seed: int) -> np.ndarray:
 
 
 def pyod(name: str) -> Detector:
-    """PyOD's detector of that name."""
+    """Return a detector of PyOD by name."""
 
     def scores(X: np.ndarray, seed: int) -> np.ndarray:
         detector: Any = getattr(importlib.import_module(f"pyod.models.{name.lower()}"), name)
@@ -215,7 +214,7 @@ DETECTORS: dict[str, Detector] = {
 }
 
 
-# PyOD's own in all cases, where those above are scikit-learn's wherever it has one
+# all from PyOD, while those above are from scikit-learn where possible
 PYOD_DETECTORS: dict[str, Detector] = {
     name: pyod(name)
     for name in ("IForest", "ECOD", "COPOD", "LOF", "KNN", "OCSVM", "MCD", "INNE", "GMM", "KDE")
@@ -223,7 +222,7 @@ PYOD_DETECTORS: dict[str, Detector] = {
 
 
 def detectors() -> dict[str, Detector]:
-    """Those that are installed."""
+    """Return the installed detectors."""
     if importlib.util.find_spec("pyod") is not None:
         return DETECTORS
     print(f"PyOD is not installed (pip install pyod): without {', '.join(PYOD)}.", file=sys.stderr)

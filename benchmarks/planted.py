@@ -1,10 +1,9 @@
-"""Tables with planted causes of many kinds, on which no number of `softkern.tables.explain` was set.
+"""Tables with planted causes of several kinds, not used for tuning `softkern.tables.explain`.
 
-Columns are normal within clusters and go together by common factors, the first two closely; a
-family then makes them skewed, rounded, heavy-tailed and so on. Causes are planted before that, so
-that a row is as strange in every family: one column far out, two, the first two against each other
-while each is usual, or one that is usual in another cluster but not in the row's own. Called by
-`benchmarks/explanations.py`.
+Columns are normal within clusters and have common factors, the first two strongly. Each family then
+transforms them: skewed, rounded, heavy-tailed and so on. Causes are planted before, so that they are
+equally strong in every family: one extreme column, two, an unusual combination of the first two, or a
+value that is typical of another cluster.
 """
 
 from __future__ import annotations
@@ -15,11 +14,11 @@ ROWS = 600
 PLANTED = 5  # rows of each kind
 KINDS = ("one column", "two columns", "jointly", "of another cluster")
 COLUMNS = (5, 20, 200)
-FAR = {5: 8.0, 20: 10.0, 200: 14.0}  # spreads within a cluster; in more columns it takes more
-OF_TWO = 0.75  # of that, each
-AGAINST = 2.2  # spreads, of two columns that go together
-APART = 2.5  # spreads of a cluster's center from the middle, in columns that tell clusters apart
-TELLING = 10  # columns, at most
+FAR = {5: 8.0, 20: 10.0, 200: 14.0}  # standard deviations within a cluster; more columns need more
+OF_TWO = 0.75  # share of it for each of two columns
+AGAINST = 2.2  # standard deviations of two correlated columns
+APART = 2.5  # standard deviations of a cluster's center, in columns that separate clusters
+SEPARATING = 10  # maximal number of such columns
 
 
 def _skewed(Z: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -39,7 +38,7 @@ def _same(Z: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return Z
 
 
-# shares of the clusters, loading of the one factor of all columns, degrees of freedom, last step
+# shares of the clusters, loading of the common factor, degrees of freedom, transformation
 FAMILIES = {
     "skewed": ((0.4, 0.35, 0.25), 0.0, 0, _skewed),
     "rounded": ((0.4, 0.35, 0.25), 0.0, 0, _rounded),
@@ -51,7 +50,7 @@ FAMILIES = {
 
 
 def planted(family: str, d: int, seed: int) -> tuple[np.ndarray, list[tuple[str, int, set]]]:
-    """A table (n, d), and for every planted row its kind, its place and the columns changed."""
+    """Return a table (n, d), and kind, position and changed columns of every planted row."""
     rng = np.random.default_rng([seed, d, sorted(FAMILIES).index(family)])
     shares, loading, freedom, finish = FAMILIES[family]
     labels = rng.choice(len(shares), ROWS, p=shares)
@@ -61,9 +60,11 @@ def planted(family: str, d: int, seed: int) -> tuple[np.ndarray, list[tuple[str,
     noise = rng.standard_t(freedom, (ROWS, d)) if freedom else rng.normal(size=(ROWS, d))
     Z = (Z + noise) / np.sqrt((loadings**2).sum(axis=0) + loading**2 + 1)
     Z[:, 1] = 0.98 * Z[:, 0] + 0.2 * rng.normal(size=ROWS)
-    telling = np.arange(2, d) if d < TELLING else 2 + rng.choice(d - 2, TELLING, replace=False)
+    separating = (
+        np.arange(2, d) if d < SEPARATING else 2 + rng.choice(d - 2, SEPARATING, replace=False)
+    )
     centers = np.zeros((len(shares), d))
-    centers[:, telling] = APART * rng.choice([-1.0, 1.0], (len(shares), len(telling)))
+    centers[:, separating] = APART * rng.choice([-1.0, 1.0], (len(shares), len(separating)))
     Z += centers[labels]
     causes = []
     far = FAR[d] * (2 if freedom else 1)
@@ -75,7 +76,7 @@ def planted(family: str, d: int, seed: int) -> tuple[np.ndarray, list[tuple[str,
             columns = np.array([0, 1])
             Z[i, columns] = AGAINST * sign[0] * np.array([1, -1])
         elif kind == "of another cluster":
-            columns = rng.choice(telling, 1)
+            columns = rng.choice(separating, 1)
             Z[i, columns] = -own[columns] + 0.3 * rng.normal()
         else:
             count = 1 if kind == "one column" else 2

@@ -1,9 +1,9 @@
-"""How fast the one-cluster PCM fits and scores, against scikit-learn's OneClassSVM in one run.
+"""Measure fit and scoring times of OneClassPCM, compared with scikit-learn's OneClassSVM.
 
     python benchmarks/possibilistic.py [large]
 
-With ``large`` also n = 10⁶, and OneClassSVM itself at n = 100,000 (minutes); otherwise its time
-there is extrapolated from 10,000 and 20,000 rows by the power law they show.
+``large`` adds n = 10⁶, and OneClassSVM itself at n = 100,000 (minutes). Otherwise its time there is
+extrapolated from 10,000 and 20,000 rows by a power law.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ def svm_at_100_000(measure: bool) -> tuple[float, str]:
 
 
 def two_columns(measure: bool) -> None:
-    OneClassPCM().fit(normal(3000, 2))  # loads and compiles
+    OneClassPCM().fit(normal(3000, 2))  # warm-up
     X, new = normal(100_000, 2), normal(100_000, 2) + 0.01
     ours, model = timed(lambda: OneClassPCM().fit(X))
     theirs, how = svm_at_100_000(measure)
     print(f"fit, n = 10⁵, d = 2: {ours:.2f} s ({model.engine_}); OneClassSVM {theirs:.0f} s")
     print(f"  ({how}): {theirs / ours:.0f} × (wanted 50 ×, aim 150 ×)")
     score, _ = timed(lambda: model.score_samples(new))
-    # a OneClassSVM whose support is all 10⁵ points, as the one-cluster PCM's is
+    # a OneClassSVM with all 10⁵ points as support vectors, like OneClassPCM
     part = OneClassSVM(nu=0.999, tol=1.0).fit(X[:10_000])
     rows = 2000
     seconds, _ = timed(lambda: part.score_samples(new[:rows]))

@@ -1,19 +1,18 @@
-"""Does an outlier score mean the same for all models, and what does the table cost?
+"""Check that outlier scores mean the same for all models, and measure the cost of ranking.
 
     python benchmarks/ranking.py [false-alarms] [agreement] [time]
 
-false-alarms: typical points that each model flags, per set and as a share of the sets, where
-there are no outliers (one Gaussian, a uniform cube, three unequal blobs; n = 100 to 5000 in 1 to
-10 dimensions), and the share of planted outliers that it flags, where they are 1, 5, 10 and 15 %
-of the points and at radii where none of the others is. The large sets are few: one draw, the
-Gaussian, and at 5000 points the models that take the least time. No other library ranks the
-points of several models on one scale; the last rows calibrate IsolationForest and
-LocalOutlierFactor of scikit-learn by the same rule.
+false-alarms: typical points that each model flags, per data set and as a share of the data sets, where
+there are no outliers (one Gaussian, a uniform cube, three unequal blobs; n = 100 to 5000 in 1 to 10
+dimensions), and the share of planted outliers that it flags, where they are 1, 5, 10 and 15 % of the
+points. At 5000 points there is one draw of the Gaussian, for the fastest models only. No other library
+ranks several models on one scale. The last rows apply the same rule to IsolationForest and
+LocalOutlierFactor of scikit-learn.
 
-agreement: for the same data, the models' scores against those of OneClassPCM: rank correlation,
-and the mean difference of levels over the 5 % highest, in powers of ten.
+agreement: the models' scores compared with those of OneClassPCM on the same data: rank correlation,
+and the mean difference over the 5 % highest scores, in powers of ten.
 
-time: seconds for the table of 100,000 points, and for as many new ones, the fit left out.
+time: seconds for ranking 100,000 training points, and as many new ones, without the fit.
 """
 
 from __future__ import annotations
@@ -51,17 +50,17 @@ SIZES = {  # points: draws, kinds, dimensions, and shares of outliers
     1000: (1, ("gaussian",), (1, 2, 5, 10), (0.0, 0.05, 0.15)),
     5000: (1, ("gaussian",), (2,), (0.0, 0.1)),
 }
-SLOW = ("AlphaCutClustering", "OneClassMixture", *SPECTRAL)  # left out at 5000 points
+SLOW = ("AlphaCutClustering", "OneClassMixture", *SPECTRAL)  # skipped at 5000 points
 
 
 class Peer(BaseEstimator):
-    """A detector of scikit-learn, with the fitted attributes that ranking reads."""
+    """A detector of scikit-learn, with the fitted attributes that ranking uses."""
 
     def __init__(self, detector: Any) -> None:
         self.detector = detector
 
     def fit(self, X: Any) -> Peer:
-        """Keep the training points' scores."""
+        """Store the scores of the training points."""
         self.detector.fit(X)
         is_local = isinstance(self.detector, LocalOutlierFactor)
         inlierness = (
@@ -73,7 +72,7 @@ class Peer(BaseEstimator):
         return self
 
     def outlier_scores(self, X: Any) -> Any:
-        """Of new points, which this study does not ask for."""
+        """Not needed in this study."""
         raise NotImplementedError
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -81,25 +80,25 @@ class Peer(BaseEstimator):
 
 
 def models(n_clusters: int) -> Iterator[tuple[str, Any]]:
-    """All models that there are, ready to be fitted."""
+    """Return all models, unfitted."""
     for name in DETECTORS:
         yield name, getattr(softkern, name)()
     yield "AlphaCutClustering", softkern.AlphaCutClustering()
     for name in CLUSTERERS:
         is_spectral = name in SPECTRAL
-        options = {"bandwidth": "global"} if is_spectral else {}  # not theirs: a search
+        options = {"bandwidth": "global"} if is_spectral else {}  # instead of a search
         count = max(n_clusters, 2) if is_spectral else n_clusters
         yield name, getattr(softkern, name)(count, **options)
 
 
 def peers() -> Iterator[tuple[str, Any]]:
-    """Detectors of scikit-learn."""
+    """Return detectors of scikit-learn."""
     yield "IsolationForest", Peer(IsolationForest(random_state=0))
     yield "LocalOutlierFactor", Peer(LocalOutlierFactor())
 
 
 def typical(kind: str, n: int, d: int, rng: np.random.Generator) -> tuple[Any, int]:
-    """Points without outliers, and the number of their clusters."""
+    """Generate points without outliers; returns them and the number of clusters."""
     if kind == "gaussian":
         return rng.normal(size=(n, d)), 1
     if kind == "uniform":
@@ -112,7 +111,7 @@ def typical(kind: str, n: int, d: int, rng: np.random.Generator) -> tuple[Any, i
 
 
 def planted(X: Any, count: int, rng: np.random.Generator) -> Any:
-    """Outliers around X, in all directions."""
+    """Generate outliers around X in all directions."""
     direction = rng.normal(size=(count, X.shape[1]))
     direction /= np.linalg.norm(direction, axis=1, keepdims=True)
     radius = rng.uniform(1, 2, size=(count, 1)) * (6 + 2 * np.sqrt(X.shape[1]))
@@ -120,7 +119,7 @@ def planted(X: Any, count: int, rng: np.random.Generator) -> Any:
 
 
 def false_alarms() -> None:
-    """What is flagged where nothing should be, and where something should."""
+    """Measure false positives without outliers, and detection with outliers."""
     rows = []
     for n, (draws, *choices) in SIZES.items():
         for kind, d, share, draw in itertools.product(*choices, range(draws)):
@@ -146,7 +145,7 @@ def false_alarms() -> None:
 
 
 def agreement() -> None:
-    """Whether models say the same of the same points."""
+    """Compare the scores of the models on the same points."""
     for kind in ("gaussian", "uniform", "blobs"):
         correlation: dict[str, list[float]] = {}
         level: dict[str, list[float]] = {}
@@ -167,7 +166,7 @@ def agreement() -> None:
 
 
 def cost() -> None:
-    """Seconds at 100,000 points."""
+    """Measure the seconds at 100,000 points."""
     rng = np.random.default_rng(0)
     X, k = typical("blobs", 100_000, 2, rng)
     new = typical("blobs", 100_000, 2, rng)[0]
@@ -185,7 +184,7 @@ def cost() -> None:
 
 
 def main() -> None:
-    warnings.simplefilter("ignore")  # some models do not converge, or collapse, on one Gaussian
+    warnings.simplefilter("ignore")  # convergence and collapse on one Gaussian
     parts = {"false-alarms": false_alarms, "agreement": agreement, "time": cost}
     for name in sys.argv[1:] or parts:
         parts[name]()

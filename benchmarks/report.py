@@ -1,11 +1,11 @@
-"""How large the report of 10⁵ rows is, and how soon it answers, in headless Chromium.
+"""Measure the size of the report of 10⁵ rows, and its response times in headless Chromium.
 
     python benchmarks/report.py [rows] [columns]
 
-Needs chromium and chromedriver. "first picture" is from opening the file until the rows are drawn,
-as the median of five; a control's time ends when the frame that shows its change has been painted.
-Of two columns the model is the one with a tree, and "labels" is the cut of the whole tree and the
-labels of all rows shown; of more it is fuzzy c-means.
+Needs chromium and chromedriver. "first picture" is the time from opening the file until the rows are
+drawn, the median of five. The time of a control ends when the changed frame has been painted. With two
+columns the model has a tree, and "labels" is the cut of the tree with the labels of all rows shown.
+With more columns it is fuzzy c-means.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ const frame = () => new Promise((next) => requestAnimationFrame(() => setTimeout
 })();
 """
 
-# of every control, some moves from one end to the other
+# moves every control from one end to the other
 CONTROLS = """
 const done = arguments[0], times = {};
 const frame = () => new Promise((next) => requestAnimationFrame(() => setTimeout(next, 0)));
@@ -98,13 +98,13 @@ def chromium(folder: str) -> webdriver.Chrome:
 
 
 def task_seconds(browser: webdriver.Chrome) -> float:
-    """What the page's thread has used so far, whatever else the machine was doing."""
+    """Return the CPU time of the page's thread so far."""
     metrics = browser.execute_cdp_cmd("Performance.getMetrics", {})["metrics"]
     return next(metric["value"] for metric in metrics if metric["name"] == "TaskDuration")
 
 
 def check(browser: webdriver.Chrome, model: AlphaCutClustering) -> None:
-    """The browser's labels of all points of the tree are the model's, at a few levels."""
+    """Check that the labels in the browser equal those of the model at a few levels."""
     levels = browser.execute_script("return softkernReport.levels")
     for step in np.linspace(0, len(levels) - 1, 8).astype(int).tolist():
         script = f"return Array.from(softkernReport.tree.cut({step}).labels)"
@@ -112,7 +112,7 @@ def check(browser: webdriver.Chrome, model: AlphaCutClustering) -> None:
 
 
 def opened(browser: webdriver.Chrome, page: Path) -> float:
-    """Milliseconds from opening the page to its first picture."""
+    """Return the milliseconds from opening the page to its first picture."""
     browser.get(page.as_uri())
     ready = "softkernReport.ready.then(() => requestAnimationFrame(() => setTimeout(done, 0)))"
     browser.execute_async_script(f"const done = arguments[0]; {ready}")

@@ -1,14 +1,13 @@
-"""Rows in chunks on a cluster of processes: how time grows with rows, with workers, and memory.
+"""Measure chunked data on a cluster of processes: time by rows and by workers, and memory.
 
-    python benchmarks/scaling.py scaling [rows ...]     # of three models; 10⁶ to 10⁷ by default
+    python benchmarks/scaling.py scaling [rows ...]     # three models; 10⁶ to 10⁷ by default
     python benchmarks/scaling.py workers                # one product, two workers against one
     python benchmarks/scaling.py steps [rows]           # seconds of a map and of a sum, for the cost model
     python benchmarks/scaling.py folder FOLDER          # 20 Parquet files of 500,000 rows
 
-Chunks come from a generator, d = 10 columns of eight groups, and are made anew whenever they are
-needed, so that no worker holds the data. Each worker is a process of one thread; its peak memory
-is the system's own figure for it. Times are wall clock with all that a user waits for; ratios are
-of one run.
+Chunks with d = 10 columns and eight clusters are generated whenever they are needed, so that no worker
+stores the data. Each worker is a process with one thread. Its peak memory is reported by the operating
+system. Times are wall-clock times of everything a user waits for, and ratios are from one run.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ D, GROUPS = 10, 8
 LANDMARKS = 500
 CHUNK = 250_000
 ROWS = (1_000_000, 3_000_000, 10_000_000)
-WIDE = 8.0  # bandwidth: half of the distance between groups
+WIDE = 8.0  # bandwidth: half of the distance between clusters
 MODELS: dict[str, Callable[[], Any]] = {
     "OneClassPCM": lambda: sk.OneClassPCM(**_options()),
     "FuzzyCMeans(8)": lambda: sk.FuzzyCMeans(GROUPS, n_init=2, tol=1e-4, **_options()),
@@ -61,7 +60,7 @@ def main() -> None:
 
 
 def data(rows: int, dtype: Any = np.float64) -> Any:
-    """Eight groups whose centers are 16 apart and more, made chunk by chunk."""
+    """Generate eight clusters at least 16 apart, chunk by chunk."""
     return da.map_blocks(
         _made, chunks=(_sizes(rows), (D,)), dtype=dtype, meta=np.empty((0, 0), dtype), kind=dtype
     )
@@ -97,7 +96,7 @@ def cluster(count: int) -> Iterator[Client]:
 
 
 def peak(client: Client) -> float:
-    """GiB that the largest worker has held at any time."""
+    """Return the peak GiB of the largest worker."""
     return max(client.run(_own_peak).values()) / 2**20
 
 
@@ -106,7 +105,7 @@ def _own_peak() -> int:
 
 
 def scaling(sizes: list[int]) -> None:
-    """Fits of growing data on two workers; every fit on a fresh cluster."""
+    """Fit growing data on two workers, every fit on a new cluster."""
     print("| model | rows | fit, s | iterations | labels of all, s | largest worker, GiB |")
     print("|---|---|---|---|---|---|")
     for name, make in MODELS.items():
@@ -131,7 +130,7 @@ def scaling(sizes: list[int]) -> None:
 
 
 def workers() -> None:
-    """One exact product of 200,000 rows, on one worker and on two."""
+    """Measure one exact product of 200,000 rows on one and on two workers."""
     rows, seconds = 200_000, {}
     for count in (1, 2):
         with cluster(count):
@@ -139,7 +138,7 @@ def workers() -> None:
             table = ChunkedRows.of(X, size=1000)
             operator = build(plan_chunks(table, bandwidth=WIDE, engine="tiled"), table)
             ones = da.ones((rows, 1), chunks=(X.chunks[0], 1))
-            compute((operator @ ones)[:40_000].sum())  # workers are warm
+            compute((operator @ ones)[:40_000].sum())  # warm-up
             start = time.perf_counter()
             compute((operator @ ones).sum())
             seconds[count] = time.perf_counter() - start
@@ -148,7 +147,7 @@ def workers() -> None:
 
 
 def steps(rows: int) -> None:
-    """Seconds of the two halves of an iteration on two workers, for the cost model."""
+    """Measure the two halves of an iteration on two workers, for the cost model."""
     with cluster(2):
         table = ChunkedRows.of(data(rows), size=5000)
         options = {"bandwidth": WIDE, "engine": "nystroem", "engine_params": {"rank": LANDMARKS}}
@@ -168,7 +167,7 @@ def steps(rows: int) -> None:
 
 
 def folder(place: Path) -> None:
-    """Write 20 Parquet files of 500,000 rows; `softkern analyze FOLDER` is what is timed."""
+    """Write 20 Parquet files of 500,000 rows, for timing `softkern analyze FOLDER`."""
     import pandas as pd
 
     place.mkdir(parents=True, exist_ok=True)

@@ -1,10 +1,10 @@
-"""Kernel spectral clustering: speed and memory against a peer, and the 2015 paper's sets.
+"""Measure kernel spectral clustering: speed and memory, and the data of the 2015 paper.
 
     python benchmarks/spectral.py [part ...] [--folder FOLDER]
 
-Parts (all by default): ``speed`` (n = 20,000 against scikit-learn's SpectralClustering, each in a
-process of its own), ``million`` (fit and memberships of 10⁶ points), ``permutations`` (R15 and A1),
-``auto`` (numbers of clusters found), ``maps`` (Mopsi and Europe as pictures in the folder). The
+Parts (default: all): ``speed`` (n = 20,000 against scikit-learn's SpectralClustering, each in a
+separate process), ``million`` (fit and memberships of 10⁶ points), ``permutations`` (R15 and A1),
+``auto`` (selected numbers of clusters), ``maps`` (figures of Mopsi and Europe in the folder). The
 paper's tables are run by ``python -m reproduce mall2015``.
 """
 
@@ -26,7 +26,7 @@ from softkern import SoftKernelSpectralClustering, datasets
 from softkern.kernels import select_bandwidth
 from softkern.selection import select_spectral
 
-# clusters of the paper's table 1
+# numbers of clusters in the paper's table 1
 TABLE = {
     "shapes/a1": 20,
     "shapes/aggregation": 5,
@@ -55,7 +55,7 @@ def blobs(n: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def worker(kind: str, n: int) -> None:
-    """One fit in this process: seconds, MiB beyond the data, agreement with the groups."""
+    """Run one fit in this process: seconds, MiB beyond the data, and agreement with the clusters."""
     X, y = blobs(n)
     bandwidth = 1.0
     models = {
@@ -65,7 +65,7 @@ def worker(kind: str, n: int) -> None:
         "all": lambda: SoftKernelSpectralClustering(10, bandwidth=bandwidth, n_train=None),
         "auto": lambda: SoftKernelSpectralClustering("auto", n_train="auto"),
     }  # fmt: skip
-    models[kind]().fit(X[:3000])  # libraries and compiled code are loaded
+    models[kind]().fit(X[:3000])  # warm-up
     with open("/proc/self/clear_refs", "w") as marks:
         marks.write("5")
     before = high_water()
@@ -107,7 +107,7 @@ def million() -> None:
         )
 
 
-# The paper's sets
+# Data of the paper
 
 
 def permutations() -> None:
@@ -157,7 +157,7 @@ def auto() -> None:
         )
 
 
-# Pictures
+# Figures
 
 
 def maps(folder: Path) -> None:

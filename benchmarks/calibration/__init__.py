@@ -1,1 +1,1 @@
-"""Where the constants of the code come from; run by benchmarks/calibrate.py."""
+"""Calibration of the tuned constants, run by benchmarks/calibrate.py."""

@@ -1,8 +1,8 @@
-"""The tuned constants of the default answers, each with what the models answer beside it.
+"""Tuned constants of the default results, with the results for other values.
 
-Data are drawn where the answer is known, or are the published sets of the data folder. Every
-function takes whether to draw more, and returns rows: the constant, a value, what was measured
-with it, and on how much. A verdict names what contradicts the value in the code.
+Data are synthetic with known answers, or published data sets of the data folder. Every function takes
+whether to make more draws, and returns rows: the constant, a value, the measurement and its size. A
+verdict reports evidence against the value in the code.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ from softkern import AlphaCutClustering, FuzzyCMeans, OneClassMixture, OneClassP
 from softkern import ranking as ranks
 from softkern.density_tree import landscape, tree
 from softkern.kernels import bandwidths
-from softkern.models import alpha_cut, base, one_class_clustering, possibilistic
+from softkern.models import alpha_cut, base, one_class_mixture, possibilistic
 from softkern.solvers import collapse, eigen
 
 Draw = tuple[str, np.ndarray, np.ndarray]
-CURVES = ("d = 1", "ring", "segment")  # structureless sets that fill one dimension only
+CURVES = ("d = 1", "ring", "segment")  # one-dimensional data without clusters
 SCALES = (0.6, 0.8, 1.0, 1.25, 1.6)
 CONSTANT = re.compile(
     r"(?P<name>[A-Z][A-Z_]+) = (?P<value>[-\d][^#]*?|\([\d.]+[^#]*?)\s*(?:#\s*(?P<comment>.*))?"
 )
-AGREEMENT = 0.95  # of labels and of ranks, from which an approximation has not changed the answer
+AGREEMENT = 0.95  # of labels and ranks; above it an approximation counts as equal
 
 
 def draws(
     families: dict[str, Any], full: bool, seed: int = 1, sizes: tuple[int, ...] = (200, 500)
 ) -> Iterator[Draw]:
-    """Name, points and labels of every family, at a few sizes."""
+    """Return name, points and labels of every family at a few sizes."""
     for number, (name, draw) in enumerate(families.items()):
         for n in (*sizes, 1000) if full else sizes:
             for k in range(4 if full else 1):
@@ -57,7 +57,7 @@ def found(labels: np.ndarray) -> int:
 
 
 def worse(rows: list[tuple[Any, float]], current: Any, margin: float) -> str:
-    """A verdict where another value is better than the one in the code by more than the margin."""
+    """Return a verdict if another value is better than the one in the code by more than the margin."""
     scores = dict(rows)
     top = max(scores, key=lambda value: scores[value])
     return f"{top} is better" if scores[top] > scores[current] + margin else ""
@@ -68,7 +68,7 @@ def worse(rows: list[tuple[Any, float]], current: Any, margin: float) -> str:
 
 @cache
 def fitted_trees(full: bool) -> dict[str, list[tuple[str, Any, np.ndarray]]]:
-    """Trees of draws with and without clusters."""
+    """Return trees of draws with and without clusters."""
     families = {"clusters": FAMILIES, "none": STRUCTURELESS}
     return {
         kind: [(name, AlphaCutClustering().fit(X), y) for name, X, y in draws(chosen, full)]
@@ -77,7 +77,7 @@ def fitted_trees(full: bool) -> dict[str, list[tuple[str, Any, np.ndarray]]]:
 
 
 def significance(full: bool) -> list[Row]:
-    """How far branches stand out by chance, and what other critical values would find."""
+    """Measure how far branches stand out by chance, and the effect of other critical values."""
     rows = []
     largest: dict[bool, list[tuple[float, str]]] = {True: [], False: []}
     with patched(tree, CRITICAL_ERRORS=(1.0, 1.0)):  # significance in standard errors
@@ -112,7 +112,7 @@ def significance(full: bool) -> list[Row]:
 
 
 def continuity(full: bool) -> list[Row]:
-    """Observations taken off a branch for each cell: a whole one in the plane, half beyond."""
+    """Measure observations removed from a branch per cell: one in the plane, half otherwise."""
     rows = []
     cases = list(draws({**FAMILIES, **STRUCTURELESS}, full))
     for in_plane, columns, current in ((True, "up to 2", 1.0), (False, "more than 2", 0.5)):
@@ -138,7 +138,7 @@ def continuity(full: bool) -> list[Row]:
 
 
 def noise(full: bool) -> list[Row]:
-    """Rules that decide what is noise: agreement where there is noise, and noise where none is."""
+    """Measure rules for noise: agreement with noise, and false noise without."""
 
     def nothing(scape: Any, labels: np.ndarray, fit_line: Any) -> np.ndarray:
         return np.full(int(labels.max()) + 1, -np.inf)
@@ -187,7 +187,7 @@ def noise(full: bool) -> list[Row]:
 
 
 class Scored(NamedTuple):
-    """Outlier scores of a set whose last points are planted outliers."""
+    """Outlier scores of a data set whose last points are planted outliers."""
 
     model: str
     kind: str
@@ -197,7 +197,7 @@ class Scored(NamedTuple):
 
 @cache
 def scored_sets(full: bool) -> list[Scored]:
-    """Sets without outliers and with 5 %, scored by two models."""
+    """Return data sets without outliers and with 5 %, scored by two models."""
     sets = []
     cases = itertools.product((100, 1000), ("gaussian", "uniform", "blobs"), (1, 2, 5, 10))
     for n, kind, d in cases:
@@ -219,18 +219,18 @@ def is_flagged(scores: np.ndarray) -> np.ndarray:
 
 
 def false_alarms(sets: list[Scored]) -> np.ndarray:
-    """Points flagged in every set without outliers."""
+    """Return the number of flagged points in every data set without outliers."""
     return np.array([is_flagged(entry.scores).sum() for entry in sets if not entry.planted])
 
 
 def share_found(sets: list[Scored]) -> float:
-    """Of the planted outliers."""
+    """Return the share of planted outliers that are flagged."""
     mixed = [entry for entry in sets if entry.planted]
     return float(np.mean([is_flagged(e.scores)[-e.planted :].mean() for e in mixed]))
 
 
 def tails(full: bool) -> list[Row]:
-    """False alarms per set where there are no outliers, and planted outliers found."""
+    """Measure false positives per data set without outliers, and detected outliers."""
     sets, rows = scored_sets(full), []
     groups = sorted({(entry.model, entry.kind) for entry in sets})
     for model, kind in groups:
@@ -262,7 +262,7 @@ def tails(full: bool) -> list[Row]:
 
 
 def _reading_spread(full: bool) -> Row:
-    """Spread of Pickands' reading of the shape, times the root of the points above the last."""
+    """Return the spread of Pickands' estimate of the shape, times √(points above the last)."""
     rng, n, share = np.random.default_rng(0), 2000, ranks.FINAL_TAIL[-1]
     readings = []
     for _ in range(2000 if full else 400):
@@ -283,7 +283,7 @@ def _reading_spread(full: bool) -> Row:
 
 
 def outlier_sets(full: bool) -> list[tuple[str, np.ndarray, np.ndarray]]:
-    """Sets with labeled outliers: generated ones, and ADBench's where they are there."""
+    """Return data sets with labeled outliers: synthetic ones, and ADBench if available."""
     sets = []
     for kind in ("gaussian", "uniform", "blobs"):
         for d in (2, 10):
@@ -304,7 +304,7 @@ def scanned(
     module: Any, name: str, values: Iterable[Any], measure: Callable[[], float], what: str,
     unit: str, margin: float,
 ) -> list[Row]:  # fmt: skip
-    """A row for every value of a constant; a verdict where another is clearly better."""
+    """Return one row per value of a constant, with a verdict if another value is clearly better."""
     current = getattr(module, name)
     scores = []
     for value in dict.fromkeys((*values, current)):
@@ -321,7 +321,7 @@ def scanned(
 
 
 def outlier_bandwidth(full: bool) -> list[Row]:
-    """The density bandwidth of the detectors: mean AUROC of OneClassPCM with default parameters."""
+    """Measure the bandwidth of the detectors: mean AUROC of OneClassPCM."""
     sets = outlier_sets(full)
 
     def auroc() -> float:
@@ -347,7 +347,7 @@ def outlier_bandwidth(full: bool) -> list[Row]:
 
 
 def tree_bandwidth(full: bool) -> list[Row]:
-    """The bandwidth of the alpha tree: numbers of clusters right on draws with and without any."""
+    """Measure the bandwidth of the alpha tree: correct numbers of clusters."""
     families = {**FAMILIES, **STRUCTURELESS}
     cases = list(draws(families, full, sizes=(300,)))
 
@@ -376,7 +376,7 @@ def tree_bandwidth(full: bool) -> list[Row]:
 
 
 def labeled_sets() -> list[tuple[np.ndarray, np.ndarray]]:
-    """Sets of the one-class mixture's study that are quick, with labels."""
+    """Return fast labeled data sets of the one-class mixture's study."""
     sets = [
         make_blobs(150, d, centers=k, cluster_std=std, random_state=d)
         for d, k, std in ((2, 3, 1.0), (2, 4, 2.0), (5, 3, 2.5), (10, 4, 4.0))
@@ -389,7 +389,7 @@ def labeled_sets() -> list[tuple[np.ndarray, np.ndarray]]:
 
 
 def mixture_scale(full: bool) -> list[Row]:
-    """The softness of the one-class mixture, as a share of its critical scale."""
+    """Measure the softness of the one-class mixture, relative to its critical scale."""
     sets, seeds = labeled_sets(), range(4 if full else 1)
     rows = []
     for formulation in ("svdd", "ocsvm"):
@@ -405,12 +405,12 @@ def mixture_scale(full: bool) -> list[Row]:
 
         what = f"{formulation}, mean over {len(sets)} sets, {len(seeds)} seeds"
         shares = (0.02, 0.05, 0.2, 0.5)
-        rows += scanned(one_class_clustering, "AUTO_SCALE", shares, agreement, what, "ARI", 0.02)
+        rows += scanned(one_class_mixture, "AUTO_SCALE", shares, agreement, what, "ARI", 0.02)
     return rows
 
 
 def safe_ratio(full: bool) -> list[Row]:
-    """The collapse ratio that m="auto" keeps: how clear memberships are, and after how long."""
+    """Measure the collapse ratio for m="auto": clear memberships, and iterations."""
     rows = []
     sets = [(X, y) for X, y in labeled_sets() if len(X) < 200]
     goals = (1.01, 1.05, 1.1, 1.2, 1.5, 2.0)
@@ -435,14 +435,14 @@ def safe_ratio(full: bool) -> list[Row]:
 
 
 def same_points(full: bool) -> list[Row]:
-    """The cosine of two centers' coefficients, against how far apart and how right clusters are."""
+    """Measure the cosine of two centers' coefficients: distance and accuracy of clusters."""
     fits = []
     for seed in range(10 if full else 4):
         for distance in (0.0, 2.0, 2.5, 3.0, 3.5, 4.0, 6.0):
             X, y = make_blobs(200, 2, centers=[[0, 0], [distance, 0]], random_state=seed)
             for model in (FuzzyCMeans(2), softkern.PossibilisticCMeans(2)):
                 labels = model.fit(X).labels_
-                # beyond the larger half: what the labels know of the groups, 1 at most
+                # above the larger half: information of the labels, at most 1
                 right = 2 * abs(np.mean(labels == y) - 0.5) if distance else 0.0
                 fits.append((_cosine(model, len(X)), right))
     cosine, right = np.array(fits).T
@@ -466,11 +466,11 @@ def _cosine(model: Any, n: int) -> float:
 
 
 def isolated(full: bool) -> list[Row]:
-    """Which points take no part in spectral clustering: blobs with ever farther single points."""
+    """Measure which points are excluded from spectral clustering: blobs with distant single points."""
     cases = []
     for seed in range(8 if full else 3):
         X, y = make_blobs(200, 2, centers=[[0, 0], [6, 0], [0, 7]], random_state=seed)
-        for reach in (3, 4, 5, 6, 8):  # bandwidths beyond the blobs' own three deviations
+        for reach in (3, 4, 5, 6, 8):  # bandwidths beyond three standard deviations of the blobs
             angles = np.random.default_rng(seed).uniform(0, 2 * np.pi, 6)
             far = 12 + reach * np.arange(1, 7)
             cases.append(
@@ -493,21 +493,21 @@ def isolated(full: bool) -> list[Row]:
 
 
 class LowRank(NamedTuple):
-    """How a fit at a low rank agrees with the exact one."""
+    """Agreement of a low-rank fit with the exact one."""
 
     model: str
-    error: float  # of the approximation, as a share of the trace
-    labels: float  # adjusted Rand index; of detectors, the share of equal verdicts
+    error: float  # relative to the trace
+    labels: float  # adjusted Rand index; for detectors the share of equal predictions
     ranks: float  # rank correlation of the outlier scores
 
     @property
     def agrees(self) -> bool:
-        """Whether the approximation has not changed the answer."""
+        """Whether the approximation has the same result."""
         return min(self.labels, self.ranks) >= AGREEMENT
 
 
 def low_ranks(full: bool) -> list[LowRank]:
-    """All models at ranks from a few landmarks to nearly all."""
+    """Fit all models at ranks from a few landmarks to nearly all."""
     fits = []
     for seed, d in ((s, d) for s in range(3 if full else 1) for d in (2, 6)):
         X = make_blobs(200, d, centers=3, cluster_std=1.5, random_state=seed)[0]
@@ -530,7 +530,7 @@ def agreement_of_ranks(one: np.ndarray, two: np.ndarray) -> float:
 
 
 def approximation(full: bool) -> list[Row]:
-    """Labels and ranks of all models against the part of the trace that is left out."""
+    """Measure labels and ranks of all models by the missing part of the trace."""
     bounds = (0.0, 1e-4, 1e-3, 0.01, 0.05, 0.1, 0.3, 1.0)
     rows, table = [], low_ranks(full)
     what = f"errors up to the value and above the one before, {len(table)} fits of all models"
@@ -559,7 +559,7 @@ def approximation(full: bool) -> list[Row]:
 
 
 def least_left(full: bool) -> list[Row]:
-    """What stays of a sum without a point's own part, where the sum is an approximation."""
+    """Measure what remains of an approximate sum without a point's own term."""
     X = make_blobs(200, 2, centers=[[0, 0], [6, 6], [0, 8]], random_state=0)[0]
     X = np.vstack([X, np.random.default_rng(0).uniform(-8, 16, size=(20, 2))])
     makers = {
@@ -567,7 +567,7 @@ def least_left(full: bool) -> list[Row]:
         "FuzzyCMeans": lambda **own: FuzzyCMeans(3, **own),
         "PossibilisticCMeans": lambda **own: softkern.PossibilisticCMeans(3, **own),
     }
-    narrow = 0.5 * np.asarray(bandwidths.select_bandwidth(X))  # points that are nearly alone
+    narrow = 0.5 * np.asarray(bandwidths.select_bandwidth(X))  # nearly isolated points
     exact = {
         name: make(engine="dense", bandwidth=narrow).fit(X).outlier_scores_
         for name, make in makers.items()
@@ -587,11 +587,11 @@ def least_left(full: bool) -> list[Row]:
     return scanned(base, "LEAST_LEFT", values, agreement, what, "correlation", 0.01)
 
 
-# What is left
+# Constants without a measurement
 
 
 def unmeasured(full: bool) -> list[Row]:
-    """Constants of the models' answers that nothing here measures, with what the code says of them."""
+    """List constants without a measurement, with their comments in the code."""
     source, rows = Path(softkern.__file__).parent, []
     measured = Path(__file__).read_text()
     for folder in ("alpha_tree", "kernels", "metrics", "models", "rules", "solvers", "selection"):

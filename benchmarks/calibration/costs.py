@@ -1,8 +1,8 @@
-"""The cost constants of every engine, measured by short runs.
+"""Cost constants of every engine, measured by short runs.
 
-Constants are those of the reference machine; what is printed beside them is this machine's. Where
-a constant is one of several terms, the others are taken off by runs of different sizes. Every
-function returns the rows of one module.
+The constants are those of the reference machine, printed next to the measurements of this machine. If a
+constant is one of several terms, runs of different sizes separate them. Every function returns the rows
+of one module.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def normal(n: int, d: int, dtype: str = "float64") -> np.ndarray:
 
 
 def wide(d: int) -> Gaussian:
-    """A bandwidth at which no value is negligible."""
+    """Return a bandwidth at which no value is negligible."""
     return Gaussian(float(0.7 * np.sqrt(d)))
 
 
@@ -65,25 +65,25 @@ def product_time(operator: Any, c: int = 1, repeats: int = 3) -> float:
 
 
 def slope(x: tuple[float, float], y: tuple[float, float]) -> tuple[float, float]:
-    """Rise and intercept of the line through two points."""
+    """Return slope and intercept of the line through two points."""
     rise = (y[1] - y[0]) / (x[1] - x[0])
     return rise, y[0] - rise * x[0]
 
 
 def probe(full: bool) -> Rows:
-    """The measurement that the plan scales all times by."""
+    """Measure the speed by which the plan scales all times."""
     measured = min(work._probe() for _ in range(20))
     return [row(work, "PROBE_REFERENCE", measured, "s")]
 
 
 def break_point(sizes: list[int], speeds: list[float]) -> float:
-    """The largest size whose speed is nearer to the highest than to that of the last."""
+    """Return the largest size whose speed is nearer to the highest than to the last."""
     middle = math.sqrt(max(speeds) * speeds[-1])
     return float(max(size for size, speed in zip(sizes, speeds, strict=True) if speed >= middle))
 
 
 def gram_products(full: bool) -> Rows:
-    """Products with a matrix in memory."""
+    """Measure products with a matrix in memory."""
     rng, rates = np.random.default_rng(0), []
     sizes = [500, 700, 1000, 1400, 2000, 2800, 4000]
     for n in sizes:
@@ -106,7 +106,7 @@ def gram_products(full: bool) -> Rows:
 
 
 def dense_setup(full: bool) -> Rows:
-    """Forming the matrix."""
+    """Measure the construction of the matrix."""
     n, columns = 3000, (2, 200)
 
     def form(d: int) -> float:
@@ -121,7 +121,7 @@ def dense_setup(full: bool) -> Rows:
 
 
 def tiled_products(full: bool) -> Rows:
-    """Tiles: all pairs, several columns and vectors, and what is passed over."""
+    """Measure tiles: all pairs, several columns and vectors, and skipped tiles."""
     n, threads, rows = 4096, available_threads(), []
     for dtype, size in (("float32", 4), ("float64", 8)):
 
@@ -151,7 +151,7 @@ def _tiled_setup() -> Rows:
     narrow = Gaussian(np.asarray(select_bandwidth(X)))
     ordered = best(lambda: TiledOperator(narrow, X))
     reached = ProblemSize(n, d, narrow, sample=narrow.scaled(X[:1000], X.min(axis=0)))
-    # the share of pairs whose time a product took, and the reach that predicts it
+    # the share of pairs that a product computed, and the reach that predicts it
     share = product_time(TiledOperator(narrow, X), 1, 2) - tiled.START_SECONDS
     all_pairs = product_time(TiledOperator(Gaussian(10.0), X[:4096]), 1)
     share /= all_pairs * (n / 4096) ** 2
@@ -168,7 +168,7 @@ def _tiled_setup() -> Rows:
 
 
 def fourier_transforms(full: bool) -> Rows:
-    """Transforms of points and grids; a product of one vector is two of them."""
+    """Measure transforms of points and grids; a product of one vector needs two."""
     threads, n = available_threads(), 300_000
     X = normal(n, 2)
 
@@ -219,7 +219,7 @@ def fourier_transforms(full: bool) -> Rows:
 
 
 def nystroem_factor(full: bool) -> Rows:
-    """Building the factor: three unknowns from three sizes; then products with it."""
+    """Measure the construction of the factor (three unknowns from three sizes), and products."""
 
     def build(d: int, rank: int, dtype: str = "float64") -> float:
         X, n = normal(10_000, d, dtype), 10_000
@@ -257,7 +257,7 @@ def nystroem_factor(full: bool) -> Rows:
 
 
 def _factor(F: np.ndarray) -> NystroemOperator:
-    """An operator with a given factor: products take as long with any numbers."""
+    """Return an operator with a given factor; the time does not depend on its values."""
     X = normal(F.shape[1], 1, str(F.dtype))
     operator = NystroemOperator(Gaussian(1.0), X, rank=1)
     operator._panels = [F[:64], F[64:]]
@@ -265,7 +265,7 @@ def _factor(F: np.ndarray) -> NystroemOperator:
 
 
 def feature_products(full: bool) -> Rows:
-    """Two passes over the features."""
+    """Measure two passes over the features."""
     operator = FeatureOperator(Linear(), normal(200_000, 10))
     rows = []
     for c in (1, 4, 16):
@@ -275,7 +275,7 @@ def feature_products(full: bool) -> Rows:
 
 
 def blocked_products(full: bool) -> Rows:
-    """Kernel values block by block, for kernels that have no engine of their own."""
+    """Measure kernel values by blocks, for kernels without a special engine."""
     n, rows = 2500, []
     for kernel in (Laplacian, Polynomial):
 
@@ -295,7 +295,7 @@ def blocked_products(full: bool) -> Rows:
 
 
 def memory(full: bool) -> list[Row]:
-    """What the plan promises of memory against what is taken: the counts of arrays held at once."""
+    """Compare the predicted memory with the measured peak."""
     cases = (
         ("dense", "dense.ARRAYS_A_TASK", 4000, 10, 3.0, 1),
         ("tiled", "planning.LOOP_ARRAYS", 20_000, 2, 1.0, 10),

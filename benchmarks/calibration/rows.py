@@ -1,4 +1,4 @@
-"""What the parts of the calibration share: rows of its tables, stopwatch, constants set for a while."""
+"""Shared by the parts of the calibration: table rows, timing, temporary constants."""
 
 from __future__ import annotations
 
@@ -9,34 +9,34 @@ from typing import Any, NamedTuple
 
 
 class CostRow(NamedTuple):
-    """A cost constant, and what it is on this machine."""
+    """A cost constant, and its value on this machine."""
 
     constant: str
     value: float
     measured: float
     unit: str
-    power: int = 1  # of seconds in the unit: 1 of times, −1 of rates, 0 of plain numbers
+    power: int = 1  # power of seconds: 1 for times, −1 for rates, 0 for numbers
 
     @property
     def ratio(self) -> float:
-        """How many times the constant's this machine's is; of rates, how many times slower."""
+        """Return how many times slower this machine is."""
         if self.power < 0:
             return self.value / self.measured
         return self.measured / self.value
 
 
 class Row(NamedTuple):
-    """A value of a tuned constant, and what was measured with it."""
+    """A value of a tuned constant, and the measurement with it."""
 
     constant: str
     value: str  # "▸" marks the one in the code
     measured: str
-    evidence: str  # what was measured, on how much
-    verdict: str = ""  # where the evidence contradicts the value in the code
+    evidence: str  # measurement and its size
+    verdict: str = ""  # evidence against the value in the code
 
 
 def best(run: Callable[[], object], repeats: int = 3, budget: float = 0.4) -> float:
-    """Seconds of the quickest of a few runs, of more where they are short: others use the machine."""
+    """Return the seconds of the fastest of a few runs, of more if they are short."""
     times: list[float] = []
     while len(times) < repeats or (sum(times) < budget and len(times) < 100):
         start = time.perf_counter()
@@ -47,7 +47,7 @@ def best(run: Callable[[], object], repeats: int = 3, budget: float = 0.4) -> fl
 
 @contextmanager
 def patched(module: Any, **values: Any) -> Iterator[None]:
-    """Module constants, or functions, with other values for a while."""
+    """Set module constants or functions temporarily."""
     before = {name: getattr(module, name) for name in values}
     try:
         for name, value in values.items():
@@ -59,6 +59,6 @@ def patched(module: Any, **values: Any) -> Iterator[None]:
 
 
 def mark(value: Any, current: Any) -> str:
-    """The value as text, marked where it is the one in the code."""
+    """Format a value, marked if it is the one in the code."""
     text = f"{value:g}" if isinstance(value, float) else str(value)
     return f"▸ {text}" if value == current else f"  {text}"

@@ -1,7 +1,7 @@
-"""The constants by which groups are split, in few columns and in many, each with the splits that it makes.
+"""Constants of splitting in few and in many columns, with the splits for other values.
 
-Tables are drawn without groups, by numbers of rows and columns, and as blobs at known distances. As
-in `calibration.answers`, every function takes whether to draw more, and returns rows.
+Tables are drawn without clusters, by numbers of rows and columns, and as blobs at known distances. As
+in `calibration.answers`, every function takes whether to make more draws, and returns rows.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ from softkern.splitting.mixture import fit_mixture
 from softkern.splitting.observations import make_continuous, observation_rows
 from softkern.splitting.settings import SPLITTING
 
-SEED = 71  # other than those of the studies
+SEED = 71  # different from the studies
 CELLS = ((100, 5), (100, 20), (300, 5), (300, 20), (300, 100), (1000, 5), (1000, 20))
 BLOBS = (((100, 100), 4), ((100, 100), 30), ((500, 500), 10), ((450, 50), 10), ((60, 60, 60), 13))
 FAMILIES = ("uniform", "Gaussian", "autoregressive", "few factors", "t, 3 degrees", "exponential")
 FAMILIES += ("lognormal", "ring", "thin ring", "rounded", "whole numbers", "repeated rows")
-PROMISED = 0.03  # false splits, as a share of draws
+PROMISED = 0.03  # promised share of false splits
 SCALES = (0.8, 1.0, 1.2)
 
 
 def groups(X: np.ndarray) -> int:
-    """How many groups are found in a table."""
+    """Return the number of clusters found in a table."""
     rows = observation_rows(X, np.ones(len(X)), SPLITTING.max_rows)
     return 1 + int(splitting.split(make_continuous(X[rows])).max(initial=0))
 
 
 def one_group(n: int, d: int, draws: int) -> Iterator[np.ndarray]:
-    """Tables without groups, of every family that has so many columns."""
+    """Return tables without clusters, from every family with so many columns."""
     for number, name in enumerate(FAMILIES):
         if d in ONE_GROUP[name].columns:
             for k in range(draws):
@@ -55,7 +55,7 @@ def blobs(distance: float, draws: int) -> Iterator[tuple[np.ndarray, np.ndarray]
 
 
 def valleys(full: bool) -> list[Row]:
-    """Depths of valleys that are no chance: false splits by rows and columns, blobs told apart."""
+    """Measure significant depths of density gaps: false splits, and blobs separated."""
     draws, rows = 4 if full else 1, []
     tables = {(n, d): list(one_group(n, d, draws)) for n, d in CELLS}
     total = sum(map(len, tables.values()))
@@ -103,7 +103,7 @@ CURVES: dict[str, Callable[..., np.ndarray]] = {
 
 
 def arms(full: bool) -> list[Row]:
-    """From when on two groups are the arms of a bend: curves that split, and normal groups joined."""
+    """Measure when two clusters are the arms of a curve: split curves, and joined Gaussians."""
     draws, rows = 6 if full else 2, []
     for scale in (0.5, 1.0, 1.5, np.inf):
         settings = replace(
@@ -145,7 +145,7 @@ def _is_joined(X: np.ndarray, y: np.ndarray) -> bool:
 
 
 def beyond(full: bool) -> list[Row]:
-    """How far rows beyond all groups are: how many are where none is planted, and of the planted."""
+    """Measure the noise radius: rows beyond it without noise, and of planted noise."""
     draws, rows = 8 if full else 2, []
     for value in (1.5, 2.0, SPLITTING.noise_factor, 3.5):
         clean, planted = [], []
@@ -178,12 +178,18 @@ def _beyond(X: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.zeros(len(X), dtype=bool) if fitted is None else fitted.is_noise(X)
 
 
-THIN = ("ring", "thin ring", "arc", "S-curve", "spiral arm")  # groups that chance tears
-FLAT = ("two rings", "three spirals", "two moons", "2 near blobs", "squares")  # to be told apart
+THIN = ("ring", "thin ring", "arc", "S-curve", "spiral arm")  # clusters torn by chance
+FLAT = (
+    "two rings",
+    "three spirals",
+    "two moons",
+    "2 near blobs",
+    "squares",
+)  # clusters to separate
 
 
 def gaps(full: bool) -> list[Row]:
-    """Density left in a gap of the alpha tree: curves that are torn, groups of a plane told apart."""
+    """Measure the density left in a gap of the alpha tree: torn curves, and separated clusters."""
     draws, rows = 6 if full else 2, []
     names = ("LEFT", "LEFT_CAUTIOUS")
     for scale in (0.5, 1.0, 1.5, np.inf):

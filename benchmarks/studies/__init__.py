@@ -1,1 +1,1 @@
-"""Whether the defaults answer; run by benchmarks/defaults.py."""
+"""Studies of the defaults, run by benchmarks/defaults.py."""

@@ -1,4 +1,4 @@
-"""Clusters with nothing given: false splits, power, families, published and real sets, time."""
+"""Clustering with defaults: false splits, power, synthetic, published and real data, time."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ from studies.common import (
     timed,
 )
 
-FALSE_SPLITS = 0.03  # promised, as a share of draws
-RIGHT_NUMBERS = 0.7  # promised, as a share of sets
-# a draw of 3000 × 200 took minutes; the widest tables are drawn with 1000 rows at most
+FALSE_SPLITS = 0.03  # promised share of draws
+RIGHT_NUMBERS = 0.7  # promised share of data sets
+# 3000 × 200 took minutes, so the widest tables have at most 1000 rows
 MOST_VALUES = 200_000
-PEERS_EVERY = 4  # draws without structure, of which the peers get one
+PEERS_EVERY = 4  # the peers get every fourth draw without structure
 
 
 def structureless(run: Run) -> Result:
-    """False splits: draws of one group in which more than one cluster was found, by n and d."""
+    """Measure false splits: draws of a single cluster that were split, by n and d."""
     sizes = run.either((100, 300, 1000), (100, 300, 1000, 3000))
     columns = run.either(
         {1, 2, 5, 20, 100}, {d for group in ONE_GROUP.values() for d in group.columns}
@@ -79,16 +79,16 @@ def structureless(run: Run) -> Result:
 
 
 def split_table(frame: pd.DataFrame, row: str, column: str) -> pd.DataFrame:
-    """How many draws were split, of how many, and of all in the row where it is one method's."""
+    """Count the split draws, and all draws per row for a single method."""
     counts = frame.groupby([row, column], sort=False)["split"].agg(shares).unstack(sort=False)
     if column != "method":
-        counts = counts.sort_index(axis=1)  # a number of rows, which some families lack
+        counts = counts.sort_index(axis=1)  # not all families have all numbers of rows
         counts["all"] = frame.groupby(row, sort=False)["split"].agg(shares)
     return counts if row in ("family", "method") else counts.sort_index()
 
 
 def power(run: Run) -> Result:
-    """Two blobs at 3 to 10 standard deviations: two found, and the adjusted Rand index."""
+    """Measure two blobs at 3 to 10 standard deviations: two clusters found, and ARI."""
     distances = run.either((4, 6, 10), (3, 4, 5, 6, 8, 10))
     columns = run.either((2, 10, 30), (2, 4, 6, 10, 30, 100))
     layouts = run.either(((500, 500),), ((500, 500), (100, 100), (900, 100)))
@@ -113,7 +113,7 @@ def power(run: Run) -> Result:
 
 
 def families(run: Run) -> Result:
-    """The right number of clusters, and the adjusted Rand index, on 18 drawn families."""
+    """Measure correct numbers of clusters and ARI on 18 synthetic families."""
     sizes = run.either((300,), (200, 500, 1000, 2000))
     cells = list(itertools.product(FAMILIES, sizes))
     records: Records = []
@@ -129,7 +129,7 @@ def families(run: Run) -> Result:
 
 
 def verdict_on_numbers(frame: pd.DataFrame) -> list[str]:
-    """The means of all methods, and whether the default is first and right often enough."""
+    """Report the means of all methods, and whether the default is first and correct often enough."""
     means = frame.groupby("method", sort=False)[["right", "ARI"]].mean()
     ours, others = means.loc[DEFAULT], means.drop(index=list(OURS))
     best = others["ARI"].idxmax()
@@ -141,7 +141,7 @@ def verdict_on_numbers(frame: pd.DataFrame) -> list[str]:
 
 
 def named_sets(names: list[str], load: Callable[[str], Any], scale: bool) -> Result:
-    """Every method on every set; the peers get standardized columns where units differ."""
+    """Run every method on every data set; peers get standardized columns if units differ."""
     records: Records = []
     for name in names:
         X, y = load(name)
@@ -160,22 +160,22 @@ def named_sets(names: list[str], load: Callable[[str], Any], scale: bool) -> Res
 
 
 def shapes(run: Run) -> Result:
-    """Published sets of two columns."""
+    """Measure published data sets with two columns."""
     return named_sets(run.either(["r15", "jain", "flame", "spiral"], SHAPES), shape, scale=False)
 
 
 def real_tables(run: Run) -> Result:
-    """Real tables with known classes."""
+    """Measure real data sets with known classes."""
     return named_sets(run.either(["iris", "wine", "seeds"], REAL), real, scale=True)
 
 
 def times(run: Run) -> Result:
-    """Seconds of one fit, the best of three where the table is small."""
+    """Measure the seconds of one fit, the best of three for small tables."""
     cells = [(2, 2_000), (2, 20_000), (2, 100_000), (10, 2_000), (10, 20_000)]
     methods = {**OURS, "HDBSCAN": CLUSTERERS["HDBSCAN"]}
     small = np.random.default_rng(0).normal(size=(200, 2))
     for method in methods.values():
-        timed(method, small)  # compile
+        timed(method, small)  # warm-up
     records: Records = []
     for d, n in [(d, n) for d, n in cells if n <= run.either(2_000, n)]:
         rng = generator("time", "blobs", n, d, 0)

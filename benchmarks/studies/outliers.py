@@ -1,4 +1,4 @@
-"""Outliers and rows between, with nothing given: ranks, flags, memberships."""
+"""Outliers and overlap points with defaults: ranks, flags, memberships."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ from studies.common import (
     timed,
 )
 
-FALSE_ALARMS = 1.0  # promised, for each 1000 clean rows
-FURTHEST_BEHIND = 0.1  # promised, in AUROC, behind the best peer of any set
-SEEDS = 3  # of detectors that draw at random
-# where a table is repeated, the peers whose time grows with the square of the rows are left out
+FALSE_ALARMS = 1.0  # promised per 1000 clean rows
+FURTHEST_BEHIND = 0.1  # promised in AUROC, behind the best peer on any data set
+SEEDS = 3  # runs of randomized detectors
+# peers with quadratic time are skipped on repeated tables
 QUADRATIC = ("LOF", "OCSVM", "KDE")
 
 
@@ -63,7 +63,7 @@ OUR_DETECTORS: dict[str, Detector] = {
 
 
 def outliers(run: Run) -> Result:
-    """AUROC on ADBench's sets, no labels used: of the tables, and with every row three times."""
+    """Measure AUROC on ADBench without labels, also with every row repeated three times."""
     names = run.either(["Hepatitis", "glass", "WBC", "vowels"], OUTLIER_SETS)
     records: Records = []
     for name, copies in itertools.product(names, (1, 3)):
@@ -93,7 +93,7 @@ def outliers(run: Run) -> Result:
 
 
 def verdict_on_scores(means: pd.DataFrame, peers: pd.DataFrame, name: str) -> str:
-    """The mean beside the best peer's with its standard error, and the set furthest behind."""
+    """Report the mean next to the best peer, with its standard error, and the worst data set."""
     best = peers.mean().idxmax()
     differences = means[name] - peers[best]
     error = differences.std(ddof=1) / np.sqrt(len(differences))
@@ -106,7 +106,7 @@ def verdict_on_scores(means: pd.DataFrame, peers: pd.DataFrame, name: str) -> st
     )
 
 
-Flagger = Callable[[np.ndarray], np.ndarray]  # which rows of a table are outliers
+Flagger = Callable[[np.ndarray], np.ndarray]  # returns which rows are outliers
 FLAGGERS: dict[str, Flagger] = {
     DEFAULT: lambda X: flags_of(softkern.cluster(X)),
     DETECTOR: lambda X: flags_of(OneClassPCM().fit(X)),
@@ -116,7 +116,7 @@ FLAGGERS: dict[str, Flagger] = {
 
 
 def three_blobs(r: np.random.Generator, n: int, d: int) -> np.ndarray:
-    """Equal blobs on a line, well apart."""
+    """Generate equal, well-separated blobs on a line."""
     parts = [np.full(d, 12 / np.sqrt(d) * k) + r.normal(size=(n // 3, d)) for k in range(3)]
     return np.concatenate([*parts, r.normal(size=(n - 3 * (n // 3), d))])
 
@@ -125,19 +125,19 @@ CLEAN: dict[str, Callable[..., np.ndarray]] = {
     **{name: ONE_GROUP[name].draw for name in ("uniform", "Gaussian", "t, 3 degrees")},
     "three blobs": three_blobs,
 }
-LIGHT = ("uniform", "Gaussian", "three blobs")  # without far rows of their own
+LIGHT = ("uniform", "Gaussian", "three blobs")  # without outliers by chance
 
 
-PLANTED = {  # what is planted into 1000 Gaussian rows: quick, and in full
+PLANTED = {  # planted into 1000 Gaussian rows: quick and full run
     "size": ((1, 2, 5), (1, 2, 3, 5, 10)),
-    "spread": ((0.0,), (0.0, 0.01, 1.0)),  # copies, near copies, as wide as the others
+    "spread": ((0.0,), (0.0, 0.01, 1.0)),  # duplicates, near duplicates, as wide as the others
     "d": ((2, 10), (2, 4, 10, 30)),
-    "distance": ((30.0,), (12.0, 30.0)),  # of the group from the mean, in standard deviations
+    "distance": ((30.0,), (12.0, 30.0)),  # from the mean, in standard deviations
 }
 
 
 def flags(run: Run) -> Result:
-    """Rows flagged for each 1000 where there are no outliers, and planted groups that are found."""
+    """Measure rows flagged per 1000 without outliers, and planted clusters that are detected."""
     clean = clean_records(Run(run.quick, run.minutes / 2))
     planted = planted_records(Run(run.quick, run.minutes / 2))
     tables, remarks = clean_tables(clean)
@@ -145,7 +145,7 @@ def flags(run: Run) -> Result:
 
 
 def flagged(X: np.ndarray, outliers: int, **what: Any) -> Records:
-    """For every method: of the first rows, which are outliers, those missed; of others, flagged."""
+    """Return missed outliers (the first rows) and false positives for every method."""
     records = []
     for name, flagger in FLAGGERS.items():
         found, record = timed(flagger, X)
@@ -157,7 +157,7 @@ def flagged(X: np.ndarray, outliers: int, **what: Any) -> Records:
 
 
 def clean_records(run: Run) -> Records:
-    """Flags where nothing should be flagged."""
+    """Measure flags on data without outliers."""
     sizes = run.either({100: 2, 1000: 1}, {100: 10, 1000: 3, 5000: 1})  # rows: draws
     cells = list(itertools.product(CLEAN, sizes, run.either((2, 10), (1, 2, 5, 10, 20, 50))))
     records: Records = []
@@ -168,7 +168,7 @@ def clean_records(run: Run) -> Records:
 
 
 def clean_tables(records: Records) -> tuple[list[Table], list[str]]:
-    """False alarms, and whether the promise is kept."""
+    """Tabulate false positives, and check the promise."""
     frame = sort_records(records, "flagged", family=CLEAN, n=(100, 1000, 5000), d=range(1000))
     tables = [
         (f"False alarms for each 1000 rows, by {title}", alarms_by(frame, key))
@@ -184,13 +184,13 @@ def clean_tables(records: Records) -> tuple[list[Table], list[str]]:
 
 
 def alarms_by(frame: pd.DataFrame, key: str) -> pd.DataFrame:
-    """Clean rows flagged for each 1000, by method and key."""
+    """Return clean rows flagged per 1000, by method and key."""
     sums = frame.groupby(["method", key], sort=False)[["flagged", "clean rows"]].sum()
     return (1000 * sums["flagged"] / sums["clean rows"]).unstack(sort=False)
 
 
 def planted_records(run: Run) -> Records:
-    """Small groups far out, as copies, as near copies, and as wide as the data themselves."""
+    """Measure small distant clusters: duplicates, near duplicates, and as wide as the data."""
     cells = list(itertools.product(*(run.either(*values) for values in PLANTED.values())))
     n, records = 1000, []
     for (size, spread, d, distance), draw in run.rounds(cells, lambda cell: 1):
@@ -203,7 +203,7 @@ def planted_records(run: Run) -> Records:
 
 
 def planted_tables(records: Records) -> list[Table]:
-    """Groups found by each of their properties, and false alarms beside them."""
+    """Tabulate detected clusters by their properties, and false positives."""
     orders = {key: in_full for key, (_, in_full) in PLANTED.items()}
     frame = sort_records(records, "flagged", **orders)
     frame["whole"] = frame["missed"] == 0
@@ -228,7 +228,7 @@ SOFT_MODELS: dict[str, Callable[[np.ndarray], Any]] = {
 
 
 def with_rows_between(r: np.random.Generator, d: int, distance: float = 6.0) -> np.ndarray:
-    """Two blobs of 500; the last rows are half way between, and as far off the line as others."""
+    """Generate two blobs of 500; the last rows are half way between them."""
     line = direction(r, d)
     half = distance / 2 * line
     middle = r.normal(size=(MIDDLE_ROWS, d))
@@ -237,7 +237,7 @@ def with_rows_between(r: np.random.Generator, d: int, distance: float = 6.0) -> 
 
 
 def between_record(model: Any) -> dict[str, float]:
-    """What a model says of the rows half way, and how many others it says it of."""
+    """Measure the memberships and flags of the overlap points, and of the others."""
     table = rank_points(model)
     memberships = np.asarray(model.memberships_)
     highest = np.sort(memberships[-MIDDLE_ROWS:], axis=1)[:, ::-1]
@@ -253,7 +253,7 @@ def between_record(model: Any) -> dict[str, float]:
 
 
 def between(run: Run) -> Result:
-    """Rows half way between two blobs 6 s.d. apart: memberships, and who is flagged."""
+    """Measure overlap points between two blobs 6 standard deviations apart."""
     columns = run.either((2, 10), (2, 4, 10, 30))
     records: Records = []
     for d, draw in run.rounds(list(columns), lambda cell: run.either(1, 5)):

@@ -1,4 +1,4 @@
-"""What a new user tried with nothing given, what should have been found, and what is found now."""
+"""Rerun what a new user tried with defaults: the expected and the present results."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from studies.outliers import (
     with_rows_between,
 )
 
-Row = tuple[str, str]  # what was found, and what should be
+Row = tuple[str, str]  # result, and expected result
 
 
 def listed(values: Any, form: str = "") -> str:
@@ -76,7 +76,7 @@ def two_wide_blobs(run: Run) -> Row:
 
 
 def numbered(X: Any, y: Any) -> str:
-    """How many clusters the default finds, and how they agree with the known ones."""
+    """Return the number of clusters of the default, and ARI."""
     labels = default_labels(X)
     return f"{count(labels)} ({adjusted_rand_score(y, labels):.2f})"
 
@@ -88,7 +88,7 @@ def real_numbers(run: Run) -> Row:
 
 
 def many_columns(run: Run) -> Row:
-    """3 groups in 200 columns."""
+    """3 clusters in 200 columns."""
     X, y = apart(drawn("three groups", 600, 200), (200, 200, 200), 200, 10)
     labels = default_labels(X)
     return (
@@ -158,7 +158,7 @@ def repeated_tables(run: Run) -> Row:
 
 
 def far_rows(r: np.random.Generator, n: int, d: int, distance: float) -> np.ndarray:
-    """Rows in random directions, at that distance from the origin and up to half more."""
+    """Generate rows in random directions, at this distance or up to half more."""
     return np.array([distance * r.uniform(1, 1.5) * direction(r, d) for _ in range(n)])
 
 
@@ -233,7 +233,7 @@ def missed_outliers(run: Run) -> Row:
 
 
 def rows_between(run: Run) -> Row:
-    """Rows half way, 4 and 10 columns, default and fuzzy: flagged; others flagged."""
+    """Overlap points, 4 and 10 columns, default and fuzzy: flagged; others flagged."""
     found = []
     for d, name in itertools.product((4, 10), (DEFAULT, "fuzzy")):
         record = between_record(SOFT_MODELS[name](with_rows_between(drawn("between", 1000, d), d)))
@@ -276,7 +276,7 @@ TRIED: list[Callable[[Run], Row]] = [
 
 
 def tried(run: Run) -> Result:
-    """What a new user tried, again."""
+    """Rerun what a new user tried."""
     records: Records = []
     for trial in TRIED:
         what = (trial.__doc__ or "").splitlines()[0].rstrip(".")
