@@ -66,7 +66,7 @@ def test_every_stage_of_analyze_is_shown(model, tmp_path, monkeypatch, seen):
         "auto": ("groups apart", "how far out", "comparing models", "halves of them"),
         "fuzzy": ("the number of clusters", "fuzzy c-means"),
     }[model]
-    assert all(words in shown for words in (*within, "the map of neighbors", "why rows"))
+    assert all(words in shown for words in (*within, "neighbor map", "explanations"))
     assert "open out/report.html" in shown
 
 
