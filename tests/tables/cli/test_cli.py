@@ -256,7 +256,7 @@ def test_much_noise_is_told(data, capsys, monkeypatch):
 def test_clusters_that_are_not_there_are_told(folder, capsys):
     pd.DataFrame({"x": [0.0, 1, 2] * 9, "y": [0.0, 5, 1] * 9}).to_csv("data.csv", index=False)
     assert run(["analyze", "data.csv", "-o", "out", "--no-report", "--clusters", "5"]) == 0
-    assert "3 of the 5 clusters asked for have rows" in capsys.readouterr().out
+    assert "3 of the 5 requested clusters have rows" in capsys.readouterr().out
 
 
 def test_number_of_clusters_and_contamination(data):
@@ -702,9 +702,11 @@ def test_warnings_are_in_words_that_can_be_acted_on(folder, capsys):
     command = ["analyze", "data.csv", "-o", "out", "--no-report", "-f", "--clusters", "5"]
     assert run([*command, "--model", "possibilistic"]) == 0
     said = capsys.readouterr().out
-    assert "warning: some of the clusters are one and the same; --clusters" in said
+    assert "warning: some of the clusters are identical; use a smaller number with" in said
+        "warning: some of the clusters are identical; use a smaller number with --clusters" in said
+    )
     assert "eta" not in said
-    assert "1 of the 5 clusters asked for has rows" in said
+    assert "1 of the 5 requested clusters has rows" in said
     assert "eta_scale" in json.loads(Path("out/run.json").read_text())["warnings"][0]
     assert run([*command, "--model", "possibilistic", "--verbose"]) == 0
     assert "eta_scale" in capsys.readouterr().out

@@ -1,7 +1,6 @@
 """Options of commands: each is declared once, and typed as it is used."""
 
 from dataclasses import dataclass, fields
-from typing import Annotated
 
 import pytest
 import typer
@@ -9,7 +8,7 @@ import typer
 from softkern.exceptions import Remedy
 from softkern.tables.cli import run
 from softkern.tables.cli.errors import spell_option
-from softkern.tables.cli.options import AnalyzeSettings, ReadOptions, ScoreSettings, command
+from softkern.tables.cli.options import AnalyzeSettings, ReadOptions, ScoreSettings, command, option
 from softkern.tables.io import Format
 
 
@@ -17,7 +16,7 @@ from softkern.tables.io import Format
 class Extended(AnalyzeSettings):
     """The settings of analyze with one more option, which nothing else knows."""
 
-    depth: Annotated[int, typer.Option("--depth", help="How deep to look.")] = 3
+    depth: int = option("How deep to look.", default=3)
 
 
 def call(settings, *arguments):
@@ -57,7 +56,7 @@ def test_every_option_of_reading_is_one_of_the_readers():
 
 def test_an_error_of_two_options_is_not_taken_for_one_of_a_value(capsys):
     assert run(["analyze", "data.csv", "-o", "out", "--decimal", ",", "--separator", ","]) == 2
-    assert "softkern: --decimal ',' must differ" in capsys.readouterr().err
+    assert "softkern: --decimal , must differ" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,13 @@ from softkern.tables.cli.output_folder import results_folder
 from softkern.tables.cli.parts import Parts, Summary, top_rows
 from softkern.tables.cli.points import has_all_columns, points_table, write_chunks
 from softkern.tables.cli.printer import Printer
-from softkern.tables.cli.results import doubts, in_words, say_choice, say_memberships, say_result
+from softkern.tables.cli.results import (
+    note_doubts,
+    plain_warnings,
+    print_choice,
+    print_memberships,
+    print_result,
+)
 from softkern.tables.cli.run_record import (
     make_record,
     record_of_parts,
@@ -102,7 +108,7 @@ def analyze(settings: AnalyzeSettings) -> None:
             result = _explain(job, data, *_fit(job, data))
             points = _points(job, data, result)
             names, record = _write(job, folder, data, result, points, shown)
-        _print_result(job, result, points)
+        _print_outcome(job, result, points)
         if job.parts is not None:
             _print_all_rows(printer, record["all_rows"])
         _print_files(job, names)
@@ -163,9 +169,9 @@ def _fit(job: Job, data: TableInput) -> tuple[Any, list[str]]:
             model.fit(X)
     # arithmetic warnings are for developers; run.json has them
     shown = [w for w in caught if not issubclass(w.category, RuntimeWarning | FutureWarning)]
-    messages = _messages(shown) if verbose else in_words(shown)
+    messages = _messages(shown) if verbose else plain_warnings(shown)
     job.printer.notes([f"warning: {message}" for message in messages])
-    say_choice(job.printer, model, verbose)
+    print_choice(job.printer, model, verbose)
     return model, _messages(caught)
 
 
@@ -308,14 +314,14 @@ def _write_page(
 # Print
 
 
-def _print_result(job: Job, result: Result, points: pd.DataFrame) -> None:
+def _print_outcome(job: Job, result: Result, points: pd.DataFrame) -> None:
     """Print the result, and what to know about it."""
     printer, verbose = job.printer, job.settings.verbose
     names = points[[name for name in ("row", "id") if name in points]]
-    say_result(printer, result.ranks, result.clusters, result.explained, names)
+    print_result(printer, result.ranks, result.clusters, result.explained, names)
     if verbose:
-        say_memberships(printer, result.ranks)
-    printer.notes(doubts(job.settings.fit.clusters, result.ranks))
+        print_memberships(printer, result.ranks)
+    printer.notes(note_doubts(job.settings.fit.clusters, result.ranks))
     memberships, wide = result.model.memberships_, job.settings.output.all_memberships
     if verbose and not has_all_columns(memberships, wide):
         printer.notes(["points has no column for every cluster; see --all-memberships"])

@@ -1,4 +1,4 @@
-"""`softkern demo`: the main job on generated data, with the commands that it runs."""
+"""`softkern demo`: analyze and score generated data, and show the commands."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["demo"]
 
 
 def demo(out: Path) -> None:
-    """Write data.csv and tomorrow.csv, analyze the one and score the other, all into `out`."""
+    """Write data.csv and tomorrow.csv to `out`, analyze the first and score the second."""
     printer = Printer(False)
     out.mkdir(parents=True, exist_ok=True)
     today, tomorrow = out / "data.csv", out / "tomorrow.csv"
@@ -36,7 +36,7 @@ def demo(out: Path) -> None:
         table = pd.DataFrame({"name": names, "length": points[:, 0], "width": points[:, 1]})
         with replacing(path) as temporary:
             write_chunks([table], str(temporary))
-    printer.line("A ring around a ball, two groups that touch, a few far points.\n")
+    printer.line("A ring around a ball, two clusters that touch, and a few outliers.\n")
     has_page = find_spec("bokeh") is not None
     without = "" if has_page else " --no-report"
     printer.line(f"$ softkern analyze {today} --id name -o {out}{without}", "bold cyan")
@@ -55,7 +55,7 @@ def demo(out: Path) -> None:
 
 
 def generate(n: int, seed: int) -> NDArray[np.float64]:
-    """A ring around a ball, two groups that touch, and a few far points; about (n, 2)."""
+    """Return about n points: a ring around a ball, two clusters that touch, a few outliers."""
     r = np.random.default_rng(seed)
     tenth = n // 10
     angle = r.uniform(0, 2 * np.pi, 4 * tenth)

@@ -1,4 +1,7 @@
-"""Tables written as workbooks and as JSON lines. Called by `softkern.tables.cli.points`."""
+"""Writes tables as workbooks and as JSON lines.
+
+`DataFrame.to_json(lines=True)` writes at most 15 digits; here numbers keep all of theirs.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +17,11 @@ from softkern.tables.cli.errors import OutputError
 
 __all__ = ["write_json_lines", "write_workbook"]
 
-MOST_ROWS, MOST_COLUMNS = 1_048_576, 16_384  # of a sheet, the header among them
+MOST_ROWS, MOST_COLUMNS = 1_048_576, 16_384  # of a sheet, including the header
 
 
 def write_workbook(tables: Iterable[pd.DataFrame], path: str) -> int:
-    """Tables of the same columns one after the other on one sheet; how many rows.
+    """Write tables of the same columns to one sheet, and return the number of rows.
 
     Text stays text: a cell "=1+1" is no formula.
     """
@@ -44,20 +47,20 @@ def write_workbook(tables: Iterable[pd.DataFrame], path: str) -> int:
         count += len(table)
         if count >= MOST_ROWS or table.shape[1] > MOST_COLUMNS:
             raise OutputError(
-                f"a sheet holds {MOST_ROWS - 1:,} rows and {MOST_COLUMNS:,} columns, which are not "
-                "enough; write .csv or .parquet."
+                f"a sheet holds at most {MOST_ROWS - 1:,} rows and {MOST_COLUMNS:,} columns; write "
+                ".csv or .parquet."
             )
         if number == 0:
             sheet.append([cell(str(name)) for name in table.columns])
         for row in table.astype(object).itertuples(index=False, name=None):
             sheet.append([cell(value) for value in row])
-    with open(path, "wb") as file:  # by its name alone, openpyxl would judge the format
+    with open(path, "wb") as file:  # openpyxl would judge the format by the name
         book.save(file)
     return count
 
 
 def write_json_lines(tables: Iterable[pd.DataFrame], file: TextIO) -> int:
-    """Tables of the same columns, one object a row; how many rows."""
+    """Write tables of the same columns, one object per row, and return the number of rows."""
     count = 0
     for table in tables:
         names = [str(name) for name in table.columns]
@@ -70,7 +73,7 @@ def write_json_lines(tables: Iterable[pd.DataFrame], file: TextIO) -> int:
 
 
 def _plain(value: Any) -> Any:
-    """A cell as Python has it, None where it is missing."""
+    """Return a cell as a Python value, None if it is missing."""
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or value is pd.NA or value is pd.NaT or value != value:
@@ -78,7 +81,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and np.isinf(value):
         return str(value)
     if isinstance(value, pd.Timestamp):
-        return value.tz_localize(None).to_pydatetime()  # a sheet knows no time zones
+        return value.tz_localize(None).to_pydatetime()  # sheets have no time zones
     if isinstance(value, bool | int | float | str | date):
         return value
     return str(value)

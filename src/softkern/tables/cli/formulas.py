@@ -1,9 +1,8 @@
-"""Text that a spreadsheet would run as a formula, made harmless in CSV, and read back.
+"""Escapes text in CSV that a spreadsheet would execute as a formula, and restores it.
 
-A cell that begins with one of `STARTS` gets an apostrophe before it, which spreadsheets take for
-"this is text". Numbers are left alone, also those that are text: ``-1.234,50 €`` has no letter that
-a formula could call something by. Called by `softkern.tables.cli.points` and
-`softkern.tables.cli.results_folder`.
+A cell that begins with one of `STARTS` gets an apostrophe before it, which spreadsheets read as
+"this is text". Numbers are left alone, also those written as text, such as ``-1.234,50 €``: they
+contain no letter with which a formula could call a function.
 """
 
 from __future__ import annotations
@@ -15,13 +14,13 @@ import pandas as pd
 
 __all__ = ["escape_formulas", "unescape_formulas"]
 
-STARTS = "=+\\-@\t\r\n＝＋－＠"  # within brackets
+STARTS = "=+\\-@\t\r\n＝＋－＠"  # as within the brackets of a pattern
 FORMULA = re.compile(f"[{STARTS}]", re.DOTALL)
 NUMBER = re.compile(r"[+-][\d\s.,'’%€$£¥]*(e[+-]?\d+)?", re.IGNORECASE)
 
 
 def escape_formulas(table: pd.DataFrame) -> pd.DataFrame:
-    """The table with an apostrophe before text, and names of columns, that would be run.
+    """Return the table with text and column names escaped that would be executed.
 
     Examples
     --------
@@ -32,24 +31,24 @@ def escape_formulas(table: pd.DataFrame) -> pd.DataFrame:
     changed = {}
     for k, (_, column) in enumerate(table.items()):
         if column.dtype.kind not in "biufM" and column.map(_is_formula).any():
-            changed[k] = column.astype(object).map(_marked)
+            changed[k] = column.astype(object).map(_escaped)
     columns = [changed.get(k, column) for k, (_, column) in enumerate(table.items())]
-    names = [_marked(name) for name in table.columns]
+    names = [_escaped(name) for name in table.columns]
     if not changed and names == list(table.columns):
         return table
     return pd.concat(columns, axis=1, keys=range(len(columns))).set_axis(names, axis=1)
 
 
 def unescape_formulas(text: Any) -> Any:
-    """A cell as it was before `escape_formulas`.
+    """Return a cell as it was before `escape_formulas`.
 
     Examples
     --------
     >>> unescape_formulas("'=1+1"), unescape_formulas("'quoted'"), unescape_formulas("-5")
     ('=1+1', "'quoted'", '-5')
     """
-    is_marked = isinstance(text, str) and text.startswith("'") and _is_formula(text[1:])
-    return text[1:] if is_marked else text
+    is_escaped = isinstance(text, str) and text.startswith("'") and _is_formula(text[1:])
+    return text[1:] if is_escaped else text
 
 
 def _is_formula(value: Any) -> bool:
@@ -58,5 +57,5 @@ def _is_formula(value: Any) -> bool:
     return not NUMBER.fullmatch(value)
 
 
-def _marked(value: Any) -> Any:
+def _escaped(value: Any) -> Any:
     return f"'{value}" if _is_formula(value) else value

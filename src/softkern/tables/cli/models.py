@@ -1,6 +1,6 @@
-"""The models that the command line offers: one table.
+"""The models that the command line offers, in one table.
 
-A new model joins with a name in `ModelName` and a line in `MODELS`.
+To add a model, add a name to `ModelName` and a line to `MODELS`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = [
 
 
 class ModelName(StrEnum):
-    """The names that --model takes."""
+    """Values of --model."""
 
     auto = "auto"
     alpha_cut = "alpha-cut"
@@ -36,41 +36,41 @@ class ModelName(StrEnum):
 class Choice:
     """An estimator by its public name, and what it finds.
 
-    `counts` is how it is told to find the number of clusters: "parameter" (its n_clusters takes
-    "auto"), "itself" (its n_clusters is left out), or "groups" (it must be given one: groups with
-    valleys between them are counted for it).
+    `counts` is how it estimates the number of clusters: "parameter" (n_clusters="auto"), "itself"
+    (without n_clusters), or "groups" (it needs a number: clusters with density gaps between them
+    are counted for it).
     """
 
     estimator: str
     counts: str
     finds: str
     options: dict[str, Any] = field(default_factory=dict)
-    most_columns: int | None = None  # beyond them it takes too much memory or time to be of use
+    most_columns: int | None = None  # more take too much memory or time
 
 
 MODELS: dict[ModelName, Choice] = {
     ModelName.auto: Choice(
-        "AutoClustering", "parameter", "the model that suits the table, which it names, and why"
+        "AutoClustering", "parameter", "the model that suits the table, with the reason"
     ),
     ModelName.alpha_cut: Choice(
         "AlphaCutClustering",
         "itself",
-        "clusters of any shape and number; rows far from all are in none",
+        "clusters of any shape and number; outliers belong to none",
         most_columns=500,
     ),
-    ModelName.fuzzy: Choice("FuzzyCMeans", "parameter", "clusters that share points between them"),
+    ModelName.fuzzy: Choice("FuzzyCMeans", "parameter", "overlapping clusters"),
     ModelName.outlier_fuzzy: Choice(
-        "OutlierFuzzyCMeans", "parameter", "the same, with outliers given little weight"
+        "OutlierFuzzyCMeans", "parameter", "overlapping clusters; outliers get little weight"
     ),
     ModelName.mixture: Choice(
         "OneClassMixture",
         "parameter",
-        "clusters that share points, each with a boundary of its own",
+        "overlapping clusters, each with a boundary of its own",
     ),
     ModelName.spectral: Choice(
         "SoftKernelSpectralClustering",
         "parameter",
-        "clusters of any shape that share points between them",
+        "overlapping clusters of any shape",
         {"n_train": "auto"},
     ),
     ModelName.possibilistic: Choice(
@@ -80,7 +80,7 @@ MODELS: dict[ModelName, Choice] = {
 
 
 def make(name: ModelName, clusters: int | None, X: Any, seed: int, verbose: bool) -> Any:
-    """The estimator for these rows, not fitted."""
+    """Return the estimator for these rows, not fitted."""
     import softkern
 
     choice = MODELS[name]
@@ -94,7 +94,7 @@ def make(name: ModelName, clusters: int | None, X: Any, seed: int, verbose: bool
 
 
 def _groups(X: Any, seed: int) -> int:
-    """The number that n_clusters="auto" finds in the models that take it."""
+    """Return the number that n_clusters="auto" estimates."""
     import numpy as np
 
     from softkern.models.n_clusters import estimate_n_clusters
@@ -103,11 +103,11 @@ def _groups(X: Any, seed: int) -> int:
 
 
 def check_columns(name: ModelName, columns: int) -> None:
-    """Refuse, before the work, a table that is too wide for the model."""
+    """Raise an error, before the work, for a table with too many columns for the model."""
     most = MODELS[name].most_columns
     if most is not None and columns > most:
         others = ", ".join(n.value for n, choice in MODELS.items() if choice.most_columns is None)
         raise DataError(
-            f"--model {name.value} looks between points, and {columns:,} columns are too many for "
-            f"that (up to {most:,}). Choose --columns, or --model {others}."
+            f"{columns:,} columns are too many for --model {name.value} (up to {most:,}). Choose "
+            f"--columns, or --model {others}."
         )

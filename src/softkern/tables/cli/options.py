@@ -1,15 +1,16 @@
-"""The options of the commands, each declared once as an annotated field of a settings class.
+"""The options of the commands, each declared once as a field of a settings class.
 
 Options that belong together form a group, and a settings class may hold groups. `command` turns
 such a class into a command of the program: every field becomes an option with the field's name,
 and the function receives one immutable object. To add an option, add a field.
 """
+# ruff: noqa: RUF009 - functions that return fields declare them
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
-from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass
+from collections.abc import Callable
+from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_args, get_type_hints
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from softkern.tables.io import Format
 
 __all__ = [
+    "STDOUT",
     "AnalyzeSettings",
     "CompareSettings",
     "FitOptions",
@@ -38,105 +40,123 @@ __all__ = [
     "PrepareOptions",
     "ReadOptions",
     "ScoreSettings",
+    "argument",
     "command",
+    "option",
 ]
 
 Settings = TypeVar("Settings")
+Parser = Callable[[Any], Any]
 Scale = Literal["auto", "none", "standard", "robust"]
 Missing = Literal["neighbors", "refuse", "drop", "impute"]
 PointsFormat = Literal["csv", "xlsx", "jsonl", "parquet"]
-LARGEST = 10**9  # rows, columns or GiB
 STDOUT = "-"
+COUNT = integer_parser(1, 10**9)
+LINES = integer_parser(0, 10**9)
 
 
-def _text(*names: str, **options: Any) -> Any:
-    """Return an option in the panel on reading text."""
-    return typer.Option(*names, rich_help_panel="Reading text and workbooks", **options)
-
-
-def _choice(names: Sequence[str], help: str) -> Any:
-    """Return an option that accepts one of several words."""
-    return typer.Option(
-        parser=choice_parser(names),
-        metavar="|".join(names),
-        autocompletion=lambda: list(names),
+def option(
+    help: str,
+    parser: Parser | None = None,
+    metavar: str | None = None,
+    *,
+    names: tuple[str, ...] = (),
+    default: Any = None,
+    choices: tuple[str, ...] = (),
+    panel: str | None = None,
+) -> Any:
+    """Return a field that is an option; `names` are its spellings, by default the field's name."""
+    if choices:
+        parser, metavar = choice_parser(choices), "|".join(choices)
+    complete = (lambda: list(choices)) if choices else None
+    info = typer.Option(
+        *names,
+        parser=parser,
+        metavar=metavar,
         help=help,
+        autocompletion=complete,
+        rich_help_panel=panel,
+        show_default=default is not MISSING,
+    )
+    return field(default=default, metadata={"typer": info})
+
+
+def argument(help: str, parser: Parser | None = None, metavar: str | None = None) -> Any:
+    """Return a field that is a positional argument."""
+    info = typer.Argument(parser=parser, metavar=metavar, help=help, show_default=False)
+    return field(metadata={"typer": info})
+
+
+def flag(help: str, *names: str, default: bool | None = False, panel: str | None = None) -> Any:
+    """Return a field that is a switch."""
+    return option(help, names=names, default=default, panel=panel)
+
+
+def _input() -> Any:
+    return argument(
+        "CSV, TSV, Excel (.xlsx), JSON lines, Parquet or NPY, also as gzip, bzip2, xz or zip; a "
+        "folder or a pattern of Parquet or NPY files; - for standard input."
     )
 
 
-Input = Annotated[
-    str,
-    typer.Argument(
-        help="CSV, TSV, Excel (.xlsx), JSON lines, Parquet or NPY, also as gzip, bzip2, xz or "
-        "zip; a folder or a pattern of Parquet or NPY files; - for standard input.",
-        show_default=False,
-    ),
-]
-Identifier = Annotated[
-    str | None, typer.Option("--id", metavar="COLUMN", help="Column that identifies the rows.")
-]
-Force = Annotated[bool, typer.Option("--force", "-f", help="Replace existing files.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")]
+def _identifier() -> Any:
+    return option("Column that identifies the rows.", metavar="COLUMN", names=("--id",))
+
+
+def _out(help: str, default: Any = MISSING) -> Any:
+    return option(help, names=("--out", "-o"), default=default)
+
+
+def _force() -> Any:
+    return flag("Replace existing files.", "--force", "-f")
+
+
+def _quiet() -> Any:
+    return flag("Print only errors.", "--quiet", "-q")
+
+
+TEXT = "Reading text and workbooks"
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReadOptions:
     """How a table is written, where this is not to be detected."""
 
-    separator: Annotated[
-        str | None,
-        _text(parser=parse_separator, metavar="CHAR", help="Field separator (default: detected)."),
-    ] = None
-    decimal: Annotated[
-        str | None,
-        _text(parser=parse_decimal, metavar=".|,", help="Decimal point (default: detected)."),
-    ] = None
-    encoding: Annotated[
-        str | None,
-        _text(help="Text encoding (default: byte order mark, else UTF-8, else cp1252)."),
-    ] = None
-    header: Annotated[
-        bool | None,
-        _text(
-            "--header/--no-header",
-            help="Whether the first line names the columns (default: yes, unless it is all "
-            "numbers).",
-        ),
-    ] = None
-    skip_rows: Annotated[
-        int | None,
-        _text(
-            parser=integer_parser(0, LARGEST),
-            metavar="N",
-            help="Lines above the header (default: detected).",
-        ),
-    ] = None
-    skip_footer: Annotated[
-        int | None,
-        _text(
-            parser=integer_parser(0, LARGEST),
-            metavar="N",
-            help="Lines below the last row, such as totals and sources (default: detected).",
-        ),
-    ] = None
-    sheet: Annotated[
-        str | None,
-        _text(metavar="NAME|N", help="Sheet of a workbook (default: the first with content)."),
-    ] = None
-    na: Annotated[
-        list[str] | None,
-        _text("--na", metavar="WORD", help="Additional word for a missing value."),
-    ] = None
-    skip_bad_lines: Annotated[
-        bool, _text("--skip-bad-lines", help="Skip lines with too many fields.")
-    ] = False
+    separator: str | None = option(
+        "Field separator (default: detected).", parse_separator, "CHAR", panel=TEXT
+    )
+    decimal: str | None = option(
+        "Decimal point (default: detected).", parse_decimal, ".|,", panel=TEXT
+    )
+    encoding: str | None = option(
+        "Text encoding (default: byte order mark, else UTF-8, else cp1252).", panel=TEXT
+    )
+    header: bool | None = flag(
+        "Whether the first line names the columns (default: yes, unless it is all numbers).",
+        "--header/--no-header",
+        default=None,
+        panel=TEXT,
+    )
+    skip_rows: int | None = option(
+        "Lines above the header (default: detected).", LINES, "N", panel=TEXT
+    )
+    skip_footer: int | None = option(
+        "Lines below the last row, such as totals and sources (default: detected).",
+        *(LINES, "N"),
+        panel=TEXT,
+    )
+    sheet: str | None = option(
+        "Sheet of a workbook (default: the first with content).", metavar="NAME|N", panel=TEXT
+    )
+    na: list[str] | None = option(
+        "Additional word for a missing value.", metavar="WORD", panel=TEXT
+    )
+    skip_bad_lines: bool = flag("Skip lines with too many fields.", "--skip-bad-lines", panel=TEXT)
 
     def __post_init__(self) -> None:
         """Check that fields can be told from decimals."""
         if self.decimal is not None and self.decimal == self.separator:
-            raise typer.BadParameter(
-                f"--decimal {self.decimal!r} must differ from the --separator."
-            )
+            raise typer.BadParameter(f"--decimal {self.decimal} must differ from --separator.")
 
     @property
     def format(self) -> Format:
@@ -151,122 +171,80 @@ class ReadOptions:
 class PrepareOptions:
     """Which columns are used, and how they are prepared."""
 
-    columns: Annotated[
-        list[str] | None,
-        typer.Option(metavar="A,B,…", help="Columns to use (default: all numeric columns)."),
-    ] = None
-    exclude: Annotated[
-        list[str] | None, typer.Option(metavar="A,B,…", help="Columns to leave out.")
-    ] = None
-    id: Identifier = None
-    scale: Annotated[
-        Scale,
-        _choice(
-            get_args(Scale), "auto: logarithms of skewed columns, all columns in robust units."
-        ),
-    ] = "auto"
-    missing: Annotated[
-        Missing,
-        _choice(get_args(Missing), "neighbors: fill in from the nearest rows in other columns."),
-    ] = "neighbors"
-    categories: Annotated[
-        list[str] | None,
-        typer.Option(metavar="A,B,…", help="Text columns with few values to use."),
-    ] = None
-    dates: Annotated[bool, typer.Option("--dates", help="Use date columns, as days.")] = False
+    columns: list[str] | None = option(
+        "Columns to use (default: all numeric columns).", metavar="A,B,…"
+    )
+    exclude: list[str] | None = option("Columns to leave out.", metavar="A,B,…")
+    id: str | None = _identifier()
+    scale: Scale = option(
+        "auto: logarithms of skewed columns, all columns in robust units.",
+        default="auto",
+        choices=get_args(Scale),
+    )
+    missing: Missing = option(
+        "neighbors: fill in from the nearest rows in other columns.",
+        default="neighbors",
+        choices=get_args(Missing),
+    )
+    categories: list[str] | None = option("Text columns with few values to use.", metavar="A,B,…")
+    dates: bool = flag("Use date columns, as days.", "--dates")
 
 
 @dataclass(frozen=True, kw_only=True)
 class FitOptions:
     """The model and its parameters."""
 
-    model: Annotated[
-        ModelName, _choice(list(ModelName), "Which model to use; see softkern models.")
-    ] = ModelName.auto
-    clusters: Annotated[
-        int | None,
-        typer.Option(
-            parser=parse_clusters,
-            metavar="K|auto",
-            help="Number of clusters (default: auto, estimated from the data).",
-        ),
-    ] = None
-    contamination: Annotated[
-        float | None,
-        typer.Option(
-            parser=parse_share,
-            metavar="SHARE",
-            help="Share of rows to flag as outliers, e.g. 0.05.",
-        ),
-    ] = None
-    seed: Annotated[
-        int,
-        typer.Option(parser=integer_parser(0, 2**32 - 1), metavar="N", help="Random seed."),
-    ] = 0
+    model: ModelName = option(
+        "Which model to use; see softkern models.",
+        default=ModelName.auto,
+        choices=tuple(ModelName),
+    )
+    clusters: int | None = option(
+        "Number of clusters (default: auto, estimated from the data).", parse_clusters, "K|auto"
+    )
+    contamination: float | None = option(
+        "Share of rows to flag as outliers, e.g. 0.05.", parse_share, "SHARE"
+    )
+    seed: int = option("Random seed.", integer_parser(0, 2**32 - 1), "N", default=0)
 
 
 @dataclass(frozen=True, kw_only=True)
 class OutputOptions:
     """How results are written, by `analyze` and `score`."""
 
-    join: Annotated[
-        bool,
-        typer.Option("--join", help="Also write the table itself with the result columns."),
-    ] = False
-    scheduler: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ADDRESS",
-            help="Dask scheduler to compute on, e.g. tcp://host:8786 (Parquet and NPY only).",
-        ),
-    ] = None
-    all_memberships: Annotated[
-        bool,
-        typer.Option(
-            "--all-memberships", help="Write one column per cluster even for more than 20 clusters."
-        ),
-    ] = False
-    raw_text: Annotated[
-        bool,
-        typer.Option(
-            "--raw-text", help="Do not escape text such as =1+1, which spreadsheets would execute."
-        ),
-    ] = False
-    force: Force = False
-    quiet: Quiet = False
+    join: bool = flag("Also write the table itself with the result columns.", "--join")
+    scheduler: str | None = option(
+        "Dask scheduler to compute on, e.g. tcp://host:8786 (Parquet and NPY only).",
+        metavar="ADDRESS",
+    )
+    all_memberships: bool = flag(
+        "Write one column per cluster even for more than 20 clusters.", "--all-memberships"
+    )
+    raw_text: bool = flag(
+        "Do not escape text such as =1+1, which spreadsheets would execute.", "--raw-text"
+    )
+    force: bool = _force()
+    quiet: bool = _quiet()
 
 
 @dataclass(frozen=True, kw_only=True)
 class AnalyzeSettings:
     """Settings of `softkern analyze`."""
 
-    data: Input
-    out: Annotated[
-        Path, typer.Option("--out", "-o", help="Folder for the results.", show_default=False)
-    ]
+    data: str = _input()
+    out: Path = _out("Folder for the results.")
     prepare: PrepareOptions = PrepareOptions()
     fit: FitOptions = FitOptions()
-    show: Annotated[
-        str | None,
-        typer.Option(metavar="A,B", help="The two columns that the report draws first."),
-    ] = None
-    points: Annotated[
-        PointsFormat | None,
-        _choice(
-            get_args(PointsFormat),
-            "Format of the tables (default: csv; with --join that of the input).",
-        ),
-    ] = None
-    report: Annotated[bool, typer.Option(help="Write report.html.")] = True
-    open: Annotated[
-        bool, typer.Option("--open", help="Open report.html in the browser when it is finished.")
-    ] = False
-    verbose: Annotated[
-        bool,
-        typer.Option(
-            "--verbose", "-v", help="Also print details: compared models, iterations, memory."
-        ),
-    ] = False
+    show: str | None = option("The two columns that the report draws first.", metavar="A,B")
+    points: PointsFormat | None = option(
+        "Format of the tables (default: csv; with --join that of the input).",
+        choices=get_args(PointsFormat),
+    )
+    report: bool = flag("Write report.html.", default=True)
+    open: bool = flag("Open report.html in the browser when it is finished.", "--open")
+    verbose: bool = flag(
+        "Also print details: compared models, iterations, memory.", "--verbose", "-v"
+    )
     output: OutputOptions = OutputOptions()
     read: ReadOptions = ReadOptions()
 
@@ -280,27 +258,14 @@ class AnalyzeSettings:
 class ScoreSettings:
     """Settings of `softkern score`."""
 
-    model: Annotated[Path, typer.Argument(help="model.safetensors of softkern analyze.")]
-    data: Input
-    out: Annotated[
-        str,
-        typer.Option(
-            "--out",
-            "-o",
-            help="File (.csv, .tsv, .xlsx, .jsonl or .parquet); - for standard output.",
-        ),
-    ] = STDOUT
-    id: Identifier = None
-    missing: Annotated[
-        Missing | None,
-        _choice(get_args(Missing), "Default: as in the analysis; drop leaves such rows blank."),
-    ] = None
-    chunk: Annotated[
-        int | None,
-        typer.Option(
-            parser=integer_parser(1, LARGEST), metavar="ROWS", help="Rows to read at a time."
-        ),
-    ] = None
+    model: Path = argument("model.safetensors of softkern analyze.")
+    data: str = _input()
+    out: str = _out("File (.csv, .tsv, .xlsx, .jsonl or .parquet); - for standard output.", STDOUT)
+    id: str | None = _identifier()
+    missing: Missing | None = option(
+        "Default: as in the analysis; drop leaves such rows blank.", choices=get_args(Missing)
+    )
+    chunk: int | None = option("Rows to read at a time.", COUNT, "ROWS")
     output: OutputOptions = OutputOptions()
     read: ReadOptions = ReadOptions()
 
@@ -309,51 +274,25 @@ class ScoreSettings:
 class CompareSettings:
     """Settings of `softkern compare`."""
 
-    before: Annotated[Path, typer.Argument(help="Results folder of softkern analyze.")]
-    after: Annotated[
-        str,
-        typer.Argument(
-            help="Another results folder, or a table to score with the model of the first; - for "
-            "standard input."
-        ),
-    ]
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", "-o", help="Folder for a page, changes.csv, drift.csv and compare.json."
-        ),
-    ] = None
-    force: Force = False
-    quiet: Quiet = False
+    before: Path = argument("Results folder of softkern analyze.")
+    after: str = argument(
+        "Another results folder, or a table to score with the model of the first; - for standard "
+        "input."
+    )
+    out: Path | None = _out("Folder for a page, changes.csv, drift.csv and compare.json.", None)
+    force: bool = _force()
+    quiet: bool = _quiet()
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlanSettings:
     """Settings of `softkern plan`."""
 
-    n: Annotated[
-        int,
-        typer.Argument(
-            parser=integer_parser(1, LARGEST), metavar="N", help="Rows.", show_default=False
-        ),
-    ]
-    d: Annotated[
-        int,
-        typer.Argument(
-            parser=integer_parser(1, LARGEST), metavar="D", help="Columns.", show_default=False
-        ),
-    ]
-    clusters: Annotated[
-        int,
-        typer.Option(
-            parser=integer_parser(1, LARGEST), metavar="N", help="Clusters computed at once."
-        ),
-    ] = 1
-    engine: Annotated[str, typer.Option(help="auto, or the engine to use.")] = "auto"
-    memory: Annotated[
-        float | None,
-        typer.Option(parser=number_parser(LARGEST), metavar="GIB", help="Memory limit in GiB."),
-    ] = None
+    n: int = argument("Rows.", COUNT, "N")
+    d: int = argument("Columns.", COUNT, "D")
+    clusters: int = option("Clusters computed at once.", COUNT, "N", default=1)
+    engine: str = option("auto, or the engine to use.", default="auto")
+    memory: float | None = option("Memory limit in GiB.", number_parser(10**9), "GIB")
 
 
 def command(
@@ -366,8 +305,8 @@ def command(
     >>> app = typer.Typer()
     >>> @dataclass(frozen=True, kw_only=True)
     ... class Greeting:
-    ...     name: Annotated[str, typer.Argument()]
-    ...     loud: bool = False
+    ...     name: str = argument("Whom to greet.")
+    ...     loud: bool = flag("Whether to shout.")
     >>> @command(app, Greeting)
     ... def greet(settings):
     ...     print(f"hello {settings.name}{'!' * settings.loud}")
@@ -392,25 +331,23 @@ def command(
 def _parameters(settings: type) -> list[inspect.Parameter]:
     """Return one keyword parameter per field, groups included."""
     found = []
-    hints = get_type_hints(settings, include_extras=True)
-    for field in fields(settings):
-        hint = hints[field.name]
+    hints = get_type_hints(settings)
+    for one in fields(settings):
+        hint = hints[one.name]
         if is_dataclass(hint):
             found += _parameters(hint)  # type: ignore[arg-type]
             continue
-        default = inspect.Parameter.empty if field.default is MISSING else field.default
-        kind = inspect.Parameter.KEYWORD_ONLY
-        found.append(inspect.Parameter(field.name, kind, default=default, annotation=hint))
+        default = inspect.Parameter.empty if one.default is MISSING else one.default
+        kind, typed = inspect.Parameter.KEYWORD_ONLY, Annotated[hint, one.metadata["typer"]]
+        found.append(inspect.Parameter(one.name, kind, default=default, annotation=typed))
     return found
 
 
 def _build(settings: type[Settings], values: dict[str, Any]) -> Settings:
     """Return the settings object with these values, groups included."""
-    hints = get_type_hints(settings)
-    parts = {
-        field.name: _build(hints[field.name], values)
-        if is_dataclass(hints[field.name])
-        else values[field.name]
-        for field in fields(settings)  # type: ignore[arg-type]
-    }
+    hints, parts = get_type_hints(settings), {}
+    for one in fields(settings):  # type: ignore[arg-type]
+        hint: Any = hints[one.name]
+        is_group = is_dataclass(hint)
+        parts[one.name] = _build(hint, values) if is_group else values[one.name]
     return settings(**parts)

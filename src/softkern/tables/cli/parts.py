@@ -1,9 +1,9 @@
-"""Tables in many files, or larger than memory: a sample is analyzed, all rows are scored.
+"""Tables in many files, or larger than memory: a sample is analyzed, and all rows are scored.
 
-Which rows the sample has depends on their numbers and the seed, so that they are known before any
-row is read; Dask reads them, and scores the pieces of the table one by one, each into a part of the
-results that appears under its name when it is whole. On one machine the work is that of its
-threads, with ``--scheduler`` that of a cluster, whose workers see the same files.
+The rows of the sample depend on their numbers and the seed, so that they are known before any row
+is read. Dask reads them, and scores the pieces of the table one by one, each into a part of the
+results that appears when it is complete. The threads of this machine compute, or with
+``--scheduler`` a cluster whose workers see the same files.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ from softkern.tables.preparation import preparation_of
 
 __all__ = ["Parts", "Summary", "score_parts", "top_rows"]
 
-BYTES_A_CELL = 40  # of a table while it is read, prepared and fitted
-TOP = 1000  # rows furthest out that are listed
+BYTES_PER_CELL = 40  # of a table while it is read, prepared and fitted
+TOP = 1000  # strongest outliers that are listed
 
 
 @dataclass(frozen=True)
 class Summary:
-    """What came of one piece."""
+    """Results of one piece in numbers."""
 
     rows: int
     labels: dict[int, int]
@@ -60,9 +60,11 @@ class Parts:
     Attributes
     ----------
     name : str
-        As the user gave it.
+        The path that the user gave.
     pieces : list of Piece
+        The pieces in the order of their rows.
     columns : list of str
+        Names of the columns.
     scheduler : str or None
         Address of a Dask scheduler.
     """
@@ -74,7 +76,7 @@ class Parts:
 
     @classmethod
     def of(cls, data: str, scheduler: str | None = None) -> Parts | None:
-        """The parts that a folder, a glob or a file too large for memory has; None for others."""
+        """Return the parts of a folder, a pattern or a file too large for memory, else None."""
         files = find_files(data)
         if files is None:
             if scheduler is not None:
@@ -86,31 +88,31 @@ class Parts:
         found = cls(data, *find_pieces(files), scheduler)
         is_one = len(files) == 1 and files[0] == data
         cells = found.rows * len(found.columns)
-        if is_one and scheduler is None and cells * BYTES_A_CELL < available_memory():
+        if is_one and scheduler is None and cells * BYTES_PER_CELL < available_memory():
             return None
         _check_dask()
         return found
 
     @property
     def rows(self) -> int:
-        """Of all pieces."""
+        """Number of rows of all pieces."""
         return sum(piece.rows for piece in self.pieces)
 
     @property
     def kind(self) -> str:
-        """In words."""
+        """The format and size, for messages."""
         files = len({piece.file for piece in self.pieces})
         return f"{plural(files, f'{self.pieces[0].kind} file')}, {plural(self.rows, 'row')}"
 
     @property
     def names(self) -> list[str]:
-        """Of the parts of the results."""
+        """Names of the parts of the results."""
         return [f"points-{k:05d}.parquet" for k in range(len(self.pieces))]
 
     def sample(
         self, seed: int, size: int = SUBSAMPLE_ROWS
     ) -> tuple[np.ndarray[Any, Any], pd.DataFrame]:
-        """Numbers of some rows that stand for all, and the rows."""
+        """Return the numbers of the rows of a sample, and the rows."""
         numbers = lowest_numbers(self.rows, size, seed)
         ends = np.searchsorted(numbers, [piece.start + piece.rows for piece in self.pieces])
         wanted = np.split(numbers, ends[:-1])
@@ -120,13 +122,13 @@ class Parts:
             if rows.size
         ]
         with stage("reading some rows of all", total=len(tasks)) as done:
-            tables = self._computed(tasks, done)
+            tables = self._compute(tasks, done)
         return numbers, pd.concat(tables, ignore_index=True)
 
     def score(
         self, folder: Path, settings: ScoreSettings, known: pd.DataFrame | None
     ) -> list[Summary]:
-        """Score every piece into its part of the results; `known` are points of the sample."""
+        """Score every piece into its part of the results; rows in `known` keep their results."""
         settings = replace(settings, model=settings.model.absolute())
         places = [folder.absolute() / name for name in self.names]
         tasks = [
@@ -134,16 +136,16 @@ class Parts:
             for piece, place in zip(self.pieces, places, strict=True)
         ]
         with stage("scoring all rows", total=len(tasks)) as done:
-            found: list[Summary] = self._computed(tasks, done)
+            found: list[Summary] = self._compute(tasks, done)
         missing = [place.name for place in places if not place.exists()]
         if missing:
             raise OutputError(
-                f"workers wrote {missing[0]} where this machine does not see it; --out must be on "
-                "a disk that they share."
+                f"workers wrote {missing[0]} to a disk that this machine does not see; --out must "
+                "be on a shared disk."
             )
         return found
 
-    def _computed(self, tasks: Sequence[Callable[[], Any]], done: Callable[[float], None]) -> Any:
+    def _compute(self, tasks: Sequence[Callable[[], Any]], done: Callable[[float], None]) -> Any:
         with connect(self.scheduler):
             return compute_each(tasks, done)
 
@@ -155,7 +157,7 @@ def _check_dask() -> None:
         )
 
 
-# What tasks do
+# Tasks
 
 
 def _rows_of(piece: Piece, rows: np.ndarray[Any, Any]) -> pd.DataFrame:
@@ -163,7 +165,7 @@ def _rows_of(piece: Piece, rows: np.ndarray[Any, Any]) -> pd.DataFrame:
 
 
 def _known_in(known: pd.DataFrame | None, piece: Piece) -> pd.DataFrame | None:
-    """Points of the sample that lie in a piece."""
+    """Return the results of the sample that belong to a piece."""
     if known is None:
         return None
     number = known["row"].to_numpy() - 1
@@ -172,14 +174,14 @@ def _known_in(known: pd.DataFrame | None, piece: Piece) -> pd.DataFrame | None:
 
 @lru_cache(maxsize=1)
 def _loaded(path: Path, changed: int) -> Any:
-    """A model and its header, loaded once by every process."""
+    """Load a model and its header, once per process."""
     return loaded(path)
 
 
 def _score(
     settings: ScoreSettings, piece: Piece, place: Path, known: pd.DataFrame | None
 ) -> Summary:
-    """Score one piece into a file, which appears when it is whole."""
+    """Score one piece into a file, which appears when it is complete."""
     model, header = _loaded(settings.model, os.stat(settings.model).st_mtime_ns)
     metadata = header["metadata"]
     reader = piece.reader(saved_format(settings, metadata, preparation_of(model)))
@@ -200,7 +202,7 @@ def _score(
 
 
 class _Counts:
-    """What goes by, counted."""
+    """Counts the results of the tables that pass through."""
 
     def __init__(self) -> None:
         self.labels: dict[int, int] = {}
@@ -208,7 +210,7 @@ class _Counts:
         self.top = pd.DataFrame()
 
     def add(self, table: pd.DataFrame, known: pd.DataFrame | None) -> pd.DataFrame:
-        """The table, with rows that were analyzed as the analysis has them."""
+        """Count a table, and return it with the results of the analysis for analyzed rows."""
         if known is not None and len(known):
             table = _with_known(table, known)
         labels = table["label"].dropna().astype(int)
@@ -251,7 +253,7 @@ def score_parts(settings: ScoreSettings, parts: Parts) -> None:
 
 
 def top_rows(found: Sequence[Summary]) -> pd.DataFrame:
-    """The rows furthest out of all parts, with their ranks."""
+    """Return the strongest outliers of all parts, with their ranks."""
     top = pd.concat([one.top for one in found]).nlargest(TOP, "outlier_score")
     ranks = top["outlier_score"].rank(method="min", ascending=False).astype(int)
     return top.assign(outlier_rank=ranks).reset_index(drop=True)

@@ -1,4 +1,4 @@
-"""The table of points that analyze and score write: one row a point."""
+"""The table of results, one row per row of the input, and its files."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ __all__ = ["DIGITS", "has_all_columns", "nullable", "points_table", "write_chunk
 
 MOST_MEMBERSHIP_COLUMNS = 20  # unless --all-memberships
 DIGITS = "%.9g"
-FORMS = {"b": "%s", "i": "%d", "u": "%d", "f": DIGITS, "O": "%s"}  # of a cell, by kind of column
-LEAST_MEMBERSHIP = 1e-6  # below it, a membership is written as 0
-WORDS = ("grade", "between", "why")  # of rows that are flagged
+FORMATS = {"b": "%s", "i": "%d", "u": "%d", "f": DIGITS, "O": "%s"}  # by kind of column
+LEAST_MEMBERSHIP = 1e-6  # smaller ones are written as 0
+REASONS = ("grade", "between", "why")  # columns of rows that are flagged
 
 
 def has_all_columns(memberships: Any, all_memberships: bool) -> bool:
-    """Whether every cluster gets a column of its own."""
+    """Return whether every cluster gets a column of its own."""
     return (
         all_memberships or memberships.ndim < 2 or memberships.shape[1] <= MOST_MEMBERSHIP_COLUMNS
     )
@@ -42,28 +42,27 @@ def points_table(
     all_memberships: bool,
     explained: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
-    """Row numbers, identifiers, what `rank_points` says, why, and memberships, (n, …).
+    """Return row numbers, identifiers, ranks, reasons of flagged rows, and memberships.
 
-    `explained` is the table of `explain_points`, of which the flagged rows are told.
+    `ranks` is the table of `rank_points`, `explained` that of `explain_points`.
     """
     parts: dict[str, Any] = {"row": rows}
     if ids is not None:
         parts["id"] = ids
     parts |= {name: ranks[name].to_numpy() for name in ranks.columns}
-    parts |= _words(len(ranks), explained)
+    parts |= _reasons(len(ranks), explained)
     if np.ndim(memberships) == 2 and has_all_columns(memberships, all_memberships):
         parts |= {f"membership_{c}": column for c, column in enumerate(memberships.T)}
-    shares = {name: _without_traces(parts[name]) for name in parts if name.startswith("membership")}
-    return pd.DataFrame(parts | shares)
+    for name in parts:
+        if name.startswith("membership"):
+            values = np.asarray(parts[name])
+            parts[name] = np.where(values < LEAST_MEMBERSHIP, 0.0, values)
+    return pd.DataFrame(parts)
 
 
-def _without_traces(memberships: Any) -> Any:
-    return np.where(np.asarray(memberships) < LEAST_MEMBERSHIP, 0.0, memberships)
-
-
-def _words(n: int, explained: pd.DataFrame | None) -> dict[str, Any]:
-    """The grade, the two clusters and the reason of flagged rows; blank for the others."""
-    columns: dict[str, Any] = {name: np.full(n, "", dtype=object) for name in WORDS}
+def _reasons(n: int, explained: pd.DataFrame | None) -> dict[str, Any]:
+    """Return the grade, the two clusters and the reason of flagged rows; "" for others."""
+    columns: dict[str, Any] = {name: np.full(n, "", dtype=object) for name in REASONS}
     if explained is not None:
         flagged = explained[(explained["grade"] != "") | (explained["between"] != "")]
         for name, column in columns.items():
@@ -74,25 +73,33 @@ def _words(n: int, explained: pd.DataFrame | None) -> dict[str, Any]:
 def write_chunks(
     tables: Iterable[pd.DataFrame],
     path: str,
-    to: str | None = None,
+    name: str | None = None,
     style: Style | None = None,
     raw_text: bool = False,
 ) -> int:
-    """Tables of the same columns one after the other; how many rows.
+    """Write tables of the same columns one after the other, and return the number of rows.
 
-    `path` is where to write, ``"-"`` for standard output; `to` is the name that says the format,
-    where that is another. `style` is given with a user's own table, whose digits are left alone.
-    Text of CSV is made harmless for spreadsheets, unless `raw_text`; other formats know what text
-    is.
+    Parameters
+    ----------
+    tables : iterable of DataFrame
+        The tables.
+    path : str
+        The file; ``"-"`` for standard output.
+    name : str, default=None
+        A name whose ending determines the format; by default `path`.
+    style : Style, default=None
+        Format of a user's own table, whose digits are kept.
+    raw_text : bool, default=False
+        Do not escape formulas in CSV. Other formats have types for text.
     """
-    name = to or path
+    name = name or path
     if name.endswith(".parquet"):
-        typed = nullable if style is None else _uniform
+        typed = nullable if style is None else _text_columns
         return _write_parquet(map(typed, tables), path)
     if name.endswith(".xlsx"):
         return write_workbook(tables, path)
     if name.endswith((".jsonl", ".jsonl.gz")):
-        with _text_file(path, name) as file:
+        with _open_text(path, name) as file:
             return write_json_lines(tables, file)
     return _write_csv(tables if raw_text else map(escape_formulas, tables), path, name, style)
 
@@ -102,29 +109,29 @@ def _write_csv(
 ) -> int:
     count = 0
     digits, style = DIGITS if style is None else None, style or Style()
-    mark = "\t" if name.endswith(".tsv") else style.separator
-    with _text_file(path, name, style.encoding) as file:
+    separator = "\t" if name.endswith(".tsv") else style.separator
+    with _open_text(path, name, style.encoding) as file:
         for number, table in enumerate(tables):
-            # a user's own table has its own digits, and marks between cells
-            text = _csv_lines(table) if digits is not None and mark == "," else None
-            if text is None or number == 0:
-                part = table if text is None else table.iloc[:0]
+            is_plain = digits is not None and separator == ","
+            lines = _csv_lines(table) if is_plain else None
+            if lines is None or number == 0:
+                part = table if lines is None else table.iloc[:0]
                 part.to_csv(
                     file,
                     index=False,
                     header=number == 0,
                     float_format=digits,
                     lineterminator=_line_end(part),
-                    sep=mark,
+                    sep=separator,
                     decimal=style.decimal,
                 )
-            file.write(text or "")
+            file.write(lines or "")
             count += len(table)
     return count
 
 
 def _line_end(table: pd.DataFrame) -> str:
-    """What ends a line: of a cell with a carriage return, csv writes quotes only if that does."""
+    r"""Return "\r\n" if a cell holds "\r": pandas quotes such a cell only then."""
     texts = [column.astype(str) for _, column in table.items() if column.dtype.kind not in "biuf"]
     names = pd.Series([str(name) for name in table.columns], dtype=str)
     has_return = any(text.str.contains("\r", regex=False).any() for text in (names, *texts))
@@ -132,27 +139,27 @@ def _line_end(table: pd.DataFrame) -> str:
 
 
 def _csv_lines(table: pd.DataFrame) -> str | None:
-    """The rows as CSV, as `to_csv` writes them in four times the time.
+    """Return the rows as `DataFrame.to_csv` writes them, in less than a third of its time.
 
-    None where a cell is blank or must be quoted: then pandas writes the table.
+    None if a cell is blank or must be quoted: then pandas writes the table.
     """
-    columns, forms = [], []
+    columns, formats = [], []
     for name in table.columns:
         values = table[name].to_numpy()
-        form = FORMS.get(values.dtype.kind)
-        if form is None or (values.dtype.kind == "f" and np.isnan(values).any()):
+        kind = values.dtype.kind
+        if kind not in FORMATS or (kind == "f" and np.isnan(values).any()):
             return None
         column = values.tolist()
-        if values.dtype.kind == "O" and not _is_plain_text(column):
+        if kind == "O" and not _is_plain_text(column):
             return None
         columns.append(column)
-        forms.append(form)
-    line = ",".join(forms) + "\n"
+        formats.append(FORMATS[kind])
+    line = ",".join(formats) + "\n"
     return "".join(map(line.__mod__, zip(*columns, strict=True)))
 
 
 def _is_plain_text(values: list[Any]) -> bool:
-    """Whether all are text without a character that CSV writes between quotes."""
+    """Return whether all cells are text without a character that needs quotes."""
     if not all(type(value) is str for value in values):
         return False
     text = "".join(values)
@@ -160,24 +167,24 @@ def _is_plain_text(values: list[Any]) -> bool:
 
 
 @contextmanager
-def _text_file(path: str, name: str, encoding: str = "utf-8") -> Iterator[TextIO]:
+def _open_text(path: str, name: str, encoding: str = "utf-8") -> Iterator[TextIO]:
     if path == "-":
         if sys.stdout is None:
             raise OutputError("standard output is closed; -o names a file.")
-        with _whole_letters(sys.stdout):
+        with _strict_encoding(sys.stdout):
             yield sys.stdout
     elif name.endswith(".gz"):
         with gzip.open(path, "wt", encoding=encoding, newline="", compresslevel=6) as packed:
             yield cast(TextIO, packed)
-    else:  # a user's own letters are of the encoding; of ours some may not be
+    else:  # the encoding has all letters of the user, but may lack some of ours
         with open(path, "w", encoding=encoding, errors="replace", newline="") as file:
             yield file
 
 
 @contextmanager
-def _whole_letters(stream: TextIO) -> Iterator[None]:
-    """Refuse letters that a stream cannot write, where what is written is data."""
-    usual = stream.errors
+def _strict_encoding(stream: TextIO) -> Iterator[None]:
+    """Raise an error for letters that a stream cannot encode, since they are data."""
+    before = stream.errors
     if isinstance(stream, io.TextIOWrapper):
         stream.reconfigure(errors="strict")
     try:
@@ -188,12 +195,12 @@ def _whole_letters(stream: TextIO) -> Iterator[None]:
     except UnicodeEncodeError as error:
         raise OutputError(
             f"standard output is {stream.encoding}, which cannot write "
-            f"{quote(error.object[error.start : error.end])}; -o names a file, which is UTF-8, "
-            "and PYTHONIOENCODING=utf-8 makes standard output so."
+            f"{quote(error.object[error.start : error.end])}; give a file with -o, or set "
+            "PYTHONIOENCODING=utf-8."
         ) from error
     finally:
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors=usual)
+            stream.reconfigure(errors=before)
 
 
 def _write_parquet(tables: Iterable[pd.DataFrame], path: str) -> int:
@@ -216,17 +223,17 @@ def _write_parquet(tables: Iterable[pd.DataFrame], path: str) -> int:
     return count
 
 
-def _uniform(table: pd.DataFrame) -> pd.DataFrame:
-    """A user's own table, with text in all columns that are not of one type in every chunk."""
+def _text_columns(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a user's own table with columns of objects as text: chunks may differ in type."""
     mixed = [name for name, kind in table.dtypes.items() if kind.kind == "O"]
     return table.astype(dict.fromkeys(mixed, "string"))
 
 
 def nullable(table: pd.DataFrame) -> pd.DataFrame:
-    """Types that hold blanks, so that all chunks have the same."""
+    """Return a table with types that allow blanks, so that all chunks have the same."""
     types: dict[str, str] = {}
     for name in table.columns:
-        if name == "id" or name in WORDS:
+        if name == "id" or name in REASONS:
             types[name] = "string"
         elif name == "label" or name.endswith("_rank"):
             types[name] = "Int64"

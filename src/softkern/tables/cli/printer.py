@@ -1,4 +1,4 @@
-"""Lines, notes and tables on the terminal, with text from the data made harmless."""
+"""Prints lines, notes and tables on the terminal; text from the data is never markup."""
 
 from __future__ import annotations
 
@@ -17,38 +17,38 @@ from softkern._utils.text import quote
 
 __all__ = ["Printer"]
 
-FILE_WIDTH = 120  # columns where no window sets them
+FILE_WIDTH = 120  # columns of output that is not a terminal
 LONGEST_CELL, LONGEST_SENTENCE = 60, 400  # letters
 
 
 class Printer:
-    """Prints on standard output, or on standard error where results go to standard output."""
+    """Prints on standard output, or on standard error if results go to standard output."""
 
     def __init__(self, quiet: bool, to_stderr: bool = False) -> None:
         self.quiet = quiet
-        # models show their plan and progress on rich's own console: the two must be one
+        # the same console as that on which models print their plan and progress
         self._console = Console(stderr=True) if to_stderr else rich.get_console()
         if not self._console.is_terminal:
             self._console.width = FILE_WIDTH
 
     def line(self, text: str = "", style: str = "") -> None:
-        """One line, or several; nothing in it is markup."""
+        """Print one or more lines."""
         if not self.quiet:
             self._console.print(Text(text, style), soft_wrap=True)
 
     def notes(self, notes: Sequence[str]) -> None:
-        """What a user should know of what was done."""
+        """Print remarks on what was done."""
         for note in notes:
             self.line(f"  · {note}", "yellow")
 
     def progress(self, text: str) -> None:
-        """A line that the next one overwrites; only where a person watches."""
+        """Print a line that the next one overwrites; only on a terminal."""
         if not self.quiet and self._console.is_terminal:
             self._console.print(Text(text, "dim"), end="\r")
 
     @contextmanager
     def stages(self) -> Iterator[None]:
-        """Show how far every stage is, with the time that is left; only where a person watches."""
+        """Show a progress bar for every stage, with the time left; only on a terminal."""
         if self.quiet or not self._console.is_terminal:
             yield
             return
@@ -62,7 +62,7 @@ class Printer:
             _time_left(),
         )
         shown = bars.Progress(*columns, console=self._console, transient=True)
-        with shown, progress_listener(_Shown(shown)):
+        with shown, progress_listener(_Bars(shown)):
             yield
 
     def table(
@@ -72,10 +72,10 @@ class Printer:
         title: str | None = None,
         wide: str | None = None,
     ) -> None:
-        """A table; columns of numbers are set to the right, one of whole sentences is `wide`."""
+        """Print a table; columns of numbers are right-aligned, and `wide` may have long text."""
         if self.quiet or not rows:
             return
-        if title:  # not within the table, whose width it would wrap at
+        if title:  # the title of a rich table wraps at the width of the table
             self.line(title, "bold")
         shown = Table(box=rich.box.SIMPLE)
         for j, name in enumerate(head):
@@ -91,7 +91,7 @@ class Printer:
 
 
 def _time_left() -> Any:
-    """A column with the time left, of stages whose steps are counted."""
+    """Return a column with the time left, for stages whose steps are counted."""
     from rich.progress import ProgressColumn, Task
 
     class Left(ProgressColumn):
@@ -104,24 +104,24 @@ def _time_left() -> Any:
     return Left()
 
 
-class _Shown:
-    """Stages as bars, those within others below them."""
+class _Bars:
+    """Shows stages as bars, nested ones below their parents."""
 
     def __init__(self, progress: Any) -> None:
         self._progress, self._depth = progress, 0
 
     def begin(self, name: str, total: float | None) -> Any:
-        """A bar for it."""
+        """Add a bar."""
         task = self._progress.add_task("  " * self._depth + name, total=total)
         self._depth += 1
         return task
 
     def advance(self, task_id: Any, done: float) -> None:
-        """The bar grows."""
+        """Update a bar."""
         self._progress.update(task_id, completed=done)
 
     def end(self, task_id: Any) -> None:
-        """The bar is gone."""
+        """Remove a bar."""
         self._depth -= 1
         self._progress.remove_task(task_id)
 

@@ -1,6 +1,6 @@
-"""What the terminal says of a result: a sentence, the clusters, the rows to look at.
+"""Prints a result: a summary, the clusters, and the rows to look at.
 
-Words of the method (models that were compared, memberships) are for --verbose.
+Details of the method (compared models, memberships) are printed with --verbose only.
 """
 
 from __future__ import annotations
@@ -19,34 +19,39 @@ from softkern.tables.cli.printer import Printer
 from softkern.tables.explain import cluster_lines, summary
 from softkern.tables.explain.points import NO_COLUMN
 
-__all__ = ["doubts", "in_words", "say_choice", "say_memberships", "say_result"]
+__all__ = [
+    "note_doubts",
+    "plain_warnings",
+    "print_choice",
+    "print_memberships",
+    "print_result",
+]
 
-TOP = 10  # rows that are shown
-MOST_LINES = 20  # clusters
-MUCH_NOISE = 0.2  # share of the rows from which on it is said
-WARNED: dict[type[Warning], str] = {
-    CollapseWarning: "some of the clusters are one and the same; --clusters with a smaller number "
-    "tells them apart",
-    ConvergenceWarning: "the search was stopped before it came to rest, so that clusters may be "
+TOP = 10  # rows in a table
+MOST_LINES = 20  # clusters in a list
+MUCH_NOISE = 0.2  # share of rows in no cluster that is worth a note
+WARNINGS: dict[type[Warning], str] = {
+    CollapseWarning: "some of the clusters are identical; use a smaller number with --clusters",
+    ConvergenceWarning: "the search was stopped before it converged, so that clusters may be "
     "unclear; another --model may find clearer ones",
-    SpectrumWarning: "some clusters may be no more than a few rows far from all others; --model "
-    "auto calls such rows outliers",
-    ReseedWarning: "a cluster lost all of its rows on the way and was started again; --clusters "
-    "with a smaller number may suit the table better",
+    SpectrumWarning: "some clusters may be only a few outliers; --model auto reports such rows as "
+    "outliers",
+    ReseedWarning: "a cluster lost all of its rows and was started again; a smaller number with "
+    "--clusters may suit the table better",
 }
 
 
-def say_result(
+def print_result(
     printer: Printer,
     ranks: pd.DataFrame,
     clusters: pd.DataFrame,
     explained: pd.DataFrame,
     names: pd.DataFrame,
 ) -> None:
-    """The answer in words.
+    """Print the result.
 
-    `explained` is the table of `explain_points` for the flagged rows and the most unusual ones,
-    `names` has a "row", and an "id" where there is one, for every row.
+    `explained` is the table of `explain_points` for the flagged and the most unusual rows. `names`
+    has a "row", and an "id" if there is one, for every row.
     """
     printer.line()
     printer.line(summary(ranks), "bold")
@@ -57,55 +62,47 @@ def say_result(
     if len(lines) > MOST_LINES:
         printer.line(f"  … and {plural(len(lines) - MOST_LINES, 'cluster')} more in clusters.csv")
     printer.line()
-    _say_rows(printer, ranks, explained, names)
-
-
-def _say_rows(
-    printer: Printer, ranks: pd.DataFrame, explained: pd.DataFrame, names: pd.DataFrame
-) -> None:
-    far = explained[explained["grade"] != ""]
-    if len(far):
-        title = "Outliers" if len(far) <= TOP else f"The first {TOP} of {len(far):,} outliers"
-    else:
-        far = explained[explained["between"] == ""]
-        if (far["why"] == NO_COLUMN).all():
+    outliers = explained[explained["grade"] != ""]
+    title = _title("Outliers", "outliers", len(outliers))
+    if outliers.empty:
+        outliers = explained[explained["between"] == ""]
+        if (outliers["why"] == NO_COLUMN).all():
             printer.line("No row stands out.", "bold")
-            far = far[:0]
-        shown = plural(min(TOP, len(far)), "row")
-        title = f"The most unusual {shown}; none is an outlier"
-    _table(printer, far, names, "grade", title, ranks["outlier_rank"])
+            outliers = outliers[:0]
+        title = f"The most unusual {plural(min(TOP, len(outliers)), 'row')}; none is an outlier"
+    _print_rows(printer, outliers, names, "grade", title, ranks["outlier_rank"])
     between = explained[explained["between"] != ""]
-    title = "Between clusters"
-    if len(between) > TOP:
-        title = f"The first {TOP} of {len(between):,} rows between clusters"
-    _table(printer, between, names, "between", title, ranks["overlap_rank"])
+    title = _title("Between clusters", "rows between clusters", len(between))
+    _print_rows(printer, between, names, "between", title, ranks["overlap_rank"])
 
 
-def _table(
+def _title(few: str, many: str, count: int) -> str:
+    return few if count <= TOP else f"The first {TOP} of {count:,} {many}"
+
+
+def _print_rows(
     printer: Printer,
     explained: pd.DataFrame,
     names: pd.DataFrame,
-    what: str,
+    column: str,
     title: str,
     rank: pd.Series[Any],
 ) -> None:
-    places = explained["row"].to_numpy()
-    order = rank.to_numpy()[places].argsort(kind="stable")[:TOP]
-    known = list(names.columns)
-    head = [*known, *([what] if explained[what].any() else []), "why"]
+    """Print the rows of highest rank with their reasons."""
+    order = rank.to_numpy()[explained["row"].to_numpy()].argsort(kind="stable")[:TOP]
+    head = [*names.columns, *([column] if explained[column].any() else []), "why"]
     rows = []
-    for k in order.tolist():
-        row = explained.iloc[k]
-        named = names.iloc[int(row["row"])]
-        cells = {name: str(named[name]) for name in known}
-        # the pair is in its own column
-        words = row["why"].removeprefix(f"between clusters {row['between']}: ")
-        rows.append([({**cells, what: row[what], "why": words})[name] for name in head])
+    for _, row in explained.iloc[order].iterrows():
+        cells = names.iloc[int(row["row"])].map(str).to_dict()
+        # the pair has a column of its own
+        why = row["why"].removeprefix(f"between clusters {row['between']}: ")
+        cells |= {column: row[column], "why": why}
+        rows.append([cells[name] for name in head])
     printer.table(head, rows, title, wide="why")
 
 
-def say_choice(printer: Printer, model: Any, verbose: bool) -> None:
-    """Why there is one group; with --verbose, which model was taken and why, beside the others."""
+def print_choice(printer: Printer, model: Any, verbose: bool) -> None:
+    """Print why there is one cluster; with --verbose, which model was chosen among which."""
     choice = choice_of(model)
     if choice is None:
         return
@@ -114,7 +111,7 @@ def say_choice(printer: Printer, model: Any, verbose: bool) -> None:
         took = "" if is_one else "took "
         printer.line(f"{took}{choice['taken']}: {choice['reason']}", "bold")
     if is_one and model.n_clusters == "auto":
-        printer.notes(["--clusters K looks for K groups all the same"])
+        printer.notes(["--clusters K looks for K clusters all the same"])
     if verbose and len(choice["compared"]) > 1:
         head = ("model", "clusters", "separation (1: chance)", "stability (1: same)", "taken")
         rows = [_compared(row) for row in choice["compared"]]
@@ -122,7 +119,7 @@ def say_choice(printer: Printer, model: Any, verbose: bool) -> None:
 
 
 def _compared(row: dict[str, Any]) -> tuple[Any, ...]:
-    """A line of the table of models."""
+    """Return one line of the table of models."""
     taken = "yes" if row["taken"] else "no"
     if not row["clusters"]:
         return row["model"], "could not be fitted", "–", "–", taken
@@ -131,44 +128,44 @@ def _compared(row: dict[str, Any]) -> tuple[Any, ...]:
     return row["model"], row["clusters"], *measures, taken
 
 
-def say_memberships(printer: Printer, ranks: pd.DataFrame) -> None:
-    """The clusters in numbers, for --verbose."""
+def print_memberships(printer: Printer, ranks: pd.DataFrame) -> None:
+    """Print sizes and mean memberships of the clusters, for --verbose."""
     rows: list[tuple[Any, ...]] = []
     for label, group in ranks.groupby("label"):
         top = f"{group['membership'].mean():.4f}"
         flags = int(group["is_outlier"].sum()), int(group["is_overlap"].sum())
         name = "none" if label == -1 else str(label)
         rows.append((name, f"{len(group):,}", f"{len(group) / len(ranks):.1%}", top, *flags))
-    head = ("cluster", "rows", "share", "mean membership", "outliers", "in between")
+    head = ("cluster", "rows", "share", "mean membership", "outliers", "between clusters")
     printer.table(head, rows[:MOST_LINES], "Clusters in numbers")
 
 
-def in_words(caught: Sequence[warnings.WarningMessage]) -> list[str]:
-    """What a fit warns of, for who does not know the model; each once.
+def plain_warnings(caught: Sequence[warnings.WarningMessage]) -> list[str]:
+    """Return the warnings of a fit without terms of the models, each once.
 
     Examples
     --------
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
     ...     warnings.warn("centers 1 and 2 coincide; use a smaller m.", CollapseWarning)
-    >>> in_words(caught)
-    ['some of the clusters are one and the same; --clusters with a smaller number tells them apart']
+    >>> plain_warnings(caught)
+    ['some of the clusters are identical; use a smaller number with --clusters']
     """
-    said = (WARNED.get(warning.category, str(warning.message)) for warning in caught)
-    return list(dict.fromkeys(" ".join(words.split()) for words in said))
+    texts = (WARNINGS.get(warning.category, str(warning.message)) for warning in caught)
+    return list(dict.fromkeys(" ".join(text.split()) for text in texts))
 
 
-def doubts(asked: int | None, ranks: pd.DataFrame) -> list[str]:
-    """What to know of clusters that are not as expected."""
+def note_doubts(requested: int | None, ranks: pd.DataFrame) -> list[str]:
+    """Return notes on clusters that are fewer than requested, and on many rows in none."""
     labels, notes = ranks["label"], []
     found = int(labels[labels >= 0].nunique())
-    if asked is not None and found < asked:
+    if requested is not None and found < requested:
         verb = "has" if found == 1 else "have"
-        notes.append(f"{found} of the {plural(asked, 'cluster')} asked for {verb} rows")
+        notes.append(f"{found} of the {plural(requested, 'requested cluster')} {verb} rows")
     noise = int((labels < 0).sum())
     if noise > MUCH_NOISE * len(labels):
         notes.append(
             f"{plural(noise, 'row')} ({noise / len(labels):.0%}) lie in no cluster; "
-            "--model mixture gives every row one"
+            "--model mixture assigns every row to one"
         )
     return notes

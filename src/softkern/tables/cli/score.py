@@ -1,4 +1,4 @@
-"""`softkern score`: new rows through a saved model, chunk by chunk."""
+"""`softkern score`: score new rows with a saved model, chunk by chunk."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ __all__ = [
     "score",
 ]
 
-RANKS = ("outlier_rank", "overlap_rank")  # mean nothing within a chunk
+RANKS = ("outlier_rank", "overlap_rank")  # meaningless within a chunk
 
 
 def score(settings: ScoreSettings) -> None:
@@ -107,13 +107,13 @@ def saved_format(
 
 
 def header_of(path: Path) -> dict[str, Any]:
-    """What a model's file says of itself, and of how its table was prepared."""
+    """Return the header of a model file, with the metadata of the analysis."""
     try:
         header = inspect(path)
     except OSError as error:
         raise ModelFileError(f"{path} cannot be read: {error.strerror}.") from error
     if not isinstance(header.get("metadata"), dict):
-        raise ModelFileError(f"{path} was altered: its metadata are no table.")
+        raise ModelFileError(f"{path} was altered: its metadata is not a table.")
     return header
 
 
@@ -128,7 +128,7 @@ def read_table(model: Path, source: Source) -> tuple[pd.DataFrame, TablePreparat
     fitted, header = loaded(model)
     preparation, metadata = preparation_of(fitted), header["metadata"]
     if preparation is None:
-        raise ModelFileError(f"{model} is no model of softkern analyze.")
+        raise ModelFileError(f"{model} is not a model of softkern analyze.")
     settings = ScoreSettings(model=model, data=source.data)
     with source.open(saved_format(settings, metadata, preparation)) as reader:
         _check_columns(preparation, reader)
@@ -164,7 +164,7 @@ def _identifier(settings: ScoreSettings, metadata: dict[str, Any], reader: Reade
 
 
 class Scorer:
-    """Chunks of a table in, tables of scores out; counts rows with missing values on the way."""
+    """Turns chunks of a table into tables of scores, and counts rows with missing values."""
 
     def __init__(
         self,
@@ -222,13 +222,13 @@ class Scorer:
 
     @cached_property
     def explainer(self) -> Explainer | None:
-        """Made when the first row is flagged."""
+        """Explains flagged rows; made when the first row is flagged."""
         return saved_explainer(self._model, self.ranker)
 
     def _explained(
         self, prepared: PreparedTable, points: PointScores, ranks: pd.DataFrame
     ) -> pd.DataFrame | None:
-        """Why the flagged rows are; nothing where the model's file has no rows to compare with."""
+        """Explain the flagged rows; None if the model file has no rows to compare with."""
         is_flagged = (ranks["is_outlier"] | ranks["is_overlap"]).to_numpy(dtype=bool)
         if not prepared.is_used.any() or not is_flagged.any() or self.explainer is None:
             return None
@@ -236,7 +236,7 @@ class Scorer:
         return self.explainer.explain(seen, points, ranks, np.flatnonzero(is_flagged))
 
     def notes(self) -> list[str]:
-        """What happened, once however many chunks there were."""
+        """Return the notes on all chunks, each once."""
         notes = list(self._notes)
         if self._blank_rows:
             notes.append(f"{plural(self._blank_rows, 'row')} with missing values: left blank")
@@ -252,7 +252,7 @@ def _zero_row(prepared: PreparedTable) -> PreparedTable:
 
 
 def _with_blanks(scores: pd.DataFrame, kept: Any, rows: Any, ids: Any) -> pd.DataFrame:
-    """Scores at the rows that have them, nothing at the others."""
+    """Return the scores of the kept rows, and blanks for the others."""
     place = np.full(len(kept), -1)
     place[kept] = np.arange(int(kept.sum()))
     whole = nullable(scores).reindex(place).reset_index(drop=True)
