@@ -76,7 +76,7 @@ def main() -> None:
         "answers": [name for name in ANSWERS if name != "unmeasured"],
         "splits": list(SPLITS),
     }
-    wanted = [name for asked in options.parts or groups for name in groups.get(asked, [asked])]
+    wanted = [name for part in options.parts or groups for name in groups.get(part, [part])]
     unknown = [name for name in wanted if name not in parts]
     if unknown:
         parser.error(f"there is no part {', '.join(unknown)}; see --list")

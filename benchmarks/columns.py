@@ -177,10 +177,10 @@ def growth(clock: Clock, rows: list[int], columns: list[int]) -> None:
     print("|---" * (len(rows) + 2) + "|")
     for name, make in MODELS.items():
         times = [clock.measure(name, make, n, 10) for n in rows]
-        known = [(n, t) for n, t in zip(rows, times, strict=True) if t is not None]
+        measured = [(n, t) for n, t in zip(rows, times, strict=True) if t is not None]
         exponent = None
-        if len(known) > 1:
-            (n, first), (m, last) = known[0], known[-1]
+        if len(measured) > 1:
+            (n, first), (m, last) = measured[0], measured[-1]
             exponent = float(np.log(last / first) / np.log(m / n))
         cells = (name, *map(text, times), text(exponent))
         print("| " + " | ".join(cells) + " |", flush=True)
@@ -193,12 +193,12 @@ def plans(clock: Clock, rows: list[int], columns: list[int]) -> None:
     for n in rows:
         for d in columns:
             took = clock.measure("FuzzyCMeans(8)", MODELS["FuzzyCMeans(8)"], n, d)
-            said = plan(
+            planned = plan(
                 points(n, d), bandwidth="within", n_vectors=CLUSTERS, products=100, ahead=True
             )
-            factor = f"rank {said.ahead_rank}" if said.ahead is not None else "–"
-            figures = f"{said.memory / 2**20:.0f} | {said.product_seconds:.2g}"
-            print(f"| {n:,} | {d} | {said.engine} | {factor} | {figures} | {text(took)} |")
+            factor = f"rank {planned.ahead_rank}" if planned.ahead is not None else "–"
+            figures = f"{planned.memory / 2**20:.0f} | {planned.product_seconds:.2g}"
+            print(f"| {n:,} | {d} | {planned.engine} | {factor} | {figures} | {text(took)} |")
 
 
 def first(clock: Clock, rows: list[int], columns: list[int]) -> None:

@@ -104,9 +104,9 @@ def held_out(d: int, tables: int) -> dict[tuple[str, str], np.ndarray]:
                 columns = [int(name[1:]) - 1 for name in names[i] if name]
                 first = bool(columns) and columns[0] in cause
                 only = set(columns) <= cause
-                told = (first, cause <= set(columns), first and only, is_outlier[i])
-                found.setdefault((family, kind), []).append(told)
-    return {key: np.mean(told, axis=0) for key, told in found.items()}
+                shares = (first, cause <= set(columns), first and only, is_outlier[i])
+                found.setdefault((family, kind), []).append(shares)
+    return {key: np.mean(shares, axis=0) for key, shares in found.items()}
 
 
 def between(d: int, tables: int) -> tuple[float, float]:
@@ -167,10 +167,10 @@ def _held_out_table(tables: int) -> Table:
     for d in planted.COLUMNS:
         found = held_out(d, tables)
         for kind in planted.KINDS:
-            parts = {family: told for (family, other), told in found.items() if other == kind}
+            parts = {family: shares for (family, other), shares in found.items() if other == kind}
             parts["all"] = np.mean(list(parts.values()), axis=0)
-            for family, told in parts.items():
-                shown.add_row(str(d), kind, family, *(f"{x:.0%}" for x in told))
+            for family, shares in parts.items():
+                shown.add_row(str(d), kind, family, *(f"{x:.0%}" for x in shares))
     return shown
 
 

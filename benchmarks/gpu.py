@@ -26,9 +26,9 @@ CHECKED = 64  # rows of a product that are verified in float64
 
 
 def main() -> None:
-    asked = sys.argv[1:] or ["products", "fits", "agreement"]
+    sections = sys.argv[1:] or ["products", "fits", "agreement"]
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}")
-    for name in asked:
+    for name in sections:
         if name in WAYS:
             WAYS[name]()
 
@@ -137,7 +137,7 @@ def agreement() -> None:
     """Compare random problems with the dense engine, with cached and with recomputed kernel values."""
     for rows in (engine.GRAM_ROWS, 0):
         engine.GRAM_ROWS = rows
-        how = "kept" if rows else "compiled loops"
+        how = "cached" if rows else "compiled loops"
         print(f"\nagreement, 50 random problems ({how}): {_worst():.1e} of each sum at most")
 
 

@@ -346,8 +346,8 @@ def look_at(name: str, case: Case, folder: Path, is_page: bool) -> None:
     command += ["--force", *([] if is_page else ["--no-report"])]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     print(f"{name}: exit {done.returncode}, {answer(case, out) if done.returncode == 0 else '–'}")
-    said = [line.strip() for line in done.stdout.splitlines() if line.startswith("  · ")]
-    for line in [*said, *done.stderr.strip().splitlines()[-1:]]:
+    messages = [line.strip() for line in done.stdout.splitlines() if line.startswith("  · ")]
+    for line in [*messages, *done.stderr.strip().splitlines()[-1:]]:
         print(f"    {line.replace(str(folder) + '/', '')[:220]}")
 
 

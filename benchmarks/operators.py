@@ -173,7 +173,7 @@ def part_nystroem() -> None:
 
 
 def part_plan() -> None:
-    print("\nwhat plan says of shapes")
+    print("\npredictions of plan")
     for shape in ((1000, 2), (100_000, 2), (1_000_000, 2), (1_000_000, 50)):
         print(f"\n{plan(shape)}")
     print("\npredicted against measured (within a factor of 2 is wanted)")

@@ -207,12 +207,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="*", help=", ".join(PARTS))
     parser.add_argument("--folder", type=Path, default=Path())
-    asked = parser.parse_args()
-    unknown = set(asked.parts) - set(PARTS)
+    options = parser.parse_args()
+    unknown = set(options.parts) - set(PARTS)
     if unknown:
         parser.error(f"there is no part {', '.join(sorted(unknown))}")
-    for part in asked.parts or PARTS:
-        PARTS[part](asked.folder) if part == "maps" else PARTS[part]()
+    for part in options.parts or PARTS:
+        PARTS[part](options.folder) if part == "maps" else PARTS[part]()
 
 
 if __name__ == "__main__":

@@ -304,14 +304,14 @@ def memory(full: bool) -> list[Row]:
     )
     rows = []
     for engine, constant, n, d, bandwidth, c in cases:
-        promised, taken = measure(engine, n, d, bandwidth, c, "float64")
+        promised, used = measure(engine, n, d, bandwidth, c, "float64")
         rows.append(
             Row(
                 constant,
                 "▸ in the code",
-                f"{taken:.0f} of {promised:.0f} MiB promised",
+                f"{used:.0f} of {promised:.0f} MiB promised",
                 f"{engine}, n = {n:,}, d = {d}, c = {c}: one step of a loop",
-                "" if taken <= promised else "more is taken than promised",
+                "" if used <= promised else "more than promised",
             )
         )
     return rows

@@ -209,7 +209,7 @@ def planted_tables(records: Records) -> list[Table]:
     frame["whole"] = frame["missed"] == 0
     tables = [
         (
-            f"Planted groups of which every row was flagged, by {key}",
+            f"Planted clusters with every row flagged, by {key}",
             frame.groupby(["method", key], sort=False)["whole"].agg(shares).unstack(sort=False),
         )
         for key in PLANTED
@@ -260,8 +260,8 @@ def between(run: Run) -> Result:
         X = with_rows_between(generator("between", "two blobs", 1000, d, draw), d)
         for name, fit in SOFT_MODELS.items():
             model, record = timed(fit, X)
-            said = {} if model is None else between_record(model)
-            records.append({"d": d, "draw": draw, "method": name, **record, **said})
+            results = {} if model is None else between_record(model)
+            records.append({"d": d, "draw": draw, "method": name, **record, **results})
     frame = sort_records(records, "second", d=columns)
     values = [name for name in frame.columns if name not in ("d", "draw", "method", "error")]
     table = frame.groupby(["d", "method"], sort=False)[values].mean()
