@@ -1,4 +1,4 @@
-"""The documents: their examples run, and what they name exists."""
+"""Documentation: examples run, and the names, links and paths in it exist."""
 
 import re
 from pathlib import Path
@@ -31,7 +31,12 @@ PUBLIC = [
     "softkern.rules.base",
     "softkern.selection",
 ]
-INSIDE = {"quiet", "Kind", "replacing", "warn"}  # a type, and what only the package uses
+INTERNAL = {
+    "quiet",
+    "Kind",
+    "replacing",
+    "warn",
+}  # public in their module, but not in the reference
 LINKS = re.compile(r"\]\(([^)#:]+)\)")
 PATHS = re.compile(r"`((?:src|tests|benchmarks|examples|docs)/[\w./]+\.\w+)`")
 
@@ -46,10 +51,10 @@ def test_examples_run(document, monkeypatch):
 
     monkeypatch.setattr(planning, "ENGINES", dict(planning.ENGINES))
     text = (ROOT / document).read_text(encoding="utf-8")
-    found = list(CODE.finditer(text))
-    assert found
+    blocks = list(CODE.finditer(text))
+    assert blocks
     names = {"__name__": "example"}
-    for block in found:  # at its own lines of the document
+    for block in blocks:  # keep the line numbers of the document
         code = "\n" * text[: block.start(1)].count("\n") + block[1]
         exec(compile(code, document, "exec"), names)
 
@@ -66,33 +71,35 @@ def test_names_exist(document):
 
 
 @pytest.mark.parametrize("document", sorted((ROOT / "docs").rglob("*.md")), ids=name_of)
-def test_code_of_the_site_is_run(document):
+def test_code_blocks_are_run_by_sphinx(document):
     assert "```python" not in document.read_text(encoding="utf-8"), "it belongs in ```{run}"
 
 
-def listed():
-    """Names of the reference."""
+def reference_names():
+    """Return the names listed in the reference."""
     return NAMED.findall((ROOT / "docs" / "reference.rst").read_text(encoding="utf-8"))
 
 
-def meant(name):
-    """What a name of the reference stands for, also where a module has the same name."""
+def resolve_reference(name):
+    """Return the object of a name, even if a module has the same name."""
     home, _, last = name.rpartition(".")
     return getattr(resolve_name(home), last)
 
 
-@pytest.mark.parametrize("name", listed())
+@pytest.mark.parametrize("name", reference_names())
 def test_reference_has_an_example(name):
-    assert ">>> " in (meant(name).__doc__ or ""), f"{name} needs an example in its docstring"
+    assert ">>> " in (resolve_reference(name).__doc__ or ""), (
+        f"{name} needs an example in its docstring"
+    )
 
 
 @pytest.mark.parametrize("module", PUBLIC)
 def test_reference_is_complete(module):
-    found = {id(meant(name)) for name in listed()}
+    documented = {id(resolve_reference(name)) for name in reference_names()}
     home = resolve_name(module)
     missing = [
         name
         for name in home.__all__
-        if callable(getattr(home, name)) and id(getattr(home, name)) not in found
+        if callable(getattr(home, name)) and id(getattr(home, name)) not in documented
     ]
-    assert not set(missing) - INSIDE, f"docs/reference.rst lacks {missing} of {module}"
+    assert not set(missing) - INTERNAL, f"docs/reference.rst lacks {missing} of {module}"
