@@ -192,6 +192,16 @@ def test_hooks_import_the_dask_folder_when_called(module):
             assert not str(node.module).startswith("softkern.dask"), f"{module} imports Dask early"
 
 
+@pytest.mark.parametrize("module", MODULES)
+def test_private_parts_of_scikit_learn_have_one_home(module):
+    path = SOURCE.joinpath(*module.split(".")).with_suffix(".py")
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("sklearn"):
+            parts = [*str(node.module).split("."), *(alias.name for alias in node.names)]
+            is_private = any(part.startswith("_") for part in parts)
+            assert not is_private or module == "_utils.sklearn_compat", f"{module}: {parts}"
+
+
 def test_import_is_light():
     code = (
         "import sys, sklearn.metrics.pairwise, sklearn.neighbors; before = set(sys.modules); "

@@ -546,7 +546,8 @@ class KernelSpectralClustering(_SpectralClustering):
         Mean kernel value to the training points other than the point itself.
     search_ : SpectralSearch
         What ``"auto"`` looked at, with `table` and `maxima`; only where it searched.
-    bandwidth_, kernel_, plan_, engine_, n_iter_, converged_, objective_, history_
+    bandwidth_, kernel_, plan_, engine_, approximation_error_, n_iter_, converged_, objective_, \
+history_
         As in `OneClassPCM`, of the eigensolver: the objective is minus the sum of eigenvalues, the
         change the largest residual.
 
