@@ -355,7 +355,7 @@ class TestSurprisal:
         assert (np.diff(surprisal) > 0).all()
         assert surprisal[3] < np.log10(100 / 0.05)  # most being alike is no tail to judge by
 
-    def test_false_alarms_are_as_many_as_asked_for(self):
+    def test_number_of_false_alarms_matches_the_parameter(self):
         """Of exponential scores, the tail of squared distances in two dimensions."""
         rng = np.random.default_rng(7)
         for n in (20, 100):
@@ -367,7 +367,7 @@ class TestSurprisal:
 
 
 class TestFlags:
-    def test_more_alarms_when_asked_for(self):
+    def test_larger_false_alarms_flag_more(self):
         model = native(np.random.default_rng(0).exponential(size=1000))
         few, many = (rank_points(model, false_alarms=f)["is_outlier"].sum() for f in (0.01, 20))
         assert few <= 1
@@ -482,7 +482,7 @@ class TestFewAndStrangePoints:
         table = rank_points(native(scores))
         assert sorted(set(table["outlier_rank"])) == list(range(1, 100, 5))
 
-    def test_crowded_scores_are_not_taken_for_equal_ones(self):
+    def test_crowded_scores_are_not_treated_as_equal(self):
         scores = np.linspace(0, 1, 50_000, dtype=np.float32)
         model = native(scores)
         model.outlier_scores_ = scores
@@ -562,7 +562,7 @@ class TestWhatItTakes:
             assert np.array_equal(one[column], two[column])
         assert one["membership"].to_numpy() == pytest.approx(two["membership"], rel=1e-6)
 
-    def test_a_model_is_read_once(self):
+    def test_a_model_is_called_once(self):
         scores = np.random.default_rng(0).exponential(size=(100, 3))
         model, plain = OneRecord().fit(scores), Native().fit(scores)
         pd.testing.assert_frame_equal(rank_points(model), rank_points(plain))

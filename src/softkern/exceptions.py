@@ -222,7 +222,7 @@ class ModelFileError(ValueError):
     ...         load(path)
     ...     except ModelFileError as error:
     ...         print(str(error).partition(" is ")[2])
-    not a softkern model: it is no safetensors file, or was cut off.
+    not a softkern model: it is not a safetensors file, or is incomplete.
     """
 
 

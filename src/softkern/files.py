@@ -1,13 +1,10 @@
-"""Models in files, without pickle; and files that are never half-written.
+"""Save and load models without pickle, and write files atomically.
 
-A model file is a ``safetensors`` container: the arrays of the model's declared state
-(`softkern.models.state`), and in its header one JSON document with the format's number, softkern's
+A model file is a ``safetensors`` container: the arrays of the model's state
+(`softkern.models.state`), and in its header one JSON document with the format number, softkern's
 version, the estimator's name, the caller's metadata, the plain part of the state, a digest of the
-arrays and one of the document itself. The document is read and judged before anything else is
-touched, and no code of the file's is run. The digests find damage and careless edits; they are no
-signature.
-
-Called by users and by the command line; `replacing` also by whatever else writes a file.
+arrays and a digest of the document itself. The document is checked before anything else is read,
+and no code in the file is run. The digests detect damage and careless edits, but are no signature.
 """
 
 from __future__ import annotations
@@ -32,11 +29,11 @@ from softkern.exceptions import ModelFileError
 
 __all__ = ["FORMAT", "ModelFileError", "inspect", "load", "replacing", "save"]
 
-MOST_HEADER = 2**26  # bytes; a table of ten thousand columns has a hundredth of it
-FORMAT = 2  # raised when a file of the new kind could not be read by an older softkern
-DOCUMENT = "softkern"  # its name in the container's header
+MOST_HEADER = 2**26  # bytes; a model of ten thousand columns needs a hundredth of it
+FORMAT = 2  # increased when older versions of softkern cannot read the new files
+DOCUMENT = "softkern"  # name of the document in the header of the container
 ALTERED = "was altered since softkern wrote it, and is not loaded."
-# What a file that was altered can make a reader raise.
+# Errors that an altered file can cause
 DAMAGE = (
     SafetensorError,
     EOFError,
@@ -50,18 +47,20 @@ DAMAGE = (
 
 
 def save(model: Any, path: str | os.PathLike[str], **metadata: Any) -> None:
-    """Write a model to a file, whole or not at all.
+    """Save a model to a file.
+
+    The file is written completely or not at all.
 
     Parameters
     ----------
     model : estimator
-        Any of softkern's, or a scikit-learn pipeline that ends in one. A kernel that is a function
-        must be importable by its name; a lambda is refused.
+        A model of softkern, or a scikit-learn pipeline that ends in one. A kernel that is a
+        function must be importable by its name, not a lambda.
     path : str or path
-        By custom, a name that ends in ``.safetensors``. A file of that name is replaced at the
-        end, in one step.
+        File to write, usually with the suffix ``.safetensors``. An existing file is replaced at
+        the end, in one step.
     **metadata
-        Whatever should travel with the model and JSON can hold; `inspect` gives it back.
+        JSON values to save with the model; `inspect` returns them.
 
     Examples
     --------
@@ -82,10 +81,10 @@ def save(model: Any, path: str | os.PathLike[str], **metadata: Any) -> None:
     from softkern.models.state import to_state
 
     try:
-        metadata = json.loads(json.dumps(metadata, allow_nan=False))  # as it will be read
+        metadata = json.loads(json.dumps(metadata, allow_nan=False))  # as it is loaded again
     except (TypeError, ValueError) as error:
-        raise TypeError(f"metadata must be what JSON can hold: {error}.") from error
-    # of a fit to Dask arrays, what is said of all rows stays where they are
+        raise TypeError(f"metadata must be JSON values: {error}.") from error
+    # per-sample Dask arrays are not saved
     small = model.without_rows() if hasattr(model, "without_rows") else model
     arrays: dict[str, Any] = {}
     document = {
@@ -93,38 +92,44 @@ def save(model: Any, path: str | os.PathLike[str], **metadata: Any) -> None:
         "softkern": version("softkern"),
         "estimator": type(model).__name__,
         "metadata": metadata,
-        "state": _take(to_state(small), arrays, {}),
+        "state": _extract(to_state(small), arrays, {}),
         "arrays": _digest_of_arrays(arrays),
     }
     text = json.dumps(document | {"digest": _digest(document)}, allow_nan=False)
-    if len(text) > MOST_HEADER // 2:  # inside the container's own JSON, quotes take two bytes
+    if len(text) > MOST_HEADER // 2:  # quotes take two bytes inside the JSON of the container
         raise ValueError(
-            f"metadata and plain values of the model take {len(text):,} characters, more than the "
-            f"{MOST_HEADER // 2:,} that a model file can hold."
+            f"metadata and plain values of the model take {len(text):,} characters, but a model "
+            f"file can hold at most {MOST_HEADER // 2:,}."
         )
     with replacing(path) as temporary:
-        # not to a file by name: safetensors would put one of its own there, even for a device
+        # safetensors itself would replace the file, even a device
         temporary.write_bytes(container(arrays, {DOCUMENT: text}))
 
 
 def load(path: str | os.PathLike[str], *, trusted: Collection[str] = ()) -> Any:
-    """The model of a file that `save` wrote.
+    """Load a model from a file that `save` wrote.
 
-    Loading runs no code of the file's. A file that names functions or classes which are neither
-    softkern's nor scikit-learn's estimators, that was altered, or that a newer softkern wrote, is
-    refused.
+    Loading runs no code in the file. It raises an error if the file was altered, was written by a
+    newer version of softkern, or uses functions or classes that are neither softkern's nor
+    estimators of scikit-learn.
 
     Parameters
     ----------
     path : str or path
+        File to load.
     trusted : collection of str, default=()
-        Functions and kernel classes of your own that the model uses, such as
-        ``"mypackage.my_kernel"``; the message of a refusal names them.
+        Full names of your own functions and kernel classes that the model uses, such as
+        ``"mypackage.my_kernel"``. The error message lists them.
+
+    Returns
+    -------
+    model : estimator
+        The model or pipeline.
 
     Raises
     ------
     ModelFileError
-        A ValueError.
+        The file cannot be loaded; a ValueError.
 
     Examples
     --------
@@ -138,25 +143,30 @@ def load(path: str | os.PathLike[str], *, trusted: Collection[str] = ()) -> Any:
     """
     from softkern.models.state import from_state
 
-    with _refusals_named(path):
+    with _naming_errors(path):
         document = _document(path)
         size = os.path.getsize(path)
         if size > available_memory():
-            raise MemoryError(f"{path} holds {size / 2**30:.1f} GiB, more than is free.")
+            raise MemoryError(f"{path} holds {size / 2**30:.1f} GiB, more than the free memory.")
         with safe_open(path, framework="numpy") as file:
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         if document["arrays"] != _digest_of_arrays(arrays):
             raise ModelFileError(ALTERED)
-        return from_state(_put_back(document["state"], arrays), trusted=trusted)
+        return from_state(_insert(document["state"], arrays), trusted=trusted)
 
 
 def inspect(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """What a model file says of itself; only its header is read.
+    """Read the header of a model file.
+
+    Parameters
+    ----------
+    path : str or path
+        File to inspect.
 
     Returns
     -------
     header : dict
-        ``format``, ``softkern`` (the version that wrote it), ``estimator`` and ``metadata``.
+        ``format``, ``softkern`` (the version that wrote the file), ``estimator`` and ``metadata``.
 
     Examples
     --------
@@ -169,17 +179,28 @@ def inspect(path: str | os.PathLike[str]) -> dict[str, Any]:
     ...     inspect(file)["metadata"]
     {'unit': 'mm'}
     """
-    with _refusals_named(path):
+    with _naming_errors(path):
         document = _document(path)
         return {name: document[name] for name in ("format", "softkern", "estimator", "metadata")}
 
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A temporary file to write, which becomes `path` at the end, or is removed on any failure.
+    """Write a file atomically: yield a temporary file that replaces `path` at the end.
 
-    The bytes are on the disk before the name is given (fsync, then rename). What is no plain
-    file, such as ``/dev/stdout``, is written directly.
+    The content is on the disk before the file is renamed (fsync, then rename). After an error the
+    temporary file is removed. Anything but a regular file, such as ``/dev/stdout``, is written
+    directly.
+
+    Parameters
+    ----------
+    path : str or path
+        File to write.
+
+    Yields
+    ------
+    temporary : Path
+        File in the same folder, to be written by the caller.
 
     Examples
     --------
@@ -211,19 +232,19 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def sync_folder(folder: Path) -> None:
-    """See to it that names given in a folder outlast a crash, where the system can."""
+    """Make new names in a folder survive a crash, where the system supports it."""
     if sys.platform == "win32":
         return
     descriptor = os.open(folder, os.O_RDONLY)
     try:
-        with suppress(OSError):  # some file systems cannot
+        with suppress(OSError):  # not supported by some file systems
             os.fsync(descriptor)
     finally:
         os.close(descriptor)
 
 
 def _beside(target: Path) -> Path:
-    """A new empty file in the same folder, with the permissions that any new file gets."""
+    """Create an empty file in the same folder, with the permissions of any new file."""
     while True:
         temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.tmp")
         with suppress(FileExistsError):
@@ -232,8 +253,8 @@ def _beside(target: Path) -> Path:
 
 
 @contextmanager
-def _refusals_named(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Name the file in every refusal; whatever else an altered file raises is one."""
+def _naming_errors(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Raise errors that an altered file causes as a ModelFileError that names the file."""
     try:
         yield
     except ModelFileError as error:
@@ -244,28 +265,32 @@ def _refusals_named(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def _document(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The JSON document of a model file, checked."""
-    if not stat.S_ISREG(os.stat(path).st_mode):  # a pipe would be waited for, a device never end
-        raise ModelFileError("is no regular file, and only such are read.")
+    """Read and check the JSON document of a model file."""
+    if not stat.S_ISREG(os.stat(path).st_mode):  # reading a pipe or a device might never end
+        raise ModelFileError("is not a regular file.")
     with open(path, "rb") as file:
         start = file.read(8)
     if start.startswith(b"PK\x03\x04"):  # two bytes alone may be the length of a header
         raise ModelFileError(
-            "has format 1, which softkern no longer reads. Fit the model again and save it with "
+            "has format 1, which softkern can no longer read. Fit the model again and save it with "
             "this version."
         )
     size = int.from_bytes(start, "little")
     if len(start) < 8 or size > os.path.getsize(path):
-        raise ModelFileError("is not a softkern model: it is no safetensors file, or was cut off.")
+        raise ModelFileError(
+            "is not a softkern model: it is not a safetensors file, or is incomplete."
+        )
     if size > MOST_HEADER:
-        raise ModelFileError(f"has a header of {size:,} bytes, and {MOST_HEADER:,} are allowed.")
+        raise ModelFileError(
+            f"has a header of {size:,} bytes, more than the allowed {MOST_HEADER:,}."
+        )
     with safe_open(path, framework="numpy") as container:
         text = (container.metadata() or {}).get(DOCUMENT)
     if text is None:
-        raise ModelFileError("is not a softkern model, though a safetensors file.")
+        raise ModelFileError("is a safetensors file, but not a softkern model.")
     document = json.loads(text)
     if not isinstance(document, dict) or not isinstance(document.get("format"), int):
-        raise ModelFileError("was altered: its header names no format.")
+        raise ModelFileError("was altered: its header has no format.")
     if document["format"] != FORMAT:
         raise ModelFileError(
             f"has format {document['format']}, written by softkern {document.get('softkern')}; "
@@ -288,44 +313,46 @@ def _digest_of_arrays(arrays: dict[str, Any]) -> str:
     return digest.hexdigest()
 
 
-def _take(state: Any, arrays: dict[str, Any], names: dict[int, str], where: str = "state") -> Any:
-    """The state with names in the place of arrays, which are put into `arrays`, each once."""
+def _extract(
+    state: Any, arrays: dict[str, Any], names: dict[int, str], where: str = "state"
+) -> Any:
+    """Replace the arrays of a state by names, and put each into `arrays` once."""
     if isinstance(state, list):
-        return [_take(item, arrays, names, f"{where}/{i}") for i, item in enumerate(state)]
+        return [_extract(item, arrays, names, f"{where}/{i}") for i, item in enumerate(state)]
     if isinstance(state, dict):
-        return {key: _take(item, arrays, names, f"{where}/{key}") for key, item in state.items()}
+        return {key: _extract(item, arrays, names, f"{where}/{key}") for key, item in state.items()}
     if not hasattr(state, "dtype"):
         return state
     is_plain = state.dtype.kind in "biuf" and state.itemsize <= 8 and state.dtype.str[0] != ">"
-    is_turned = state.flags.f_contiguous and not state.flags.c_contiguous
+    is_transposed = state.flags.f_contiguous and not state.flags.c_contiguous
     if id(state) not in names:
-        while where in arrays:  # of two keys that contain a slash
+        while where in arrays:  # keys may contain a slash
             where += "'"
         names[id(state)] = where
-        arrays[where] = _contiguous(state.T if is_turned else state, is_plain)
-    taken: dict[str, Any] = {"$": "array", "name": names[id(state)]}
+        arrays[where] = _contiguous(state.T if is_transposed else state, is_plain)
+    reference: dict[str, Any] = {"$": "array", "name": names[id(state)]}
     if not is_plain:
-        shape = state.shape[::-1] if is_turned else state.shape
-        taken |= {"dtype": state.dtype.str, "shape": list(shape)}
-    return taken | {"order": "F"} if is_turned else taken
+        shape = state.shape[::-1] if is_transposed else state.shape
+        reference |= {"dtype": state.dtype.str, "shape": list(shape)}
+    return reference | {"order": "F"} if is_transposed else reference
 
 
 def _contiguous(array: Any, is_plain: bool) -> Any:
-    """What safetensors takes: rows one after another, of a type that it has, or else bytes."""
+    """Return a C-contiguous array of a dtype that safetensors supports, else its bytes."""
     import numpy as np
 
     array = np.asarray(array, order="C")
     return array if is_plain else np.frombuffer(array.tobytes(), dtype=np.uint8)
 
 
-def _put_back(state: Any, arrays: dict[str, Any]) -> Any:
-    """The state with its arrays; one that was used twice is one array again."""
+def _insert(state: Any, arrays: dict[str, Any]) -> Any:
+    """Put the arrays back into a state; one that was used twice is one array again."""
     if isinstance(state, list):
-        return [_put_back(item, arrays) for item in state]
+        return [_insert(item, arrays) for item in state]
     if not isinstance(state, dict):
         return state
     if state.get("$") != "array":
-        return {key: _put_back(item, arrays) for key, item in state.items()}
+        return {key: _insert(item, arrays) for key, item in state.items()}
     array = arrays[state["name"]]
     if "dtype" in state:
         array = array.view(state["dtype"]).reshape(state["shape"])

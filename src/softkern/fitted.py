@@ -1,8 +1,4 @@
-"""What pictures and pages read off any fitted model, each thing in one place.
-
-Called by the notebook's picture (`models.html`), `softkern.display`, `softkern.tables.report` and
-the command line; knows models by their public attributes only.
-"""
+"""Facts about any fitted model for displays and reports, from public attributes only."""
 
 from __future__ import annotations
 
@@ -25,11 +21,11 @@ __all__ = [
     "with_tree",
 ]
 
-BINS = (10, 60)  # fewest and most of a histogram
+BINS = (10, 60)  # fewest and most bins of a histogram
 
 
 def fitted_step(model: Any) -> tuple[Any, Callable[[Any], Any]]:
-    """The fitted model, at the end of a pipeline where it is one, and what makes X its input."""
+    """Return the fitted model at the end of a pipeline, and the transformation of its input."""
     steps = model[:-1] if hasattr(model, "steps") and len(model.steps) > 1 else None
     model = model[-1] if hasattr(model, "steps") else model
     check_is_fitted(model)
@@ -37,16 +33,15 @@ def fitted_step(model: Any) -> tuple[Any, Callable[[Any], Any]]:
 
 
 def choice_of(model: Any) -> dict[str, Any] | None:
-    """What a model that chooses among others took, and why, in plain values for files and pages.
+    """Return which model `AutoClustering` chose and why, in plain values; None for other models.
 
-    `taken` ("one group" where there is one), `reason`, and `compared`, a row for every model:
-    `model`, `clusters`, `separation`, `stability` (None where not known) and `taken`. None of a
-    model that chose nothing.
+    `taken` ("one group" for one cluster), `reason`, and `compared`, one dictionary per model with
+    `model`, `clusters`, `separation`, `stability` (None where unknown) and `taken`.
     """
     if not hasattr(model, "comparison_"):
         return None
     compared = [
-        {name: None if value != value else value for name, value in row.items()}  # NaN is not known
+        {name: None if value != value else value for name, value in row.items()}  # NaN is unknown
         for row in model.comparison_.to_dict("records")
     ]
     taken = next(row["model"] for row in compared if row["taken"])
@@ -71,29 +66,29 @@ def as_sample_of(model: Any, n_rows: int) -> Any:
 
 
 def with_tree(model: Any) -> Any:
-    """The model that has the alpha tree: this one, or the one that it took; None without one."""
+    """Return the model that has an alpha tree: this one, or its `model_`; None without one."""
     candidates = (model, getattr(model, "model_", None))
     return next((one for one in candidates if hasattr(one, "tree_")), None)
 
 
 def typicality_of(model: Any, X: Any = None) -> tuple[str, Array] | None:
-    """What levels cut, of the training points or of new ones, (m,) or (m, c), and its name.
+    """Return the name and values of what levels cut, (m,) or (m, c), of training or new samples.
 
-    The typicality where a model has one beside its memberships; None where it has neither.
+    That is the typicality where a model has one, else its memberships. None without either.
     """
     for name in ("typicality", "memberships"):
-        found = getattr(model, f"{name}_" if X is None else name, None)
-        if found is not None:
-            return name.removesuffix("s"), np.asarray(found if X is None else found(X))
+        part = getattr(model, f"{name}_" if X is None else name, None)
+        if part is not None:
+            return name.removesuffix("s"), np.asarray(part if X is None else part(X))
     return None
 
 
 def level_of(model: Any) -> float | None:
-    """The model's `alpha_`; None where it has none, or cuts nothing off."""
+    """Return the level `alpha_` of a model, None without one or where it is zero."""
     alpha = getattr(model, "alpha_", None)
     return float(alpha) if alpha else None
 
 
 def histogram_bins(count: int) -> int:
-    """The square root of the number of points, within limits."""
+    """Return the square root of the number of samples, within limits."""
     return int(np.clip(np.sqrt(count), *BINS))

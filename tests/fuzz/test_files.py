@@ -25,17 +25,17 @@ def corpus():
 
 
 @pytest.mark.parametrize("name", originals())
-def test_originals_answer(name, tmp_path):
+def test_unaltered_files_work(name, tmp_path):
     assert outcome(Case(name, ()), tmp_path / "model.safetensors") == ("works", "")
 
 
 @pytest.mark.parametrize("case", corpus(), ids=lambda case: case.original)
-def test_what_once_failed_is_well(case, tmp_path):
+def test_corpus_of_earlier_failures(case, tmp_path):
     word, detail = outcome(case, tmp_path / "model.safetensors")
     assert word in WELL, detail
 
 
-def test_altered_files_are_refused_or_answer(tmp_path):
+def test_altered_files_are_rejected_or_work(tmp_path):
     words = []
     for seed in range(FRESH):
         case = draw(seed)
@@ -58,7 +58,7 @@ def test_altered_files_are_refused_or_answer(tmp_path):
         ("mine", 1, "OneClassPCM has no attribute mine"),
     ],
 )
-def test_entries_that_do_not_fit_are_named(entry, value, message):
+def test_inconsistent_attributes_are_named(entry, value, message):
     model = softkern.load(golden_file("OneClassPCM"))
     specs = fitted_specs(type(model))
     fitted = {name: value for name, value in vars(model).items() if name in specs}
@@ -76,7 +76,7 @@ def _check(model, fitted):
 
 @pytest.mark.parametrize("name", ["support", "dual_coef_", "sample_weight_", "plan_", "kernel_"])
 @pytest.mark.parametrize("change", ["gone", "None", "text", "cut", "nan"])
-def test_parts_that_do_not_fit_are_refused(name, change, tmp_path):
+def test_inconsistent_parts_are_rejected(name, change, tmp_path):
     document, arrays = read(golden_file("OneClassPCM"))
     fitted, path = document["state"]["fitted"], tmp_path / "model.safetensors"
     if change == "gone":
@@ -95,7 +95,7 @@ def test_parts_that_do_not_fit_are_refused(name, change, tmp_path):
         softkern.load(path)
 
 
-def test_texts_that_would_take_all_memory_are_refused(tmp_path):
+def test_texts_that_would_fill_the_memory_are_rejected(tmp_path):
     document, arrays = read(golden_file("AlphaCutClustering"))
     items = ["x"] * 5000 + ["y" * 1_000_000]
     document["state"]["fitted"]["feature_names_in_"] = {

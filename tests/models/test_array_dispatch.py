@@ -95,7 +95,7 @@ ELSEWHERE = {"engine": "gpu", "engine_params": {"device": "cpu"}}
         softkern.AlphaCutClustering(**ELSEWHERE),
     ],
 )
-def test_arrays_of_a_device_are_fetched_before_they_are_read(device, model):
+def test_device_arrays_are_copied_to_the_host_first(device, model):
     data = np.repeat(make_blobs(50, 2, centers=3, random_state=1)[0], 2, axis=0)
     expected = clone(model).set_params(engine="auto", engine_params=None).fit(data)
     data.flags.writeable = False

@@ -104,7 +104,7 @@ def test_a_fork_does_not_wait_for_threads_of_its_parent():
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case[0])
-def test_one_model_answers_in_many_threads(case, alone):
+def test_one_model_predicts_in_many_threads(case, alone):
     """What is built when it is first needed, is built by one of them or by each for itself."""
     model = made(*case).fit(X)
     model.__dict__.pop("_operators", None)

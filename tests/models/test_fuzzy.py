@@ -150,7 +150,7 @@ def test_ring_without_errors_and_its_outliers_first(seed):
     assert set(np.argsort(-default.outlier_weights_)[:3]) == {160, 161, 162}
 
 
-def test_without_a_kernel_the_ring_is_not_found():
+def test_linear_kernel_does_not_separate_the_ring():
     X, y = make_ring_outliers(random_state=0)
     for model in (FuzzyCMeans(2, kernel="linear"), OutlierFuzzyCMeans(2, kernel="linear")):
         assert errors(y, model.fit(X).labels_) > 30
@@ -164,7 +164,7 @@ def test_two_groups_and_their_outliers():
         assert set(np.argsort(-model.outlier_weights_)[:4]) == set(np.flatnonzero(y == -1))
 
 
-def test_outliers_beyond_the_groups_are_seen_from_any_side():
+def test_outliers_beyond_the_clusters_are_detected_on_any_side():
     # the groups lie apart in one column, whose spread must not hide who is beyond them
     for seed in range(10):
         X, y = make_two_groups_outliers(random_state=seed)
@@ -294,7 +294,7 @@ def test_small_m_is_kernel_k_means():
     assert model.objective_ == pytest.approx(hard.inertia_, rel=1e-3)
 
 
-def test_small_q_is_fuzzy_c_means_with_a_reading():
+def test_small_q_is_fuzzy_c_means():
     X = make_two_groups_outliers(random_state=0)[0]
     plain = FuzzyCMeans(2, **TIGHT).fit(X)
     reading = OutlierFuzzyCMeans(2, q=1e-9, **TIGHT).fit(X)
@@ -372,7 +372,7 @@ def test_outlier_weights_have_a_floor_and_their_sum():
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_outlier_weights_are_told_alike_whatever_lies_on_centers(seed):
+def test_outlier_weights_do_not_depend_on_samples_at_centers(seed):
     """All at least the floor, of the wanted sum, and max(least, unit × root) of every point."""
     generator = np.random.default_rng(seed)
     n, q = generator.integers(3, 60), generator.uniform(3, 40)
@@ -442,7 +442,7 @@ def test_points_that_the_kernel_cannot_tell_apart():
     for cls in (FuzzyCMeans, OutlierFuzzyCMeans, PossibilisticCMeans):
         with pytest.raises(ValueError, match=r"bandwidth=1000000000.0.* smaller bandwidth"):
             cls(2, bandwidth=1e9).fit(X)
-        with pytest.raises(ValueError, match=r"Linear\(\) cannot tell .* scale the data"):
+        with pytest.raises(ValueError, match=r"Linear\(\) cannot distinguish .* scale the data"):
             cls(2, kernel="linear").fit(X * 1e-160)
         with pytest.raises(ValueError, match=r"row 0 is too large for Linear\(\) in float64"):
             cls(2, kernel="linear").fit(X * 1e160)
@@ -461,7 +461,7 @@ def test_a_large_q_stays_finite():
         assert model.outlier_weights_.sum() == pytest.approx(len(X), rel=1e-4)
 
 
-def test_collapse_is_foreseen():
+def test_collapse_is_predicted():
     X = np.random.default_rng(0).normal(size=(100, 2))
     model = FuzzyCMeans(3, bandwidth=0.3).fit(X)  # m="auto", and no warning
     assert 1 < model.m_ < 2
@@ -484,7 +484,7 @@ def test_a_given_m_is_obeyed():
     assert found == [1.5, 2.0, 3.0]
 
 
-def test_the_possibilistic_start_says_nothing_of_m():
+def test_possibilistic_initialization_does_not_warn_about_m():
     X = np.random.default_rng(0).normal(size=(100, 2))
     with pytest.warns(CollapseWarning) as caught:
         PossibilisticCMeans(3, bandwidth=0.2).fit(X)
@@ -505,7 +505,7 @@ def test_every_start_finds_clear_clusters(cls, init):
 
 
 @pytest.mark.parametrize("cls", [FuzzyCMeans, OutlierFuzzyCMeans, PossibilisticCMeans, OneClassPCM])
-def test_indefinite_kernels_are_refused(cls):
+def test_indefinite_kernels_are_rejected(cls):
     sigmoid = {"kernel": "sigmoid", "kernel_params": {"gamma": 0.01, "coef0": 0.1}}
     with pytest.raises(ValueError, match="not positive semidefinite"):
         cls(**sigmoid).fit(IRIS)
@@ -527,7 +527,7 @@ def test_indefinite_kernels_are_refused(cls):
         ({"n_clusters": 0}, "'n_clusters' parameter"),
         ({"n_clusters": 151}, "cannot form 151 clusters from"),
         ({"init": np.ones((3, 2))}, r"init has shape \(3, 2\)"),
-        ({"init": -np.ones((150, 2))}, "not negative"),
+        ({"init": -np.ones((150, 2))}, "nonnegative"),
     ],
 )
 def test_bad_parameters(params, message):

@@ -258,7 +258,7 @@ def test_starts_differ_by_seed():
         assert firsts[0] != firsts[1]
 
 
-def test_a_cycle_is_found_and_said():
+def test_cycle_raises_a_warning():
     X, _, params = configured("pima_tr")
     with pytest.warns(ConvergenceWarning, match="entered a cycle of"):
         model = OneClassMixture(formulation="ocsvm", n_init=1, **params).fit(X)
@@ -330,7 +330,7 @@ def test_history_of_annealing():
     assert np.all(np.diff(scales) <= 0)
 
 
-def test_clusters_that_do_not_come_apart_are_said():
+def test_clusters_that_do_not_separate_raise_a_warning():
     X = make_blobs(300, 2, centers=3, cluster_std=0.8, random_state=3)[0]
     critical = OneClassMixture(3).fit(X).critical_scale_
     schedule = (1.2 * critical, 0.1 * critical, 0.8)
@@ -346,7 +346,7 @@ def test_cooling():
     assert cooling((1.0, 0.25, 0.5)) == [1.0, 0.5]
 
 
-def test_dead_cluster_is_said():
+def test_empty_cluster_raises_a_warning():
     X, y = make_blobs(80, centers=[[0, 0], [9, 0]], random_state=0)
     start = np.stack([y == 0, y == 1, np.full(80, 0.5)], axis=1).astype(float)
     with pytest.warns(CollapseWarning, match="Cluster 2 has lost all samples"):
@@ -368,7 +368,7 @@ def test_precomputed_and_sparse():
     sparse = OneClassMixture(bandwidth=2.0, **params).fit(sp.csr_matrix(X))
     assert sparse.memberships_ == pytest.approx(direct.memberships_, abs=1e-8)
     assert OneClassMixture(kernel="precomputed").fit(K).memberships_.shape == (60, 2)
-    with pytest.raises(ValueError, match="needs the points themselves"):
+    with pytest.raises(ValueError, match="needs the data as a dense array"):
         OneClassMixture(kernel="precomputed", init="gmm").fit(K)
     with pytest.raises(ValueError, match="dense array, not kernel values or a sparse"):
         OneClassMixture(init="gmm").fit(sp.csr_matrix(X))
@@ -455,7 +455,7 @@ def test_float32_sees_clusters_of_a_wide_kernel():
     assert np.array_equal(single.labels_, double.labels_)
 
 
-def test_all_points_one_is_said():
+def test_equal_samples_raise_a_warning():
     with pytest.warns(CollapseWarning, match="All samples coincide"):
         OneClassMixture(2, bandwidth=1.0).fit(np.ones((9, 2)))
 
@@ -480,7 +480,7 @@ def test_weights_and_shares_of_any_size():
     assert np.isfinite(OneClassMixture(nu=1e-300, bandwidth=4.0).fit(X).memberships_).all()
 
 
-def test_the_warning_names_what_stopping_measures():
+def test_warning_names_the_stopping_measure():
     X = make_blobs(60, 2, centers=2, cluster_std=3.0, random_state=0)[0]
     params = {"init": start_weights(60, 2), "max_iter": 2, "tol": 1e-12}
     with pytest.warns(ConvergenceWarning, match="change of objective"):
@@ -590,7 +590,7 @@ def test_empty_cluster_is_seeded_again():
 
 @pytest.mark.filterwarnings("ignore::softkern.CollapseWarning")
 @pytest.mark.filterwarnings("ignore::softkern.exceptions.ReseedWarning")
-def test_a_cycle_is_found_and_said_hard():
+def test_hard_cycle_raises_a_warning():
     X, _, params = configured("pima_tr")
     params |= {"formulation": "ocsvm", "init": "k-means++", "n_init": 1}
     with pytest.warns(ConvergenceWarning, match="entered a cycle of"):

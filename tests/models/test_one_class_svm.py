@@ -83,7 +83,7 @@ def X():
     return make_blobs(150, 2, centers=[[0, 0], [6, 6], [0, 8]], random_state=0)[0]
 
 
-def test_what_the_scores_are(X):
+def test_definition_of_the_scores(X):
     weight = np.random.default_rng(0).uniform(0.5, 2, len(X))
     new = np.random.default_rng(1).uniform(-3, 10, (30, 2))
     for kind in BOTH:
@@ -230,7 +230,7 @@ def test_agrees_with_scikit_learn(X):
 
 
 @pytest.mark.parametrize("kind", BOTH)
-def test_says_when_it_did_not_converge(kind, X):
+def test_no_convergence_raises_a_warning(kind, X):
     with pytest.warns(ConvergenceWarning, match="KKT gap .* Increase max_iter or tol"):
         model = kind(max_iter=1).fit(X)
     assert model.converged_ is False
@@ -243,7 +243,7 @@ def test_says_when_it_did_not_converge(kind, X):
         ({"nu": 0.0}, "nu"),
         ({"nu": 1.2}, "nu"),
         ({"nu_mode": "printed"}, "nu_mode"),
-        ({"kernel": "sigmoid"}, "not positive semidefinite, so that it has no distances"),
+        ({"kernel": "sigmoid"}, "not positive semidefinite and defines no distances"),
         ({"kernel": "poly", "kernel_params": {"coef0": -1.0}}, "not positive semidefinite"),
         ({"kernel": lambda A, B: -cdist(A, B)}, "has the eigenvalue -"),
     ],
@@ -262,7 +262,7 @@ def test_indefinite_matrix():
 @pytest.mark.parametrize("kind", BOTH)
 @pytest.mark.parametrize("rank", [3, 10, 30])
 @pytest.mark.filterwarnings("ignore::softkern.exceptions.ApproximationWarning")
-def test_nu_is_kept_at_a_low_rank(kind, rank):
+def test_nu_holds_at_a_low_rank(kind, rank):
     X = np.random.default_rng(0).normal(size=(800, 4))
     weight = np.random.default_rng(1).uniform(0.5, 1, 800)
     params = {"engine": "nystroem", "engine_params": {"rank": rank}, "threshold": "margin"}
@@ -285,13 +285,13 @@ def test_scores_far_below_kernel_values_are_right(engine):
     assert 0.04 <= np.mean(model.predict(X) == -1) <= 0.05
 
 
-def test_a_ball_says_what_it_needs_of_new_points(X):
+def test_svdd_needs_lengths_of_new_samples(X):
     model = WeightedSVDD(kernel="precomputed").fit(X @ X.T)
     with pytest.raises(ValueError, match="normalize the matrix.*WeightedOneClassSVM does not need"):
         model.predict(X[:3] @ X.T)
 
 
-def test_a_gram_matrix_of_unequal_lengths_is_not_taken_for_one_of_equal():
+def test_gram_matrix_of_unequal_lengths_is_recognized():
     X = np.random.default_rng(0).normal(size=(40, 2)) + np.array([3.0, 0.0])
     K = X @ X.T
     model = WeightedSVDD(nu=0.05, kernel="precomputed").fit(K)

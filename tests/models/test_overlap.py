@@ -74,7 +74,7 @@ def test_overlap_is_one_exactly_where_the_least_energies_tie():
     assert (score[~is_tie] < 1).all()
 
 
-def test_what_is_off_the_line_has_no_part_in_it():
+def test_distance_off_the_line_has_no_influence():
     centers = np.array([[0.0, 0.0], [4.0, 0.0]])
     at_centers = np.array([[0.0, 16.0], [16.0, 0.0]])
     for off in (0.0, 1.0, 100.0):

@@ -190,7 +190,7 @@ def test_equal_outliers_do_not_hide_each_other(count, bandwidth):
 
 @pytest.mark.parametrize("columns", [1, 2, 4, 10])
 @pytest.mark.parametrize("spread", [0.1, 1.0])
-def test_outliers_that_lie_close_together_are_found(columns, spread):
+def test_outliers_close_to_each_other_are_detected(columns, spread):
     generator = np.random.default_rng(columns)
     X = generator.normal(size=(1000, columns))
     for count in (2, 6, 10):
@@ -305,7 +305,7 @@ def test_ranks_of_several_clusters():
     assert model.overlap_scores_ == pytest.approx(np.exp(-4 * place), rel=1e-6)
 
 
-def test_collapse_is_said():
+def test_collapse_raises_a_warning():
     X = np.random.default_rng(0).normal(size=(100, 2))
     with pytest.warns(CollapseWarning, match="coincide"):
         PossibilisticCMeans(2, kernel="linear", eta_scale=5.0, tol=1e-8, max_iter=1000).fit(X)
@@ -314,7 +314,7 @@ def test_collapse_is_said():
 
 
 @pytest.mark.parametrize("d", [2, 5, 10, 30])
-def test_two_groups_are_found_in_any_number_of_columns(d):
+def test_two_clusters_in_any_number_of_features(d):
     rng = np.random.default_rng(d)
     X = rng.normal(size=(200, d))
     X[100:] += 8 / np.sqrt(d)
@@ -400,7 +400,7 @@ def test_before_fit():
         OneClassPCM().reduce()
 
 
-def test_no_convergence_is_said():
+def test_no_convergence_raises_a_warning():
     X = np.random.default_rng(0).normal(size=(50, 2))
     with pytest.warns(ConvergenceWarning, match=r"max_iter=2 .*Increase max_iter"):
         OneClassPCM(max_iter=2, tol=1e-12).fit(X)

@@ -14,7 +14,7 @@ from softkern.models.two_scale_scores import (
 )
 
 
-def test_the_company_is_taken_from_the_wide_density():
+def test_duplicates_are_subtracted_from_the_wide_density():
     wide, narrow = np.array([0.5, 0.5, 0.012]), np.array([0.1, 0.004, 0.004])
     left = np.exp(log_background_density(np.log(wide), np.log(narrow), 0.01))
     assert left == pytest.approx([0.49, 0.496, 0.008])

@@ -1,8 +1,8 @@
-"""What a notebook shows of a fitted model below scikit-learn's diagram: a picture and the plan.
+"""Notebook display of a fitted model below scikit-learn's diagram: a picture and the plan.
 
-The picture is a small SVG: the histogram of the memberships, stacked by cluster, and how many
-rows each cluster has. It needs nothing but fitted attributes, so that it works for every kernel
-and any number of columns, and it is drawn in the notebook's own text color, light or dark.
+The picture is a small SVG: a histogram of the memberships, stacked by cluster, and the size of
+each cluster. It needs only fitted attributes, and uses the text color of the notebook, light or
+dark.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from softkern.fitted import level_of, typicality_of
 
 __all__ = ["fitted_html"]
 
-WIDTH, HEIGHT, FOOT = 320, 90, 16  # pixels: of the bars, and of the numbers beneath
+WIDTH, HEIGHT, FOOT = 320, 90, 16  # pixels of the bars, and of the numbers below
 BINS = 40
-LISTED = 6  # clusters with an entry of their own
+LISTED = 6  # clusters that are listed
 
 
 def fitted_html(model: Any) -> str:
-    """The picture and the plan as HTML; empty for a model that is not fitted."""
+    """Return the picture and the plan as HTML, empty for an unfitted model."""
     parts = [_picture(model), _notes(model), _plan(model)]
     inside = "".join(part for part in parts if part)
     style = "margin:.4em 0;font-size:.85em;max-width:60em"
@@ -43,7 +43,7 @@ def _plan(model: Any) -> str:
 
 
 def _notes(model: Any) -> str:
-    """What was done to the columns of a table, where the model prepared it."""
+    """Return the notes on the preparation of the columns."""
     notes = getattr(model, "notes_", [])
     if not notes:
         return ""
@@ -65,11 +65,11 @@ def _picture(model: Any) -> str:
 
 
 def _histogram(values: Array, labels: Array, title: str, level: float | None) -> str:
-    """Bars stacked by cluster, the noise at the bottom; the level as a line."""
+    """Return a histogram stacked by cluster, with noise at the bottom and the level as a line."""
     edges = np.histogram_bin_edges(values, BINS)
     low, high = float(edges[0]), float(edges[-1])
     groups = [-1, *range(LISTED)]
-    grouped = np.minimum(labels, LISTED - 1)  # what has no color of its own goes with the last
+    grouped = np.minimum(labels, LISTED - 1)  # further clusters have the color of the last
     counts = np.stack([np.histogram(values[grouped == k], edges)[0] for k in groups])
     scale = HEIGHT / max(int(counts.sum(axis=0).max()), 1)
     step = WIDTH / BINS
@@ -101,7 +101,7 @@ def _histogram(values: Array, labels: Array, title: str, level: float | None) ->
 
 
 def _sizes(labels: Array) -> str:
-    """How many rows each cluster has, with its color."""
+    """Return the size of each cluster, with its color."""
     names, counts = np.unique(labels, return_counts=True)
     if len(names) < 2:
         return ""
@@ -111,11 +111,11 @@ def _sizes(labels: Array) -> str:
         word = "in no cluster" if name < 0 else f"cluster {name}"
         entry = f'<span style="{dot};background:{_color(name)}"></span>{word}: {count:,}'
         entries.append((name < 0, f'<span style="margin-right:1em">{entry}</span>'))
-    # rows of none last, however many clusters are left out
+    # noise last, even where clusters are omitted
     shown = [entry for is_noise, entry in entries if not is_noise]
-    left_out = f"and {len(shown) - LISTED:,} more " if len(shown) > LISTED else ""
+    omitted = f"and {len(shown) - LISTED:,} more " if len(shown) > LISTED else ""
     noise = "".join(entry for is_noise, entry in entries if is_noise)
-    return f"<div>{''.join(shown[:LISTED])}{left_out}{noise}</div>"
+    return f"<div>{''.join(shown[:LISTED])}{omitted}{noise}</div>"
 
 
 def _color(label: int) -> str:

@@ -1,7 +1,7 @@
-"""How many clusters there are, where a model with centers is to say so itself.
+"""Estimate the number of clusters, for models with ``n_clusters="auto"``.
 
-The groups between which there are valleys (`softkern.splitting`), counted on a sample of the rows:
-a count that no model's own criterion decides. Called by the models whose `n_clusters` is "auto".
+The number is that of the groups that are separated by density gaps (`softkern.splitting`) in a
+sample of the rows.
 """
 
 from __future__ import annotations
@@ -20,16 +20,17 @@ __all__ = ["estimate_n_clusters"]
 
 
 def estimate_n_clusters(X: Any, weight: Array, random_state: Any = 0) -> int:
-    """The number of groups with a valley between any two; one where there is none.
+    """Return the number of groups that are separated by density gaps, at least one.
 
     Parameters
     ----------
-    X : array of shape (n, d)
-    weight : array of shape (n,)
-        Rows of weight zero do not count. Others count once, as copies of a row do: copies lie
-        close together, and would be groups.
+    X : array or CSR matrix of shape (n_samples, n_features)
+        Data.
+    weight : array of shape (n_samples,)
+        Weights; rows of weight zero do not count. Others count once, and so do duplicates, which
+        would otherwise look like groups.
     random_state : int, RandomState or None, default=0
-        Of the sample, the starts and the folds.
+        Random seed of the sample, the initializations and the folds.
 
     Examples
     --------
@@ -38,13 +39,13 @@ def estimate_n_clusters(X: Any, weight: Array, random_state: Any = 0) -> int:
     >>> estimate_n_clusters(X, np.ones(300))
     3
     """
-    # asks for much of scikit-learn, and few fits leave the number open
+    # slow to import, and seldom needed
     from softkern.splitting.observations import make_continuous
     from softkern.splitting.settings import SPLITTING
     from softkern.splitting.split import split
 
     seed = child_seed(random_state)
-    rows, _ = canonical_rows(X, weight)  # in an order that their values decide
+    rows, _ = canonical_rows(X, weight)  # in an order that depends on the values only
     if rows.size > SPLITTING.max_rows:
         rows = rows[np.sort(priority_sample(X[rows], SPLITTING.max_rows, None, seed)[0])]
     points = X[rows].toarray() if sp.issparse(X) else np.asarray(X[rows])

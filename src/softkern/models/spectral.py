@@ -593,7 +593,7 @@ engine, engine_params, tol, max_iter, random_state, verbose
         The cluster of the largest membership.
     n_clusters_, projections_, prototypes_, codes_, eigenvalues_, bias_, support_, dual_coef_, \
 outlier_scores_, overlap_scores_, mean_similarity_, search_, bandwidth_, kernel_, plan_, engine_, \
-n_iter_, converged_, objective_, history_
+approximation_error_, n_iter_, converged_, objective_, history_
         As in `KernelSpectralClustering`.
 
     References

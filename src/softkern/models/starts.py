@@ -1,6 +1,6 @@
-"""The models' word for a start, `init`, as a function that draws one.
+"""Turn the parameter `init` of the models into a function that draws an initialization.
 
-``"gmm"`` is the only start that needs the points themselves; the others are in
+``"gmm"`` is the only one that needs the samples; the others are in
 `softkern.solvers.initialization`.
 """
 
@@ -21,17 +21,17 @@ from softkern.solvers.initialization import STARTS
 __all__ = ["INITS", "draw_of"]
 
 INITS = {*STARTS, "gmm"}
-MOST_DRAWN = 20_000  # rows on which a Gaussian mixture is fitted
+MOST_DRAWN = 20_000  # rows to which a Gaussian mixture is fitted
 
 
 def draw_of(init: str, operator: KernelOperator) -> Callable[..., Array]:
-    """The function (operator, weight, n_clusters, generator) → masses (n, c)."""
+    """Return the function (operator, weight, n_clusters, generator) → masses (n, c)."""
     if init != "gmm":
         return STARTS[init]
     if not operator.kernel.takes_points or sp.issparse(operator.X):
         raise ValueError(
-            "init='gmm' needs the points themselves as a dense array, not kernel values or a "
-            "sparse matrix; use 'k-means++', 'k-means' or 'random'."
+            "init='gmm' needs the data as a dense array, not kernel values or a sparse matrix. Use "
+            "'k-means++', 'k-means' or 'random'."
         )
     return gaussian_mass
 
@@ -39,13 +39,13 @@ def draw_of(init: str, operator: KernelOperator) -> Callable[..., Array]:
 def gaussian_mass(
     operator: KernelOperator, weight: Array, n_clusters: int, generator: np.random.RandomState
 ) -> Array:
-    """Memberships of a Gaussian mixture in input space times weights, (n, c)."""
-    from sklearn.mixture import GaussianMixture  # takes long to import
+    """Return memberships of a Gaussian mixture in input space times weights, (n, c)."""
+    from sklearn.mixture import GaussianMixture  # slow to import
 
     X = operator.X
     index, mass = operator.canonical_rows(weight)
     reached = np.cumsum(mass)
-    # whole weights that are not too many draw every row as often as it weighs
+    # with few integer weights, every row is drawn as often as it weighs
     fewest = max(index.size, n_clusters)
     drawn = int(np.clip(round(float(reached[-1])), fewest, max(MOST_DRAWN, n_clusters)))
     places = (np.arange(drawn) + 0.5) * (reached[-1] / drawn)
@@ -58,5 +58,5 @@ def gaussian_mass(
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit((values - center) / spread)
     start = model.predict_proba((X.astype(np.float64) - center) / spread)
-    # no cluster may start without any point
+    # no cluster starts without any sample
     return weight[:, None] * np.maximum(start, 1e-6).astype(weight.dtype)
