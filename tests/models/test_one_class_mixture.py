@@ -402,7 +402,7 @@ def test_degenerate_data(formulation):
         ({"init": "kmeans"}, "init"),
         ({"stopping": "absolute"}, "stopping"),
         ({"init": np.ones((3, 2))}, "init has shape"),
-        ({"init": -np.ones((50, 2))}, "not negative"),
+        ({"init": -np.ones((50, 2))}, "nonnegative"),
         ({"annealing": (0.1, 5, 0.95)}, "start=0.1 must be above stop=5"),
         ({"annealing": (5, 5, 0.95)}, "has no step"),
         ({"annealing": (5, 0.1, 1.05)}, "does not cool: factor=1.05"),
@@ -642,7 +642,7 @@ def test_precomputed_and_sparse_hard():
         ({"nu": 2.0}, "nu"),
         ({"n_clusters": 51}, "cannot form 51 clusters from"),
         ({"init": "kmeans"}, "init"),
-        ({"init": np.zeros((50, 2))}, "no column all zero"),
+        ({"init": np.zeros((50, 2))}, "no column may be all zero"),
         ({"kernel": "sigmoid"}, "not positive semidefinite"),
     ],
 )

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-import numpy as np
 from array_api_compat import (
     array_namespace,
     device,
@@ -24,7 +23,7 @@ from sklearn import get_config
 
 from softkern._utils.arrays import is_dask, on_host
 
-__all__ = ["dispatch_arrays", "like_data", "to_host"]
+__all__ = ["dispatch_arrays", "to_host"]
 
 
 def is_foreign(X: Any) -> bool:
@@ -37,26 +36,20 @@ def to_host(X: Any) -> Any:
     return on_host(X) if is_foreign(X) else X
 
 
-def like_data(result: Any, X: Any) -> Any:
-    """Convert a NumPy result to the library and device of X, where scikit-learn is set to."""
-    if not (is_foreign(X) and get_config()["array_api_dispatch"]):
-        return result
-    if not isinstance(result, np.ndarray):
-        return result
-    return array_namespace(X).asarray(result, device=device(X))
-
-
 def dispatch_arrays(method: Callable[..., Any]) -> Any:
     """Let a method of a model, whose first argument is the data X, accept arrays of any library."""
 
     @wraps(method)
     def dispatched(self: Any, X: Any, *arguments: Any, **options: Any) -> Any:
-        if is_dask(X):
+        if is_dask(X) and method.__name__ != "fit_predict":
             from softkern.dask.predict import apply_method
 
             if arguments or options:
                 raise TypeError(f"{method.__name__} takes no options for Dask arrays.")
             return apply_method(self, method.__name__, X)
-        return like_data(method(self, to_host(X), *arguments, **options), X)
+        result = method(self, to_host(X), *arguments, **options)
+        if not (is_foreign(X) and get_config()["array_api_dispatch"]):
+            return result
+        return array_namespace(X).asarray(result, device=device(X))
 
     return dispatched

@@ -7,6 +7,7 @@ Estimators with a kernel extend `softkern.models.kernel_model.KernelModel`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -65,8 +66,18 @@ FIT_ATTRIBUTES = tuple(FIT)
 SAMPLE_ATTRIBUTES = tuple(SAMPLE)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class SoftModel(Estimator, ABC):
-    """Base class of all estimators; see the module's docstring."""
+    """Base class of all estimators; see the module's docstring.
+
+    Parameters are the fields of a dataclass, which generates the constructor. Subclasses add their
+    own, or change defaults.
+    """
+
+    engine: str = "auto"
+    engine_params: dict[str, Any] | None = None
+    random_state: Any = 0
+    verbose: bool = False
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "engine": [str],

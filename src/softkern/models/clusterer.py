@@ -20,7 +20,7 @@ from sklearn.utils.metaestimators import available_if
 from softkern._utils.arrays import on_host
 from softkern._utils.typing import Array
 from softkern.exceptions import CollapseWarning, warn
-from softkern.models._array_dispatch import dispatch_arrays, like_data, to_host
+from softkern.models._array_dispatch import dispatch_arrays
 from softkern.models.kernel_model import SUPPORT, KernelModel, Similarities
 from softkern.models.n_clusters import estimate_n_clusters
 from softkern.models.point_scores import PointScores
@@ -49,24 +49,7 @@ class Clusterer(ClusterMixin, ABC):  # type: ignore[misc]
     def score_points(self, X: Any) -> PointScores:
         """Compute labels, memberships and scores of samples; see `SoftModel.score_points`."""
 
-    def fit_predict(self, X: Any, y: Any = None, **options: Any) -> Any:
-        """Fit the model and return the labels of the training samples.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n_samples, n_features)
-            Training data.
-        y : ignored
-            For compatibility with scikit-learn.
-        **options
-            Further arguments of `fit`, such as `sample_weight`.
-
-        Returns
-        -------
-        labels : array of shape (n_samples,)
-            Cluster of each sample.
-        """
-        return like_data(super().fit_predict(to_host(X), y, **options), X)
+    fit_predict = dispatch_arrays(ClusterMixin.fit_predict)
 
     @dispatch_arrays
     def predict(self, X: Any) -> NDArray[np.int_]:
@@ -213,7 +196,6 @@ class CenterClusterer(Clusterer, KernelModel):
         "_inner": Floats("cc"),
     }
     _scores_class: ClassVar[type[CenterScores]] = CenterScores
-    n_clusters: Any
 
     @abstractmethod
     def _log_memberships(self, geometry: Geometry) -> Array:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import OutlierMixin
 
 from softkern._utils.typing import Array
-from softkern.models._array_dispatch import dispatch_arrays, like_data, to_host
+from softkern.models._array_dispatch import dispatch_arrays
 from softkern.models.kernel_model import SUPPORT, KernelModel, Similarities
 from softkern.models.point_scores import PointScores
 from softkern.models.state_schema import Floats, Number, Spec
@@ -67,24 +67,7 @@ class Detector(OutlierMixin, KernelModel):  # type: ignore[misc]
         rows = self._cross(X)
         return self._scores_class(self, self._similarities(rows, self._geometry(rows)))
 
-    def fit_predict(self, X: Any, y: Any = None, **options: Any) -> Any:
-        """Fit the model and return -1 for outliers and 1 for other training samples.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n_samples, n_features)
-            Training data.
-        y : ignored
-            For compatibility with scikit-learn.
-        **options
-            Further arguments of `fit`, such as `sample_weight`.
-
-        Returns
-        -------
-        labels : array of shape (n_samples,)
-            -1 for outliers, 1 for the others.
-        """
-        return like_data(super().fit_predict(to_host(X), y, **options), X)
+    fit_predict = dispatch_arrays(OutlierMixin.fit_predict)
 
     @dispatch_arrays
     def score_samples(self, X: Any) -> Array:

@@ -8,7 +8,7 @@ means weighted by u^m / w^q (Keller 2000; Shen, Wang and Wu 2004). Both are rule
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -51,6 +51,7 @@ class FuzzyScores(CenterScores):
         return np.argmin(self._samples.geometry.distances, axis=1)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class FuzzyCMeans(CenterClusterer):
     """Fuzzy c-means in feature space; with the linear kernel, classic fuzzy c-means.
 
@@ -142,6 +143,14 @@ default="k-means++"
     array([[0.5, 0.5]])
     """
 
+    n_clusters: int | str = field(default=2, kw_only=False)
+    m: Any = "auto"
+    init: Any = "k-means++"
+    n_init: int = 5
+    tol: float = 1e-05
+    max_iter: int = 300
+    stopping: str = "relative"
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelModel._parameter_constraints,
         "n_clusters": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
@@ -156,39 +165,6 @@ default="k-means++"
     _scores_class: ClassVar[type[CenterScores]] = FuzzyScores
     _products: ClassVar[int] = 40
     _low_rank_from: ClassVar[float] = 2000
-
-    def __init__(
-        self,
-        n_clusters: int | str = 2,
-        *,
-        m: Any = "auto",
-        init: Any = "k-means++",
-        n_init: int = 5,
-        kernel: Any = "rbf",
-        kernel_params: dict[str, Any] | None = None,
-        bandwidth: Any = "auto",
-        engine: str = "auto",
-        engine_params: dict[str, Any] | None = None,
-        tol: float = 1e-5,
-        max_iter: int = 300,
-        stopping: str = "relative",
-        random_state: Any = 0,
-        verbose: bool = False,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.m = m
-        self.init = init
-        self.n_init = n_init
-        self.kernel = kernel
-        self.kernel_params = kernel_params
-        self.bandwidth = bandwidth
-        self.engine = engine
-        self.engine_params = engine_params
-        self.tol = tol
-        self.max_iter = max_iter
-        self.stopping = stopping
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _rule(self, weight: Array) -> Fuzzy | OutlierFuzzy:
         """Return the membership rule with the exponent `m_`."""
@@ -271,6 +247,7 @@ default="k-means++"
         return geometry.distances  # log u has no bound at a center
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class OutlierFuzzyCMeans(FuzzyCMeans):
     """Fuzzy c-means with outlier weights (FKCO); with the linear kernel, Keller's algorithm.
 
@@ -349,6 +326,10 @@ converged_, history_
     True
     """
 
+    q: float = 1.0
+    total_weight: float | None = None
+    centers: str = "weighted"
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **FuzzyCMeans._parameter_constraints,
         "q": [Interval(Real, 0, None, closed="neither")],
@@ -360,45 +341,6 @@ converged_, history_
         "_weight_unit": Number(low=0),
         "_least_weight": Number(low=0),
     }
-
-    def __init__(
-        self,
-        n_clusters: int | str = 2,
-        *,
-        m: Any = "auto",
-        q: float = 1.0,
-        total_weight: float | None = None,
-        centers: str = "weighted",
-        init: Any = "k-means++",
-        n_init: int = 5,
-        kernel: Any = "rbf",
-        kernel_params: dict[str, Any] | None = None,
-        bandwidth: Any = "auto",
-        engine: str = "auto",
-        engine_params: dict[str, Any] | None = None,
-        tol: float = 1e-5,
-        max_iter: int = 300,
-        stopping: str = "relative",
-        random_state: Any = 0,
-        verbose: bool = False,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.m = m
-        self.q = q
-        self.total_weight = total_weight
-        self.centers = centers
-        self.init = init
-        self.n_init = n_init
-        self.kernel = kernel
-        self.kernel_params = kernel_params
-        self.bandwidth = bandwidth
-        self.engine = engine
-        self.engine_params = engine_params
-        self.tol = tol
-        self.max_iter = max_iter
-        self.stopping = stopping
-        self.random_state = random_state
-        self.verbose = verbose
 
     @property
     def _collapse_options(self) -> dict[str, Any]:

@@ -8,7 +8,7 @@ samples take the same path: one product with the kernel over the support points.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -80,12 +80,15 @@ class Similarities:
         return self.log if self._log_of_others is None else self._log_of_others()
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class KernelModel(SoftModel):
-    """Base class of the estimators with a kernel; see the module's docstring.
+    """Base class of the estimators with a kernel; see the module's docstring."""
 
-    Subclasses have the parameters `kernel`, `kernel_params`, `bandwidth`, `engine`,
-    `engine_params`, `tol`, `max_iter`, `random_state`, `verbose`, and most of them `stopping`.
-    """
+    kernel: Any = "rbf"
+    kernel_params: dict[str, Any] | None = None
+    bandwidth: Any = "auto"
+    tol: float = 1e-4
+    max_iter: int = 100
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "kernel": [str, callable, Kernel],

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -55,8 +55,17 @@ class RelativeScores(CenterScores):
         raise ValueError(NEEDS_LENGTHS)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class OneClassClusterer(CenterClusterer):
     """Base class of the soft and the hard clusterer; see the module's docstring."""
+
+    n_clusters: int | str = field(default=2, kw_only=False)
+    formulation: str = "svdd"
+    nu: float = 0.95
+    init: Any = "k-means++"
+    n_init: int = 5
+    max_iter: int = 300
+    stopping: str = "mean"
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelModel._parameter_constraints,
@@ -74,10 +83,6 @@ class OneClassClusterer(CenterClusterer):
         "_least_width": Number(low=0),
     }
     _low_rank_from: ClassVar[float] = LOW_RANK_FROM
-    formulation: str
-    nu: float
-    init: Any
-    n_init: int
 
     @abstractmethod
     def _rule(self) -> Mixture | Hard:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from softkern._utils.typing import Array
@@ -18,6 +19,7 @@ from softkern.solvers.steps import Solution
 __all__ = ["OneClassKMeans"]
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class OneClassKMeans(OneClassClusterer):
     """Hard clusters, each a one-class SVM: Camastra and Verri's kernel method.
 
@@ -92,43 +94,10 @@ default="k-means"
     array([0.33, 0.33, 0.33])
     """
 
+    init: Any = "k-means"
+
     _fitted: ClassVar[dict[str, Spec]] = {"_tie_error": Number(low=0)}
     _products: ClassVar[int] = 10
-
-    def __init__(
-        self,
-        n_clusters: int | str = 2,
-        *,
-        formulation: str = "svdd",
-        nu: float = 0.95,
-        init: Any = "k-means",
-        n_init: int = 5,
-        kernel: Any = "rbf",
-        kernel_params: dict[str, Any] | None = None,
-        bandwidth: Any = "auto",
-        engine: str = "auto",
-        engine_params: dict[str, Any] | None = None,
-        tol: float = 1e-4,
-        max_iter: int = 300,
-        stopping: str = "mean",
-        random_state: Any = 0,
-        verbose: bool = False,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.formulation = formulation
-        self.nu = nu
-        self.init = init
-        self.n_init = n_init
-        self.kernel = kernel
-        self.kernel_params = kernel_params
-        self.bandwidth = bandwidth
-        self.engine = engine
-        self.engine_params = engine_params
-        self.tol = tol
-        self.max_iter = max_iter
-        self.stopping = stopping
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _fit(self, X: Any, weight: Array) -> None:
         self._choose_number(X, weight)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -31,6 +31,7 @@ ANNEALING_FACTOR = 0.9  # from scale to scale
 EQUAL_MEMBERSHIPS = 0.02  # memberships this close to the cluster weights hold no information
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class OneClassMixture(OneClassClusterer):
     """Soft clusters, each a weighted one-class SVM: WOC-SVM soft clustering.
 
@@ -147,6 +148,9 @@ default="k-means++"
     np.float64(1.0)
     """
 
+    scale: Any = "auto"
+    annealing: Any = None
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **OneClassClusterer._parameter_constraints,
         "scale": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
@@ -157,45 +161,6 @@ default="k-means++"
         "critical_scale_": Number(low=0),
     }
     _products: ClassVar[int] = 40
-
-    def __init__(
-        self,
-        n_clusters: int | str = 2,
-        *,
-        formulation: str = "svdd",
-        nu: float = 0.95,
-        scale: Any = "auto",
-        annealing: Any = None,
-        init: Any = "k-means++",
-        n_init: int = 5,
-        kernel: Any = "rbf",
-        kernel_params: dict[str, Any] | None = None,
-        bandwidth: Any = "auto",
-        engine: str = "auto",
-        engine_params: dict[str, Any] | None = None,
-        tol: float = 1e-4,
-        max_iter: int = 300,
-        stopping: str = "mean",
-        random_state: Any = 0,
-        verbose: bool = False,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.formulation = formulation
-        self.nu = nu
-        self.scale = scale
-        self.annealing = annealing
-        self.init = init
-        self.n_init = n_init
-        self.kernel = kernel
-        self.kernel_params = kernel_params
-        self.bandwidth = bandwidth
-        self.engine = engine
-        self.engine_params = engine_params
-        self.tol = tol
-        self.max_iter = max_iter
-        self.stopping = stopping
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _check_parameters(self) -> None:
         if self.annealing is not None and not isinstance(self.annealing, str):

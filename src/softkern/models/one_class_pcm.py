@@ -6,6 +6,7 @@ Typicalities are u = exp(−D²/η), and the center is the mean of the data weig
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
 from typing import Any, ClassVar, Self
@@ -76,6 +77,7 @@ class PCMScores(DetectorScores):
         return self._model._two_scale_scores(self._samples.rows, self._samples.geometry)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class OneClassPCM(Detector):
     """One possibilistic cluster in feature space: density, typicality, outliers.
 
@@ -179,6 +181,10 @@ class OneClassPCM(Detector):
     array([ 1, -1])
     """
 
+    eta_scale: float = 1.0
+    contamination: float = 0.1
+    stopping: str = "relative"
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelModel._parameter_constraints,
         "eta_scale": [Interval(Real, 0, None, closed="neither")],
@@ -196,36 +202,6 @@ class OneClassPCM(Detector):
     }
     _scores_class: ClassVar[type[DetectorScores]] = PCMScores
     _products: ClassVar[int] = 5
-    _wide_kernel: Kernel | None = None  # files of older versions have none
-
-    def __init__(
-        self,
-        *,
-        eta_scale: float = 1.0,
-        contamination: float = 0.1,
-        kernel: Any = "rbf",
-        kernel_params: dict[str, Any] | None = None,
-        bandwidth: Any = "auto",
-        engine: str = "auto",
-        engine_params: dict[str, Any] | None = None,
-        tol: float = 1e-4,
-        max_iter: int = 100,
-        stopping: str = "relative",
-        random_state: Any = 0,
-        verbose: bool = False,
-    ) -> None:
-        self.eta_scale = eta_scale
-        self.contamination = contamination
-        self.kernel = kernel
-        self.kernel_params = kernel_params
-        self.bandwidth = bandwidth
-        self.engine = engine
-        self.engine_params = engine_params
-        self.tol = tol
-        self.max_iter = max_iter
-        self.stopping = stopping
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _fit(self, X: Any, weight: Array) -> None:
         operator, solution = self._fit_density(X, weight)
@@ -273,7 +249,8 @@ class OneClassPCM(Detector):
         norms = solution.geometry.norms
         self._store(operator, solution.coefficients, norms, positive=self.kernel_.decays)
         self.dual_coef_ = self.dual_coef_[:, 0]
-        self.reduction_error_, self.offset_, self._wide_kernel = 0.0, 0.0, None
+        self.reduction_error_, self.offset_ = 0.0, 0.0
+        self._wide_kernel: Kernel | None = None
 
     # Outlier scores at two scales
 

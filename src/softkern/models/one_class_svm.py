@@ -6,6 +6,7 @@ samples are compared with these support vectors only.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
 from typing import Any, ClassVar
@@ -56,12 +57,19 @@ class MarginScores(DetectorScores):
             return expit(decision / self._model._decision_scale).astype(self.scores.dtype)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class _OneClassDetector(Detector):
     """Common base class of both detectors, which differ in the formulation."""
 
     _formulation: ClassVar[Formulation]
     _auto_bandwidth: ClassVar[str] = "boundary"
     _products: ClassVar[int] = 8  # 2 to 7 working sets for n = 300 to 5000, and the start's
+    nu: float = 0.1
+    nu_mode: str = "relative"
+    threshold: str = "auto"
+    tol: float = 1e-10
+    max_iter: int = 1000
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelModel._parameter_constraints,
         "nu": [Interval(Real, 0, 1, closed="right")],
@@ -74,35 +82,6 @@ class _OneClassDetector(Detector):
         "_decision_scale": Number(low=0, above=True),
     }
     _scores_class: ClassVar[type[DetectorScores]] = MarginScores
-
-    def __init__(
-        self,
-        *,
-        nu: float = 0.1,
-        nu_mode: str = "relative",
-        threshold: str = "auto",
-        kernel: Any = "rbf",
-        kernel_params: dict[str, Any] | None = None,
-        bandwidth: Any = "auto",
-        engine: str = "auto",
-        engine_params: dict[str, Any] | None = None,
-        tol: float = 1e-10,
-        max_iter: int = 1000,
-        random_state: Any = 0,
-        verbose: bool = False,
-    ) -> None:
-        self.nu = nu
-        self.nu_mode = nu_mode
-        self.threshold = threshold
-        self.kernel = kernel
-        self.kernel_params = kernel_params
-        self.bandwidth = bandwidth
-        self.engine = engine
-        self.engine_params = engine_params
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.verbose = verbose
 
     @property
     def scores_are_flat_within_margin(self) -> bool:

@@ -7,7 +7,7 @@ by them (Filippone, Masulli and Rovetta 2007, 2010).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -48,6 +48,7 @@ SAME_PLACE = 0.05
 SCALES = (1.0, 0.5, 0.25)  # tried by eta_scale="auto"; with less, one group can hold two centers
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class PossibilisticCMeans(CenterClusterer):
     """Possibilistic c-means in feature space (PCM_Φ); with the linear kernel, classic PCM.
 
@@ -134,6 +135,14 @@ history_
     """
 
     memberships_sum_to_one: ClassVar[bool] = False
+    n_clusters: int = field(default=2, kw_only=False)
+    eta: Any = "auto"
+    eta_scale: Any = "auto"
+    update_eta: bool = False
+    init: Any = "k-means++"
+    n_init: int = 5
+    stopping: str = "relative"
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelModel._parameter_constraints,
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
@@ -149,43 +158,6 @@ history_
     }
     _products: ClassVar[int] = 40
     _low_rank_from: ClassVar[float] = 2000
-
-    def __init__(
-        self,
-        n_clusters: int = 2,
-        *,
-        eta: Any = "auto",
-        eta_scale: Any = "auto",
-        update_eta: bool = False,
-        init: Any = "k-means++",
-        n_init: int = 5,
-        kernel: Any = "rbf",
-        kernel_params: dict[str, Any] | None = None,
-        bandwidth: Any = "auto",
-        engine: str = "auto",
-        engine_params: dict[str, Any] | None = None,
-        tol: float = 1e-4,
-        max_iter: int = 100,
-        stopping: str = "relative",
-        random_state: Any = 0,
-        verbose: bool = False,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.eta = eta
-        self.eta_scale = eta_scale
-        self.update_eta = update_eta
-        self.init = init
-        self.n_init = n_init
-        self.kernel = kernel
-        self.kernel_params = kernel_params
-        self.bandwidth = bandwidth
-        self.engine = engine
-        self.engine_params = engine_params
-        self.tol = tol
-        self.max_iter = max_iter
-        self.stopping = stopping
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _check_parameters(self) -> None:
         if isinstance(self.eta, str):

@@ -27,6 +27,7 @@ from softkern.kernels import Kernel
 from softkern.models.state_schema import (
     check_fields,
     fitted_specs,
+    missing_as_none,
     stored_names,
     validate_arrays,
     validate_state,
@@ -243,7 +244,7 @@ def _build_model(name: str, params: dict[str, Any], fitted: dict[str, Any]) -> A
             raise ValueError(f"{name} has no attribute {', '.join(unknown)}.")
         attributes = {names[stored]: value for stored, value in fitted.items()}
         validate_state(kind, attributes)
-        vars(model).update(attributes)
+        vars(model).update(missing_as_none(kind, attributes) | attributes)
         model._check_state()
     return model
 

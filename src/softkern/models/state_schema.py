@@ -41,6 +41,7 @@ __all__ = [
     "Spec",
     "check_fields",
     "fitted_specs",
+    "missing_as_none",
     "row_methods",
     "stored_names",
     "validate_arrays",
@@ -261,6 +262,15 @@ def row_methods(kind: type) -> dict[str, str]:
     {'memberships_': 'memberships', 'outlier_scores_': 'outlier_scores'}
     """
     return {name: spec.method for name, spec in fitted_specs(kind).items() if spec.method}
+
+
+def missing_as_none(kind: type, fitted: Mapping[str, Any]) -> dict[str, None]:
+    """Return None for private attributes that files of older versions do not have."""
+    return {
+        name: None
+        for name, spec in fitted_specs(kind).items()
+        if name.startswith("_") and spec.nullable and spec.optional and name not in fitted
+    }
 
 
 def validate_state(kind: type, fitted: Mapping[str, Any]) -> None:
