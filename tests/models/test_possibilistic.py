@@ -358,7 +358,7 @@ def test_given_start_and_eta():
     start[25:, 1] += 1
     model = PossibilisticCMeans(2, init=start, eta=[0.2, 0.3]).fit(X)
     assert model.eta_.tolist() == [0.2, 0.3]
-    for init, message in ((start[:3], "init has shape"), (-start, "not negative")):
+    for init, message in ((start[:3], "init has shape"), (-start, "nonnegative")):
         with pytest.raises(ValueError, match=message):
             PossibilisticCMeans(2, init=init).fit(X)
     for eta in ([0.1, 0.2, 0.3], [-1.0, 1.0]):
