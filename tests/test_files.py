@@ -470,6 +470,15 @@ def test_any_change_is_noticed(X, path):
                 inspect(path)
 
 
+def test_another_spelling_of_the_same_number_is_noticed(path):
+    softkern.save(softkern.OneClassPCM(eta_scale=19.877405199103606), path)
+    data = path.read_bytes()
+    assert float("19.877405199103607") == 19.877405199103606
+    path.write_bytes(data.replace(b"19.877405199103606", b"19.877405199103607"))
+    with pytest.raises(ModelFileError, match="altered since softkern wrote it"):
+        softkern.load(path)
+
+
 def test_flipped_bytes_and_truncation(X, path):
     model = fitted("OneClassPCM", X)
     softkern.save(model, path)
