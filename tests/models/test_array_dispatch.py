@@ -69,9 +69,9 @@ class Guarded(torch.Tensor):
 @pytest.fixture
 def device(monkeypatch):
     """A device of its own, as far as reading goes."""
-    here = GpuOperator.here
+    to_device = GpuOperator.to_device
     monkeypatch.setattr(
-        GpuOperator, "here", lambda self, array: here(self, array).as_subclass(Guarded)
+        GpuOperator, "to_device", lambda self, array: to_device(self, array).as_subclass(Guarded)
     )
 
 
