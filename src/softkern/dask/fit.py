@@ -174,7 +174,7 @@ def _set_row_attributes(model: Any, rows: ChunkedRows, own: Any) -> None:
             self_excluded_scores,
             rows.X,
             own,
-            rows.numbers,
+            numbered=True,
             name="outlier-scores",
             like=np.empty(0, rows.dtype),
             model=broadcast(small),
@@ -183,20 +183,19 @@ def _set_row_attributes(model: Any, rows: ChunkedRows, own: Any) -> None:
 
 def _insert_sample_scores(model: Any) -> None:
     """Keep the scores of the fit for rows of the subsample, which exclude the row itself."""
-    import dask.array as da
-
     scores = model.outlier_scores_
     model.outlier_scores_ = scores.map_blocks(
         _insert_scores,
-        da.arange(scores.shape[0], chunks=scores.chunks, dtype=np.int64),
         rows=broadcast(model.sample_rows_),
         scores=broadcast(model.sample_outlier_scores_),
-        dtype=scores.dtype,
+        meta=np.empty(0, scores.dtype),
     )
 
 
-def _insert_scores(values: Array, number: Array, rows: Array, scores: Array) -> Array:
+def _insert_scores(values: Array, rows: Array, scores: Array, block_info: Any) -> Array:
     """Replace the values of rows whose numbers are among `rows` by their `scores`."""
+    start = block_info[0]["array-location"][0][0]
+    number = np.arange(start, start + len(values))
     place = np.minimum(np.searchsorted(rows, number), rows.size - 1)
     return np.where(rows[place] == number, scores[place], values)
 

@@ -13,7 +13,7 @@ for Dask arrays A, and NumPy arrays for NumPy arrays.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any, ClassVar
 
@@ -29,42 +29,14 @@ from softkern.dask.rows import ChunkedRows
 from softkern.kernels import Kernel
 from softkern.operators.base import Cost, KernelOperator, ProblemSize
 from softkern.operators.geometry import Geometry, squared_distances
+from softkern.operators.low_rank import NystroemOperator
 
-__all__ = ["DistributedNystroem", "DistributedOperator", "Landmarks", "distributed_cost"]
+__all__ = ["DistributedNystroem", "DistributedOperator"]
 
 SUMMED_PARTS = 8  # partial products that one task adds
-TASK_SECONDS = 1e-3  # Dask's own work per task
-PAIR_SECONDS = 5e-9  # one kernel value on one core ...
-VECTOR_SECONDS = 3e-10  # ... and its part in the product with one vector
 ROUNDING = 100  # rounding of products through landmarks, times that of exact products
-CHUNK_ROWS = 100_000  # for NumPy arrays
 
 Local = Callable[[Any], KernelOperator]
-
-
-@dataclass(frozen=True)
-class Landmarks:
-    """Rows whose combinations approximate the centers.
-
-    Attributes
-    ----------
-    rows : array of shape (m,)
-        Row numbers.
-    points : array of shape (m, d)
-        The rows.
-    lower : array of shape (m, m)
-        Cholesky factor of the kernel matrix between them.
-    trace_error : float
-        Share of the trace of K that they leave out, estimated on the subsample.
-    row_error : float, default=0.0
-        Largest part of a row's own kernel value that they leave out in the subsample.
-    """
-
-    rows: Array
-    points: Array
-    lower: Array
-    trace_error: float
-    row_error: float = 0.0
 
 
 class DistributedOperator(KernelOperator):
@@ -74,7 +46,7 @@ class DistributedOperator(KernelOperator):
     ----------
     kernel : softkern.kernels.Kernel
         The kernel.
-    X : ChunkedRows, or an array of shape (n, d)
+    X : ChunkedRows, or a Dask array of shape (n, d)
         The rows.
     local : callable
         Makes the operator over the rows of one block.
@@ -110,21 +82,18 @@ class DistributedOperator(KernelOperator):
                 f"kernel must be a softkern.kernels.Kernel, got {kernel!r}; "
                 "softkern.kernels.resolve makes one of a name."
             )
-        self.rows = X if isinstance(X, ChunkedRows) else ChunkedRows.of(_chunked(X))
+        self.rows = X if isinstance(X, ChunkedRows) else ChunkedRows.of(X)
         self.kernel, self.X, self.local = kernel, self.rows.X, local
         sample = self.rows.subsample.X
         self._make_subsample = make_subsample or partial(local, sample)
         kernel.check(sample)
 
-    # The product
+    def __matmul__(self, A: Any) -> Any:
+        product = super().__matmul__(A)
+        return product if is_dask_array(A) else compute(product)[0]
 
     def _product(self, A: Any) -> Any:
-        if not is_dask_array(A):
-            return compute(self._product(_chunked_like(A, self.X)))[0]
-        return self._all_pairs(A)
-
-    def _all_pairs(self, A: Any) -> Any:
-        """Multiply every chunk with all others; started at once, while A is persisted."""
+        """Multiply every chunk with all others. It starts at once, while A is persisted."""
         import dask.array as da
         from dask import delayed
 
@@ -141,7 +110,7 @@ class DistributedOperator(KernelOperator):
         return persist(da.concatenate(products))
 
     def _cross_product(self, X_new: Any, A: Any) -> Any:
-        return self._sums_at(X_new, _chunked_like(A, self.X)).astype(self.dtype)
+        return self._sums_at(X_new, A).astype(self.dtype)
 
     def _sums_at(self, points: Any, A: Any) -> Array:
         """Σ K(points, X_b) A_b over all chunks, (m, c), summed on the workers in float64."""
@@ -178,11 +147,10 @@ class DistributedOperator(KernelOperator):
 
         The norms are NumPy arrays.
         """
-        columns, _ = self._check_columns(A)
-        if not is_dask_array(columns):
-            lazy = self.geometry(_chunked_like(columns, self.X))
-            return Geometry(*compute(lazy.product, lazy.norms, lazy.distances))
-        return self._geometry(columns, product)
+        geometry = self._geometry(self._check_columns(A)[0], product)
+        if is_dask_array(A):
+            return geometry
+        return Geometry(*compute(geometry.product, geometry.norms, geometry.distances))
 
     def _geometry(self, A: Any, product: Any) -> Geometry:
         A = persist(A)
@@ -218,12 +186,12 @@ class DistributedOperator(KernelOperator):
 
     @property
     def features(self) -> None:
-        """None: distances are taken from products."""
+        """None, since distances follow from products."""
         return
 
     def compressed(self, A: Any, nonnegative: bool = False) -> tuple[Array, Array]:
         """Numbers of all rows with a nonzero coefficient, and the coefficients."""
-        columns = compute(_chunked_like(self._check_columns(A)[0], self.X))[0]
+        columns = compute(self._check_columns(A)[0])[0]
         used = np.flatnonzero(columns.any(axis=1))
         return used, columns[used]
 
@@ -241,8 +209,6 @@ class DistributedOperator(KernelOperator):
         """Error of distances in the subsample."""
         return self._sample.distance_error
 
-    # Costs
-
     @classmethod
     def refusal(cls, work: ProblemSize) -> str | None:
         """Return why this operator cannot be used, or None."""
@@ -252,12 +218,16 @@ class DistributedOperator(KernelOperator):
 
     @classmethod
     def cost(cls, work: ProblemSize, **options: Any) -> Cost:
-        """Cost of all pairs of rows in one chunk; see `distributed_cost`."""
-        return distributed_cost(work, 1, None)
+        """Not available: `softkern.dask.plan` estimates the cost, which depends on the chunks."""
+        raise NotImplementedError
 
     def _check_columns(self, A: Any) -> tuple[Any, bool]:
+        """Convert A to a Dask array (n, c) in the chunks of X."""
+        import dask.array as da
+
         if not is_dask_array(A):
-            return super()._check_columns(A)
+            columns, is_vector = super()._check_columns(A)
+            return da.from_array(columns, chunks=(self.X.chunks[0], -1)), is_vector
         n = self.shape[0]
         if A.ndim not in (1, 2) or A.shape[0] != n:
             raise ValueError(f"A has shape {A.shape}; it must be ({n},) or ({n}, c).")
@@ -271,23 +241,23 @@ class DistributedNystroem(DistributedOperator):
 
     Parameters
     ----------
-    kernel, X, local, make_subsample
+    kernel, X, local
         As in `DistributedOperator`.
-    landmarks : Landmarks
-        The landmarks.
+    factor : NystroemOperator
+        Low-rank operator over the subsample of X, which chose the landmarks.
 
     Examples
     --------
     >>> from functools import partial
-    >>> import numpy as np
+    >>> import dask.array as da
     >>> from softkern.kernels import Gaussian
-    >>> from softkern.operators import TiledOperator
-    >>> kernel, X = Gaussian(2.0), np.random.default_rng(0).normal(size=(500, 2))
-    >>> lower = np.linalg.cholesky(kernel.block(X[:40], X[:40]))
-    >>> landmarks = Landmarks(np.arange(40), X[:40], lower, trace_error=0.0)
-    >>> operator = DistributedNystroem(kernel, X, partial(TiledOperator, kernel), landmarks)
-    >>> bool(abs(operator @ np.ones(500) - kernel.block(X, X).sum(axis=1)).max() < 1)
-    True
+    >>> from softkern.operators import NystroemOperator, TiledOperator
+    >>> kernel = Gaussian(2.0)
+    >>> rows = ChunkedRows.of(da.random.default_rng(0).normal(size=(500, 2), chunks=(200, 2)))
+    >>> factor = NystroemOperator(kernel, rows.subsample.X, rank=40)
+    >>> operator = DistributedNystroem(kernel, rows, partial(TiledOperator, kernel), factor)
+    >>> (operator @ da.ones((500, 2), chunks=(200, 2))).chunks
+    ((200, 200, 100), (2,))
     """
 
     is_exact_support: ClassVar[bool] = False
@@ -298,61 +268,61 @@ class DistributedNystroem(DistributedOperator):
         kernel: Kernel,
         X: Any,
         local: Local,
-        landmarks: Landmarks,
-        make_subsample: Callable[[], KernelOperator] | None = None,
+        factor: NystroemOperator,
     ) -> None:
-        super().__init__(kernel, X, local, make_subsample)
-        self.landmarks = landmarks
+        super().__init__(kernel, X, local, lambda: factor)
+        sample = self.rows.subsample
+        self.landmarks = sample.rows[factor.landmarks]  # row numbers, (m,)
+        self._points, self._lower = sample.X[factor.landmarks], factor.lower
+        self._factor = factor
         self._last: tuple[str, Array] = ("", np.empty(0))  # name of the last A, and its result
 
     def on_landmarks(self, A: Any) -> Array:
         """Coefficients on the landmarks, (m, c), of the centers nearest to those of A (n, c)."""
-        A = _chunked_like(A, self.X)
+        A = self._check_columns(A)[0]
         if self._last[0] != A.name:
-            sums = self._sums_at(self.landmarks.points, A)
-            weights = cho_solve((self.landmarks.lower, True), sums, check_finite=False)
+            sums = self._sums_at(self._points, A)
+            weights = cho_solve((self._lower, True), sums, check_finite=False)
             self._last = A.name, np.asarray(weights)
         return self._last[1]
 
     @cached_property
     def _support(self) -> Any:
         """The operator over the landmarks, sent to every worker once."""
-        return broadcast(self.local(self.landmarks.points))
+        return broadcast(self.local(self._points))
 
     def _product(self, A: Any) -> Any:
-        if not is_dask_array(A):
-            return compute(self._product(_chunked_like(A, self.X)))[0]
         return self._geometry(A, None).product
 
     def _cross_product(self, X_new: Any, A: Any) -> Any:
         weights = self.on_landmarks(A).astype(self.dtype)
-        return self.local(self.landmarks.points).cross(X_new) @ weights
+        return self.local(self._points).cross(X_new) @ weights
 
     def _geometry(self, A: Any, product: Any) -> Geometry:
         weights = self.on_landmarks(A)
-        norms = np.square(self.landmarks.lower.T @ weights).sum(axis=0).astype(self.dtype)
+        norms = np.square(self._lower.T @ weights).sum(axis=0).astype(self.dtype)
         geometry = self._geometry_to(self._support, weights, norms)
         return replace(geometry, distances=persist(geometry.distances))
 
     def compressed(self, A: Any, nonnegative: bool = False) -> tuple[Array, Array]:
         """Numbers of the landmarks, and the coefficients on them nearest to the centers."""
-        weights = self.on_landmarks(self._check_columns(A)[0])
+        weights = self.on_landmarks(A)
         if nonnegative:
-            image = self.landmarks.lower.T @ weights
-            columns = [nnls(self.landmarks.lower.T, column)[0] for column in image.T]
+            image = self._lower.T @ weights
+            columns = [nnls(self._lower.T, column)[0] for column in image.T]
             weights = np.column_stack(columns)
         is_used = weights.any(axis=1)
-        return self.landmarks.rows[is_used], weights[is_used].astype(self.dtype)
+        return self.landmarks[is_used], weights[is_used].astype(self.dtype)
 
     def points_at(self, index: Any) -> Any:
         """Landmarks by their numbers."""
-        rows, order = self.landmarks.rows, np.argsort(self.landmarks.rows)
-        return self.landmarks.points[order[np.searchsorted(rows, index, sorter=order)]]
+        order = np.argsort(self.landmarks)
+        return self._points[order[np.searchsorted(self.landmarks, index, sorter=order)]]
 
     @property
     def error(self) -> float:
         """Rounding, and the largest part of a diagonal value that the landmarks leave out."""
-        return self.attainable_error + self.landmarks.row_error
+        return self.attainable_error + float(self._factor.residual.max())
 
     @property
     def attainable_error(self) -> float:
@@ -362,23 +332,7 @@ class DistributedNystroem(DistributedOperator):
     @property
     def approximation_error(self) -> float:
         """Share of the trace that the landmarks leave out."""
-        return self.landmarks.trace_error
-
-
-def distributed_cost(work: ProblemSize, chunks: int, rank: int | None) -> Cost:
-    """Cost of products with all pairs of rows, or through landmarks, on all workers' threads.
-
-    The memory is that of a worker for one chunk, and without landmarks that of the model, which
-    then holds all rows.
-    """
-    others = work.n if rank is None else 2 * rank
-    tasks = chunks**2 if rank is None else 2 * chunks
-    seconds = work.n * others * (PAIR_SECONDS + VECTOR_SECONDS * work.n_vectors)
-    rows = -(-work.n // max(1, chunks))
-    memory = work.itemsize * rows * (2 * work.d + 4 * work.n_vectors)
-    if rank is None:
-        memory += work.n * (work.d + work.n_vectors) * work.itemsize
-    return Cost(memory, 0.0, seconds / max(1, work.threads) + tasks * TASK_SECONDS)
+        return self._factor.trace_error
 
 
 # Tasks
@@ -410,16 +364,3 @@ def _similarities(X: Array, support: KernelOperator, weights: Array) -> Array:
 
 def _distances(X: Array, support: KernelOperator, weights: Array, norms: Array) -> Array:
     return np.asarray(support.cross(X).geometry(weights, norms).distances)
-
-
-def _chunked(X: Any) -> Any:
-    import dask.array as da
-
-    return X if is_dask_array(X) else da.from_array(np.asarray(X), chunks=(CHUNK_ROWS, -1))
-
-
-def _chunked_like(A: Any, X: Any) -> Any:
-    """Columns (n, c) in the chunks of X."""
-    import dask.array as da
-
-    return A if is_dask_array(A) else da.from_array(A, chunks=(X.chunks[0], -1))

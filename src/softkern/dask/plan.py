@@ -10,14 +10,9 @@ from functools import partial
 from typing import Any
 
 from softkern.dask.cluster import worker_threads
-from softkern.dask.operator import (
-    DistributedNystroem,
-    DistributedOperator,
-    Landmarks,
-    distributed_cost,
-)
+from softkern.dask.operator import DistributedNystroem, DistributedOperator
 from softkern.dask.rows import ChunkedRows
-from softkern.operators.base import ProblemSize, available_threads, machine_speed
+from softkern.operators.base import Cost, ProblemSize, available_threads, machine_speed
 from softkern.operators.low_rank import DEFAULT_RANK, NystroemOperator
 from softkern.planning import (
     ENGINES,
@@ -35,6 +30,9 @@ from softkern.planning import (
 __all__ = ["build", "plan_chunks"]
 
 ENGINE = DistributedOperator.engine
+TASK_SECONDS = 1e-3  # Dask's own work per task
+PAIR_SECONDS = 5e-9  # one kernel value on one core ...
+VECTOR_SECONDS = 3e-10  # ... and its part in the product with one vector
 TRACE_ERROR = 0.01  # share of the trace that the default number of landmarks may leave out
 OPTIONS = ("rank", "local", "sample_rows")  # of engine_params, beside those of the local engine
 
@@ -71,7 +69,7 @@ def plan_chunks(
     if rank is None and engine in ENGINES:
         options["local"] = engine
     _check_options(options, NystroemOperator.engine if rank is not None else engine)
-    cost = distributed_cost(work, len(rows.X.chunks[0]), rank)
+    cost = _cost(work, len(rows.X.chunks[0]), rank)
     how = "all pairs of rows" if rank is None else f"through {rank} landmarks"
     chosen = Candidate(ENGINE, cost, how, machine_speed())
     limit = int(MEMORY_SHARE * available_memory()) if memory_limit is None else memory_limit
@@ -86,6 +84,22 @@ def _rank(work: ProblemSize, engine: str, options: dict[str, Any]) -> int | None
         return rank
     suffices = engine == "auto" and _rank_for(work, TRACE_ERROR, SAMPLE) is not None
     return DEFAULT_RANK if suffices else None
+
+
+def _cost(work: ProblemSize, chunks: int, rank: int | None) -> Cost:
+    """Cost of products with all pairs of rows, or through landmarks, on all workers' threads.
+
+    The memory is that of a worker for one chunk, and without landmarks that of the model, which
+    then holds all rows.
+    """
+    others = work.n if rank is None else 2 * rank
+    tasks = chunks**2 if rank is None else 2 * chunks
+    seconds = work.n * others * (PAIR_SECONDS + VECTOR_SECONDS * work.n_vectors)
+    rows = -(-work.n // max(1, chunks))
+    memory = work.itemsize * rows * (2 * work.d + 4 * work.n_vectors)
+    if rank is None:
+        memory += work.n * (work.d + work.n_vectors) * work.itemsize
+    return Cost(memory, 0.0, seconds / max(1, work.threads) + tasks * TASK_SECONDS)
 
 
 def _check_options(options: dict[str, Any], engine: str) -> None:
@@ -117,12 +131,4 @@ def build(chosen: Plan, rows: ChunkedRows, random_state: Any = 0) -> Distributed
         random_state=random_state,
         **options,
     )
-    landmarks = Landmarks(
-        sample.rows[factor.landmarks],
-        sample.X[factor.landmarks],
-        factor.lower,
-        factor.trace_error,
-        float(factor.residual.max()),
-    )
-    local = LocalOperator(kernel, engine)
-    return DistributedNystroem(kernel, rows, local, landmarks, lambda: factor)
+    return DistributedNystroem(kernel, rows, LocalOperator(kernel, engine), factor)

@@ -96,13 +96,6 @@ class ChunkedRows:
         dtype: np.dtype[Any] = self.X.dtype
         return dtype
 
-    @property
-    def numbers(self) -> Any:
-        """Row numbers in the same chunks, (n,)."""
-        import dask.array as da
-
-        return da.arange(self.shape[0], chunks=(self.X.chunks[0],), dtype=np.int64)
-
 
 def row_chunks(X: Any) -> Any:
     """Convert a Dask array or dataframe to floats in chunks of whole rows with known sizes.

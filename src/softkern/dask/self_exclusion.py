@@ -91,7 +91,7 @@ def calibrate_density(model: OneClassPCM, rows: ChunkedRows, own: Any) -> None:
                 _surprisals,
                 rows.X,
                 own,
-                rows.numbers,
+                numbered=True,
                 name="surprisals",
                 like=np.empty((0, 2), dtype=rows.dtype),
                 model=worker_copy(model),
