@@ -1,9 +1,9 @@
-"""What a rule of the loop is: a membership rule and a center rule, each an immutable value.
+"""Rules of the loop: a membership rule and a center rule, each an immutable value.
 
-A membership rule turns the geometry of points and centers into memberships, and says how much of
-every point goes into every center; a center rule turns these masses into coefficients. Any of the
-one goes with any of the other. What changes from step to step is in the values that they return
-(`Evaluation`, `Centers`), never in the rules.
+A membership rule turns the geometry of points and centers into memberships and into masses, the
+part of every point in every center. A center rule turns masses into coefficients. Any membership
+rule can be combined with any center rule. Whatever changes from step to step is in the values that
+they return (`Evaluation`, `Centers`), never in the rules.
 """
 
 from __future__ import annotations
@@ -25,18 +25,14 @@ __all__ = [
 
 
 class Geometry(Protocol):
-    """How points lie to centers; `softkern.operators.geometry` has the class.
+    """Similarities and distances of points to centers, see `softkern.operators.geometry`.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from softkern.kernels import Gaussian
-    >>> from softkern.operators import DenseOperator
-    >>> from softkern.rules.centers import Mean
-    >>> from softkern.rules.fuzzy import Fuzzy
-    >>> operator = DenseOperator(Gaussian(1.0), np.array([[0.0], [0.5], [4.0]]))
-    >>> centers = Mean().centers(np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), np.ones(3), None)
-    >>> geometry = operator.geometry(centers.coefficients)
+    >>> from softkern import plan
+    >>> X, A = np.array([[0.0], [0.5], [4.0]]), np.array([[0.5, 0.0], [0.5, 0.0], [0.0, 1.0]])
+    >>> geometry = plan(X, bandwidth=1.0).build(X).geometry(A)
     >>> geometry.product.round(2)
     array([[0.94, 0.  ],
            [0.94, 0.  ],
@@ -49,27 +45,27 @@ class Geometry(Protocol):
 
     @property
     def norms(self) -> AnyArray:
-        """Squared lengths of the centers, (c,)."""
+        """Squared norms of the centers, (c,)."""
 
     @property
     def distances(self) -> AnyArray:
-        """Squared distances to them, (n, c)."""
+        """Squared distances to the centers, (n, c)."""
 
 
 @dataclass(frozen=True)
 class Centers:
-    """Centers as coefficients over the support, and what their rule knows of them.
+    """Centers as coefficients over the support.
 
     Attributes
     ----------
     coefficients : array of shape (n, c)
-        Columns sum to one.
+        A, with columns that sum to one.
     product : array of shape (n, c) or None
-        K @ coefficients, where the rule has it already.
+        K @ A, if the center rule computed it.
     shares : array of shape (c,) or None
-        The part of all weight that each center was made of.
+        Share of the total weight in each center.
     margins : object or None
-        Of one-class machines, see `softkern.rules.one_class`.
+        Margins of one-class SVMs, see `softkern.rules.one_class`.
 
     Examples
     --------
@@ -85,7 +81,7 @@ class Centers:
     margins: Any = None
 
     def take(self, order: AnyArray) -> Centers:
-        """The same of some centers, or of all in another order."""
+        """Return some of the centers, or all in another order."""
         return Centers(
             self.coefficients[:, order],
             None if self.product is None else self.product[:, order],
@@ -96,30 +92,27 @@ class Centers:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What a membership rule makes of a geometry.
+    """Result of a membership rule.
 
     Attributes
     ----------
     memberships : array of shape (n, c)
+        U.
     mass : array of shape (n, c)
-        What every point adds to every center; each column in a unit of its own, where the rule
-        says so.
+        Part of every point in every center. The rule may scale each column.
     objective : float
-        Which the loop brings down.
+        Value that the loop minimizes.
     rule : MembershipRule
-        The rule of the next step.
+        Rule of the next step.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from softkern.kernels import Gaussian
-    >>> from softkern.operators import DenseOperator
-    >>> from softkern.rules.centers import Mean
+    >>> from softkern import plan
     >>> from softkern.rules.fuzzy import Fuzzy
-    >>> operator = DenseOperator(Gaussian(1.0), np.array([[0.0], [0.5], [4.0]]))
-    >>> centers = Mean().centers(np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), np.ones(3), None)
-    >>> geometry = operator.geometry(centers.coefficients)
-    >>> Fuzzy(2.0).evaluate(geometry, centers, np.ones(3)).memberships.round(2)
+    >>> X, A = np.array([[0.0], [0.5], [4.0]]), np.array([[0.5, 0.0], [0.5, 0.0], [0.0, 1.0]])
+    >>> geometry = plan(X, bandwidth=1.0).build(X).geometry(A)
+    >>> Fuzzy(2.0).evaluate(geometry, Centers(A), np.ones(3)).memberships.round(2)
     array([[0.97, 0.03],
            [0.97, 0.03],
            [0.  , 1.  ]])
@@ -132,31 +125,28 @@ class Evaluation:
 
 
 class MembershipRule(Protocol):
-    """D² → U.
+    """Rule D² → U.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from softkern.kernels import Gaussian
-    >>> from softkern.operators import DenseOperator
-    >>> from softkern.rules.centers import Mean
+    >>> from softkern import plan
     >>> from softkern.rules.fuzzy import Fuzzy
-    >>> operator = DenseOperator(Gaussian(1.0), np.array([[0.0], [0.5], [4.0]]))
-    >>> centers = Mean().centers(np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), np.ones(3), None)
-    >>> geometry = operator.geometry(centers.coefficients)
-    >>> np.exp(Fuzzy(2.0).log_memberships(geometry, centers)).sum(axis=1)
+    >>> X, A = np.array([[0.0], [0.5], [4.0]]), np.array([[0.5, 0.0], [0.5, 0.0], [0.0, 1.0]])
+    >>> geometry = plan(X, bandwidth=1.0).build(X).geometry(A)
+    >>> np.exp(Fuzzy(2.0).log_memberships(geometry, Centers(A))).sum(axis=1)
     array([1., 1., 1.])
     """
 
     def evaluate(self, geometry: Geometry, centers: Centers, weight: AnyArray) -> Evaluation:
-        """Memberships, masses and objective of the points of the loop, with weights (n,)."""
+        """Return memberships, masses and objective of the training points of weights (n,)."""
 
     def log_memberships(self, geometry: Geometry, centers: Centers) -> AnyArray:
-        """Logarithms of the memberships of any points, (m, c)."""
+        """Return the logarithms of the memberships of any points, (m, c)."""
 
 
 class CenterRule(Protocol):
-    """Masses → A.
+    """Rule masses → A.
 
     Examples
     --------
@@ -170,7 +160,7 @@ class CenterRule(Protocol):
     """
 
     def centers(self, mass: AnyArray, weight: AnyArray, previous: Centers | None) -> Centers:
-        """Centers of the masses (n, c); `previous` are those of the step before, to start from."""
+        """Return centers of the masses (n, c); `previous` are those of the last step."""
 
 
 @runtime_checkable
@@ -185,21 +175,21 @@ class SolverRule(CenterRule, Protocol):
     """
 
     def on_operator(self, operator: Any, correction: AnyArray | None) -> SolverRule:
-        """The rule on another operator, with the difference (n, c) between K @ A and its product.
+        """Return the rule on another operator, given K @ A minus its product, (n, c).
 
         It may solve less accurately.
         """
 
     def with_product(self, centers: Centers, product: AnyArray) -> Centers:
-        """Update centers by their product K @ A, (n, c)."""
+        """Return the centers updated by their product K @ A, (n, c)."""
 
     def error(self, centers: Centers) -> float:
-        """How far centers are from the rule's own for the same masses."""
+        """Return how far centers are from those of the rule for the same masses."""
 
 
 @dataclass(frozen=True)
 class Rule:
-    """A membership rule and a center rule: what makes one model of the loop another.
+    """A membership rule and a center rule, which together define a model of the loop.
 
     Examples
     --------
@@ -214,7 +204,7 @@ class Rule:
 
     @property
     def goes_anywhere(self) -> bool:
-        """Whether it is all array operations, wherever arrays live; a solver stays on the host."""
+        """Whether the rule runs on arrays of any library; rules with a solver need NumPy."""
         return bool(getattr(self.centers, "goes_anywhere", False))
 
     def __post_init__(self) -> None:

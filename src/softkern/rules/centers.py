@@ -1,7 +1,7 @@
-"""Center rules that need no solver: weighted means in feature space.
+"""Weighted means in feature space, the center rule that needs no solver.
 
-A mean has coefficients that are positive and sum to one; masses come in any unit per column, so
-that memberships that underflow still have a center (Filippone et al. 2010, appendix B).
+Coefficients of a mean are not negative and sum to one. The columns of the masses can have any
+scale, so that memberships that underflow still have a center (Filippone et al. 2010, appendix B).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["Mean", "mass_of_logs"]
 
 @dataclass(frozen=True)
 class Mean:
-    """A = mass / Σ mass in every column.
+    """Means: A = mass / Σ mass in every column.
 
     Examples
     --------
@@ -33,13 +33,12 @@ class Mean:
     goes_anywhere: ClassVar[bool] = True
 
     def centers(self, mass: AnyArray, weight: AnyArray, previous: Centers | None) -> Centers:
-        """Weighted means of all points; a cluster without any mass stays where it was."""
+        """Return weighted means. A cluster without mass keeps its center."""
         xp = namespace(mass)
         total = xp.sum(mass, axis=0)
         shares = total / xp.sum(weight)
-        if not is_dask_array(mass) and not bool(
-            xp.all(total > 0)
-        ):  # points on centers have no part in any other
+        # points on a center have no part in the other clusters, which may become empty
+        if not is_dask_array(mass) and not bool(xp.all(total > 0)):
             stays = weight[:, None] if previous is None else previous.coefficients
             mass = xp.where(total > 0, mass, stays)
             total = xp.sum(mass, axis=0)
@@ -47,7 +46,7 @@ class Mean:
 
 
 def mass_of_logs(logs: AnyArray, weight: AnyArray) -> AnyArray:
-    """w exp(logs), (n, c), each column in the unit of its largest, so that none underflows.
+    """Return w exp(logs), (n, c), with each column scaled so that it does not underflow.
 
     Examples
     --------
@@ -57,7 +56,7 @@ def mass_of_logs(logs: AnyArray, weight: AnyArray) -> AnyArray:
            [3.]])
     """
     xp = namespace(logs)
-    logs = xp.where(weight[:, None] > 0, logs, -xp.inf)  # what does not count has no say in it
+    logs = xp.where(weight[:, None] > 0, logs, -xp.inf)  # weight zero must not set the scale
     largest = xp.max(logs, axis=0)
     largest = xp.where(xp.isfinite(largest), largest, xp.zeros_like(largest))
     return xp.exp(logs - largest) * weight[:, None]

@@ -1,7 +1,7 @@
-"""Fuzzy memberships, u ∝ D²^(−1/(m−1)): clusters that compete; with outlier weights, FKCO.
+"""Fuzzy memberships, u ∝ D²^(−1/(m−1)), which compete, and their variant with outlier weights.
 
-Means are taken by u^m, and by u^m / w^q where points have outlier weights w (Keller 2000; Shen,
-Wang and Wu 2004).
+Centers are means with masses u^m, or u^m / w^q for points with outlier weights w (Keller 2000,
+Shen, Wang and Wu 2004).
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ __all__ = ["Fuzzy", "OutlierFuzzy", "fuzzy_rows"]
 
 @dataclass(frozen=True)
 class Fuzzy:
-    """Fuzzy c-means: masses w u^m."""
+    """Fuzzy c-means, with masses w u^m."""
 
     m: float
 
     def evaluate(self, geometry: Geometry, centers: Centers, weight: AnyArray) -> Evaluation:
-        """U, masses and Σ w u^m D²."""
+        """Return U, masses and the objective Σ w u^m D²."""
         memberships = fuzzy(geometry.distances, self.m)
         power = memberships**self.m
         objective = weighted_sum(row_sums(power, geometry.distances), weight)
         return Evaluation(memberships, self.mass(power, geometry, weight), objective, self)
 
     def log_memberships(self, geometry: Geometry, centers: Centers | None = None) -> AnyArray:
-        """log u, (m, c)."""
+        """Return log u, (m, c)."""
         return log_fuzzy(geometry.distances, self.m)
 
     def mass(self, power: AnyArray, geometry: Geometry, weight: AnyArray) -> AnyArray:
-        """w u^m, (n, c), from u^m, or from log u where a cluster's u^m may all underflow."""
+        """Return w u^m, (n, c), from u^m, or from log u if all u^m of a cluster may underflow."""
         if _may_underflow(self.m, power):
             return mass_of_logs(self.m * log_fuzzy(geometry.distances, self.m), weight)
         power *= weight[:, None]
@@ -46,15 +46,16 @@ class Fuzzy:
 
 @dataclass(frozen=True)
 class OutlierFuzzy:
-    """Fuzzy memberships and outlier weights w; masses u^m / w^q (eqs. 19 to 21 of 2004).
+    """Fuzzy memberships with outlier weights w and masses u^m / w^q (eqs. 19 to 21 of 2004).
 
     Attributes
     ----------
     m, q : float
+        Exponents of the memberships and of the outlier weights.
     total : float
-        Σ w, counted with sample weights.
+        Sum of the outlier weights, weighted by the sample weights.
     plain : bool, default=False
-        Masses u, as that paper's eq. 11 has it, which ignores w.
+        Use masses u, as in eq. 11 of that paper, which ignores w.
     """
 
     m: float
@@ -63,7 +64,7 @@ class OutlierFuzzy:
     plain: bool = False
 
     def evaluate(self, geometry: Geometry, centers: Centers, weight: AnyArray) -> Evaluation:
-        """U, masses and Σ weight u^m D² / w^q, eq. 9."""
+        """Return U, masses and the objective Σ weight u^m D² / w^q, eq. 9."""
         memberships = fuzzy(geometry.distances, self.m)
         power = memberships**self.m
         spread = row_sums(power, geometry.distances)
@@ -71,25 +72,24 @@ class OutlierFuzzy:
         objective = weighted_sum(spread / w**self.q, weight)
         if self.plain:
             mass = mass_of_logs(log_fuzzy(geometry.distances, self.m), weight)
-        else:  # in units of the smallest w, so that no power overflows
+        else:  # in units of the smallest w, to avoid overflow
             parts = weight * (namespace(w).min(w) / w) ** self.q
             mass = Fuzzy(self.m).mass(power, geometry, parts)
         return Evaluation(memberships, mass, objective, self)
 
     def log_memberships(self, geometry: Geometry, centers: Centers | None = None) -> AnyArray:
-        """log u, (m, c)."""
+        """Return log u, (m, c)."""
         return log_fuzzy(geometry.distances, self.m)
 
     def spread(self, geometry: Geometry) -> AnyArray:
-        """S = Σ u^m D² of any points, (m,), of which outlier weights are made."""
+        """Return S = Σ u^m D², (m,), from which outlier weights are computed."""
         return row_sums(fuzzy(geometry.distances, self.m) ** self.m, geometry.distances)
 
 
 def _may_underflow(m: float, values: AnyArray) -> bool:
-    """Whether u^m may underflow in all points of a cluster.
+    """Return whether u^m may underflow for all points of a cluster.
 
-    Two distances are known to differ by a factor of eps at the least, so u^m is at least
-    eps^(m/(m−1)), which has to stay clear of the smallest number.
+    Ratios of distances are at least about eps, so that u^m is at least eps^(m/(m−1)).
     """
     limits = namespace(values).finfo(values.dtype)
     digits, reach = -np.log(float(limits.eps)), -np.log(float(limits.smallest_normal))
@@ -99,15 +99,15 @@ def _may_underflow(m: float, values: AnyArray) -> bool:
 def fuzzy_rows(
     distances: AnyArray, m: float, weight: AnyArray
 ) -> tuple[AnyArray, AnyArray, AnyArray]:
-    """U, w u^m and Σ u^m D² of a block of rows, (c, b), (c, b) and (b,), in few passes.
+    """Return U, w u^m and Σ u^m D² of a block, (c, b), (c, b) and (b,), in few passes.
 
-    For NumPy blocks that lie in the cache (`softkern.solvers.sweeps`), with rows along the last
-    axis; `distances` may be overwritten, and be negative by rounding. With r = D²_nearest / D²,
-    u = r^(1/(m−1)) / s, where s is the sum over clusters; then u^m = u r s^(1−m), and
+    For NumPy blocks that fit into the cache (`softkern.solvers.sweeps`), with points along the
+    last axis. `distances` may be overwritten, and be negative by rounding. With
+    r = D²_nearest / D² and the sum s over clusters, u = r^(1/(m−1)) / s, u^m = u r s^(1−m) and
     Σ u^m D² = D²_nearest s^(1−m).
     """
     nearest = distances.min(axis=0)
-    if nearest.min(initial=1) <= 0:  # some points lie on centers
+    if nearest.min(initial=1) <= 0:  # points on centers
         np.maximum(distances, 0, out=distances)
         memberships = fuzzy(distances.T, m).T
         mass = memberships**m

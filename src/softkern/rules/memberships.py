@@ -1,7 +1,7 @@
-"""Membership rules as functions: squared distances to centers, D² (n, c), become U (n, c).
+"""Membership functions: squared distances to centers, D² (n, c), become memberships U (n, c).
 
-Pure functions of arrays of any library (`softkern._utils.arrays`). Logarithms are given where
-memberships themselves underflow. The rules of the loop are made of them.
+Pure functions of arrays of any array API library. Logarithms are provided where memberships
+underflow. The rules of the loop are built from them.
 """
 
 from __future__ import annotations
@@ -35,21 +35,21 @@ __all__ = [
     "runner_up",
 ]
 
-OVERLAP_DECAY = 4.0  # −log of the overlap at the own center; it is zero half way between clusters
-ROUNDING = 1e3  # in units of eps, of energies that were summed in another order
-LARGEST_PART = 1e6  # of a point in a center, 1 / w^q, where that of the mean weight is one
+OVERLAP_DECAY = 4.0  # −log of the overlap at the own center; halfway to another it is zero
+ROUNDING = 1e3  # relative rounding error of energies, in units of eps
+LARGEST_PART = 1e6  # largest 1 / w^q of a point, relative to that of the mean weight
 
 
 def log_possibilistic(distances: AnyArray, eta: Any) -> AnyArray:
-    """log u = −D²/η, eq. 16 of Filippone et al. 2010: typicality, each cluster for itself."""
+    """Return log u = −D²/η, eq. 16 of Filippone et al. 2010."""
     return distances / -eta
 
 
 @rowwise
 def fuzzy(distances: AnyArray, m: float) -> AnyArray:
-    """u ∝ D²^(−1/(m−1)), rows sum to one: memberships that compete.
+    """Return u ∝ D²^(−1/(m−1)), with rows that sum to one.
 
-    A point that lies on centers shares itself among them alone.
+    A point that lies on centers is a member of these clusters only.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def fuzzy(distances: AnyArray, m: float) -> AnyArray:
            [1.  , 0.  ]])
     """
     nearest, apart = _safe_divisors(distances)
-    share = nearest / apart  # relative to the nearest, so that no power overflows
+    share = nearest / apart  # relative to the nearest, to avoid overflow
     if m != 2:
         share = share ** (1.0 / (m - 1.0))
     if apart is not distances:
@@ -71,7 +71,7 @@ def fuzzy(distances: AnyArray, m: float) -> AnyArray:
 
 @rowwise
 def log_fuzzy(distances: AnyArray, m: float) -> AnyArray:
-    """Logarithm of `fuzzy`, which does not underflow where m is near one.
+    """Return the logarithm of `fuzzy`, which does not underflow for m near one.
 
     Examples
     --------
@@ -93,9 +93,9 @@ def log_fuzzy(distances: AnyArray, m: float) -> AnyArray:
 
 
 def _safe_divisors(distances: AnyArray) -> tuple[AnyArray, AnyArray]:
-    """The nearest distance of every row, (n, 1), and distances to divide by: one for zero.
+    """Return the nearest distance of every row, (n, 1), and distances with one in place of zero.
 
-    The distances themselves where surely no point lies on a center.
+    The second are the distances themselves if surely no point lies on a center.
     """
     nearest = row_min(distances)
     if is_surely_all(nearest > 0):
@@ -106,17 +106,17 @@ def _safe_divisors(distances: AnyArray) -> tuple[AnyArray, AnyArray]:
 def outlier_weights(
     spread: AnyArray, q: float, total: float, sample_weight: AnyArray
 ) -> tuple[AnyArray, float, float]:
-    """w = S^(1/(q+1)) × unit, of weighted sum `total`: eq. 19 of Shen, Wang and Wu 2004.
+    """Return w = S^(1/(q+1)) × unit with the weighted sum `total`, eq. 19 of Shen et al. 2004.
 
-    S (n,) is Σ u^m D² of every point. A point on a center would get no weight and hold the center
-    for good, by the rounding of its distance; so w is bounded below, such that 1 / w^q is at most a
-    million times that of the mean weight. Among such weights it is the best.
+    S (n,) is Σ u^m D² of every point. A point on a center would get weight zero and hold the
+    center there for good. So w is bounded below, such that 1 / w^q is at most a million times
+    that of the mean weight. Within this bound w is optimal.
 
     Returns
     -------
     w : array of shape (n,)
     unit, least : float
-        Of these points, so that w of any other is max(least, unit × S^(1/(q+1))).
+        With these, w of any other point is max(least, unit × S^(1/(q+1))).
 
     Examples
     --------
@@ -128,13 +128,13 @@ def outlier_weights(
     mean = total / float(xp.sum(sample_weight))
     root = xp.maximum(spread, 0.0) ** (1.0 / (q + 1.0))
     weighted = float(xp.sum(sample_weight * root))
-    if weighted <= 0:  # every point lies on a center
+    if weighted <= 0:  # all points on centers
         return xp.full_like(root, mean), 0.0, mean
     smallest = float(xp.finfo(spread.dtype).smallest_normal) ** 0.5
     least = mean * max(LARGEST_PART ** (-1.0 / q), smallest)
-    unit, held = total / weighted, -1
-    while held < (held := int(xp.count_nonzero(unit * root < least))):
-        # what is raised to the least is taken from the others, of which some may fall below it
+    unit, raised = total / weighted, -1
+    while raised < (raised := int(xp.count_nonzero(unit * root < least))):
+        # raising weights to the least one lowers the others, which may then fall below it
         is_least = unit * root < least
         free = total - least * float(xp.sum(xp.where(is_least, sample_weight, 0.0)))
         unit = free / float(xp.sum(xp.where(is_least, 0.0, sample_weight * root)))
@@ -142,7 +142,7 @@ def outlier_weights(
 
 
 def log_joint(closeness: AnyArray, shares: AnyArray, scale: Any) -> AnyArray:
-    """log γ_k + s_k/σ, (n, c): cluster weight times similarity, eqs. 12 and 13 of Bicego 2009.
+    """Return log γ_k + s_k/σ, (n, c), cluster weight times similarity, eqs. 12, 13 of Bicego 2009.
 
     Closeness s is −D² (SVDD) or the signed distance to the margin (OC-SVM).
     """
@@ -151,14 +151,14 @@ def log_joint(closeness: AnyArray, shares: AnyArray, scale: Any) -> AnyArray:
 
 
 def log_total(joint: AnyArray) -> AnyArray:
-    """log Σ_k exp(joint), (n,), without overflow: a point's part of f_LL, eq. 16."""
+    """Return log Σ_k exp(joint), (n,), without overflow, the terms of f_LL in eq. 16."""
     xp = namespace(joint)
     top = row_max(joint)
     return top[:, 0] + xp.log(row_sums(xp.exp(joint - top)))
 
 
 def log_mixture(joint: AnyArray) -> AnyArray:
-    """Logarithms of memberships whose rows sum to one, (n, c), eq. 14 of Bicego 2009.
+    """Return logarithms of memberships whose rows sum to one, (n, c), eq. 14 of Bicego 2009.
 
     Examples
     --------
@@ -171,7 +171,7 @@ def log_mixture(joint: AnyArray) -> AnyArray:
 
 
 def hard(closeness: AnyArray) -> AnyArray:
-    """One for the nearest center, zero for the others, (n, c); the first where several are.
+    """Return one for the nearest center and zero for the others, (n, c); the first of equals.
 
     Examples
     --------
@@ -187,7 +187,7 @@ def hard(closeness: AnyArray) -> AnyArray:
 
 
 def runner_up(values: AnyArray) -> tuple[AnyArray, AnyArray]:
-    """The largest and the second largest of every row, (n,) each; −∞ where there is no second.
+    """Return the largest and second largest value of every row, (n,) each; −∞ without a second.
 
     Examples
     --------
@@ -201,7 +201,7 @@ def runner_up(values: AnyArray) -> tuple[AnyArray, AnyArray]:
         return first, xp.full_like(first, -xp.inf)
     if isinstance(values, np.ndarray):
         two = np.empty((len(values), 2), dtype=values.dtype)
-        for start in range(0, len(values), BLOCK_ROWS):  # no second array of all values
+        for start in range(0, len(values), BLOCK_ROWS):  # to save memory
             rows = slice(start, start + BLOCK_ROWS)
             two[rows] = np.partition(values[rows], -2, axis=1)[:, -2:]
         return two[:, 1], two[:, 0]
@@ -210,22 +210,22 @@ def runner_up(values: AnyArray) -> tuple[AnyArray, AnyArray]:
 
 
 def overlap(energies: AnyArray, labels: AnyArray, at_centers: AnyArray) -> AnyArray:
-    """How far between clusters points are, (n,): one half way, e⁻⁴ at the own center.
+    """Return how far points lie between clusters, (n,): one halfway, e⁻⁴ at the own center.
 
-    An energy E_k falls as the membership of cluster k rises: D², D²/η, −log u. A point of cluster a
-    is at the place t = (E_k − E_a) / (the same at the center of a) on the way from half between a
-    and k, where they tie, to the center of a; on average t is one within a. What the point is off
-    that way adds to both energies and cancels: unlike the ratio of memberships, in which it stands
-    above and below, t means the same in any number of columns. The overlap is exp(−4 t) for the
-    cluster of the smallest t.
+    An energy E_k, such as D², D²/η or −log u, decreases as the membership in cluster k increases.
+    For a point of cluster a, t = (E_k − E_a) / (the same at the center of a) is zero halfway
+    between a and k and one at the center of a, and on average within a. A displacement across
+    this line adds to both energies and cancels, so that t has the same meaning for any number of
+    features, unlike a ratio of memberships. The overlap is exp(−4 t) for the smallest t.
 
     Parameters
     ----------
     energies : array of shape (n, c)
+        Energies of the points.
     labels : int array of shape (n,)
-        The cluster of the lowest energy.
+        Cluster of the lowest energy.
     at_centers : array of shape (c, c)
-        Energies of the centers, one row a center.
+        Energies of the centers, one row per center.
 
     Examples
     --------
@@ -241,13 +241,13 @@ def overlap(energies: AnyArray, labels: AnyArray, at_centers: AnyArray) -> AnyAr
     if c < 2:
         return result
     limits = np.finfo(energies.dtype)
-    with np.errstate(invalid="ignore"):  # of a cluster that has no points
+    with np.errstate(invalid="ignore"):  # clusters without points
         whole = np.nan_to_num(at_centers - np.diagonal(at_centers)[:, None])  # (c, c)
-    for start in range(0, len(energies), BLOCK_ROWS):  # no further array of all energies
+    for start in range(0, len(energies), BLOCK_ROWS):  # to save memory
         rows = slice(start, start + BLOCK_ROWS)
         own = labels[rows]
         lowest = np.take_along_axis(energies[rows], own[:, None], axis=1)
-        # centers that coincide differ by the rounding of energies: points between them tie
+        # energies of coinciding centers differ by rounding, and their points tie
         rounding = limits.tiny + ROUNDING * limits.eps * np.abs(lowest)
         with np.errstate(over="ignore"):
             places = np.maximum(energies[rows] - lowest, 0) / np.maximum(whole[own], rounding)

@@ -1,10 +1,9 @@
-"""Memberships in one-class machines, soft and hard, and machines as centers.
+"""Soft and hard memberships in one-class SVMs, and one-class SVMs as centers.
 
 A cluster is a weighted one-class SVM, trained on all points with their masses as weights
-(Bicego and Figueiredo 2009). The formulation says how near a point is to a machine; memberships
-compare that. The stored centers have coefficients that sum to one; the paper's decision values
-are left in LIBSVM's scale, where they sum to ν Σ z_k, and that factor is carried by
-`Margins.totals`.
+(Bicego and Figueiredo 2009). The formulation defines the closeness of a point to a cluster, which
+memberships compare. Stored coefficients sum to one. The decision values of the paper have LIBSVM's
+scale, where coefficients sum to ν Σ z_k; `Margins.totals` holds that factor.
 """
 
 from __future__ import annotations
@@ -40,26 +39,27 @@ __all__ = [
     "Trainer",
 ]
 
-DEAD = 1e-12  # a cluster with less than this share of all weight has no machine of its own
-FIRST_TOL = 1e-4  # of the duals of a start
-FINER = 1e-3  # of the change of the masses: how well the duals are solved on the way
+DEAD = 1e-12  # a cluster with a smaller share of the weight keeps its last SVM
+FIRST_TOL = 1e-4  # tolerance of the first duals on a surrogate
+FINER = 1e-3  # tolerance of later ones, as a share of the change of the masses
 
 
 @dataclass(frozen=True)
 class Margins:
-    """Of one-class machines, one a cluster.
+    """Margins of one-class SVMs, one per cluster.
 
     Attributes
     ----------
     offset : array of shape (c,)
         ρ, for coefficients that sum to one.
     squared_radius : array of shape (c,)
+        R², the squared distance of the margin from the center.
     totals : array of shape (c,)
-        ν times the sums of the weights: the sums of LIBSVM's coefficients.
+        ν times the sums of the weights, the sums of LIBSVM's coefficients.
     weights : array of shape (n, c)
-        That the machines were trained with.
+        Training weights.
     solution : object
-        Of the dual, to start the next from.
+        Solution of the dual, from which the next one starts.
     """
 
     offset: AnyArray
@@ -69,38 +69,38 @@ class Margins:
     solution: Any = field(default=None, repr=False)
 
     def take(self, order: AnyArray) -> Margins:
-        """The same of some machines, or of all in another order; no start for a dual."""
+        """Return some of the margins, or all in another order, without the dual."""
         return Margins(self.offset[order], self.squared_radius[order], self.totals[order])
 
 
 class Formulation(Protocol):
-    """SVDD or OC-SVM: all that they differ in."""
+    """The differences between SVDD and OC-SVM."""
 
     @property
     def name(self) -> str:
-        """As users write it."""
+        """Value of the parameter `formulation`."""
 
     @property
     def needs_lengths(self) -> bool:
         """Whether scores depend on K(x, x)."""
 
     def score(self, geometry: Geometry) -> AnyArray:
-        """How typical points are of each machine, (n, c)."""
+        """Return decision scores of points for each cluster, (n, c)."""
 
     def margin(self, margins: Margins) -> AnyArray:
-        """The score on the margin, (c,)."""
+        """Return the score on the margin, (c,)."""
 
     def closeness(self, geometry: Geometry, margins: Margins | None) -> AnyArray:
-        """What clusters compete by, (n, c), up to a number for every point."""
+        """Return the values that memberships compare, (n, c), up to a constant per point."""
 
     def unit(self, margins: Margins | None) -> Any:
-        """By what closeness is multiplied to be in the unit of the paper's softness σ."""
+        """Return the factor that brings closeness to the scale of the paper's softness σ."""
 
     def field(self, product: Array, diag: Array) -> Array:
-        """Half the gradient of the dual, from K α and diag(K)."""
+        """Return half the gradient of the dual, from K α and diag(K)."""
 
     def gap_unit(self, spread: Array, rho: Array) -> Array:
-        """The scale of the scores, of which a tolerance of the dual is a share.
+        """Return the scale of the scores, relative to which the dual has a tolerance.
 
         `spread` is the largest squared distance of a point from the center.
         """
@@ -108,67 +108,67 @@ class Formulation(Protocol):
 
 @dataclass(frozen=True)
 class SVDD:
-    """The distance to the center of the smallest sphere, eq. 12."""
+    """Distance to the center of the smallest sphere, eq. 12."""
 
     name: str = "svdd"
     needs_lengths: bool = True
 
     def score(self, geometry: Geometry) -> AnyArray:
-        """−D²."""
+        """Return −D²."""
         return -geometry.distances
 
     def margin(self, margins: Margins) -> AnyArray:
-        """−R²."""
+        """Return −R²."""
         return -margins.squared_radius
 
     def closeness(self, geometry: Geometry, margins: Margins | None) -> AnyArray:
-        """−D²."""
+        """Return −D²."""
         return -geometry.distances
 
     def unit(self, margins: Margins | None) -> float:
-        """One: σ is a squared distance."""
+        """Return one, as σ is a squared distance."""
         return 1.0
 
     def field(self, product: Array, diag: Array) -> Array:
-        """K α − ½ diag(K)."""
+        """Return K α − ½ diag(K)."""
         return product - 0.5 * diag
 
     def gap_unit(self, spread: Array, rho: Array) -> Array:
-        """The largest squared distance."""
+        """Return the largest squared distance."""
         return spread
 
 
 @dataclass(frozen=True)
 class OCSVM:
-    """The signed distance to the margin, eq. 13."""
+    """Signed distance to the margin, eq. 13."""
 
     name: str = "ocsvm"
     needs_lengths: bool = False
 
     def score(self, geometry: Geometry) -> AnyArray:
-        """G, the similarity to the center."""
+        """Return G, the similarity to the center."""
         return geometry.product
 
     def margin(self, margins: Margins) -> AnyArray:
-        """ρ."""
+        """Return ρ."""
         return margins.offset
 
     def closeness(self, geometry: Geometry, margins: Margins | None) -> AnyArray:
-        """G − ρ."""
+        """Return G − ρ."""
         assert margins is not None
         return geometry.product - margins.offset
 
     def unit(self, margins: Margins | None) -> Any:
-        """The sums of LIBSVM's coefficients."""
+        """Return the sums of LIBSVM's coefficients."""
         assert margins is not None
         return margins.totals
 
     def field(self, product: Array, diag: Array) -> Array:
-        """K α."""
+        """Return K α."""
         return product
 
     def gap_unit(self, spread: Array, rho: Array) -> Array:
-        """ρ, the size of the scores, which may be far below squared distances; or these."""
+        """Return the smaller of ρ, the size of the scores, and the largest squared distance."""
         return np.minimum(spread, np.abs(rho))
 
 
@@ -177,13 +177,13 @@ FORMULATIONS: dict[str, Formulation] = {f.name: f for f in (SVDD(), OCSVM())}
 
 @dataclass(frozen=True)
 class Mixture:
-    """z ∝ γ exp(−D²/σ) or γ exp((G − ρ)/σ), masses w z; eqs. 12 to 16."""
+    """z ∝ γ exp(−D²/σ) or γ exp((G − ρ)/σ) with masses w z, eqs. 12 to 16."""
 
     formulation: Formulation
     scale: float
 
     def evaluate(self, geometry: Geometry, centers: Centers, weight: AnyArray) -> Evaluation:
-        """Z, masses and −f_LL, eq. 16."""
+        """Return Z, masses and the objective −f_LL, eq. 16."""
         joint = self._joint(geometry, centers)
         total = log_total(joint)
         memberships = namespace(joint).exp(joint - total[:, None])
@@ -191,11 +191,11 @@ class Mixture:
         return Evaluation(memberships, weight[:, None] * memberships, objective, self)
 
     def log_memberships(self, geometry: Geometry, centers: Centers) -> AnyArray:
-        """log z, (m, c)."""
+        """Return log z, (m, c)."""
         return log_mixture(self._joint(geometry, centers))
 
     def _joint(self, geometry: Geometry, centers: Centers) -> AnyArray:
-        """log γ_k S(x, k), (n, c)."""
+        """Return log γ_k S(x, k), (n, c)."""
         near = self.formulation.closeness(geometry, centers.margins)
         scale = self.scale / self.formulation.unit(centers.margins)
         return log_joint(near, centers.shares, scale)
@@ -203,19 +203,20 @@ class Mixture:
 
 @dataclass(frozen=True)
 class Hard:
-    """Every point to the nearest machine: Camastra and Verri's loop, k-means with means.
+    """Memberships in the nearest cluster only: k-means, or the loop of Camastra and Verri.
 
     Attributes
     ----------
     formulation : Formulation
+        Defines closeness.
     error : float
-        Of closeness: clusters that differ by less tie, and the first of them is taken.
+        Error of closeness. Clusters that differ by less tie, and the first one wins.
     copies : callable
-        ``copies(row)`` gives the rows that are the same point, a mask of shape (n,).
+        ``copies(row)`` returns the duplicates of a row, a mask of shape (n,).
     nothing : float
-        A squared distance that is rounding.
+        Rounding error of a squared distance.
     reseeded : int
-        How often a cluster without points was seeded again, with the point worst off.
+        Number of times that an empty cluster was started again.
     """
 
     formulation: Formulation
@@ -225,7 +226,7 @@ class Hard:
     reseeded: int = 0
 
     def evaluate(self, geometry: Geometry, centers: Centers, weight: AnyArray) -> Evaluation:
-        """One-hot U, masses and Σ w D² to the own center: with means, it never rises."""
+        """Return one-hot U, masses and the objective Σ w D² to the own center."""
         memberships = self._nearest(geometry, centers)
         objective = weighted_sum(row_sums(memberships, geometry.distances), weight)
         empty = np.flatnonzero(on_host(column_sums(memberships, weight)) <= 0)
@@ -237,21 +238,20 @@ class Hard:
         return Evaluation(memberships, weight[:, None] * seeded, objective, following)
 
     def log_memberships(self, geometry: Geometry, centers: Centers) -> AnyArray:
-        """Zero for the own cluster, −∞ for the others, (m, c)."""
+        """Return zero for the own cluster and −∞ for the others, (m, c)."""
         memberships = self._nearest(geometry, centers)
         with np.errstate(divide="ignore"):
             return namespace(memberships).log(memberships)
 
     def depth(self, geometry: Geometry, centers: Centers) -> AnyArray:
-        """What points are assigned by, (m, c)."""
+        """Return closeness in the scale of σ, (m, c), whose maximum is the label."""
         closeness = self.formulation.closeness(geometry, centers.margins)
         return closeness * self.formulation.unit(centers.margins)
 
     def _nearest(self, geometry: Geometry, centers: Centers) -> AnyArray:
-        """The first of the clusters whose depths differ by less than their errors.
+        """Return the first of the clusters whose depths differ by less than their errors.
 
-        Which of them rounding puts first is not the same for a training point and the same point
-        as a new one.
+        Rounding must not give a training point another label than the same point as a new one.
         """
         depth = self.depth(geometry, centers)
         error = self.error * self.formulation.unit(centers.margins)
@@ -259,10 +259,9 @@ class Hard:
         return hard(namespace(depth).astype(depth + error >= surely, depth.dtype))
 
     def _reseed(self, distances: Array, memberships: Array, weight: Array, empty: Array) -> Array:
-        """Give each empty cluster the point furthest from its own center, with all its copies.
+        """Give each empty cluster the point farthest from its center, with all duplicates.
 
-        No cluster gives its last point away: where all points are some cluster's last, or lie on
-        their centers, the empty cluster shares one.
+        No cluster loses its last point. If there is no other point, the empty cluster shares one.
         """
         assert self.copies is not None
         memberships = memberships.copy()
@@ -284,31 +283,32 @@ class Hard:
 
 
 class Trainer(Protocol):
-    """Solves the duals of machines; `softkern.solvers.dual` has the class."""
+    """Solver of the duals, see `softkern.solvers.dual`."""
 
     def train(self, weights: Array, start: Any, tol: float) -> Any:
-        """For every column of weights (n, c) whose sum is 1/ν, from a solution `start` or None."""
+        """Solve for every column of weights (n, c), of sum 1/ν, from a solution `start` or None."""
 
     def on_operator(self, operator: Any, correction: Array | None) -> Trainer:
-        """The trainer on another operator, whose products are corrected by this array (n, c)."""
+        """Return the trainer on another operator, given a correction of its products, (n, c)."""
 
     def with_product(self, dual: Any, product: Array) -> Any:
-        """A solution with the margins and the gap that this product gives it."""
+        """Return the solution with the margins and the gap of this product."""
 
 
 @dataclass(frozen=True)
 class Machines:
-    """Centers of one-class machines, one a cluster, trained with the masses as weights.
+    """Centers of one-class SVMs, one per cluster, trained with the masses as weights.
 
     Attributes
     ----------
     trainer : Trainer
+        Solver of the duals.
     nu : float
-        Share of a cluster's weight that shapes it.
+        Share of a cluster's weight that its support vectors hold.
     tol : float
-        Of the duals' gaps.
+        Tolerance of the duals.
     is_rough : bool
-        Whether a part of what the masses changed will do in its place, on the way to the end.
+        Whether the tolerance follows the change of the masses.
     """
 
     trainer: Trainer = field(repr=False)
@@ -317,7 +317,7 @@ class Machines:
     is_rough: bool = False
 
     def centers(self, mass: Array, weight: Array, previous: Centers | None) -> Centers:
-        """A, K @ A and margins; a cluster that has lost all weight keeps its machine."""
+        """Return A, K @ A and margins. A cluster without weight keeps its SVM."""
         last: Margins | None = None if previous is None else previous.margins
         sums = mass.sum(axis=0, dtype=np.float64)
         shares = sums / weight.sum(dtype=np.float64)
@@ -325,24 +325,24 @@ class Machines:
         if lost.any() and last is not None and last.weights is not None:
             mass = np.where(lost, last.weights, mass)
             sums = mass.sum(axis=0, dtype=np.float64)
-        # α then sum to one, however small ν and the sums are
+        # with these weights α sums to one
         start = None if last is None else last.solution
         dual = self.trainer.train(mass / sums / self.nu, start, self._tolerance(mass, last))
         return self._centers_of(dual, mass, sums, np.where(lost, 0, shares).astype(mass.dtype))
 
     def on_operator(self, operator: Any, correction: Array | None) -> Machines:
-        """The rule on a cheaper operator, whose products are corrected by this array (n, c)."""
+        """Return the rule on a surrogate, given a correction of its products, (n, c)."""
         return replace(self, trainer=self.trainer.on_operator(operator, correction), is_rough=True)
 
     def with_product(self, centers: Centers, product: Array) -> Centers:
-        """The same centers with the margins that this product K @ A gives them."""
+        """Return the centers with the margins of this product K @ A."""
         margins: Margins = centers.margins
         dual = self.trainer.with_product(margins.solution, product)
         sums = np.asarray(margins.totals) / self.nu
         return self._centers_of(dual, margins.weights, sums, centers.shares)
 
     def error(self, centers: Centers) -> float:
-        """The largest gap of the machines."""
+        """Return the largest gap of the duals."""
         return float(centers.margins.solution.gap.max())
 
     def _centers_of(self, dual: Any, mass: Array, sums: Array, shares: AnyArray) -> Centers:
@@ -362,7 +362,7 @@ class Machines:
         )
 
     def _tolerance(self, mass: Array, last: Margins | None) -> float:
-        """Of the duals: far from the end they need not be known well."""
+        """Return the tolerance of the duals, which is loose while masses change much."""
         if not self.is_rough:
             return self.tol
         if last is None or last.weights is None:

@@ -1,10 +1,10 @@
 """Clusters from projections in an eigenspace: codes, assignments, prototypes, cosine distances.
 
-Where clusters are well apart their projections are lines from the origin, one direction a cluster
-(Alzate and Suykens 2010). Codes name the directions: the centers of k-means on e/‖e‖, or the most
-frequent sign patterns. Prototypes are the clusters' mean projections; of the distances to them the
-fuzzy rule with m = 2 makes the soft memberships of Langone, Mall and Suykens 2013 (eq. 3).
-Pure functions of arrays; called by the spectral models.
+Projections of well separated clusters are lines from the origin, one direction per cluster
+(Alzate and Suykens 2010). Codes represent these directions: the centers of k-means on e/‖e‖, or
+the most frequent sign patterns. Prototypes are the mean projections of clusters. The fuzzy rule
+with m = 2 turns the distances to them into the soft memberships of Langone, Mall and Suykens 2013
+(eq. 3). Pure functions of arrays, called by the spectral models.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ __all__ = [
 ]
 
 ASSIGNMENTS = ("directions", "codebook")
-SEED = 0  # of k-means: rows come in an order that their values decide
+SEED = 0  # of k-means; rows are in canonical order
 KMEANS_STARTS = 20
-SUBSAMPLE_ROWS = 4096  # on which threads would wait for each other longer than they work
+SUBSAMPLE_ROWS = 4096  # up to here one thread is faster
 
 
 def directions(projections: Array) -> Array:
-    """e / ‖e‖, (m, q); a projection of no length keeps none."""
-    norms = np.hypot.reduce(projections, axis=1, keepdims=True)  # squares might overflow
+    """Return e / ‖e‖, (m, q), and zero for zero."""
+    norms = np.hypot.reduce(projections, axis=1, keepdims=True)  # without overflow
     unit = np.divide(projections, norms, out=np.zeros_like(projections), where=norms > 0)
     return np.asarray(unit)
 
@@ -47,14 +47,14 @@ def directions(projections: Array) -> Array:
 def codes_of(
     projections: Array, weight: Array, n_clusters: int, assignment: str, n_starts: int | None = None
 ) -> Array:
-    """Codes of the clusters, (k, q), by either assignment."""
+    """Return codes of the clusters, (k, q), for either assignment."""
     if assignment == "codebook":
         return codebook(projections, weight, n_clusters)
     return direction_centers(projections, weight, n_clusters, n_starts)
 
 
 def labels_by(projections: Array, codes: Array, assignment: str) -> NDArray[np.intp]:
-    """The sign pattern that differs in the fewest signs, or the nearest direction, (m,)."""
+    """Return the sign pattern with the fewest different signs, or the nearest direction, (m,)."""
     if assignment == "codebook":
         return np.argmax(_signs(projections) @ codes.T, axis=1)
     if len(codes) == 1:
@@ -63,9 +63,9 @@ def labels_by(projections: Array, codes: Array, assignment: str) -> NDArray[np.i
 
 
 def codebook(projections: Array, weight: Array, n_clusters: int) -> Array:
-    """The k most frequent sign patterns of the projections, (k, q), entries −1 and 1.
+    """Return the k most frequent sign patterns of the projections, (k, q), entries −1 and 1.
 
-    Of patterns that are as frequent, those come first whose first differing sign is negative.
+    Equally frequent patterns are ordered by their signs, negative first.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def codebook(projections: Array, weight: Array, n_clusters: int) -> Array:
 
 
 def tied_words(projections: Array, weight: Array, n_clusters: int) -> int:
-    """How many sign patterns that `codebook` leaves out are as frequent as the last it takes.
+    """Return how many patterns outside of `codebook` are as frequent as its last one.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def tied_words(projections: Array, weight: Array, n_clusters: int) -> int:
 
 
 def _words(projections: Array, weight: Array) -> tuple[Array, Array]:
-    """All sign patterns in the order of their signs, and the mass of each."""
+    """Return all sign patterns in the order of their signs, and the mass of each."""
     words, inverse = np.unique(_signs(projections), axis=0, return_inverse=True)
     return words, np.bincount(inverse.ravel(), weights=weight)
 
@@ -104,19 +104,19 @@ def _words(projections: Array, weight: Array) -> tuple[Array, Array]:
 def direction_centers(
     projections: Array, weight: Array, n_clusters: int, n_starts: int | None = None
 ) -> Array:
-    """Centers of k-means on the directions e / ‖e‖ of the projections, (k, q).
+    """Return the centers of k-means on the directions e / ‖e‖ of the projections, (k, q).
 
-    The starts have a fixed seed, so the result is a function of the rows in their order.
+    The seed is fixed, so that the result is a function of the rows in their order.
     """
-    from sklearn.cluster import KMeans  # takes long to import
+    from sklearn.cluster import KMeans  # slow import
 
     if n_clusters == 1:
         return np.empty((1, 0))
     unit = directions(np.asarray(projections, dtype=np.float64))
-    different = len(np.unique(unit.round(9), axis=0))
-    if different < n_clusters:
+    count = len(np.unique(unit.round(9), axis=0))
+    if count < n_clusters:
         raise DataError(
-            f"the projections point in {different} directions, fewer than "
+            f"the projections point in {count} directions, fewer than "
             f"n_clusters={n_clusters}; use fewer clusters or another bandwidth."
         )
     means = KMeans(n_clusters, n_init=n_starts or KMEANS_STARTS, random_state=SEED)
@@ -126,28 +126,28 @@ def direction_centers(
 
 
 def prototypes(projections: Array, labels: Array, weight: Array, n_clusters: int) -> Array:
-    """Mean projection of every cluster, (k, q); zero for one without points."""
+    """Return the mean projection of every cluster, (k, q), zero for an empty one."""
     members = (labels[:, None] == np.arange(n_clusters)) * weight[:, None]  # (n, k)
     mass = members.sum(axis=0)
     return np.asarray(members.T @ projections / np.where(mass > 0, mass, 1.0)[:, None])
 
 
 def prototype_distances(projections: Array, centers: Array) -> Array:
-    """Cosine distances 1 − cos(e, s_p) of projections to prototypes, (m, k).
+    """Return cosine distances 1 − cos(e, s_p) of projections to prototypes, (m, k).
 
-    Two clusters have projections on a line, where the cosine is 1 or −1 and says nothing of
-    overlap; there it is |e − s_p|. A projection of no length is as far from all.
+    For two clusters, projections are numbers and all cosines are ±1, so that the distance is
+    |e − s_p| instead. A projection of zero is equally far from all prototypes.
     """
     if len(centers) == 1:
         return np.zeros((len(projections), 1))
     if projections.shape[1] == 1:
         return np.asarray(np.abs(projections - centers.T))
     norms = np.hypot.reduce(projections, axis=1)
-    nothing = norms <= 8 * np.finfo(np.float64).eps * np.hypot.reduce(centers, axis=1).max()
-    # by differences of unit vectors: one minus a cosine has no digits left near a prototype
+    is_zero = norms <= 8 * np.finfo(np.float64).eps * np.hypot.reduce(centers, axis=1).max()
+    # one minus a cosine would lose all digits near a prototype
     distances = cdist(directions(projections), directions(centers), "sqeuclidean") / 2
-    distances[nothing] = 1.0
-    distances[:, ~centers.any(axis=1)] = 1.0  # of a cluster without connected points
+    distances[is_zero] = 1.0
+    distances[:, ~centers.any(axis=1)] = 1.0  # clusters without connected points
     return np.asarray(distances)
 
 
