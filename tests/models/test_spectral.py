@@ -20,6 +20,7 @@ from softkern.metrics.strength import membership_strength
 from softkern.models import spectral_search
 from softkern.models.spectral_points import overlap_score
 from softkern.models.subset import renyi_rows, training_rows
+from softkern.rows import Rows
 from tests.models.contract import ModelContract, recorded_products
 
 IRIS = load_iris().data
@@ -206,8 +207,8 @@ def test_weights_are_repeated_rows_in_a_subset_too():
 def test_renyi_covers_more_than_chance():
     X = np.random.default_rng(0).standard_t(3, size=(1500, 2))
     kernel = Gaussian(0.5)
-    rows, mass, own = training_rows(kernel, X, np.ones(1500), 100, "renyi", 0)
-    chance, weights, itself = training_rows(kernel, X, np.ones(1500), 100, "random", 0)
+    rows, mass, own = training_rows(kernel, Rows(X), 100, "renyi", 0)
+    chance, weights, itself = training_rows(kernel, Rows(X), 100, "random", 0)
     assert np.array_equal(weights, itself)  # a sampled row stands for no neighbor of its own
     assert np.all(own <= mass)
     entropy = [-np.log(kernel.block(X[r], X[r]).mean()) for r in (rows, chance)]

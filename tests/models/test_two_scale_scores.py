@@ -12,6 +12,7 @@ from softkern.models.two_scale_scores import (
     robust_location_scale,
     widen_kernel,
 )
+from softkern.rows import Rows
 
 
 def test_duplicates_are_subtracted_from_the_wide_density():
@@ -53,10 +54,9 @@ def test_somebody_is_always_evidence():
 @pytest.mark.parametrize("kernel", [Gaussian(0.1), Gaussian([0.1, 0.3]), Laplacian(0.2)])
 def test_a_wide_kernel_has_its_value_at_the_median_pair(kernel):
     X = np.random.default_rng(0).normal(size=(200, 2))
-    distance = median_distance(kernel, X, np.ones(200), 0)
-    assert median_distance(
-        widen_kernel(kernel, distance, 2.0), X, np.ones(200), 0
-    ) == pytest.approx(2)
+    distance = median_distance(kernel, Rows(X), 0)
+    wide = widen_kernel(kernel, distance, 2.0)
+    assert median_distance(wide, Rows(X), 0) == pytest.approx(2)
     assert widen_kernel(kernel, 1.0, 2.0) == kernel  # never narrower
-    twice = median_distance(kernel, np.repeat(X, 2, axis=0), np.ones(400), 0)
+    twice = median_distance(kernel, Rows(np.repeat(X, 2, axis=0)), 0)
     assert twice == pytest.approx(distance)

@@ -15,6 +15,7 @@ from softkern.display import AMSDisplay
 from softkern.exceptions import SpectrumWarning
 from softkern.kernels import Gaussian, select_bandwidth
 from softkern.models import spectral_search
+from softkern.rows import Rows
 from softkern.rules import projections
 from softkern.selection import (
     SpectralSearch,
@@ -236,7 +237,7 @@ def test_no_valid_pair(X):
 def test_validation_samples(X):
     """The strength is that of the model of the training samples on the others."""
     found = select_spectral(X, [3], [1.5], n_train=100, n_validation=60)
-    chosen = spectral_search.training_rows(Gaussian(1.5), X, np.ones(len(X)), 160, "random", 0)
+    chosen = spectral_search.training_rows(Gaussian(1.5), Rows(X), 160, "random", 0)
     first, aside = spectral_search._split(chosen, 60, 0)
     assert len(first.rows) == 100
     assert len(aside.rows) == 60

@@ -29,6 +29,7 @@ from softkern.models.fuzzy import FuzzyCMeans
 from softkern.models.one_class_pcm import OneClassPCM
 from softkern.models.possibilistic import PossibilisticCMeans
 from softkern.planning import Plan
+from softkern.rows import Rows
 
 __all__ = ["fit"]
 
@@ -107,7 +108,7 @@ def _fit_all(model: Any, rows: ChunkedRows, chosen: Plan) -> Any:
     model.sample_weight_ = weight
     with config_context(assume_finite=True):
         if hasattr(model, "n_clusters"):
-            model._choose_number(sample.X, sample.weight)
+            model._choose_number(Rows(sample.X, sample.weight))
             chosen = _plan(model, rows, model.n_clusters_, chosen.kernel)
         model._adopt_plan(chosen)
         operator = build(chosen, rows, model._fit_seed)

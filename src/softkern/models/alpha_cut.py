@@ -38,7 +38,7 @@ from softkern.models.point_scores import PointScores
 from softkern.models.state_schema import Floats, Indices, Instance, KernelSpec, Number, Spec
 from softkern.operators.base import KernelOperator
 from softkern.planning import serving
-from softkern.rows import lower_quantile, reduce_weights
+from softkern.rows import Rows, lower_quantile, reduce_weights
 from softkern.rules.memberships import runner_up
 
 __all__ = ["AlphaCutClustering"]
@@ -50,8 +50,8 @@ COMPLETE_LIMIT = 2000  # points up to which all pairs are looked at
 class Density(OneClassPCM):
     """The density alone, for trees that are only looked at: training points get no scores."""
 
-    def _fit(self, X: Any, weight: Array) -> None:
-        self._fit_density(X, weight)
+    def _fit(self, rows: Rows) -> None:
+        self._fit_density(rows)
 
 
 class AlphaCutScores(PointScores):
@@ -320,7 +320,8 @@ objective_, history_
 
     # How a fit goes
 
-    def _fit(self, X: Array, weight: Array) -> None:
+    def _fit(self, rows: Rows) -> None:
+        X, weight = rows.X, rows.weight
         nodes, mass, self.node_ = distinct_nodes(X, weight)
         mass = reduce_weights(mass)
         with stage("scales at which parts stand out"):

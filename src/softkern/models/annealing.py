@@ -8,7 +8,6 @@ import numpy as np
 
 from softkern._utils.typing import Array
 from softkern.operators.base import KernelOperator
-from softkern.rows import share_among_copies
 from softkern.rules.base import Centers
 from softkern.rules.one_class import Machines
 from softkern.solvers.collapse import coinciding, principal_variance
@@ -63,7 +62,7 @@ def separate_equal_clusters(
     tilted towards a sample far from the center and from the last one, so that copies move apart
     where the scale allows it.
     """
-    shared = share_among_copies(operator.X, solution.coefficients, weight)
+    shared = operator.support_rows.reweighted(weight).share_among_duplicates(solution.coefficients)
     mass = weight[:, None] * solution.memberships  # (n, c)
     pairs, alive = coinciding(shared), mass.sum(axis=0) > 0
     if not pairs and alive.all():

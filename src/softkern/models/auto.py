@@ -51,7 +51,7 @@ from softkern.models.one_class_pcm import OneClassPCM
 from softkern.models.point_scores import PointScores
 from softkern.models.spectral import SoftKernelSpectralClustering
 from softkern.models.state_schema import TABLE, TEXTS, Indices, Instance, Number, Spec
-from softkern.rows import check_weights, distinct_rows, reduce_weights, varying_columns
+from softkern.rows import Rows, check_weights, reduce_weights, varying_columns
 from softkern.splitting.coordinates import Coordinates, fit_coordinates
 from softkern.splitting.noise import NoiseRadius, fit_noise_radius
 from softkern.splitting.observations import make_continuous, observation_rows
@@ -366,21 +366,22 @@ history_
 
     # How a fit goes
 
-    def _fit(self, X: Array, weight: Array) -> None:
+    def _fit(self, rows: Rows) -> None:
         for name in (*RESULTS, *AutoClustering._fitted):  # of an earlier fit
             self.__dict__.pop(name, None)
-        check_reach(X, robust_spread(X, weight))  # of all models that are tried
-        rows, together = distinct_rows(X, weight)
+        X, weight = rows.X, rows.weight
+        check_reach(X, robust_spread(rows))  # of all models that are tried
+        distinct, together = rows.distinct
         # a table in which every row stands twice says no more than the table itself
         mass = weight * float(reduce_weights(together).sum() / together.sum())
         self._seed = child_seed(self._fit_seed)
-        self.repeats_ = int((weight > 0).sum()) - len(rows)
+        self.repeats_ = int((weight > 0).sum()) - len(distinct)
         self._coordinates: Coordinates | None = None
         self._reach: NoiseRadius | None = None
         self._clusters = None
         self.model_: Any = None
         self.one_class_: Any = None
-        columns = varying_columns(X[rows])
+        columns = varying_columns(X[distinct])
         if columns == 0:
             self._fit_single_cluster(X, mass, "all rows are the same", bandwidth=1.0)
         elif columns <= FEW_COLUMNS:

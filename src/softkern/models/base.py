@@ -18,7 +18,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from softkern._utils.arrays import is_dask
 from softkern._utils.random import fixed_seed
 from softkern._utils.sklearn_compat import Estimator
-from softkern._utils.typing import Array
 from softkern.models._array_dispatch import to_host
 from softkern.models.checks import check_scales
 from softkern.models.html import fitted_html
@@ -37,7 +36,7 @@ from softkern.models.state_schema import (
     fitted_specs,
     row_methods,
 )
-from softkern.rows import check_weights, remembered
+from softkern.rows import Rows, check_weights
 
 __all__ = ["FIT_ATTRIBUTES", "SAMPLE_ATTRIBUTES", "SoftModel"]
 
@@ -125,8 +124,8 @@ class SoftModel(Estimator, ABC):
         X = self._validate(X, dtype=[np.float64, np.float32])
         check_scales(X)
         self.sample_weight_ = check_weights(to_host(sample_weight), X.shape[0]).astype(X.dtype)
-        with config_context(assume_finite=True), remembered(X):
-            self._fit(X, self.sample_weight_)
+        with config_context(assume_finite=True):
+            self._fit(Rows(X, self.sample_weight_))
         return self
 
     def _fit_dask(self, X: Any, sample_weight: Any) -> bool:
@@ -142,7 +141,7 @@ class SoftModel(Estimator, ABC):
         """Raise a ValueError for parameters that contradict each other."""
 
     @abstractmethod
-    def _fit(self, X: Any, weight: Array) -> None:
+    def _fit(self, rows: Rows) -> None:
         """Fit validated data."""
 
     @abstractmethod

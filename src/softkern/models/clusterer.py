@@ -26,6 +26,7 @@ from softkern.models.n_clusters import estimate_n_clusters
 from softkern.models.point_scores import PointScores
 from softkern.models.state_schema import Floats, Indices, Number, Spec
 from softkern.operators.base import Geometry, KernelOperator
+from softkern.rows import Rows
 from softkern.rules.memberships import overlap
 from softkern.solvers.collapse import coinciding
 from softkern.solvers.steps import Solution
@@ -210,16 +211,16 @@ class CenterClusterer(Clusterer, KernelModel):
         """Squared width of every cluster, (c,) or one for all, as the unit of distances."""
         return 1.0
 
-    def _fit(self, X: Any, weight: Array) -> None:
-        self._choose_number(X, weight)
-        operator = self._planned(X, weight, self.n_clusters_)
-        self._finish(operator, self._solve(operator, weight), weight)
+    def _fit(self, rows: Rows) -> None:
+        self._choose_number(rows)
+        operator = self._planned(rows, self.n_clusters_)
+        self._finish(operator, self._solve(operator, rows.weight), rows.weight)
 
     def _solve(self, operator: KernelOperator, weight: Array) -> Solution:
         """Run the loop over the samples of an operator."""
         raise NotImplementedError
 
-    def _choose_number(self, X: Any, weight: Array) -> None:
+    def _choose_number(self, rows: Rows) -> None:
         """Set `n_clusters_`, which is estimated for ``n_clusters="auto"``."""
         if not isinstance(self.n_clusters, str):
             self.n_clusters_ = int(self.n_clusters)
@@ -229,7 +230,7 @@ class CenterClusterer(Clusterer, KernelModel):
                 "n_clusters='auto' needs the data; kernel='precomputed' provides only similarities."
                 " Pass a number of clusters."
             )
-        self.n_clusters_ = estimate_n_clusters(X, weight, self._fit_seed)
+        self.n_clusters_ = estimate_n_clusters(rows, random_state=self._fit_seed)
 
     def _finish(self, operator: KernelOperator, solution: Solution, weight: Array) -> Geometry:
         """Store the centers, and score the training samples as new samples are scored.

@@ -32,6 +32,7 @@ from softkern.models.leave_one_out import (
 from softkern.models.state_schema import DensitySpec, Floats, Indices, Spec
 from softkern.operators.base import CrossOperator, Geometry, KernelOperator
 from softkern.planning import Plan, plan
+from softkern.rows import Rows
 from softkern.solvers.stopping import STOPPING
 
 __all__ = ["SUPPORT", "UNKNOWN_LENGTHS", "KernelModel", "Similarities"]
@@ -113,27 +114,26 @@ class KernelModel(SoftModel):
     # Fitting
 
     def _planned(
-        self, X: Any, weight: Array, n_vectors: int = 1, kernel: Kernel | None = None
+        self, rows: Rows, n_vectors: int = 1, kernel: Kernel | None = None
     ) -> KernelOperator:
-        """Plan the fit and return the operator over X."""
+        """Plan the fit and return the operator over the rows."""
         named = {
             "kernel": self.kernel,
             "kernel_params": self.kernel_params,
             "bandwidth": self._bandwidth_rule(),
         }
         chosen = plan(
-            X,
+            rows,
             **(named if kernel is None else {"kernel": kernel}),
             n_vectors=n_vectors,
             products=self._expected_products(),
             engine=self.engine,
             engine_params=self.engine_params,
-            sample_weight=weight,
             random_state=self._fit_seed,
-            ahead=X.shape[0] >= self._low_rank_from,
+            ahead=rows.shape[0] >= self._low_rank_from,
         )
         self._adopt_plan(chosen)
-        operator = chosen.build(X, sample_weight=weight, random_state=self._fit_seed)
+        operator = chosen.build(rows, random_state=self._fit_seed)
         if chosen.instead is not None and operator.engine != chosen.engine:
             self.plan_, self.engine_ = chosen.instead, operator.engine
         self._record_approximation(operator)

@@ -2,7 +2,7 @@
 
 A training sample is its own nearest neighbor, so that its density overstates how typical it is.
 Outlier scores of training samples therefore use log K @ A without the sample's own part. Which
-duplicates count as the same sample follows from `softkern.rows.duplicate_groups`.
+duplicates count as the same sample follows from `softkern.rows.Rows.duplicates`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import numpy as np
 
 from softkern._utils.typing import Array
 from softkern.operators.base import KernelOperator
-from softkern.rows import duplicate_groups
 
 __all__ = ["log_sums_of_others", "subtract_from_logs", "subtract_own_parts"]
 
@@ -22,7 +21,7 @@ def log_sums_of_others(
     operator: KernelOperator, coefficients: Array, product: Array, weight: Array
 ) -> Array:
     """Return log K @ A of the training samples without their own part, (n, c), exactly."""
-    first, left_out, _ = duplicate_groups(operator.X, weight)
+    first, left_out, _ = operator.support_rows.reweighted(weight).duplicates
     if np.unique(first[weight > 0]).size == 1:  # there are no others
         return operator.log_product(coefficients, product)
     together = _sum_duplicates(first, coefficients)
@@ -41,7 +40,7 @@ def subtract_own_parts(
     For engines whose stored centers only approximate those of the loop. What is left of a sample
     without other neighbors is lost in the approximation.
     """
-    first, left_out, _ = duplicate_groups(operator.X, weight)
+    first, left_out, _ = operator.support_rows.reweighted(weight).duplicates
     sums = _sum_duplicates(first, coefficients)[first]
     return subtract_from_logs(logs, sums * left_out[:, None] * operator.diag()[:, None])
 

@@ -14,19 +14,19 @@ import scipy.sparse as sp
 from softkern._utils.progress import stage
 from softkern._utils.random import child_seed
 from softkern._utils.typing import Array
-from softkern.rows import canonical_rows, priority_sample
+from softkern.rows import Rows
 
 __all__ = ["estimate_n_clusters"]
 
 
-def estimate_n_clusters(X: Any, weight: Array, random_state: Any = 0) -> int:
+def estimate_n_clusters(X: Any, weight: Array | None = None, random_state: Any = 0) -> int:
     """Return the number of groups that are separated by density gaps, at least one.
 
     Parameters
     ----------
-    X : array or CSR matrix of shape (n_samples, n_features)
+    X : Rows, array or CSR matrix of shape (n_samples, n_features)
         Data.
-    weight : array of shape (n_samples,)
+    weight : array of shape (n_samples,), default=None
         Weights; rows of weight zero do not count. Others count once, and so do duplicates, which
         would otherwise look like groups.
     random_state : int, RandomState or None, default=0
@@ -45,9 +45,10 @@ def estimate_n_clusters(X: Any, weight: Array, random_state: Any = 0) -> int:
     from softkern.splitting.split import split
 
     seed = child_seed(random_state)
-    rows, _ = canonical_rows(X, weight)  # in an order that depends on the values only
-    if rows.size > SPLITTING.max_rows:
-        rows = rows[np.sort(priority_sample(X[rows], SPLITTING.max_rows, None, seed)[0])]
-    points = X[rows].toarray() if sp.issparse(X) else np.asarray(X[rows])
+    rows = X if isinstance(X, Rows) else Rows(X, weight)
+    points = rows.X[rows.canonical[0]]  # in an order that depends on the values only
+    if points.shape[0] > SPLITTING.max_rows:
+        points = points[np.sort(Rows(points).sample(SPLITTING.max_rows, seed)[0])]
+    points = points.toarray() if sp.issparse(points) else np.asarray(points)
     with stage("the number of clusters"):
         return 1 + int(split(make_continuous(points, seed), seed).max(initial=0))

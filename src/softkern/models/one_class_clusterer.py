@@ -29,7 +29,6 @@ from softkern.models.starts import INITS, draw_of
 from softkern.models.state_schema import Floats, Number, Spec
 from softkern.operators.base import CrossOperator, Geometry, KernelOperator
 from softkern.planning import plan
-from softkern.rows import priority_sample, share_among_copies
 from softkern.rules.base import Centers, Rule
 from softkern.rules.one_class import FORMULATIONS, Formulation, Hard, Machines, Margins, Mixture
 from softkern.solvers.alternate import alternate, best_of
@@ -163,7 +162,7 @@ class OneClassClusterer(CenterClusterer):
         given = not isinstance(self.init, str) or not operator.kernel.takes_points
         if given or operator.shape[0] <= LOW_RANK_FROM or self.n_clusters_ > STARTS_ROWS // 100:
             return operator, weight
-        rows, counts = priority_sample(operator.X, STARTS_ROWS, weight, self._fit_seed)
+        rows, counts = operator.support_rows.reweighted(weight).sample(STARTS_ROWS, self._fit_seed)
         # the promise of an engine with a device of its own says little of the host
         limit = None if operator.on_device else self.plan_.memory
         chosen = plan(operator.X[rows], kernel=self.kernel_, memory_limit=limit)
@@ -180,7 +179,9 @@ class OneClassClusterer(CenterClusterer):
         mean = float(weight @ solution.geometry.distances.min(axis=1) / weight.sum())
         rounding = np.finfo(weight.dtype).eps * float(np.abs(operator.diag()).max())
         self._least_width = max(LEAST_WIDTH * mean, rounding, float(np.finfo(weight.dtype).tiny))
-        shared = share_among_copies(operator.X, solution.coefficients, weight)
+        shared = operator.support_rows.reweighted(weight).share_among_duplicates(
+            solution.coefficients
+        )
         solution = replace(solution, centers=replace(centers, coefficients=shared))
         self._finish(operator, solution, weight)
         return solution

@@ -11,6 +11,7 @@ from softkern.models.checks import check_n_clusters, check_semidefinite
 from softkern.models.one_class_clusterer import OneClassClusterer
 from softkern.models.state_schema import Number, Spec
 from softkern.operators.base import Geometry, KernelOperator
+from softkern.rows import Rows
 from softkern.rules.base import Rule
 from softkern.rules.one_class import Hard
 from softkern.solvers.initialization import by_size, hard_rule
@@ -99,9 +100,10 @@ default="k-means"
     _fitted: ClassVar[dict[str, Spec]] = {"_tie_error": Number(low=0)}
     _products: ClassVar[int] = 10
 
-    def _fit(self, X: Any, weight: Array) -> None:
-        self._choose_number(X, weight)
-        operator = self._planned(X, weight, self.n_clusters_)
+    def _fit(self, rows: Rows) -> None:
+        self._choose_number(rows)
+        weight = rows.weight
+        operator = self._planned(rows, self.n_clusters_)
         check_n_clusters(self.n_clusters_, int((weight > 0).sum()))
         check_semidefinite(operator)
         options = {"cycles": True, "description": "one-class k-means"}

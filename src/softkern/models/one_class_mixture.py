@@ -16,6 +16,7 @@ from softkern.models.checks import check_apart, check_n_clusters, check_semidefi
 from softkern.models.one_class_clusterer import OneClassClusterer
 from softkern.models.state_schema import Number, Spec
 from softkern.operators.base import KernelOperator
+from softkern.rows import Rows
 from softkern.rules.base import Rule
 from softkern.rules.one_class import Mixture
 from softkern.solvers.alternate import anneal
@@ -166,9 +167,10 @@ default="k-means++"
         if self.annealing is not None and not isinstance(self.annealing, str):
             cooling(self.annealing)
 
-    def _fit(self, X: Any, weight: Array) -> None:
-        self._choose_number(X, weight)
-        operator = self._planned(X, weight, self.n_clusters_)
+    def _fit(self, rows: Rows) -> None:
+        self._choose_number(rows)
+        weight = rows.weight
+        operator = self._planned(rows, self.n_clusters_)
         check_n_clusters(self.n_clusters_, int((weight > 0).sum()))
         check_semidefinite(operator)
         check_apart(operator, weight)

@@ -35,7 +35,7 @@ from softkern.models.two_scale_scores import (
     widen_kernel,
 )
 from softkern.operators.base import CrossOperator, Geometry, KernelOperator
-from softkern.rows import COMPANY, duplicate_groups, lower_quantile, priority_sample
+from softkern.rows import DUPLICATE_SHARE, Rows, lower_quantile, scale_weights
 from softkern.rules.base import Rule
 from softkern.rules.centers import Mean
 from softkern.rules.possibilistic import Possibilistic, estimate_eta
@@ -46,7 +46,7 @@ __all__ = ["OneClassPCM", "first_eta", "surely_above"]
 
 MASS_SAMPLE = 2000  # support points from which the mass around a point is estimated ...
 MASS_GAIN = 4  # ... where there are this many times more
-SURELY_MORE = 10 * COMPANY  # an estimated mass that is above the share of duplicates for sure
+SURELY_MORE = 10 * DUPLICATE_SHARE  # an estimated mass surely above the share of duplicates
 MOST_ISOLATED = 0.5  # share of the support up to which isolated points' parts are subtracted
 
 
@@ -203,8 +203,9 @@ class OneClassPCM(Detector):
     _scores_class: ClassVar[type[DetectorScores]] = PCMScores
     _products: ClassVar[int] = 5
 
-    def _fit(self, X: Any, weight: Array) -> None:
-        operator, solution = self._fit_density(X, weight)
+    def _fit(self, rows: Rows) -> None:
+        weight = rows.weight
+        operator, solution = self._fit_density(rows)
         coefficients = solution.coefficients
         self._choose_scales(operator, weight)
         samples = self._training_similarities(operator, coefficients, solution.geometry, weight)
@@ -217,10 +218,10 @@ class OneClassPCM(Detector):
             else self._training_scores(operator, coefficients, samples.geometry, weight)
         )
 
-    def _fit_density(self, X: Any, weight: Array) -> tuple[KernelOperator, Solution]:
+    def _fit_density(self, rows: Rows) -> tuple[KernelOperator, Solution]:
         """Fit and store the center, without scores of the training samples."""
-        operator = self._planned(X, weight)
-        solution = self._solve(operator, weight)
+        operator = self._planned(rows)
+        solution = self._solve(operator, rows.weight)
         self._store_solution(operator, solution)
         return operator, solution
 
@@ -257,29 +258,29 @@ class OneClassPCM(Detector):
     def _choose_scales(self, operator: KernelOperator, weight: Array) -> None:
         """Choose the wide kernel, and exclude isolated points from the densities."""
         self._score_scaling = np.array([[0.0, 1.0], [0.0, 1.0]])
-        self._inlier_coef, self._max_duplicate_share = self.dual_coef_, COMPANY
+        self._inlier_coef, self._max_duplicate_share = self.dual_coef_, DUPLICATE_SHARE
         kernel = self.kernel_
         if not (kernel.decays and kernel.takes_points):
             return
-        distance = median_distance(kernel, operator.X, weight, self._fit_seed)
+        distance = median_distance(kernel, operator.support_rows.reweighted(weight), self._fit_seed)
         widest = widen_kernel(kernel, distance, WIDEST)
         if distance <= WIDE or widest is None:  # the kernel itself is as wide as the data
             return
         self._wide_kernel = widen_kernel(kernel, distance, WIDE)
-        groups = duplicate_groups(self._support, self.dual_coef_)
-        first, left_out, self._max_duplicate_share = groups
-        mass = self._mass_where_small(widest)
+        support = Rows(self._support, scale_weights(self.dual_coef_))
+        first, left_out, self._max_duplicate_share = support.duplicates
+        mass = self._mass_where_small(widest, support)
         own = np.bincount(first, weights=self.dual_coef_, minlength=first.size)[first] * left_out
         self._inlier_coef = np.where(isolated_rows(mass, own), 0, self.dual_coef_)
 
-    def _mass_where_small(self, kernel: Kernel) -> Array:
+    def _mass_where_small(self, kernel: Kernel, points: Rows) -> Array:
         """Compute K a of the support in a wide kernel, (s,), exactly where it is a few per cent.
 
         Elsewhere the mean over a sample of the support is enough: among that many values, a mean
         of 2 % never reaches 10 % by chance.
         """
         support, coefficients = self._support, self.dual_coef_
-        rows, weight = priority_sample(support, MASS_SAMPLE, coefficients, self._fit_seed)
+        rows, weight = points.sample(MASS_SAMPLE, self._fit_seed)
         if MASS_GAIN * rows.size > coefficients.size:
             return self.plan_.over(support, kernel) @ coefficients
         sample = self.plan_.over(support[rows], kernel)

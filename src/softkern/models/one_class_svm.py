@@ -24,7 +24,7 @@ from softkern.models.detector import Detector, DetectorScores
 from softkern.models.kernel_model import UNKNOWN_LENGTHS, KernelModel
 from softkern.models.state_schema import Number, Spec
 from softkern.operators.base import CrossOperator, Geometry, KernelOperator
-from softkern.rows import distinct_rows, lower_quantile, share_among_copies
+from softkern.rows import Rows, lower_quantile
 from softkern.rules.one_class import OCSVM, SVDD, Formulation
 from softkern.solvers.dual import DualSolution, margin, margin_interval, solve_dual
 from softkern.solvers.stopping import progress_bar
@@ -88,8 +88,9 @@ class _OneClassDetector(Detector):
         """Whether most samples lie within the margin, where all have similar scores."""
         return self.nu < 0.5
 
-    def _fit(self, X: Any, weight: Array) -> None:
-        operator = self._planned(X, weight)
+    def _fit(self, rows: Rows) -> None:
+        weight = rows.weight
+        operator = self._planned(rows)
         check_semidefinite(operator)
         title, goal = f"weighted {self._formulation.name}", self.tol
         with progress_bar(bool(self.verbose), title, goal, self.max_iter, "gap") as report:
@@ -104,7 +105,7 @@ class _OneClassDetector(Detector):
             )
         self._record_dual(solution)
         total = solution.coefficients.sum(axis=0)
-        alpha = share_among_copies(X, solution.coefficients / total, weight)
+        alpha = rows.share_among_duplicates(solution.coefficients / total)
         geometry = operator.geometry(alpha, solution.product / total)
         if operator.is_exact_support:
             self._store(operator, alpha, geometry.norms)
@@ -112,7 +113,7 @@ class _OneClassDetector(Detector):
         else:  # support vectors are few already, and need no approximation
             self.support_ = np.flatnonzero(alpha[:, 0])
             self.dual_coef_ = alpha[self.support_, 0]
-            self._support, self._density = X[self.support_], None
+            self._support, self._density = rows.X[self.support_], None
             self._norms = self._stored_operator().squared_norms(self._columns)
         samples = self._training_similarities(operator, alpha, geometry, weight)
         scores = MarginScores(self, samples)
@@ -120,7 +121,7 @@ class _OneClassDetector(Detector):
         distances = samples.geometry.distances[:, 0]
         self._set_margin(operator, scores.scores, distances, solution, weight)
         if self._is_fresh():
-            self._lower_threshold(X, weight)
+            self._lower_threshold(rows)
         self._set_decision_scale(scores.scores, weight)
         self.memberships_ = scores.memberships
 
@@ -193,7 +194,7 @@ class _OneClassDetector(Detector):
             return self._is_bandwidth_open
         return self.threshold == "fresh"
 
-    def _lower_threshold(self, X: Any, weight: Array) -> None:
+    def _lower_threshold(self, rows: Rows) -> None:
         """Move the threshold out, so that about the share ν of new samples is beyond it.
 
         Similarity to the center is K @ α in both formulations, and a squared distance falls by
@@ -202,22 +203,23 @@ class _OneClassDetector(Detector):
         kernel = self.kernel_
         if not (kernel.decays and kernel.constant_diagonal and kernel.takes_points):
             raise ValueError(
-                f"threshold='fresh' needs a kernel that vanishes far away, such as 'rbf', not "
+                f"threshold='fresh' needs a kernel that decays to zero, such as 'rbf', not "
                 f"kernel={self.kernel!r}. Use threshold='margin'."
             )
-        diagonal = float(kernel.diag(X[:1])[0])
+        diagonal = float(kernel.diag(rows.X[:1])[0])
         on_margin = (diagonal + float(self._norms[0]) - self.radius_**2) / 2
-        lowered = on_margin * (1 - self._fresh_quantile(X, weight))
+        lowered = on_margin * (1 - self._fresh_quantile(rows))
         self.radius_ = float(np.sqrt(self.radius_**2 + 2 * lowered))
         self.offset_ -= lowered * (2 if self._formulation.needs_lengths else 1)
 
-    def _fresh_quantile(self, X: Any, weight: Array) -> float:
+    def _fresh_quantile(self, rows: Rows) -> float:
         """Return the ν quantile of similarities of left-out samples, relative to the margin.
 
         Samples are left out in folds, and an SVM of the others scores them: a training sample holds
         the margin in place, the more the narrower the kernel, and a new one does not.
         """
-        index, mass = distinct_rows(X, weight)
+        X, weight = rows.X, rows.weight
+        index, mass = rows.distinct
         if index.size < FEWEST_ROWS:
             return 1.0
         part = np.empty(index.size, dtype=np.intp)

@@ -33,7 +33,7 @@ from softkern.models.spectral_search import SEARCH_ROWS, SpectralSearch
 from softkern.models.state_schema import Floats, Instance, Number, Spec
 from softkern.models.subset import TrainingRows, training_rows, which_training_row
 from softkern.operators.base import CrossOperator, KernelOperator
-from softkern.rows import distinct_rows, order_by_mass
+from softkern.rows import Rows, order_by_mass
 from softkern.rules.memberships import fuzzy, log_fuzzy
 from softkern.rules.projections import (
     ASSIGNMENTS,
@@ -170,28 +170,28 @@ class _SpectralClustering(Clusterer, KernelModel):
 
     # The steps of a fit
 
-    def _fit(self, X: Any, weight: Array) -> None:
-        weight = weight.astype(np.float64)
-        size = self._training_size(X, weight)
-        kernel = self._choose(X, weight)
-        chosen = training_rows(kernel, X, weight, size, self.subset, self._fit_seed)
-        points = kernel.restrict(X, chosen.rows)
-        operator = self._planned(points, chosen.mass, self.n_clusters_, kernel)
+    def _fit(self, rows: Rows) -> None:
+        rows = rows.reweighted(rows.weight.astype(np.float64))
+        size = self._training_size(rows)
+        kernel = self._choose(rows)
+        chosen = training_rows(kernel, rows, size, self.subset, self._fit_seed)
+        points = Rows(kernel.restrict(rows.X, chosen.rows), chosen.mass)
+        operator = self._planned(points, self.n_clusters_, kernel)
         spectrum = self._solve(operator, chosen)
         self._find_clusters(spectrum, chosen.mass)
         self._keep(operator, spectrum, chosen)
-        self._read_training(X, weight, operator, spectrum, chosen)
-        self._warn_of_far_clusters(weight)
+        self._read_training(rows, operator, spectrum, chosen)
+        self._warn_of_far_clusters(rows.weight)
 
-    def _training_size(self, X: Any, weight: Array) -> int | None:
+    def _training_size(self, rows: Rows) -> int | None:
         """How many rows to train on, None for all; refuses what cannot be, before long work."""
         least = 2 if isinstance(self.n_clusters, str) else int(self.n_clusters)
-        check_n_clusters(least, X.shape[0])
-        if self.n_train is None or (self.n_train == "auto" and X.shape[0] <= AUTO_ALL):
+        check_n_clusters(least, rows.shape[0])
+        if self.n_train is None or (self.n_train == "auto" and rows.shape[0] <= AUTO_ALL):
             return None
-        present = int((weight > 0).sum())
+        present = int((rows.weight > 0).sum())
         if self.n_train == "auto":
-            count = present if self._is_precomputed else distinct_rows(X, weight)[0].size
+            count = present if self._is_precomputed else rows.distinct[0].size
             return None if count <= AUTO_ALL else max(AUTO_TRAIN, ROWS_A_CLUSTER * least)
         size = int(self.n_train)
         if size > present:
@@ -203,31 +203,30 @@ class _SpectralClustering(Clusterer, KernelModel):
             raise ValueError(f"n_clusters={least} is more than n_train={size}; raise n_train.")
         return size
 
-    def _choose(self, X: Any, weight: Array) -> Kernel:
+    def _choose(self, rows: Rows) -> Kernel:
         """The kernel and the number of clusters, by search where either is "auto"."""
         is_open = self._is_bandwidth_open
         kernel = resolve(
             self.kernel,
-            X,
+            rows,
             bandwidth="global" if is_open else self.bandwidth,
             kernel_params=self.kernel_params,
-            sample_weight=weight,
             random_state=self._fit_seed,
         )
-        kernel.check(X)
+        kernel.check(rows.X)
         if hasattr(self, "search_"):  # of an earlier fit
             del self.search_
         if self.n_clusters == 1 or not (is_open or self.n_clusters == "auto"):
             self.n_clusters_ = int(self.n_clusters)
             return kernel
         if self.n_clusters == "auto":
-            most = min(MAX_CLUSTERS, distinct_rows(X, weight)[0].size - 1)
+            most = min(MAX_CLUSTERS, rows.distinct[0].size - 1)
             numbers = range(2, max(most, 2) + 1)
         else:
             numbers = range(int(self.n_clusters), int(self.n_clusters) + 1)
         self.search_: SpectralSearch = SpectralSearch.of(
-            X,
-            weight,
+            rows.X,
+            rows.weight,
             kernel,
             numbers,
             "auto" if is_open else None,
@@ -314,18 +313,17 @@ class _SpectralClustering(Clusterer, KernelModel):
 
     def _read_training(
         self,
-        X: Any,
-        weight: Array,
+        rows: Rows,
         operator: KernelOperator,
         spectrum: Spectrum,
         chosen: TrainingRows,
     ) -> None:
-        """Read the rows of X as new points; only similarities leave a row itself out."""
-        points = self.kernel_.restrict_new(X, self.support_)
+        """Read the training rows as new points; only similarities leave a row itself out."""
+        points = self.kernel_.restrict_new(rows.X, self.support_)
         read = SpectralScores(self, self._stored_operator().cross(points))
         logs = read.log_similarity.copy()
         by_number = not self.kernel_.takes_points
-        copies = which_training_row(X, weight, chosen.rows, by_number)
+        copies = which_training_row(rows, chosen.rows, by_number)
         is_copy = copies >= 0
         logs[is_copy] = self._log_similarity_of_others(operator, spectrum, chosen)[copies[is_copy]]
         self.projections_ = read.projections

@@ -28,6 +28,7 @@ from softkern.metrics.strength import COVERED, line_fit, local_maxima, membershi
 from softkern.models.subset import TrainingRows, training_rows
 from softkern.operators.base import KernelOperator
 from softkern.planning import plan
+from softkern.rows import Rows
 from softkern.rules.memberships import fuzzy
 from softkern.rules.projections import codes_of, labels_by, prototype_distances, prototypes
 from softkern.solvers.eigen import Spectrum, solve
@@ -121,10 +122,9 @@ class SpectralSearch:
         """
         random_state = fixed_seed(random_state)
         numbers = np.asarray(sorted(set(n_clusters_range)))
-        tried = _bandwidths(X, weight, bandwidths, random_state)
-        chosen_rows = training_rows(
-            kernel, X, weight, n_rows + n_validation, "random", random_state
-        )
+        data = Rows(X, weight)
+        tried = _bandwidths(data, bandwidths, random_state)
+        chosen_rows = training_rows(kernel, data, n_rows + n_validation, "random", random_state)
         (rows, mass, own), aside = _split(chosen_rows, n_validation, random_state)
         if rows.size < numbers.min():
             raise DataError(
@@ -226,11 +226,9 @@ class SpectralSearch:
         return table[table.is_maximum].drop(columns="is_maximum").reset_index(drop=True)
 
 
-def _bandwidths(
-    X: Any, weight: Array, bandwidths: str | Sequence[Any] | None, random_state: Any
-) -> list[Any]:
+def _bandwidths(rows: Rows, bandwidths: str | Sequence[Any] | None, random_state: Any) -> list[Any]:
     def rule(name: str) -> Any:
-        return select_bandwidth(X, name, sample_weight=weight, random_state=random_state)
+        return select_bandwidth(rows, name, random_state=random_state)
 
     if bandwidths is None:
         return [None]
@@ -281,7 +279,7 @@ def _of_one_group(
     drawn = _normal_like(points, mass, size, random_state)
     ones = np.ones(size)
     if auto:
-        widths = _bandwidths(drawn, ones, "auto", random_state)
+        widths = _bandwidths(Rows(drawn), "auto", random_state)
         kernels = [kernels[0].with_bandwidth(width) for width in widths]
     surfaces = _surfaces(drawn, ones, ones, kernels, numbers, form, random_state, {})
     comparable = np.where(surfaces[-1] == 1, surfaces[1], -np.inf).max(axis=1)

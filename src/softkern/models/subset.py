@@ -20,7 +20,7 @@ from softkern._utils.typing import Array
 from softkern.exceptions import DataError
 from softkern.kernels import Kernel
 from softkern.operators.base import row_blocks
-from softkern.rows import canonical_rows, groups_of_rows, priority_sample, row_slices, row_uniforms
+from softkern.rows import Rows, row_slices, row_uniforms
 
 __all__ = ["TrainingRows", "renyi_rows", "training_rows", "which_training_row"]
 
@@ -40,11 +40,12 @@ class TrainingRows(NamedTuple):
 
 
 def training_rows(
-    kernel: Kernel, X: Any, weight: Array, size: int | None, subset: str, random_state: Any
+    kernel: Kernel, data: Rows, size: int | None, subset: str, random_state: Any
 ) -> TrainingRows:
     """The rows to train on, at most `size` of them."""
+    X, weight = data.X, data.weight
     if kernel.takes_points:
-        rows, weights = canonical_rows(X, weight)
+        rows, weights = data.canonical
     else:
         _check_gram(X)
         rows, weights = _gram_rows(X, weight)
@@ -53,13 +54,13 @@ def training_rows(
         return TrainingRows(rows, weights, own)
     wanted = size if subset == "random" else POOL * size
     if kernel.takes_points:
-        index, mass = priority_sample(X, wanted, weight, random_state)
+        index, mass = data.sample(wanted, random_state)
         position = np.empty(X.shape[0], dtype=np.intp)
         position[rows] = np.arange(rows.size)
         place = position[index]
     else:  # a row of a Gram matrix is known by its place in the order that its values decide
         names = np.arange(rows.size, dtype=np.float64)[:, None]
-        place, mass = priority_sample(names, wanted, weights, random_state)
+        place, mass = Rows(names, weights).sample(wanted, random_state)
     order = np.argsort(place)
     place, mass = place[order], mass[order]
     pool, own = rows[place], mass * (own[place] / weights[place])
@@ -152,13 +153,13 @@ def _taken_over(
     return out
 
 
-def which_training_row(X: Any, weight: Array, rows: Index, by_number: bool) -> Index:
+def which_training_row(data: Rows, rows: Index, by_number: bool) -> Index:
     """Number of the training row that every row of X is a copy of, (n,); −1 where it is none."""
-    out = np.full(X.shape[0], -1)
+    out = np.full(data.shape[0], -1)
     if by_number:
         out[rows] = np.arange(rows.size)
         return out
-    _, group = groups_of_rows(X)
+    _, group = data.groups
     number = np.full(group.max() + 1, -1)
     number[group[rows]] = np.arange(rows.size)
-    return np.where(weight > 0, number[group], -1)
+    return np.where(data.weight > 0, number[group], -1)

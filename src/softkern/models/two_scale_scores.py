@@ -3,7 +3,7 @@
 A narrow kernel detects a sample that is alone between clusters, but takes two outliers that lie
 close together for a small cluster. A wide kernel detects distance from the data, but no gap within
 them. `OneClassPCM` combines both: the density at its own bandwidth, and that of a kernel as wide as
-the data minus the narrow mass around a sample, up to 1 % of all (`softkern.rows.duplicate_groups`).
+the data minus the narrow mass around a sample, up to 1 % of all (`softkern.rows.Rows.duplicates`).
 Isolated points, which see no more than that even in a kernel as wide as all data, do not count for
 each other at any scale.
 
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from softkern._utils.typing import Array
 from softkern.kernels import Kernel
-from softkern.rows import COMPANY, lower_quantile, lower_quantiles, priority_sample
+from softkern.rows import DUPLICATE_SHARE, Rows, lower_quantile, lower_quantiles
 
 __all__ = [
     "combine_scales",
@@ -41,13 +41,13 @@ QUANTILES = (0.1, 0.5, 0.9)  # of the training samples; the outer ones are one u
 LEAST_UNIT = 0.01  # in log density; less is no difference
 
 
-def median_distance(kernel: Kernel, X: Any, weight: Array, random_state: Any) -> float:
+def median_distance(kernel: Kernel, rows: Rows, random_state: Any) -> float:
     """Return −log k of the median pair of distinct samples, estimated; 0 without pairs."""
-    index, mass = priority_sample(X, PAIR_SAMPLE, weight, random_state)
+    index, mass = rows.sample(PAIR_SAMPLE, random_state)
     if index.size < 2:
         return 0.0
     i, j = np.triu_indices(index.size, 1)
-    logs = kernel.log_block(X[index], X[index])[i, j]
+    logs = kernel.log_block(rows.X[index], rows.X[index])[i, j]
     mass = mass / mass.max()  # avoids overflow of products
     return -lower_quantile(logs, mass[i] * mass[j], 0.5)
 
@@ -63,7 +63,7 @@ def widen_kernel(kernel: Kernel, distance: float, exponent: float) -> Kernel | N
 
 def isolated_rows(mass: Array, own: Array) -> NDArray[np.bool_]:
     """Return which points have hardly any mass of others around them in the widest kernel, (n,)."""
-    is_isolated = mass - own <= COMPANY
+    is_isolated = mass - own <= DUPLICATE_SHARE
     return np.asarray(is_isolated & ~is_isolated.all())
 
 
