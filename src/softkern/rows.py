@@ -238,13 +238,16 @@ class Rows:
 
     def reweighted(self, weight: Any = None) -> Rows:
         """Return the same rows with other checked weights, or without."""
-        return self if weight is self.weight else self._with(self.X, weight, self._identity)
+        is_same = (self.weight == 1).all() if weight is None else weight is self.weight
+        return self if is_same else self._with(self.X, weight, self._identity)
 
     def scaled(self, scale: Any) -> Rows:
         """Return the same rows with columns divided by `scale`, (d,)."""
         is_sparse = sp.issparse(self.X)
         X = self.X @ sp.diags_array(1.0 / scale) if is_sparse else self.X / scale
-        return self._with(X, self.weight, self._identity)
+        rows = self._with(X, self.weight, self._identity)
+        rows.distinct = self.distinct
+        return rows
 
     @staticmethod
     def _with(X: Any, weight: Any, identity: _Identity) -> Rows:

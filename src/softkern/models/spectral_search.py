@@ -308,15 +308,17 @@ def _surfaces(
     judged: tuple[Any, Array] | None = None,
 ) -> Array:
     """`_judge` of every number of clusters and every kernel, (5, K, S)."""
-    chance = {"sample_weight": mass, "random_state": random_state}
+    data = Rows(points, mass)
     surfaces = np.full((5, numbers.size, len(kernels)), np.nan)
     searching = stage("bandwidths", total=len(kernels))
     with searching as done, one_thread():  # small problems, on which threads wait for each other
         for j, kernel in enumerate(kernels):
             done(j)
             most = int(numbers.max())
-            planned = plan(points, kernel=kernel, n_vectors=most, **engines, **chance)
-            operator = planned.build(points, **chance)
+            planned = plan(
+                data, kernel=kernel, n_vectors=most, **engines, random_state=random_state
+            )
+            operator = planned.build(data, random_state=random_state)
             surfaces[:, :, j] = _judge_all(operator, mass, own, numbers, form, judged)
     return surfaces
 

@@ -34,6 +34,7 @@ __all__ = [
     "largest_m",
     "principal_variance",
     "ratio_at",
+    "ratio_of",
 ]
 
 SAFE_RATIO = 1.2  # above it memberships move away from 1/c at a useful pace
@@ -99,7 +100,20 @@ def collapse_ratio(
         raise ValueError(f"m={m!r} must be above 1.")
     if not q >= 0:
         raise ValueError(f"q={q!r} must not be negative.")
-    weight = check_weights(sample_weight, operator.shape[0]).astype(np.float64)
+    weight = check_weights(sample_weight, operator.shape[0])
+    return ratio_of(operator, weight, m, q, plain, random_state)
+
+
+def ratio_of(
+    operator: KernelOperator,
+    weight: Array,
+    m: float,
+    q: float = 0.0,
+    plain: bool = False,
+    random_state: int = 0,
+) -> float:
+    """Return `collapse_ratio` for checked parameters."""
+    weight = weight.astype(np.float64)
     a, distances = _common_center(operator, weight, 0.0 if plain else q)
     eigenvalue = _largest_eigenvalue(operator, a, distances, random_state)
     return 2 * _power(m, plain) / (m - 1) * eigenvalue

@@ -21,7 +21,7 @@ from softkern.rules.centers import Mean
 from softkern.rules.fuzzy import Fuzzy
 from softkern.rules.one_class import FORMULATIONS, Formulation, Hard
 from softkern.solvers.alternate import alternate, alternate_all, best_of
-from softkern.solvers.collapse import SAFE_RATIO, collapse_ratio, largest_m, ratio_at
+from softkern.solvers.collapse import SAFE_RATIO, largest_m, ratio_at, ratio_of
 from softkern.solvers.steps import Solution
 
 __all__ = [
@@ -143,9 +143,9 @@ def select_fuzzifier(
     Where the ratio is clear already on the operator's draft, it is the draft's.
     """
     first = 2.0 if isinstance(m, str) else float(m)
-    ratio = collapse_ratio(operator.draft, first, sample_weight=weight, q=q, plain=plain)
+    ratio = ratio_of(operator.draft, weight, first, q, plain)
     if operator.draft is not operator and ratio < CLEARLY_SAFE * SAFE_RATIO:
-        ratio = collapse_ratio(operator, first, sample_weight=weight, q=q, plain=plain)
+        ratio = ratio_of(operator, weight, first, q, plain)
     if not isinstance(m, str) or ratio > SAFE_RATIO:
         return first, ratio
     lowered = largest_m(ratio, first, plain)
