@@ -76,7 +76,7 @@ def outliers(d: int, kind: str, tables: int) -> tuple[float, ...]:
         start = time.perf_counter()
         explainer = Explainer.of(model, X)
         table = explainer.explain(
-            explainer.seen, explainer.points, explainer.ranks, np.arange(PLANTED)
+            explainer.rows, explainer.points, explainer.ranks, np.arange(PLANTED)
         )
         seconds += time.perf_counter() - start
         flagged += int(explainer.ranks["is_outlier"][:PLANTED].sum())
@@ -97,7 +97,7 @@ def held_out(d: int, tables: int) -> dict[tuple[str, str], np.ndarray]:
             X, causes = planted.planted(family, d, seed)
             explainer = Explainer.of(cluster(X), X)
             places = np.array([place for _, place, _ in causes])
-            table = explainer.explain(explainer.seen, explainer.points, explainer.ranks, places)
+            table = explainer.explain(explainer.rows, explainer.points, explainer.ranks, places)
             is_outlier = explainer.ranks["is_outlier"].to_numpy()[places]
             names = table[["column_1", "column_2", "column_3"]].to_numpy()
             for i, (kind, _, cause) in enumerate(causes):
@@ -127,7 +127,7 @@ def between(d: int, tables: int) -> tuple[float, float]:
         own = {g: int(np.bincount(model.labels_[PLANTED:][labels == g]).argmax()) for g in range(3)}
         ranks = rank_points(model)
         explainer = Explainer.of(model, X)
-        table = explainer.explain(explainer.seen, explainer.points, ranks, np.arange(PLANTED))
+        table = explainer.explain(explainer.rows, explainer.points, ranks, np.arange(PLANTED))
         for i, pair in enumerate(pairs):
             if not ranks["is_overlap"][i]:
                 continue

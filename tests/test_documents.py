@@ -33,7 +33,7 @@ PUBLIC = [
 ]
 INTERNAL = {
     "quiet",
-    "Kind",
+    "ColumnKind",
     "replacing",
     "warn",
 }  # public in their module, but not in the reference

@@ -65,7 +65,7 @@ ALLOWED = {
         "solvers*",
     },
     "tables.preparation*": {"tables.preparation*", "tables.text", "kernels*", "rows"},
-    "tables.text": {"tables.preparation*"},
+    "tables.text": {"tables.preparation*", "tables.explain*"},
     "tables.compare*": {"tables.preparation*", "tables.compare*"},
     # through one lazy import, for tables
     "models.auto": {"tables.preparation", "fitted", "models*", *BELOW_MODELS},

@@ -163,7 +163,7 @@ class DataError(ValueError):
     ...     cluster([["red"], ["blue"]])
     ... except DataError as error:
     ...     print(error)
-    no column to work with: left out 'x1': text (categories=… uses it).
+    no column to work with: left out 'x1': text column; use categories=['x1'] to include it.
     >>> print(DataError("2 values are missing.", [Remedy("missing", "drop")]))
     2 values are missing. Use missing='drop'.
     """

@@ -10,26 +10,41 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
 
 from softkern._utils.text import plural, quote, quote_list
 from softkern.exceptions import Remedy
 from softkern.tables.preparation.formats import NumberFormat
 from softkern.tables.preparation.notes import Note
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from softkern.tables.explain.clusters import ClusterColumn
+    from softkern.tables.explain.reasons import Explanation
+    from softkern.tables.explain.row_view import RowView
+
 __all__ = [
+    "cluster_column_text",
     "content_text",
     "day",
-    "format_text",
+    "explanation_text",
     "grade",
     "joined",
     "note_text",
     "number",
+    "percent",
     "span",
+    "summary",
     "times",
 ]
 
 MOST_DAYS = 700_000  # from 1970 that a calendar has
-STRONG, EXTREME = 6.0, 10.0  # outlier scores: one typical row in 10^6, in 10^10
+GRADES = {"extreme": 10.0, "strong": 6.0, "mild": 0.0}  # outlier scores: −log10 of a share of rows
+NO_COLUMN = "no column stands out"
+SKEWED = 2.0  # from the median to the upper end, in lengths from the lower end, or 0, to it
+RATIO = 1.5  # from which a median is reported as a multiple of another
+SHIFT = 0.1  # of the range of all rows, up to which a median counts as that of all
 MOST_SHOWN = 6  # values of a category in a note
 MOST_COLUMNS = 5  # columns with missing values in a note
 Spell = Callable[[Remedy], str]
@@ -74,22 +89,19 @@ CONTENTS = {
 
 
 def grade(score: float, is_outlier: bool = True) -> str:
-    """How far out a row is, in a word; empty where it is not flagged.
-
-    The score is that of `softkern.rank_points`. Below 6 a flagged row is mild, below 10 strong.
+    """Return the grade of an outlier score of `rank_points`; empty if the row is not flagged.
 
     Examples
     --------
     >>> grade(4.5), grade(7.0), grade(40.0), grade(4.5, is_outlier=False)
     ('mild', 'strong', 'extreme', '')
     """
-    if not is_outlier:
-        return ""
-    return "mild" if score < STRONG else "strong" if score < EXTREME else "extreme"
+    graded = next((name for name, least in GRADES.items() if score >= least), "mild")
+    return graded if is_outlier else ""
 
 
 def number(value: float, digits: int = 4) -> str:
-    """A number in few digits; whole ones whole, with separators.
+    """Return a number with few digits; whole ones with separators.
 
     Examples
     --------
@@ -109,7 +121,7 @@ def number(value: float, digits: int = 4) -> str:
 
 
 def day(value: float) -> str:
-    """A date from days since 1970, with the time where it is not midnight.
+    """Return the date of days since 1970, with the time if it is not midnight.
 
     Examples
     --------
@@ -124,7 +136,7 @@ def day(value: float) -> str:
 
 
 def span(low: float, high: float) -> str:
-    """A range in words, its ends in three digits where these tell them apart.
+    """Return a range, its ends with three digits if these differ.
 
     Examples
     --------
@@ -141,7 +153,7 @@ def span(low: float, high: float) -> str:
 
 
 def times(ratio: float) -> str:
-    """How many times another number one is.
+    """Return a ratio in words.
 
     Examples
     --------
@@ -165,6 +177,134 @@ def joined(words: Sequence[str], conjunction: str = "and") -> str:
     ('a, b and c', 'a', 'a or b')
     """
     return f" {conjunction} ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def percent(share: float) -> str:
+    """Return a share in percent, never 0 % of something nor 100 % of less than all.
+
+    Examples
+    --------
+    >>> percent(0.5), percent(0.001), percent(0.999)
+    ('50 %', 'under 1 %', 'over 99 %')
+    """
+    whole = round(100 * share)
+    if whole == 100 and share < 1:
+        return "over 99 %"
+    return "under 1 %" if whole == 0 and share > 0 else f"{whole} %"
+
+
+def summary(ranks: pd.DataFrame, is_detector: bool = False) -> str:
+    """Return a sentence on the table of `softkern.rank_points`; a detector has no clusters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from softkern import OneClassPCM, rank_points
+    >>> X = np.random.default_rng(0).normal(size=(300, 2))
+    >>> X[0] = 30
+    >>> summary(rank_points(OneClassPCM().fit(X)), is_detector=True)
+    '300 rows: 1 is an outlier (1 extreme).'
+    """
+    labels = ranks["label"]
+    clusters, noise = int(labels[labels >= 0].nunique()), int((labels < 0).sum())
+    overlaps, outliers = int(ranks["is_overlap"].sum()), int(ranks["is_outlier"].sum())
+    lead = plural(len(ranks), "row") + ("" if is_detector else f" in {plural(clusters, 'cluster')}")
+    parts = ["none is an outlier"]
+    if outliers:
+        scores = ranks["outlier_score"].to_numpy()[ranks["is_outlier"].to_numpy(dtype=bool)]
+        grades = [grade(score) for score in scores.tolist()]
+        counts = ", ".join(f"{grades.count(name):,} {name}" for name in GRADES if name in grades)
+        parts = [f"{outliers:,} {'is an outlier' if outliers == 1 else 'are outliers'} ({counts})"]
+    if overlaps:
+        parts.append(f"{overlaps:,} {'lies' if overlaps == 1 else 'lie'} between clusters")
+    elif clusters > 1 and not is_detector:
+        parts.append("none lies between clusters")
+    if noise:
+        parts.append(f"{noise:,} {'is' if noise == 1 else 'are'} in no cluster")
+    return f"{lead}: {joined(parts)}."
+
+
+# Explanations
+
+
+def explanation_text(explanation: Explanation, rows: RowView, i: int) -> str:
+    """Return the reasons of row i as text."""
+    texts = (REASONS[reason.kind](reason, rows, i) for reason in explanation.reasons)
+    return "; ".join(texts) or NO_COLUMN
+
+
+def _cell(rows: RowView, i: int, j: int) -> str:
+    return f"{rows.name(j)} {rows.format_value(i, j)}"
+
+
+def _range(rows: RowView, j: int, usual: Any) -> str:
+    return rows.format_range(j, usual.low, usual.high)
+
+
+def _outside_text(reason: Any, rows: RowView, i: int) -> str:
+    j, cluster = reason.column, reason.cluster
+    where = "" if cluster is None else f" in cluster {cluster}"
+    return f"{_cell(rows, i, j)}, usual {_range(rows, j, reason.usual)}{where}"
+
+
+def _combination_text(reason: Any, rows: RowView, i: int) -> str:
+    j, given = reason.column, reason.given
+    usual = f"{rows.name(j)} is usually {_range(rows, j, reason.usual)}"
+    near = f"{rows.name(given)} near {rows.format_value(i, given)}"
+    return f"unusual combination: for {near}, {usual} (here {rows.format_value(i, j)})"
+
+
+def _together_text(reason: Any, rows: RowView, i: int) -> str:
+    cells = [_cell(rows, i, j) for j in reason.columns]
+    if len(rows.names) == 1:
+        return f"{cells[0]}, a rare value"
+    if len(cells) == 1:
+        return f"{cells[0]} is usual alone, but not with the other columns"
+    return f"{joined(cells)} are unusual together, but not alone"
+
+
+def _between_text(reason: Any, rows: RowView, i: int) -> str:
+    a, b = reason.clusters
+    parts = [
+        f"{_cell(rows, i, j)} ({_range(rows, j, first)} in {a}, {_range(rows, j, second)} in {b})"
+        for j, (first, second) in zip(reason.columns, reason.ranges, strict=True)
+    ]
+    side = "halfway" if reason.nearer is None else f"nearer to cluster {reason.nearer}"
+    return f"{side} in {joined(parts)}"
+
+
+REASONS: dict[str, Callable[[Any, RowView, int], str]] = {
+    "outside": _outside_text,
+    "combination": _combination_text,
+    "together": _together_text,
+    "between": _between_text,
+}
+
+
+def cluster_column_text(part: ClusterColumn, is_one: bool) -> str:
+    """Return a column of a cluster compared with all rows; alone if there is one cluster."""
+    name = quote(part.name, 40)
+    if part.own is None or part.every is None:
+        if not part.name:
+            return ""
+        text = f"{name} {quote(part.value, 30)} in {percent(part.shares[0])}"
+        return text if is_one else f"{text} (all rows {percent(part.shares[1])})"
+    (low, median, high), (all_low, all_median, all_high) = part.own, part.every
+    if part.is_date:
+        text = f"{name} {day(low)} to {day(high)}"
+        return text if is_one else f"{text} (all rows {day(all_low)} to {day(all_high)})"
+    if is_one:
+        return f"{name} {span(low, high)}, median {number(median, 3)}"
+    is_skewed = all_high - all_median > SKEWED * max(all_median - all_low, all_median)
+    if part.is_positive and is_skewed and median > 0 and all_median > 0:
+        ratio = median / all_median
+        if ratio >= RATIO or ratio <= 1 / RATIO:
+            return f"{name} {times(ratio)} the median ({number(median, 3)})"
+    is_narrow = part.shift <= SHIFT and high - low < all_high - all_low
+    if is_narrow or median == all_median:
+        return f"{name} {span(low, high)} (all rows {span(all_low, all_high)})"
+    side = "high" if median > all_median else "low"
+    return f"{name} {side} (median {number(median, 3)}, all rows {number(all_median, 3)})"
 
 
 # Notes of the preparation

@@ -135,7 +135,7 @@ def test_the_answer_explains_itself(folder, capsys):
     assert table["grade"][7] == "extreme"
     assert table["why"][7].startswith("visits 999, usual ")
     assert table["between"][9] == "0 and 1"
-    assert table["why"][9].startswith("between clusters 0 and 1: half way in ")
+    assert table["why"][9].startswith("halfway in ")
     flagged = table["is_outlier"].astype(str).eq("True") | table["is_overlap"].astype(str).eq(
         "True"
     )

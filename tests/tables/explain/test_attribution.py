@@ -6,7 +6,7 @@ import pytest
 import softkern
 from softkern.kernels import Gaussian
 from softkern.tables.explain import explain_points
-from softkern.tables.explain.attribution import Calibrated, Causes
+from softkern.tables.explain.attribution import Attribution, CalibratedDensity
 from softkern.tables.explain.densities import Ellipsoids, KernelDensity
 
 
@@ -17,8 +17,8 @@ def causes_of(X, bandwidth=0.7):
         KernelDensity(Gaussian(np.full(X.shape[1], bandwidth)), X, weight),
         Ellipsoids.fit(X, weight, np.zeros(len(X), int)),
     )
-    parts = [Calibrated.fit(density, X[:100]) for density in densities]
-    return Causes(*parts, lambda x, column, cluster: abs(x) > 4)
+    parts = [CalibratedDensity.fit(density, X[:100]) for density in densities]
+    return Attribution(*parts, lambda x, column, cluster: abs(x) > 4)
 
 
 def named(X, row, most=3):
@@ -86,4 +86,4 @@ def test_rows_as_strange_as_this_one_do_not_hide_a_pair():
     names = table[["column_1", "column_2"]].to_numpy()
     is_pair = np.array([set(row) == {"x1", "x2"} for row in names])
     assert is_pair.sum() >= 9  # one has a value of 3.8 standard deviations elsewhere
-    assert table["why"][is_pair].str.contains("do not go together").all()
+    assert table["why"][is_pair].str.contains("unusual combination").all()

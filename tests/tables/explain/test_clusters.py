@@ -69,7 +69,7 @@ def test_one_cluster_is_what_the_table_is():
     assert table["column"].tolist() == list("abcde")
     line = cluster_lines(table)[0]
     assert line.startswith("one cluster: 200 rows; a -1.")
-    assert line.endswith("and 2 columns more")
+    assert line.endswith("and 2 more columns")
 
 
 def test_noise_comes_last_and_clusters_by_number():

@@ -17,7 +17,6 @@ from softkern.exceptions import CollapseWarning, ReseedWarning, SpectrumWarning
 from softkern.fitted import choice_of
 from softkern.tables.cli.printer import Printer
 from softkern.tables.explain import cluster_lines, summary
-from softkern.tables.explain.points import NO_COLUMN
 
 __all__ = [
     "note_doubts",
@@ -66,7 +65,7 @@ def print_result(
     title = _title("Outliers", "outliers", len(outliers))
     if outliers.empty:
         outliers = explained[explained["between"] == ""]
-        if (outliers["why"] == NO_COLUMN).all():
+        if (outliers["column_1"] == "").all():
             printer.line("No row stands out.", "bold")
             outliers = outliers[:0]
         title = f"The most unusual {plural(min(TOP, len(outliers)), 'row')}; none is an outlier"
@@ -94,9 +93,7 @@ def _print_rows(
     rows = []
     for _, row in explained.iloc[order].iterrows():
         cells = names.iloc[int(row["row"])].map(str).to_dict()
-        # the pair has a column of its own
-        why = row["why"].removeprefix(f"between clusters {row['between']}: ")
-        cells |= {column: row[column], "why": why}
+        cells |= {column: row[column], "why": row["why"]}
         rows.append([cells[name] for name in head])
     printer.table(head, rows, title, wide="why")
 

@@ -1,11 +1,9 @@
-"""The columns that together make a row strange, found by setting them aside one after the other.
+"""The columns that together make a row an outlier.
 
-What leaving a column out takes off −log density, less what it takes off for a usual row, says
-which column comes first. Of two that are both far out neither shows beside the other, so the first
-is set aside and the others are asked again, as long as one stands out. Where the first column is
-usual by itself, it disagrees with another: the one without which it would not be strange.
-Densities are those of `softkern.tables.explain.densities`.
-Called by `softkern.tables.explain.points`.
+What leaving a column out takes off −log density, less what it takes off for a typical row,
+decides which column comes first. Two columns that are both far out mask each other, so the first
+is excluded and the others are evaluated again, as long as one stands out. If the first column is
+usual alone, it disagrees with another: the one without which it would be as expected.
 """
 
 from __future__ import annotations
@@ -19,32 +17,32 @@ from numpy.typing import NDArray
 
 from softkern._utils.typing import Array
 
-__all__ = ["Calibrated", "Causes", "Named"]
+__all__ = ["Attribution", "CalibratedDensity", "ColumnAttribution"]
 
-STANDING_OUT = 0.9  # quantile of the largest parts of usual rows, in which parts are measured
-# A further column is named, once those before are set aside, if it is far out by itself or has a
-# part that one usual row in a hundred has: as an exponential tail goes on from its median and nine
-# tenths, since usual rows may hold a few that are as strange.
+STANDING_OUT = 0.9  # quantile of the largest parts of typical rows, the unit of parts
+# A further column is named, once those before are excluded, if it is far out alone or has a part
+# that one typical row in a hundred has: an exponential tail is extrapolated from its median and
+# nine tenths, since a few typical rows may be outliers too.
 RARE = float(np.log(10) / np.log(5))
-LEAST_OF_ALL = 0.05  # share of all parts, from which on a column that is far out by itself counts
-PARTNERS = 4  # columns of the largest parts, and as many that speak most against the first,
-#               which are looked at as the other one of two that disagree
+LEAST_OF_ALL = 0.05  # share of all parts from which a column that is far out alone counts
+PARTNERS = 4  # columns of the largest parts, and as many that contradict the first most, which are
+#               tried as the other one of two that disagree
 LEFT = 0.5  # of the first column's part at most, without the column that it disagrees with
 
 
 @dataclass(frozen=True)
-class Named:
-    """The columns that make a row strange, the first one most, and the part of every column.
+class ColumnAttribution:
+    """The columns that make a row an outlier, the first one most, and the part of every column.
 
     Attributes
     ----------
     columns : list of int
     against : list of int
-        Columns that the first one may disagree with, where it is not far out by itself.
+        Columns that the first one may disagree with, if it is not far out alone.
     partner : int or None
-        That without which it would be as expected.
+        The one without which it would be as expected.
     parts : array of shape (d,)
-        What a column takes off, in units of what stands out; of those named, at their turn.
+        What a column takes off, in units of what stands out; for `columns`, when it was chosen.
     """
 
     columns: list[int]
@@ -54,80 +52,80 @@ class Named:
 
 
 @dataclass(frozen=True)
-class Calibrated:
-    """A density's parts, less those of a usual row and in units of what stands out in some."""
+class CalibratedDensity:
+    """Parts of a density, less those of a typical row and in units of what stands out."""
 
     density: Any
-    usual: Array  # (d,)
+    typical: Array  # (d,)
     unit: float
     rare: float  # units
 
     @classmethod
-    def fit(cls, density: Any, standard: Array) -> Calibrated:
-        """By usual rows (m, d)."""
+    def fit(cls, density: Any, standard: Array) -> CalibratedDensity:
+        """Calibrate a density by typical rows (m, d)."""
         parts = density.parts(standard)
-        usual = np.median(parts, axis=0)
-        middle, unit = np.quantile((parts - usual).max(axis=1), (0.5, STANDING_OUT)).tolist()
+        typical = np.median(parts, axis=0)
+        middle, unit = np.quantile((parts - typical).max(axis=1), (0.5, STANDING_OUT)).tolist()
         unit = max(unit, np.finfo(float).eps)
-        return cls(density, usual, unit, 1 + RARE * (1 - middle / unit))
+        return cls(density, typical, unit, 1 + RARE * (1 - middle / unit))
 
-    def parts(self, X: Array, aside: NDArray[np.intp] | None = None) -> Array:
-        """Of every column, (m, d); −∞ of those that are set aside, (m, s) for every row."""
-        parts = np.asarray((self.density.parts(X, aside) - self.usual) / self.unit)
-        if aside is not None:
-            np.put_along_axis(parts, aside, -np.inf, axis=1)
+    def parts(self, X: Array, excluded: NDArray[np.intp] | None = None) -> Array:
+        """Return the parts of columns, (m, d), −∞ for those that are excluded, (m, s)."""
+        parts = np.asarray((self.density.parts(X, excluded) - self.typical) / self.unit)
+        if excluded is not None:
+            np.put_along_axis(parts, excluded, -np.inf, axis=1)
         return parts
 
 
-class Causes:
-    """The columns that make rows strange.
+class Attribution:
+    """Find the columns that make rows outliers.
 
     Parameters
     ----------
-    kernel, normal : Calibrated
-        Densities of the usual rows.
+    kernel, normal : CalibratedDensity
+        Densities of the typical rows.
     is_far : callable of a value, a column and a cluster
-        Whether a value is far out by itself.
+        Whether a value alone is far out.
     """
 
     def __init__(
-        self, kernel: Calibrated, normal: Calibrated, is_far: Callable[[float, int, int], bool]
+        self,
+        kernel: CalibratedDensity,
+        normal: CalibratedDensity,
+        is_far: Callable[[float, int, int], bool],
     ) -> None:
         self._kernel, self._normal, self._is_far = kernel, normal, is_far
 
-    def find(self, X: Array, nearest: Sequence[int], most: int) -> list[Named]:
-        """Of rows (m, d) in their nearest clusters, at most so many columns each."""
+    def find(self, X: Array, nearest: Sequence[int], most: int) -> list[ColumnAttribution]:
+        """Return at most so many columns for each of the rows (m, d) in their nearest clusters."""
         kernel, normal = self._kernel.parts(X), self._normal.parts(X)
         is_normal = normal.max(axis=1) > kernel.max(axis=1)
         for i in np.flatnonzero(is_normal).tolist():
-            # what is far out by itself is for the kernel: beside it, all that goes with the column
-            # is strange too
+            # the kernel decides on values that are far out alone: under the normal density, all
+            # that goes with such a column stands out too
             first = int(np.argmax(normal[i]))
             is_normal[i] = not self._is_far(X[i, first], first, nearest[i])
-        found: list[Named | None] = [None] * len(X)
+        found: dict[int, ColumnAttribution] = {}
         for density, parts, chosen in (
             (self._kernel, kernel, ~is_normal),
             (self._normal, normal, is_normal),
         ):
-            rows = np.flatnonzero(chosen)
-            own = [nearest[i] for i in rows.tolist()]
-            for i, named in zip(
-                rows.tolist(), self._of(density, X[rows], own, parts[rows], most), strict=True
-            ):
-                found[i] = named
-        return [named for named in found if named is not None]
+            rows = np.flatnonzero(chosen).tolist()
+            own = [nearest[i] for i in rows]
+            found |= zip(rows, self._find(density, X[rows], own, parts[rows], most), strict=True)
+        return [found[i] for i in range(len(X))]
 
-    def _of(
-        self, density: Calibrated, X: Array, nearest: Sequence[int], parts: Array, most: int
-    ) -> list[Named]:
-        """The same under one density, in which the parts (m, d) of all columns are known."""
+    def _find(
+        self, density: CalibratedDensity, X: Array, nearest: Sequence[int], parts: Array, most: int
+    ) -> list[ColumnAttribution]:
+        """Do the same under one density, given the parts (m, d) of all columns."""
         columns = [[self._next(X[i], parts[i], nearest[i], most)] for i in range(len(X))]
-        told, total = parts.copy(), np.maximum(parts, 0).sum(axis=1)
+        reported, total = parts.copy(), np.maximum(parts, 0).sum(axis=1)
         is_open = np.ones(len(X), dtype=bool)
         for count in range(1, min(most, X.shape[1])):
             rows = np.flatnonzero(is_open)
-            aside = np.array([columns[i] for i in rows.tolist()], dtype=np.intp).reshape(-1, count)
-            left = density.parts(X[rows], aside)
+            excluded = np.array([columns[i] for i in rows.tolist()], dtype=np.intp)
+            left = density.parts(X[rows], excluded.reshape(-1, count))
             for i, own in zip(rows.tolist(), left, strict=True):
                 j = self._next(X[i], own, nearest[i], most)
                 is_open[i] = own[j] >= density.rare or (
@@ -136,12 +134,13 @@ class Causes:
                 )
                 if is_open[i]:
                     columns[i].append(j)
-                    told[i, j] = max(told[i, j], own[j])
+                    reported[i, j] = max(reported[i, j], own[j])
         against, partners = self._disagreeing(density, X, nearest, parts, columns)
-        return [Named(*row) for row in zip(columns, against, partners, told, strict=True)]
+        found = zip(columns, against, partners, reported, strict=True)
+        return [ColumnAttribution(*row) for row in found]
 
     def _next(self, x: Array, parts: Array, cluster: int, most: int) -> int:
-        """The column of the largest part; before it, one that is far out by itself."""
+        """Return the column of the largest part; before it, one that is far out alone."""
         order = np.argsort(-parts, kind="stable")[:most].tolist()
         least = LEAST_OF_ALL * float(np.maximum(parts, 0).sum())
         far = (j for j in order if parts[j] >= least and self._is_far(x[j], j, cluster))
@@ -149,13 +148,13 @@ class Causes:
 
     def _disagreeing(
         self,
-        density: Calibrated,
+        density: CalibratedDensity,
         X: Array,
         nearest: Sequence[int],
         parts: Array,
         columns: list[list[int]],
     ) -> tuple[list[list[int]], list[int | None]]:
-        """Columns against the first one, and the one without which it would be as expected."""
+        """Return columns against the first one, and the one without which it is as expected."""
         against: list[list[int]] = [[] for _ in columns]
         partners: list[int | None] = [None] * len(columns)
         first = np.array([named[0] for named in columns], dtype=np.intp)
@@ -164,13 +163,9 @@ class Causes:
         if X.shape[1] < 2 or not rows.size:
             return against, partners
         X, first = X[rows], first[rows]
-        others = np.concatenate(
-            [
-                _largest(part, first)
-                for part in (self._normal.density.against(X, first), parts[rows])
-            ],
-            axis=1,
-        )
+        contradicting = self._normal.density.against(X, first)
+        tried = [_largest(values, first) for values in (contradicting, parts[rows])]
+        others = np.concatenate(tried, axis=1)
         left, whole = density.density.beside(X, first, others)
         best = np.argmin(left, axis=1)
         for k, i in enumerate(rows.tolist()):
@@ -181,7 +176,7 @@ class Causes:
 
 
 def _largest(values: Array, but: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Of every row the columns of the largest values, but for one, (m, k)."""
+    """Return the columns of the largest values of every row, except one, (m, k)."""
     values = values.copy()
     values[np.arange(len(values)), but] = -np.inf
     return np.argsort(-values, axis=1, kind="stable")[:, : min(PARTNERS, values.shape[1] - 1)]

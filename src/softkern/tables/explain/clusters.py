@@ -1,41 +1,37 @@
-"""What each cluster is: every column's median and range against all rows, most distinctive first.
+"""Descriptions of clusters: median and range of every column compared with all rows.
 
-How much a column tells a cluster from the other rows is the Kolmogorov–Smirnov distance of the two,
-max |F_cluster − F_others|: it does not depend on units or skew, and sees a cluster that lies
-elsewhere as well as one that is narrow. Of a column of text it is how much more often the cluster
+The effect of a column is the Kolmogorov–Smirnov distance between the cluster and the other rows,
+max |F_cluster − F_others|. It does not depend on units or skew, and detects a cluster that lies
+elsewhere as well as one that is narrow. For a text column it is how much more often the cluster
 has its most over-represented value.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from softkern._utils.text import plural, quote
+from softkern._utils.text import plural
 from softkern._utils.typing import Array
 from softkern.fitted import fitted_step
 from softkern.ranking import Ranker
 from softkern.rows import check_weights, lower_quantiles
 from softkern.tables.preparation import preparation_of
 from softkern.tables.preparation.dates import TIMESTAMP, to_days
-from softkern.tables.text import day, number, span, times
+from softkern.tables.text import cluster_column_text, number
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["cluster_lines", "describe", "describe_clusters"]
+__all__ = ["cluster_lines", "cluster_parts", "describe", "describe_clusters"]
 
-SHARES = (0.05, 0.5, 0.95)  # the usual range, and its middle
-DISTINCT = 0.25  # effect from which a column is worth saying
-SKEWED = 2.0  # from the median to the upper end, in lengths from the lower end, or 0, to it
-RATIO = 1.5  # from which on a median is said as a multiple of another
-SHIFT = 0.1  # of the range of all rows, up to which a median is as that of all
-MOST_TEXTS = 50  # values of a column of text, of which more are names
-FEW = 2  # values of a column of numbers, up to which it is one of words
+QUANTILES = (0.05, 0.5, 0.95)  # the usual range and its median
+DISTINCT = 0.25  # effect from which a column is reported
+MOST_TEXTS = 50  # values of a text column; a column with more holds names
+FEW = 2  # values of a numeric column up to which it is compared like text
 NAMES = (
     "cluster", "rows", "share", "rank", "column", "median", "low", "high", "all_median", "all_low",
     "all_high", "value", "value_share", "all_share", "effect", "words",
@@ -43,37 +39,38 @@ NAMES = (
 
 
 def describe_clusters(model: Any, X: Any, *, sample_weight: Any = None) -> pd.DataFrame:
-    """What each cluster is: its columns against those of all rows, the most distinctive first.
+    """Describe clusters by the columns in which they differ from all rows.
 
     Parameters
     ----------
     model : fitted soft model, or a pipeline that ends in one
+        The model whose clusters are described.
     X : DataFrame or array of shape (n, d)
         The rows that the model was fitted on, with the columns to describe: those of the fit, and
-        any others, of numbers or text. Missing cells have no part in their column.
+        any others, numeric or text. Missing cells are ignored.
     sample_weight : array of shape (n,), default=None
-        By default the weights of the fit.
+        Weights of the rows. By default those of the fit.
 
     Returns
     -------
     table : DataFrame
-        One row for each cluster and column, clusters by their number; −1 is what is in no cluster,
-        and comes last. A detector has one cluster. Constant columns and columns of names are left
-        out.
+        One row per cluster and column. Clusters are sorted by number; rows in no cluster (−1) come
+        last. A detector has one cluster. Constant columns and names are left out.
 
         cluster, rows, share
-            The cluster, its rows, and its share of the weight.
+            The cluster, its number of rows, and its share of the weight.
         rank, column, effect
-            1 for the column that tells the cluster most from the other rows; the effect is from 0
-            (no difference) to 1 (no overlap). With one cluster, columns are in their order.
+            Rank 1 is the column in which the cluster differs most from the other rows. The effect
+            is between 0 (no difference) and 1 (no overlap). With one cluster, columns keep their
+            order.
         median, low, high, all_median, all_low, all_high
-            Of a column of numbers: the median and the inner nine tenths, in the cluster and in all
+            For numeric columns: the median and the inner nine tenths, in the cluster and in all
             rows.
         value, value_share, all_share
-            Of a column of text, or of two numbers: the value that is most over-represented, its
-            share of the cluster and of all rows.
+            For text columns and columns with two values: the most over-represented value, and its
+            share in the cluster and in all rows.
         words
-            The same in words.
+            The same as text.
 
     Examples
     --------
@@ -94,7 +91,7 @@ def describe_clusters(model: Any, X: Any, *, sample_weight: Any = None) -> pd.Da
     table = _as_table(model, X)
     if len(table) != len(labels):
         raise ValueError(
-            f"X has {len(table)} rows, and the model was fitted on {len(labels)}; give the table "
+            f"X has {len(table)} rows, and the model was fitted on {len(labels)}; pass the table "
             "that it was fitted on."
         )
     if sample_weight is None:
@@ -103,7 +100,7 @@ def describe_clusters(model: Any, X: Any, *, sample_weight: Any = None) -> pd.Da
 
 
 def _as_table(model: Any, X: Any) -> pd.DataFrame:
-    """As a DataFrame; of a prepared table, without the numbers that are no features."""
+    """Return X as a DataFrame, without the numbers that a preparation left out."""
     from softkern.tables.preparation.cells import as_table
 
     if hasattr(X, "toarray"):
@@ -117,41 +114,60 @@ def _as_table(model: Any, X: Any) -> pd.DataFrame:
 
 
 def describe(table: pd.DataFrame, labels: Array, weight: Any = None) -> pd.DataFrame:
-    """The table of `describe_clusters`, of rows with labels (n,); −1 is in no cluster."""
+    """Return the table of `describe_clusters` for rows with labels (n,), −1 in no cluster."""
     import pandas as pd
 
     labels = np.asarray(labels)
     weight = check_weights(weight, len(table))
-    is_there = weight > 0
-    found = np.unique(labels[is_there])
-    clusters = [*found[found >= 0].tolist(), *found[found < 0].tolist()]
+    is_weighted = weight > 0
+    present = np.unique(labels[is_weighted])
+    clusters = [*present[present >= 0].tolist(), *present[present < 0].tolist()]
     place = {cluster: k for k, cluster in enumerate(clusters)}
     group = np.array([place.get(label, 0) for label in labels.tolist()])
     parts = [
         part
-        for k, name in enumerate(table.columns)  # by place: names may come twice
-        for part in _column(str(name), table.iloc[:, k], weight, group, len(clusters))
+        for k, name in enumerate(table.columns)  # by position: names may occur twice
+        for part in _compare(str(name), table.iloc[:, k], weight, group, len(clusters))
     ]
     records = []
-    total = float(weight.sum())
+    is_one, total = len(clusters) == 1, float(weight.sum())
     for k, cluster in enumerate(clusters):
         own = [part for part in parts if part.group == k]
-        if len(clusters) > 1:
+        if not is_one:
             own.sort(key=lambda part: (-round(part.effect, 2), -part.shift))
-        inside = is_there & (group == k)
+        inside = is_weighted & (group == k)
         head = {
             "cluster": int(cluster),
             "rows": int(inside.sum()),
             "share": float(weight[inside].sum()) / total,
         }
-        for rank, part in enumerate(own or [_Part(k)], 1):
-            said = part.words(len(clusters) == 1)
-            records.append(head | {"rank": rank, **part.cells(), "words": said})
+        for rank, part in enumerate(own or [ClusterColumn(k)], 1):
+            words = cluster_column_text(part, is_one)
+            records.append(head | {"rank": rank, **part.cells(), "words": words})
     return pd.DataFrame(records, columns=list(NAMES))
 
 
+def cluster_parts(table: pd.DataFrame, most: int = 3) -> dict[int, tuple[str, list[str]]]:
+    """Return the size and the most distinctive columns of every cluster, as text."""
+    found = {}
+    is_one = table["cluster"].nunique() == 1
+    for cluster in table["cluster"].drop_duplicates().tolist():
+        part = table[table["cluster"] == cluster]
+        name = "in no cluster" if cluster < 0 else f"cluster {cluster}"
+        size = plural(int(part["rows"].iloc[0]), "row")
+        distinct = part if is_one else part[part["effect"] >= DISTINCT]
+        words = [word for word in distinct["words"].head(most) if word]
+        more = len(distinct) - most
+        if is_one and more > 0:
+            words.append(f"and {plural(more, 'more column')}")
+        # rows in no cluster have nothing in common
+        words = [] if cluster < 0 else words or ["much like all rows"]
+        found[cluster] = f"{'one cluster' if is_one else name}: {size}", words
+    return found
+
+
 def cluster_lines(table: pd.DataFrame, most: int = 3) -> dict[int, str]:
-    """A line in words for every cluster of `describe_clusters`.
+    """Return one line of text for every cluster of `describe_clusters`.
 
     Examples
     --------
@@ -161,102 +177,40 @@ def cluster_lines(table: pd.DataFrame, most: int = 3) -> dict[int, str]:
     >>> cluster_lines(table)[1]
     'cluster 1: 3 rows; cost 20 times the median (121)'
     """
-    lines = {}
-    is_one = table["cluster"].nunique() == 1
-    for cluster in table["cluster"].drop_duplicates().tolist():
-        part = table[table["cluster"] == cluster]
-        name = "in no cluster" if cluster < 0 else f"cluster {cluster}"
-        head = f"{'one cluster' if is_one else name}: {plural(int(part['rows'].iloc[0]), 'row')}"
-        told = part if is_one else part[part["effect"] >= DISTINCT]
-        words = [word for word in told["words"].head(most) if word]
-        more = len(told) - most
-        if is_one and more > 0:
-            words.append(f"and {plural(more, 'column')} more")
-        if not words:
-            words.append("much like all rows")
-        # rows of no cluster have nothing in common
-        lines[cluster] = head if cluster < 0 else "; ".join([head, *words])
-    return lines
+    parts = cluster_parts(table, most).items()
+    return {cluster: "; ".join([head, *words]) for cluster, (head, words) in parts}
 
 
 @dataclass(frozen=True)
-class _Part:
-    """A column of a cluster: numbers in quantiles, or the value that it has more often."""
+class ClusterColumn:
+    """A column of a cluster: quantiles of numbers, or the most over-represented value."""
 
     group: int
     name: str = ""
-    own: tuple[float, float, float] | None = None  # low, median, high
-    every: tuple[float, float, float] | None = None
+    own: tuple[float, ...] | None = None  # low, median, high
+    every: tuple[float, ...] | None = None  # the same for all rows
     value: Any = None
-    shares: tuple[float, float] = (np.nan, np.nan)  # of the cluster, of all rows
+    shares: tuple[float, float] = (np.nan, np.nan)  # in the cluster, in all rows
     effect: float = 0.0
     is_positive: bool = False
     is_date: bool = False  # numbers are days since 1970
 
     @property
     def shift(self) -> float:
-        """How far the medians lie apart, in ranges of all rows; breaks ties of effects."""
+        """Distance between the medians, in ranges of all rows; breaks ties of effects."""
         if self.own is None or self.every is None:
             return 0.0
         width = self.every[2] - self.every[0]
         return abs(self.own[1] - self.every[1]) / width if width > 0 else 0.0
 
     def cells(self) -> dict[str, Any]:
+        """Return the cells of the table."""
         blank = (np.nan, np.nan, np.nan)
-        low, median, high = self.own or blank
-        all_low, all_median, all_high = self.every or blank
-        return {
-            "column": self.name,
-            "median": median,
-            "low": low,
-            "high": high,
-            "all_median": all_median,
-            "all_low": all_low,
-            "all_high": all_high,
-            "value": self.value,
-            "value_share": self.shares[0],
-            "all_share": self.shares[1],
-            "effect": self.effect,
-        }
-
-    def words(self, is_one: bool) -> str:
-        name = quote(self.name, 40)
-        if self.own is None or self.every is None:
-            return self._of_value(name, is_one) if self.name else ""
-        low, median, high = self.own
-        if self.is_date:
-            return self._of_dates(name, is_one)
-        if is_one:
-            return f"{name} {span(low, high)}, median {number(median, 3)}"
-        all_low, all_median, all_high = self.every
-        is_skewed = all_high - all_median > SKEWED * max(all_median - all_low, all_median)
-        if self.is_positive and is_skewed and median > 0 and all_median > 0:
-            ratio = median / all_median
-            if ratio >= RATIO or ratio <= 1 / RATIO:
-                return f"{name} {times(ratio)} the median ({number(median, 3)})"
-        is_narrow = self.shift <= SHIFT and high - low < all_high - all_low
-        if is_narrow or median == all_median:
-            return f"{name} {span(low, high)} (all rows {span(all_low, all_high)})"
-        side = "high" if median > all_median else "low"
-        return f"{name} {side} (median {number(median, 3)}, all rows {number(all_median, 3)})"
-
-    def _of_dates(self, name: str, is_one: bool) -> str:
-        assert self.own is not None
-        assert self.every is not None
-        own, every = (f"{day(low)} to {day(high)}" for low, _, high in (self.own, self.every))
-        return f"{name} {own}" if is_one else f"{name} {own} (all rows {every})"
-
-    def _of_value(self, name: str, is_one: bool) -> str:
-        said = f"{name} {quote(self.value, 30)} in {_percent(self.shares[0])}"
-        return said if is_one else f"{said} (all rows {_percent(self.shares[1])})"
-
-
-def _percent(share: float) -> str:
-    """Never 0 % of what is there, nor 100 % of what is not all."""
-    whole = round(100 * share)
-    if whole == 100 and share < 1:
-        return "over 99 %"
-    return "under 1 %" if whole == 0 and share > 0 else f"{whole} %"
+        quantiles = dict(zip(("low", "median", "high"), self.own or blank, strict=True))
+        every = dict(zip(("all_low", "all_median", "all_high"), self.every or blank, strict=True))
+        shares = {"value_share": self.shares[0], "all_share": self.shares[1]}
+        head = {"column": self.name, "value": self.value, "effect": self.effect}
+        return head | quantiles | every | shares
 
 
 def _is_number(column: pd.Series[Any]) -> bool:
@@ -265,28 +219,29 @@ def _is_number(column: pd.Series[Any]) -> bool:
     return bool(is_numeric_dtype(column.dtype) and not is_bool_dtype(column.dtype))
 
 
-def _column(
+def _compare(
     name: str, column: pd.Series[Any], weight: Array, group: Array, count: int
-) -> Iterator[_Part]:
-    """What every cluster has of a column; nothing of one that is constant or names rows."""
-    is_there = np.asarray((weight > 0) & column.notna().to_numpy(dtype=bool))
-    column, weight, group = column[is_there], weight[is_there], group[is_there]
+) -> Iterator[ClusterColumn]:
+    """Compare clusters with all rows in a column, unless it is constant or names rows."""
+    is_present = np.asarray((weight > 0) & column.notna().to_numpy(dtype=bool))
+    column, weight, group = column[is_present], weight[is_present], group[is_present]
     is_date = column.dtype.kind == "M"
     if is_date:
         column = to_days(column, TIMESTAMP)
     if _is_number(column) and column.nunique() > FEW:
         values = column.to_numpy(dtype=np.float64)
-        is_finite = np.isfinite(values)
-        parts = _numbers(name, values[is_finite], weight[is_finite], group[is_finite], count)
-        yield from (replace(part, is_date=is_date) for part in parts)
+        ok = np.isfinite(values)
+        yield from _compare_numbers(name, values[ok], weight[ok], group[ok], count, is_date)
     elif 1 < column.nunique() <= MOST_TEXTS and column.dtype.kind != "m" and not is_date:
-        yield from _texts(name, column, weight, group, count)
+        yield from _compare_texts(name, column, weight, group, count)
 
 
-def _numbers(name: str, values: Array, weight: Array, group: Array, count: int) -> Iterator[_Part]:
+def _compare_numbers(
+    name: str, values: Array, weight: Array, group: Array, count: int, is_date: bool
+) -> Iterator[ClusterColumn]:
     order = np.argsort(values, kind="stable")
     values, weight, group = values[order], weight[order], group[order]
-    every = lower_quantiles(values, weight, SHARES)
+    every = tuple(lower_quantiles(values, weight, QUANTILES).tolist())
     below, up_to = _shares_below(values, weight)
     for k in range(count):
         own = np.flatnonzero(group == k)
@@ -294,28 +249,22 @@ def _numbers(name: str, values: Array, weight: Array, group: Array, count: int) 
             continue
         x, w = values[own], weight[own]
         own_below, own_up_to = _shares_below(x, w)
-        apart = max(
-            float(np.abs(own_up_to - up_to[own]).max()), float(np.abs(own_below - below[own]).max())
-        )
+        apart = max(np.abs(own_up_to - up_to[own]).max(), np.abs(own_below - below[own]).max())
         others = 1.0 - float(w.sum() / weight.sum())
-        yield _Part(
+        yield ClusterColumn(
             k,
             name,
-            own=_triple(lower_quantiles(x, w, SHARES)),
-            every=_triple(every),
+            own=tuple(lower_quantiles(x, w, QUANTILES).tolist()),
+            every=every,
             # F_cluster − F_all is the share of the others times F_cluster − F_others
-            effect=min(1.0, apart / others) if others > 1e-12 else 0.0,
+            effect=min(1.0, float(apart) / others) if others > 1e-12 else 0.0,
             is_positive=bool(values[0] >= 0),
+            is_date=is_date,
         )
-
-
-def _triple(quantiles: NDArray[Any]) -> tuple[float, float, float]:
-    low, middle, high = quantiles.tolist()
-    return low, middle, high
 
 
 def _shares_below(values: Array, weight: Array) -> tuple[Array, Array]:
-    """Share of the weight below every sorted value, and up to it, ties included."""
+    """Return the share of the weight below every sorted value, and up to it, ties included."""
     reached = np.concatenate([[0.0], np.cumsum(weight)])
     reached /= reached[-1]
     first = np.searchsorted(values, values)
@@ -323,25 +272,24 @@ def _shares_below(values: Array, weight: Array) -> tuple[Array, Array]:
     return reached[first], reached[last]
 
 
-def _texts(
+def _compare_texts(
     name: str, column: pd.Series[Any], weight: Array, group: Array, count: int
-) -> Iterator[_Part]:
+) -> Iterator[ClusterColumn]:
     import pandas as pd
 
     codes, values = pd.factorize(column)
     table = np.zeros((count, len(values)))
     np.add.at(table, (group, codes), weight)
-    every = table.sum(axis=0) / table.sum()
+    whole = table.sum(axis=0)
+    every = whole / table.sum()
     for k in range(count):
         mass = table[k].sum()
         if mass == 0:
             continue
-        own = table[k] / mass
-        others = (table.sum(axis=0) - table[k]) / max(table.sum() - mass, 1e-300)
-        more = own - others if mass < table.sum() else own
+        own, has_others = table[k] / mass, mass < table.sum()
+        more = own - (whole - table[k]) / max(table.sum() - mass, 1e-300) if has_others else own
         best = int(np.argmax(more))
-        value = values[best]
-        said = number(float(value)) if _is_number(column) else str(value)
+        value = number(float(values[best])) if _is_number(column) else str(values[best])
         shares = float(own[best]), float(every[best])
-        effect = float(max(more[best], 0.0)) if mass < table.sum() else 0.0
-        yield _Part(k, name, value=said, shares=shares, effect=effect)
+        effect = float(max(more[best], 0.0)) if has_others else 0.0
+        yield ClusterColumn(k, name, value=value, shares=shares, effect=effect)

@@ -1,12 +1,12 @@
-"""How much less unusual rows would be without a column, under two densities of the usual rows.
+"""Parts of columns in the outlyingness of rows, under two densities of the typical rows.
 
 Without a column x_j, −log f falls by −log f(x_j | the other columns): the part of column j is how
-unusual its value is given all others. Two densities say so exactly. `KernelDensity`: a product
-kernel's value without a column is that of the other columns, so that all densities come from the
-same differences; it follows clusters of any shape, and hardly sees correlations in many columns.
-`Ellipsoids`: one normal density for every cluster, whose conditional densities are known in closed
-form; it sees a row that breaks a correlation in 200 columns. `softkern.tables.explain.attribution`
-asks both and takes, for every row, the one in which a column stands out more.
+unusual its value is given all others. Two densities give it exactly. `KernelDensity`: without a
+column, the value of a product kernel is that of the other columns, so that all densities follow
+from the same differences. It fits clusters of any shape, but hardly detects correlations in many
+columns. `Ellipsoids`: one normal density per cluster with conditional densities in closed form. It
+detects a row that breaks a correlation in 200 columns. Neither replaces the other, so
+`attribution` evaluates both, and uses for every row the one in which a column stands out more.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from softkern.rows import lower_quantiles, row_slices
 
 __all__ = ["Ellipsoids", "KernelDensity"]
 
-CELLS = 2**20  # numbers of a block of rows, reference rows and columns: they stay in the cache
+CELLS = 2**20  # numbers in a block of rows, reference rows and columns, which fits in the cache
 LEAST_WIDTH = 0.03  # of a column within a cluster, in units of its spread over all rows
-CLIPPED = 4.0  # spreads from the median beyond which a value has no more part in a covariance
-NORMAL_RANGE = 1.35  # of the inner half of a normal column, in standard deviations
+CLIPPED = 4.0  # spreads from the median at which values are clipped for a covariance
+NORMAL_RANGE = 1.35  # width of the inner half of a normal column, in standard deviations
 MOST_ELLIPSOIDS = 50
 
 
 @dataclass(frozen=True)
 class KernelDensity:
-    """f(x) = Σ_i w_i Π_j k_j(x_j, r_ij) of reference rows r, copies of x aside.
+    """f(x) = Σ_i w_i Π_j k_j(x_j, r_ij) of reference rows r, except duplicates of x.
 
     Attributes
     ----------
     kernel : Radial
-        With a bandwidth for every column.
+        With one bandwidth per column.
     rows : array of shape (n, d)
     weight : array of shape (n,)
     """
@@ -48,12 +48,12 @@ class KernelDensity:
     rows: Array
     weight: Array
 
-    def parts(self, X: Array, aside: NDArray[np.intp] | None = None) -> Array:
-        """log f without column j, less log f, (m, d); both without the columns `aside` (m, s)."""
+    def parts(self, X: Array, excluded: NDArray[np.intp] | None = None) -> Array:
+        """Return log f without column j, less log f, (m, d), both without `excluded`, (m, s)."""
         parts = np.zeros(X.shape)
         for block in self._blocks(len(X)):
             logs, total = self._logs(X[block])
-            for columns in () if aside is None else aside[block].T:
+            for columns in () if excluded is None else excluded[block].T:
                 total -= _of_each(logs, columns)
             whole = log_sums(total.copy())
             np.subtract(total, logs, out=logs)
@@ -63,7 +63,7 @@ class KernelDensity:
     def beside(
         self, X: Array, first: NDArray[np.intp], others: NDArray[np.intp]
     ) -> tuple[Array, Array]:
-        """The part of one column, (m,), without each of some others, (m, k), and with all, (m,)."""
+        """Return the part of one column without each of some others, (m, k), and with all, (m,)."""
         left, whole = np.zeros(others.shape), np.zeros(len(X))
         for block in self._blocks(len(X)):
             logs, total = self._logs(X[block])
@@ -78,12 +78,12 @@ class KernelDensity:
         return row_slices(count, max(1, CELLS // self.rows.size))
 
     def _logs(self, X: Array) -> tuple[Array, Array]:
-        """Logarithms of all factors, (d, m, n), and of the terms of f, (m, n), copies aside."""
+        """Return log factors, (d, m, n), and log terms of f, (m, n), without duplicates."""
         logs = self.kernel.column_logs(X, self.rows)
         total = logs.sum(axis=0)
         with np.errstate(divide="ignore"):
             total += np.where((logs == 0).all(axis=0), -np.inf, np.log(self.weight))
-        is_alone = np.isneginf(total).all(axis=1)  # every reference row is a copy: all parts are 0
+        is_alone = np.isneginf(total).all(axis=1)  # all rows are duplicates: all parts are 0
         total[is_alone] = 0.0
         logs[:, is_alone] = 0.0
         return logs, total
@@ -91,12 +91,12 @@ class KernelDensity:
 
 @dataclass(frozen=True)
 class Ellipsoids:
-    """One normal density for every cluster.
+    """One normal density per cluster.
 
     Attributes
     ----------
     spread : array of shape (d,)
-        The unit of every column.
+        Unit of every column.
     means : array of shape (c, d)
     precisions : list of Precision
     """
@@ -107,7 +107,7 @@ class Ellipsoids:
 
     @classmethod
     def fit(cls, X: Array, weight: Array, labels: Array) -> Ellipsoids:
-        """Of the usual rows; covariances of small clusters are drawn to what all have in common."""
+        """Fit typical rows; covariances of small clusters are shrunk to the common one."""
         spread = _spread(X, weight)
         groups = np.unique(labels)
         mass = np.array([weight[labels == g].sum() for g in groups])
@@ -124,7 +124,7 @@ class Ellipsoids:
             counts.append(len(Z))
         common = np.concatenate(within)
         d = X.shape[1]
-        # less than what suits a matrix of no correlations, of which the few strong ones would go
+        # less than is optimal without correlations, which would remove a few strong ones
         shrinkage = d / (d + 2 * len(common))
         precisions = []
         for Z, n in zip(within, counts, strict=True):
@@ -133,11 +133,11 @@ class Ellipsoids:
             precisions.append(Precision.of(parts, shrinkage))
         return cls(spread, np.array(means), precisions)
 
-    def parts(self, X: Array, aside: NDArray[np.intp] | None = None) -> Array:
-        """½ r², r the distance of column j from what the others let expect, (m, d).
+    def parts(self, X: Array, excluded: NDArray[np.intp] | None = None) -> Array:
+        """Return ½ r², (m, d), r the distance of column j from its expectation given the others.
 
-        In the cluster that the row would fit best but for one column; columns `aside`, (m, s), are
-        no part of it.
+        The cluster is the one that the row would fit best except for one column; columns
+        `excluded`, (m, s), do not count.
         """
         Z = X / self.spread
         best = np.full(len(X), np.inf)
@@ -147,8 +147,8 @@ class Ellipsoids:
             pull = precision.times(off)  # (m, d)
             width = np.broadcast_to(precision.diagonal, pull.shape)
             total = np.einsum("ij,ij->i", off, pull)
-            if aside is not None:
-                pull, width, total = _without(precision, pull, total, aside)
+            if excluded is not None:
+                pull, width, total = _without(precision, pull, total, excluded)
             r2 = pull**2 / width
             rest = total - r2.max(axis=1)  # without its worst column
             is_better = rest < best
@@ -157,7 +157,7 @@ class Ellipsoids:
         return parts
 
     def against(self, X: Array, first: NDArray[np.intp]) -> Array:
-        """How far each column draws what is expected of one, (m,), away from its value, (m, d)."""
+        """Return how far each column moves the expectation of one, (m,), off its value, (m, d)."""
         Z = X / self.spread
         best = np.full(len(X), np.inf)
         found = np.zeros(X.shape)
@@ -175,7 +175,7 @@ class Ellipsoids:
     def beside(
         self, X: Array, first: NDArray[np.intp], others: NDArray[np.intp]
     ) -> tuple[Array, Array]:
-        """The part of one column, (m,), without each of some others, (m, k), and with all, (m,)."""
+        """Return the part of one column without each of some others, (m, k), and with all, (m,)."""
         whole = np.take_along_axis(self.parts(X), first[:, None], axis=1)[:, 0]
         left = [
             np.take_along_axis(self.parts(X, columns[:, None]), first[:, None], axis=1)[:, 0]
@@ -201,7 +201,7 @@ class Precision:
 
     @classmethod
     def of(cls, parts: Sequence[tuple[float, Array]], shrinkage: float) -> Precision:
-        """Of Σ w ZᵀZ over parts (w, Z) of centered rows, drawn to its diagonal.
+        """Invert Σ w ZᵀZ over parts (w, Z) of centered rows, shrunk to its diagonal.
 
         No column is narrower than `LEAST_WIDTH`.
         """
@@ -217,15 +217,15 @@ class Precision:
 
     @cached_property
     def diagonal(self) -> Array:
-        """(d,)."""
+        """The diagonal, (d,)."""
         return np.asarray(self.flat + np.square(self.directions) @ self.gains)
 
     def times(self, X: Array) -> Array:
-        """X times it, (m, d)."""
+        """Return X times the matrix, (m, d)."""
         return np.asarray(X * self.flat + (X @ self.directions * self.gains) @ self.directions.T)
 
     def rows(self, index: NDArray[np.intp]) -> Array:
-        """Some of its rows, (*index.shape, d)."""
+        """Return some rows of the matrix, (*index.shape, d)."""
         found = (self.directions[index] * self.gains) @ self.directions.T
         places = index[..., None]
         np.put_along_axis(
@@ -235,33 +235,33 @@ class Precision:
 
 
 def _without(
-    precision: Precision, pull: Array, total: Array, aside: NDArray[np.intp]
+    precision: Precision, pull: Array, total: Array, excluded: NDArray[np.intp]
 ) -> tuple[Array, Array, Array]:
-    """Pulls, their widths (m, d) and squared lengths (m,) of the columns that are not aside."""
-    rows = precision.rows(aside)  # (m, s, d)
-    square = np.take_along_axis(rows, aside[:, None, :], axis=2)  # (m, s, s)
-    own = np.take_along_axis(pull, aside, axis=1)  # (m, s)
+    """Return pulls and widths, (m, d), and squared lengths, (m,), without excluded columns."""
+    rows = precision.rows(excluded)  # (m, s, d)
+    square = np.take_along_axis(rows, excluded[:, None, :], axis=2)  # (m, s, s)
+    own = np.take_along_axis(pull, excluded, axis=1)  # (m, s)
     share = np.linalg.solve(square, rows)  # (m, s, d)
     width = precision.diagonal - np.einsum("msd,msd->md", rows, share)
     left = pull - np.einsum("ms,msd->md", own, share)
     total = total - np.einsum("ms,ms->m", own, np.linalg.solve(square, own[..., None])[..., 0])
-    np.put_along_axis(left, aside, 0.0, axis=1)
-    np.put_along_axis(width, aside, 1.0, axis=1)
+    np.put_along_axis(left, excluded, 0.0, axis=1)
+    np.put_along_axis(width, excluded, 1.0, axis=1)
     return left, width, total
 
 
 def _of_each(logs: Array, columns: NDArray[np.intp]) -> Array:
-    """Of logarithms (d, m, n), for every row those of one column, (m, n)."""
+    """Return, for every row of logarithms (d, m, n), those of one column, (m, n)."""
     return np.asarray(logs[columns, np.arange(logs.shape[1])])
 
 
 def lower_medians(X: Array, weight: Array) -> Array:
-    """The weighted median of every column, (d,)."""
+    """Return the weighted median of every column, (d,)."""
     return np.array([lower_quantiles(x, weight, (0.5,))[0] for x in X.T])
 
 
 def _spread(X: Array, weight: Array) -> Array:
-    """Of the inner half, or of all where that is one value; never 0, (d,)."""
+    """Return the spread of the inner half, or of all if that is one value; never 0, (d,)."""
     quartiles = np.array([lower_quantiles(x, weight, (0.25, 0.75)) for x in X.T])
     spread = (quartiles[:, 1] - quartiles[:, 0]) / NORMAL_RANGE
     off = np.abs(X - lower_medians(X, weight)).mean(axis=0)

@@ -1,9 +1,8 @@
-"""Why rows are outliers or in between: the columns that make them so, and what is usual there.
+"""Explanations of outliers and of rows between clusters.
 
-The part of a column in a row's outlyingness is what leaving it out would take off −log density,
-less what it takes off for a usual row (`softkern.tables.explain.densities`); shares are of the
-sum of these. `softkern.tables.explain.attribution` finds the columns,
-`softkern.tables.explain.reasons` the words.
+The part of a column in the outlyingness of a row is what leaving it out takes off −log density,
+less what it takes off for a typical row (`densities`). `attribution` finds the columns, `reasons`
+compares their values with usual ranges, and `softkern.tables.text` renders the result.
 """
 
 from __future__ import annotations
@@ -19,32 +18,24 @@ from softkern.kernels.bandwidths import select_bandwidth
 from softkern.kernels.radial import Gaussian, Radial
 from softkern.ranking import PointScores, Ranker
 from softkern.rows import check_weights, priority_sample
-from softkern.tables.explain.attribution import Calibrated, Causes, Named
+from softkern.tables.explain.attribution import Attribution, CalibratedDensity
 from softkern.tables.explain.densities import Ellipsoids, KernelDensity
-from softkern.tables.explain.reasons import Cause, Found, Reasons
-from softkern.tables.explain.reference import Usual
+from softkern.tables.explain.reasons import Explanation, ReasonFinder
+from softkern.tables.explain.reference import ReferenceRanges
 from softkern.tables.explain.row_view import RowView, view_prepared, view_table
 from softkern.tables.preparation import TablePreparation, preparation_of
-from softkern.tables.text import grade
+from softkern.tables.text import explanation_text, grade
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "NO_COLUMN",
-    "Explainer",
-    "explain_points",
-    "flagged_rows",
-    "saved_explainer",
-    "unusual_rows",
-]
+__all__ = ["Explainer", "explain_points", "flagged_rows", "saved_explainer", "unusual_rows"]
 
-NO_COLUMN = "no column stands out"
-UNUSUAL = 10  # rows that are explained where none is flagged
-LEARNED_ROWS = 10_000  # typical rows that medians, spreads and covariances are taken from
-REFERENCE_ROWS = 2_000  # and those of the kernel density
+UNUSUAL = 10  # rows that are explained if none is flagged
+LEARNED_ROWS = 10_000  # typical rows for medians, spreads and covariances
+REFERENCE_ROWS = 2_000  # typical rows of the kernel density
 FEWEST_ROWS = 2  # that show what is usual
-STANDARD_ROWS = 100  # typical rows that say how much a column usually takes off
+STANDARD_ROWS = 100  # typical rows that show how much a column usually takes off
 
 
 def explain_points(
@@ -56,55 +47,55 @@ def explain_points(
     columns: int = 3,
     contamination: float | None = None,
 ) -> pd.DataFrame:
-    """Say which columns make rows outliers, or put them between two clusters.
+    """Explain which columns make rows outliers, or put them between two clusters.
 
     Parameters
     ----------
     model : fitted soft model, or a pipeline that ends in one
         Anything that `softkern.rank_points` takes.
     rows : array of int or bool, default=None
-        The rows to explain, by their place. By default those that are flagged as outliers or in
-        between; where none is, the ten that are furthest out.
+        Positions of the rows to explain. By default all that are flagged as outliers or between
+        clusters; if there are none, the ten rows with the highest outlier scores.
     X : DataFrame or array of shape (n, d)
         The table that the model was fitted on.
     new : DataFrame or array of shape (m, d), default=None
-        Explain rows of this table, by what is usual in X.
+        Explain rows of this table, compared with X.
     columns : int, default=3
-        The most columns that are named for a row.
+        Most columns to name per row.
     contamination : float, default=None
         As in `rank_points`.
 
     Returns
     -------
     table : DataFrame
-        One row for each row explained, furthest out first, then the most shared; its index is
-        that of the table.
+        One row per explained row, strongest outliers first, then rows between clusters; its index
+        is that of the table.
 
         row
-            Its place in the table, from 0.
+            Position in the table, from 0.
         outlier_score, grade
-            Of `rank_points`, and in a word: mild, strong (from 6, one typical row in a million)
-            or extreme (from 10); empty where the row is not flagged.
+            The score of `rank_points`, and its grade: mild, strong (from 6, one typical row in a
+            million) or extreme (from 10); empty if the row is not flagged.
         between
-            The two clusters of a row that is flagged as in between, such as "0 and 2".
+            The two clusters of a row that is flagged as between clusters, such as "0 and 2".
         column_1, value_1, low_1, high_1, share_1, and so on
-            The columns that make it so, the first one most: the value, the usual range (the inner
-            nine tenths of the typical rows, of all or of its cluster; the inner half of those like
-            it in a column that disagrees), and its share among all columns.
+            The columns that explain the row, most important first: the value, the usual range (the
+            inner nine tenths of typical rows, of all or of its cluster; the inner half of similar
+            rows for an unusual combination), and the share among all columns.
         why
-            The same in words.
+            The same as text.
 
     Notes
     -----
-    The share of a column is that of log f without it less log f, a usual row's aside. f is the
-    density of the typical rows in the model's own kernel where that is a product over columns
-    (rbf, laplacian), else in a Gaussian one: without a column it is exact, for the kernel's other
-    factors are the density without it. It is taken from at most 2,000 rows, which their values
-    choose. In many columns a kernel does not see that two of them disagree, so that a normal
-    density of every cluster is asked as well, and the one in which a column stands out more is
-    taken, for every row. The first column is then set aside and the others are asked again, as long
-    as one is far out by itself or stands out as in one usual row of a hundred: two that are far
-    out hide each other.
+    The share of a column is that of log f without it less log f, compared with a typical row. f is
+    the density of the typical rows with the model's own kernel if that is a product over columns
+    (rbf, laplacian), else with a Gaussian one. Without a column it is exact, since the other
+    factors of the kernel are the density without it. It is computed from at most 2,000 rows,
+    which are selected by their values. In many columns a kernel does not detect that two columns
+    disagree. Therefore a normal density of every cluster is evaluated too, and the one in which a
+    column stands out more is used, for every row. The first column is then excluded and the others
+    are evaluated again, as long as one is far out alone or stands out as in one of a hundred
+    typical rows: two columns that are far out mask each other.
 
     Examples
     --------
@@ -119,36 +110,39 @@ def explain_points(
     >>> print(table.loc[7, "why"])
     age 140, usual 32.6 to 48.2
     """
-    _check_columns(columns)
+    if columns != int(columns) or columns < 1:
+        raise ValueError(f"columns={columns!r} must be a whole number from 1.")
     explainer = Explainer.of(model, X, contamination=contamination)
-    if new is None:
-        seen, points, ranks = explainer.seen, explainer.points, explainer.ranks
-        index = getattr(X, "index", None)
-    else:
-        seen, points, ranks = explainer.read(new)
-        index = getattr(new, "index", None)
-    places = _places(rows, ranks)
-    table = explainer.explain(seen, points, ranks, places, columns)
+    view, points, ranks = explainer.rows, explainer.points, explainer.ranks
+    if new is not None:
+        view, points, ranks = explainer.read(new)
+    places = _positions(rows, ranks)
+    table = explainer.explain(view, points, ranks, places, columns)
+    index = getattr(X if new is None else new, "index", None)
     if index is not None and not callable(index):
         table.index = index[places]
     return table
 
 
 class Explainer:
-    """What is usual in a table, for explaining its rows and others by it.
+    """Explain rows by comparing them with the typical rows of a table.
 
     Parameters
     ----------
     model : fitted model
-    seen : RowView
+    rows : RowView
         The rows that the model was fitted on, or a part of them.
     points : PointScores
-        What the model says of them; `Ranker.read`.
+        Their scores.
     ranks : DataFrame
-        What `rank_points` says of them.
+        The table of `rank_points`.
     weight : array of shape (n,), default=None
     own_kernel : bool, default=True
-        Whether `seen.values` are what the model's kernel sees.
+        Whether the model's kernel takes `rows.values`.
+    ranker : Ranker, default=None
+        Ranks new rows; made from the model by default.
+    preparation : TablePreparation, default=None
+        Prepares new rows.
 
     Examples
     --------
@@ -163,7 +157,7 @@ class Explainer:
     def __init__(
         self,
         model: Any,
-        seen: RowView,
+        rows: RowView,
         points: PointScores,
         ranks: pd.DataFrame,
         weight: Any = None,
@@ -172,19 +166,19 @@ class Explainer:
         ranker: Ranker | None = None,
         preparation: TablePreparation | None = None,
     ) -> None:
-        self.seen, self.points, self.ranks = seen, points, ranks
+        self.rows, self.points, self.ranks = rows, points, ranks
         self._preparation = preparation
         self._ranker = Ranker(model) if ranker is None else ranker
-        weight = check_weights(weight, len(seen))
+        weight = check_weights(weight, len(rows))
         is_typical = (weight > 0) & ~ranks["is_outlier"].to_numpy(dtype=bool)
         if not is_typical.any():
             is_typical = weight > 0
         typical = np.flatnonzero(is_typical)
         labels = nearest_clusters(points)[typical]
-        self._typical, self._weight = seen.take(typical), weight[typical]
-        many, mass = priority_sample(self._typical.values, LEARNED_ROWS, self._weight)
-        self.usual = Usual(self._typical, self._weight, labels, many)
-        values, labels = self._typical.values[many], labels[many]
+        typical_rows, weight = rows.take(typical), weight[typical]
+        many, mass = priority_sample(typical_rows.values, LEARNED_ROWS, weight)
+        ranges = ReferenceRanges(typical_rows, weight, labels, many)
+        values, labels = typical_rows.values[many], labels[many]
         some, some_mass = priority_sample(values, REFERENCE_ROWS, mass)
         kernel = _kernel(model, values[some], some_mass, own_kernel)
         standard = values[priority_sample(values, STANDARD_ROWS, mass)[0]]
@@ -192,31 +186,31 @@ class Explainer:
             KernelDensity(kernel, values[some], some_mass / some_mass.max()),
             Ellipsoids.fit(values, mass, labels),
         )
-        self._reasons = Reasons(self.usual, values, mass, labels)
-        kernel_parts, normal_parts = (Calibrated.fit(density, standard) for density in densities)
-        self._causes = Causes(kernel_parts, normal_parts, self._reasons.is_far)
+        self._reasons = ReasonFinder(ranges, values, mass, labels)
+        kernel_parts, normal_parts = (CalibratedDensity.fit(d, standard) for d in densities)
+        self._attribution = Attribution(kernel_parts, normal_parts, self._reasons.is_far)
 
     @classmethod
     def of(cls, model: Any, X: Any, *, contamination: float | None = None) -> Explainer:
-        """Of a fitted model and the table that it was fitted on."""
+        """Return the explainer of a fitted model and the table that it was fitted on."""
         if X is None:
-            raise ValueError("give X, the table that the model was fitted on: models keep none.")
+            raise ValueError("pass X, the table that the model was fitted on: models keep none.")
         ranker = Ranker(model, contamination=contamination)
         last, _ = fitted_step(model)
         preparation = preparation_of(model)
         steps = len(getattr(model, "steps", ())) - (preparation is not None)
-        seen = view_table(X, preparation)
+        rows = view_table(X, preparation)
         points = ranker.score_points()
         ranks = ranker.table(points)
-        if len(seen) != len(ranks):
+        if len(rows) != len(ranks):
             raise ValueError(
-                f"X has {len(seen)} rows, and the model was fitted on {len(ranks)}; give the table "
+                f"X has {len(rows)} rows, and the model was fitted on {len(ranks)}; pass the table "
                 "that it was fitted on."
             )
         weight = getattr(last, "sample_weight_", None)
         return cls(
             last,
-            seen,
+            rows,
             points,
             ranks,
             weight,
@@ -228,61 +222,87 @@ class Explainer:
     def read(self, new: Any) -> tuple[RowView, PointScores, pd.DataFrame]:
         """Return new rows, their scores and their ranks, as `explain` takes them."""
         points = self._ranker.score_points(new)
-        seen = view_table(new, self._preparation)
-        return seen, points, self._ranker.table(points)
+        return view_table(new, self._preparation), points, self._ranker.table(points)
 
     def explain(
-        self, seen: RowView, points: PointScores, ranks: pd.DataFrame, places: Any, columns: int = 3
+        self, rows: RowView, points: PointScores, ranks: pd.DataFrame, places: Any, columns: int = 3
     ) -> pd.DataFrame:
-        """The table of `explain_points`, for the rows at these places."""
+        """Return the table of `explain_points` for the rows at these positions."""
         import pandas as pd
 
         places = np.asarray(places, dtype=np.intp)
-        rows = seen.take(places)
+        rows, ranks = rows.take(places), ranks.iloc[places]
+        pairs = self._pairs(points, places, ranks["is_overlap"].to_numpy(dtype=bool))
+        is_outlier = ranks["is_outlier"].to_numpy(dtype=bool)
         nearest = nearest_clusters(points)[places]
-        scores = ranks["outlier_score"].to_numpy()[places]
-        is_outlier = ranks["is_outlier"].to_numpy(dtype=bool)[places]
-        is_overlap = ranks["is_overlap"].to_numpy(dtype=bool)[places]
-        pairs = [
-            _pair(points.memberships[place]) if overlaps else None
-            for place, overlaps in zip(places.tolist(), is_overlap, strict=True)
-        ]
-        is_between = [pair is not None and all(map(self._reasons.has, pair)) for pair in pairs]
-        far = np.flatnonzero(~np.array(is_between, dtype=bool))
-        named = self._causes.find(rows.values[far], nearest[far].tolist(), columns)
-        causes = dict(zip(far.tolist(), named, strict=True))
-        records = []
-        for i, (place, pair) in enumerate(zip(places.tolist(), pairs, strict=True)):
-            if pair is not None and is_between[i]:
-                found = self._reasons.between(rows, i, *pair, columns)
-                between = f"{pair[0]} and {pair[1]}"
-            else:
-                between = ""
-                cluster = int(nearest[i])
-                found = Found([], NO_COLUMN)
-                if is_outlier[i] or self._stands_out(rows, i, causes[i], cluster):
-                    found = self._reasons.outlier(rows, i, causes[i], cluster, columns)
-            record: dict[str, Any] = {
+        found = self._explanations(rows.values, nearest, pairs, is_outlier, columns)
+        scores = ranks["outlier_score"].to_numpy()
+        records = [
+            {
                 "row": place,
                 "outlier_score": scores[i],
                 "grade": grade(scores[i], bool(is_outlier[i])),
-                "between": between,
+                "between": "" if pairs[i] is None else "{} and {}".format(*pairs[i]),
+                **_causes(rows, i, found[i], columns),
+                "why": explanation_text(found[i], rows, i),
             }
-            for k in range(columns):
-                cause = found.causes[k] if k < len(found.causes) else None
-                record |= _cells(rows, i, cause, k + 1)
-            records.append(record | {"why": found.words})
-        return pd.DataFrame(records, columns=_names(columns))
+            for i, place in enumerate(places.tolist())
+        ]
+        causes = [f"{name}_{k + 1}" for k in range(columns) for name in CAUSE]
+        names = ["row", "outlier_score", "grade", "between", *causes, "why"]
+        return pd.DataFrame(records, columns=names)
 
-    def _stands_out(self, rows: RowView, i: int, named: Named, cluster: int) -> bool:
-        first = named.columns[0]
-        return bool(named.parts[first] >= 1) or self._reasons.is_far(
-            rows.values[i, first], first, cluster
-        )
+    def _pairs(self, points: PointScores, places: Array, is_overlap: Array) -> list[Any]:
+        """Return the two clusters of rows between clusters, None for other rows."""
+        pairs = []
+        for place, overlaps in zip(places.tolist(), is_overlap, strict=True):
+            pair = _two_largest(points.memberships[place]) if overlaps else None
+            is_known = pair is not None and all(map(self._reasons.has_cluster, pair))
+            pairs.append(pair if is_known else None)
+        return pairs
+
+    def _explanations(
+        self, X: Array, nearest: Array, pairs: list[Any], is_outlier: Array, most: int
+    ) -> list[Explanation]:
+        """Return the explanations of rows, (m, d), by at most so many columns each."""
+        others = [i for i, pair in enumerate(pairs) if pair is None]
+        attributions = self._attribution.find(X[others], nearest[others].tolist(), most)
+        by_row = dict(zip(others, attributions, strict=True))
+        found = []
+        for i, pair in enumerate(pairs):
+            cluster = int(nearest[i])
+            if pair is not None:
+                found.append(self._reasons.between(X[i], pair, most))
+                continue
+            first = by_row[i].columns[0]
+            stands_out = by_row[i].parts[first] >= 1 or self._reasons.is_far(
+                X[i, first], first, cluster
+            )
+            if is_outlier[i] or stands_out:
+                found.append(self._reasons.outlier(X[i], by_row[i], cluster, most))
+            else:
+                found.append(Explanation())
+        return found
+
+
+CAUSE = ("column", "value", "low", "high", "share")
+
+
+def _causes(rows: RowView, i: int, explanation: Explanation, columns: int) -> dict[str, Any]:
+    """Return the cells of the columns that explain a row."""
+    cells: dict[str, Any] = {}
+    for k in range(columns):
+        values: tuple[Any, ...] = ("", None, np.nan, np.nan, np.nan)
+        if k < len(explanation.causes):
+            cause = explanation.causes[k]
+            j, usual = cause.column, cause.usual
+            values = (rows.names[j], rows.value(i, j), usual.low, usual.high, cause.share)
+        cells |= {f"{name}_{k + 1}": value for name, value in zip(CAUSE, values, strict=True)}
+    return cells
 
 
 def nearest_clusters(points: PointScores) -> NDArray[np.int64]:
-    """The cluster of every row; of noise, the one of highest membership, (n,)."""
+    """Return the cluster of every row; for noise, the one of highest membership, (n,)."""
     if points.memberships is None or np.ndim(points.memberships) < 2:
         return np.maximum(points.labels, 0)
     if points.memberships.shape[1] == 0:
@@ -290,8 +310,8 @@ def nearest_clusters(points: PointScores) -> NDArray[np.int64]:
     return np.where(points.labels < 0, np.argmax(points.memberships, axis=1), points.labels)
 
 
-def _pair(memberships: Any) -> tuple[int, int] | None:
-    """The two clusters of highest membership, the lower number first."""
+def _two_largest(memberships: Any) -> tuple[int, int] | None:
+    """Return the two clusters of highest membership, the lower number first."""
     if np.ndim(memberships) == 0 or len(memberships) < 2:
         return None
     first, second = np.argsort(-memberships, kind="stable")[:2].tolist()
@@ -299,73 +319,40 @@ def _pair(memberships: Any) -> tuple[int, int] | None:
 
 
 def _kernel(model: Any, rows: Array, mass: Array, is_own: bool) -> Radial:
-    """The model's kernel where it is a product over these columns, else a Gaussian one."""
+    """Return the model's kernel if it is a product over these columns, else a Gaussian one."""
     kernel = getattr(model, "kernel_", None)
     if is_own and isinstance(kernel, Radial):
         bandwidth = kernel.bandwidth
         if not isinstance(bandwidth, tuple) or len(bandwidth) == rows.shape[1]:
             return kernel
     if (rows == rows[0]).all():
-        return Gaussian(1.0)  # where all rows are alike, any width says the same
+        return Gaussian(1.0)  # any width gives the same result
     return Gaussian(select_bandwidth(rows, "auto", sample_weight=mass))
 
 
-# The table
-
-
-def _names(columns: int) -> list[str]:
-    causes = [
-        f"{name}_{k}"
-        for k in range(1, columns + 1)
-        for name in ("column", "value", "low", "high", "share")
-    ]
-    return ["row", "outlier_score", "grade", "between", *causes, "why"]
-
-
-def _cells(rows: RowView, i: int, cause: Cause | None, k: int) -> dict[str, Any]:
-    if cause is None:
-        return {
-            f"column_{k}": "",
-            f"value_{k}": None,
-            f"low_{k}": np.nan,
-            f"high_{k}": np.nan,
-            f"share_{k}": np.nan,
-        }
-    j = cause.column
-    return {
-        f"column_{k}": rows.names[j],
-        f"value_{k}": rows.value(i, j),
-        f"low_{k}": cause.usual.low,
-        f"high_{k}": cause.usual.high,
-        f"share_{k}": cause.share,
-    }
-
-
-def _check_columns(columns: int) -> None:
-    if columns != int(columns) or columns < 1:
-        raise ValueError(f"columns={columns!r} must be a whole number from 1.")
-
-
-def _places(rows: Any, ranks: pd.DataFrame) -> NDArray[np.intp]:
-    """The rows asked for, or those that are flagged, or the most unusual ones."""
+def _positions(rows: Any, ranks: pd.DataFrame) -> NDArray[np.intp]:
+    """Return the positions of the rows to explain."""
     n = len(ranks)
     if rows is None:
         return flagged_rows(ranks)
-    asked = np.atleast_1d(np.asarray(rows))
-    if asked.dtype == bool:
-        if asked.shape != (n,):
-            raise ValueError(f"rows has {asked.size} truth values, but the table has {n} rows.")
-        return np.flatnonzero(asked)
-    if asked.ndim != 1 or asked.dtype.kind not in "iu":
+    given = np.atleast_1d(np.asarray(rows))
+    if given.dtype == bool:
+        if given.shape != (n,):
+            raise ValueError(f"rows has {given.size} truth values, but the table has {n} rows.")
+        return np.flatnonzero(given)
+    if given.ndim != 1 or given.dtype.kind not in "iu":
         raise ValueError(f"rows={rows!r} must be whole numbers or truth values.")
-    bad = asked[(asked < -n) | (asked >= n)]
+    bad = given[(given < -n) | (given >= n)]
     if bad.size:
         raise IndexError(f"rows has {bad[0]}, but the table has rows 0 to {n - 1}.")
-    return np.where(asked < 0, asked + n, asked).astype(np.intp)
+    return np.where(given < 0, given + n, given).astype(np.intp)
 
 
 def flagged_rows(ranks: pd.DataFrame) -> NDArray[np.intp]:
-    """Places of the outliers, furthest first, then of rows in between; else of the furthest ten."""
+    """Return positions of outliers, strongest first, then of rows between clusters.
+
+    If there are none, those of the ten highest outlier scores.
+    """
     by_outlier = unusual_rows(ranks, len(ranks))
     by_overlap = np.argsort(ranks["overlap_rank"].to_numpy(), kind="stable")
     outliers = by_outlier[ranks["is_outlier"].to_numpy(dtype=bool)[by_outlier]]
@@ -375,7 +362,7 @@ def flagged_rows(ranks: pd.DataFrame) -> NDArray[np.intp]:
 
 
 def unusual_rows(ranks: pd.DataFrame, most: int = UNUSUAL) -> NDArray[np.intp]:
-    """Places of the rows that are furthest out, furthest first."""
+    """Return positions of the rows with the highest outlier scores, highest first."""
     return np.argsort(ranks["outlier_rank"].to_numpy(), kind="stable")[:most]
 
 

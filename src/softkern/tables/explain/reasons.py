@@ -1,192 +1,213 @@
-"""The columns that explain a row, and the words for them.
-
-A value beyond the usual range is said as such, against all rows or against its cluster. Where the
-values are usual, each by itself, the two columns that disagree are named. A row in between is
-explained by the columns that pull it to either cluster. Called by `softkern.tables.explain.points`.
-"""
+"""Why a row is an outlier or lies between clusters, as data; `softkern.tables.text` renders it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
 from softkern._utils.typing import Array
-from softkern.tables.explain.attribution import Named
+from softkern.tables.explain.attribution import ColumnAttribution
 from softkern.tables.explain.densities import lower_medians
-from softkern.tables.explain.reference import FAR, Range, Usual
-from softkern.tables.explain.row_view import RowView
-from softkern.tables.text import joined
+from softkern.tables.explain.reference import FAR, ReferenceRanges, UsualRange
 
-__all__ = ["Cause", "Found", "Reasons"]
+__all__ = [
+    "Between",
+    "Cause",
+    "Combination",
+    "Explanation",
+    "Outside",
+    "Reason",
+    "ReasonFinder",
+    "Together",
+]
 
-HALF_WAY = 0.25  # of the way between two clusters, on both sides of its middle
-DIFFERING = 1.0  # spreads that two clusters lie apart in a column that tells them apart
-NORMAL_MEDIAN = 0.6745  # of the distances from the middle, in standard deviations
+HALFWAY = 0.25  # of the way between two clusters, on both sides of its middle
+DIFFERING = 1.0  # spreads between two clusters in a column that separates them
+NORMAL_MEDIAN = 0.6745  # median distance from the middle of a normal column, in deviations
 LEAST_SPREAD = 0.01  # of a column within clusters, in units of that of all rows
 
 
 @dataclass(frozen=True)
+class Outside:
+    """A value outside the usual range, of all rows or of a cluster."""
+
+    kind: ClassVar[str] = "outside"
+    column: int
+    usual: UsualRange
+    cluster: int | None = None
+
+
+@dataclass(frozen=True)
+class Combination:
+    """Two values, usual alone; `usual` is the range of `column` for rows near that of `given`."""
+
+    kind: ClassVar[str] = "combination"
+    column: int
+    given: int
+    usual: UsualRange
+
+
+@dataclass(frozen=True)
+class Together:
+    """Values that are usual alone, and unusual together."""
+
+    kind: ClassVar[str] = "together"
+    columns: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Between:
+    """Columns in which a row is nearer to one of two clusters, or halfway (None)."""
+
+    kind: ClassVar[str] = "between"
+    clusters: tuple[int, int]
+    nearer: int | None
+    columns: tuple[int, ...]
+    ranges: tuple[tuple[UsualRange, UsualRange], ...]  # of every column in both clusters
+
+
+Reason = Outside | Combination | Together | Between
+
+
+@dataclass(frozen=True)
 class Cause:
-    """A column that explains a row, what is usual in it, and its share."""
+    """A column that explains a row, its usual range, and its share among all columns."""
 
     column: int
-    usual: Range
+    usual: UsualRange
     share: float
 
 
 @dataclass(frozen=True)
-class Found:
-    """An explanation."""
+class Explanation:
+    """Columns that explain a row, and reasons in terms of them; none if no column stands out."""
 
-    causes: list[Cause]
-    words: str
+    causes: list[Cause] = field(default_factory=list)
+    reasons: list[Reason] = field(default_factory=list)
 
 
-class Reasons:
-    """Explanations of rows by what is usual in a table.
+class ReasonFinder:
+    """Find the reasons of rows by the ranges of typical rows.
 
     Parameters
     ----------
-    usual : Usual
+    ranges : ReferenceRanges
     values : array of shape (n, d)
-        Typical rows as the model sees them.
+        Typical rows on the model's scale.
     weight, labels : arrays of shape (n,)
     """
 
-    def __init__(self, usual: Usual, values: Array, weight: Array, labels: Array) -> None:
-        self.usual = usual
+    def __init__(
+        self, ranges: ReferenceRanges, values: Array, weight: Array, labels: Array
+    ) -> None:
+        self._ranges = ranges
         self._medians = {
             int(g): lower_medians(values[labels == g], weight[labels == g])
             for g in np.unique(labels)
         }
         self._is_one = len(self._medians) < 2
-        self._within = _within(values, labels, weight, self._medians)
+        self._within = _spread_within(values, labels, weight, self._medians)
 
-    def has(self, cluster: int) -> bool:
-        """Whether there are typical rows of a cluster."""
+    def has_cluster(self, cluster: int) -> bool:
+        """Return whether there are typical rows of a cluster."""
         return cluster in self._medians
 
-    # An outlier
+    def is_far(self, scaled: float, j: int, cluster: int) -> bool:
+        """Return whether a value alone is far out, among all rows or in its cluster."""
+        if self._ranges.range(j).beyond(scaled) > FAR:
+            return True
+        return self.has_cluster(cluster) and self._ranges.range(j, cluster).beyond(scaled) > FAR
 
-    def outlier(self, rows: RowView, i: int, named: Named, cluster: int, most: int) -> Found:
-        """Why row i is far out, by the columns that make it so, in the nearest cluster."""
-        columns, told = list(named.columns), dict[int, tuple[Range, str]]()
-        joint = None
-        if not self.is_far(rows.values[i, columns[0]], columns[0], cluster):
-            joint = self._disagreement(rows, i, cluster, columns[0], named.against)
-            if joint is None and named.partner is not None:
-                columns = list(dict.fromkeys([columns[0], named.partner, *columns[1:]]))
-        said = []
-        if joint is not None:
-            told = {joint[0]: (joint[2], ""), joint[1]: (self.usual.range(joint[1]), "")}
-            columns = list(dict.fromkeys([*joint[:2], *columns]))
-            said = [self._joint_words(rows, i, *joint)]
-        columns = columns[: max(most, len(told))]
-        rest = [j for j in columns if j not in told]
-        told |= {j: self._told(rows, i, j, cluster) for j in rest}
-        inside = [j for j in rest if told[j][0].beyond(rows.values[i, j]) == 0]
-        said += [self._say(rows, i, j, *told[j]) for j in rest if j not in inside]
+    def outlier(
+        self, x: Array, attribution: ColumnAttribution, cluster: int, most: int
+    ) -> Explanation:
+        """Explain an outlier x, (d,), of a nearest cluster, by at most so many columns."""
+        columns = list(attribution.columns)
+        combination = None
+        if not self.is_far(x[columns[0]], columns[0], cluster):
+            combination = self._combination(x, cluster, columns[0], attribution.against)
+            if combination is not None:
+                columns = [combination.column, combination.given, *columns]
+            elif attribution.partner is not None:
+                columns.insert(1, attribution.partner)
+        columns = list(dict.fromkeys(columns))
+        usual: dict[int, UsualRange] = {}
+        reasons: list[Reason] = []
+        if combination is not None:
+            usual = {
+                combination.column: combination.usual,
+                combination.given: self._ranges.range(combination.given),
+            }
+            reasons.append(combination)
+        columns = columns[: max(most, len(usual))]
+        rest = {j: self._outside(x[j], j, cluster) for j in columns if j not in usual}
+        usual |= {j: reason.usual for j, reason in rest.items()}
+        inside = tuple(j for j, reason in rest.items() if reason.usual.beyond(x[j]) == 0)
+        reasons += [reason for j, reason in rest.items() if j not in inside]
         if inside:
-            words = _together(
-                [f"{rows.name(j)} {rows.format_value(i, j)}" for j in inside], len(rows.names) == 1
-            )
-            said.insert(0 if inside[0] == columns[0] else len(said), words)
-        shares = np.maximum(named.parts, 0)
+            reasons.insert(0 if inside[0] == columns[0] else len(reasons), Together(inside))
+        shares = np.maximum(attribution.parts, 0)
         shares = shares / (shares.sum() or 1.0)
-        causes = [Cause(j, told[j][0], float(shares[j])) for j in columns[:most]]
-        return Found(causes, "; ".join(said))
+        causes = [Cause(j, usual[j], float(shares[j])) for j in columns[:most]]
+        return Explanation(causes, reasons)
 
-    def _told(self, rows: RowView, i: int, j: int, cluster: int) -> tuple[Range, str]:
-        """The usual range that says more of a value, of all rows or of a cluster, and of which."""
-        every = self.usual.range(j)
-        if every.beyond(rows.values[i, j]) > 0 or self._is_one:
-            return every, ""
-        own = self.usual.range(j, cluster) if self.has(cluster) else every
-        if own.beyond(rows.values[i, j]) > 0:
-            return own, f" in cluster {cluster}"
-        return every, ""
+    def _outside(self, scaled: float, j: int, cluster: int) -> Outside:
+        """Return the range that shows more of a value, that of all rows or of a cluster."""
+        every = self._ranges.range(j)
+        if every.beyond(scaled) == 0 and not self._is_one and self.has_cluster(cluster):
+            own = self._ranges.range(j, cluster)
+            if own.beyond(scaled) > 0:
+                return Outside(j, own, cluster)
+        return Outside(j, every)
 
-    @staticmethod
-    def _say(rows: RowView, i: int, j: int, usual: Range, where: str) -> str:
-        usually = rows.format_range(j, usual.low, usual.high)
-        return f"{rows.name(j)} {rows.format_value(i, j)}, usual {usually}{where}"
-
-    def _disagreement(
-        self, rows: RowView, i: int, cluster: int, first: int, against: Sequence[int]
-    ) -> tuple[int, int, Range] | None:
-        """Two columns, each usual by itself, of which one is unusual for a row with the other."""
-        x = rows.values[i]
-        within = (None,) if self._is_one or not self.has(cluster) else (cluster, None)
+    def _combination(
+        self, x: Array, cluster: int, first: int, against: Sequence[int]
+    ) -> Combination | None:
+        """Find two columns, usual alone, of which one is most unusual for rows with the other."""
+        clusters = (None,) if self._is_one or not self.has_cluster(cluster) else (cluster, None)
         found, least = None, FAR
         for j, other in [(first, k) for k in against] + [(k, first) for k in against[:1]]:
-            for group in within:
-                usual = self.usual.given(j, other, x[other], group)
+            for group in clusters:
+                usual = self._ranges.given(j, other, x[other], group)
                 beyond = usual.beyond(x[j])
-                if beyond >= least and beyond > 2 * self.usual.range(j, group).beyond(x[j]):
-                    found, least = (j, other, usual), beyond
+                if beyond >= least and beyond > 2 * self._ranges.range(j, group).beyond(x[j]):
+                    found, least = Combination(j, other, usual), beyond
         return found
 
-    def is_far(self, x: float, j: int, cluster: int) -> bool:
-        """Whether a value is far out by itself, among all rows or in its cluster."""
-        if self.usual.range(j).beyond(x) > FAR:
-            return True
-        return self.has(cluster) and self.usual.range(j, cluster).beyond(x) > FAR
-
-    @staticmethod
-    def _joint_words(rows: RowView, i: int, j: int, other: int, usual: Range) -> str:
-        a, b = rows.name(j), rows.name(other)
-        usually = rows.format_range(j, usual.low, usual.high)
-        values = f"{a} {rows.format_value(i, j)} and {b} {rows.format_value(i, other)}"
-        return f"{values} do not go together: with such {b}, {a} is usually {usually}"
-
-    # A row in between
-
-    def between(self, rows: RowView, i: int, a: int, b: int, most: int) -> Found:
-        """Why row i lies between clusters a and b."""
-        x, ma, mb = rows.values[i], self._medians[a], self._medians[b]
+    def between(self, x: Array, clusters: tuple[int, int], most: int) -> Explanation:
+        """Explain a row x, (d,), between two clusters by the columns that separate these."""
+        a, b = clusters
+        ma, mb = self._medians[a], self._medians[b]
         apart = (mb - ma) / self._within
         place = np.where(apart != 0, (x - ma) / np.where(mb == ma, 1.0, mb - ma), 0.5)
-        # log density ratio of the two clusters in each column, of one width for both
+        # log density ratio of the two clusters in each column, with one width for both
         pull = apart**2 * (place - 0.5)
-        tells = np.abs(apart) >= min(DIFFERING, np.abs(apart).max())
-        is_half = np.abs(place - 0.5) <= HALF_WAY
-        order = np.argsort(-np.abs(pull) * tells, kind="stable").tolist()
-        to_a = [j for j in order if tells[j] and place[j] < 0.5 and not is_half[j]]
-        to_b = [j for j in order if tells[j] and place[j] > 0.5 and not is_half[j]]
-        half = [
-            j for j in np.argsort(-np.abs(apart), kind="stable").tolist() if tells[j] and is_half[j]
-        ]
+        separates = np.abs(apart) >= min(DIFFERING, np.abs(apart).max())
+        is_half = np.abs(place - 0.5) <= HALFWAY
+        by_pull = np.argsort(-np.abs(pull) * separates, kind="stable").tolist()
+        by_gap = np.argsort(-np.abs(apart), kind="stable").tolist()
+        to_a = [j for j in by_pull if separates[j] and place[j] < 0.5 and not is_half[j]]
+        to_b = [j for j in by_pull if separates[j] and place[j] > 0.5 and not is_half[j]]
+        half = [j for j in by_gap if separates[j] and is_half[j]]
         chosen = [*to_a[:1], *to_b[:1], *half[:1], *to_a[1:2], *to_b[1:2], *half[1:]][:most]
-        weight = np.where(is_half, apart**2 / 4, np.abs(pull)) * tells
+        weight = np.where(is_half, apart**2 / 4, np.abs(pull)) * separates
         shares = weight / (weight.sum() or 1.0)
-        causes = [
-            Cause(j, self.usual.range(j, b if j in to_b else a), float(shares[j])) for j in chosen
-        ]
-        words = []
-        for lead, side in ((f"to {a} by", to_a), (f"to {b} by", to_b), ("half way in", half)):
-            said = [self._side_words(rows, i, j, a, b) for j in chosen if j in side]
-            words += [f"{lead} {joined(said)}"] if said else []
-        return Found(causes, f"between clusters {a} and {b}: {'; '.join(words)}")
-
-    def _side_words(self, rows: RowView, i: int, j: int, a: int, b: int) -> str:
-        ranges = (self.usual.range(j, a), self.usual.range(j, b))
-        first, second = (rows.format_range(j, usual.low, usual.high) for usual in ranges)
-        return f"{rows.name(j)} {rows.format_value(i, j)} ({first} in {a}, {second} in {b})"
+        ranges = {j: (self._ranges.range(j, a), self._ranges.range(j, b)) for j in chosen}
+        causes = [Cause(j, ranges[j][j in to_b], float(shares[j])) for j in chosen]
+        reasons: list[Reason] = []
+        for nearer, side in ((a, to_a), (b, to_b), (None, half)):
+            columns = tuple(j for j in chosen if j in side)
+            if columns:
+                both = tuple(ranges[j] for j in columns)
+                reasons.append(Between((a, b), nearer, columns, both))
+        return Explanation(causes, reasons)
 
 
-def _together(said: Sequence[str], is_alone: bool) -> str:
-    """Of values that are usual, each by itself; the only column's lies in a gap, or at the edge."""
-    if is_alone:
-        return f"{said[0]}, which few rows have"
-    if len(said) == 1:
-        return f"{said[0]} is unusual beside the other columns, not by itself"
-    return f"{joined(said)} are unusual together, none by itself"
-
-
-def _within(values: Array, labels: Array, weight: Array, medians: dict[int, Array]) -> Array:
-    """The usual distance of a column from the middle of its cluster; never 0, (d,)."""
+def _spread_within(values: Array, labels: Array, weight: Array, medians: dict[int, Array]) -> Array:
+    """Return the usual distance of a column from its cluster's median; never 0, (d,)."""
     off = np.abs(values - np.stack([medians[int(g)] for g in labels]))
     within = lower_medians(off, weight) / NORMAL_MEDIAN
     spread = np.abs(values - lower_medians(values, weight)).mean(axis=0)

@@ -10,8 +10,8 @@ import numpy as np
 from softkern._utils.text import plural, shorten
 from softkern._utils.typing import Array
 from softkern.ranking import Ranker
-from softkern.tables.explain import Explainer, RowView, cluster_lines
-from softkern.tables.explain.clusters import describe
+from softkern.tables.explain import Explainer, RowView
+from softkern.tables.explain.clusters import cluster_parts, describe
 from softkern.tables.report.packing import isolate_right_to_left
 
 if TYPE_CHECKING:
@@ -71,13 +71,12 @@ def _why(
     for name, is_between in (("outliers", False), ("overlaps", True)):
         places = tables[name]
         asked = ranks.assign(is_overlap=is_between, is_outlier=ranks["is_outlier"] & ~is_between)
-        table = explainer.explain(explainer.seen, explainer.points, asked, rows[places])
+        table = explainer.explain(explainer.rows, explainer.points, asked, rows[places])
         told[name] = [
             {
                 "grade": grade,
                 "between": between,
-                # which two it is between has its own column
-                "why": isolate_right_to_left(why.removeprefix(f"between clusters {between}: ")),
+                "why": isolate_right_to_left(why),
             }
             for grade, between, why in zip(
                 table["grade"], table["between"], table["why"], strict=True
@@ -89,14 +88,13 @@ def _why(
 def _clusters(table: pd.DataFrame) -> dict[str, Any]:
     """For every cluster its line and the bars of its most distinctive columns."""
     found = []
-    lines = cluster_lines(table)
-    for cluster, line in list(lines.items())[:MOST_CLUSTERS]:
+    lines = cluster_parts(table)
+    for cluster, (head, words) in list(lines.items())[:MOST_CLUSTERS]:
         part = table[table["cluster"] == cluster]
         # of words none is worth a bar that a cluster has hardly more often
         is_filler = (part["rank"] <= FEWEST_BARS) & (part["value"].isna() | (len(lines) == 1))
         told = part[(part["effect"] >= DISTINCT) | is_filler].head(MOST_BARS)
         bars = [_bar(row) for row in told.to_dict("records") if row["words"] and cluster >= 0]
-        head, *words = line.split("; ")
         found.append(
             {
                 "cluster": cluster,

@@ -155,7 +155,7 @@ def write_report(
         features=features,
         X_model=X_model,
         table=table,
-        dates=frozenset() if explainer is None else explainer.seen.dates,
+        dates=frozenset() if explainer is None else explainer.rows.dates,
         random_state=random_state,
     )
     with stage("explanations"):
