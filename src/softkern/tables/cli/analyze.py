@@ -47,7 +47,7 @@ from softkern.tables.explain import Explainer
 from softkern.tables.explain.clusters import describe
 from softkern.tables.explain.points import flagged_rows, unusual_rows
 from softkern.tables.explain.row_view import view_prepared
-from softkern.tables.preparation import attach_preparation
+from softkern.tables.preparation.model import attach_preparation
 
 __all__ = ["analyze"]
 

@@ -33,7 +33,7 @@ from softkern.tables.cli.points import write_chunks
 from softkern.tables.cli.printer import Printer
 from softkern.tables.cli.score import RANKS, Scorer, loaded, saved_format
 from softkern.tables.io import TableError
-from softkern.tables.preparation import preparation_of
+from softkern.tables.preparation.model import preparation_of
 
 __all__ = ["Parts", "Summary", "score_parts", "top_rows"]
 

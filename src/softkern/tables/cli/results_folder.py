@@ -20,7 +20,7 @@ from softkern.tables.cli.formulas import unescape_formulas
 from softkern.tables.cli.score import header_of, loaded
 from softkern.tables.cli.source import Source
 from softkern.tables.io import Format, TableError, open_table
-from softkern.tables.preparation import preparation_of
+from softkern.tables.preparation.model import preparation_of
 
 __all__ = ["KINDS", "Results", "SourceMissingError", "digest_of", "read_results"]
 

@@ -27,8 +27,8 @@ from softkern.tables.explain import Explainer
 from softkern.tables.explain.points import saved_explainer
 from softkern.tables.explain.row_view import view_prepared
 from softkern.tables.io import Format, Reader, TableError
-from softkern.tables.preparation import PreparedTable, TablePreparation, preparation_of
-from softkern.tables.preparation.model import with_preparation
+from softkern.tables.preparation import PreparedTable, TablePreparation
+from softkern.tables.preparation.model import preparation_of, with_preparation
 from softkern.tables.preparation.notes import MISSING_KINDS
 from softkern.tables.text import note_text
 

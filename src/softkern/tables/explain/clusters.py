@@ -19,8 +19,8 @@ from softkern._utils.typing import Array
 from softkern.fitted import fitted_step
 from softkern.ranking import Ranker
 from softkern.rows import check_weights, lower_quantiles
-from softkern.tables.preparation import preparation_of
 from softkern.tables.preparation.dates import TIMESTAMP, to_days
+from softkern.tables.preparation.model import preparation_of
 from softkern.tables.text import cluster_column_text, number
 
 if TYPE_CHECKING:

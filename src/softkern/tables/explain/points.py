@@ -23,7 +23,8 @@ from softkern.tables.explain.densities import Ellipsoids, KernelDensity
 from softkern.tables.explain.reasons import Explanation, ReasonFinder
 from softkern.tables.explain.reference import ReferenceRanges
 from softkern.tables.explain.row_view import RowView, view_prepared, view_table
-from softkern.tables.preparation import TablePreparation, preparation_of
+from softkern.tables.preparation import TablePreparation
+from softkern.tables.preparation.model import preparation_of
 from softkern.tables.text import explanation_text, grade
 
 if TYPE_CHECKING:

@@ -14,7 +14,6 @@ from __future__ import annotations
 from softkern.tables.preparation.formats import NumberFormat
 from softkern.tables.preparation.imputation import NearestRowImputer
 from softkern.tables.preparation.kinds import Column, ColumnKind, column_notes, recognize
-from softkern.tables.preparation.model import attach_preparation, preparation_of
 from softkern.tables.preparation.notes import Note
 from softkern.tables.preparation.scaling import ColumnScaler
 from softkern.tables.preparation.skew import SignedLog
@@ -30,8 +29,6 @@ __all__ = [
     "PreparedTable",
     "SignedLog",
     "TablePreparation",
-    "attach_preparation",
     "column_notes",
-    "preparation_of",
     "recognize",
 ]
