@@ -131,6 +131,15 @@ def test_golden_files(name):
         np.testing.assert_allclose(said[method], expected, rtol=1e-10, atol=1e-10, err_msg=method)
 
 
+def test_names_of_earlier_versions(X):
+    model = fitted("OutlierFuzzyCMeans", X)
+    state = to_state(model)
+    state["params"]["centres"] = state["params"].pop("centers")
+    size = state["fitted"]["plan_"]["fields"]["work"]
+    size["name"], size["fields"]["chunks"] = "Workload", 0
+    assert_same(to_state(from_state(state)), to_state(model))
+
+
 def test_only_the_declared_is_saved(X, path):
     model = fitted("OneClassPCM", X)
     model.note = "mine"

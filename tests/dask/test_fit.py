@@ -11,6 +11,7 @@ from sklearn.datasets import make_blobs
 
 import softkern
 from softkern.exceptions import DataError
+from softkern.models.state_schema import fitted_specs
 
 N = 600
 MODELS = {
@@ -195,6 +196,27 @@ def test_float32_stays(X):
     model.fit(in_chunks(X.astype(np.float32), 500))
     assert model.memberships_.dtype == model.outlier_scores_.dtype == np.float32
     assert model.memberships_.compute().dtype == np.float32
+
+
+def test_a_failed_fit_leaves_declared_attributes_only(X, monkeypatch):
+    def fail(*arguments):
+        raise MemoryError
+
+    monkeypatch.setattr("softkern.dask.fit._set_row_attributes", fail)
+    for name in ("FuzzyCMeans", "OneClassPCM"):
+        options = {**LOOPS[name], "bandwidth": 9.0, "tol": 1e-3}
+        model = made(name, options, engine="nystroem", engine_params={"rank": 150})
+        with pytest.raises(MemoryError):
+            model.fit(in_chunks(X, 500))
+        declared = fitted_specs(type(model)).keys() | model.get_params().keys()
+        assert vars(model).keys() <= declared
+
+
+def test_options_of_landmarks_are_not_those_of_the_local_engine(X):
+    params = {"rank": 60, "trace_tolerance": 1e-3, "local": "tiled", "sample_rows": 300}
+    model = softkern.FuzzyCMeans(3, engine="nystroem", engine_params=params)
+    model.fit(in_chunks(X, 500))
+    assert model.predict(X[:5]).shape == (5,)
 
 
 def test_what_cannot_be(X):

@@ -61,6 +61,7 @@ CLASSES = {
 # Names and fields in files of earlier versions
 RENAMED = {"Workload": "ProblemSize"}
 REMOVED = {"ProblemSize": {"chunks"}}
+RENAMED_PARAMETERS = {"centres": "centers"}
 FILE_NAMES = {path: name for name, path in CLASSES.items()}
 BIT_GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
 MOST_LETTERS = 2**26  # characters that an array of texts may hold
@@ -234,6 +235,7 @@ def _build_estimator(
 def _build_model(name: str, params: dict[str, Any], fitted: dict[str, Any]) -> Any:
     if name not in MODELS:
         raise ValueError(f"{name} is not a model of softkern.")
+    params = {RENAMED_PARAMETERS.get(key, key): value for key, value in params.items()}
     kind = getattr(models, name)
     model = kind(**params)
     if fitted:
