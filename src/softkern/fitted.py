@@ -35,7 +35,7 @@ def fitted_step(model: Any) -> tuple[Any, Callable[[Any], Any]]:
 def choice_of(model: Any) -> dict[str, Any] | None:
     """Return which model `AutoClustering` chose and why, in plain values; None for other models.
 
-    `taken` ("one group" for one cluster), `reason`, and `compared`, one dictionary per model with
+    `taken` ("one cluster" for one), `reason`, and `compared`, one dictionary per model with
     `model`, `clusters`, `separation`, `stability` (None where unknown) and `taken`.
     """
     if not hasattr(model, "comparison_"):
@@ -47,7 +47,7 @@ def choice_of(model: Any) -> dict[str, Any] | None:
     taken = next(row["model"] for row in compared if row["taken"])
     is_one = model.n_clusters_ == 1
     return {
-        "taken": "one group" if is_one else taken,
+        "taken": "one cluster" if is_one else taken,
         "reason": "as asked for" if is_one and model.n_clusters == 1 else model.reason_,
         "compared": compared,
     }

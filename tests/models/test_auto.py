@@ -15,8 +15,8 @@ from sklearn.model_selection import GridSearchCV
 import softkern
 from softkern import AutoClustering, rank_points
 from softkern.exceptions import ApproximationWarning, CollapseWarning, DataError, warn
-from softkern.models import auto
-from softkern.models.auto import SOFT_MODELS
+from softkern.models import auto_decision
+from softkern.models.auto_decision import SOFT_MODELS
 from tests.models.contract import QUIET, ModelContract
 
 
@@ -228,7 +228,7 @@ def test_models_are_compared_and_one_is_taken():
     assert table["model"][0] == type(model.model_).__name__
     assert table["clusters"][0] == model.n_clusters_
     assert table["stability"].between(-1, 1).all()
-    assert "valleys" in model.reason_
+    assert "gaps between its clusters" in model.reason_
     assert model.repeats_ == 0
 
 
@@ -267,7 +267,8 @@ def test_row_order_where_groups_are_near(d):
 
 
 def test_row_order_beyond_the_rows_that_are_looked_at(monkeypatch):
-    monkeypatch.setattr(auto, "SPLITTING", replace(auto.SPLITTING, max_rows=700))
+    settings = replace(auto_decision.SPLITTING, max_rows=700)
+    monkeypatch.setattr(auto_decision, "SPLITTING", settings)
     X, labels = groups(2, 4, n=800, distance=6.0)
     order = np.random.default_rng(1).permutation(len(X))
     one = AutoClustering().fit(X)
@@ -365,7 +366,7 @@ def test_trial_fits_warn_of_nothing(name, n_clusters):
 
 def replaced(monkeypatch, **makers):
     """Let these functions make the models that are compared, and no others."""
-    monkeypatch.setattr(auto, "SOFT_MODELS", makers)
+    monkeypatch.setattr(auto_decision, "SOFT_MODELS", makers)
 
 
 def failing(error):

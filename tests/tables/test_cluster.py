@@ -192,9 +192,9 @@ def test_what_is_no_table(X, message):
 def test_every_stage_is_told_of(customers, capsys):
     softkern.cluster(customers, verbose=True)
     said = " ".join(capsys.readouterr().out.split())
-    for words in ("left out 'customer'", "groups apart from each other", "2 found"):
+    for words in ("left out 'customer'", "searching for separated clusters", "2 found"):
         assert words in said
     for name in ("FuzzyCMeans", "OneClassMixture", "SoftKernelSpectralClustering"):
-        assert f"{name}, on the rows and on halves of them" in said
+        assert f"{name}, on all rows and on halves of them" in said
     softkern.cluster(customers)
     assert capsys.readouterr().out == ""

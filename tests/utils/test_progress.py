@@ -66,8 +66,8 @@ def test_the_stages_of_fits():
     assert "the number of clusters" in stages_of(lambda: FuzzyCMeans("auto").fit(X)).names
     wide = make_blobs(300, 5, centers=3, random_state=0)[0]
     names = stages_of(lambda: cluster(wide)).names
-    assert any(name.startswith("groups apart") for name in names)
-    assert "how far out every row is" in names
+    assert any(name.startswith("searching for separated clusters") for name in names)
+    assert "outlier scores" in names
 
 
 def test_long_products_say_how_far_they_are(monkeypatch):

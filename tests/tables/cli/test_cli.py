@@ -229,7 +229,7 @@ def test_one_group_is_told(folder, capsys):
     assert run(command) == 0
     model = softkern.load("out/model.safetensors")
     said = capsys.readouterr().out
-    assert f"one group: {model.reason_}" in said
+    assert f"one cluster: {model.reason_}" in said
     assert "took" not in said
 
     def refuse(word):
@@ -238,7 +238,7 @@ def test_one_group_is_told(folder, capsys):
     record = json.loads(Path("out/run.json").read_text(), parse_constant=refuse)
     assert record["choice"]["compared"][0]["stability"] is None  # NaN is no JSON
     assert run([*command, "--clusters", "1"]) == 0
-    assert "one group: as asked for" in capsys.readouterr().out
+    assert "one cluster: as asked for" in capsys.readouterr().out
 
 
 def test_much_noise_is_told(data, capsys, monkeypatch):
@@ -913,7 +913,7 @@ def test_what_everybody_reads_has_no_words_of_the_trade(centers, columns, folder
         found = [word for word in (*TRADE, "density") if word in text and word not in explained]
         assert not found
         assert not re.search(names, text)
-    assert re.search("one group" if len(centers) == 1 else names, computed)
+    assert re.search("one cluster" if len(centers) == 1 else names, computed)
     assert "engine" not in computed
 
 

@@ -63,7 +63,7 @@ def test_every_stage_of_analyze_is_shown(model, tmp_path, monkeypatch, seen):
     assert -1 not in places
     assert places == sorted(places)
     within = {
-        "auto": ("groups apart", "how far out", "comparing models", "halves of them"),
+        "auto": ("separated clusters", "outlier scores", "comparing models", "halves of them"),
         "fuzzy": ("the number of clusters", "fuzzy c-means"),
     }[model]
     assert all(words in shown for words in (*within, "neighbor map", "explanations"))

@@ -103,7 +103,7 @@ def print_choice(printer: Printer, model: Any, verbose: bool) -> None:
     choice = choice_of(model)
     if choice is None:
         return
-    is_one = choice["taken"] == "one group"
+    is_one = choice["taken"] == "one cluster"
     if is_one or verbose:
         took = "" if is_one else "took "
         printer.line(f"{took}{choice['taken']}: {choice['reason']}", "bold")
