@@ -240,8 +240,9 @@ def machines(clock: Clock, rows: list[int], columns: list[int]) -> None:
 
 def scoring(clock: Clock, rows: list[int], columns: list[int]) -> None:
     """Measure the CPU time of the stages of `softkern score` on 10⁶ rows."""
-    from softkern.tables.cli import points as _points
-    from softkern.tables.cli import score as _score
+    from softkern.tables.cli import points as csv_points
+    from softkern.tables.cli import run
+    from softkern.tables.cli import score as scoring_command
 
     for d in (2, 10):
         with tempfile.TemporaryDirectory() as folder:
@@ -250,19 +251,15 @@ def scoring(clock: Clock, rows: list[int], columns: list[int]) -> None:
             table.to_csv(place / "new.csv", index=False)
             save(AutoClustering(prepare=True).fit(table[:5000]), place / "model.safetensors")
             del table
-            job = _score.Job(
-                place / "model.safetensors",
-                str(place / "new.csv"),
-                str(place / "out.csv"),
-                quiet=True,
-            )
+            files = (place / name for name in ("model.safetensors", "new.csv", "out.csv"))
+            model, new, out = map(str, files)
             spent = dict.fromkeys(("whole", "scores", "text"), 0.0)
             with (
-                counted(_score, "score", spent, "whole"),
-                counted(_score._Scorer, "_table", spent, "scores"),
-                counted(_points, "_csv_lines", spent, "text"),
+                counted(scoring_command, "score", spent, "whole"),
+                counted(scoring_command.Scorer, "_table", spent, "scores"),
+                counted(csv_points, "_csv_lines", spent, "text"),
             ):
-                _score.score(job)
+                run(["score", model, new, "-o", out, "-q"])
             rest = spent["whole"] - spent["scores"] - spent["text"]
             print(
                 f"d = {d}: {spent['whole']:.1f} s of CPU: preparation and scores "

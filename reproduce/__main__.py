@@ -85,8 +85,10 @@ def _print_result(console: Console, result: Result) -> None:
     time = f"{result.record.seconds:.0f} s" if result.is_new else "done before"
     expected = "" if result.is_expected else f" (expected: {result.check.expected})"
     line = f"{result.check.id:10} {result.verdict}{expected}, {time}"
-    console.print(line, style=STYLES[result.verdict])
-    console.print(f"           {result.record.unavailable or result.record.why}", markup=False)
+    console.print(line, style=STYLES[result.verdict], soft_wrap=True)
+    console.print(
+        f"           {result.record.unavailable or result.record.why}", markup=False, soft_wrap=True
+    )
 
 
 def _cores() -> int:

@@ -25,10 +25,17 @@ from sklearn.metrics import adjusted_rand_score, roc_auc_score
 import softkern
 from calibration.rows import Row, mark, patched
 from softkern import AlphaCutClustering, FuzzyCMeans, OneClassMixture, OneClassPCM, plan
-from softkern import ranking as ranks
 from softkern.density_tree import landscape, tree
 from softkern.kernels import bandwidths
-from softkern.models import alpha_cut, base, one_class_mixture, possibilistic
+from softkern.models import (
+    alpha_cut,
+    kernel_model,
+    leave_one_out,
+    one_class_mixture,
+    one_class_pcm,
+)
+from softkern.ranking import calibration as ranks
+from softkern.ranking.table import FALSE_ALARMS
 from softkern.solvers import collapse, eigen
 
 Draw = tuple[str, np.ndarray, np.ndarray]
@@ -215,7 +222,7 @@ def scored_sets(full: bool) -> list[Scored]:
 
 def is_flagged(scores: np.ndarray) -> np.ndarray:
     calibration = ranks.Calibration(scores, most=ranks.MOST_OUTLIERS)
-    return calibration.surprisal(scores) > np.log10(len(scores) / ranks.FALSE_ALARMS)
+    return calibration.surprisal(scores) > np.log10(len(scores) / FALSE_ALARMS)
 
 
 def false_alarms(sets: list[Scored]) -> np.ndarray:
@@ -237,9 +244,9 @@ def tails(full: bool) -> list[Row]:
         own = [entry for entry in sets if (entry.model, entry.kind) == (model, kind)]
         alarms = false_alarms(own)
         error = alarms.std(ddof=1) / np.sqrt(len(alarms))
-        over = alarms.mean() - 2 * error > ranks.FALSE_ALARMS
+        over = alarms.mean() - 2 * error > FALSE_ALARMS
         text = f"{alarms.mean():.2f} ± {error:.2f} false alarms a set, {share_found(own):.0%} found"
-        what = f"▸ {ranks.FALSE_ALARMS} a set promised; {len(alarms)} sets without outliers each"
+        what = f"▸ {FALSE_ALARMS} a set promised; {len(alarms)} sets without outliers each"
         verdict = "more than promised" if over else ""
         rows.append(Row("ranking.FALSE_ALARMS", f"  {model}, {kind}", text, what, verdict))
     choices: dict[str, tuple[Any, ...]] = {
@@ -258,23 +265,23 @@ def tails(full: bool) -> list[Row]:
                 alarms, share = false_alarms(sets).mean(), share_found(sets)
             text = f"{alarms:.2f} false alarms a set, {share:.0%} found"
             rows.append(Row(f"ranking.{name}", mark(value, current), text, "the same sets"))
-    return [*rows, _reading_spread(full)]
+    return [*rows, _estimate_spread(full)]
 
 
-def _reading_spread(full: bool) -> Row:
+def _estimate_spread(full: bool) -> Row:
     """Return the spread of Pickands' estimate of the shape, times √(points above the last)."""
     rng, n, share = np.random.default_rng(0), 2000, ranks.FINAL_TAIL[-1]
-    readings = []
+    estimates = []
     for _ in range(2000 if full else 400):
         gaps = np.diff(np.quantile(rng.exponential(size=n), [1 - s for s in ranks.FINAL_TAIL]))
-        readings.append(np.log2(gaps[1] / gaps[0]))
-    spread = float(np.std(readings) * np.sqrt(share * n))
-    value = ranks.SHAPE_READING_SPREAD
+        estimates.append(np.log2(gaps[1] / gaps[0]))
+    spread = float(np.std(estimates) * np.sqrt(share * n))
+    value = ranks.SHAPE_ESTIMATE_SPREAD
     return Row(
-        "ranking.SHAPE_READING_SPREAD",
+        "ranking.SHAPE_ESTIMATE_SPREAD",
         f"▸ {value}",
         f"{spread:.2f}",
-        f"standard deviation over {len(readings)} draws of exponential scores",
+        f"standard deviation over {len(estimates)} draws of exponential scores",
         "" if 0.8 < spread / value < 1.25 else "measured differently",
     )
 
@@ -341,8 +348,8 @@ def outlier_bandwidth(full: bool) -> list[Row]:
             0.005,
         ),
         *scanned(bandwidths, "AUTO_CLIP", (0.5, 0.75, 1.0), auroc, what, "AUROC", 0.005),
-        *scanned(possibilistic, "WIDE", (1.4, 2.0, 5.0), auroc, what, "AUROC", 0.005),
-        *scanned(possibilistic, "WIDEST", (0.5, 1.4, 2.0), auroc, what, "AUROC", 0.005),
+        *scanned(one_class_pcm, "WIDE", (1.4, 2.0, 5.0), auroc, what, "AUROC", 0.005),
+        *scanned(one_class_pcm, "WIDEST", (0.5, 1.4, 2.0), auroc, what, "AUROC", 0.005),
     ]
 
 
@@ -542,10 +549,10 @@ def approximation(full: bool) -> list[Row]:
             order = min(inside, key=lambda fit: fit.ranks)
             text = f"{share:.0%} of {len(inside)} agree; lowest: labels {labels.labels:.2f} "
             text += f"({labels.model}), ranks {order.ranks:.2f} ({order.model})"
-            verdict = "disagreement without a warning" if high <= base.LARGE_ERROR else ""
+            verdict = "disagreement without a warning" if high <= kernel_model.LARGE_ERROR else ""
             verdict = verdict if share < 1 else ""
-            value = mark(high, base.LARGE_ERROR)
-            rows.append(Row("models.base.LARGE_ERROR", value, text, what, verdict))
+            value = mark(high, kernel_model.LARGE_ERROR)
+            rows.append(Row("models.kernel_model.LARGE_ERROR", value, text, what, verdict))
     for name in dict.fromkeys(fit.model for fit in table):
         own = sorted((fit for fit in table if fit.model == name), key=lambda fit: fit.error)
         wrong = [fit for fit in own if not fit.agrees]
@@ -553,8 +560,12 @@ def approximation(full: bool) -> list[Row]:
             (fit.error for fit in own if not wrong or fit.error < wrong[0].error), default=0
         )
         what = f"by model: the error up to which labels and ranks agree to {AGREEMENT}"
-        verdict = "below the value in the code" if reached < base.LARGE_ERROR and wrong else ""
-        rows.append(Row("models.base.LARGE_ERROR", f"  {name}", f"{reached:.2g}", what, verdict))
+        verdict = (
+            "below the value in the code" if reached < kernel_model.LARGE_ERROR and wrong else ""
+        )
+        rows.append(
+            Row("models.kernel_model.LARGE_ERROR", f"  {name}", f"{reached:.2g}", what, verdict)
+        )
     return rows
 
 
@@ -584,7 +595,7 @@ def least_left(full: bool) -> list[Row]:
 
     what = "rank correlation with the exact scores, 3 models at 3 ranks, narrow kernel, 20 outliers"
     values = (1e-1, 1e-2, 1e-4, 1e-6)
-    return scanned(base, "LEAST_LEFT", values, agreement, what, "correlation", 0.01)
+    return scanned(leave_one_out, "LEAST_LEFT", values, agreement, what, "correlation", 0.01)
 
 
 # Constants without a measurement
@@ -594,14 +605,23 @@ def unmeasured(full: bool) -> list[Row]:
     """List constants without a measurement, with their comments in the code."""
     source, rows = Path(softkern.__file__).parent, []
     measured = Path(__file__).read_text()
-    for folder in ("alpha_tree", "kernels", "metrics", "models", "rules", "solvers", "selection"):
+    for folder in (
+        "density_tree",
+        "kernels",
+        "metrics",
+        "models",
+        "ranking",
+        "rules",
+        "solvers",
+        "selection",
+    ):
         for path in sorted((source / folder).glob("*.py")):
             for line in path.read_text().splitlines():
-                found_line = CONSTANT.fullmatch(line)
-                if found_line and found_line["name"] not in measured:
+                match = CONSTANT.fullmatch(line)
+                if match and match["name"] not in measured:
                     title = f"{folder}.{path.stem}"
-                    value = f"{found_line['name']} = {found_line['value']}"
-                    rows.append(Row(title, value, found_line["comment"] or "", "not measured here"))
+                    value = f"{match['name']} = {match['value']}"
+                    rows.append(Row(title, value, match["comment"] or "", "not measured here"))
     return rows
 
 

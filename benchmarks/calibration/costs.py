@@ -30,7 +30,7 @@ from softkern.operators import (
     dense,
     features,
     fourier,
-    nystroem,
+    low_rank,
     ordering,
     tiled,
     work,
@@ -245,14 +245,14 @@ def nystroem_factor(full: bool) -> Rows:
         extra = product_time(operator, 32) - product_time(operator, 1)
         several[dtype] = 2 * 128 * 2**16 * 32 / max(extra, 1e-9)
     return [
-        row(nystroem, "VALUE_SECONDS", rest - 4 * per_column, "s an entry"),
-        row(nystroem, "COLUMN_SECONDS", per_column, "s an entry and column"),
-        row(nystroem, "RANK_SECONDS", per_rank, "s an entry and landmark"),
-        row(nystroem, "CACHE_VALUES", break_point(sizes, rates), "values (of the sizes tried)", 0),
-        row(nystroem, "CACHE_BANDWIDTH", max(rates), "bytes/s", -1),
-        row(nystroem, "MEMORY_BANDWIDTH", rates[-1], "bytes/s", -1),
-        row(nystroem, "VALUES_PER_SECOND", several["float64"], "values × vectors/s", -1),
-        row(nystroem, "FLOAT32_SPEED", several["float32"] / several["float64"], "times float64", 0),
+        row(low_rank, "VALUE_SECONDS", rest - 4 * per_column, "s an entry"),
+        row(low_rank, "COLUMN_SECONDS", per_column, "s an entry and column"),
+        row(low_rank, "RANK_SECONDS", per_rank, "s an entry and landmark"),
+        row(low_rank, "CACHE_VALUES", break_point(sizes, rates), "values (of the sizes tried)", 0),
+        row(low_rank, "CACHE_BANDWIDTH", max(rates), "bytes/s", -1),
+        row(low_rank, "MEMORY_BANDWIDTH", rates[-1], "bytes/s", -1),
+        row(low_rank, "VALUES_PER_SECOND", several["float64"], "values × vectors/s", -1),
+        row(low_rank, "FLOAT32_SPEED", several["float32"] / several["float64"], "times float64", 0),
     ]
 
 
@@ -260,7 +260,7 @@ def _factor(F: np.ndarray) -> NystroemOperator:
     """Return an operator with a given factor; the time does not depend on its values."""
     X = normal(F.shape[1], 1, str(F.dtype))
     operator = NystroemOperator(Gaussian(1.0), X, rank=1)
-    operator._panels = [F[:64], F[64:]]
+    operator._factor.panels = [F[:64], F[64:]]
     return operator
 
 
@@ -300,7 +300,7 @@ def memory(full: bool) -> list[Row]:
         ("dense", "dense.ARRAYS_A_TASK", 4000, 10, 3.0, 1),
         ("tiled", "planning.LOOP_ARRAYS", 20_000, 2, 1.0, 10),
         ("fourier", "fourier.KEPT_BYTES", 200_000, 2, 0.1, 2),
-        ("nystroem", "nystroem.BLOCKS_HELD", 50_000, 10, 3.0, 2),
+        ("nystroem", "low_rank.BLOCKS_HELD", 50_000, 10, 3.0, 2),
     )
     rows = []
     for engine, constant, n, d, bandwidth, c in cases:
