@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn import config_context
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -18,7 +19,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from softkern._utils.arrays import is_dask
 from softkern._utils.random import fixed_seed
 from softkern._utils.sklearn_compat import Estimator
-from softkern.models._array_dispatch import to_host
+from softkern._utils.typing import Array
+from softkern.models._array_dispatch import dispatch_arrays, to_host
 from softkern.models.checks import check_scales
 from softkern.models.html import fitted_html
 from softkern.models.point_scores import PointScores
@@ -158,6 +160,66 @@ class SoftModel(Estimator, ABC):
         scores : PointScores
             Per-sample results, each computed on first access.
         """
+
+    @dispatch_arrays
+    def predict(self, X: Any) -> NDArray[np.int_]:
+        """Predict the cluster of each sample, or which samples are outliers.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (m, n_features)
+            Samples to label.
+
+        Returns
+        -------
+        labels : array of shape (m,)
+            Clusterers: cluster of highest membership, also where all memberships underflow, and
+            -1 for noise. Detectors: -1 for outliers, 1 for the others.
+        """
+        return self.score_points(X).labels
+
+    @dispatch_arrays
+    def memberships(self, X: Any) -> Array:
+        """Compute memberships; see `memberships_`.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (m, n_features)
+            Samples to score.
+
+        Returns
+        -------
+        memberships : array of shape (m, n_clusters), or (m,) for detectors
+            Membership in every cluster, or typicality, from 0 to 1.
+        """
+        return self.score_points(X).memberships
+
+    @dispatch_arrays
+    def outlier_scores(self, X: Any) -> Array:
+        """Score how far samples are from all clusters.
+
+        With kernels that vanish far away (rbf, laplacian) scores are based on the logarithm of
+        similarities, and grow with the distance from the data without bound: −log density for
+        detectors, for clusterers −log of the similarity to the nearest center, relative to that
+        center's similarity to itself. With other kernels, clusterers use the squared distance to
+        the nearest center in feature space, in units of the cluster's width where the model has
+        one, which is bounded for bounded kernels (cosine, chi2).
+
+        With the former kernels, the fitted `outlier_scores_` of training samples leave out the
+        sample itself, and its duplicates as long as they hold at most 1 % of the weight. A training
+        sample passed here is a new sample, which has itself as a neighbor.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (m, n_features)
+            Samples to score.
+
+        Returns
+        -------
+        scores : array of shape (m,)
+            Higher means further out.
+        """
+        return self.score_points(X).outlier_scores
 
     def _validate(self, X: Any, **options: Any) -> Any:
         sparse = "csr" if self._accepts_sparse else False

@@ -7,12 +7,11 @@ into log memberships, and outlier scores follow from the similarity to the neare
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import ClusterMixin
 from sklearn.utils import ClassifierTags, Tags
 from sklearn.utils.metaestimators import available_if
@@ -21,6 +20,7 @@ from softkern._utils.arrays import on_host
 from softkern._utils.typing import Array
 from softkern.exceptions import CollapseWarning, warn
 from softkern.models._array_dispatch import dispatch_arrays
+from softkern.models.base import SoftModel
 from softkern.models.kernel_model import SUPPORT, KernelModel, Similarities
 from softkern.models.n_clusters import estimate_n_clusters
 from softkern.models.point_scores import PointScores
@@ -34,7 +34,7 @@ from softkern.solvers.steps import Solution
 __all__ = ["CenterClusterer", "Clusterer"]
 
 
-class Clusterer(ClusterMixin, ABC):  # type: ignore[misc]
+class Clusterer(ClusterMixin, SoftModel):  # type: ignore[misc]
     """Methods and fitted attributes of the clusterers; see the module's docstring."""
 
     memberships_sum_to_one: ClassVar[bool] = True
@@ -46,43 +46,7 @@ class Clusterer(ClusterMixin, ABC):  # type: ignore[misc]
         "overlap_scores_": Floats("n", low=0, method="overlap_scores"),
     }
 
-    @abstractmethod
-    def score_points(self, X: Any) -> PointScores:
-        """Compute labels, memberships and scores of samples; see `SoftModel.score_points`."""
-
     fit_predict = dispatch_arrays(ClusterMixin.fit_predict)
-
-    @dispatch_arrays
-    def predict(self, X: Any) -> NDArray[np.int_]:
-        """Predict the cluster of each sample.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (m, n_features)
-            Samples to assign.
-
-        Returns
-        -------
-        labels : array of shape (m,)
-            Cluster of highest membership, also where all memberships underflow; -1 for noise.
-        """
-        return self.score_points(X).labels
-
-    @dispatch_arrays
-    def memberships(self, X: Any) -> Array:
-        """Compute the membership of each sample in every cluster.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (m, n_features)
-            Samples to score.
-
-        Returns
-        -------
-        memberships : array of shape (m, n_clusters)
-            Memberships from 0 to 1.
-        """
-        return self.score_points(X).memberships
 
     @available_if(lambda self: self.memberships_sum_to_one)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Array:
@@ -99,29 +63,6 @@ class Clusterer(ClusterMixin, ABC):  # type: ignore[misc]
             The same as `memberships`.
         """
         return self.memberships(X)
-
-    @dispatch_arrays
-    def outlier_scores(self, X: Any) -> Array:
-        """Score how far samples are from all clusters.
-
-        With kernels that vanish far away (rbf, laplacian) the score is −log of the similarity to
-        the nearest center, relative to that center's similarity to itself. It grows with the
-        distance from the data without bound. With other kernels it is the squared distance to the
-        nearest center in feature space, in units of the cluster's width where the model has one.
-        It is bounded for bounded kernels (cosine, chi2). The fitted `outlier_scores_` of training
-        samples leave out a sample and its duplicates with the former kernels.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (m, n_features)
-            Samples to score.
-
-        Returns
-        -------
-        scores : array of shape (m,)
-            Higher means further out.
-        """
-        return self.score_points(X).outlier_scores
 
     @dispatch_arrays
     def overlap_scores(self, X: Any) -> Array:
