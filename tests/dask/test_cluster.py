@@ -1,6 +1,7 @@
-"""Fits on a cluster of processes: the same answer when a worker dies, an error when all do.
+"""Fits on a cluster of processes: the same result when a worker dies, an error when all do.
 
-One cluster, started as the documentation says; what its tests do to it, they do in this order.
+The tests share one cluster, started by the commands of the documentation, and damage it in this
+order.
 """
 
 import logging
@@ -31,7 +32,7 @@ from softkern.kernels import Laplacian
 from softkern.operators import BlockedOperator
 from softkern.tables.cli import run
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # what Dask says while its workers are killed
+pytestmark = pytest.mark.filterwarnings("ignore")  # Dask warns while its workers are killed
 DOCS = Path(__file__).parents[2] / "docs" / "scaling.md"
 
 
@@ -48,7 +49,7 @@ def chunked(X):
 
 def model():
     params = {"rank": 40, "sample_rows": 300}
-    kernel = {"kernel": "laplacian", "bandwidth": 9.0}  # no worker waits for numba
+    kernel = {"kernel": "laplacian", "bandwidth": 9.0}  # so that workers do not compile
     return FuzzyCMeans(3, m=1.5, **kernel, engine="nystroem", engine_params=params, tol=1e-3)
 
 
@@ -59,13 +60,13 @@ def expected():
 
 
 def commands():
-    """Those of the documentation, which start a scheduler and workers by hand."""
+    """Return the commands of the documentation that start a scheduler and workers."""
     text = DOCS.read_text(encoding="utf-8")
     return re.findall(r"^    (dask (?:scheduler|worker) .*?)(?:  +#.*)?$", text, re.MULTILINE)
 
 
-class ByHand:
-    """A scheduler and workers that were started from the shell."""
+class ShellCluster:
+    """A scheduler and workers that are started from the shell."""
 
     def __init__(self, folder):
         with socket.socket() as free:
@@ -81,8 +82,8 @@ class ByHand:
 
 
 @pytest.fixture(scope="module")
-def by_hand(tmp_path_factory):
-    made = ByHand(tmp_path_factory.mktemp("cluster"))
+def shell_cluster(tmp_path_factory):
+    made = ShellCluster(tmp_path_factory.mktemp("cluster"))
     yield made
     for process in (made.workers, made.scheduler):
         process.terminate()
@@ -90,30 +91,30 @@ def by_hand(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def client(by_hand):
+def client(shell_cluster):
     with (
         dask.config.set({"distributed.comm.timeouts.connect": "5s"}),
-        Client(by_hand.address, timeout=30) as found,
+        Client(shell_cluster.address, timeout=30) as connected,
     ):
-        found.wait_for_workers(2, timeout=30)
-        yield found
+        connected.wait_for_workers(2, timeout=30)
+        yield connected
 
 
-def in_the_second_step(monkeypatch, act):
-    """Do something while a fit is in its loop."""
+def during_second_step(monkeypatch, act):
+    """Call a function while a fit is in its loop."""
     steps = []
-    honest = DistributedNystroem.on_landmarks
+    original = DistributedNystroem.on_landmarks
 
     def on_landmarks(self, A):
         steps.append(1)
         if len(steps) == 2:
             act()
-        return honest(self, A)
+        return original(self, A)
 
     monkeypatch.setattr(DistributedNystroem, "on_landmarks", on_landmarks)
 
 
-def test_an_exact_product_outlives_what_it_was_made_of(client):
+def test_exact_product_is_persisted(client):
     X, kernel = chunked(data()), Laplacian(9.0)
     operator = DistributedOperator(kernel, ChunkedRows.of(X), partial(BlockedOperator, kernel))
     product = operator @ da.ones((900, 1), chunks=(300, 1))
@@ -121,10 +122,10 @@ def test_an_exact_product_outlives_what_it_was_made_of(client):
     assert compute(product[:, 0])[0] == pytest.approx(exact)
 
 
-def test_names_of_tasks_mean_one_thing(monkeypatch):
+def test_task_names_are_unique(monkeypatch):
     """Dask warns of deadlocks where one name stands for tasks that were fused in two ways."""
-    said = []
-    monkeypatch.setattr(logging.getLogger("distributed.scheduler"), "warning", said.append)
+    messages = []
+    monkeypatch.setattr(logging.getLogger("distributed.scheduler"), "warning", messages.append)
     with (
         LocalCluster(n_workers=1, processes=False, dashboard_address=None) as local,
         Client(local),
@@ -132,35 +133,35 @@ def test_names_of_tasks_mean_one_thing(monkeypatch):
         fitted = OneClassPCM(bandwidth=3.0, engine="tiled").fit(chunked(data()))
         fitted.outlier_scores_.compute()
         rank_points(fitted)
-    assert not said
+    assert not messages
 
 
-def test_the_same_as_on_one_machine_also_where_a_worker_is_killed(client, expected, monkeypatch):
+def test_result_does_not_change_when_a_worker_is_killed(client, expected, monkeypatch):
     pids = client.run(os.getpid)
     assert len(pids) == 2
 
     def kill():
         threading.Timer(0.02, os.kill, (next(iter(pids.values())), signal.SIGKILL)).start()
 
-    in_the_second_step(monkeypatch, kill)
+    during_second_step(monkeypatch, kill)
     fitted = model().fit(chunked(data()))
     assert fitted.memberships_.compute() == pytest.approx(expected, abs=1e-9)
 
 
-def test_settings_that_dask_sends_to_new_workers_do_not_hold_a_client(client):
+def test_settings_sent_to_new_workers_hold_no_client(client):
     with cluster.cluster_watchdog():
         sent = pickle.loads(pickle.dumps(dask.config.global_config))
     assert sent["scheduler"] is None
 
 
-def test_a_poisoned_chunk_is_named(client):
+def test_invalid_value_is_located(client):
     X = data()
     X[407, 2] = np.nan
     with pytest.raises(DataError, match="nan in chunk 1, row 107 of it .row 407 of all., column 2"):
         model().fit(chunked(X))
 
 
-def test_another_version_on_a_worker(client):
+def test_other_version_on_a_worker(client):
     worker = next(iter(client.nthreads()))
     line = "import softkern; softkern.__version__ = {!r}"
     own = sys.modules["softkern"].__version__
@@ -172,28 +173,28 @@ def test_another_version_on_a_worker(client):
         client.run(exec, line.format(own), workers=[worker])
 
 
-def test_the_command_line_on_a_cluster(client, by_hand, tmp_path, capsys):
+def test_command_line_on_a_cluster(client, shell_cluster, tmp_path, capsys):
     frame = pd.DataFrame(data(), columns=["height", "weight", "age"])
     (tmp_path / "many").mkdir()
     for k in range(2):
         frame.iloc[k::2].to_parquet(tmp_path / "many" / f"{k}.parquet", index=False)
     where = [str(tmp_path / "many"), "-o", str(tmp_path / "results"), "--no-report"]
-    assert run(["analyze", *where, "--model", "fuzzy", "--scheduler", by_hand.address]) == 0
+    assert run(["analyze", *where, "--model", "fuzzy", "--scheduler", shell_cluster.address]) == 0
     parts = [pd.read_parquet(tmp_path / "results" / f"points-0000{k}.parquet") for k in range(2)]
     assert [len(part) for part in parts] == [450, 450]
     assert "of all 900 rows" in capsys.readouterr().out
 
 
-def test_all_workers_lost(client, by_hand, monkeypatch):
+def test_all_workers_are_lost(client, shell_cluster, monkeypatch):
     monkeypatch.setattr(cluster, "PATIENCE_SECONDS", 1.0)
-    in_the_second_step(monkeypatch, by_hand.workers.terminate)
+    during_second_step(monkeypatch, shell_cluster.workers.terminate)
     began = time.monotonic()
     with pytest.raises(ClusterError, match="has had no worker for 1 seconds; start some"):
         model().fit(chunked(data()))
     assert time.monotonic() - began < 30
 
 
-def test_a_scheduler_that_is_gone(client, by_hand):
-    threading.Timer(0.5, by_hand.scheduler.kill).start()  # while the fit waits for workers
-    with pytest.raises(ClusterError, match=f"{by_hand.address} is gone"):
+def test_scheduler_is_lost(client, shell_cluster):
+    threading.Timer(0.5, shell_cluster.scheduler.kill).start()  # while the fit waits for workers
+    with pytest.raises(ClusterError, match=f"{shell_cluster.address} is gone"):
         model().fit(chunked(data()))

@@ -1,4 +1,4 @@
-"""The same estimators on Dask arrays: the same answer for any chunks."""
+"""Estimators on Dask arrays give the same results for any chunks."""
 
 import dask
 import dask.array as da
@@ -37,7 +37,7 @@ LOOPS = {
 
 
 @pytest.fixture(autouse=True)
-def _in_this_thread():
+def _single_thread():
     with dask.config.set(scheduler="synchronous"):
         yield
 
@@ -62,10 +62,10 @@ def in_chunks(X, chunk):
 
 
 @pytest.mark.parametrize("name", LOOPS)
-def test_all_pairs_are_those_of_one_machine(name, X, weight):
+def test_all_pairs_equal_the_fit_in_memory(name, X, weight):
     one = made(name, LOOPS[name], engine="tiled").fit(X, sample_weight=weight)
     params = {"rank": None, "sample_rows": 300}
-    slack = 0.05 if name == "OneClassPCM" else 1e-5  # how wide "wide" is, a sample says
+    slack = 0.05 if name == "OneClassPCM" else 1e-5  # the wide kernel comes from the subsample
     for chunk in (N, 333) if name == "FuzzyCMeans" else (500,):
         model = made(name, LOOPS[name], engine="distributed", engine_params=params)
         model.fit(in_chunks(X, chunk), sample_weight=in_chunks(weight[:, None], 77)[:, 0])
@@ -74,9 +74,9 @@ def test_all_pairs_are_those_of_one_machine(name, X, weight):
         assert model.memberships_.compute() == pytest.approx(one.memberships_, abs=1e-6)
         assert model.memberships(X[:9]) == pytest.approx(one.memberships(X[:9]), abs=1e-6)
         assert model.outlier_scores(X[:9]) == pytest.approx(one.outlier_scores(X[:9]), abs=slack)
-        there = weight > 0
-        assert model.outlier_scores_.compute()[there] == pytest.approx(
-            one.outlier_scores_[there], abs=slack
+        is_used = weight > 0
+        assert model.outlier_scores_.compute()[is_used] == pytest.approx(
+            one.outlier_scores_[is_used], abs=slack
         )
         assert model.objective_ == pytest.approx(one.objective_, rel=1e-6)
         if hasattr(one, "labels_"):
@@ -87,7 +87,7 @@ def test_all_pairs_are_those_of_one_machine(name, X, weight):
 
 
 @pytest.mark.parametrize("name", ["FuzzyCMeans", "OneClassPCM"])
-def test_landmarks_give_the_same_for_any_chunks_and_nearly_the_exact(name, X, weight):
+def test_landmarks_are_accurate_and_independent_of_chunks(name, X, weight):
     options = {**LOOPS[name], "bandwidth": 5.0, "tol": 1e-3}
     one = made(name, options, engine="tiled").fit(X, sample_weight=weight)
     params = {"rank": 150, "sample_rows": 400}
@@ -110,12 +110,12 @@ def test_landmarks_give_the_same_for_any_chunks_and_nearly_the_exact(name, X, we
     assert first == pytest.approx(one.memberships_, abs=0.01)
     scores = models[0].outlier_scores_.compute(), one.outlier_scores_
     ranks = [np.argsort(np.argsort(s)) for s in scores]
-    there = weight > 0
-    assert np.corrcoef(ranks[0][there], ranks[1][there])[0, 1] > 0.99
+    is_used = weight > 0
+    assert np.corrcoef(ranks[0][is_used], ranks[1][is_used])[0, 1] > 0.99
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_every_estimator_fits_and_answers(name, X, weight):
+def test_every_estimator_fits_and_predicts(name, X, weight):
     model = made(name, MODELS[name], engine_params={"sample_rows": 300})
     before = clone(model).get_params()
     model.fit(in_chunks(X, 500), sample_weight=weight)
@@ -145,7 +145,7 @@ def test_every_estimator_fits_and_answers(name, X, weight):
 
 
 @pytest.mark.parametrize("name", ["AlphaCutClustering", "FuzzyCMeans", "WeightedSVDD"])
-def test_a_sample_of_all_rows_is_the_fit_of_one_machine(name, X):
+def test_complete_subsample_equals_the_fit_in_memory(name, X):
     one = made(name, MODELS[name]).fit(X)
     model = made(name, MODELS[name]).fit(in_chunks(X, 500))
     assert model.engine_ == one.engine_
@@ -154,13 +154,13 @@ def test_a_sample_of_all_rows_is_the_fit_of_one_machine(name, X):
     assert np.array_equal(model.support_, one.support_) if hasattr(one, "support_") else True
 
 
-def test_options_of_chunks_are_not_those_of_the_sample(X):
+def test_options_for_dask_are_not_passed_to_the_subsample(X):
     params = {"rank": 40, "sample_rows": 300}
     model = softkern.WeightedSVDD(engine="distributed", engine_params=params)
     assert model.fit(in_chunks(X, 400)).engine_ == "dense"
 
 
-def test_rows_of_the_sample_are_scored_by_the_others(X):
+def test_subsample_scores_exclude_the_row_itself(X):
     far = np.vstack([X, [[40, 40, 40, 40.0]]])
     model = softkern.WeightedSVDD(bandwidth=2.0, engine_params={"sample_rows": N})
     model.fit(in_chunks(far, 500), sample_weight=np.r_[np.ones(N), 9.0])
@@ -168,7 +168,7 @@ def test_rows_of_the_sample_are_scored_by_the_others(X):
     assert int(model.outlier_scores_.argmax()) == N
 
 
-def test_dataframes_and_their_names(X):
+def test_dataframes_and_column_names(X):
     frame = pd.DataFrame(X, columns=list("abcd"))
     table = dd.from_pandas(frame, npartitions=3)
     model = softkern.OneClassPCM(engine_params={"sample_rows": 300}).fit(table)
@@ -180,7 +180,7 @@ def test_dataframes_and_their_names(X):
         model.predict(in_chunks(X[:, :3], 500))
 
 
-def test_given_starts(X, weight):
+def test_given_initialization(X, weight):
     start = np.random.default_rng(5).dirichlet(np.ones(3), N)
     options = {**LOOPS["FuzzyCMeans"], "init": start, "tol": 1e-4}
     one = softkern.FuzzyCMeans(**options, engine="tiled").fit(X, sample_weight=weight)
@@ -191,14 +191,14 @@ def test_given_starts(X, weight):
         model.set_params(init=start[:, :2]).fit(in_chunks(X, 500))
 
 
-def test_float32_stays(X):
+def test_float32_is_kept(X):
     model = softkern.FuzzyCMeans(3, engine="nystroem", engine_params={"rank": 60})
     model.fit(in_chunks(X.astype(np.float32), 500))
     assert model.memberships_.dtype == model.outlier_scores_.dtype == np.float32
     assert model.memberships_.compute().dtype == np.float32
 
 
-def test_a_failed_fit_leaves_declared_attributes_only(X, monkeypatch):
+def test_failed_fit_leaves_declared_attributes_only(X, monkeypatch):
     def fail(*arguments):
         raise MemoryError
 
@@ -212,14 +212,14 @@ def test_a_failed_fit_leaves_declared_attributes_only(X, monkeypatch):
         assert vars(model).keys() <= declared
 
 
-def test_options_of_landmarks_are_not_those_of_the_local_engine(X):
+def test_landmark_options_are_not_passed_to_the_local_engine(X):
     params = {"rank": 60, "trace_tolerance": 1e-3, "local": "tiled", "sample_rows": 300}
     model = softkern.FuzzyCMeans(3, engine="nystroem", engine_params=params)
     model.fit(in_chunks(X, 500))
     assert model.predict(X[:5]).shape == (5,)
 
 
-def test_what_cannot_be(X):
+def test_unsupported_input(X):
     with pytest.raises(ValueError, match="needs a matrix in memory"):
         softkern.OneClassPCM(kernel="precomputed").fit(in_chunks(X, 500))
     with pytest.raises(ValueError, match="needs X as a Dask array"):
@@ -232,7 +232,7 @@ def test_what_cannot_be(X):
         softkern.WeightedSVDD().fit(in_chunks(bad, 500))
 
 
-def test_ranks(X, tmp_path):
+def test_rank_points(X, tmp_path):
     far = np.vstack([X, [[60, 60, 60, 60.0], [-40, -40, 40, 40.0]]])
     for name in ("OneClassPCM", "FuzzyCMeans"):
         options = {**LOOPS[name], "tol": 1e-3}
@@ -255,7 +255,7 @@ def test_ranks(X, tmp_path):
         assert not hasattr(model.set_params(engine_params=None).fit(X), "sample_rows_")
 
 
-def test_tables_as_they_are(X):
+def test_tables_with_any_columns(X):
     frame = pd.DataFrame(X.copy(), columns=["height", "weight", "age", "size"])
     frame.insert(0, "name", [f"row {k}" for k in range(N)])
     frame.loc[[3, 400], "age"] = np.nan
@@ -276,13 +276,13 @@ def test_tables_as_they_are(X):
     assert "softkern-fitted" in model._repr_html_()
 
 
-def test_what_is_said_of_models_without_their_rows(X):
+def test_models_without_rows(X):
     model = softkern.OneClassPCM(engine_params={"sample_rows": 300}).fit(in_chunks(X, 400))
     assert np.array_equal(model.fit_predict(in_chunks(X, 400)).compute(), model.predict(X))
-    alone = model.without_rows()
-    assert not hasattr(alone, "memberships_")
-    assert np.array_equal(alone.predict(X), model.predict(X))
+    small = model.without_rows()
+    assert not hasattr(small, "memberships_")
+    assert np.array_equal(small.predict(X), model.predict(X))
     with pytest.raises(ValueError, match="Pass the samples as X"):
-        softkern.rank_points(alone)
+        softkern.rank_points(small)
     with pytest.raises(TypeError, match="takes samples in memory"):
         model.score_points(in_chunks(X, 400))

@@ -1,4 +1,4 @@
-"""K @ A chunk by chunk equals K @ A, for any chunks."""
+"""K @ A of Dask arrays equals the dense product, for any chunks."""
 
 from functools import partial
 
@@ -63,7 +63,7 @@ def test_equals_the_dense_product(kernel, chunk, dtype):
 
 
 @pytest.mark.parametrize("make", [exact, through_landmarks])
-def test_geometry_is_that_of_the_matrix(make):
+def test_geometry_equals_the_dense_geometry(make):
     kernel, X = Gaussian(2.0), data()
     K = kernel.block(X, X)
     A = np.random.default_rng(2).uniform(size=(N, 3))
@@ -85,7 +85,7 @@ def test_geometry_is_that_of_the_matrix(make):
     assert kernel.block(X, X[positive]) @ weights == pytest.approx(K @ A, abs=10 * slack + 1e-3)
 
 
-def test_landmarks_do_not_depend_on_chunks():
+def test_landmarks_are_independent_of_chunks():
     kernel, X = Gaussian(1.5), data(d=4)
     A = np.random.default_rng(2).uniform(size=(N, 2)) / N
     operators = [through_landmarks(kernel, X, chunk, rank=60) for chunk in CHUNKS]
@@ -99,17 +99,17 @@ def test_landmarks_do_not_depend_on_chunks():
     assert np.all(error <= operator.error * A.sum(axis=0) + 0.02)
 
 
-def test_centers_of_another_support():
+def test_geometry_of_centers_over_another_support():
     kernel, X = Gaussian(2.0), data()
-    few = BlockedOperator(kernel, X[:40])
+    other = BlockedOperator(kernel, X[:40])
     A = np.full((40, 2), 1 / 40)
-    geometry = exact(kernel, X, 300).geometry_from(few, A)
+    geometry = exact(kernel, X, 300).geometry_from(other, A)
     assert geometry.distances.compute() == pytest.approx(
-        few.cross(X).squared_distances(A), abs=1e-12
+        other.cross(X).squared_distances(A), abs=1e-12
     )
 
 
-def test_the_plan_of_chunks():
+def test_plan():
     X = da.from_array(np.random.default_rng(0).normal(size=(4000, 3)), chunks=(1000, 3))
     wide = plan(X, bandwidth=3.0)
     assert (wide.engine, wide.options["rank"]) == ("distributed", 500)

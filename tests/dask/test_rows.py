@@ -1,4 +1,4 @@
-"""Rows in chunks: the gate names what is wrong, the sample knows nothing of chunks."""
+"""Checked rows, subsamples and quantiles do not depend on the chunks."""
 
 import dask.array as da
 import dask.dataframe as dd
@@ -21,7 +21,7 @@ def table(chunk=700, dtype=float):
 
 
 @pytest.mark.parametrize("chunk", [5000, 1000, 311])
-def test_the_sample_does_not_depend_on_chunks(chunk):
+def test_subsample_is_independent_of_chunks(chunk):
     weight = np.random.default_rng(1).uniform(size=N)
     weight[:50] = 0
     X, whole = table(N)
@@ -35,7 +35,7 @@ def test_the_sample_does_not_depend_on_chunks(chunk):
     assert not np.array_equal(one.rows, another.rows)
 
 
-def test_the_sample_stands_for_all():
+def test_subsample_represents_all_rows():
     X, chunked = table()
     weight = np.where(X[:, 0] > 2, 50.0, 1.0)
     sample = ChunkedRows.of(chunked, weight, size=500).subsample
@@ -45,7 +45,7 @@ def test_the_sample_stands_for_all():
     assert sample.weight.min() == 1
 
 
-def test_a_sample_of_all_rows_is_the_table():
+def test_complete_subsample_equals_the_data():
     X, chunked = table()
     weight = np.arange(N) % 3.0
     sample = ChunkedRows.of(chunked, weight, size=N).subsample
@@ -55,17 +55,17 @@ def test_a_sample_of_all_rows_is_the_table():
 
 
 @pytest.mark.parametrize(
-    ("value", "said"),
+    ("value", "message"),
     [(np.nan, "nan in chunk 2, row 17 of it .row 1417 of all., column 1"), (1e307, "too large")],
 )
-def test_what_cannot_be_used_is_named_by_its_place(value, said):
+def test_invalid_values_are_located(value, message):
     X, _ = table()
     X[1417, 1] = value
-    with pytest.raises(DataError, match=said):
+    with pytest.raises(DataError, match=message):
         ChunkedRows.of(da.from_array(X, chunks=(700, 3)))
 
 
-def test_weights_that_cannot_be_used():
+def test_invalid_weights():
     _, chunked = table()
     weight = np.ones(N)
     weight[800] = -1
@@ -77,7 +77,7 @@ def test_weights_that_cannot_be_used():
         ChunkedRows.of(chunked, np.zeros(N))
 
 
-def test_weights_in_other_chunks_and_of_any_size():
+def test_weights_in_other_chunks_and_of_any_magnitude():
     _, chunked = table()
     weight = da.from_array(np.arange(1.0, N + 1), chunks=450)
     rows = ChunkedRows.of(chunked, weight)
@@ -87,7 +87,7 @@ def test_weights_in_other_chunks_and_of_any_size():
     assert np.array_equal(large.subsample.rows, rows.subsample.rows)
 
 
-def test_unknown_chunk_sizes_are_found_out():
+def test_unknown_chunk_sizes_are_computed():
     X, chunked = table()
     some = chunked.rechunk({1: -1})
     some = some[some[:, 0] > 0]
@@ -109,30 +109,30 @@ def test_dataframes():
 
 
 @pytest.mark.parametrize("X", [da.ones(5, chunks=2), da.ones((0, 2), chunks=2)])
-def test_what_is_no_table(X):
+def test_invalid_shapes(X):
     with pytest.raises(DataError, match="2D|at least one row"):
         row_chunks(X)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.999, 1.0])
-def test_quantiles_are_those_of_all_rows(share, monkeypatch):
+def test_quantiles_equal_those_in_memory(share, monkeypatch):
     monkeypatch.setattr("softkern.dask.quantile.GATHERED", 3)
     rng = np.random.default_rng(2)
     values, weight = rng.normal(size=N).round(2), rng.integers(0, 3, N).astype(float)
     chunked = (da.from_array(part, chunks=700) for part in (values, weight))
-    there = weight > 0
-    assert quantile(*chunked, share) == lower_quantile(values[there], weight[there], share)
+    is_used = weight > 0
+    assert quantile(*chunked, share) == lower_quantile(values[is_used], weight[is_used], share)
 
 
-def test_quantiles_of_infinities_and_of_one_value():
+def test_quantiles_of_infinite_and_constant_values():
     ones = da.ones(10, chunks=4)
     assert quantile(ones * 3, ones, 0.5) == 3
     values = np.array([-np.inf, -np.inf, 1, 2, 3, 4, 5, 6, np.inf, np.inf])
-    found = [quantile(da.from_array(values, chunks=4), ones, q) for q in (0.1, 0.5, 0.95)]
-    assert found == [-np.inf, 3, np.inf]
+    quantiles = [quantile(da.from_array(values, chunks=4), ones, q) for q in (0.1, 0.5, 0.95)]
+    assert quantiles == [-np.inf, 3, np.inf]
 
 
-def test_answers_name_the_chunk_of_a_bad_row():
+def test_map_rows_locates_invalid_values():
     X, _ = table()
     X[1417, 1] = np.nan
     sums = map_rows(

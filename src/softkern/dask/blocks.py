@@ -68,7 +68,7 @@ def _apply_block(
     block_info: Any,
     **fixed: Any,
 ) -> Array:
-    """Apply a function to one chunk. The error for a value not finite names its place."""
+    """Apply a function to one chunk, and locate values that are not finite."""
     bad = np.flatnonzero(~np.isfinite(X).all(axis=1))
     if bad.size:
         chunk = block_info[0]["chunk-location"][0]

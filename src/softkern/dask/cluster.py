@@ -1,8 +1,8 @@
 """Running Dask computations on local threads or on a cluster.
 
 As usual with Dask, a `distributed.Client` in the session selects the cluster. Dask recomputes the
-chunks of a lost worker by itself. It would wait forever for a cluster without workers or for a lost
-scheduler, and fail late where workers run another version of softkern; `cluster_watchdog` turns
+chunks of a lost worker. It would wait forever for a cluster without workers or for a lost
+scheduler, and fail late where workers run another version of softkern. `cluster_watchdog` turns
 these cases into a `ClusterError`.
 """
 
@@ -42,7 +42,7 @@ def compute(*values: Any) -> tuple[Any, ...]:
 
 
 def compute_each(tasks: Sequence[Callable[[], Any]], report: Callable[[float], None]) -> list[Any]:
-    """Call functions as tasks of their own and `report` how many are done.
+    """Call each function as one task, and `report` how many are done.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def _call(task: Callable[[], Any]) -> Any:
 
 @contextmanager
 def connect(address: str | None) -> Iterator[None]:
-    """Use this Dask scheduler inside the context; None keeps the current one."""
+    """Use this Dask scheduler inside the context, for None the current one."""
     if address is None:
         yield
         return

@@ -1,9 +1,9 @@
 """Fits to Dask arrays and dataframes.
 
 Kernel, bandwidth, number of clusters and initialization come from a subsample that represents all
-rows. Models whose loop needs array operations only then run it over all rows, as Dask arrays; the
+rows. Models whose loop needs array operations only then run it over all rows, as Dask arrays. The
 other models are fitted to the subsample. The fitted model is small either way, and its attributes
-of all rows are Dask arrays, computed on demand. Called by `KernelModel.fit`.
+of all rows are Dask arrays, computed on demand. `SoftModel.fit` calls `fit`.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _set_feature_names(model: Any, X: Any) -> None:
 
 
 def _loop_plan(model: Any, rows: ChunkedRows) -> Plan | None:
-    """Plan the loop over all rows; None where the subsample has to do.
+    """Plan the loop over all rows, or return None to fit the subsample.
 
     Unless an engine is requested, a complete subsample is fitted as a table in memory, and so is
     any where landmarks do not suffice and all pairs of rows would take too long.
@@ -103,7 +103,7 @@ def _plan(model: Any, rows: ChunkedRows, n_vectors: int, kernel: Any = None) -> 
 
 
 def _fit_all(model: Any, rows: ChunkedRows, chosen: Plan) -> Any:
-    """Run the loop over all rows; return every row's own part in the centers, (n, c)."""
+    """Run the loop over all rows, and return each row's own part in the centers, (n, c)."""
     weight, sample = rows.weight, rows.subsample
     model.sample_weight_ = weight
     with config_context(assume_finite=True):
@@ -154,7 +154,7 @@ def _set_row_attributes(model: Any, rows: ChunkedRows, own: Any) -> None:
     """Set the fitted attributes of all rows as Dask arrays.
 
     `own` is every row's own part in the centers, None after a fit to the subsample. Outlier scores
-    exclude the row itself; after a fit to the subsample, for the rows of the subsample only.
+    exclude the row itself. After a fit to the subsample that holds for rows of the subsample only.
     """
     sample, small = rows.subsample, worker_copy(model)
     if own is None:

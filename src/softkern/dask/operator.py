@@ -51,7 +51,7 @@ class DistributedOperator(KernelOperator):
     local : callable
         Makes the operator over the rows of one block.
     make_subsample : callable, default=None
-        Makes the operator over the subsample; by default `local`.
+        Makes the operator over the subsample (default: `local`).
 
     Examples
     --------

@@ -78,7 +78,7 @@ def plan_chunks(
 
 
 def _rank(work: ProblemSize, engine: str, options: dict[str, Any]) -> int | None:
-    """Number of landmarks, taken out of the options; None for all pairs of rows."""
+    """Remove the number of landmarks from the options. None means all pairs of rows."""
     if engine in (ENGINE, NystroemOperator.engine) or "rank" in options:
         rank: int | None = options.pop("rank", DEFAULT_RANK)
         return rank
@@ -113,7 +113,7 @@ def _check_options(options: dict[str, Any], engine: str) -> None:
 
 
 def build(chosen: Plan, rows: ChunkedRows, random_state: Any = 0) -> DistributedOperator:
-    """Build the operator of a plan for Dask data; raise a MemoryError where it would not fit."""
+    """Build the operator of a plan for Dask data, or raise a MemoryError."""
     chosen.require_memory()
     kernel, sample, rank = chosen.kernel, rows.subsample, chosen.options["rank"]
     options = {k: v for k, v in chosen.options.items() if k not in OPTIONS}

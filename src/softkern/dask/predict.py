@@ -19,7 +19,7 @@ __all__ = ["apply_method", "map_method", "map_table_method", "without_rows", "wo
 
 
 def apply_method(model: Any, method: str, X: Any) -> Any:
-    """Apply a method of a fitted model to Dask data; return a Dask array."""
+    """Apply a method of a fitted model to Dask data. The result is a Dask array."""
     check_is_fitted(model)
     if getattr(model, "preparation_", None) is not None:
         table = TableChunks.of(X)

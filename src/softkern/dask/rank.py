@@ -35,7 +35,7 @@ class RankedChunks(NamedTuple):
 
 
 def rank_chunks(model: Any, X: Any, n_top: int, options: dict[str, Any]) -> RankedChunks:
-    """Rank the rows of X, or the training rows for None; `options` are those of `Ranker`."""
+    """Rank the rows of X, or the training rows for None, with the options of `Ranker`."""
     small = model.without_rows() if hasattr(model, "without_rows") else model
     ranker = Ranker(small, **options)
     if X is None:
@@ -92,7 +92,7 @@ def _top_rows(table: Any, size: int) -> Any:
 
 
 def _largest(table: Any, columns: Sequence[str], size: int) -> Any:
-    """Rows among the `size` largest of any column, in their order; the first of equal ones."""
+    """Rows among the `size` largest of any column, in their order."""
     is_top = np.zeros(len(table), dtype=bool)
     for column in columns:
         order = np.argsort(-table[column].to_numpy(), kind="stable")

@@ -47,8 +47,8 @@ class ChunkedRows:
     weight : dask array of shape (n,)
         Weights of the rows, in the same chunks.
     subsample : Subsample
-        Represents all rows, like a table of its own. If it is complete, the weights are as given;
-        otherwise rows that could have been left out weigh one, and heavier rows more.
+        Represents all rows. If it is complete, the weights are as given. Otherwise rows that could
+        have been left out weigh one, and heavier rows more.
     low, high : arrays of shape (d,)
         Smallest and largest value of every column.
 
@@ -129,7 +129,7 @@ def row_chunks(X: Any) -> Any:
 
 
 def _weights(sample_weight: Any, X: Any) -> Any:
-    """Weights in the chunks of X, (n,); ones by default."""
+    """Weights in the chunks of X, (n,), by default ones."""
     import dask.array as da
 
     chunks = (X.chunks[0],)
@@ -150,7 +150,7 @@ def _weights(sample_weight: Any, X: Any) -> Any:
 
 
 def _normalize_weights(weight: Array, unit: float, least: float) -> Array:
-    """Divide weights by a unit; weights below `least` become zero."""
+    """Divide weights by a unit, and replace weights below `least` by zero."""
     return np.where(weight < least, 0.0, weight / unit)
 
 
@@ -246,7 +246,7 @@ def merge_summaries(parts: Sequence[ChunkSummary], size: int) -> ChunkSummary:
 
 
 def _highest(rows: Array, priority: Array, size: int) -> Array:
-    """Positions of the highest priorities; of equal ones, those of the first rows."""
+    """Positions of the highest priorities, with ties in the order of the rows."""
     return np.arange(rows.size) if rows.size <= size else np.lexsort((rows, -priority))[:size]
 
 

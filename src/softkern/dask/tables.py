@@ -42,7 +42,7 @@ class TableChunks:
 
     @classmethod
     def of(cls, X: Any) -> TableChunks:
-        """Collect the parts that have rows; one pass counts them."""
+        """Collect the parts that have rows. One pass counts them."""
         from dask import delayed
 
         if hasattr(X, "columns"):
@@ -63,7 +63,7 @@ class TableChunks:
         return sum(self.lengths)
 
     def sample(self, size: int, seed: int = 0) -> tuple[NDArray[np.int64], Any]:
-        """Draw rows that represent all; return their numbers and a table of them."""
+        """Draw rows that represent all. Return their numbers and a table of them."""
         import pandas as pd
         from dask import delayed
 
@@ -80,7 +80,7 @@ class TableChunks:
         return numbers, pd.concat(tables, ignore_index=True)
 
     def map_rows(self, function: Callable[..., Array], like: Array, **fixed: Any) -> Any:
-        """Apply a function to every part, lazily; return a Dask array of the shape of `like`."""
+        """Apply a function to every part, lazily. The result is a Dask array shaped like `like`."""
         import dask.array as da
         from dask import delayed
 
