@@ -66,7 +66,7 @@ ALLOWED = {
     },
     "tables.preparation*": {"tables.preparation*", "tables.text", "kernels*", "rows"},
     "tables.text": {"tables.preparation*", "tables.explain*"},
-    "tables.compare*": {"tables.preparation*", "tables.compare*"},
+    "tables.compare*": {"tables.preparation*", "tables.compare*", "tables.text"},
     # through one lazy import, for tables
     "models.auto": {"tables.preparation", "fitted", "models*", *BELOW_MODELS},
     "models*": {"fitted", "models*", *BELOW_MODELS},

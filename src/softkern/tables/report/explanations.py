@@ -1,4 +1,4 @@
-"""What the page says in words: what each cluster is, and why the listed rows are listed."""
+"""Explanations on the page: descriptions of the clusters, and reasons of the listed rows."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 __all__ = ["explanations"]
 
-MOST_BARS, FEWEST_BARS = 6, 3  # columns of a cluster that are drawn
-DISTINCT = 0.25  # effect from which more than the fewest are
-MOST_CLUSTERS = 24
-LONGEST = 32  # letters of a bar's name, on two lines
+MAX_BARS, MIN_BARS = 6, 3  # columns drawn per cluster
+MIN_EFFECT = 0.25  # effect from which more than `MIN_BARS` columns are drawn
+MAX_CLUSTERS = 24
+MAX_LENGTH = 32  # characters of a bar's name, on two lines
 
 
 def explanations(
@@ -35,7 +35,7 @@ def explanations(
     explainer: Explainer | None,
     clusters: pd.DataFrame | None,
 ) -> dict[str, Any]:
-    """`why` of the listed rows, `clusters` and how many are not shown, ready for JSON."""
+    """Return `why` of the listed rows and `clusters`, ready for JSON."""
     if explainer is None:
         explainer = _explainer(model, X, ranks, X_model)
     if clusters is None:
@@ -44,58 +44,55 @@ def explanations(
     return {"why": _why(explainer, ranks, tables, rows), **_clusters(clusters)}
 
 
-def _explainer(model: Any, X: pd.DataFrame, ranks: pd.DataFrame, seen: Array | None) -> Explainer:
-    """By the shown columns; in the model's kernel where it is known to be of these."""
-    own = _without_gaps(X.to_numpy(np.float64, na_value=np.nan))
-    is_known = seen is not None and seen.shape[1] == own.shape[1]
-    reach = np.abs(own).max(axis=0)  # in units of which nothing overflows
-    values = np.asarray(seen, np.float64) if is_known else own / np.where(reach > 0, reach, 1.0)
+def _explainer(model: Any, X: pd.DataFrame, ranks: pd.DataFrame, values: Array | None) -> Explainer:
+    """Explain by the columns of X, in the model's kernel if the model has the same columns."""
+    own = _fill_gaps(X.to_numpy(np.float64, na_value=np.nan))
+    is_same = values is not None and values.shape[1] == own.shape[1]
+    largest = np.abs(own).max(axis=0)
+    scaled = own / np.where(largest > 0, largest, 1.0)  # so that nothing overflows
+    values = np.asarray(values, np.float64) if is_same else scaled
     rows = RowView([str(name) for name in X.columns], own, values)
     weight = getattr(model, "sample_weight_", None)
-    return Explainer(model, rows, Ranker(model).score_points(), ranks, weight, own_kernel=is_known)
+    return Explainer(model, rows, Ranker(model).score_points(), ranks, weight, own_kernel=is_same)
 
 
-def _without_gaps(own: Array) -> Array:
-    """Cells that are no numbers at the median of their column."""
-    known = np.where(np.isfinite(own), own, np.nan)
-    is_empty = np.isnan(known).all(axis=0)
-    middle = np.where(is_empty, 0.0, np.nanmedian(np.where(is_empty, 0.0, known), axis=0))
-    return np.where(np.isnan(known), middle, known)
+def _fill_gaps(values: Array) -> Array:
+    """Replace cells that are not finite by the median of their column."""
+    finite = np.where(np.isfinite(values), values, np.nan)
+    is_empty = np.isnan(finite).all(axis=0)
+    medians = np.where(is_empty, 0.0, np.nanmedian(np.where(is_empty, 0.0, finite), axis=0))
+    return np.where(np.isnan(finite), medians, finite)
 
 
 def _why(
     explainer: Explainer, ranks: pd.DataFrame, tables: Mapping[str, list[int]], rows: Array
 ) -> dict[str, Any]:
-    """Words of the rows that the tables list; those of one table are all told as what it lists."""
-    told = {}
+    """Return the reasons of the rows in each table: as outliers, or as between clusters."""
+    reasons = {}
     for name, is_between in (("outliers", False), ("overlaps", True)):
         places = tables[name]
-        asked = ranks.assign(is_overlap=is_between, is_outlier=ranks["is_outlier"] & ~is_between)
-        table = explainer.explain(explainer.rows, explainer.points, asked, rows[places])
-        told[name] = [
-            {
-                "grade": grade,
-                "between": between,
-                "why": isolate_right_to_left(why),
-            }
+        flags = ranks.assign(is_overlap=is_between, is_outlier=ranks["is_outlier"] & ~is_between)
+        table = explainer.explain(explainer.rows, explainer.points, flags, rows[places])
+        reasons[name] = [
+            {"grade": grade, "between": between, "why": isolate_right_to_left(why)}
             for grade, between, why in zip(
                 table["grade"], table["between"], table["why"], strict=True
             )
         ]
-    return told
+    return reasons
 
 
 def _clusters(table: pd.DataFrame) -> dict[str, Any]:
-    """For every cluster its line and the bars of its most distinctive columns."""
-    found = []
+    """Return the description of each cluster and the bars of its most distinctive columns."""
+    clusters: list[dict[str, Any]] = []
     lines = cluster_parts(table)
-    for cluster, (head, words) in list(lines.items())[:MOST_CLUSTERS]:
+    for cluster, (head, words) in list(lines.items())[:MAX_CLUSTERS]:
         part = table[table["cluster"] == cluster]
-        # of words none is worth a bar that a cluster has hardly more often
-        is_filler = (part["rank"] <= FEWEST_BARS) & (part["value"].isna() | (len(lines) == 1))
-        told = part[(part["effect"] >= DISTINCT) | is_filler].head(MOST_BARS)
-        bars = [_bar(row) for row in told.to_dict("records") if row["words"] and cluster >= 0]
-        found.append(
+        # values of text columns need a clear effect
+        is_filler = (part["rank"] <= MIN_BARS) & (part["value"].isna() | (len(lines) == 1))
+        drawn = part[(part["effect"] >= MIN_EFFECT) | is_filler].head(MAX_BARS)
+        bars = [_bar(row) for row in drawn.to_dict("records") if row["words"] and cluster >= 0]
+        clusters.append(
             {
                 "cluster": cluster,
                 "head": head,
@@ -103,14 +100,14 @@ def _clusters(table: pd.DataFrame) -> dict[str, Any]:
                 "bars": bars,
             }
         )
-    more = len(lines) - len(found)
-    return {"clusters": found, "moreClusters": plural(more, "cluster") if more else ""}
+    more = len(lines) - len(clusters)
+    return {"clusters": clusters, "moreClusters": plural(more, "cluster") if more else ""}
 
 
 def _bar(row: Mapping[Any, Any]) -> dict[str, Any]:
-    """The range and median of a column, or the share of a value, beside all rows', in percent."""
+    """Return range and median of a column, or the share of a value, and those of all rows (%)."""
     bar: dict[str, Any] = {
-        "name": shorten(str(row["column"]), LONGEST),
+        "name": shorten(str(row["column"]), MAX_LENGTH),
         "words": row["words"],
         "value": "",
     }
@@ -119,9 +116,9 @@ def _bar(row: Mapping[Any, Any]) -> dict[str, Any]:
             {"left": 0.0, "width": share, "median": share}
             for share in (round(100 * row[name], 2) for name in ("value_share", "all_share"))
         )
-        return bar | {"value": shorten(row["value"], LONGEST), "own": own, "all": every}
+        return bar | {"value": shorten(row["value"], MAX_LENGTH), "own": own, "all": every}
     low, high = min(row["low"], row["all_low"]), max(row["high"], row["all_high"])
-    width = (high / 2 - low / 2) or 1.0  # of halves, so that nothing overflows
+    width = (high / 2 - low / 2) or 1.0  # halves, so that nothing overflows
 
     def place(name: str) -> float:
         return round(100 * float((row[name] / 2 - low / 2) / width), 2)
