@@ -240,8 +240,7 @@ def machines(clock: Clock, rows: list[int], columns: list[int]) -> None:
 
 def scoring(clock: Clock, rows: list[int], columns: list[int]) -> None:
     """Measure the CPU time of the stages of `softkern score` on 10⁶ rows."""
-    from softkern.tables.cli import points as csv_points
-    from softkern.tables.cli import run
+    from softkern.tables.cli import run, writing
     from softkern.tables.cli import score as scoring_command
 
     for d in (2, 10):
@@ -257,7 +256,7 @@ def scoring(clock: Clock, rows: list[int], columns: list[int]) -> None:
             with (
                 counted(scoring_command, "score", spent, "whole"),
                 counted(scoring_command.Scorer, "_table", spent, "scores"),
-                counted(csv_points, "_csv_lines", spent, "text"),
+                counted(writing, "_csv_lines", spent, "text"),
             ):
                 run(["score", model, new, "-o", out, "-q"])
             rest = spent["whole"] - spent["scores"] - spent["text"]

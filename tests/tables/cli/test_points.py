@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from softkern.tables.cli.points import DIGITS, _csv_lines, write_chunks
+from softkern.tables.cli.writing import DIGITS, _csv_lines, write_chunks
 
 NUMBERS = np.array([0.0, 1.0, -0.0, 1 / 3, 1e-300, 123456789.5, np.inf, -5e-324, 2**60])
 IDS = {

@@ -21,12 +21,11 @@ from softkern.fitted import as_sample_of, choice_of
 from softkern.ranking import Ranker
 from softkern.tables.cli.clock import Clock
 from softkern.tables.cli.errors import OutputError
-from softkern.tables.cli.join import joined, rows_of
 from softkern.tables.cli.models import check_columns, make
 from softkern.tables.cli.options import AnalyzeSettings, OutputOptions, ScoreSettings
 from softkern.tables.cli.output_folder import results_folder
 from softkern.tables.cli.parts import Parts, Summary, top_rows
-from softkern.tables.cli.points import has_all_columns, points_table, write_chunks
+from softkern.tables.cli.points import has_all_columns, joined, points_table, rows_of
 from softkern.tables.cli.printer import Printer
 from softkern.tables.cli.results import (
     note_doubts,
@@ -43,6 +42,7 @@ from softkern.tables.cli.run_record import (
 )
 from softkern.tables.cli.source import Source, open_source
 from softkern.tables.cli.table_input import TableInput, joined_name, read_input
+from softkern.tables.cli.writing import write_chunks
 from softkern.tables.explain import Explainer
 from softkern.tables.explain.clusters import describe
 from softkern.tables.explain.points import flagged_rows, unusual_rows

@@ -19,10 +19,10 @@ from softkern.exceptions import DataError
 from softkern.tables.cli import score
 from softkern.tables.cli.options import CompareSettings
 from softkern.tables.cli.output_folder import results_folder
-from softkern.tables.cli.points import write_chunks
 from softkern.tables.cli.printer import Printer
 from softkern.tables.cli.results_folder import KINDS, Results, SourceMissingError, read_results
 from softkern.tables.cli.source import Source, open_source
+from softkern.tables.cli.writing import write_chunks
 from softkern.tables.compare import (
     ColumnDrift,
     PointsComparison,

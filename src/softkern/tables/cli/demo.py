@@ -18,9 +18,9 @@ from softkern.tables.cli.options import (
     ScoreSettings,
 )
 from softkern.tables.cli.output_folder import check_free
-from softkern.tables.cli.points import write_chunks
 from softkern.tables.cli.printer import Printer
 from softkern.tables.cli.score import score
+from softkern.tables.cli.writing import write_chunks
 
 __all__ = ["demo"]
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import importlib.util
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
@@ -29,9 +30,9 @@ from softkern.tables.cli.errors import OutputError
 from softkern.tables.cli.options import STDOUT, ScoreSettings
 from softkern.tables.cli.output_folder import results_folder
 from softkern.tables.cli.pieces import Piece, find_files, find_pieces
-from softkern.tables.cli.points import write_chunks
 from softkern.tables.cli.printer import Printer
 from softkern.tables.cli.score import RANKS, Scorer, loaded, saved_format
+from softkern.tables.cli.writing import write_chunks
 from softkern.tables.io import TableError
 from softkern.tables.preparation.model import preparation_of
 
@@ -41,38 +42,35 @@ BYTES_PER_CELL = 40  # of a table while it is read, prepared and fitted
 TOP = 1000  # strongest outliers that are listed
 
 
-@dataclass(frozen=True)
+@dataclass
 class Summary:
     """Results of one piece in numbers."""
 
-    rows: int
-    labels: dict[int, int]
-    outliers: int
-    overlaps: int
-    top: pd.DataFrame
-    notes: list[str]
+    rows: int = 0
+    labels: Counter[int] = field(default_factory=Counter)
+    outliers: int = 0
+    overlaps: int = 0
+    top: pd.DataFrame = field(default_factory=pd.DataFrame)  # the strongest outliers
+    notes: list[str] = field(default_factory=list)
+
+    def add(self, table: pd.DataFrame) -> None:
+        """Count the results in a table."""
+        is_outlier = table["is_outlier"].fillna(False).astype(bool)
+        self.rows += len(table)
+        self.labels.update(table["label"].dropna().astype(int).tolist())
+        self.outliers += int(is_outlier.sum())
+        self.overlaps += int(table["is_overlap"].fillna(False).sum())
+        self.top = pd.concat([self.top, table[is_outlier]]).nlargest(TOP, "outlier_score")
 
 
 @dataclass
 class Parts:
-    """The pieces of a table.
+    """The pieces of a table, in the order of their rows."""
 
-    Attributes
-    ----------
-    name : str
-        The path that the user gave.
-    pieces : list of Piece
-        The pieces in the order of their rows.
-    columns : list of str
-        Names of the columns.
-    scheduler : str or None
-        Address of a Dask scheduler.
-    """
-
-    name: str
+    name: str  # the path that the user gave
     pieces: list[Piece]
     columns: list[str]
-    scheduler: str | None = None
+    scheduler: str | None = None  # address of a Dask scheduler
 
     @classmethod
     def of(cls, data: str, scheduler: str | None = None) -> Parts | None:
@@ -187,40 +185,18 @@ def _score(
     reader = piece.reader(saved_format(settings, metadata, preparation_of(model)))
     quiet = Printer(quiet=True)
     scorer = Scorer(settings, model, metadata, reader, quiet, first_row=piece.start + 1)
-    summary = _Counts()
+    summary = Summary()
+
+    def counted() -> Iterator[pd.DataFrame]:
+        for table in scorer.tables(reader):
+            table = table if known is None or known.empty else _with_known(table, known)
+            summary.add(table)
+            yield table
+
     with replacing(place) as temporary:
-        tables = map(partial(summary.add, known=known), scorer.tables(reader))
-        rows = write_chunks(tables, str(temporary), str(place), raw_text=True)
-    return Summary(
-        rows,
-        summary.labels,
-        summary.outliers,
-        summary.overlaps,
-        summary.top,
-        [*reader.notes, *scorer.notes()],
-    )
-
-
-class _Counts:
-    """Counts the results of the tables that pass through."""
-
-    def __init__(self) -> None:
-        self.labels: dict[int, int] = {}
-        self.outliers = self.overlaps = 0
-        self.top = pd.DataFrame()
-
-    def add(self, table: pd.DataFrame, known: pd.DataFrame | None) -> pd.DataFrame:
-        """Count a table, and return it with the results of the analysis for analyzed rows."""
-        if known is not None and len(known):
-            table = _with_known(table, known)
-        labels = table["label"].dropna().astype(int)
-        for label, number in labels.value_counts().items():
-            self.labels[int(str(label))] = self.labels.get(int(str(label)), 0) + int(number)
-        self.outliers += int(table["is_outlier"].fillna(False).sum())
-        self.overlaps += int(table["is_overlap"].fillna(False).sum())
-        far = table[table["is_outlier"].fillna(False).astype(bool)]
-        self.top = pd.concat([self.top, far]).nlargest(TOP, "outlier_score")
-        return table
+        write_chunks(counted(), str(temporary), str(place), raw_text=True)
+    summary.notes = [*reader.notes, *scorer.notes()]
+    return summary
 
 
 def _with_known(table: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:

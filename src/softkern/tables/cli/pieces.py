@@ -32,23 +32,11 @@ Places = list[tuple[int, int]]  # places of the pieces in a file, and their numb
 
 @dataclass(frozen=True)
 class Piece(ABC):
-    """Some rows of a file.
-
-    Attributes
-    ----------
-    file : str
-        Path of the file.
-    place : int
-        Number of the piece, or of its first row, in the file.
-    start : int
-        Number of its first row among all rows.
-    rows : int
-        Number of rows.
-    """
+    """Some rows of a file."""
 
     file: str
-    place: int
-    start: int
+    place: int  # number of the piece, or of its first row, in the file
+    start: int  # number of its first row among all rows
     rows: int
     kind: ClassVar[str]
     unit: ClassVar[str]  # what `place` counts

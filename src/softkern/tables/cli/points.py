@@ -1,30 +1,26 @@
-"""The table of results, one row per row of the input, and its files."""
+"""The table of results, one row per row of the input, alone or beside the user's own table.
+
+`--join` reads the user's table a second time, as it was written, so that a model needs no more
+memory and text, amounts and identifiers are reproduced exactly.
+"""
 
 from __future__ import annotations
 
-import gzip
-import io
-import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from typing import Any, TextIO, cast
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from softkern._utils.text import quote
-from softkern.tables.cli.errors import NoReaderError, OutputError
-from softkern.tables.cli.formats import write_json_lines, write_workbook
-from softkern.tables.cli.formulas import escape_formulas
-from softkern.tables.io import Style
+from softkern.tables.cli.writing import DIGITS, nullable
+from softkern.tables.io import Reader, unique_names
 
-__all__ = ["DIGITS", "has_all_columns", "nullable", "points_table", "write_chunks"]
+__all__ = ["has_all_columns", "joined", "points_table", "rows_of"]
 
 MOST_MEMBERSHIP_COLUMNS = 20  # unless --all-memberships
-DIGITS = "%.9g"
-FORMATS = {"b": "%s", "i": "%d", "u": "%d", "f": DIGITS, "O": "%s"}  # by kind of column
 LEAST_MEMBERSHIP = 1e-6  # smaller ones are written as 0
 REASONS = ("grade", "between", "why")  # columns of rows that are flagged
+OWN_COLUMNS = ("row", "id")  # which a user's table has itself
 
 
 def has_all_columns(memberships: Any, all_memberships: bool) -> bool:
@@ -70,173 +66,30 @@ def _reasons(n: int, explained: pd.DataFrame | None) -> dict[str, Any]:
     return columns
 
 
-def write_chunks(
-    tables: Iterable[pd.DataFrame],
-    path: str,
-    name: str | None = None,
-    style: Style | None = None,
-    raw_text: bool = False,
-) -> int:
-    """Write tables of the same columns one after the other, and return the number of rows.
+def rows_of(points: pd.DataFrame, lengths: Iterable[int]) -> Iterator[pd.DataFrame]:
+    """Yield the points for pieces of the table of these lengths; rows without one are blank."""
+    by_row = nullable(points).set_index("row")
+    start = 1
+    for length in lengths:
+        yield by_row.reindex(range(start, start + length)).reset_index()
+        start += length
 
-    Parameters
-    ----------
-    tables : iterable of DataFrame
-        The tables.
-    path : str
-        The file; ``"-"`` for standard output.
-    name : str, default=None
-        A name whose ending determines the format; by default `path`.
-    style : Style, default=None
-        Format of a user's own table, whose digits are kept.
-    raw_text : bool, default=False
-        Do not escape formulas in CSV. Other formats have types for text.
+
+def joined(reader: Reader, tables: Iterable[pd.DataFrame], rows: int) -> Iterator[pd.DataFrame]:
+    """Yield pieces of the table, of so many rows, with their results as further columns.
+
+    `tables` are the results of the same pieces. A name that the table already has gets a number.
     """
-    name = name or path
-    if name.endswith(".parquet"):
-        typed = nullable if style is None else _text_columns
-        return _write_parquet(map(typed, tables), path)
-    if name.endswith(".xlsx"):
-        return write_workbook(tables, path)
-    if name.endswith((".jsonl", ".jsonl.gz")):
-        with _open_text(path, name) as file:
-            return write_json_lines(tables, file)
-    return _write_csv(tables if raw_text else map(escape_formulas, tables), path, name, style)
+    pieces = reader.chunks(rows, text=reader.columns)
+    for piece, results in zip(pieces, tables, strict=True):
+        added = results.drop(columns=[name for name in OWN_COLUMNS if name in results])
+        names = unique_names([*reader.columns, *added.columns], [])[len(reader.columns) :]
+        added = added.apply(_rounded).set_axis(pd.Index(names), axis=1)
+        yield pd.concat([piece.reset_index(drop=True), added.reset_index(drop=True)], axis=1)
 
 
-def _write_csv(
-    tables: Iterable[pd.DataFrame], path: str, name: str, style: Style | None = None
-) -> int:
-    count = 0
-    digits, style = DIGITS if style is None else None, style or Style()
-    separator = "\t" if name.endswith(".tsv") else style.separator
-    with _open_text(path, name, style.encoding) as file:
-        for number, table in enumerate(tables):
-            is_plain = digits is not None and separator == ","
-            lines = _csv_lines(table) if is_plain else None
-            if lines is None or number == 0:
-                part = table if lines is None else table.iloc[:0]
-                part.to_csv(
-                    file,
-                    index=False,
-                    header=number == 0,
-                    float_format=digits,
-                    lineterminator=_line_end(part),
-                    sep=separator,
-                    decimal=style.decimal,
-                )
-            file.write(lines or "")
-            count += len(table)
-    return count
-
-
-def _line_end(table: pd.DataFrame) -> str:
-    r"""Return "\r\n" if a cell holds "\r": pandas quotes such a cell only then."""
-    texts = [column.astype(str) for _, column in table.items() if column.dtype.kind not in "biuf"]
-    names = pd.Series([str(name) for name in table.columns], dtype=str)
-    has_return = any(text.str.contains("\r", regex=False).any() for text in (names, *texts))
-    return "\r\n" if has_return else "\n"
-
-
-def _csv_lines(table: pd.DataFrame) -> str | None:
-    """Return the rows as `DataFrame.to_csv` writes them, in less than a third of its time.
-
-    None if a cell is blank or must be quoted: then pandas writes the table.
-    """
-    columns, formats = [], []
-    for name in table.columns:
-        values = table[name].to_numpy()
-        kind = values.dtype.kind
-        if kind not in FORMATS or (kind == "f" and np.isnan(values).any()):
-            return None
-        column = values.tolist()
-        if kind == "O" and not _is_plain_text(column):
-            return None
-        columns.append(column)
-        formats.append(FORMATS[kind])
-    line = ",".join(formats) + "\n"
-    return "".join(map(line.__mod__, zip(*columns, strict=True)))
-
-
-def _is_plain_text(values: list[Any]) -> bool:
-    """Return whether all cells are text without a character that needs quotes."""
-    if not all(type(value) is str for value in values):
-        return False
-    text = "".join(values)
-    return not any(mark in text for mark in ',"\r\n')
-
-
-@contextmanager
-def _open_text(path: str, name: str, encoding: str = "utf-8") -> Iterator[TextIO]:
-    if path == "-":
-        if sys.stdout is None:
-            raise OutputError("standard output is closed; -o names a file.")
-        with _strict_encoding(sys.stdout):
-            yield sys.stdout
-    elif name.endswith(".gz"):
-        with gzip.open(path, "wt", encoding=encoding, newline="", compresslevel=6) as packed:
-            yield cast(TextIO, packed)
-    else:  # the encoding has all letters of the user, but may lack some of ours
-        with open(path, "w", encoding=encoding, errors="replace", newline="") as file:
-            yield file
-
-
-@contextmanager
-def _strict_encoding(stream: TextIO) -> Iterator[None]:
-    """Raise an error for letters that a stream cannot encode, since they are data."""
-    before = stream.errors
-    if isinstance(stream, io.TextIOWrapper):
-        stream.reconfigure(errors="strict")
-    try:
-        yield
-        stream.flush()
-    except BrokenPipeError as error:
-        raise NoReaderError from error
-    except UnicodeEncodeError as error:
-        raise OutputError(
-            f"standard output is {stream.encoding}, which cannot write "
-            f"{quote(error.object[error.start : error.end])}; give a file with -o, or set "
-            "PYTHONIOENCODING=utf-8."
-        ) from error
-    finally:
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors=before)
-
-
-def _write_parquet(tables: Iterable[pd.DataFrame], path: str) -> int:
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError:
-        raise OutputError("Parquet needs pyarrow: pip install 'softkern[parquet]'.") from None
-    count, writer = 0, None
-    try:
-        for table in tables:
-            arrow = pa.Table.from_pandas(table, preserve_index=False)
-            if writer is None:
-                writer = pq.ParquetWriter(path, arrow.schema)
-            writer.write_table(arrow.cast(writer.schema))
-            count += len(table)
-    finally:
-        if writer is not None:
-            writer.close()
-    return count
-
-
-def _text_columns(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a user's own table with columns of objects as text: chunks may differ in type."""
-    mixed = [name for name, kind in table.dtypes.items() if kind.kind == "O"]
-    return table.astype(dict.fromkeys(mixed, "string"))
-
-
-def nullable(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table with types that allow blanks, so that all chunks have the same."""
-    types: dict[str, str] = {}
-    for name in table.columns:
-        if name == "id" or name in REASONS:
-            types[name] = "string"
-        elif name == "label" or name.endswith("_rank"):
-            types[name] = "Int64"
-        elif name.startswith("is_"):
-            types[name] = "boolean"
-    return table.astype(types)
+def _rounded(column: pd.Series[Any]) -> pd.Series[Any]:
+    """Round results to the digits of points.csv; the user's own columns keep all of theirs."""
+    if column.dtype.kind != "f":
+        return column
+    return column.map(lambda value: float(DIGITS % value))

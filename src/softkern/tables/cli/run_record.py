@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
+from collections import Counter
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -80,14 +81,11 @@ def make_record(
 
 def record_of_parts(scored: Sequence[Summary]) -> dict[str, Any]:
     """Return what run.json records about all rows of a table in parts."""
-    labels = pd.Series(dtype=np.int64)
-    for part in scored:
-        labels = labels.add(pd.Series(part.labels, dtype=np.int64), fill_value=0)
-    labels = labels.sort_index().astype(int)
+    labels = sum((part.labels for part in scored), Counter())
     return {
         "rows": sum(part.rows for part in scored),
-        "sizes": labels[labels.index >= 0].tolist(),
-        "in_no_cluster": int(labels[labels.index < 0].sum()),
+        "sizes": [labels[label] for label in sorted(labels) if label >= 0],
+        "in_no_cluster": sum(labels[label] for label in labels if label < 0),
         "outliers": sum(part.outliers for part in scored),
         "overlaps": sum(part.overlaps for part in scored),
         "notes": list(dict.fromkeys(note for part in scored for note in part.notes))[:10],

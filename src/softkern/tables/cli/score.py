@@ -17,12 +17,12 @@ from softkern.exceptions import ModelFileError
 from softkern.files import inspect, load, replacing
 from softkern.ranking import PointScores, Ranker
 from softkern.tables.cli.errors import spell_option
-from softkern.tables.cli.join import joined
 from softkern.tables.cli.options import STDOUT, ScoreSettings
 from softkern.tables.cli.output_folder import check_file
-from softkern.tables.cli.points import nullable, points_table, write_chunks
+from softkern.tables.cli.points import joined, points_table
 from softkern.tables.cli.printer import Printer
 from softkern.tables.cli.source import Source, open_source
+from softkern.tables.cli.writing import nullable, write_chunks
 from softkern.tables.explain import Explainer
 from softkern.tables.explain.points import saved_explainer
 from softkern.tables.explain.row_view import view_prepared

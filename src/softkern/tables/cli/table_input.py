@@ -10,14 +10,7 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
-from softkern._utils.text import (
-    closest_match,
-    one_line,
-    plural,
-    quote,
-    quote_list,
-    unknown_names,
-)
+from softkern._utils.text import closest_match, one_line, plural, quote, quote_list, unknown_names
 from softkern.tables.cli.clock import Clock
 from softkern.tables.cli.errors import spell_option
 from softkern.tables.cli.options import AnalyzeSettings, PrepareOptions
@@ -36,29 +29,14 @@ CLASS_NAMES = {"label", "class", "target"}  # columns that often hold labels, no
 
 @dataclass(frozen=True)
 class TableInput:
-    """The table as it was read, and as the model receives it.
+    """The table as it was read, and as the model receives it."""
 
-    Attributes
-    ----------
-    reader : Reader
-        Closed; knows the table's name and format.
-    table : DataFrame
-        All rows as they were read.
-    id : str or None
-        The column that identifies the rows.
-    prepared : PreparedTable
-    notes : list of str
-        What the user should know about how the table was read and prepared.
-    row_numbers : array of shape (n,), or None
-        Numbers of the rows among all, where the table is a sample.
-    """
-
-    reader: Reader
-    table: pd.DataFrame
-    id: str | None
+    reader: Reader  # closed; knows the name and the format
+    table: pd.DataFrame  # all rows as they were read
+    id: str | None  # column that identifies the rows
     prepared: PreparedTable
-    notes: list[str]
-    row_numbers: Any = None
+    notes: list[str]  # on how the table was read and prepared
+    row_numbers: Any = None  # of a sample: numbers of its rows among all, (n,)
 
     @property
     def rows(self) -> Any:
@@ -126,10 +104,9 @@ def read_input(
     if settings.output.join:
         check_free(settings.out / joined_name(settings, reader), settings.output.force)
     with clock.step("prepare"):
+        columns = options.columns
         preparation = TablePreparation(
-            columns=None
-            if options.columns is None
-            else split_names(options.columns, reader.columns),
+            columns=None if columns is None else split_names(columns, reader.columns),
             categories=categories,
             scale=options.scale,
             missing=options.missing,

@@ -43,33 +43,16 @@ Record = Sequence[str]
 
 @dataclass
 class Layout:
-    """Where the rows of a table begin, and the names of its columns.
-
-    Attributes
-    ----------
-    names : list of str
-        Names of the columns.
-    skip : int
-        Records above the first row, including the header.
-    notes : list of str
-        What was decided.
-    separator : str
-        Separator of a table of text.
-    decimal : str or None
-        Decimal point of a table of text; None if it is not clear.
-    lines : int
-        Lines of text above the first row.
-    sample : list of lists of str
-        The first records below the header of a table of text.
-    """
+    """Where the rows of a table begin, and the names of its columns."""
 
     names: list[str]
-    skip: int
+    skip: int  # records above the first row, including the header
     notes: list[str] = field(default_factory=list)
+    # of a table of text:
     separator: str = ","
-    decimal: str | None = None
-    lines: int = 0
-    sample: list[list[str]] = field(default_factory=list)
+    decimal: str | None = None  # None if it is not clear
+    lines: int = 0  # lines above the first row
+    sample: list[list[str]] = field(default_factory=list)  # the first records below the header
 
 
 def detect_layout(text: str, is_cut: bool, path: str, name: str, form: Format) -> Layout:
