@@ -35,7 +35,7 @@ from softkern.tables.cli import run
 OLD, NEW = 40, 60
 SECONDS = 60  # that a run may take before it counts as hung
 NOBODY = 65534
-MESSAGES = "said.txt"
+MESSAGES = "messages.txt"
 Start = Callable[[], None]
 
 
@@ -51,13 +51,13 @@ class Place:
         assert run([*self.command(NEW), "-q"]) == 0  # here, so that all is loaded
         assert self.wait(self.forked(self.command(OLD))) == 0
         assert self.state() == "old"
-        shutil.copytree(self.out, folder / "kept")
+        shutil.copytree(self.out, folder / "saved")
 
     def restore(self, exists: bool = True) -> None:
         """The old results again, or none."""
         shutil.rmtree(self.out, ignore_errors=True)
         if exists:
-            shutil.copytree(self.folder / "kept", self.out)
+            shutil.copytree(self.folder / "saved", self.out)
 
     def command(self, n: int, force: bool = True) -> list[str]:
         """The command line that analyzes the table of so many rows."""
@@ -74,8 +74,8 @@ class Place:
         code = 99
         try:
             os.setpgid(0, 0)
-            said = os.open(self.folder / MESSAGES, os.O_CREAT | os.O_WRONLY | os.O_APPEND)
-            os.dup2(said, 2)
+            messages = os.open(self.folder / MESSAGES, os.O_CREAT | os.O_WRONLY | os.O_APPEND)
+            os.dup2(messages, 2)
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             signal.signal(signal.SIGINT, signal.default_int_handler)
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -99,7 +99,7 @@ class Place:
         os.waitpid(child, 0)
         return 124
 
-    def said(self) -> str:
+    def messages(self) -> str:
         """What runs wrote to standard error since the last time."""
         path = self.folder / MESSAGES
         text = path.read_text(errors="replace") if path.exists() else ""
@@ -204,11 +204,15 @@ def _bare_program(place: Place, rng: random.Random, usual: float) -> int:
     """A process with no home, no place for compiled loops, in the C locale."""
     bare = {"LC_ALL": "C", "PYTHONUTF8": "0", "HOME": "/nonexistent", "NUMBA_CACHE_DIR": "/proc/x"}
     kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
-    with (place.folder / MESSAGES).open("ab") as said:
+    with (place.folder / MESSAGES).open("ab") as messages:
         command = [sys.executable, "-m", "softkern.tables.cli", *place.command(NEW)]
         try:
             return subprocess.run(
-                command, env=kept | bare, stdout=subprocess.DEVNULL, stderr=said, timeout=SECONDS
+                command,
+                env=kept | bare,
+                stdout=subprocess.DEVNULL,
+                stderr=messages,
+                timeout=SECONDS,
             ).returncode
         except subprocess.TimeoutExpired:
             return 124
@@ -234,18 +238,18 @@ def tried(place: Place, name: str, seed: int, usual: float) -> tuple[str, int, s
     """What the folder holds after a fault, the exit code, and what is wrong."""
     place.restore()
     code = FAULTS[name](place, random.Random(f"{name} {seed}"), usual)
-    state, said = place.state(), place.said()
+    state, messages = place.state(), place.messages()
     wrong = ""
     if state not in ("old", "new") and not (state == "none" and name in MAY_LACK):
         wrong = state
-    elif "Traceback" in said or code in (1, 99, 124):
-        wrong = f"exit {code}: {said.strip()[-300:]}"
+    elif "Traceback" in messages or code in (1, 99, 124):
+        wrong = f"exit {code}: {messages.strip()[-300:]}"
     elif state == "old" and code == 0 and name not in ("two at once", "two into nothing"):
         wrong = "a run that ended well left the old results"
     elif state == "none":  # the run after it must find its way
         again = place.wait(place.forked(place.command(NEW)))
         wrong = "" if again == 0 and place.state() == "new" else f"afterwards: exit {again}"
-        place.said()
+        place.messages()
     return state.split(":")[0], code, wrong
 
 

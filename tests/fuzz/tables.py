@@ -195,11 +195,11 @@ def outcome(case: Case) -> tuple[str, str]:
 
 
 def _ran(command: list[str]) -> tuple[str, str]:
-    said, shown = io.StringIO(), io.StringIO()
+    printed, shown = io.StringIO(), io.StringIO()
     with (
         warnings.catch_warnings(),
         limited(),
-        redirect_stderr(said),
+        redirect_stderr(printed),
         redirect_stdout(shown),
     ):
         warnings.simplefilter("ignore")
@@ -207,7 +207,7 @@ def _ran(command: list[str]) -> tuple[str, str]:
             code = run(command)
         except BaseException as error:
             return failed(error)
-    lines = said.getvalue().splitlines()
+    lines = printed.getvalue().splitlines()
     if code not in CODES:
         return "unclear", f"exit {code}: {lines[-1:]}"
     if code and (len(lines) != 1 or not lines[0].startswith("softkern: ") or len(lines[0]) > 2100):

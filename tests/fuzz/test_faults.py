@@ -11,9 +11,9 @@ FAULTS = ["SIGKILL", "full disk", "little memory", "two at once"]
 
 @pytest.mark.skipif(sys.platform != "linux", reason="forks, limits and /proc")
 def test_every_fault_once():
-    asked = [word for name in FAULTS for word in ("--fault", name)]
+    options = [word for name in FAULTS for word in ("--fault", name)]
     done = subprocess.run(
-        [sys.executable, "-m", "tests.fuzz.faults", "1", *asked],
+        [sys.executable, "-m", "tests.fuzz.faults", "1", *options],
         cwd=Path(__file__).parents[2],
         capture_output=True,
         text=True,

@@ -47,12 +47,12 @@ def corpus():
 
 
 @pytest.mark.parametrize("case", corpus(), ids=lambda case: case.kind)
-def test_what_once_failed_is_well(case):
+def test_cases_that_once_failed(case):
     word, detail = outcome(case)
     assert word in WELL, detail
 
 
-def test_hostile_tables_are_analyzed_and_scored_or_refused():
+def test_malformed_tables_are_analyzed_and_scored_or_rejected():
     words = []
     for seed in FRESH:
         case = draw(seed)
@@ -66,16 +66,16 @@ def test_hostile_tables_are_analyzed_and_scored_or_refused():
 @pytest.mark.filterwarnings("ignore")
 def test_damaged_tables(kind, tmp_path):
     original, path = originals()[kind], tmp_path / f"table.{kind}"
-    said = []
+    printed = []
     for seed in range(CASES):
         path.write_bytes(damaged(original, np.random.default_rng(seed)))
         try:
             with open_table(str(path)) as reader:
                 reader.read()
         except (TableError, MemoryError) as error:
-            said.append(str(error))
-    assert all("\n" not in words and len(words) < 1000 for words in said)
-    assert len(said) < CASES or kind in ("xlsx", "csv.gz", "parquet")
+            printed.append(str(error))
+    assert all("\n" not in words and len(words) < 1000 for words in printed)
+    assert len(printed) < CASES or kind in ("xlsx", "csv.gz", "parquet")
 
 
 def test_thousands_of_columns_of_one_name(tmp_path):

@@ -73,7 +73,7 @@ def leftovers(folder, *allowed):
 
 def test_analyze_writes_everything(data, folder, capsys):
     assert run(["analyze", "data.csv", "--id", "name", "-o", "out"]) == 0
-    said = capsys.readouterr().out
+    printed = capsys.readouterr().out
     for words in (
         "90 rows × 3 columns",
         "90 rows in 2 clusters: none is an outlier",
@@ -81,10 +81,10 @@ def test_analyze_writes_everything(data, folder, capsys):
         "The most unusual 10 rows; none is an outlier",
         "wrote points.csv",
     ):
-        assert words in said
+        assert words in printed
     for word in ("engine", "K @ A", "typicality", "PCM", "alpha", "membership"):
-        assert word not in said
-    assert said.splitlines()[-1] == "open out/report.html"
+        assert word not in printed
+    assert printed.splitlines()[-1] == "open out/report.html"
     assert set(os.listdir("out")) == FILES
     assert leftovers(folder, "data.csv") == ["out"]
     table = pd.read_csv("out/points.csv", dtype={"id": str})
@@ -127,10 +127,10 @@ def shop(rng):
 def test_the_answer_explains_itself(folder, capsys):
     shop(np.random.default_rng(0)).to_csv("data.csv", index=False)
     assert run(["analyze", "data.csv", "-o", "out", "--no-report", "--id", "id"]) == 0
-    said = capsys.readouterr().out
-    assert "visits 999, usual " in said
-    assert "city Bern in 100 %" in said or "city Bern in over 99 %" in said
-    assert said.splitlines()[-1] == "open out/points.csv"
+    printed = capsys.readouterr().out
+    assert "visits 999, usual " in printed
+    assert "city Bern in 100 %" in printed or "city Bern in over 99 %" in printed
+    assert printed.splitlines()[-1] == "open out/points.csv"
     table = pd.read_csv("out/points.csv", keep_default_na=False)
     assert table["grade"][7] == "extreme"
     assert table["why"][7].startswith("visits 999, usual ")
@@ -154,7 +154,7 @@ def test_the_answer_explains_itself(folder, capsys):
     assert pd.read_csv("c.csv", keep_default_na=False)["why"].equals(scored["why"])
 
 
-def test_the_page_is_opened_when_asked(data, folder, capsys, monkeypatch):
+def test_open_shows_the_page_in_the_browser(data, folder, capsys, monkeypatch):
     opened = []
     monkeypatch.setattr("webbrowser.open", opened.append)
     assert run(["analyze", "data.csv", "-o", "out", "-q", "--open"]) == 0
@@ -178,7 +178,7 @@ def test_every_model_analyzes_and_scores(name, data):
     assert again["label"].nunique() == 2
 
 
-def test_the_table_of_models_is_whole():
+def test_the_table_of_models_is_complete():
     assert list(MODELS) == list(ModelName)
     for name, choice in MODELS.items():
         assert hasattr(softkern, choice.estimator)
@@ -188,7 +188,7 @@ def test_the_table_of_models_is_whole():
 
 
 @pytest.mark.parametrize("name", list(ModelName))
-def test_a_number_of_clusters_is_found_or_given_with_every_model(name):
+def test_every_model_estimates_or_accepts_a_number_of_clusters(name):
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(size=(40, 2)) + c for c in [(0, 0), (9, 0), (0, 9), (9, 9)]])
     for clusters, found in ((None, 4), (2, 2)):
@@ -205,16 +205,16 @@ def table_of_many_columns(rng, centers, n=60, d=6):
     return pd.DataFrame(X.reshape(-1, d), columns=[f"c{k}" for k in range(d)])
 
 
-def test_the_model_taken_and_the_others_are_told_and_kept(folder, capsys):
+def test_the_comparison_of_models_is_printed_and_saved(folder, capsys):
     table_of_many_columns(np.random.default_rng(0), [0, 9]).to_csv("data.csv", index=False)
     assert run(["analyze", "data.csv", "-o", "out", "--no-report", "--verbose"]) == 0
-    said = capsys.readouterr().out
-    assert "engine" in said
+    printed = capsys.readouterr().out
+    assert "engine" in printed
     model = softkern.load("out/model.safetensors")
     table = model.comparison_
     (taken,) = table["model"][table["taken"]]
-    assert f"took {taken}: {model.reason_}" in said
-    assert all(name in said for name in table["model"])
+    assert f"took {taken}: {model.reason_}" in printed
+    assert all(name in printed for name in table["model"])
     choice = json.loads(Path("out/run.json").read_text())["choice"]
     assert choice["taken"] == taken
     assert choice["reason"] == model.reason_
@@ -223,14 +223,14 @@ def test_the_model_taken_and_the_others_are_told_and_kept(folder, capsys):
     assert pd.read_csv("s.csv")["label"].tolist() == pd.read_csv("out/points.csv")["label"].tolist()
 
 
-def test_one_group_is_told(folder, capsys):
+def test_a_single_cluster_is_reported(folder, capsys):
     table_of_many_columns(np.random.default_rng(0), [0]).to_csv("data.csv", index=False)
     command = ["analyze", "data.csv", "-o", "out", "--no-report", "--force"]
     assert run(command) == 0
     model = softkern.load("out/model.safetensors")
-    said = capsys.readouterr().out
-    assert f"one cluster: {model.reason_}" in said
-    assert "took" not in said
+    printed = capsys.readouterr().out
+    assert f"one cluster: {model.reason_}" in printed
+    assert "took" not in printed
 
     def refuse(word):
         raise AssertionError(word)
@@ -241,7 +241,7 @@ def test_one_group_is_told(folder, capsys):
     assert "one cluster: as asked for" in capsys.readouterr().out
 
 
-def test_much_noise_is_told(data, capsys, monkeypatch):
+def test_many_rows_in_no_cluster_are_reported(data, capsys, monkeypatch):
     def noisy(ranker, scores):
         ranks = table(ranker, scores)
         ranks.loc[:39, "label"] = -1
@@ -253,7 +253,7 @@ def test_much_noise_is_told(data, capsys, monkeypatch):
     assert "40 rows (44%) lie in no cluster" in capsys.readouterr().out
 
 
-def test_clusters_that_are_not_there_are_told(folder, capsys):
+def test_fewer_clusters_than_requested_are_reported(folder, capsys):
     pd.DataFrame({"x": [0.0, 1, 2] * 9, "y": [0.0, 5, 1] * 9}).to_csv("data.csv", index=False)
     assert run(["analyze", "data.csv", "-o", "out", "--no-report", "--clusters", "5"]) == 0
     assert "3 of the 5 requested clusters have rows" in capsys.readouterr().out
@@ -269,7 +269,7 @@ def test_number_of_clusters_and_contamination(data):
     assert again["is_outlier"].sum() < 20  # the level of the analysis, not a share of new rows
 
 
-def test_the_seed_and_the_scale_are_kept(data):
+def test_the_seed_and_the_scale_are_saved(data):
     assert analyze("--seed", 5, "--scale", "standard") == 0
     assert softkern.load("out/model.safetensors").random_state == 5
     model = softkern.load("out/model.safetensors")
@@ -300,10 +300,10 @@ def test_standard_input_and_output(data, monkeypatch, capsys):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
     capsys.readouterr()
     assert run(["score", "out/model.safetensors", "-", "--id", "name"]) == 0
-    said = capsys.readouterr()
-    table = pd.read_csv(io.StringIO(said.out), dtype={"id": str})  # nothing else on it
+    printed = capsys.readouterr()
+    table = pd.read_csv(io.StringIO(printed.out), dtype={"id": str})  # nothing else on it
     assert table["id"].tolist() == data["name"].tolist()
-    assert "scored 90 rows" in said.err
+    assert "scored 90 rows" in printed.err
 
 
 def test_many_clusters_leave_their_columns_out(data, capsys):
@@ -330,7 +330,7 @@ def test_chunks_do_not_matter(data):
 
 
 @pytest.mark.parametrize("options", [[], ["--all-memberships"]])
-def test_a_chunk_is_one_reading_of_the_model(options, data, monkeypatch):
+def test_a_chunk_is_scored_once(options, data, monkeypatch):
     assert analyze() == 0
     sizes = []
 
@@ -424,7 +424,7 @@ def test_models_saved_from_python_give_reasons(model, columns, folder):
     assert pd.read_csv("s.csv").loc[7, "why"].startswith("x2 40, usual ")
 
 
-def test_a_model_of_similarities_has_no_columns_to_name(folder):
+def test_a_model_of_a_precomputed_kernel_has_no_columns(folder):
     X = np.random.default_rng(0).normal(size=(60, 2))
     squares = ((X[:, None] - X) ** 2).sum(axis=2)
     softkern.save(
@@ -437,7 +437,7 @@ def test_a_model_of_similarities_has_no_columns_to_name(folder):
     assert (scored["why"] == "").all()
 
 
-def test_refused_model_files(data, capsys):
+def test_rejected_model_files(data, capsys):
     assert refused(capsys, run(["score", "no.safetensors", "data.csv"]), "cannot be read") == 5
     assert refused(capsys, run(["score", "data.csv", "data.csv"]), "not a softkern model") == 5
     assert analyze() == 0
@@ -475,28 +475,28 @@ def test_bad_data(text, words, folder, capsys):
     assert leftovers(folder, "data.csv") == []  # neither the folder nor a temporary one
 
 
-def test_what_is_left_out_is_told(folder, capsys):
+def test_excluded_columns_are_reported(folder, capsys):
     rows = "\n".join(f"{i},{x},{y},3,{'ab'[i % 2]}" for i, (x, y) in enumerate(points()))
     write(f",x,y,one,kind\n{rows}\n")
     assert run(["analyze", "data.csv", "-o", "out", "--no-report"]) == 0
-    said = capsys.readouterr().out
-    assert "left out 'column 1': it numbers the rows" in said
-    assert "'one': it has one value" in said
-    assert "'kind': text column; use --categories kind" in said
+    printed = capsys.readouterr().out
+    assert "left out 'column 1': it numbers the rows" in printed
+    assert "'one': it has one value" in printed
+    assert "'kind': text column; use --categories kind" in printed
     assert analyze("--categories", "kind", "--force") == 0
     model = softkern.load("out/model.safetensors")
     assert len(model.preparation_.get_feature_names_out()) == 3
 
 
-def test_classes_are_told_of_and_columns_excluded(data, capsys):
+def test_class_columns_are_noted_and_can_be_excluded(data, capsys):
     data.assign(label=1 + np.arange(90) % 3).to_csv("data.csv", index=False)
     command = ["analyze", "data.csv", "-o", "out", "--no-report", "--force"]
     assert run(command) == 0
     assert "'label' is used as a feature; --exclude leaves it out" in capsys.readouterr().out
     assert run([*command, "--exclude", "label,name"]) == 0
-    said = capsys.readouterr().out
-    assert "2 features: 'x', 'y'" in said
-    assert "·" not in said.split("features")[0]  # nothing more to tell
+    printed = capsys.readouterr().out
+    assert "2 features: 'x', 'y'" in printed
+    assert "·" not in printed.split("features")[0]  # nothing more to tell
     assert refused(capsys, analyze("--exclude", "z", "--force"), "no column 'z'") == 3
 
 
@@ -514,16 +514,16 @@ def test_categories_of_digits_are_scored_as_they_were_read(data):
     assert again["label"].dropna().tolist() == first["label"].tolist()
 
 
-def test_names_of_several_lines_are_said_and_taken_in_one(folder, capsys):
+def test_column_names_of_several_lines_are_shown_and_accepted_in_one(folder, capsys):
     X = points()
     table = pd.DataFrame(X, columns=["Revenue\n(EUR)", "Costs,\r\nall"])
     table.insert(0, "Cust\nNo", [f"c{i}" for i in range(len(X))])
     table.to_csv("data.csv", index=False)
     names = ["--columns", "Costs, all", "--columns", "Revenue (EUR)", "--id", "Cust No"]
     assert run(["analyze", "data.csv", "-o", "out", "--no-report", *names]) == 0
-    said = capsys.readouterr().out
-    assert "2 features: 'Revenue (EUR)', 'Costs, all'" in said
-    assert "\\x0" not in said
+    printed = capsys.readouterr().out
+    assert "2 features: 'Revenue (EUR)', 'Costs, all'" in printed
+    assert "\\x0" not in printed
     assert pd.read_csv("out/points.csv")["id"][3] == "c3"
     score = ["score", "out/model.safetensors", "data.csv", "--id", "Cust No", "-o", "s.csv"]
     assert run(score) == 0
@@ -533,13 +533,13 @@ def test_names_of_several_lines_are_said_and_taken_in_one(folder, capsys):
 def test_where_nothing_stands_out_no_rows_are_listed(folder, capsys):
     write("flag\n" + "0\n1\n" * 40)
     assert run(["analyze", "data.csv", "-o", "out", "--no-report"]) == 0
-    said = capsys.readouterr().out
-    assert "No row stands out." in said
-    assert "no column stands out" not in said
-    assert "most unusual" not in said
+    printed = capsys.readouterr().out
+    assert "No row stands out." in printed
+    assert "no column stands out" not in printed
+    assert "most unusual" not in printed
 
 
-def test_an_identifier_that_is_asked_for_is_a_feature_too(data):
+def test_an_identifier_can_be_a_feature_too(data):
     data.assign(k=np.arange(90) % 7).to_csv("data.csv", index=False)
     assert analyze("--columns", "x,k", "--id", "k") == 0
     assert softkern.load("out/model.safetensors").preparation_.columns_ == ["x", "k"]
@@ -554,7 +554,7 @@ def test_missing_values_by_flag(data):
     assert len(pd.read_csv("out/points.csv")) == 92
 
 
-def test_duplicate_ids_are_told_of(data, capsys):
+def test_duplicate_identifiers_are_reported(data, capsys):
     data["name"] = ["same", "same", *data["name"][2:]]
     data.to_csv("data.csv", index=False)
     assert run(["analyze", "data.csv", "-o", "out", "--no-report", "--id", "name"]) == 0
@@ -573,7 +573,7 @@ def test_thousands_of_columns(folder, capsys):
     assert analyze("--columns", "f1,f7", "--force") == 0
 
 
-def test_a_far_value_is_the_first_outlier(data):
+def test_an_extreme_value_is_the_first_outlier(data):
     far = pd.concat([data, pd.DataFrame({"name": ["far"], "x": [1e5], "y": [0]})])
     far.to_csv("data.csv", index=False)
     assert analyze("--id", "name") == 0
@@ -582,16 +582,16 @@ def test_a_far_value_is_the_first_outlier(data):
     assert table.loc["far", "is_outlier"]
 
 
-def test_hostile_words_are_shown_as_they_are(folder, capsys):
+def test_markup_in_the_data_is_printed_literally(folder, capsys):
     X = points()
     name = "[bold red]x[/]\x1b[31m<script>alert(1)</script>"
     ids = ["=cmd|' /C calc'!A0", "[link=http://x]y[/link]\x1b]0;t\x07", *map(str, range(88))]
     pd.DataFrame({"who": ids, name: X[:, 0], "y": X[:, 1]}).to_csv("data.csv", index=False)
     assert run(["analyze", "data.csv", "--id", "who", "-o", "out"]) == 0
-    said = capsys.readouterr().out
-    assert "\x1b]0;t" not in said
-    assert "\x1b[31m<" not in said
-    assert "[bold red]x[/]" in said  # no markup
+    printed = capsys.readouterr().out
+    assert "\x1b]0;t" not in printed
+    assert "\x1b[31m<" not in printed
+    assert "[bold red]x[/]" in printed  # no markup
     written = pd.read_csv("out/points.csv", dtype={"id": str})["id"].tolist()
     assert written == [f"'{ids[0]}", *ids[1:]]  # a spreadsheet does not run it
     assert "<script>alert(1)</script>" not in Path("out/report.html").read_text()
@@ -681,7 +681,7 @@ def test_not_enough_memory(data, folder, capsys, monkeypatch):
 
 
 @pytest.mark.parametrize("error", [ValueError, IndexError])
-def test_an_error_of_ours_is_no_error_of_the_data(error, data, folder, capsys, monkeypatch):
+def test_internal_errors_are_not_reported_as_bad_data(error, data, folder, capsys, monkeypatch):
     def faulty(*arguments, **keywords):
         raise error("operands could not be broadcast together")
 
@@ -697,14 +697,14 @@ def test_too_few_rows_for_the_clusters(name, folder, capsys):
     assert refused(capsys, analyze("--model", name, "--clusters", 5), "cluster") == 3
 
 
-def test_warnings_are_in_words_that_can_be_acted_on(folder, capsys):
+def test_warnings_name_an_option_that_helps(folder, capsys):
     write("a,b\n" + "1,2\n" * 30 + "3,4\n")
     command = ["analyze", "data.csv", "-o", "out", "--no-report", "-f", "--clusters", "5"]
     assert run([*command, "--model", "possibilistic"]) == 0
-    said = capsys.readouterr().out
-    assert "warning: some of the clusters are identical; use a smaller number with" in said
-    assert "eta" not in said
-    assert "1 of the 5 requested clusters has rows" in said
+    printed = capsys.readouterr().out
+    assert "warning: some of the clusters are identical; use a smaller number with" in printed
+    assert "eta" not in printed
+    assert "1 of the 5 requested clusters has rows" in printed
     assert "eta_scale" in json.loads(Path("out/run.json").read_text())["warnings"][0]
     assert run([*command, "--model", "possibilistic", "--verbose"]) == 0
     assert "eta_scale" in capsys.readouterr().out
@@ -743,16 +743,16 @@ def test_signals_leave_nothing_behind(name, code, folder):
             break
         time.sleep(0.05)
     process.send_signal(number)
-    said = process.stderr.read()
+    printed = process.stderr.read()
     process.stderr.close()
     process.wait(timeout=60)
     assert process.returncode == code
-    assert b"Traceback" not in said
+    assert b"Traceback" not in printed
     assert leftovers(folder, "data.csv") == []
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes are others there")
-def test_a_reader_that_stops(data):
+def test_score_with_a_closed_pipe(data):
     assert analyze() == 0
     large = pd.concat([data] * 200)
     large.to_csv("large.csv", index=False)
@@ -769,21 +769,21 @@ def test_a_reader_that_stops(data):
     )
     assert process.stdout.readline().startswith(b"row,")
     process.stdout.close()
-    said = process.stderr.read()
+    printed = process.stderr.read()
     process.stderr.close()
     assert process.wait(timeout=60) == 141
-    assert said == b""
+    assert printed == b""
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes are others there")
-def test_nobody_reads_what_analyze_says(data, folder):
+def test_analyze_with_a_closed_output(data, folder):
     command = [sys.executable, "-m", "softkern.tables.cli", "analyze", "data.csv", "-o", "out"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     process.stdout.close()
-    said = process.stderr.read()
+    printed = process.stderr.read()
     process.stderr.close()
     assert process.wait(timeout=60) == 141
-    assert said == b""
+    assert printed == b""
     assert leftovers(folder, "data.csv") == []
 
 
@@ -844,17 +844,17 @@ def test_version_plan_and_models(folder, capsys):
     assert run(["--version"]) == 0
     assert capsys.readouterr().out == f"softkern {softkern.__version__}\n"
     assert run(["plan", "1000000", "2", "--memory", "8"]) == 0
-    said = capsys.readouterr().out
-    assert "n = 1,000,000, d = 2" in said
-    assert re.search(r"the density tree: about \d+ (s|min) more \(used by auto\)", said)
+    printed = capsys.readouterr().out
+    assert "n = 1,000,000, d = 2" in printed
+    assert re.search(r"the density tree: about \d+ (s|min) more \(used by auto\)", printed)
     assert run(["plan", "1000", "5", "--clusters", "3"]) == 0
     assert "--model alpha-cut, not auto" in capsys.readouterr().out
     assert run(["models"]) == 0
-    said = capsys.readouterr().out
-    assert all(name.value in said for name in ModelName)
+    printed = capsys.readouterr().out
+    assert all(name.value in printed for name in ModelName)
 
 
-def test_demo_without_what_the_page_needs(folder, capsys, monkeypatch):
+def test_demo_without_bokeh(folder, capsys, monkeypatch):
     generate = demo.generate
     monkeypatch.setattr(demo, "generate", lambda n, seed: generate(n // 10, seed))
     monkeypatch.setattr(demo, "find_spec", lambda name: None)
@@ -866,9 +866,9 @@ def test_demo_without_what_the_page_needs(folder, capsys, monkeypatch):
 
 def test_demo(folder, capsys, monkeypatch):
     assert run(["demo"]) == 0
-    said = capsys.readouterr().out
-    assert "$ softkern analyze demo/data.csv --id name -o demo" in said
-    assert "4 clusters" in said
+    printed = capsys.readouterr().out
+    assert "$ softkern analyze demo/data.csv --id name -o demo" in printed
+    assert "4 clusters" in printed
     assert set(os.listdir("demo")) == FILES | {"data.csv", "tomorrow.csv", "scored.csv"}
     assert len(pd.read_csv("demo/scored.csv")) == 21
     generate = demo.generate
@@ -898,17 +898,17 @@ TRADE = ("K @ A", "engine", "α", "typicality", "PCM", "noise", "eigen", "iterat
 
 @pytest.mark.parametrize("centers", [[0], [0, 9], [0, 9, 18]])
 @pytest.mark.parametrize("columns", [2, 6])
-def test_what_everybody_reads_has_no_words_of_the_trade(centers, columns, folder, capsys):
+def test_results_contain_no_technical_terms(centers, columns, folder, capsys):
     table = table_of_many_columns(np.random.default_rng(0), centers, d=columns)
     table.iloc[0] = 60.0
     table.to_csv("data.csv", index=False)
     assert run(["analyze", "data.csv", "-o", "out"]) == 0
-    said = capsys.readouterr().out
+    printed = capsys.readouterr().out
     page = Path("out/report.html").read_text()
     markup = re.sub(r"<(style|script)\b.*?</\1>", "", page, flags=re.DOTALL)
     shown, computed = markup.split('id="computed"')
     names = "|".join(choice.estimator for choice in MODELS.values())
-    for text in (said, shown, Path("out/clusters.csv").read_text()):
+    for text in (printed, shown, Path("out/clusters.csv").read_text()):
         explained = ("typicality", "density") if text is shown else ()  # the page defines them
         found = [word for word in (*TRADE, "density") if word in text and word not in explained]
         assert not found
@@ -917,20 +917,20 @@ def test_what_everybody_reads_has_no_words_of_the_trade(centers, columns, folder
     assert "engine" not in computed
 
 
-def test_words_of_the_trade_are_there_for_who_asks(data):
+def test_verbose_results_contain_technical_terms(data):
     assert run(["analyze", "data.csv", "-o", "out", "--verbose"]) == 0
     assert "engine" in Path("out/report.html").read_text().split('id="computed"')[1]
 
 
-def test_the_list_of_models_has_no_words_of_the_trade(capsys):
+def test_the_list_of_models_contains_no_technical_terms(capsys):
     assert run(["models"]) == 0
-    said = capsys.readouterr().out
-    assert not [word for word in (*TRADE, "kernel", "machine") if word in said]
+    printed = capsys.readouterr().out
+    assert not [word for word in (*TRADE, "kernel", "machine") if word in printed]
 
 
 @pytest.mark.parametrize("name", ["auto", "fuzzy", "alpha-cut"])
 @pytest.mark.parametrize("table", ["repeats", "skew"])  # all of them: tests of AutoClustering
-def test_trial_fits_are_not_told_of(table, name, folder, capsys):
+def test_warnings_of_trial_fits_are_not_printed(table, name, folder, capsys):
     pd.DataFrame(hard_tables()[table]).add_prefix("c").to_csv("data.csv", index=False)
     assert run(["analyze", "data.csv", "-o", "out", "--no-report", "--model", name]) == 0
     assert "arning" not in "".join(capsys.readouterr())

@@ -79,7 +79,7 @@ def test_an_interruption_waits_until_all_files_are_moved(at, tmp_path, monkeypat
     assert contents(out) == dict.fromkeys(NAMES, "new")
 
 
-def test_a_folder_in_the_place_of_a_file_is_refused(tmp_path):
+def test_a_folder_in_the_place_of_a_file_is_rejected(tmp_path):
     (tmp_path / "run.json").mkdir()
     (tmp_path / "run.json" / "precious").write_text("mine")
     with pytest.raises(OutputError, match="is a folder"):
@@ -101,7 +101,7 @@ with results_folder(pathlib.Path(sys.argv[1]), ["run.json"], True) as hidden:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are others there")
 @pytest.mark.parametrize("exists", [True, False])
-def test_what_a_killed_run_left_is_removed_and_a_living_one_is_not(exists, tmp_path):
+def test_folders_of_killed_runs_are_removed_and_those_of_others_are_not(exists, tmp_path):
     out = tmp_path / "out"
     home = out if exists else tmp_path
     home.mkdir(exist_ok=True)
@@ -133,7 +133,7 @@ def test_what_a_killed_run_left_is_removed_and_a_living_one_is_not(exists, tmp_p
     assert not any(path.exists() for path in left)
 
 
-def test_a_run_that_was_to_stop_writes_nothing(tmp_path, monkeypatch):
+def test_a_run_that_received_a_signal_writes_nothing(tmp_path, monkeypatch):
     """What a signal raised may have been lost where C code called Python."""
     monkeypatch.setattr("softkern.tables.cli.output_folder.received_signals", [signal.SIGTERM])
     before = signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))

@@ -12,13 +12,13 @@ LEFT = ["-5", "+3.2e-7", "-1.234,50 â‚¬", "-", "a=b", "", "'=", "x", "-7 %", "âˆ
 
 
 @pytest.mark.parametrize("text", RUN)
-def test_what_would_be_run(text):
+def test_formulas_are_escaped(text):
     marked = escape_formulas(pd.DataFrame({"a": [text, "b"]}))["a"].tolist()
     assert marked == [f"'{text}", "b"]
     assert unescape_formulas(marked[0]) == text
 
 
-def test_what_is_left_alone():
+def test_other_text_is_not_escaped():
     table = pd.DataFrame({"a": pd.Series([*LEFT, None], dtype=object), "x": np.arange(11.0) - 5})
     assert escape_formulas(table) is table
 

@@ -42,7 +42,7 @@ def analyze(data, *options):
     return json.loads(Path("out/run.json").read_text())
 
 
-def test_the_table_comes_back_as_it_was_written():
+def test_join_reproduces_the_table():
     text = european(amounts())
     Path("data.csv").write_text(text, encoding="utf-8-sig")
     record = analyze("data.csv", "--join", "--id", "Kunde")
@@ -59,7 +59,7 @@ def test_the_table_comes_back_as_it_was_written():
     assert table["label"].tolist() == points["label"].tolist()
 
 
-def test_rows_that_were_left_out_are_blank_and_names_stay_the_users():
+def test_join_leaves_dropped_rows_blank_and_keeps_column_names():
     table = amounts().assign(label="mine", is_active="yes")
     table.loc[3, "x"] = np.nan
     table.to_csv("data.csv", index=False)
@@ -78,7 +78,7 @@ def test_rows_that_were_left_out_are_blank_and_names_stay_the_users():
         assert read(path)["label.2"].isna().sum() == 1
 
 
-def test_workbooks_come_back_as_workbooks():
+def test_join_of_workbooks():
     pytest.importorskip("openpyxl", reason="openpyxl is not installed")
     table = amounts().assign(when=pd.Timestamp("2024-01-31"), code="007")
     table.to_excel("data.xlsx", index=False)
@@ -107,7 +107,7 @@ def test_text_of_a_workbook_is_no_formula():
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "parquet"])
-def test_other_formats_come_back_too(kind):
+def test_join_of_other_formats(kind):
     table = amounts().assign(name="ä", n=range(80))
     if kind == "jsonl":
         lines = [json.dumps(row) for row in table.to_dict("records")]
@@ -126,7 +126,7 @@ def test_other_formats_come_back_too(kind):
     assert back["label"].nunique() == 2
 
 
-def test_standard_input_comes_back(monkeypatch):
+def test_join_of_standard_input(monkeypatch):
     stdin = io.TextIOWrapper(io.BytesIO(european(amounts()).encode()))
     monkeypatch.setattr("sys.stdin", stdin)
     record = analyze("-", "--join")
@@ -153,7 +153,7 @@ def test_new_rows_are_read_as_the_first_were():
     assert Path("s.csv").read_text().splitlines()[1].startswith(lines[2])
 
 
-def test_points_that_are_thousands_are_so_in_every_chunk():
+def test_thousands_separators_are_the_same_in_every_chunk():
     """Alone, "2.500" would be two and a half."""
     x = np.where(np.arange(60) % 2 == 0, 2000, 9000) + np.arange(60) * 7
     words = [f"{value:,}".replace(",", ".") for value in x]
@@ -168,7 +168,7 @@ def test_points_that_are_thousands_are_so_in_every_chunk():
     assert labels[0][0] != labels[0][1]
 
 
-def test_options_of_reading_are_kept_and_can_be_changed(capsys):
+def test_options_of_reading_are_saved_and_can_be_changed(capsys):
     table = amounts()
     text = "a;line;above\nanother;one;x\n" + table.assign(z="?").to_csv(sep=";", index=False)
     Path("data.csv").write_text(text)
@@ -193,8 +193,8 @@ def test_dates_are_offered_and_used(capsys):
     assert "left out 'day': dates; use --dates to include them as days" in capsys.readouterr().out
     record = analyze("data.csv", "--dates")
     assert record["preparation"]["features"] == ["x", "y", "day"]
-    said = pd.read_csv("out/clusters.csv").set_index("column")["words"]["day"]
-    assert all("day 2024-0" in words for words in np.atleast_1d(said))
+    printed = pd.read_csv("out/clusters.csv").set_index("column")["words"]["day"]
+    assert all("day 2024-0" in words for words in np.atleast_1d(printed))
     assert run(["score", "out/model.safetensors", "data.csv", "-o", "s.csv", "-q"]) == 0
     first = pd.read_csv("out/points.csv")
     assert pd.read_csv("s.csv")["label"].tolist() == first["label"].tolist()
@@ -218,7 +218,7 @@ def test_digits_do_not_depend_on_the_chunk():
     assert {line.split(",")[1] for line in texts[0][1:]} == {"0", "1", ""}
 
 
-def test_traces_of_membership_are_nothing():
+def test_tiny_memberships_are_written_as_zero():
     ranks = pd.DataFrame({"label": [0, 1], "membership": [1 - 1e-9, 0.6]})
     memberships = np.array([[1 - 1e-9, 1e-9], [0.4, 0.6]])
     table = points_table(ranks, memberships, [1, 2], None, False)

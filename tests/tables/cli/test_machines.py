@@ -47,15 +47,15 @@ def program(monkeypatch):
     return program
 
 
-def test_a_standard_output_without_our_letters(folder, program, capsys):
+def test_a_standard_output_of_another_encoding(folder, program, capsys):
     quick = ("--model", "fuzzy", "--clusters", "2")
-    said = subprocess.run(
+    printed = subprocess.run(
         [sys.executable, "-m", "softkern.tables.cli", "analyze", "data.csv", "-o", "ascii", *quick],
         capture_output=True,
         env={**os.environ, "PYTHONIOENCODING": "ascii"},
     )
-    assert said.returncode == 0, said.stderr
-    assert b"60 rows ? 3 columns" in said.stdout
+    assert printed.returncode == 0, printed.stderr
+    assert b"60 rows ? 3 columns" in printed.stdout
     code, planned = program("plan", "1000", "2", encoding="cp1252")
     assert code == 0
     assert b"chosen" in planned
@@ -67,7 +67,7 @@ def test_a_standard_output_without_our_letters(folder, program, capsys):
     assert "\n4,Ψ," in whole.decode("utf-8")
 
 
-def test_loops_are_compiled_without_a_place_to_keep_them(monkeypatch):
+def test_loops_are_compiled_without_a_cache_folder(monkeypatch):
     monkeypatch.setattr(caching.CacheImpl, "_locator_classes", [])  # no folder can be written
 
     @compiled(nogil=True)
@@ -77,7 +77,7 @@ def test_loops_are_compiled_without_a_place_to_keep_them(monkeypatch):
     assert twice(21) == 42
 
 
-def test_without_room_for_a_compiler_it_is_not_started(monkeypatch):
+def test_the_compiler_is_not_started_without_enough_memory(monkeypatch):
     """It would end the program."""
     monkeypatch.setattr(_compiled, "address_space", lambda: 2.0**20)
     with pytest.raises(MemoryError, match="may need 256 MiB of address space, and 1 MiB are"):
@@ -113,24 +113,24 @@ def test_a_model_that_is_no_regular_file(folder, capsys):
         assert "is no regular file" in capsys.readouterr().err
 
 
-def test_a_table_larger_than_memory_is_refused_before_it_is_read(folder, capsys, monkeypatch):
+def test_a_table_larger_than_memory_is_rejected_before_it_is_read(folder, capsys, monkeypatch):
     monkeypatch.setattr("softkern.tables.io.reader.available_memory", lambda: 100)
     assert run(["analyze", "data.csv", "-o", "out"]) == 6
     assert "not enough memory: data.csv holds" in capsys.readouterr().err
 
 
-def test_reading_that_runs_out_of_memory_says_so(folder, capsys, monkeypatch):
+def test_reading_that_runs_out_of_memory(folder, capsys, monkeypatch):
     def fails(*arguments, **options):
         raise pd.errors.ParserError("Error tokenizing data. C error: out of memory")
 
     monkeypatch.setattr(pd, "read_csv", fails)
     assert run(["analyze", "data.csv", "-o", "out"]) == 6
-    said = capsys.readouterr().err
-    assert "data.csv does not fit" in said
-    assert "Mend" not in said
+    printed = capsys.readouterr().err
+    assert "data.csv does not fit" in printed
+    assert "Mend" not in printed
 
 
-def test_an_error_is_a_line_that_can_be_read(folder, capsys):
+def test_errors_are_one_line_of_limited_length(folder, capsys):
     assert run(["analyze", "data.csv", "-o", "out", "--columns", "x" * 100_000]) == 3
     assert run(["analyze", "data.csv", "-o", "out", "--model", "y" * 100_000]) == 2
     assert all(len(line) < 2100 for line in capsys.readouterr().err.splitlines())

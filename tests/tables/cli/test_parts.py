@@ -45,7 +45,7 @@ def points_of(out):
 
 
 @pytest.fixture
-def few(monkeypatch):
+def small_sample(monkeypatch):
     """A sample smaller than the table."""
     from softkern.tables.cli.parts import Parts
 
@@ -53,12 +53,12 @@ def few(monkeypatch):
     monkeypatch.setattr(Parts, "sample", lambda self, seed: honest(self, seed, 400))
 
 
-def test_analyze_a_folder(folder, tmp_path, few, capsys):
+def test_analyze_a_folder(folder, tmp_path, small_sample, capsys):
     out = tmp_path / "results"
     assert run(["analyze", str(folder), "-o", str(out), "--id", "name", "--no-report"]) == 0
-    said = capsys.readouterr().out
-    assert "3 Parquet files, 900 rows" in said
-    assert "400 rows are analyzed; all are scored" in said
+    printed = capsys.readouterr().out
+    assert "3 Parquet files, 900 rows" in printed
+    assert "400 rows are analyzed; all are scored" in printed
     points = points_of(out)
     assert points["row"].tolist() == list(range(1, N + 1))
     assert points["id"].tolist() == table()["name"].tolist()
@@ -101,7 +101,7 @@ def test_a_sample_of_all_rows_is_the_usual_analysis(folder, tmp_path, capsys):
     pd.testing.assert_frame_equal(one[parts.columns], parts, check_dtype=False)
 
 
-def test_a_file_larger_than_memory(tmp_path, monkeypatch, few, capsys):
+def test_a_file_larger_than_memory(tmp_path, monkeypatch, small_sample, capsys):
     path = tmp_path / "big.parquet"
     table().drop(columns="name").to_parquet(path, index=False, row_group_size=250)
     monkeypatch.setattr("softkern.tables.cli.parts.available_memory", lambda: 10_000)
@@ -112,7 +112,7 @@ def test_a_file_larger_than_memory(tmp_path, monkeypatch, few, capsys):
     assert len(list(out.glob("points-*"))) == pq.read_metadata(path).num_row_groups == 4
 
 
-def test_words_for_missing_values(folder, tmp_path, few, capsys):
+def test_words_for_missing_values(folder, tmp_path, small_sample, capsys):
     """They are those of the analysis in every part."""
     for path in folder.glob("*.parquet"):
         frame = pd.read_parquet(path)
@@ -125,7 +125,7 @@ def test_words_for_missing_values(folder, tmp_path, few, capsys):
     assert points["is_outlier"][points["id"] == "row 5"].all()
 
 
-def test_npy_files(tmp_path, monkeypatch, few, capsys):
+def test_npy_files(tmp_path, monkeypatch, small_sample, capsys):
     """In a folder, and one that is larger than memory, with the answers of the same Parquet."""
     X = table()[["height", "weight", "age"]].to_numpy()
     (tmp_path / "many").mkdir()
@@ -141,9 +141,9 @@ def test_npy_files(tmp_path, monkeypatch, few, capsys):
         out = tmp_path / f"{name} results"
         assert run(["analyze", str(tmp_path / name), "-o", str(out), "--no-report"]) == 0
         found[name] = points_of(out)
-    said = capsys.readouterr().out
-    assert "3 NPY files, 900 rows" in said
-    assert "1 NPY file, 900 rows" in said
+    printed = capsys.readouterr().out
+    assert "3 NPY files, 900 rows" in printed
+    assert "1 NPY file, 900 rows" in printed
     assert len(list((tmp_path / "big.npy results").glob("points-*"))) == 4
     for name in ("many", "big.npy"):
         pd.testing.assert_frame_equal(found[name], found["big.parquet"])
@@ -153,7 +153,7 @@ def test_npy_files(tmp_path, monkeypatch, few, capsys):
 
 
 @pytest.mark.parametrize(
-    ("data", "options", "code", "said"),
+    ("data", "options", "code", "printed"),
     [
         ("nothing", [], 3, "folder without .parquet or .npy files"),
         ("*.parq", [], 3, "no file matches"),
@@ -163,28 +163,30 @@ def test_npy_files(tmp_path, monkeypatch, few, capsys):
         ("one.csv", ["--scheduler", "tcp://127.0.0.1:1"], 3, "--scheduler is for Parquet"),
     ],
 )
-def test_what_cannot_be(folder, tmp_path, data, options, code, said, capsys, monkeypatch):
+def test_tables_in_parts_that_are_rejected(
+    folder, tmp_path, data, options, code, printed, capsys, monkeypatch
+):
     monkeypatch.setattr("softkern.dask.cluster.CONNECT_SECONDS", 0.2)
     (tmp_path / "nothing").mkdir()
     (tmp_path / "one.csv").write_text("a,b\n1,2\n")
     where = str(tmp_path / data)
     assert run(["analyze", where, "-o", str(tmp_path / "out"), "--no-report", *options]) == code
-    assert said in capsys.readouterr().err
+    assert printed in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
-    assert da.ones(3).sum().compute() == 3  # a cluster that is not there is not asked again
+    assert da.ones(3).sum().compute() == 3  # a cluster that is not there is not contacted again
 
 
 def test_files_that_do_not_belong_together(folder, tmp_path, capsys):
     table().drop(columns="age").to_parquet(folder / "9.parquet", index=False)
     assert run(["analyze", str(folder), "-o", str(tmp_path / "out"), "--no-report"]) == 3
-    assert "9.parquet has other columns" in (said := capsys.readouterr().err)
-    assert "it lacks age" in said
+    assert "9.parquet has other columns" in (printed := capsys.readouterr().err)
+    assert "it lacks age" in printed
     (folder / "9.parquet").write_bytes(b"PAR1 and no more")
     assert run(["analyze", str(folder), "-o", str(tmp_path / "out"), "--no-report"]) == 3
     assert "9.parquet" in capsys.readouterr().err
 
 
-def test_score_needs_a_folder(folder, tmp_path, few, capsys):
+def test_score_needs_a_folder(folder, tmp_path, small_sample, capsys):
     out = tmp_path / "results"
     assert run(["analyze", str(folder), "-o", str(out), "--no-report", "-q"]) == 0
     assert run(["score", str(out / "model.safetensors"), str(folder)]) == 4

@@ -52,7 +52,7 @@ def test_as_pandas_writes_it(ids, blank, tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore:overflow")
-def test_plain_tables_take_the_quick_way():
+def test_plain_tables_use_the_fast_writer():
     assert _csv_lines(table_of("plain")) is not None
     assert _csv_lines(table_of("numbers").astype({"id": int})) is not None
     assert _csv_lines(table_of("quoted")) is None

@@ -1,4 +1,4 @@
-"""Tables as they are: what is recognized is said, and does not decide the answer by itself."""
+"""Tables as they are: what is recognized is printed, and does not decide the answer by itself."""
 
 import json
 from pathlib import Path
@@ -39,8 +39,8 @@ def test_columns_that_measure_nothing_change_nothing():
     record, points = analyze(others)
     assert points["label"].tolist() == plain["label"].tolist()
     assert record["preparation"]["features"] == ["x", "y"]
-    said = "\n".join(record["input"]["notes"])
-    assert "left out 'id', 'customer': they number the rows" in said
+    printed = "\n".join(record["input"]["notes"])
+    assert "left out 'id', 'customer': they number the rows" in printed
     record, _ = analyze(others, "--columns", "x,id")
     assert record["preparation"]["features"] == ["id", "x"]
 
@@ -71,8 +71,8 @@ def test_a_column_that_is_mostly_empty_is_left_out_unless_named():
     table["rare"] = np.where(rng.uniform(size=300) < 0.1, rng.normal(size=300), np.nan)
     record, _ = analyze(table)
     assert record["result"]["clusters"] == 2
-    said = "\n".join(record["input"]["notes"])
-    assert "left out 'rare': it lacks more than half of its values" in said
+    printed = "\n".join(record["input"]["notes"])
+    assert "left out 'rare': it lacks more than half of its values" in printed
     preparation, _ = prepare(table, columns=["x", "rare"])
     assert preparation.columns_ == ["x", "rare"]
     preparation, prepared = prepare(table[["rare"]])
@@ -85,9 +85,9 @@ def test_logarithms_and_fills_are_repeated_on_new_rows():
     table["amount"] = np.exp(0.7 * table["x"])
     table.loc[rng.uniform(size=300) < 0.1, "y"] = np.nan
     record, points = analyze(table)
-    said = "\n".join(record["input"]["notes"])
-    assert "filled in" in said
-    assert "from the nearest rows" in said
+    printed = "\n".join(record["input"]["notes"])
+    assert "filled in" in printed
+    assert "from the nearest rows" in printed
     assert run(["score", "out/model.safetensors", "data.csv", "-o", "s.csv", "--chunk", "77"]) == 0
     assert pd.read_csv("s.csv")["label"].tolist() == points["label"].tolist()
     # 9 apart, so that a row of the other group's median would not be its own
@@ -139,13 +139,13 @@ def test_cells_are_not_filled_in_between_two_groups():
     assert (np.abs(filled - 10) > 5).mean() > 0.95
 
 
-def test_repeated_rows_are_told_of():
+def test_repeated_rows_are_noted():
     table, _ = groups()
     _, prepared = prepare(pd.concat([table, table[:20]]))
     assert "20 of 320 rows are duplicates" in texts(prepared.notes)
 
 
-def test_far_values_are_told_of_and_stay_numbers():
+def test_extreme_values_are_noted_and_stay_numbers():
     table, _ = groups()
     table.loc[:6, "x"] = -999
     _, prepared = prepare(table)

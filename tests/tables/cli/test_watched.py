@@ -40,25 +40,25 @@ def watched(*arguments):
 
 
 @pytest.fixture
-def seen(monkeypatch):
+def in_terminal(monkeypatch):
     """The same within this process, whose console is taken for a terminal."""
 
-    def seen(*arguments):
+    def in_terminal(*arguments):
         console = Console(file=io.StringIO(), force_terminal=True, width=120)
         monkeypatch.setattr(rich, "_console", console)
         assert run(arguments) == 0
         return console.file.getvalue()
 
-    return seen
+    return in_terminal
 
 
 @pytest.mark.parametrize("model", ["auto", "fuzzy"])
-def test_every_stage_of_analyze_is_shown(model, tmp_path, monkeypatch, seen):
+def test_every_stage_of_analyze_is_shown(model, tmp_path, monkeypatch, in_terminal):
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(size=(50, 5)), rng.normal(size=(50, 5)) + 8])
     pd.DataFrame(X).add_prefix("c").to_csv("data.csv", index=False)
-    shown = seen("analyze", "data.csv", "-o", "out", "--join", "--model", model)
+    shown = in_terminal("analyze", "data.csv", "-o", "out", "--join", "--model", model)
     places = [shown.find(f" {words} ") for words in ("starting", *STEPS.values())]
     assert -1 not in places
     assert places == sorted(places)

@@ -1,4 +1,4 @@
-"""Totals and notes below a table: left out where words and cells agree, and said."""
+"""Totals and notes below a table: left out where words and cells agree, and printed."""
 
 import bz2
 import io
@@ -37,10 +37,10 @@ def read(path, **form):
 )
 def test_totals_and_notes_are_left_out(foot, write):
     table, notes = read(write(ROWS + foot))
-    plain, said = read(write(ROWS, "plain.csv"))
+    plain, printed = read(write(ROWS, "plain.csv"))
     assert table.equals(plain), "what is below must not change how rows are read"
-    assert said == notes[: len(said)]
-    assert len(notes) == len(said) + 1
+    assert printed == notes[: len(printed)]
+    assert len(notes) == len(printed) + 1
     assert "below the table, such as '" in notes[-1]
     assert "--skip-footer 0" in notes[-1]
     everything, notes = read(write(ROWS + foot), skip_footer=0, skip_bad_lines=True)
@@ -48,8 +48,8 @@ def test_totals_and_notes_are_left_out(foot, write):
     lines = sum(bool(line.strip("; ")) for line in foot.splitlines())
     kept = lines - ("Juli" in foot)  # which has too many fields
     assert len(everything.dropna(how="all")) == 3 + kept
-    asked, notes = read(write(ROWS + foot), skip_footer=lines)
-    assert asked.equals(plain)
+    skipped, notes = read(write(ROWS + foot), skip_footer=lines)
+    assert skipped.equals(plain)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_totals_and_notes_are_left_out(foot, write):
         "2004;2004;3501;0\n",  # sums without a word
     ],
 )
-def test_rows_stay(last, write):
+def test_rows_are_kept(last, write):
     table, notes = read(write(ROWS + last))
     assert len(table) == 4
     assert notes == read(write(ROWS, "plain.csv"))[1]
@@ -91,7 +91,7 @@ def test_a_rounded_total_is_one(write):
 
 
 @pytest.mark.parametrize("pack", [bytes, bz2.compress])
-def test_the_end_of_a_large_table_is_looked_at(pack, write, monkeypatch):
+def test_the_end_of_a_large_table_is_examined(pack, write, monkeypatch):
     rows = 150_000  # more than the bytes from which the kind is found
     text = "name,value\n" + "r,10\n" * rows + "r,5\n" * rows
     path = write(pack(f"{text}\nTotal,{15 * rows}\nSource: us\n".encode()))
@@ -104,7 +104,7 @@ def test_the_end_of_a_large_table_is_looked_at(pack, write, monkeypatch):
         assert sum(map(len, reader.chunks())) == 2 * rows + 1
 
 
-def test_a_long_stream_has_no_end_yet(write, monkeypatch):
+def test_the_end_of_a_long_stream_is_unknown(write, monkeypatch):
     text = "name,value\n" + "r,10\n" * 300_000 + "Total,3000000\n"
     for skip, message in ((None, None), (1, "save it into a file")):
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))

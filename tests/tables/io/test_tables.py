@@ -1,4 +1,4 @@
-"""Reading tables: what a file is, what is said of it, and what cannot be read."""
+"""Reading tables: what a file is, what is printed of it, and what cannot be read."""
 
 import bz2
 import csv
@@ -56,7 +56,7 @@ PACKED = [
 
 @pytest.mark.parametrize(("packing", "pack"), PACKED)
 @pytest.mark.parametrize("kind", ["csv", "npy", "parquet"])
-def test_kind_and_packing_are_told_by_the_bytes(kind, packing, pack, write):
+def test_kind_and_packing_are_detected_from_the_bytes(kind, packing, pack, write):
     frame = pd.DataFrame(VALUES, columns=["a", "b"])
     data = {"csv": lambda: TEXT.encode(), "npy": lambda: npy(np.array(VALUES))}.get(
         kind, lambda: parquet(frame)
@@ -99,11 +99,11 @@ def test_standard_input(data, monkeypatch):
         ("\n\na,b\n1.5,2\n", None, ["a", "b"]),
     ],
 )
-def test_separator_and_header_are_found_out(text, form, columns, write):
+def test_separator_and_header_are_detected(text, form, columns, write):
     reader = open_table(write(text), form)
     assert reader.columns == columns
     assert reader.read().to_numpy().tolist() == [[1.5, 2]]
-    assert bool(reader.notes) == (columns[0] == "x1")  # a header made up is told of
+    assert bool(reader.notes) == (columns[0] == "x1")  # a header made up is noted of
 
 
 def test_names_are_made_unique(write):
@@ -131,7 +131,7 @@ def test_decimal_commas_do_not_separate(text, separator, columns, write):
         assert reader.read().to_numpy().dtype.kind in "if"
 
 
-def test_a_decimal_comma_is_none_where_commas_part_the_cells(write):
+def test_no_decimal_comma_where_commas_separate_the_cells(write):
     """As in a table that is scored by a model of one with a decimal comma."""
     with open_table(write("a,b\n1.5,2\n3,4\n"), Format(decimal=",")) as reader:
         assert reader.read().to_numpy().tolist() == [[1.5, 2], [3, 4]]
@@ -278,7 +278,7 @@ def test_columns_without_anything_do_not_make_a_header_short(header, write):
     assert not any("above" in note for note in reader.notes)
 
 
-def test_no_line_is_left_out_where_none_is_to_be(write):
+def test_skip_rows_0_skips_no_line(write):
     with open_table(write("Sales,,\na,b,c\n1,2,3\n"), Format(skip_rows=0)) as reader:
         assert reader.columns == ["Sales", "column 2", "column 3"]
     with pytest.raises(TableError, match="no row after 9 lines"):
@@ -404,9 +404,9 @@ def test_workbooks(write):
         assert reader.kind == "Excel (sheet 'Sales')"
         assert reader.columns == ["name", "sum", "share", "when"]
         table = reader.read(text=["name"])
-    said = "\n".join(reader.notes)
+    printed = "\n".join(reader.notes)
     for words in ("--sheet names 'Other'", "'Sales of 2024'", "1 cell with an error"):
-        assert words in said
+        assert words in printed
     assert table["name"].tolist() == ["007", "b", "c"]
     assert table["sum"].tolist()[0] == 1.5
     assert table["sum"].isna().tolist() == [False, True, True]
@@ -478,7 +478,7 @@ def test_byte_order_marks(encoding, write):
     assert len(reader.read()) == 1
 
 
-def test_mixed_encodings_are_refused_with_the_line(write):
+def test_mixed_encodings_are_rejected_with_the_line(write):
     path = write("id,b\nä,1\n".encode() + "é,2\n".encode("latin-1"))
     with pytest.raises(TableError, match=r"not utf-8: byte 0xe9 in line 3.*encoding="):
         open_table(path).read()
@@ -490,7 +490,7 @@ def test_mixed_encodings_are_refused_with_the_line(write):
         open_table(path, Format(encoding="klingon"))
 
 
-def test_what_is_not_utf8_is_read_as_cp1252_and_said(write):
+def test_other_text_than_utf8_is_read_as_cp1252_with_a_note(write):
     text = "straße;größe\nZürich;1\nKöln – „Spaß“;2\n"
     with open_table(write(text.encode("cp1252"))) as reader:
         assert reader.columns == ["straße", "größe"]
@@ -499,16 +499,16 @@ def test_what_is_not_utf8_is_read_as_cp1252_and_said(write):
         assert reader.style.encoding == "cp1252"  # in which the table is written back
     (note,) = reader.notes
     assert "read as cp1252, in which a word of it is 'straße' (--encoding" in note
-    # a table that was asked for is not guessed at
+    # a given encoding is used without a note
     with open_table(write(text.encode("mac-roman")), Format(encoding="mac-roman")) as reader:
         assert reader.columns == ["straße", "größe"]
         assert reader.notes == []
 
 
-@pytest.mark.parametrize("kept", [2**20, 2**26])  # bytes in memory; a longer file is read again
+@pytest.mark.parametrize("limit", [2**20, 2**26])  # bytes in memory; a longer file is read again
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
-def test_letters_far_below_the_first_decide_too(pack, kept, write, monkeypatch):
-    monkeypatch.setattr("softkern.tables.io.bytes.IN_MEMORY", kept)
+def test_letters_far_below_the_first_decide_too(pack, limit, write, monkeypatch):
+    monkeypatch.setattr("softkern.tables.io.bytes.IN_MEMORY", limit)
     rows = "x,1\n" * 400_000
     path = write(pack(("a,b\n" + rows + "Köln,2\n").encode("cp1252")))
     with open_table(path) as reader:
@@ -521,7 +521,7 @@ def test_letters_far_below_the_first_decide_too(pack, kept, write, monkeypatch):
 
 
 @pytest.mark.parametrize("broken", [b"\x81", b"\xff\x01", b"\xc3"])
-def test_bytes_that_are_no_letters_are_refused(broken, write):
+def test_bytes_that_are_no_letters_are_rejected(broken, write):
     with pytest.raises(TableError, match=r"not utf-8: byte 0x.. in line 3"):
         open_table(write("a,b\nä,1\n".encode() + b"x" + broken + b",2\n")).read()
 
@@ -569,7 +569,7 @@ def test_ragged_lines(write):
     with pytest.raises(TableError, match=r"header has 2 fields and the line after it 3"):
         open_table(write("a,b\n1,2,3\n4,5,6\n"))
     short = open_table(write("a,b\n1\n3,4\n")).read()
-    assert short["b"].isna().tolist() == [True, False]  # told of as a missing value later
+    assert short["b"].isna().tolist() == [True, False]  # noted of as a missing value later
 
 
 @pytest.mark.parametrize(
@@ -631,7 +631,7 @@ def test_parquet_without_pyarrow(write, monkeypatch):
         open_table(path)
 
 
-def test_words_for_messages_are_harmless():
+def test_names_in_messages_are_printable_and_short():
     assert quote("a\x1b[31m\nb") == "a\\x1b[31m b"
     assert quote("x" * 100) == "x" * 40 + "…" + "x" * 19
     assert quote_list(list("abcdefg")) == "'a', 'b', 'c', 'd', 'e' and 2 more"

@@ -79,7 +79,7 @@ class Job:
 
     @property
     def names(self) -> list[str]:
-        """Names of all files; the last is written last."""
+        """Names of all files. The last is written last."""
         page = [PAGE] if self.settings.report else []
         return [*self.points_names, CLUSTERS, MODEL, *page, RECORD]
 
@@ -97,7 +97,7 @@ class Result:
 
 
 def analyze(settings: AnalyzeSettings) -> None:
-    """Analyze a table; the folder `settings.out` appears at the end."""
+    """Analyze a table. The folder `settings.out` appears at the end."""
     _check_report(settings)
     printer = Printer(settings.output.quiet)
     # with --verbose, models print their own steps
@@ -220,7 +220,7 @@ def _write(
     points: pd.DataFrame,
     shown: tuple[str, str] | None,
 ) -> tuple[list[str], dict[str, Any]]:
-    """Write all files; return their names and the record in run.json."""
+    """Write all files. Return their names and the record in run.json."""
     settings, clock, names = job.settings, job.clock, job.names
     with clock.step("model"):
         save(
@@ -254,7 +254,7 @@ def _write(
 def _write_points(
     job: Job, folder: Path, data: TableInput, points: pd.DataFrame
 ) -> list[Summary] | None:
-    """Write the results of all rows; return summaries of the parts of a table in parts."""
+    """Write the results of all rows. Return summaries of the parts of a table in parts."""
     settings = job.settings
     raw = settings.output.raw_text
     if job.parts is None:
@@ -270,7 +270,7 @@ def _write_points(
 
 
 def _write_joined(job: Job, folder: Path, data: TableInput, points: pd.DataFrame) -> str:
-    """Write the user's own table with the result columns; return the name of the file."""
+    """Write the user's own table with the result columns. Return the name of the file."""
     name = joined_name(job.settings, data.reader)
     with job.source.open(job.settings.read.format) as again:
         rows = again.rows_at_once()

@@ -63,7 +63,7 @@ def analyze(settings: AnalyzeSettings) -> None:
 
     Writes points.csv (label, memberships, ranks and reasons for every row), clusters.csv
     (description of each cluster), report.html, run.json and model.safetensors (for softkern score)
-    into the folder; with --join also the table itself with these columns. Either all files appear
+    into the folder. With --join, also the table itself with these columns. Either all files appear
     or none. For a folder or pattern of Parquet or NPY files, or such a file larger than memory, a
     sample is analyzed and all rows are scored, into points-00000.parquet and so on.
     """

@@ -38,7 +38,7 @@ received_signals: list[int] = []
 
 
 class OptionError(typer.BadParameter):
-    """The value of an option is invalid; the message continues a sentence that names the option."""
+    """The value of an option is invalid. The message continues a sentence that names the option."""
 
 
 class OutputError(Exception):
@@ -50,7 +50,7 @@ class NoReaderError(Exception):
 
 
 def exit_code(error: BaseException) -> int:
-    """Return the exit code of an error; see `softkern.tables.cli.program`."""
+    """Return the exit code of an error. See `softkern.tables.cli.program`."""
     if isinstance(error, KeyboardInterrupt) or type(error).__name__ == "Abort":
         return INTERRUPTED
     if hasattr(error, "format_message"):  # usage errors of typer, whichever click it uses

@@ -159,7 +159,7 @@ def _publish(hidden: Path, out: Path, names: Sequence[str], force: bool) -> None
 
 
 def _exchange(hidden: Path, out: Path, names: Sequence[str]) -> None:
-    """Move files into `out`; if one cannot be moved, undo all moves.
+    """Move files into `out`. If one cannot be moved, undo all moves.
 
     Old files are removed first, the last of them before all others, so that a reader never sees a
     complete set of files from two runs, even after a loss of power.

@@ -126,7 +126,7 @@ class Parts:
     def score(
         self, folder: Path, settings: ScoreSettings, known: pd.DataFrame | None
     ) -> list[Summary]:
-        """Score every piece into its part of the results; rows in `known` keep their results."""
+        """Score every piece into its part of the results. Rows in `known` keep their results."""
         settings = replace(settings, model=settings.model.absolute())
         places = [folder.absolute() / name for name in self.names]
         tasks = [
@@ -211,7 +211,7 @@ def _with_known(table: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
 
 
 def score_parts(settings: ScoreSettings, parts: Parts) -> None:
-    """`softkern score` for tables in parts; the folder `settings.out` appears at the end."""
+    """`softkern score` for tables in parts. The folder `settings.out` appears at the end."""
     if settings.out == STDOUT:
         raise OutputError(f"{quote(settings.data)} is a table in parts; -o must name a folder.")
     if settings.output.join:

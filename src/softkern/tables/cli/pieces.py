@@ -1,6 +1,6 @@
 """Pieces of tables in many files, or larger than memory: row groups of Parquet, rows of NPY.
 
-The sizes of the pieces are known from the files' metadata; rows are read when a piece is processed.
+The sizes of the pieces are known from the files' metadata. Rows are read when a piece is processed.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class _FrameReader(Reader):
     def iter_tables(
         self, rows: int | None, text: Sequence[str], words: Sequence[str]
     ) -> Iterator[pd.DataFrame]:
-        """Yield tables of at most `rows` rows; for None, one table of all rows."""
+        """Yield tables of at most `rows` rows. For None, one table of all rows."""
         n = len(self._table)
         for part in row_slices(n, n if rows is None else rows):
             piece = self._table.iloc[part].reset_index(drop=True)

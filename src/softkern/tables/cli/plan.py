@@ -16,7 +16,7 @@ __all__ = ["show_plan"]
 
 
 def show_plan(settings: PlanSettings) -> None:
-    """Print the plan; raise a MemoryError where the chosen engine exceeds the memory limit."""
+    """Print the plan. Raise a MemoryError where the chosen engine exceeds the memory limit."""
     limit = None if settings.memory is None else int(settings.memory * 2**30)
 
     def planned(clusters: int) -> Plan:

@@ -67,7 +67,7 @@ def _reasons(n: int, explained: pd.DataFrame | None) -> dict[str, Any]:
 
 
 def rows_of(points: pd.DataFrame, lengths: Iterable[int]) -> Iterator[pd.DataFrame]:
-    """Yield the points for pieces of the table of these lengths; rows without one are blank."""
+    """Yield the points for pieces of the table of these lengths. Rows without one are blank."""
     by_row = nullable(points).set_index("row")
     start = 1
     for length in lengths:
@@ -89,7 +89,7 @@ def joined(reader: Reader, tables: Iterable[pd.DataFrame], rows: int) -> Iterato
 
 
 def _rounded(column: pd.Series[Any]) -> pd.Series[Any]:
-    """Round results to the digits of points.csv; the user's own columns keep all of theirs."""
+    """Round results to the digits of points.csv. The user's own columns keep all of theirs."""
     if column.dtype.kind != "f":
         return column
     return column.map(lambda value: float(DIGITS % value))

@@ -1,4 +1,4 @@
-"""Prints lines, notes and tables on the terminal; text from the data is never markup."""
+"""Prints lines, notes and tables on the terminal. Text from the data is never markup."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ class Printer:
             self.line(f"  · {note}", "yellow")
 
     def progress(self, text: str) -> None:
-        """Print a line that the next one overwrites; only on a terminal."""
+        """Print a line that the next one overwrites. Only on a terminal."""
         if not self.quiet and self._console.is_terminal:
             self._console.print(Text(text, "dim"), end="\r")
 
     @contextmanager
     def stages(self) -> Iterator[None]:
-        """Show a progress bar for every stage, with the time left; only on a terminal."""
+        """Show a progress bar for every stage, with the time left. Only on a terminal."""
         if self.quiet or not self._console.is_terminal:
             yield
             return
@@ -72,7 +72,7 @@ class Printer:
         title: str | None = None,
         wide: str | None = None,
     ) -> None:
-        """Print a table; columns of numbers are right-aligned, and `wide` may have long text."""
+        """Print a table. Columns of numbers are right-aligned, and `wide` may have long text."""
         if self.quiet or not rows:
             return
         if title:  # the title of a rich table wraps at the width of the table

@@ -99,7 +99,7 @@ def _print_rows(
 
 
 def print_choice(printer: Printer, model: Any, verbose: bool) -> None:
-    """Print why there is one cluster; with --verbose, which model was chosen among which."""
+    """Print why there is one cluster. With --verbose, which model was chosen among which."""
     choice = choice_of(model)
     if choice is None:
         return

@@ -101,7 +101,7 @@ def without_details(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def write_record(record: dict[str, Any], path: Path) -> None:
-    """Write the record as JSON; bytes of file names that are no text are escaped."""
+    """Write the record as JSON. Bytes of file names that are no text are escaped."""
     text = json.dumps(record, indent=2, ensure_ascii=False, default=_plain)
     path.write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
 

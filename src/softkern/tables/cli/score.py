@@ -46,7 +46,7 @@ RANKS = ("outlier_rank", "overlap_rank")  # meaningless within a chunk
 
 
 def score(settings: ScoreSettings) -> None:
-    """Score the table; the file `settings.out` appears at the end."""
+    """Score the table. The file `settings.out` appears at the end."""
     from softkern.tables.cli.parts import Parts, score_parts
 
     parts = Parts.of(settings.data, settings.output.scheduler)
@@ -124,7 +124,7 @@ def loaded(path: Path) -> tuple[Any, dict[str, Any]]:
 
 
 def read_table(model: Path, source: Source) -> tuple[pd.DataFrame, TablePreparation]:
-    """Read a whole table as the analysis did; return it with the preparation of the model."""
+    """Read a whole table as the analysis did. Return it with the preparation of the model."""
     fitted, header = loaded(model)
     preparation, metadata = preparation_of(fitted), header["metadata"]
     if preparation is None:
@@ -222,7 +222,7 @@ class Scorer:
 
     @cached_property
     def explainer(self) -> Explainer | None:
-        """Explains flagged rows; made when the first row is flagged."""
+        """Explains flagged rows. Made when the first row is flagged."""
         return saved_explainer(self._model, self.ranker)
 
     def _explained(

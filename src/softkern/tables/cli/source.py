@@ -32,7 +32,7 @@ class Source:
 
 @contextmanager
 def open_source(data: str, rereadable: bool = True) -> Iterator[Source]:
-    """Yield the source of a table; standard input that is read twice is kept in a file."""
+    """Yield the source of a table. Standard input that is read twice is kept in a file."""
     if data != STDIN:
         yield Source(data, data)
     elif not rereadable or sys.stdin is None:

@@ -40,7 +40,7 @@ class TableInput:
 
     @property
     def rows(self) -> Any:
-        """Numbers of the used rows; the table's first row is 1."""
+        """Numbers of the used rows. The table's first row is 1."""
         used = np.flatnonzero(self.prepared.is_used)
         return (used if self.row_numbers is None else self.row_numbers[used]) + 1
 
@@ -91,7 +91,7 @@ class TableInput:
 def read_input(
     settings: AnalyzeSettings, source: Source, row_numbers: Any, printer: Printer, clock: Clock
 ) -> TableInput:
-    """Read the table, choose its columns and prepare them; print what was done."""
+    """Read the table, choose its columns and prepare them. Print what was done."""
     options = settings.prepare
     with clock.step("read"), source.open(settings.read.format) as reader:
         identifier = reader.identifier(options.id)
@@ -149,7 +149,7 @@ def split_names(words: Sequence[str], columns: Sequence[str]) -> list[str]:
 def _excluded(
     options: PrepareOptions, identifier: str | None, table: pd.DataFrame, notes: list[str]
 ) -> list[str]:
-    """Return the columns that are no features; note those that may not be meant as features."""
+    """Return the columns that are no features. Note those that may not be meant as features."""
     columns = list(table.columns)
     excluded = split_names(options.exclude or [], columns)
     lacking = [name for name in excluded if name not in columns]

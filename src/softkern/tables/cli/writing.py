@@ -1,6 +1,6 @@
 """Writes tables of results as CSV, JSON lines, workbooks or Parquet.
 
-`DataFrame.to_json(lines=True)` writes at most 15 digits; here numbers keep all of theirs.
+`DataFrame.to_json(lines=True)` writes at most 15 digits. Here numbers keep all of theirs.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def write_chunks(
     path : str
         The file; ``"-"`` for standard output.
     name : str, default=None
-        A name whose ending determines the format; by default `path`.
+        A name whose ending determines the format. By default `path`.
     style : Style, default=None
         Format of a user's own table, whose digits are kept.
     raw_text : bool, default=False

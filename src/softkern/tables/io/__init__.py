@@ -42,7 +42,7 @@ def open_table(path: str, form: Format | None = None, *, name: str | None = None
     form : Format, default=None
         What is known about its format.
     name : str, default=None
-        What messages call the table; by default its path.
+        What messages call the table. By default its path.
 
     Examples
     --------

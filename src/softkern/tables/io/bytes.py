@@ -115,7 +115,7 @@ class TableBytes:
         return self._whole
 
     def close(self) -> None:
-        """Close all files; standard input stays open."""
+        """Close all files. Standard input stays open."""
         self._files.close()
 
     def _hold(self, whole: bytes) -> None:

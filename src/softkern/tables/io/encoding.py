@@ -45,7 +45,7 @@ def detect_encoding(
     is_utf8 : bool
         Whether the text is valid UTF-8.
     pieces : callable
-        Returns the text in pieces; called if it is not UTF-8.
+        Returns the text in pieces. Called if it is not UTF-8.
     form : Format
         Its encoding has precedence.
 

@@ -79,7 +79,7 @@ def _open_book(data: TableBytes) -> Any:
 
 
 def _choose_sheets(titles: Sequence[str], form: Format, name: str) -> list[str]:
-    """Return the sheet that was chosen by name or number; by default all sheets."""
+    """Return the sheet that was chosen by name or number. By default all sheets."""
     if form.sheet is None:
         return list(titles)
     if form.sheet in titles:

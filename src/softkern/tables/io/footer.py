@@ -101,7 +101,7 @@ def find_footer(
     skip : int or None
         Records to leave out; None to detect them.
     totals_above : callable
-        Computes the totals of columns above a record; called only to check a total.
+        Computes the totals of columns above a record. Called only to check a total.
     number_format : NumberFormat
         How numbers are written.
 

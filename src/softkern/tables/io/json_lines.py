@@ -1,7 +1,7 @@
 """Reads JSON lines: one object per line. Nested objects become columns such as "user.name".
 
 `pandas.json_normalize` flattens nested objects too, but needs all rows in memory, and leaves lists
-as they are; here lists become their text.
+as they are. Here lists become their text.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class JsonLinesReader(RecordReader):
 
 
 def is_json_lines(head: bytes, name: str) -> bool:
-    r"""Return whether the lines of a file are JSON objects; reject JSON of another shape.
+    r"""Return whether the lines of a file are JSON objects. Reject JSON of another shape.
 
     Examples
     --------

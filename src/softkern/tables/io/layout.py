@@ -224,7 +224,7 @@ def _has_equal_commas(lines: Sequence[str]) -> bool:
 
 
 def _beside_decimal_commas(lines: Sequence[str], found: dict[str, tuple[float, int]]) -> str:
-    """Return the separator of lines such as "1,5;2,5", whose commas are as regular; or ""."""
+    """Return the separator of lines such as "1,5;2,5", whose commas are as regular, or ""."""
     others = {mark: share for mark, share in found.items() if mark != ","}
     best = max(others, key=lambda mark: others[mark], default="")
     if not best or others[best][0] < found[","][0]:

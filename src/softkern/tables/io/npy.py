@@ -31,7 +31,7 @@ class NpyReader(Reader):
     def iter_tables(
         self, rows: int | None, text: Sequence[str], words: Sequence[str]
     ) -> Iterator[pd.DataFrame]:
-        """Yield tables of at most `rows` rows; for None, one table of all rows."""
+        """Yield tables of at most `rows` rows. For None, one table of all rows."""
         n = len(self._values)
         step = max(1, n if rows is None else rows)
         for start in range(0, max(n, 1), step):

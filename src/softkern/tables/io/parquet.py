@@ -40,7 +40,7 @@ class ParquetReader(Reader):
     def iter_tables(
         self, rows: int | None, text: Sequence[str], words: Sequence[str]
     ) -> Iterator[pd.DataFrame]:
-        """Yield tables of at most `rows` rows; for None, one table of all rows."""
+        """Yield tables of at most `rows` rows. For None, one table of all rows."""
         import pyarrow as pa
 
         with naming_damage(self.name):

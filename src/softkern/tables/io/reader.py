@@ -34,7 +34,7 @@ MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "<NA>",
 
 
 class TableError(DataError):
-    """The table cannot be used as it is; the message names the place and the remedy."""
+    """The table cannot be used as it is. The message names the place and the remedy."""
 
 
 @dataclass(frozen=True)
@@ -98,9 +98,9 @@ class Reader(ABC):
     kind : str
         The format, for example "CSV, gzip".
     columns : list of str
-        Unique names; a second "a" is called "a.2".
+        Unique names. A second "a" is called "a.2".
     notes : list of str, default=None
-        What a user should know about how the table was read; complete after the last chunk.
+        What a user should know about how the table was read. Complete after the last chunk.
     decimal : str, default=None
         The decimal point that was given, or that the first lines show.
     style : Style, default=Style()
@@ -137,7 +137,7 @@ class Reader(ABC):
     def iter_tables(
         self, rows: int | None, text: Sequence[str], words: Sequence[str]
     ) -> Iterator[pd.DataFrame]:
-        """Yield tables of at most `rows` rows; for None, one table of all rows."""
+        """Yield tables of at most `rows` rows. For None, one table of all rows."""
 
     def chunks(
         self, rows: int | None = None, text: Sequence[str] = (), words: Sequence[str] = ()
@@ -150,7 +150,7 @@ class Reader(ABC):
         return self.iter_tables(rows or self.rows_at_once(), text, words)
 
     def read(self, text: Sequence[str] = (), words: Sequence[str] = ()) -> pd.DataFrame:
-        """Return the whole table; reject one whose file alone exceeds the available memory."""
+        """Return the whole table. Reject one whose file alone exceeds the available memory."""
         free = available_memory()
         if self.size > free:
             raise MemoryError(

@@ -32,7 +32,7 @@ class RecordReader(Reader):
     def iter_tables(
         self, rows: int | None, text: Sequence[str], words: Sequence[str]
     ) -> Iterator[pd.DataFrame]:
-        """Yield tables of at most `rows` rows; for None, one table of all rows."""
+        """Yield tables of at most `rows` rows. For None, one table of all rows."""
         records = self._records()
         if rows is None:
             yield self._table(list(records), text)

@@ -63,7 +63,7 @@ class TextReader(Reader):
     def iter_tables(
         self, rows: int | None, text: Sequence[str], words: Sequence[str]
     ) -> Iterator[pd.DataFrame]:
-        """Yield tables of at most `rows` rows; for None, one table of all rows."""
+        """Yield tables of at most `rows` rows. For None, one table of all rows."""
         return self._tables(self._end, rows, text, words, self.notes)
 
     # Opening
@@ -80,7 +80,7 @@ class TextReader(Reader):
         return text
 
     def _check_header(self) -> None:
-        """Reject names with bytes that are no letters; pandas does not read the header."""
+        """Reject names with bytes that are no letters. Pandas does not read the header."""
         if any(UNKNOWN in name for name in self._layout.names):
             try:
                 self._data.head.decode(self._encoding)
@@ -255,7 +255,7 @@ class _Survey:
 
 
 def _survey(data: TableBytes) -> _Survey:
-    """Look through a table once; only the head of a stream that cannot be opened again."""
+    """Look through a table once. Only the head of a stream that cannot be opened again."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     size, tail, is_utf8 = 0, b"", True
     for piece in data.pieces() if data.can_reopen else [data.head]:
@@ -271,7 +271,7 @@ def _survey(data: TableBytes) -> _Survey:
 
 
 def _split_line(line: str, separator: str) -> list[str]:
-    """Return the cells of a line; a line that begins or ends within quotes has none of its own."""
+    """Return the cells of a line. A line that begins or ends within quotes has none of its own."""
     return ['"', '"'] if line.count('"') % 2 else split_line(line, separator)
 
 
@@ -283,7 +283,7 @@ def _describe(separator: str, packing: str) -> str:
 
 
 def _style(separator: str, decimal: str | None, encoding: str) -> Style:
-    """Return how to write the table back; blanks between cells are not reproduced."""
+    """Return how to write the table back. Blanks between cells are not reproduced."""
     mark = "," if separator in (BLANKS, ONE_COLUMN) else separator
     if mark == decimal == ",":
         mark = ";"
