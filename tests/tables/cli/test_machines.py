@@ -110,7 +110,7 @@ def test_a_model_that_is_no_regular_file(folder, capsys):
     os.mkfifo("pipe")
     for path in ("pipe", "/dev/zero", "."):
         assert run(["score", path, "data.csv"]) == 5
-        assert "is no regular file" in capsys.readouterr().err
+        assert "is not a regular file" in capsys.readouterr().err
 
 
 def test_a_table_larger_than_memory_is_rejected_before_it_is_read(folder, capsys, monkeypatch):
