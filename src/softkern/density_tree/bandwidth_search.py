@@ -24,7 +24,7 @@ from softkern.density_tree.landscape import Landscape
 from softkern.density_tree.tree import filled_dimensions
 from softkern.kernels.spread import robust_spread
 from softkern.operators.base import available_threads
-from softkern.rows import priority_sample, varying_columns
+from softkern.rows import Rows, varying_columns
 from softkern.splitting.observations import make_continuous, observation_rows
 from softkern.splitting.settings import SPLITTING
 from softkern.splitting.split import separations, split
@@ -95,7 +95,7 @@ def search_scales(
     rows, weight = np.arange(len(nodes)), mass
     most = SAMPLES.get(varying_columns(nodes), SAMPLE)
     if len(nodes) > most:
-        rows, weight = priority_sample(nodes, most, mass, seed)
+        rows, weight = Rows(nodes, mass).sample(most, seed)
         weight = weight * (len(rows) / weight.sum())  # a sample is no more certain than its size
     search = _Search(fit, seed)
     points = np.clip(nodes[rows] / robust_spread(nodes[rows], weight), -FARTHEST, FARTHEST)

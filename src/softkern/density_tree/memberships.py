@@ -16,7 +16,7 @@ import numpy as np
 from softkern._utils.typing import Array
 from softkern.density_tree.landscape import Landscape
 from softkern.kernels import Kernel
-from softkern.rows import priority_sample
+from softkern.rows import Rows
 
 __all__ = ["membership_kernel"]
 
@@ -41,7 +41,7 @@ def membership_kernel(landscape: Landscape, labels: Array, seed: Any = 0) -> Ker
     inside = np.flatnonzero(labels >= 0)
     if np.unique(labels[inside]).size < 2:
         return kernel
-    rows, weight = priority_sample(landscape.nodes[inside], SAMPLE, landscape.mass[inside], seed)
+    rows, weight = Rows(landscape.nodes[inside], landscape.mass[inside]).sample(SAMPLE, seed)
     points = landscape.nodes[inside[rows]]
     number = np.unique(labels[inside[rows]], return_inverse=True)[1]
     columns = np.where(number[:, None] == np.arange(number.max() + 1), weight[:, None], 0.0)

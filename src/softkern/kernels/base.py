@@ -57,11 +57,6 @@ class Kernel(ABC):
         return False
 
     @property
-    def vanishes(self) -> bool:
-        """Former name of `decays`."""
-        return self.decays
-
-    @property
     def takes_points(self) -> bool:
         """Whether X holds points; False if it is a Gram matrix."""
         return True

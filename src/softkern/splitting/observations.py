@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from softkern._utils.typing import Array
-from softkern.rows import lower_quantile, priority_sample
+from softkern.rows import Rows, lower_quantile
 from softkern.splitting.gap_test import dip, quantile
 from softkern.splitting.powers import least_skewed
 from softkern.splitting.settings import SPLITTING
@@ -30,7 +30,7 @@ def observation_rows(X: Array, weight: Array, most: int, seed: int = 0) -> NDArr
     They are in the order of the rows' values, whatever their units. If most rows are repeated,
     the whole table counts once: copies lie close together and would be clusters.
     """
-    index, mass = priority_sample(X, most, weight, seed)
+    index, mass = Rows(X, weight).sample(most, seed)
     order = np.lexsort(X[index].T[::-1])
     index, mass = index[order], mass[order]
     mass = mass / lower_quantile(mass, mass, 0.5)

@@ -17,7 +17,7 @@ from softkern.fitted import fitted_step
 from softkern.kernels.bandwidths import select_bandwidth
 from softkern.kernels.radial import Gaussian, Radial
 from softkern.ranking import PointScores, Ranker
-from softkern.rows import check_weights, priority_sample
+from softkern.rows import Rows, check_weights
 from softkern.tables.explain.attribution import Attribution, CalibratedDensity
 from softkern.tables.explain.densities import Ellipsoids, KernelDensity
 from softkern.tables.explain.reasons import Explanation, ReasonFinder
@@ -177,12 +177,12 @@ class Explainer:
         typical = np.flatnonzero(is_typical)
         labels = nearest_clusters(points)[typical]
         typical_rows, weight = rows.take(typical), weight[typical]
-        many, mass = priority_sample(typical_rows.values, LEARNED_ROWS, weight)
+        many, mass = Rows(typical_rows.values, weight).sample(LEARNED_ROWS)
         ranges = ReferenceRanges(typical_rows, weight, labels, many)
         values, labels = typical_rows.values[many], labels[many]
-        some, some_mass = priority_sample(values, REFERENCE_ROWS, mass)
+        some, some_mass = Rows(values, mass).sample(REFERENCE_ROWS)
         kernel = _kernel(model, values[some], some_mass, own_kernel)
-        standard = values[priority_sample(values, STANDARD_ROWS, mass)[0]]
+        standard = values[Rows(values, mass).sample(STANDARD_ROWS)[0]]
         densities = (
             KernelDensity(kernel, values[some], some_mass / some_mass.max()),
             Ellipsoids.fit(values, mass, labels),
@@ -389,4 +389,4 @@ def _support(model: Any) -> Array:
     """Return rows that the model keeps, a sample of many."""
     rows = model.support_vectors_
     rows = np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows, dtype=np.float64)
-    return rows[np.sort(priority_sample(rows, REFERENCE_ROWS)[0])]
+    return rows[np.sort(Rows(rows).sample(REFERENCE_ROWS)[0])]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from softkern._utils.typing import Array
-from softkern.rows import priority_sample, row_slices
+from softkern.rows import Rows, row_slices
 from softkern.tables.preparation.scaling import ColumnScaler
 
 __all__ = ["NearestRowImputer"]
@@ -61,7 +61,7 @@ class NearestRowImputer:
         if len(complete) >= most:
             rows = complete
         scaled = scaler.transform(rows)
-        index, _ = priority_sample(np.nan_to_num(scaled), most)  # it takes numbers only
+        index, _ = Rows(np.nan_to_num(scaled)).sample(most)  # it takes numbers only
         return cls(scaler, scaled[index])
 
     def transform(self, X: Array) -> Array:

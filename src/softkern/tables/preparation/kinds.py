@@ -11,7 +11,7 @@ import numpy as np
 
 from softkern._utils.typing import Array
 from softkern.kernels.spread import FEWEST_STEPS
-from softkern.rows import distinct_rows
+from softkern.rows import Rows
 from softkern.tables.preparation.identifiers import identifier_kind
 from softkern.tables.preparation.notes import Note, merge_notes
 from softkern.tables.preparation.skew import SignedLog, fit_signed_log
@@ -121,7 +121,7 @@ def recognize(
 
 def _without_repeats(X: Array) -> Array:
     """Return the table once if every row occurs equally often."""
-    index, copies = distinct_rows(X)
+    index, copies = Rows(X).distinct
     is_repeated = copies.min() == copies.max() > 1
     return X[np.sort(index)] if is_repeated else X
 

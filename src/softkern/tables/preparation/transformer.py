@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from softkern._utils.text import plural, quote, quote_list
 from softkern._utils.typing import Array
 from softkern.exceptions import DataError, Remedy
-from softkern.rows import check_weights, distinct_rows
+from softkern.rows import Rows, check_weights
 from softkern.tables.preparation.categories import category_values, encode, order_values
 from softkern.tables.preparation.cells import as_table, require_columns
 from softkern.tables.preparation.formats import NumberFormat
@@ -278,7 +278,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if self.scale == "none":
             _reject_tiny(prepared.features)
         rows = len(prepared.features)
-        duplicates = rows - len(distinct_rows(prepared.features.to_numpy())[0])
+        duplicates = rows - len(Rows(prepared.features.to_numpy()).distinct[0])
         if duplicates:
             self.notes_.append(Note("duplicates", values={"rows": duplicates, "of": rows}))
         self.notes_ = [*prepared.notes, *self.notes_]

@@ -15,7 +15,7 @@ from sklearn.base import is_outlier_detector
 
 from softkern._utils.typing import Array
 from softkern.fitted import choice_of, histogram_bins, typicality_of, with_tree
-from softkern.rows import priority_sample
+from softkern.rows import Rows
 from softkern.tables.report.axes import make_axes
 from softkern.tables.report.categories import categorical_columns
 from softkern.tables.report.cells import listed_cells
@@ -116,7 +116,7 @@ def select_rows(values: Array, ranks: pd.DataFrame, random_state: int) -> tuple[
     n = len(ranks)
     if n <= MAX_ROWS + TOP_OUTLIERS + TOP_OVERLAPS:
         return np.arange(n), np.ones(n, bool)
-    sample, _ = priority_sample(values, MAX_ROWS, random_state=random_state)
+    sample, _ = Rows(values).sample(MAX_ROWS, random_state)
     overlap_rank = ranks["overlap_rank"].to_numpy()[ranks["overlap_score"] > MIN_OVERLAP]
     is_top = ranks["outlier_rank"] <= _last_rank(ranks["outlier_rank"].to_numpy(), TOP_OUTLIERS)
     is_top |= ranks["overlap_rank"] <= _last_rank(overlap_rank, TOP_OVERLAPS)
