@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo examples test fuzz style lint bench compare-libraries docs reproduce reproduce-quick release-check lowest clean
+.PHONY: demo examples test test-cores fuzz style lint bench compare-libraries docs reproduce reproduce-quick release-check lowest clean
 
 $(STAMP): pyproject.toml src/softkern/__init__.py
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -38,6 +38,20 @@ test: style
 	  OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
 	    $(BIN)/python -m pytest -n 2 --dist worksteal --durations=8; \
 	  tests=$$?; wait $$types && exit $$tests
+
+# Results must not depend on the order of additions: the numerical tests with the BLAS kernels of
+# other processors, as far as this one can run them, and once with code for any x86-64 from numba.
+has = $(shell grep -qsw $(1) /proc/cpuinfo && echo $(2))
+CORES ?= Nehalem $(call has,avx2,Haswell) $(call has,avx512f,SkylakeX)
+NUMERICAL := tests/rules tests/solvers tests/models/test_rounding.py tests/models/test_fuzzy.py \
+  tests/models/test_possibilistic.py
+test-cores: $(STAMP)  ## the numerical tests under other core types of the processor
+	@for core in $(CORES); do \
+	  echo "core type $$core"; \
+	  env OPENBLAS_CORETYPE=$$core OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
+	    $$([ $$core = Nehalem ] && echo NUMBA_CPU_NAME=generic) \
+	    $(BIN)/python -m pytest -q -n 2 --dist worksteal $(NUMERICAL) || exit 1; \
+	done
 
 bench: $(STAMP)  ## ratios against named peers, measured in one run
 	$(BIN)/python -m pip install --quiet --editable '.[dev,bench]'

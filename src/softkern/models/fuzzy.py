@@ -23,7 +23,6 @@ from softkern.models._array_dispatch import dispatch_arrays
 from softkern.models.checks import check_apart, check_distinct, check_semidefinite, check_start
 from softkern.models.clusterer import CenterClusterer, CenterScores
 from softkern.models.kernel_model import KernelModel
-from softkern.models.starts import INITS, draw_of
 from softkern.models.state_schema import Floats, Number, Spec
 from softkern.operators.base import Geometry, KernelOperator
 from softkern.rules.base import Centers, Rule
@@ -31,7 +30,7 @@ from softkern.rules.centers import Mean
 from softkern.rules.fuzzy import Fuzzy, OutlierFuzzy
 from softkern.rules.memberships import fuzzy, log_fuzzy, outlier_weights
 from softkern.solvers.alternate import alternate
-from softkern.solvers.initialization import best_fuzzy, by_size, select_fuzzifier
+from softkern.solvers.initialization import INITS, best_fuzzy, select_fuzzifier, sort_by_mass
 from softkern.solvers.steps import Solution
 
 __all__ = ["FuzzyCMeans", "OutlierFuzzyCMeans"]
@@ -155,7 +154,7 @@ default="k-means++"
         **KernelModel._parameter_constraints,
         "n_clusters": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
         "m": [StrOptions({"auto"}), Interval(Real, 1, None, closed="neither")],
-        "init": [StrOptions(INITS), "array-like"],
+        "init": [StrOptions(set(INITS)), "array-like"],
         "n_init": [Interval(Integral, 1, None, closed="left")],
     }
     _fitted: ClassVar[dict[str, Spec]] = {
@@ -187,7 +186,7 @@ default="k-means++"
         )
         del start, first  # to free memory
         if isinstance(self.init, str):
-            solution = by_size(solution, weight @ solution.memberships)
+            solution = sort_by_mass(solution, weight @ solution.memberships)
         self._warn_of_coinciding(
             solution.coefficients, "Use fewer clusters, a smaller m or a wider kernel"
         )
@@ -229,7 +228,7 @@ default="k-means++"
             self.m_,
             sample_weight,
             self.n_clusters_,
-            draw=draw_of(self.init, sample),
+            draw=INITS[self.init],
             n_init=self.n_init if self.n_clusters_ > 1 else 1,
             max_iter=self.max_iter,
             random_state=self._fit_seed,

@@ -25,7 +25,6 @@ from softkern.models.checks import check_start
 from softkern.models.clusterer import CenterClusterer, CenterScores
 from softkern.models.kernel_model import UNKNOWN_LENGTHS, KernelModel
 from softkern.models.point_scores import PointScores
-from softkern.models.starts import INITS, draw_of
 from softkern.models.state_schema import Floats, Number, Spec
 from softkern.operators.base import CrossOperator, Geometry, KernelOperator
 from softkern.planning import plan
@@ -33,7 +32,7 @@ from softkern.rules.base import Centers, Rule
 from softkern.rules.one_class import FORMULATIONS, Formulation, Hard, Machines, Margins, Mixture
 from softkern.solvers.alternate import alternate, best_of
 from softkern.solvers.dual import Duals
-from softkern.solvers.initialization import SAME_SCATTER, k_means_mass
+from softkern.solvers.initialization import INITS, SAME_SCATTER, k_means_mass
 from softkern.solvers.steps import Solution
 
 __all__ = ["OneClassClusterer"]
@@ -71,7 +70,7 @@ class OneClassClusterer(CenterClusterer):
         "n_clusters": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
         "formulation": [StrOptions(set(FORMULATIONS))],
         "nu": [Interval(Real, 0, 1, closed="right")],
-        "init": [StrOptions(INITS), "array-like"],
+        "init": [StrOptions(set(INITS)), "array-like"],
         "n_init": [Interval(Integral, 1, None, closed="left")],
     }
     _fitted: ClassVar[dict[str, Spec]] = {
@@ -104,7 +103,7 @@ class OneClassClusterer(CenterClusterer):
         elif self.init == "k-means":
             yield k_means_mass(operator, weight, self.n_clusters_, generator, self.n_init)
         else:
-            draw = draw_of(self.init, operator)
+            draw = INITS[self.init]
             # drawn before the first is used, so that none depends on how another went
             yield from [
                 draw(operator, weight, self.n_clusters_, generator) for _ in range(self.n_init)

@@ -14,7 +14,7 @@ from softkern.operators.base import Geometry, KernelOperator
 from softkern.rows import Rows
 from softkern.rules.base import Rule
 from softkern.rules.one_class import Hard
-from softkern.solvers.initialization import by_size, hard_rule
+from softkern.solvers.initialization import hard_rule, sort_by_mass
 from softkern.solvers.steps import Solution
 
 __all__ = ["OneClassKMeans"]
@@ -120,7 +120,7 @@ default="k-means"
 
         solution = self._best_of_starts(operator, weight, rule, run, scatter, **options)
         if isinstance(self.init, str):
-            solution = by_size(solution, weight @ solution.memberships)
+            solution = sort_by_mass(solution, weight @ solution.memberships)
         self._tie_error = hard_rule(operator, self._formulation).error
         solution = self._keep(operator, solution, weight)
         self._warn_of_collapse(solution, "Use fewer clusters or another initialization")

@@ -21,7 +21,7 @@ from softkern.rules.base import Rule
 from softkern.rules.one_class import Mixture
 from softkern.solvers.alternate import anneal
 from softkern.solvers.collapse import principal_variance
-from softkern.solvers.initialization import by_size
+from softkern.solvers.initialization import sort_by_mass
 from softkern.solvers.steps import Solution
 
 __all__ = ["OneClassMixture"]
@@ -200,7 +200,7 @@ default="k-means++"
 
         solution = self._best_of_starts(operator, weight, rule, run, scatter, **options)
         if isinstance(self.init, str):
-            solution = by_size(solution, weight @ solution.memberships)
+            solution = sort_by_mass(solution, weight @ solution.memberships)
         self.scale_ = scales[-1]
         if self._is_annealed:
             # of large data, a subsample was annealed, and all samples continued at the last scale

@@ -26,7 +26,6 @@ from softkern.models.checks import (
 from softkern.models.clusterer import CenterClusterer
 from softkern.models.kernel_model import KernelModel
 from softkern.models.one_class_pcm import first_eta
-from softkern.models.starts import INITS, draw_of
 from softkern.models.state_schema import Floats, Number, Spec
 from softkern.operators.base import Geometry, KernelOperator
 from softkern.rows import order_by_mass
@@ -36,7 +35,7 @@ from softkern.rules.fuzzy import Fuzzy
 from softkern.rules.memberships import fuzzy, hard
 from softkern.rules.possibilistic import Possibilistic
 from softkern.solvers.alternate import alternate
-from softkern.solvers.initialization import best_fuzzy, select_fuzzifier
+from softkern.solvers.initialization import INITS, best_fuzzy, select_fuzzifier
 from softkern.solvers.steps import Solution
 
 __all__ = ["PossibilisticCMeans"]
@@ -149,7 +148,7 @@ history_
         "eta": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither"), "array-like"],
         "eta_scale": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
         "update_eta": ["boolean"],
-        "init": [StrOptions(INITS), "array-like"],
+        "init": [StrOptions(set(INITS)), "array-like"],
         "n_init": [Interval(Integral, 1, None, closed="left")],
     }
     _fitted: ClassVar[dict[str, Spec]] = {
@@ -233,7 +232,7 @@ history_
             m,
             sample_weight,
             self.n_clusters,
-            draw=draw_of(self.init, sample),
+            draw=INITS[self.init],
             n_init=self.n_init,
             max_iter=self.max_iter,
             random_state=self._fit_seed,

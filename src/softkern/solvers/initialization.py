@@ -1,18 +1,25 @@
-"""Where the loop starts: functions of the weighted data and the seed, never of row numbers.
+"""Initializations of the loop: functions of the weighted data and the seed.
 
-A start is a mass of every point in every center, (n, c), from which a center rule makes centers.
-``"k-means++"``: single points, drawn by their squared distances in feature space. ``"k-means"``:
-the clusters of kernel k-means. ``"random"``: a random number for every point and cluster.
+An initialization is the mass of every point in every center, (n, c), from which a center rule
+computes centers. It does not depend on the order of rows. The values of `init` in the models are:
+
+- ``"k-means++"``: single points, drawn by their squared distances in feature space.
+- ``"k-means"``: the clusters of kernel k-means.
+- ``"random"``: a random number for every point and cluster.
+- ``"gmm"``: a Gaussian mixture in input space, which needs the data as a dense array.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
 
-from softkern._utils.random import as_random_state
+from softkern._utils.random import as_random_state, child_seed
 from softkern._utils.typing import Array
 from softkern.operators.base import KernelOperator
 from softkern.rows import order_by_mass, row_slices
@@ -25,29 +32,31 @@ from softkern.solvers.collapse import SAFE_RATIO, largest_m, ratio_at, ratio_of
 from softkern.solvers.steps import Solution
 
 __all__ = [
-    "STARTS",
+    "INITS",
     "best_fuzzy",
-    "by_size",
     "hard_rule",
     "k_means",
-    "seeds",
+    "k_means_mass",
+    "seed_mass",
     "select_fuzzifier",
+    "sort_by_mass",
 ]
 
-START_TOL = 1e-4  # of the starts among which the best is chosen
+START_TOL = 1e-4  # tolerance of the runs among which the best is selected
 K_MEANS_STEPS = 100
-CLEARLY_SAFE = 1.1  # times the safe ratio: more than what a low-rank factor leaves out
-VALUES_TOGETHER = 2**21  # memberships of starts whose products are taken together, at most
-SAME_SCATTER = 1e-4  # starts whose scatter differs by less have found the same clusters
-SAME_SIZE = 1e-3  # shares of the weight that tie: ten times what the loop's tolerance leaves
-SAME_DISTANCE = 4  # times the rounding of a squared distance: by less than it two are equal
-SAME_POINT = 16  # times the same: a squared distance of nothing
+MOST_DRAWN = 20_000  # rows to which a Gaussian mixture is fitted
+CLEARLY_SAFE = 1.1  # times the safe ratio: more than the error of a low-rank factor
+VALUES_TOGETHER = 2**21  # memberships whose products are computed together, at most
+SAME_SCATTER = 1e-4  # relative difference below which runs have found the same clusters
+SAME_SIZE = 1e-3  # shares of the weight that tie: ten times the tolerance of the loop
+SAME_DISTANCE = 4  # rounding errors of a squared distance below which two are equal
+SAME_POINT = 16  # rounding errors below which a squared distance is zero
 
 
 def seeds(
     operator: KernelOperator, weight: Array, n_clusters: int, generator: np.random.RandomState
 ) -> list[int]:
-    """Rows as centers, each drawn by its squared distance to those before (k-means++)."""
+    """Draw rows as centers, each by its squared distance to the nearest one so far."""
     index, mass = operator.canonical_rows(weight)
     chosen: list[int] = []
     nearest = np.ones(operator.shape[0])
@@ -66,7 +75,7 @@ def seeds(
 def seed_mass(
     operator: KernelOperator, weight: Array, n_clusters: int, generator: np.random.RandomState
 ) -> Array:
-    """One point a cluster, each with the mass of a cluster, (n, c)."""
+    """Return one point per cluster with the mass of a cluster, (n, c), drawn by k-means++."""
     mass = np.zeros((operator.shape[0], n_clusters), dtype=operator.dtype)
     rows = seeds(operator, weight, n_clusters, generator)
     mass[rows, np.arange(n_clusters)] = weight.sum() / n_clusters
@@ -76,10 +85,10 @@ def seed_mass(
 def random_mass(
     operator: KernelOperator, weight: Array, n_clusters: int, generator: np.random.RandomState
 ) -> Array:
-    """A random number in (0, 1) for every distinct row and cluster, times its weight, (n, c)."""
-    index, mass = operator.canonical_rows(weight)  # in an order that the rows' values decide
+    """Return a random number for every distinct row and cluster, times its weight, (n, c)."""
+    index, mass = operator.canonical_rows(weight)
     start = np.zeros((weight.size, n_clusters), dtype=weight.dtype)
-    # the mass of copies goes to the first of them, which is the same for any center
+    # the first of the duplicates gets their mass, which gives the same centers
     start[index] = mass[:, None] * generator.uniform(size=(index.size, n_clusters))
     return start
 
@@ -91,22 +100,54 @@ def k_means_mass(
     generator: np.random.RandomState,
     n_init: int = 1,
 ) -> Array:
-    """The clusters of kernel k-means, (n, c); one that ended without points gets some."""
+    """Return the clusters of kernel k-means, (n, c). Empty clusters get points."""
     end = k_means(operator, weight, n_clusters, generator, n_init)
     return end.rule.memberships.evaluate(end.geometry, end.centers, weight).mass
 
 
-STARTS: dict[str, Callable[..., Array]] = {
+def gaussian_mass(
+    operator: KernelOperator, weight: Array, n_clusters: int, generator: np.random.RandomState
+) -> Array:
+    """Return memberships of a Gaussian mixture in input space times weights, (n, c)."""
+    from sklearn.mixture import GaussianMixture  # slow to import
+
+    X = operator.X
+    if not operator.kernel.takes_points or sp.issparse(X):
+        raise ValueError(
+            "init='gmm' needs the data as a dense array, not kernel values or a sparse matrix. Use "
+            "'k-means++', 'k-means' or 'random'."
+        )
+    index, mass = operator.canonical_rows(weight)
+    reached = np.cumsum(mass)
+    # with few integer weights, every row is drawn as often as it weighs
+    fewest = max(index.size, n_clusters)
+    drawn = int(np.clip(round(float(reached[-1])), fewest, max(MOST_DRAWN, n_clusters)))
+    places = (np.arange(drawn) + 0.5) * (reached[-1] / drawn)
+    rows = index[np.minimum(np.searchsorted(reached, places), index.size - 1)]
+    values = X[rows].astype(np.float64)
+    center, spread = values.mean(axis=0), values.std(axis=0)
+    spread = np.where(spread > 0, spread, 1.0)
+    model = GaussianMixture(n_clusters, random_state=child_seed(generator))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit((values - center) / spread)
+    start = model.predict_proba((X.astype(np.float64) - center) / spread)
+    # no cluster starts without any sample
+    return weight[:, None] * np.maximum(start, 1e-6).astype(weight.dtype)
+
+
+INITS: dict[str, Callable[..., Array]] = {
     "k-means++": seed_mass,
     "k-means": k_means_mass,
     "random": random_mass,
+    "gmm": gaussian_mass,
 }
 
 
 def hard_rule(operator: KernelOperator, formulation: Formulation = FORMULATIONS["svdd"]) -> Hard:
-    """Memberships of the nearest center, with what they must know of the operator's rounding."""
+    """Return the rule of hard memberships, with the rounding errors of the operator."""
     error = operator.attainable_error
-    if formulation.needs_lengths:  # a squared distance holds the product twice, or is of features
+    if formulation.needs_lengths:  # a squared distance contains the product twice
         error = 2 * error if operator.features is None else SAME_DISTANCE * operator.distance_error
     nothing = SAME_POINT * operator.distance_error
 
@@ -124,7 +165,7 @@ def k_means(
     n_init: int = 1,
     **options: Any,
 ) -> Solution:
-    """Kernel k-means, the best of a few k-means++ starts."""
+    """Return the best run of kernel k-means from `n_init` k-means++ initializations."""
     rule = Rule(hard_rule(operator), Mean())
     options = {"tol": START_TOL, "max_iter": K_MEANS_STEPS, "stopping": "mean", **options}
 
@@ -138,9 +179,9 @@ def k_means(
 def select_fuzzifier(
     operator: KernelOperator, m: float | str, weight: Array, q: float = 0.0, plain: bool = False
 ) -> tuple[float, float]:
-    """The fuzzy exponent and its collapse ratio; "auto" is 2, or the largest safe one below.
+    """Return the fuzzy exponent and its collapse ratio; "auto" gives 2 or the largest safe one.
 
-    Where the ratio is clear already on the operator's draft, it is the draft's.
+    A ratio that is clearly safe on the low-rank draft operator is not computed on the exact one.
     """
     first = 2.0 if isinstance(m, str) else float(m)
     ratio = ratio_of(operator.draft, weight, first, q, plain)
@@ -164,16 +205,16 @@ def best_fuzzy(
     max_iter: int,
     random_state: Any,
 ) -> Solution:
-    """The best of a few starts of a fuzzy rule, loosely converged, the largest cluster first.
+    """Return the best loosely converged run of a fuzzy rule, with the largest cluster first.
 
-    Runs on the operator's draft, and returns the draft's geometry.
+    It runs on the low-rank draft operator if there is one, and so does the geometry.
     """
     operator = operator.draft
     generator = as_random_state(random_state)
     rule = Rule(memberships, Mean())
 
     def start() -> Centers:
-        # one step without outlier weights: these would hold a center on the point it starts from
+        # one step without outlier weights, which would hold a center on its first point
         first = Mean().centers(draw(operator, weight, n_clusters, generator), weight, None)
         geometry = operator.geometry(first.coefficients)
         return Mean().centers(Fuzzy(m).evaluate(geometry, first, weight).mass, weight, None)
@@ -188,9 +229,9 @@ def best_fuzzy(
         )
     )
     best = best_of(runs)
-    return by_size(best, weight @ best.memberships)
+    return sort_by_mass(best, weight @ best.memberships)
 
 
-def by_size(solution: Solution, mass: Array) -> Solution:
-    """The same clusters, the largest mass (c,) first: the same names from every start."""
+def sort_by_mass(solution: Solution, mass: Array) -> Solution:
+    """Sort clusters by decreasing mass (c,), so that their order does not depend on the start."""
     return solution.take(order_by_mass(mass, solution.geometry.norms, SAME_SIZE))
