@@ -1,7 +1,7 @@
-"""The results of an earlier analysis, read again: its points, its model, and its table.
+"""Read the results of an earlier analysis: its points, its model and its table.
 
-The table is where `run.json` says, if it is still there and still the same: a file is known by its
-digest, so that yesterday's table is never taken for today's of the same name.
+`run.json` names the table and holds its digest, so that a changed table of the same name is not
+mistaken for the analyzed one.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ AGAIN = "softkern analyze --force writes the folder again"
 
 
 class SourceMissingError(Exception):
-    """The table of an analysis cannot be read again; the message says why."""
+    """The table of an analysis cannot be read again."""
 
 
 @dataclass
@@ -50,11 +50,11 @@ class Results:
     ----------
     folder : Path
     record : dict
-        What run.json holds.
+        Contents of run.json.
     metadata : dict
-        What travels with the model: how the table was read and prepared.
+        Metadata of the model file: how the table was read.
     points : DataFrame
-        The columns that are compared, and `id` where there is one.
+        The compared columns, and `id` if there is one.
     """
 
     folder: Path
@@ -64,12 +64,12 @@ class Results:
 
     @property
     def model(self) -> Path:
-        """The file of the model."""
+        """File of the model."""
         return self.folder / "model.safetensors"
 
     @property
     def rows(self) -> int:
-        """Rows of the table, those that were left out too."""
+        """Number of rows of the table, including those that were left out."""
         return int(self.record["input"]["rows"])
 
     @property
@@ -79,7 +79,7 @@ class Results:
         return [] if preparation is None else preparation.used_columns_
 
     def table(self) -> Source:
-        """The table of this analysis; an error where it is not there."""
+        """Return the table of this analysis, or raise `SourceMissingError`."""
         given = self.record["input"]
         if given["file"] == "-":
             raise SourceMissingError("it came from standard input")
@@ -103,7 +103,7 @@ class Results:
 
 
 def digest_of(path: str) -> str | None:
-    """What a file is known by; None for standard input and what else can be read once only."""
+    """Return the SHA-256 digest of a file, or None for standard input and other streams."""
     if not Path(path).is_file():
         return None
     with open(path, "rb") as file:
@@ -111,7 +111,7 @@ def digest_of(path: str) -> str | None:
 
 
 def read_results(folder: Path) -> Results:
-    """The results in a folder, checked: of one analysis, and whole."""
+    """Read and check the results in a folder."""
     if not folder.is_dir():
         what = "is a file" if folder.exists() else "is not there"
         raise TableError(f"{folder} {what}; a results folder of softkern analyze is needed.")
@@ -153,7 +153,7 @@ def _record(path: Path) -> dict[str, Any]:
 
 
 def _points_name(folder: Path) -> str:
-    """The file of points; the latest where analyses have left several."""
+    """Return the name of the latest file of points."""
     there = [name for name in POINTS if (folder / name).is_file()]
     if not there:
         raise TableError(f"{folder} has no points.csv (nor .xlsx, .jsonl, .parquet); {AGAIN}.")
