@@ -1,8 +1,7 @@
-"""Hostile arrays: what is fitted is drawn from a seed, and what comes of it has one word.
+"""Extreme arrays: a seed determines the fit, and the outcome is one word.
 
-A case is a few names and numbers, so that one that ever failed is kept as a line of a file and
-makes the same arrays again. The outcome is "fitted" or "refused" (a sentence for the user) where
-all is well, and else what is wrong.
+A case consists of a few names and numbers, so that one that failed can be stored as one line of a
+file and reproduced. The outcome is "fitted" or "rejected" (with a clear message), or the problem.
 """
 
 from __future__ import annotations
@@ -18,10 +17,10 @@ import numpy as np
 
 import softkern
 from softkern.models.state import MODELS, from_state, to_state
-from tests.fuzz.outcomes import WELL, failed, limited, refused
+from tests.fuzz.outcomes import PASSED, classify_failure, classify_rejection, time_limit
 
 ESTIMATORS = list(MODELS)
-ENGINES = {  # that take the kernel
+ENGINES = {  # engines that support the kernel
     "rbf": ["blocked", "dense", "fourier", "nystroem", "tiled"],
     "laplacian": ["blocked", "dense", "nystroem", "tiled"],
     "linear": ["dense", "features"],
@@ -29,13 +28,13 @@ ENGINES = {  # that take the kernel
     "cosine": ["dense", "features"],
 }
 RULES = ["auto", "boundary", "global", "knn", "loo", "median", "scott", "tree", "within"]
-READINGS = ("memberships", "outlier_scores", "overlap_scores", "decision_function")
+METHODS = ("memberships", "outlier_scores", "overlap_scores", "decision_function")
 RESULTS = ("labels_", "memberships_", "outlier_scores_", "overlap_scores_", "dual_coef_")
 
 
 @dataclass(frozen=True)
 class Case:
-    """One fit, by the names of its parts."""
+    """One fit, described by names and numbers."""
 
     estimator: str
     values: str
@@ -120,7 +119,7 @@ DTYPES = ["float64", "float32", "int64", "int8", "bool"]
 
 
 def draw(seed: int) -> Case:
-    """The case of a seed; half of them are ordinary in all but one or two ways."""
+    """Draw the case of a seed. Half of the cases are ordinary in all but one or two aspects."""
     rng = np.random.default_rng(seed)
     is_plain = rng.uniform(size=5) < 0.5
 
@@ -149,7 +148,7 @@ def _bandwidth(word: str, kernel: str) -> str | float:
 
 
 def arrays(case: Case) -> tuple[Any, Any]:
-    """X and the weights of a case."""
+    """Return X and the weights of a case."""
     rng = np.random.default_rng(case.seed)
     with np.errstate(all="ignore"):
         X = np.asarray(VALUES[case.values](rng, case.n, case.d))
@@ -159,42 +158,42 @@ def arrays(case: Case) -> tuple[Any, Any]:
 
 
 def model(case: Case) -> Any:
-    """The estimator of a case, unfitted."""
+    """Return the unfitted estimator of a case."""
     cls = getattr(softkern, case.estimator)
-    wanted = {"kernel": case.kernel, "engine": case.engine, "bandwidth": case.bandwidth}
-    known = cls().get_params()
-    return cls(**{name: value for name, value in wanted.items() if name in known})
+    params = {"kernel": case.kernel, "engine": case.engine, "bandwidth": case.bandwidth}
+    accepted = cls().get_params()
+    return cls(**{name: value for name, value in params.items() if name in accepted})
 
 
 @cache
-def _make_ready() -> None:
-    """Import and compile what fits do at first, which has no limit: half an import stays broken."""
+def _warm_up() -> None:
+    """Import and compile before the time limit, since an interrupted import stays broken."""
     X = np.arange(8.0)[:, None]
     for engine in ("tiled", "fourier"):
         softkern.WeightedSVDD(engine=engine).fit(X).predict(X)
 
 
 def outcome(case: Case) -> tuple[str, str]:
-    """What came of a case in one word, and what there is to know of it."""
-    _make_ready()
+    """Return the outcome of a case in one word, and details."""
+    _warm_up()
     X, weight = arrays(case)
-    with warnings.catch_warnings(record=True) as heard, limited():
+    with warnings.catch_warnings(record=True) as caught, time_limit():
         warnings.simplefilter("always")
         try:
             fitted = model(case).fit(X, sample_weight=weight)
-            word, detail = _judged(fitted, X)
+            word, detail = _check_results(fitted, X)
         except ValueError as error:
-            word, detail = refused(error)
+            word, detail = classify_rejection(error)
         except Exception as error:
-            return failed(error)
-    inside = [w for w in heard if issubclass(w.category, RuntimeWarning)]
-    if inside and word in WELL:
-        first = inside[0]
+            return classify_failure(error)
+    internal = [w for w in caught if issubclass(w.category, RuntimeWarning)]
+    if internal and word in PASSED:
+        first = internal[0]
         return "warned", f"{Path(first.filename).name}:{first.lineno} {first.message}"
     return word, detail
 
 
-def _judged(fitted: Any, X: Any) -> tuple[str, str]:
+def _check_results(fitted: Any, X: Any) -> tuple[str, str]:
     for name in RESULTS:
         if np.isnan(np.asarray(getattr(fitted, name, 0.0), dtype=float)).any():
             return "nan", name
@@ -207,14 +206,14 @@ def _judged(fitted: Any, X: Any) -> tuple[str, str]:
     except ValueError as error:  # a fitted model holds what `models.entries` declares
         return "undeclared", str(error)
     new = _new_points(X)
-    for name in (name for name in READINGS if hasattr(fitted, name)):
+    for name in (name for name in METHODS if hasattr(fitted, name)):
         if np.isnan(np.asarray(getattr(fitted, name)(new), dtype=float)).any():
             return "nan", f"{name} of new points"
     return "fitted", ""
 
 
 def _new_points(X: Any) -> Any:
-    """Rows near and very far, in the dtype of X."""
+    """Return rows near the data and very far away, in the dtype of X."""
     largest = np.finfo(X.dtype).max if X.dtype.kind == "f" else 100
     places = [0, 1, -1, largest * 1e-30, largest * 1e-3]
     return np.repeat(np.array(places)[:, None], X.shape[1], axis=1).astype(X.dtype)

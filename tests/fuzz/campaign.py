@@ -1,4 +1,4 @@
-"""Try many hostile cases and sum up what came out: `make fuzz N=10000 KIND=arrays`."""
+"""Run many fuzz cases and summarize the outcomes: `make fuzz N=10000 KIND=arrays`."""
 
 from __future__ import annotations
 
@@ -16,43 +16,43 @@ from pathlib import Path
 from typing import Any
 
 from tests.fuzz import arrays, files, laws, tables
-from tests.fuzz.outcomes import WELL
+from tests.fuzz.outcomes import PASSED
 
 KINDS: dict[str, Any] = {"arrays": arrays, "tables": tables, "files": files, "laws": laws}
 
 
-def tried(kind: str, seed: int) -> tuple[Any, str, str, float]:
-    """The case of a seed, what came of it, and seconds."""
+def run_case(kind: str, seed: int) -> tuple[Any, str, str, float]:
+    """Return the case of a seed, its outcome, details, and the seconds it took."""
     case, start = KINDS[kind].draw(seed), time.perf_counter()
     if kind == "files":
         with tempfile.TemporaryDirectory() as folder:
-            found = files.outcome(case, Path(folder) / "model.safetensors")
+            result = files.outcome(case, Path(folder) / "model.safetensors")
     else:
-        found = KINDS[kind].outcome(case)
-    return (case, *found, time.perf_counter() - start)
+        result = KINDS[kind].outcome(case)
+    return (case, *result, time.perf_counter() - start)
 
 
 def _general(detail: str) -> str:
-    """The place, and the message with numbers left out."""
+    """Return the location and the message without numbers."""
     place, _, message = detail.partition(" ")
     return f"{place} {re.sub('[-+]?[.0-9][-+.e0-9]*', '…', message)}"[:150]
 
 
 def campaign(kind: str, options: argparse.Namespace) -> int:
-    """Try the cases of one kind and print what came out; how many failed."""
+    """Run the cases of one kind, print a summary, and return how many failed."""
     seeds = range(options.first, options.first + options.cases)
     words: Counter[str] = Counter()
     places: Counter[tuple[str, str]] = Counter()
     failed, slowest, longest = [], None, 0.0
     with ProcessPoolExecutor(options.workers) as pool:
         names = [kind] * len(seeds)
-        for case, word, detail, seconds in pool.map(tried, names, seeds, chunksize=20):
+        for case, word, detail, seconds in pool.map(run_case, names, seeds, chunksize=20):
             words[word] += 1
             if seconds > longest:
                 slowest, longest = case, seconds
-            if word not in WELL or options.all:
+            if word not in PASSED or options.all:
                 places[word, _general(detail)] += 1
-            if word not in WELL:
+            if word not in PASSED:
                 failed.append(asdict(case))
     print(f"{options.cases} {kind}, the slowest {longest:.1f} s: {str(slowest)[:250]}")
     for word, count in words.most_common():
@@ -67,12 +67,14 @@ def campaign(kind: str, options: argparse.Namespace) -> int:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("cases", type=int, nargs="?", default=1000, help="of every kind")
+    parser.add_argument("cases", type=int, nargs="?", default=1000, help="cases of each kind")
     parser.add_argument("--kind", choices=[*KINDS, "all"], default="all")
-    parser.add_argument("--first", type=int, default=0, help="the first seed")
+    parser.add_argument("--first", type=int, default=0, help="first seed")
     parser.add_argument("--workers", type=int, default=os.cpu_count())
-    parser.add_argument("--out", type=Path, help="cases that failed, a line of JSON each")
-    parser.add_argument("--all", action="store_true", help="sum up refusals as well")
+    parser.add_argument(
+        "--out", type=Path, help="append failed cases to this file, one line of JSON per case"
+    )
+    parser.add_argument("--all", action="store_true", help="summarize rejections as well")
     options = parser.parse_args()
     kinds = list(KINDS) if options.kind == "all" else [options.kind]
     return bool(sum(campaign(kind, options) for kind in kinds))

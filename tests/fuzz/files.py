@@ -1,7 +1,7 @@
 """Model files that were altered with care: the digests are right, what they hold is not.
 
 A case is the name of an original and a list of changes, each a plain value, so that one that ever
-failed is kept as a line of a file. An altered file is refused when it is loaded, or the model that
+failed is kept as a line of a file. An altered file is rejected when it is loaded, or the model that
 comes of it answers; whether the answers are sensible nobody can know.
 """
 
@@ -27,7 +27,7 @@ from sklearn.utils.validation import check_is_fitted
 import softkern
 from softkern import files
 from softkern.files import ModelFileError
-from tests.fuzz.outcomes import failed, limited, refused
+from tests.fuzz.outcomes import classify_failure, classify_rejection, time_limit
 from tests.golden.make import FOLDER
 
 MARKED = [
@@ -184,20 +184,20 @@ def _changed(array: Any, change: dict[str, Any]) -> Any:
 def outcome(case: Case, path: Path) -> tuple[str, str]:
     """What came of loading the file, which is written to the path, and of asking the model."""
     write(path, *altered(case))
-    with warnings.catch_warnings(), limited():
+    with warnings.catch_warnings(), time_limit():
         warnings.simplefilter("ignore")
         try:
             model = softkern.load(path)
         except ModelFileError as error:
-            return "refused", str(error)
+            return "rejected", str(error)
         except Exception as error:
-            return failed(error)
+            return classify_failure(error)
         try:
             _ask(model)
         except ValueError as error:
-            return refused(error)
+            return classify_rejection(error)
         except Exception as error:
-            return failed(error)
+            return classify_failure(error)
     return "works", ""
 
 

@@ -1,7 +1,7 @@
-"""Laws that hold for every model on ordinary data, whatever the kernel, the engine and the dtype.
+"""Laws that hold for every model on ordinary data, for any kernel, engine and dtype.
 
-A case names the law and the fit; a law "holds", or is "broken" by so much. A fit that says itself
-that it did not come to rest, or that centers coincide, is not asked: there rounding decides.
+A case names the law and the fit. The law "holds" or is "broken". Fits that warn that they did not
+converge, or that centers coincide, are skipped: there rounding decides.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from softkern.exceptions import (
     SpectrumWarning,
 )
 from tests.fuzz.arrays import ENGINES, ESTIMATORS
-from tests.fuzz.outcomes import failed, limited, refused
+from tests.fuzz.outcomes import classify_failure, classify_rejection, time_limit
 
-CLOSE = 1e-5  # of memberships, where only rounding differs
-MARGIN = 1e-4  # of machines: a margin known to a millionth is as much of the width of ½
-COARSE = 1e-2  # where half of the digits are left out
+CLOSE = 1e-5  # difference of memberships by rounding
+MARGIN = 1e-4  # the same for one-class SVMs, whose margin is known to a millionth
+COARSE = 1e-2  # the same in float32
 RADIAL = ("rbf", "laplacian")
-OF_DISTANCES = ("shift", "unit")  # laws of kernels that know distances alone
-MACHINES = ("WeightedOneClassSVM", "WeightedSVDD")
-UNSURE = (
+DISTANCE_LAWS = ("shift", "unit")  # for kernels of distances only
+ONE_CLASS_SVMS = ("WeightedOneClassSVM", "WeightedSVDD")
+UNCERTAIN = (
     ApproximationWarning,
     CollapseWarning,
     ConvergenceWarning,
@@ -43,7 +43,7 @@ UNSURE = (
 
 @dataclass(frozen=True)
 class Case:
-    """A law, and the fit that it is tried on."""
+    """A law, and the fit that it is tested on."""
 
     law: str
     estimator: str
@@ -55,16 +55,16 @@ class Case:
     seed: int
 
 
-class UnsureError(Exception):
-    """A fit that says of itself that rounding may decide."""
+class UncertainError(Exception):
+    """A fit that warns of results that rounding may decide."""
 
 
 def draw(seed: int) -> Case:
-    """The case of a seed."""
+    """Draw the case of a seed."""
     rng = np.random.default_rng(seed)
     law, estimator = str(rng.choice(list(LAWS))), str(rng.choice(ESTIMATORS))
     kernel = "rbf" if rng.random() < 0.6 else str(rng.choice(["laplacian", "linear", "poly"]))
-    if estimator in ("AutoClustering", "AlphaCutClustering") or law in OF_DISTANCES:
+    if estimator in ("AutoClustering", "AlphaCutClustering") or law in DISTANCE_LAWS:
         kernel = kernel if kernel in RADIAL else "rbf"
     engine = "auto" if rng.random() < 0.6 else str(rng.choice(ENGINES[kernel]))
     engine = "auto" if engine == "nystroem" else engine  # it draws landmarks
@@ -73,7 +73,7 @@ def draw(seed: int) -> Case:
 
 
 def data(case: Case) -> Any:
-    """Groups of different sizes, ten spreads apart."""
+    """Draw groups of different sizes, ten standard deviations apart."""
     rng = np.random.default_rng(case.seed)
     labels = rng.integers(case.groups, size=case.n)
     places = rng.permutation(case.groups)[:, None] * 10.0 * np.ones(case.d)
@@ -81,66 +81,66 @@ def data(case: Case) -> Any:
 
 
 def model(case: Case) -> Any:
-    """The estimator of a case, with as many clusters as there are groups."""
+    """Return the estimator of a case, with as many clusters as there are groups."""
     cls = getattr(softkern, case.estimator)
-    wanted = {
+    params = {
         "kernel": case.kernel,
         "engine": case.engine,
         "n_clusters": max(case.groups, 2),
         "tol": 1e-10,
         "max_iter": 5000,
     }
-    known = cls().get_params()
-    tuned = {} if case.estimator in ("AutoClustering", *MACHINES) else wanted
-    fixed = {name: wanted[name] for name in ("kernel", "engine")}
-    return cls(**{name: value for name, value in (fixed | tuned).items() if name in known})
+    accepted = cls().get_params()
+    if case.estimator in ("AutoClustering", *ONE_CLASS_SVMS):
+        accepted = {"kernel", "engine"} & accepted.keys()
+    return cls(**{name: value for name, value in params.items() if name in accepted})
 
 
 def fitted(case: Case, X: Any, weight: Any = None) -> Any:
-    """The fit, or an UnsureError."""
-    with warnings.catch_warnings(record=True) as heard:
+    """Fit the model of a case, or raise an UncertainError."""
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        found = model(case).fit(X, sample_weight=weight)
-    if any(issubclass(w.category, UNSURE) for w in heard):
-        raise UnsureError(str(heard[0].message))
-    return found
+        fit = model(case).fit(X, sample_weight=weight)
+    if any(issubclass(w.category, UNCERTAIN) for w in caught):
+        raise UncertainError(str(caught[0].message))
+    return fit
 
 
-def _apart(one: Any, two: Any, X: Any, Y: Any, most: float) -> str:
-    """By how much two models differ in what they say of the same points, X and Y."""
-    most = max(most, MARGIN) if type(one).__name__ in MACHINES else most
+def _difference(one: Any, two: Any, X: Any, Y: Any, allowed: float) -> str:
+    """Describe how the results of two models differ on the same points X and Y."""
+    allowed = max(allowed, MARGIN) if type(one).__name__ in ONE_CLASS_SVMS else allowed
     first, second = (np.sort(m.memberships(Z), axis=-1) for m, Z in ((one, X), (two, Y)))
     if first.shape != second.shape:
         return f"{first.shape[1:]} and {second.shape[1:]} clusters"
     largest = float(np.abs(first - second).max(initial=0))
-    if largest > most:
+    if largest > allowed:
         return f"memberships differ by {largest:.2g}"
     pairs = set(zip(one.predict(X).tolist(), two.predict(Y).tolist(), strict=True))
     sides = [{pair[side] for pair in pairs} for side in (0, 1)]
-    is_sure = _is_sure(first, most)
-    if is_sure and not len(pairs) == len(sides[0]) == len(sides[1]):
+    is_certain = _is_certain(first, allowed)
+    if is_certain and not len(pairs) == len(sides[0]) == len(sides[1]):
         return "the partitions differ"
     return ""
 
 
-def _is_sure(memberships: Any, most: float) -> bool:
-    """Whether no point is so near to a boundary that rounding may move it across."""
+def _is_certain(memberships: Any, allowed: float) -> bool:
+    """Whether every point is so far from the boundaries that rounding cannot change its label."""
     if memberships.ndim == 1 or memberships.shape[1] < 2:
         return False
-    return bool((memberships[:, -1] - memberships[:, -2]).min() > 10 * most)
+    return bool((memberships[:, -1] - memberships[:, -2]).min() > 10 * allowed)
 
 
 def _weights(case: Case) -> str:
     X, rng = data(case), np.random.default_rng(case.seed + 1)
     counts = rng.integers(0, 4, case.n) + (np.arange(case.n) < 3)
     repeated = fitted(case, np.repeat(X, counts, axis=0))
-    return _apart(fitted(case, X, counts), repeated, X, X, CLOSE)
+    return _difference(fitted(case, X, counts), repeated, X, X, CLOSE)
 
 
 def _order(case: Case) -> str:
     X = data(case)
     order = np.random.default_rng(case.seed + 1).permutation(case.n)
-    return _apart(fitted(case, X), fitted(case, X[order]), X, X, CLOSE)
+    return _difference(fitted(case, X), fitted(case, X[order]), X, X, CLOSE)
 
 
 def _file(case: Case) -> str:
@@ -159,20 +159,20 @@ def _file(case: Case) -> str:
 def _unit(case: Case) -> str:
     X = data(case)
     unit = 2.0 ** np.random.default_rng(case.seed + 1).integers(-30, 31)
-    return _apart(fitted(case, X), fitted(case, X * unit), X, X * unit, CLOSE)
+    return _difference(fitted(case, X), fitted(case, X * unit), X, X * unit, CLOSE)
 
 
 def _shift(case: Case) -> str:
     X = np.round(data(case), 3)
     shift = np.random.default_rng(case.seed + 1).integers(-200, 201, case.d)
-    return _apart(fitted(case, X), fitted(case, X + shift), X, X + shift, CLOSE)
+    return _difference(fitted(case, X), fitted(case, X + shift), X, X + shift, CLOSE)
 
 
 def _digits(case: Case) -> str:
     X = data(case).astype(np.float32)
     if case.estimator in ("AutoClustering", "AlphaCutClustering") or case.groups == 1:
-        raise UnsureError("a group is cut, or not, by what may be chance")
-    return _apart(fitted(case, X.astype(np.float64)), fitted(case, X), X, X, COARSE)
+        raise UncertainError("whether a group is split may be chance")
+    return _difference(fitted(case, X.astype(np.float64)), fitted(case, X), X, X, COARSE)
 
 
 def _training(case: Case) -> str:
@@ -186,7 +186,7 @@ def _training(case: Case) -> str:
 
 
 def _nested(case: Case) -> str:
-    """Clusters of a higher level lie within those of a lower one."""
+    """Clusters at a higher level lie within those at a lower level."""
     X = data(case)
     one = softkern.AlphaCutClustering(engine=case.engine).fit(X)
     levels = np.sort(np.random.default_rng(case.seed + 1).uniform(0, 1, 6))
@@ -195,15 +195,15 @@ def _nested(case: Case) -> str:
         labels = one.labels_at(level)
         inside = labels >= 0
         if (before[inside] < 0).any():
-            return "a point is in a cluster above a level at which it is in none"
+            return "a point is noise at a lower level only"
         if len(set(zip(labels[inside], before[inside], strict=True))) > labels.max(initial=-1) + 1:
-            return "a cluster is part of two below"
+            return "a cluster lies in two clusters of the level below"
         before = labels
     return ""
 
 
 def _share(case: Case) -> str:
-    """At most ν of the training rows lie outside a machine's margin, but for ties on it."""
+    """At most a share ν of the training rows lies outside the margin, apart from ties."""
     rng = np.random.default_rng(case.seed + 1)
     nu, X = float(rng.uniform(0.05, 0.6)), data(case)
     kind = softkern.WeightedSVDD if rng.random() < 0.5 else softkern.WeightedOneClassSVM
@@ -227,17 +227,17 @@ LAWS: dict[str, Callable[[Case], str]] = {
 
 
 def outcome(case: Case) -> tuple[str, str]:
-    """Whether the law holds."""
+    """Test the law of a case."""
     try:
-        with limited(), warnings.catch_warnings():
+        with time_limit(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            said = LAWS[case.law](case)
-    except UnsureError as error:
-        return "refused", str(error)
+            problem = LAWS[case.law](case)
+    except UncertainError as error:
+        return "rejected", str(error)
     except ValueError as error:
-        return refused(error)
+        return classify_rejection(error)
     except Exception as error:
-        return failed(error)
-    return (
-        ("broken", f"{case.law} {case.estimator} {case.kernel}: {said}") if said else ("holds", "")
-    )
+        return classify_failure(error)
+    if problem:
+        return "broken", f"{case.law} {case.estimator} {case.kernel}: {problem}"
+    return "holds", ""

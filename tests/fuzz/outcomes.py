@@ -1,4 +1,4 @@
-"""What came of a case, in one word: the same words for arrays, tables, files and laws."""
+"""Outcome of a fuzz case in one word, the same words for arrays, tables, files and laws."""
 
 from __future__ import annotations
 
@@ -9,38 +9,38 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-SECONDS = 20  # that a case may take
-WELL = ("fitted", "refused", "works", "holds")
-# words of messages that name nothing the user gave
-INSIDE = ("contains NaN or infinity", "infs or NaNs", "zero-size array", "broadcast", "convert")
+SECONDS = 20  # time limit of a case
+PASSED = ("fitted", "rejected", "works", "holds")
+# parts of messages about internal arrays, not about the data of the user
+INTERNAL = ("contains NaN or infinity", "infs or NaNs", "zero-size array", "broadcast", "convert")
 
 
-def refused(error: ValueError) -> tuple[str, str]:
-    """A refusal is one of ours, or of scikit-learn's checks, and speaks of what was given."""
+def classify_rejection(error: ValueError) -> tuple[str, str]:
+    """Return "rejected" for an error that we or scikit-learn's checks raised about the data."""
     message = str(error)
     frames = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
     is_ours = "softkern" in frames[-1] or "validation" in Path(frames[-1]).name
-    is_clear = is_ours and not any(words in message for words in INSIDE)
-    return ("refused" if is_clear else "unclear"), f"{place(error)} ValueError: {message}"
+    is_clear = is_ours and not any(part in message for part in INTERNAL)
+    return ("rejected" if is_clear else "unclear"), f"{error_location(error)} ValueError: {message}"
 
 
-def failed(error: BaseException) -> tuple[str, str]:
-    """What nobody has raised on purpose, or what took too long."""
+def classify_failure(error: BaseException) -> tuple[str, str]:
+    """Return "unclear" for an unintended error, "slow" for a timeout."""
     if isinstance(error, TimeoutError):
-        return "slow", place(error)
-    return "unclear", f"{place(error)} {type(error).__name__}: {error}"
+        return "slow", error_location(error)
+    return "unclear", f"{error_location(error)} {type(error).__name__}: {error}"
 
 
-def place(error: BaseException) -> str:
-    """The innermost line of this package that the error went through."""
+def error_location(error: BaseException) -> str:
+    """Return the innermost line of this package in the traceback."""
     frames = traceback.extract_tb(error.__traceback__)
     ours = [f for f in frames if "softkern/" in f.filename] or frames
     return f"{Path(ours[-1].filename).name}:{ours[-1].lineno}"
 
 
 @contextmanager
-def limited(seconds: float = SECONDS) -> Iterator[None]:
-    """Raise a TimeoutError where it takes longer."""
+def time_limit(seconds: float = SECONDS) -> Iterator[None]:
+    """Raise a TimeoutError inside the context after this time."""
 
     def stop(*_: Any) -> None:
         raise TimeoutError

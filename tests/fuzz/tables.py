@@ -1,4 +1,4 @@
-"""Hostile tables through the command line: analyzed and scored, or refused in one sentence.
+"""Malformed tables through the command line: analyzed and scored, or rejected in one sentence.
 
 A case is a file's ending, its bytes and the options, so that one that ever failed is kept as a line
 of a file. Tables are written oddly (separators, quotes, encodings, ragged lines, cells that are no
@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 
 from softkern.tables.cli import run
-from tests.fuzz.outcomes import failed, limited
+from tests.fuzz.outcomes import classify_failure, time_limit
 
 KINDS = ["csv", "tsv", "jsonl", "parquet", "xlsx", "npy", "csv.gz"]
 CELLS = [
@@ -54,7 +54,7 @@ OPTIONS = [
     ("--skip-bad-lines",),
     ("--na", "-"),
 ]
-CODES = {0: "works", 2: "refused", 3: "refused", 5: "refused", 6: "refused"}
+CODES = {0: "works", 2: "rejected", 3: "rejected", 5: "rejected", 6: "rejected"}
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ def outcome(case: Case) -> tuple[str, str]:
         ]
         for command in commands:
             word, detail = _ran(command)
-            if word not in ("works", "refused"):
+            if word not in ("works", "rejected"):
                 return word, f"{command[0]}: {detail}"
             left = sorted(path.name for path in folder.iterdir() if path.name.startswith("."))
             if left:
@@ -195,19 +195,19 @@ def outcome(case: Case) -> tuple[str, str]:
 
 
 def _ran(command: list[str]) -> tuple[str, str]:
-    printed, shown = io.StringIO(), io.StringIO()
+    errors, output = io.StringIO(), io.StringIO()
     with (
         warnings.catch_warnings(),
-        limited(),
-        redirect_stderr(printed),
-        redirect_stdout(shown),
+        time_limit(),
+        redirect_stderr(errors),
+        redirect_stdout(output),
     ):
         warnings.simplefilter("ignore")
         try:
             code = run(command)
         except BaseException as error:
-            return failed(error)
-    lines = printed.getvalue().splitlines()
+            return classify_failure(error)
+    lines = errors.getvalue().splitlines()
     if code not in CODES:
         return "unclear", f"exit {code}: {lines[-1:]}"
     if code and (len(lines) != 1 or not lines[0].startswith("softkern: ") or len(lines[0]) > 2100):

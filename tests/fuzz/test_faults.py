@@ -1,4 +1,4 @@
-"""Whatever happens to a run, results are the old ones or the new; `faults.py` tries it often."""
+"""After any fault, results are the old or the new ones. `faults.py` repeats this many times."""
 
 import subprocess
 import sys

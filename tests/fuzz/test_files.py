@@ -1,4 +1,4 @@
-"""No altered file gets far: it is refused when it is loaded, or its model answers."""
+"""An altered file is rejected when it is loaded, or its model gives results."""
 
 import json
 import re
@@ -12,10 +12,10 @@ import softkern
 from softkern import files
 from softkern.models.state_schema import fitted_specs, validate_state
 from tests.fuzz.files import Case, draw, originals, outcome, read, write
-from tests.fuzz.outcomes import WELL
+from tests.fuzz.outcomes import PASSED
 from tests.golden.make import golden_file
 
-CORPUS = Path(__file__).with_name("files.jsonl")  # of cases that once failed; never shortened
+CORPUS = Path(__file__).with_name("files.jsonl")  # cases that failed once; never remove any
 FRESH = 240
 
 
@@ -32,7 +32,7 @@ def test_unaltered_files_work(name, tmp_path):
 @pytest.mark.parametrize("case", corpus(), ids=lambda case: case.original)
 def test_corpus_of_earlier_failures(case, tmp_path):
     word, detail = outcome(case, tmp_path / "model.safetensors")
-    assert word in WELL, detail
+    assert word in PASSED, detail
 
 
 def test_altered_files_are_rejected_or_work(tmp_path):
@@ -40,9 +40,9 @@ def test_altered_files_are_rejected_or_work(tmp_path):
     for seed in range(FRESH):
         case = draw(seed)
         word, detail = outcome(case, tmp_path / "model.safetensors")
-        assert word in WELL, (case, detail)
+        assert word in PASSED, (case, detail)
         words.append(word)
-    assert FRESH / 2 < words.count("refused") < FRESH
+    assert FRESH / 2 < words.count("rejected") < FRESH
 
 
 @pytest.mark.parametrize(
