@@ -48,35 +48,17 @@ SHIFT = 0.1  # of the range of all rows, up to which a median counts as that of 
 MOST_SHOWN = 6  # values of a category in a note
 MOST_COLUMNS = 5  # columns with missing values in a note
 Spell = Callable[[Remedy], str]
-# Why columns are left out: of one column, of several.
-EXCLUDED = {
-    "empty": ("it has no values", "they have no values"),
-    "mostly empty": (
-        "it lacks more than half of its values",
-        "they lack more than half of their values",
-    ),
-    "constant": ("it has one value", "they have one value each"),
-    "row number": ("it numbers the rows", "they number the rows"),
-    "named identifier": (
-        "it holds whole numbers and is named like an identifier",
-        "they hold whole numbers and are named like identifiers",
-    ),
-    "unique numbers": (
-        "it holds a different whole number in every row",
-        "they hold a different whole number in every row",
-    ),
-    "sequence": (
-        "it holds whole numbers that increase evenly with the rows",
-        "they hold whole numbers that increase evenly with the rows",
-    ),
-    "random digits": (
-        "it holds random numbers with the same number of digits",
-        "they hold random numbers with the same number of digits",
-    ),
-    "date": ("it holds dates written as numbers", "they hold dates written as numbers"),
-}
-# What columns hold that are not numbers.
-CONTENTS = {
+# Notes of the preparation. Words in braces agree in number with the columns, or are values.
+LEFT_OUT = {
+    "empty": "{it} {has} no values",
+    "mostly empty": "{it} {lacks} more than half of {its} values",
+    "constant": "{it} {has} one value",
+    "row number": "{it} {numbers} the rows",
+    "named identifier": "{it} {holds} whole numbers and {is_named} like an identifier",
+    "unique numbers": "{it} {holds} a different whole number in every row",
+    "sequence": "{it} {holds} whole numbers that increase evenly with the rows",
+    "random digits": "{it} {holds} random numbers with the same number of digits",
+    "date": "{it} {holds} dates written as numbers",
     "categories": "text column",
     "text": "text column",
     "constant text": "text column with one value",
@@ -86,6 +68,35 @@ CONTENTS = {
     "long numbers": "whole numbers with {digits} or more digits",
     "several units": "amounts in several units ({units}); convert them to one",
 }
+NOTES = {
+    "days": "{columns}: read as days{doubt}",
+    "number format": "{columns}: read as {format}{doubt}",
+    "two values": "{columns} {has} two values, scaled to a typical distance of other columns",
+    "codes": "{columns} {has} {n_values} values, neighboring ones scaled to a typical distance of "
+    "other columns",
+    "skewed": "{columns} {is_skewed}: used on a log scale",
+    "placeholder": "{columns} {contains} {value}, far from all other values",
+    "identifiers used": "all columns {look} like identifiers; they are used because there are no "
+    "others",
+    "category": "{columns}: {n_categories} categories as one column, {shown}",
+    "new value": "{columns}: {rows} with values not seen in the fit, such as '{example}'",
+    "duplicates": "duplicate rows: {rows:,} of {of:,}",
+    "rows without values": "left out {rows} without any value",
+}
+MISSING = {
+    "refuse": "{cells} in {rows} of {of}, in {where}",
+    "drop": "left out {rows} of {of}: {cells}, in {where}",
+    "impute": "filled in {cells} in {rows} of {of}, in {where}, with the column's median",
+    "neighbors": "filled in {cells} in {rows} of {of}, in {where}, from the nearest rows",
+}
+ONE = {
+    "it": "it", "its": "its", "has": "has", "holds": "holds", "lacks": "lacks",
+    "numbers": "numbers", "contains": "contains", "is_named": "is named", "is_skewed": "is skewed",
+}  # fmt: skip
+SEVERAL = {
+    "it": "they", "its": "their", "has": "have", "holds": "hold", "lacks": "lack",
+    "numbers": "number", "contains": "contain", "is_named": "are named", "is_skewed": "are skewed",
+}  # fmt: skip
 
 
 def grade(score: float, is_outlier: bool = True) -> str:
@@ -318,152 +329,93 @@ def note_text(note: Note, spell: Spell = str) -> str:
     >>> note_text(Note("dates", ["when"]), lambda remedy: f"--{remedy.parameter}")
     "left out 'when': dates; use --dates to include them as days"
     """
-    if note.kind in EXCLUDED or note.kind in CONTENTS:
-        return _excluded_text(note, spell)
-    return NOTES[note.kind](note, spell)
+    columns = quote_list(note.columns)
+    if note.kind in LEFT_OUT:
+        return f"left out {columns}: {content_text(note)}{_remedy(note, spell)}"
+    if note.kind == "columns can be named":
+        return f"use {spell(Remedy('columns'))} to include a column whatever it contains"
+    if note.kind == "missing values":
+        return _missing_text(**note.values)
+    fields = NOTE_FIELDS[note.kind](note.values, spell) if note.kind in NOTE_FIELDS else {}
+    return NOTES[note.kind].format(**_words(note), **(note.values | {"columns": columns} | fields))
 
 
 def content_text(note: Note) -> str:
-    """Return what a column holds that is not numbers."""
+    """Return why columns are left out."""
     values = {k: ", ".join(v) if isinstance(v, list) else v for k, v in note.values.items()}
-    return CONTENTS[note.kind].format(**values)
+    return LEFT_OUT[note.kind].format(**_words(note), **values)
 
 
-def _excluded_text(note: Note, spell: Spell) -> str:
-    is_one = len(note.columns) == 1
-    texts = EXCLUDED.get(note.kind)
-    why = content_text(note) if texts is None else texts[0 if is_one else 1]
+def _words(note: Note) -> dict[str, str]:
+    return ONE if len(note.columns) == 1 else SEVERAL
+
+
+def _remedy(note: Note, spell: Spell) -> str:
+    """Return how to use a column that is left out."""
     if note.kind in ("dates", "date"):
-        why += f"; use {spell(Remedy('dates', True))} to include them as days"
-    elif note.kind in ("categories", "long numbers"):
+        return f"; use {spell(Remedy('dates', True))} to include them as days"
+    if note.kind in ("categories", "long numbers"):
         parameter = "categories" if note.kind == "categories" else "columns"
-        remedy = spell(Remedy(parameter, note.columns))
-        why += f"; use {remedy} to include {'it' if is_one else 'them'}"
-    return f"left out {quote_list(note.columns)}: {why}"
+        them = "it" if len(note.columns) == 1 else "them"
+        return f"; use {spell(Remedy(parameter, note.columns))} to include {them}"
+    return ""
 
 
-def format_text(number_format: NumberFormat) -> str:
-    """Return how a column is read.
-
-    Examples
-    --------
-    >>> format_text(NumberFormat(",", ".", "€"))
-    'numbers with thousands separators and a decimal comma, in €'
-    """
-    details = ["thousands separators"] * bool(number_format.thousands)
-    details += ["a decimal comma"] * (number_format.decimal == ",")
-    parts = ["numbers" + (f" with {' and '.join(details)}" if details else "")]
-    parts += [f"in {number_format.unit}"] if number_format.unit else []
-    negative = number_format.negative
-    parts += [f"negative ones {negative}"] if negative else []
-    return ", ".join(parts)
+def _days_fields(values: dict[str, Any], spell: Spell) -> dict[str, str]:
+    first = "month" if values.get("is_month_first") else "day"
+    example = values["ambiguous"]
+    return {"doubt": f" ({example} is taken to have the {first} first)" if example else ""}
 
 
-def _number_format_text(note: Note, spell: Spell) -> str:
-    read, values, details = note.values["format"], note.values, []
+def _format_fields(values: dict[str, Any], spell: Spell) -> dict[str, str]:
+    read: NumberFormat = values["format"]
+    details = ["thousands separators"] * bool(read.thousands)
+    details += ["a decimal comma"] * (read.decimal == ",")
+    parts = ["numbers" + (f" with {joined(details)}" if details else "")]
+    parts += [f"in {read.unit}"] * bool(read.unit)
+    parts += [f"negative ones {read.negative}"] * bool(read.negative)
+    doubts = []
     if values["ambiguous"]:
-        other = Remedy("decimal", "," if read.decimal == "." else ".")
+        other = spell(Remedy("decimal", "," if read.decimal == "." else "."))
         meaning = "thousands" if read.thousands else "decimals"
-        details.append(f"{values['ambiguous']} is taken as {meaning} unless {spell(other)}")
+        doubts.append(f"{values['ambiguous']} is taken as {meaning} unless {other}")
     if values["bare"]:
         cells = plural(values["bare"], "cell")
-        details.append(f"{cells} without {read.unit} taken as if it were there")
-    more = f" ({'; '.join(details)})" if details else ""
-    return f"{quote_list(note.columns)}: read as {format_text(read)}{more}"
+        doubts.append(f"{cells} without {read.unit} taken as if it were there")
+    return {"format": ", ".join(parts), "doubt": f" ({'; '.join(doubts)})" if doubts else ""}
 
 
-def _days_text(note: Note, spell: Spell) -> str:
-    text, example = f"{quote_list(note.columns)}: read as days", note.values["ambiguous"]
-    if not example:
-        return text
-    first = "month" if note.values["is_month_first"] else "day"
-    return f"{text} ({example} is taken to have the {first} first)"
+def _category_fields(values: dict[str, Any], spell: Spell) -> dict[str, Any]:
+    shown = [quote(value, 20) for value in values["values"][:MOST_SHOWN]]
+    shown += ["…"] * (len(values["values"]) > MOST_SHOWN)
+    return {"n_categories": len(values["values"]), "shown": ", ".join(shown)}
 
 
-def _has(note: Note) -> str:
-    return f"{quote_list(note.columns)} {'has' if len(note.columns) == 1 else 'have'}"
+def _row_fields(values: dict[str, Any], spell: Spell) -> dict[str, str]:
+    return {"rows": plural(values["rows"], "row")}
 
 
-def _two_values_text(note: Note, spell: Spell) -> str:
-    return f"{_has(note)} two values, scaled to a typical distance of other columns"
+def _look_fields(values: dict[str, Any], spell: Spell) -> dict[str, str]:
+    return {"look": "lack most of their values or look" if values["is_sparse"] else "look"}
 
 
-def _codes_text(note: Note, spell: Spell) -> str:
-    how = "neighboring ones scaled to a typical distance of other columns"
-    return f"{_has(note)} {note.values['n_values']} values, {how}"
+NOTE_FIELDS: dict[str, Callable[[dict[str, Any], Spell], dict[str, Any]]] = {
+    "days": _days_fields,
+    "number format": _format_fields,
+    "identifiers used": _look_fields,
+    "category": _category_fields,
+    "new value": _row_fields,
+    "rows without values": _row_fields,
+}
 
 
-def _skewed_text(note: Note, spell: Spell) -> str:
-    is_one = len(note.columns) == 1
-    return f"{quote_list(note.columns)} {'is' if is_one else 'are'} skewed: used on a log scale"
-
-
-def _placeholder_text(note: Note, spell: Spell) -> str:
-    verb = "contains" if len(note.columns) == 1 else "contain"
-    return f"{quote_list(note.columns)} {verb} {note.values['value']}, far from all other values"
-
-
-def _identifiers_used_text(note: Note, spell: Spell) -> str:
-    what = "lack most of their values or look" if note.values["is_sparse"] else "look"
-    return f"all columns {what} like identifiers; they are used because there are no others"
-
-
-def _columns_text(note: Note, spell: Spell) -> str:
-    return f"use {spell(Remedy('columns'))} to include a column whatever it contains"
-
-
-def _category_text(note: Note, spell: Spell) -> str:
-    values = note.values["values"]
-    shown = ", ".join(quote(value, 20) for value in values[:MOST_SHOWN])
-    more = ", …" if len(values) > MOST_SHOWN else ""
-    return f"{quote_list(note.columns)}: {len(values)} categories as one column, {shown}{more}"
-
-
-def _new_value_text(note: Note, spell: Spell) -> str:
-    rows = plural(note.values["rows"], "row")
-    new = f"values not seen in the fit, such as '{note.values['example']}'"
-    return f"{quote_list(note.columns)}: {rows} with {new}"
-
-
-def _duplicates_text(note: Note, spell: Spell) -> str:
-    rows = note.values["rows"]
-    verb = "is a duplicate" if rows == 1 else "are duplicates"
-    return f"{rows:,} of {plural(note.values['of'], 'row')} {verb}"
-
-
-def _missing_text(note: Note, spell: Spell) -> str:
-    cells, rows, total = (note.values[name] for name in ("cells", "rows", "of"))
-    where = [f"'{quote(c)}' ({number:,})" for c, number in cells.items()]
+def _missing_text(action: str, cells: dict[str, int], rows: int, of: int) -> str:
+    where = [f"'{quote(column)}' ({number:,})" for column, number in cells.items()]
     more = len(where) - MOST_COLUMNS
     others = f" and {plural(more, 'more column')}" if more > 0 else ""
-    what = (
-        f"{plural(sum(cells.values()), 'missing value')} in {rows:,} of {total:,} rows, "
-        f"in {', '.join(where[:MOST_COLUMNS])}{others}"
+    return MISSING[action].format(
+        cells=plural(sum(cells.values()), "missing value"),
+        rows=plural(rows, "row") if action == "drop" else f"{rows:,}",
+        of=f"{of:,} rows",
+        where=", ".join(where[:MOST_COLUMNS]) + others,
     )
-    return {
-        "refuse": what,
-        "drop": f"left out {plural(rows, 'row')}: {what}",
-        "impute": f"filled in {what}, with the column's median",
-        "neighbors": f"filled in {what}, from the nearest rows",
-    }[note.values["action"]]
-
-
-def _blank_text(note: Note, spell: Spell) -> str:
-    return f"left out {plural(note.values['rows'], 'row')} without any value"
-
-
-NOTES: dict[str, Callable[[Note, Spell], str]] = {
-    "number format": _number_format_text,
-    "days": _days_text,
-    "two values": _two_values_text,
-    "codes": _codes_text,
-    "skewed": _skewed_text,
-    "placeholder": _placeholder_text,
-    "identifiers used": _identifiers_used_text,
-    "columns can be named": _columns_text,
-    "category": _category_text,
-    "new value": _new_value_text,
-    "duplicates": _duplicates_text,
-    "missing values": _missing_text,
-    "rows without values": _blank_text,
-}

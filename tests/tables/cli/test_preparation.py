@@ -142,7 +142,7 @@ def test_cells_are_not_filled_in_between_two_groups():
 def test_repeated_rows_are_noted():
     table, _ = groups()
     _, prepared = prepare(pd.concat([table, table[:20]]))
-    assert "20 of 320 rows are duplicates" in texts(prepared.notes)
+    assert "duplicate rows: 20 of 320" in texts(prepared.notes)
 
 
 def test_extreme_values_are_noted_and_stay_numbers():
