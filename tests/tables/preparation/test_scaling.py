@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from softkern.tables.preparation import ColumnScaler, NearestRowImputer, recognize
+from softkern.tables.preparation import recognize
+from softkern.tables.preparation.imputation import NearestRowImputer
+from softkern.tables.preparation.scaling import ColumnScaler
 
 
 def table(n=600, seed=0):

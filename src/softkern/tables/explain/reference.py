@@ -40,20 +40,7 @@ class UsualRange(NamedTuple):
 class ReferenceRanges:
     """Ranges of the inner nine tenths of typical rows, computed when first needed.
 
-    Parameters
-    ----------
-    rows : RowView
-    weight, labels : arrays of shape (n,)
-    sample : index, default=slice(None)
-        Rows that are searched for values near a given one.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rows = np.arange(101.0)[:, None]
-    >>> ranges = ReferenceRanges(RowView(["x"], rows, rows), np.ones(101), np.zeros(101, int))
-    >>> ranges.range(0)[:2]
-    (5.0, 95.0)
+    A `sample` of the rows is searched for values near a given one.
     """
 
     def __init__(

@@ -41,19 +41,7 @@ def category_values(values: pd.Series[Any], column: str) -> list[str]:
 def order_values(text: pd.Series[Any], values: Sequence[str], Z: Array) -> list[str]:
     """Order the values of a text column along the line that separates their rows most.
 
-    Parameters
-    ----------
-    text : Series of length n
-    values : sequence of str
-    Z : array of shape (n, d)
-        The numeric columns on one scale, NaN where a cell is missing.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> text = pd.Series(["large", "medium", "small"] * 20)
-    >>> order_values(text, ["large", "medium", "small"], np.tile([[3.0], [2.0], [1.0]], (20, 1)))
-    ['small', 'medium', 'large']
+    Z holds the numeric columns on one scale, (n, d), NaN where a cell is missing.
     """
     words = to_words(text).to_numpy(dtype=object)
     near = np.clip(np.nan_to_num(Z), -FARTHEST, FARTHEST)  # a few far rows do not place a value

@@ -39,11 +39,6 @@ def as_table(X: Any) -> pd.DataFrame:
     X is a DataFrame, an object that has `columns` and returns each as an array, such as a polars
     DataFrame, or an array. Columns of an array, and of a DataFrame without names, are called x1,
     x2 and so on. Blank text is missing.
-
-    Examples
-    --------
-    >>> list(as_table([[1.0, 2.0], [3.0, 4.0]]).columns)
-    ['x1', 'x2']
     """
     import pandas as pd
 
@@ -76,12 +71,6 @@ def replace_words(
     """Return the table with cells of text that are one of these words missing.
 
     Blanks around a word do not matter. Columns in `except_in` are not changed.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> replace_words(pd.DataFrame({"a": ["1", " ", "?"]}), {"", "?"})["a"].tolist()
-    ['1', nan, nan]
     """
     changed = {}
     for column, dtype in column_types(table).items():

@@ -36,20 +36,10 @@ class DateGuess(NamedTuple):
 
 
 def infer_date_format(values: pd.Series[Any], decimal: str = ".") -> DateGuess | None:
-    """Infer the date format of a column; None if it does not hold dates.
+    """Infer the date format of a column without missing values; None if it holds no dates.
 
-    Parameters
-    ----------
-    values : Series of text or dates without missing values
-    decimal : {".", ","}, default="."
-        Decimal point of the table. If no day is later than the twelfth, the month comes first in
-        tables with a decimal point, as in the United States, unless points separate the two.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> infer_date_format(pd.Series(["13/02/2024", "01/03/2024"])).format
-    '%d/%m/%Y'
+    If no day is later than the twelfth, the month comes first in tables with a decimal point, as
+    in the United States, unless points separate the two.
     """
     if values.dtype.kind in "mM":
         return DateGuess(DURATION if values.dtype.kind == "m" else TIMESTAMP)

@@ -113,25 +113,13 @@ def _surroundings(before: str, after: str) -> tuple[bool, str, str] | None:
 
 
 def decimal_points(cell: str) -> str:
-    """Return the decimal points with which a cell is a number.
-
-    Examples
-    --------
-    >>> [decimal_points(cell) for cell in ("1,234.5", "12,5 €", "1,234", "x")]
-    ['.', ',', '.,', '']
-    """
+    """Return the decimal points with which a cell is a number: "." and "," for "1,234"."""
     parts = split_number(cell)
     return "" if parts is None else "".join(d for d in POINTS if not math.isnan(parts.value(d)))
 
 
 def is_number(cell: str) -> bool:
-    """Return whether a cell holds one number in any format.
-
-    Examples
-    --------
-    >>> [is_number(cell) for cell in ("(1 234,50) €", "-5%", "$1,234.5", "31.01.2024", "12 34")]
-    [True, True, True, False, False]
-    """
+    """Return whether a cell holds one number in any format, such as "(1 234,50) €"."""
     return bool(decimal_points(cell))
 
 
@@ -217,26 +205,13 @@ class NumberFormat:
 
 @dataclass(frozen=True)
 class FormatGuess:
-    """Number format of a text column, inferred from its cells.
-
-    Attributes
-    ----------
-    format : NumberFormat
-    n_parsed : int
-        Cells that the format parses.
-    ambiguous : str
-        An example that has another value with the other decimal point, if all cells parse so.
-    units : tuple of str
-        Currencies and units next to the numbers.
-    n_bare : int
-        Cells without the "%" of the others.
-    """
+    """Number format of a text column, inferred from its cells."""
 
     format: NumberFormat
-    n_parsed: int
-    ambiguous: str = ""
-    units: tuple[str, ...] = ()
-    n_bare: int = 0
+    n_parsed: int  # cells that the format parses
+    ambiguous: str = ""  # an example with another value for the other decimal point, if all parse
+    units: tuple[str, ...] = ()  # currencies and units next to the numbers
+    n_bare: int = 0  # cells without the "%" of the others
 
 
 def sample_cells(values: pd.Series[Any]) -> list[str]:
@@ -246,20 +221,9 @@ def sample_cells(values: pd.Series[Any]) -> list[str]:
 
 
 def infer_number_format(values: pd.Series[Any], decimal: str = ".") -> FormatGuess:
-    """Infer the number format of a text column from all of its cells.
+    """Infer the number format of text without missing values, from all cells.
 
-    Parameters
-    ----------
-    values : Series of text without missing values
-    decimal : {".", ","}, default="."
-        Decimal point if the column itself is ambiguous.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> guess = infer_number_format(pd.Series(["$1,234.50", "($20.00)", "$7"]))
-    >>> guess.format
-    NumberFormat(decimal='.', thousands=',', unit='$', negative='in parentheses', date='')
+    `decimal` is the decimal point if the column itself is ambiguous.
     """
     if len(values) > SAMPLE:  # a sample usually shows the format of all
         guess = infer_number_format(values.iloc[:: -(-len(values) // SAMPLE)], decimal)
@@ -291,14 +255,7 @@ def _other_point(decimal: str) -> str:
 
 
 def infer_decimal(columns: Iterable[pd.Series[Any]]) -> str:
-    """Infer the decimal point of a table from a sample of its unambiguous text columns.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> infer_decimal([pd.Series(["1,234", "5,678"]), pd.Series(["12,5", "7"])])
-    ','
-    """
+    """Infer the decimal point of a table from samples of its unambiguous text columns."""
     points = set()
     for values in columns:
         common = set(POINTS)

@@ -30,15 +30,9 @@ IdentifierKind = Literal[
 
 
 def identifier_kind(x: Array, values: Array, name: str) -> IdentifierKind | None:
-    """Return why a column names rows; None if it may measure something.
+    """Return why a column x, (n,), names rows; None if it may measure something.
 
-    Parameters
-    ----------
-    x : array of shape (n,)
-        The column in the order of the table, NaN where a cell is missing.
-    values : array
-        Its distinct values, sorted; at least two.
-    name : str
+    `values` are its distinct values, sorted; at least two.
     """
     if not _are_whole(values):
         return None

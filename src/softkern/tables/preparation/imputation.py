@@ -31,26 +31,10 @@ class NearestRowImputer:
     Of the nine nearest of up to 1,000 rows that have the cell, on the scale of `scaler`, it is the
     mean of the five values that lie closest together; the column's median if no such row has a
     column in common.
-
-    Attributes
-    ----------
-    scaler : ColumnScaler
-    donors : array of shape (n_donors, d)
-        Scaled rows, NaN where a cell is missing.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from softkern.tables.preparation import recognize
-    >>> X = np.repeat([[0.0, 1.0], [9.0, 5.0]], 20, axis=0) + np.arange(40)[:, None] / 1000
-    >>> imputer = NearestRowImputer.fit(X, ColumnScaler.fit(X, recognize(X)))
-    >>> imputer.transform(np.array([[0.0, np.nan], [np.nan, 5.0]])).round()
-    array([[0., 1.],
-           [9., 5.]])
     """
 
     scaler: ColumnScaler
-    donors: Array
+    donors: Array  # scaled rows, (n_donors, d), NaN where a cell is missing
 
     @classmethod
     def fit(cls, X: Array, scaler: ColumnScaler) -> NearestRowImputer:

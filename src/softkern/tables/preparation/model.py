@@ -36,15 +36,7 @@ def attach_preparation(model: Any, preparation: TablePreparation) -> Any:
 def with_preparation(
     model: Any, columns: Sequence[str], decimal: str
 ) -> tuple[Any, TablePreparation]:
-    """Return a fitted model and its preparation; one that takes numbers only is given one.
-
-    Examples
-    --------
-    >>> from softkern import OneClassPCM
-    >>> model = OneClassPCM().fit([[0.0], [1.0], [3.0]])
-    >>> with_preparation(model, ["x"], ".")[1].columns_
-    ['x']
-    """
+    """Return a fitted model and its preparation; one that takes numbers only is given one."""
     preparation = preparation_of(model)
     if preparation is not None:
         return model, preparation

@@ -45,13 +45,7 @@ class Note:
 
 
 def merge_notes(notes: Iterable[Note]) -> list[Note]:
-    """Merge notes that state the same of several columns, in the order of their first column.
-
-    Examples
-    --------
-    >>> [note.columns for note in merge_notes([Note("constant", ["a"]), Note("constant", ["b"])])]
-    [['a', 'b']]
-    """
+    """Merge notes that state the same of several columns, in the order of their first column."""
     merged: list[Note] = []
     for note in notes:
         for k, other in enumerate(merged):

@@ -48,20 +48,11 @@ NEARLY_NUMBERS = 0.5  # share of numbers in a column from which other text in it
 
 @dataclass(frozen=True)
 class NumberColumns:
-    """The columns of a table that hold numbers.
-
-    Attributes
-    ----------
-    names : list of str
-    formats : dict
-        Formats of the columns whose numbers are not plain.
-    notes : list of Note
-        Formats that were inferred, and columns that were left out.
-    """
+    """The columns of a table that hold numbers."""
 
     names: list[str]
-    formats: dict[str, NumberFormat]
-    notes: list[Note]
+    formats: dict[str, NumberFormat]  # of columns whose numbers are not plain
+    notes: list[Note]  # on inferred formats, and on columns that were left out
 
 
 def table_decimal(table: pd.DataFrame, columns: Sequence[str]) -> str:
@@ -81,16 +72,8 @@ def find_numbers(
 ) -> NumberColumns:
     """Find the columns that hold numbers, and the formats of numbers in text columns.
 
-    Parameters
-    ----------
-    table : DataFrame
-    columns : sequence of str
-        Columns to look at.
-    are_required : bool, default=False
-        Raise an error if one of the columns does not hold numbers.
-    decimal : {".", ","}, default="."
-    dates : bool, default=False
-        Whether dates are numbers, as days.
+    With `are_required`, a column that does not hold numbers is an error; with `dates`, dates are
+    numbers, as days.
     """
     names: list[str] = []
     formats: dict[str, NumberFormat] = {}

@@ -23,27 +23,9 @@ __all__ = ["ColumnScaler"]
 
 @dataclass(frozen=True)
 class ColumnScaler:
-    """Scale columns to (x − center) / spread, skewed ones by their logarithm.
+    """Scale columns to (x − center) / spread, skewed ones by their logarithm."""
 
-    Attributes
-    ----------
-    logs : tuple of SignedLog or None
-    center, spread : tuples of float
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from softkern.tables.preparation import recognize
-    >>> X = np.random.default_rng(0).lognormal(size=(500, 2)) * [1, 1000]
-    >>> scaler = ColumnScaler.fit(X, recognize(X))
-    >>> Z = scaler.transform(X)
-    >>> bool(np.allclose(Z.std(axis=0), 1, atol=0.2))
-    True
-    >>> bool(np.allclose(scaler.inverse_transform(Z), X))
-    True
-    """
-
-    logs: tuple[SignedLog | None, ...]
+    logs: tuple[SignedLog | None, ...]  # None for columns that are not skewed
     center: tuple[float, ...]
     spread: tuple[float, ...]
 

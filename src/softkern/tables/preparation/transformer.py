@@ -11,25 +11,27 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from softkern._utils.sklearn_compat import StrOptions
 from softkern._utils.text import plural, quote, quote_list
 from softkern._utils.typing import Array
 from softkern.exceptions import DataError, Remedy
 from softkern.rows import Rows, check_weights
-from softkern.tables.preparation.categories import category_values, encode, order_values
+from softkern.tables.preparation.categories import encode
 from softkern.tables.preparation.cells import as_table, require_columns
 from softkern.tables.preparation.formats import NumberFormat
 from softkern.tables.preparation.imputation import NearestRowImputer
-from softkern.tables.preparation.kinds import Column, column_notes, recognize
+from softkern.tables.preparation.kinds import Column
 from softkern.tables.preparation.notes import Note
-from softkern.tables.preparation.numbers import find_numbers, read_numbers, table_decimal
+from softkern.tables.preparation.numbers import read_numbers
 from softkern.tables.preparation.scaling import ColumnScaler
+from softkern.tables.preparation.selection import select_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -163,6 +165,15 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     array([1., 2., 4.])
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "columns": [list, tuple, None],
+        "categories": [list, tuple],
+        "scale": [StrOptions(set(get_args(Scale)))],
+        "missing": [StrOptions(set(get_args(Missing)))],
+        "exclude": [list, tuple],
+        "decimal": [StrOptions({".", ","}), None],
+        "dates": ["boolean"],
+    }
     columns: Sequence[str] | None
     categories: Sequence[str]
     scale: Scale
@@ -226,10 +237,6 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.fit_prepare(X, sample_weight)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
-        """Learn how to prepare a table, and return its numbers; see `fit` and `transform`."""
-        return self.fit_prepare(X, sample_weight).expand()
-
     def transform(self, X: Any) -> Array:
         """Return the numbers of a table, (n, d), NaN in rows that are left out.
 
@@ -253,6 +260,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit_prepare(self, X: Any, sample_weight: Any = None) -> PreparedTable:
         """Learn how to prepare a table, and prepare it; see `fit` and `prepare`."""
+        self._validate_params()
         table = as_table(X)
         is_weighted = check_weights(sample_weight, len(table)) > 0
         used = table if is_weighted.all() else table[is_weighted]
@@ -264,10 +272,15 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             self.feature_names_in_ = np.array(table.columns, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-        numbers, columns = self._select(used)
-        raw = np.column_stack([numbers, *self._codes(used)[0]])
+        options = self.get_params(deep=False)
+        del options["missing"]
+        selected = select_columns(used, **options)
+        self.columns_ = [column.name for column in selected.columns]
+        self.categories_, self.formats_ = selected.categories, selected.formats
+        self.decimal_, self.notes_ = selected.decimal, selected.notes
+        raw = np.column_stack([selected.numbers, *self._codes(used)[0]])
         codes = [Column(name, "codes") for name in map(self._code_name, self.categories_)]
-        self._learn(raw, [*columns, *codes])
+        self._learn(raw, [*selected.columns, *codes])
         prepared = self._prepare(raw, self.missing, 1)
         if len(prepared.values) < 2:
             raise DataError(
@@ -335,49 +348,6 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             return None
         return self._prepare(self.imputer_.rows(), "refuse", 1)
 
-    def _select(self, table: pd.DataFrame) -> tuple[Array, list[Column]]:
-        """Choose columns, and return the numbers and kinds of numeric ones."""
-        given = None if self.columns is None else {*self.columns, *self.categories}
-        names = [
-            c for c in table.columns if c not in self.exclude and (given is None or c in given)
-        ]
-        others = [name for name in names if name not in self.categories]
-        self.decimal_ = self.decimal or table_decimal(table, others)
-        found = find_numbers(
-            table,
-            others,
-            are_required=self.columns is not None,
-            decimal=self.decimal_,
-            dates=self.dates,
-        )
-        numbers = read_numbers(table, found.names, found.formats, decimal=self.decimal_)
-        dates = [name for name, form in found.formats.items() if form.date]
-        columns, notes = _features(
-            numbers, found.names, [*(self.columns or ()), *dates], is_scaled=self.scale == "auto"
-        )
-        self.columns_ = [column.name for column in columns]
-        self.formats_ = {c: f for c, f in found.formats.items() if c in self.columns_}
-        numbers = numbers[:, [name in self.columns_ for name in found.names]]
-        self.notes_ = [*found.notes, *notes]
-        self._order_categories(table, [c for c in names if c in self.categories], numbers, columns)
-        if not self.columns_ and not self.categories_:
-            why = "; ".join(map(str, self.notes_)) or "there is none"
-            raise DataError(f"no column to work with: {why}.")
-        return numbers, columns
-
-    def _order_categories(
-        self, table: pd.DataFrame, names: Sequence[str], numbers: Array, columns: Sequence[Column]
-    ) -> None:
-        """Find the values of text columns, in the order of their codes."""
-        self.categories_ = {name: category_values(table[name], name) for name in names}
-        if not names:
-            return
-        Z = ColumnScaler.fit(numbers, columns).transform(numbers) if columns else numbers
-        for name, values in self.categories_.items():
-            if len(values) > 2:
-                self.categories_[name] = values = order_values(table[name], values, Z)
-            self.notes_.append(Note("category", [name], {"values": values}))
-
     def _codes(self, table: pd.DataFrame) -> tuple[list[Array], list[Note]]:
         """Return the codes of text columns, each (n,), and notes."""
         encoded = [encode(table[c], c, values) for c, values in self.categories_.items()]
@@ -444,28 +414,6 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise DataError(f"{message} (first: row {first:,}).", FILLS if can_fill else FILLS[:1])
         notes = [note] if values["rows"] else []
         return notes + ([Note("rows without values", values={"rows": blank})] if blank else [])
-
-
-def _features(
-    numbers: Array, names: Sequence[str], given: Sequence[str], *, is_scaled: bool
-) -> tuple[list[Column], list[Note]]:
-    """Return the columns that are features, and notes; those given are features in any case."""
-    columns = recognized = recognize(numbers, names, features=given)
-    notes = []
-    if not any(column.is_feature for column in columns):  # better an identifier than nothing
-        columns = recognize(numbers, names, features=names)
-        if any(column.is_feature for column in columns):
-            is_sparse = any(column.kind == "mostly empty" for column in recognized)
-            notes.append(Note("identifiers used", values={"is_sparse": is_sparse}))
-    if not is_scaled:  # notes about scales do not apply
-        columns = [
-            replace(c, kind="number", signed_log=None) if c.is_feature else c for c in columns
-        ]
-    notes += column_notes(columns)
-    others = [column for column in columns if not column.is_feature]
-    if any(column.kind not in ("empty", "constant", "date") for column in others):
-        notes.append(Note("columns can be named"))
-    return [column for column in columns if column.is_feature], notes
 
 
 def _reject_tiny(features: pd.DataFrame) -> None:
