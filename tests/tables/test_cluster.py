@@ -19,7 +19,7 @@ from tests.test_files import assert_same
 
 @pytest.fixture(scope="module")
 def customers():
-    """Two groups in age and amount, and the usual columns beside them; row 7 has no number."""
+    """Two groups in age and amount, and the usual columns beside them. Row 7 has no number."""
     rng = np.random.default_rng(0)
     group = np.arange(300) % 2
     table = pd.DataFrame(

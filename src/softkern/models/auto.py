@@ -390,7 +390,7 @@ def cluster(
     filled in 40 missing values in 40 of 400 rows, in 'age' (40), from the nearest rows
     left out 'city': text column with one value
     left out 'customer': it numbers the rows
-    use columns=… to include a column whatever it contains
+    use columns=… to include a column in any case
     """
     options: dict[str, Any] = {}
     if columns is not None:

@@ -100,7 +100,7 @@ SEVERAL = {
 
 
 def grade(score: float, is_outlier: bool = True) -> str:
-    """Return the grade of an outlier score of `rank_points`; empty if the row is not flagged.
+    """Return the grade of an outlier score of `rank_points`, empty if the row is not flagged.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def grade(score: float, is_outlier: bool = True) -> str:
 
 
 def number(value: float, digits: int = 4) -> str:
-    """Return a number with few digits; whole ones with separators.
+    """Return a number with few digits, whole ones with separators.
 
     Examples
     --------
@@ -205,7 +205,7 @@ def percent(share: float) -> str:
 
 
 def summary(ranks: pd.DataFrame, is_detector: bool = False) -> str:
-    """Return a sentence on the table of `softkern.rank_points`; a detector has no clusters.
+    """Return a sentence on the table of `softkern.rank_points`. A detector has no clusters.
 
     Examples
     --------
@@ -293,7 +293,7 @@ REASONS: dict[str, Callable[[Any, RowView, int], str]] = {
 
 
 def cluster_column_text(part: ClusterColumn, is_one: bool) -> str:
-    """Return a column of a cluster compared with all rows; alone if there is one cluster."""
+    """Return a column of a cluster compared with all rows, or alone if there is one cluster."""
     name = quote(part.name, 40)
     if part.own is None or part.every is None:
         if not part.name:
@@ -333,7 +333,7 @@ def note_text(note: Note, spell: Spell = str) -> str:
     if note.kind in LEFT_OUT:
         return f"left out {columns}: {content_text(note)}{_remedy(note, spell)}"
     if note.kind == "columns can be named":
-        return f"use {spell(Remedy('columns'))} to include a column whatever it contains"
+        return f"use {spell(Remedy('columns'))} to include a column in any case"
     if note.kind == "missing values":
         return _missing_text(**note.values)
     fields = NOTE_FIELDS[note.kind](note.values, spell) if note.kind in NOTE_FIELDS else {}

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.impute import KNNImputer
 
 import softkern
 from softkern.tables.cli import run
@@ -137,6 +138,8 @@ def test_cells_are_not_filled_in_between_two_groups():
     _, prepared = prepare(table, scale="none")
     filled = prepared.features["x"][:100]
     assert (np.abs(filled - 10) > 5).mean() > 0.95
+    means = KNNImputer(n_neighbors=9).fit_transform(table)[:100, 0]  # of both groups
+    assert (np.abs(means - 10) > 5).mean() < 0.5
 
 
 def test_repeated_rows_are_noted():

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from pandas.tseries.api import guess_datetime_format
 
 import softkern
 from softkern._utils.text import unknown_names
@@ -143,6 +144,19 @@ def test_dates_are_named_and_used_as_days(form):
     assert np.diff(prepared.features["when"]).tolist() == [1, 43]
     again = reloaded(preparation).prepare(table[1:])
     assert np.array_equal(again.values, prepared.values[1:])
+
+
+@pytest.mark.parametrize(
+    ("cell", "form"),
+    [
+        ("15.03.24", "%d.%m.%y"),
+        ("March 2024", "%B %Y"),
+        ("03/15/2024 04:07 PM", "%m/%d/%Y %I:%M %p"),
+    ],
+)
+def test_dates_that_pandas_does_not_guess(cell, form):
+    assert guess_datetime_format(cell) is None
+    assert infer_date_format(pd.Series([cell, cell])).format == form
 
 
 def test_a_column_of_dates_of_pandas_and_clocks():

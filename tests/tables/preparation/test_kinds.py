@@ -1,4 +1,4 @@
-"""What columns are: names of rows, few values, long tails; and what is none of these."""
+"""What columns are: names of rows, few values, long tails, and none of these."""
 
 import numpy as np
 import pytest

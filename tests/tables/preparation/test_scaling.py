@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.preprocessing import RobustScaler
 
 from softkern.tables.preparation import recognize
 from softkern.tables.preparation.imputation import NearestRowImputer
@@ -34,6 +35,13 @@ def test_yes_and_no_are_one_spread_apart(share):
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.normal(size=1000), rng.uniform(size=1000) < share])
     assert np.ptp(learned(X).transform(X)[:, 1]) == pytest.approx(1)
+
+
+def test_the_unit_of_a_rare_value_does_not_matter_unlike_in_robust_scaler():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=1000), 1000.0 * (rng.uniform(size=1000) < 0.05)])
+    assert np.ptp(learned(X).transform(X)[:, 1]) == pytest.approx(1)
+    assert np.ptp(RobustScaler().fit_transform(X)[:, 1]) == 1000
 
 
 def test_missing_cells_take_no_part_in_scales():

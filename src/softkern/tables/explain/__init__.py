@@ -1,7 +1,7 @@
 """Explanations in terms of the user's own columns.
 
 `explain_points` names the columns that make rows outliers or put them between clusters, with their
-usual ranges; `Explainer` does so for rows that come in chunks. `describe_clusters` compares every
+usual ranges. `Explainer` does so for rows that come in chunks. `describe_clusters` compares every
 column of every cluster with all rows, `cluster_lines` summarizes it in one line per cluster, and
 `summary` is a sentence on the whole result. Models are accessed by their public attributes only.
 """

@@ -1,4 +1,4 @@
-"""The columns that together make a row an outlier.
+"""Columns that together explain an outlier.
 
 What leaving a column out takes off −log density, less what it takes off for a typical row,
 decides which column comes first. Two columns that are both far out mask each other, so the first
@@ -32,7 +32,7 @@ LEFT = 0.5  # of the first column's part at most, without the column that it dis
 
 @dataclass(frozen=True)
 class ColumnAttribution:
-    """The columns that make a row an outlier, the first one most, and the part of every column.
+    """Columns that explain an outlier, most important first, and the parts of all columns.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class ColumnAttribution:
     partner : int or None
         The one without which it would be as expected.
     parts : array of shape (d,)
-        What a column takes off, in units of what stands out; for `columns`, when it was chosen.
+        What a column takes off, in units of what stands out, for `columns` at the time of choice.
     """
 
     columns: list[int]
@@ -140,7 +140,7 @@ class Attribution:
         return [ColumnAttribution(*row) for row in found]
 
     def _next(self, x: Array, parts: Array, cluster: int, most: int) -> int:
-        """Return the column of the largest part; before it, one that is far out alone."""
+        """Return the column of the largest part, or before it one that is far out alone."""
         order = np.argsort(-parts, kind="stable")[:most].tolist()
         least = LEAST_OF_ALL * float(np.maximum(parts, 0).sum())
         far = (j for j in order if parts[j] >= least and self._is_far(x[j], j, cluster))

@@ -54,7 +54,7 @@ def describe_clusters(model: Any, X: Any, *, sample_weight: Any = None) -> pd.Da
     Returns
     -------
     table : DataFrame
-        One row per cluster and column. Clusters are sorted by number; rows in no cluster (−1) come
+        One row per cluster and column. Clusters are sorted by number. Rows in no cluster (−1) come
         last. A detector has one cluster. Constant columns and names are left out.
 
         cluster, rows, share
@@ -197,7 +197,7 @@ class ClusterColumn:
 
     @property
     def shift(self) -> float:
-        """Distance between the medians, in ranges of all rows; breaks ties of effects."""
+        """Distance between the medians, in ranges of all rows. It breaks ties of effects."""
         if self.own is None or self.every is None:
             return 0.0
         width = self.every[2] - self.every[0]

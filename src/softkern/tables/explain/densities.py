@@ -107,7 +107,7 @@ class Ellipsoids:
 
     @classmethod
     def fit(cls, X: Array, weight: Array, labels: Array) -> Ellipsoids:
-        """Fit typical rows; covariances of small clusters are shrunk to the common one."""
+        """Fit typical rows. Covariances of small clusters are shrunk to the common one."""
         spread = _spread(X, weight)
         groups = np.unique(labels)
         mass = np.array([weight[labels == g].sum() for g in groups])
@@ -136,7 +136,7 @@ class Ellipsoids:
     def parts(self, X: Array, excluded: NDArray[np.intp] | None = None) -> Array:
         """Return ½ r², (m, d), r the distance of column j from its expectation given the others.
 
-        The cluster is the one that the row would fit best except for one column; columns
+        The cluster is the one that the row would fit best except for one column. Columns
         `excluded`, (m, s), do not count.
         """
         Z = X / self.spread
@@ -261,7 +261,7 @@ def lower_medians(X: Array, weight: Array) -> Array:
 
 
 def _spread(X: Array, weight: Array) -> Array:
-    """Return the spread of the inner half, or of all if that is one value; never 0, (d,)."""
+    """Return the spread of the inner half, or of all if that is one value, never 0, (d,)."""
     quartiles = np.array([lower_quantiles(x, weight, (0.25, 0.75)) for x in X.T])
     spread = (quartiles[:, 1] - quartiles[:, 0]) / NORMAL_RANGE
     off = np.abs(X - lower_medians(X, weight)).mean(axis=0)

@@ -56,7 +56,7 @@ def explain_points(
         Anything that `softkern.rank_points` takes.
     rows : array of int or bool, default=None
         Positions of the rows to explain. By default all that are flagged as outliers or between
-        clusters; if there are none, the ten rows with the highest outlier scores.
+        clusters. If there are none, the ten rows with the highest outlier scores.
     X : DataFrame or array of shape (n, d)
         The table that the model was fitted on.
     new : DataFrame or array of shape (m, d), default=None
@@ -69,20 +69,20 @@ def explain_points(
     Returns
     -------
     table : DataFrame
-        One row per explained row, strongest outliers first, then rows between clusters; its index
+        One row per explained row, strongest outliers first, then rows between clusters. Its index
         is that of the table.
 
         row
             Position in the table, from 0.
         outlier_score, grade
             The score of `rank_points`, and its grade: mild, strong (from 6, one typical row in a
-            million) or extreme (from 10); empty if the row is not flagged.
+            million) or extreme (from 10), empty if the row is not flagged.
         between
             The two clusters of a row that is flagged as between clusters, such as "0 and 2".
         column_1, value_1, low_1, high_1, share_1, and so on
             The columns that explain the row, most important first: the value, the usual range (the
-            inner nine tenths of typical rows, of all or of its cluster; the inner half of similar
-            rows for an unusual combination), and the share among all columns.
+            inner nine tenths of typical rows, of all or of its cluster, or for an unusual
+            combination the inner half of similar rows), and the share among all columns.
         why
             The same as text.
 
@@ -141,7 +141,7 @@ class Explainer:
     own_kernel : bool, default=True
         Whether the model's kernel takes `rows.values`.
     ranker : Ranker, default=None
-        Ranks new rows; made from the model by default.
+        Ranks new rows. By default it is made from the model.
     preparation : TablePreparation, default=None
         Prepares new rows.
 
@@ -303,7 +303,7 @@ def _causes(rows: RowView, i: int, explanation: Explanation, columns: int) -> di
 
 
 def nearest_clusters(points: PointScores) -> NDArray[np.int64]:
-    """Return the cluster of every row; for noise, the one of highest membership, (n,)."""
+    """Return the cluster of every row, for noise the one of highest membership, (n,)."""
     if points.memberships is None or np.ndim(points.memberships) < 2:
         return np.maximum(points.labels, 0)
     if points.memberships.shape[1] == 0:
@@ -368,7 +368,7 @@ def unusual_rows(ranks: pd.DataFrame, most: int = UNUSUAL) -> NDArray[np.intp]:
 
 
 def saved_explainer(model: Any, ranker: Ranker) -> Explainer | None:
-    """Return an explainer for a model from a file, without its table; None if that is impossible.
+    """Return an explainer for a model from a file, or None if it has no typical rows.
 
     Typical rows are those from which missing cells are imputed, or the support of the model.
     """

@@ -1,4 +1,4 @@
-"""Why a row is an outlier or lies between clusters, as data; `softkern.tables.text` renders it."""
+"""Why a row is an outlier or lies between clusters, as data that `softkern.tables.text` renders."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Outside:
 
 @dataclass(frozen=True)
 class Combination:
-    """Two values, usual alone; `usual` is the range of `column` for rows near that of `given`."""
+    """Two values, usual alone. `usual` is the range of `column` near the value of `given`."""
 
     kind: ClassVar[str] = "combination"
     column: int
@@ -83,7 +83,7 @@ class Cause:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Columns that explain a row, and reasons in terms of them; none if no column stands out."""
+    """Columns that explain a row, and reasons in terms of them, none if no column stands out."""
 
     causes: list[Cause] = field(default_factory=list)
     reasons: list[Reason] = field(default_factory=list)
@@ -166,7 +166,7 @@ class ReasonFinder:
     def _combination(
         self, x: Array, cluster: int, first: int, against: Sequence[int]
     ) -> Combination | None:
-        """Find two columns, usual alone, of which one is most unusual for rows with the other."""
+        """Find two columns, usual alone, where one is most unusual given the other."""
         clusters = (None,) if self._is_one or not self.has_cluster(cluster) else (cluster, None)
         found, least = None, FAR
         for j, other in [(first, k) for k in against] + [(k, first) for k in against[:1]]:
@@ -207,7 +207,7 @@ class ReasonFinder:
 
 
 def _spread_within(values: Array, labels: Array, weight: Array, medians: dict[int, Array]) -> Array:
-    """Return the usual distance of a column from its cluster's median; never 0, (d,)."""
+    """Return the usual distance of a column from its cluster's median, never 0, (d,)."""
     off = np.abs(values - np.stack([medians[int(g)] for g in labels]))
     within = lower_medians(off, weight) / NORMAL_MEDIAN
     spread = np.abs(values - lower_medians(values, weight)).mean(axis=0)

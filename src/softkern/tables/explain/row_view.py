@@ -32,7 +32,7 @@ class RowView:
     names : list of str
         Column names.
     own : array of shape (n, d)
-        In the table's own units; codes for a text column.
+        In the table's own units, codes for a text column.
     values : array of shape (n, d)
         On the model's scale.
     texts : dict
@@ -108,7 +108,7 @@ def view_table(X: Any, preparation: TablePreparation | None) -> RowView:
     ----------
     X : DataFrame or array of shape (n, d)
     preparation : TablePreparation or None
-        The model's preparation; None if it takes numbers as they are.
+        The model's preparation, or None if it takes numbers as they are.
     """
     if preparation is None:
         own = _numbers(X)

@@ -5,7 +5,7 @@ each of them can dominate the result. `TablePreparation`, a scikit-learn transfo
 kind of every column, parses numbers such as "$1,234.50", scales columns, takes logarithms of skewed
 ones and imputes missing cells, for `softkern.cluster` and `softkern analyze` alike.
 Results do not depend on the order of rows, on the unit of a column, or on how often the whole
-table is repeated; only whole numbers that increase evenly with the rows are recognized by order.
+table is repeated. Only whole numbers that increase evenly with the rows are recognized by order.
 """
 
 from __future__ import annotations

@@ -130,7 +130,7 @@ def _float_or_nan(cell: str | None) -> float:
 
 
 def are_plain_numbers(present: pd.Series[Any], decimal: str) -> bool:
-    """Return whether text is numbers in Python's format; "1.5" is not, with a decimal comma."""
+    """Return whether text is numbers in Python's format, where "1.5" has no decimal comma."""
     if decimal == "," and present.astype(str).str.contains(".", regex=False).any():
         return False
     if parse_plain(present.iloc[:SAMPLE]).isna().any():  # parsing all cells takes longer
@@ -150,7 +150,7 @@ def to_floats(values: pd.Series[Any], number_format: NumberFormat) -> Array:
 
 
 def to_words(values: pd.Series[Any]) -> pd.Series[Any]:
-    """Return values as text; 1.0, a 1 in a column with missing values, is "1"."""
+    """Return values as text, with "1" for 1.0, a 1 in a column with missing values."""
     return values.map(
         lambda value: str(int(value)) if isinstance(value, float) and value % 1 == 0 else str(value)
     ).astype(object)

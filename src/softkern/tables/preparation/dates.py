@@ -1,7 +1,8 @@
 """Formats of dates, and dates as days.
 
 "01/02/2024" is in January or in February. As for numbers, all cells of a column decide, then the
-decimal point of the table. pandas guesses a format from one cell, which is not enough here.
+decimal point of the table. `pandas.tseries.api.guess_datetime_format` looks at one cell, and knows
+no years of two digits, no 12-hour clock and no months without a day.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class DateGuess(NamedTuple):
 
 
 def infer_date_format(values: pd.Series[Any], decimal: str = ".") -> DateGuess | None:
-    """Infer the date format of a column without missing values; None if it holds no dates.
+    """Infer the date format of a column without missing values, or None if it holds no dates.
 
     If no day is later than the twelfth, the month comes first in tables with a decimal point, as
     in the United States, unless points separate the two.
@@ -84,7 +85,7 @@ def _are_dates(cells: pd.Series[Any], form: str) -> bool:
 
 
 def to_days(values: pd.Series[Any], form: str) -> pd.Series[Any]:
-    """Return dates as days since 1970 and durations as days; NaN for any other cell."""
+    """Return dates as days since 1970 and durations as days, with NaN for any other cell."""
     import pandas as pd
 
     if values.dtype.kind == "m":

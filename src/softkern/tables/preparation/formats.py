@@ -78,7 +78,7 @@ class NumberParts(NamedTuple):
 
 
 def split_number(cell: str) -> NumberParts | None:
-    """Split a cell into a number and what surrounds it; None if it is not a number."""
+    """Split a cell into a number and what surrounds it, or return None if it is not a number."""
     if len(cell) > LONGEST:
         return None
     match = _CELL.fullmatch(cell.translate(BLANKS).strip())
@@ -99,7 +99,7 @@ def split_number(cell: str) -> NumberParts | None:
 
 @lru_cache(maxsize=1000)  # a column has few different ones
 def _surroundings(before: str, after: str) -> tuple[bool, str, str] | None:
-    """Return whether digits are negative, their unit and the mark; None for any other text."""
+    """Return whether digits are negative, their unit and the mark, or None for any other text."""
     left, right = _BEFORE.fullmatch(before), _AFTER.fullmatch(after)
     if left is None or right is None or (left["unit"] and right["unit"]):
         return None
@@ -151,7 +151,7 @@ class NumberFormat:
     negative : str
         How negative numbers are marked, unless by a minus in front.
     date : str
-        Format of dates (`softkern.tables.preparation.dates`); empty for numbers.
+        Format of dates (`softkern.tables.preparation.dates`), empty for numbers.
 
     Examples
     --------
@@ -167,7 +167,7 @@ class NumberFormat:
     date: str = ""
 
     def parse(self, values: pd.Series[Any]) -> pd.Series[Any]:
-        """Return cells as floats; NaN where one is missing or does not fit the format."""
+        """Return cells as floats, with NaN where one is missing or does not fit the format."""
         import pandas as pd
 
         if self.date:
@@ -180,7 +180,7 @@ class NumberFormat:
         return pd.Series(numbers, index=present.index, dtype=np.float64).reindex(values.index)
 
     def _parse_common(self, cells: list[Any]) -> Array | None:
-        """Parse cells that all have common forms, about ten times as fast; else return None."""
+        """Parse cells that all have common forms, about ten times as fast, else return None."""
         if set(map(type, cells)) != {str}:
             return None
         text = "\n".join(cells).translate(BLANKS)

@@ -30,9 +30,9 @@ IdentifierKind = Literal[
 
 
 def identifier_kind(x: Array, values: Array, name: str) -> IdentifierKind | None:
-    """Return why a column x, (n,), names rows; None if it may measure something.
+    """Return why a column x, (n,), names rows, or None if it may measure something.
 
-    `values` are its distinct values, sorted; at least two.
+    `values` are its distinct values, sorted (at least two).
     """
     if not _are_whole(values):
         return None
@@ -89,7 +89,7 @@ def _are_whole(values: Array) -> bool:
 def _repeats_by_chance(values: Array) -> float:
     """Return the expected pairs of equal values among whole numbers so dense: Σ p² n²/2.
 
-    The density is that of the nearest values; multiples of ten count as whole numbers.
+    The density is that of the nearest values. Multiples of ten count as whole numbers.
     """
     steps = np.diff(values)
     unit = float(np.gcd.reduce(steps.astype(np.int64)))

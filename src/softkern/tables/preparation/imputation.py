@@ -28,9 +28,9 @@ BLOCK = 4096  # rows whose distances to all donors are in memory at once
 class NearestRowImputer:
     """Impute missing cells from the rows that are nearest in the columns that both rows have.
 
-    Of the nine nearest of up to 1,000 rows that have the cell, on the scale of `scaler`, it is the
-    mean of the five values that lie closest together; the column's median if no such row has a
-    column in common.
+    A cell is the mean of the five values that lie closest together, among the nine nearest of up
+    to 1,000 rows that have it, on the scale of `scaler`. If no such row has a column in common, it
+    is the column's median.
     """
 
     scaler: ColumnScaler

@@ -35,11 +35,11 @@ class Column:
     ----------
     name : str
     kind : str
-        "number", "skewed", "two values" or "codes" for a feature; "row number", "identifier",
+        "number", "skewed", "two values" or "codes" for a feature, "row number", "identifier",
         "date", "constant", "empty" or "mostly empty" for a column that is not one.
     reason : str
         Why a column is an identifier: "named identifier", "unique numbers", "sequence" or
-        "random digits"; else empty.
+        "random digits", else empty.
     n_values : int
         Number of distinct values of "two values" and "codes", else 0.
     signed_log : SignedLog or None
@@ -77,11 +77,11 @@ def recognize(
     Parameters
     ----------
     X : array of shape (n, d)
-        Numbers; NaN and infinite values are missing.
+        Numbers. NaN and infinite values are missing.
     names : sequence of str, default=None
         Column names. A name such as "customer_id" is a hint, never needed.
     features : collection of str, default=()
-        Names of columns that are features whatever they contain.
+        Names of columns that are features in any case.
 
     Returns
     -------

@@ -1,6 +1,6 @@
 """Fitted models that carry the preparation of their tables.
 
-`AutoClustering` has it as `preparation_`; any other model is the last step of a scikit-learn
+`AutoClustering` has it as `preparation_`. Any other model is the last step of a scikit-learn
 pipeline that starts with it. Both take tables and `PreparedTable`, and both can be saved.
 """
 
@@ -18,7 +18,7 @@ __all__ = ["attach_preparation", "preparation_of", "with_preparation"]
 
 
 def preparation_of(model: Any) -> TablePreparation | None:
-    """Return the preparation that a fitted model carries; None if it takes numbers only."""
+    """Return the preparation that a fitted model carries, or None if it takes numbers only."""
     if isinstance(model, Pipeline):
         first = model.steps[0][1]
         return first if isinstance(first, TablePreparation) else None
@@ -36,7 +36,7 @@ def attach_preparation(model: Any, preparation: TablePreparation) -> Any:
 def with_preparation(
     model: Any, columns: Sequence[str], decimal: str
 ) -> tuple[Any, TablePreparation]:
-    """Return a fitted model and its preparation; one that takes numbers only is given one."""
+    """Return a fitted model and its preparation, which one that takes numbers only is given."""
     preparation = preparation_of(model)
     if preparation is not None:
         return model, preparation

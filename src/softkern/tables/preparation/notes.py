@@ -23,7 +23,7 @@ class Note:
     kind : str
         What the note reports, for example "constant", "skewed" or "missing values".
     columns : list of str
-        Columns that it is about; empty if it is about rows.
+        Columns that it is about, empty if it is about rows.
     values : dict
         Details, for example the number of rows.
 

@@ -56,7 +56,7 @@ class NumberColumns:
 
 
 def table_decimal(table: pd.DataFrame, columns: Sequence[str]) -> str:
-    """Infer the decimal point of numbers in text columns; a point if no column shows it."""
+    """Infer the decimal point of numbers in text columns, a point if no column shows it."""
     among = set(columns)
     texts = [table[c].dropna() for c, dtype in column_types(table).items() if c in among]
     return infer_decimal(values for values in texts if is_text(values.dtype))
@@ -72,7 +72,7 @@ def find_numbers(
 ) -> NumberColumns:
     """Find the columns that hold numbers, and the formats of numbers in text columns.
 
-    With `are_required`, a column that does not hold numbers is an error; with `dates`, dates are
+    With `are_required`, a column that does not hold numbers is an error. With `dates`, dates are
     numbers, as days.
     """
     names: list[str] = []
@@ -96,7 +96,7 @@ def find_numbers(
 def _content(
     table: pd.DataFrame, column: str, decimal: str, dates: bool, is_required: bool
 ) -> tuple[NumberFormat | None, Note | None]:
-    """Return the number format of a column and a note; no format and a note if it is excluded."""
+    """Return the number format of a column and a note. An excluded column has a note only."""
     present = table[column].dropna()
     if not is_required and _are_long(present):
         return None, Note("long numbers", [column], {"digits": LONG})

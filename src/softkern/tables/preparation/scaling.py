@@ -1,7 +1,7 @@
 """Scaling of columns, and back.
 
 `sklearn.preprocessing.RobustScaler` divides by the quartile range, which is zero or arbitrary for
-columns with few values; `robust_spread` is defined for these, so that yes and no are one spread
+columns with few values. `robust_spread` is defined for these, so that yes and no are one spread
 apart at any share (tests/tables/preparation/test_scaling.py).
 """
 

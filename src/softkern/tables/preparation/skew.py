@@ -68,7 +68,7 @@ class SignedLog:
 
 
 def fit_signed_log(values: Array, counts: Array) -> SignedLog | None:
-    """Return the transformation of a skewed column; None if it is not clearly skewed."""
+    """Return the transformation of a skewed column, or None if it is not clearly skewed."""
     if values.size < FEWEST_SHAPED:
         return None
     shape = _quantiles(values, counts, np.linspace(TRIMMED, 1 - TRIMMED, SHAPE_POINTS))

@@ -97,7 +97,7 @@ class PreparedTable:
         return replace(self, is_used=np.ones(len(self.values), dtype=bool))
 
     def expand(self, other: float = np.nan) -> Array:
-        """Return the values of all rows of the table, (n, d); `other` for rows not used."""
+        """Return the values of all rows of the table, (n, d), with `other` for rows not used."""
         values = np.full((len(self.is_used), self.values.shape[1]), other)
         values[self.is_used] = self.values
         return values
@@ -109,7 +109,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     columns : sequence of str, default=None
-        Columns to use, whatever they contain. By default all that hold numbers, except for row
+        Columns to use in any case. By default all that hold numbers, except for row
         numbers and identifiers.
     categories : sequence of str, default=()
         Text columns to use, with 2 to 20 values each. Each becomes one column of codes, in the
@@ -138,13 +138,13 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     decimal_ : {".", ","}
         Decimal point of numbers in text columns.
     scaler_ : ColumnScaler or None
-        Scaling of the features; None if they are not scaled.
+        Scaling of the features, or None if they are not scaled.
     imputer_ : NearestRowImputer or None
-        Imputation for ``missing="neighbors"``; None if the preparation was not fitted to rows.
+        Imputation for ``missing="neighbors"``, or None if the preparation was not fitted to rows.
     fill_values_ : list of float
         Value of every feature for ``missing="impute"``.
     notes_ : list of Note
-        What was done to the columns and rows; ``str(note)`` is its text.
+        What was done to the columns and rows. ``str(note)`` is the text of a note.
     n_features_in_ : int
         Number of columns of the table.
     feature_names_in_ : array of shape (n_features_in_,)
@@ -228,7 +228,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         X : DataFrame or array of shape (n, d)
         y : ignored
         sample_weight : array of shape (n,), default=None
-            Rows of weight zero are not learned from; other weights make no difference.
+            Rows of weight zero are not learned from. Other weights make no difference.
 
         Returns
         -------
@@ -240,12 +240,12 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def transform(self, X: Any) -> Array:
         """Return the numbers of a table, (n, d), NaN in rows that are left out.
 
-        Columns are matched by name; those of an array, by place.
+        Columns are matched by name, those of an array by place.
         """
         return self.prepare(X).expand()
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Return the names of the features, (d,); that of a category with two values has one."""
+        """Return the names of the features, (d,), such as "kind=b" for a category a or b."""
         check_is_fitted(self)
         return np.array([*self.columns_, *map(self._code_name, self.categories_)], dtype=object)
 
@@ -259,7 +259,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return [*self.columns_, *self.categories_]
 
     def fit_prepare(self, X: Any, sample_weight: Any = None) -> PreparedTable:
-        """Learn how to prepare a table, and prepare it; see `fit` and `prepare`."""
+        """Learn how to prepare a table, and prepare it (see `fit` and `prepare`)."""
         self._validate_params()
         table = as_table(X)
         is_weighted = check_weights(sample_weight, len(table)) > 0
@@ -307,7 +307,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : DataFrame or array of shape (n, d)
-            Columns are matched by name; those of an array, by place. A `PreparedTable` is returned
+            Columns are matched by name, those of an array by place. A `PreparedTable` is returned
             as it is.
         missing : {"neighbors", "refuse", "drop", "impute"}, default=None
             Replaces the parameter of the preparation.
@@ -343,7 +343,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return other
 
     def reference_rows(self) -> PreparedTable | None:
-        """Return the rows from which missing cells are imputed; None if there are none."""
+        """Return the rows from which missing cells are imputed, or None if there are none."""
         if self.imputer_ is None:
             return None
         return self._prepare(self.imputer_.rows(), "refuse", 1)
@@ -394,7 +394,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _missing_notes(
         self, is_missing: Array, is_used: Array, missing: Missing, first_row: int
     ) -> list[Note]:
-        """Report missing values and what is done about them; raise an error if not allowed."""
+        """Report missing values and what is done about them, or raise an error."""
         blank = int((~is_used).sum()) if missing == "neighbors" else 0
         counted = is_missing[is_used] if blank else is_missing
         cells = dict(zip(self.used_columns_, counted.sum(axis=0).tolist(), strict=True))
