@@ -2,7 +2,7 @@
 
 `move_pairs` is sequential minimal optimization on a working set whose kernel values are all at
 hand, with the second-order choice of the pair. This file holds compiled code only and is imported
-by `solvers.dual` when a dual is first solved.
+by `solvers._dual_problem` when a dual is first solved.
 
 R.-E. Fan, P.-H. Chen, C.-J. Lin, "Working set selection using second order information for
 training support vector machines", JMLR 6, 2005.
