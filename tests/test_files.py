@@ -135,8 +135,9 @@ def test_names_of_earlier_versions(X):
     model = fitted("OutlierFuzzyCMeans", X)
     state = to_state(model)
     state["params"]["centres"] = state["params"].pop("centers")
-    size = state["fitted"]["plan_"]["fields"]["work"]
-    size["name"], size["fields"]["chunks"] = "Workload", 0
+    plan = state["fitted"]["plan_"]["fields"]
+    plan["instead"], plan["work"] = plan.pop("fallback"), plan.pop("problem")
+    plan["work"]["name"], plan["work"]["fields"]["chunks"] = "Workload", 0
     assert_same(to_state(from_state(state)), to_state(model))
 
 

@@ -20,7 +20,7 @@ BELOW_MODELS = {
     "rows",
     "kernels*",
     "operators.base",
-    "planning",
+    "planning*",
     "rules*",
     "solvers*",
     "density_tree*",
@@ -32,7 +32,7 @@ ALLOWED = {
     "exceptions": set(),
     "fitted": set(),
     "rows": set(),
-    "dask*": {"dask*", "kernels*", "models*", "operators*", "planning", "ranking*", "rows"},
+    "dask*": {"dask*", "kernels*", "models*", "operators*", "planning*", "ranking*", "rows"},
     "kernels*": {"rows", "kernels*"},
     # one operator per file, none knows another; what several share is private or below
     "operators.__init__": {"operators*"},
@@ -49,7 +49,7 @@ ALLOWED = {
         "operators._gram",
         "operators._pivoted_cholesky",
     },
-    "planning": {"kernels*", "rows", "operators*"},
+    "planning*": {"kernels*", "rows", "operators*", "planning*"},
     # arrays only; then what runs the rules, which knows operators but no data and no kernels
     "rules*": {"rules*"},
     "solvers*": {"operators.base", "rules*", "rows", "solvers*"},
@@ -58,7 +58,7 @@ ALLOWED = {
     "density_tree*": {
         "kernels*",
         "operators.base",
-        "planning",
+        "planning*",
         "rows",
         "density_tree*",
         "splitting*",
@@ -72,7 +72,7 @@ ALLOWED = {
     "models*": {"fitted", "models*", *BELOW_MODELS},
     # what is built on fitted models knows their public names and fitted attributes only
     "datasets": set(),
-    "selection*": {"kernels*", "metrics*", "models", "planning", "rows", "selection*"},
+    "selection*": {"kernels*", "metrics*", "models", "planning*", "rows", "selection*"},
     "ranking*": {"rows", "models.point_scores", "ranking*"},
     "files": {"models.state"},
     "tables.explain*": {
@@ -100,7 +100,7 @@ ALLOWED = {
     "__init__": {"*"},
 }
 # Dask data are dispatched to the folder that knows chunks by the first lines of what accepts them.
-DASK_HOOKS = {"models.base", "models._array_dispatch", "planning", "ranking.table"}
+DASK_HOOKS = {"models.base", "models._array_dispatch", "planning.plan", "ranking.table"}
 DASK = {module for module in MODULES if module.startswith("dask.")}
 # Heavy packages live in one file each; numba in two: compiled loops; Dask where chunks are.
 GPU = "operators.gpu"
@@ -108,7 +108,7 @@ HOMES = {
     "numba": {"_utils.jit", "operators._gaussian_tiles"},
     "llvmlite": {"operators._gaussian_tiles"},
     "finufft": {"operators.fourier"},
-    "torch": {f"{GPU}.operator", f"{GPU}.neighbors", f"{GPU}.points"},
+    "torch": {f"{GPU}.devices", f"{GPU}.neighbors", f"{GPU}.points"},
     "triton": {f"{GPU}.points", f"{GPU}.kernels"},
     "dask": DASK,
     "distributed": DASK,

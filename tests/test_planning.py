@@ -1,4 +1,5 @@
 import dataclasses
+import importlib
 import re
 import sys
 
@@ -19,11 +20,11 @@ from softkern.operators import (
     PrecomputedOperator,
     TiledOperator,
 )
-from softkern.operators.base import Cost
-from softkern.planning import ENGINES, register
+from softkern.planning import ENGINES, Cost, register
 from tests.peak import measure
 
 GIB = 2**30
+plan_module = importlib.import_module("softkern.planning.plan")  # the name is the function's
 
 
 @pytest.mark.parametrize(
@@ -61,9 +62,9 @@ def test_a_plan_for_a_shape_reads_the_bandwidth_when_the_data_come():
 
 
 def test_choice_does_not_depend_on_the_speed_of_the_machine(monkeypatch):
-    monkeypatch.setattr("softkern.operators.base.machine_speed", lambda: 9.0)
+    monkeypatch.setattr("softkern.planning.engines.machine_speed", lambda: 9.0)
     slow = plan((20_000, 5), memory_limit=GIB)
-    monkeypatch.setattr("softkern.operators.base.machine_speed", lambda: 0.2)
+    monkeypatch.setattr("softkern.planning.engines.machine_speed", lambda: 0.2)
     fast = plan((20_000, 5), memory_limit=GIB)
     assert slow.engine == fast.engine
     assert slow.product_seconds == pytest.approx(45 * fast.product_seconds)
@@ -97,7 +98,7 @@ def test_build_and_over(engine, kernel, operator):
     assert type(built) is operator
     assert chosen.engine == operator.engine
     assert built.kernel == kernel
-    served = chosen.over(data)
+    served = chosen.prediction_operator(data)
     exact = {DenseOperator: TiledOperator, NystroemOperator: TiledOperator}
     assert type(served) is exact.get(operator, operator)
     a = np.random.default_rng(1).uniform(size=200)
@@ -107,18 +108,18 @@ def test_build_and_over(engine, kernel, operator):
 def test_over_another_kernel():
     X = np.random.default_rng(0).normal(size=(300, 2))
     chosen = plan(X, engine="fourier", bandwidth=1.0)
-    served = chosen.over(X[:100], kernel=Gaussian(0.5))
+    served = chosen.prediction_operator(X[:100], kernel=Gaussian(0.5))
     assert type(served) is FourierOperator
     assert served.kernel == Gaussian(0.5)
     # what the engine cannot do over this support, an exact one does
-    assert type(chosen.over(X[:100], kernel=Gaussian(1e-7))) is TiledOperator
-    assert type(chosen.over(X[:100], kernel=Laplacian(1.0))) is BlockedOperator
+    assert type(chosen.prediction_operator(X[:100], kernel=Gaussian(1e-7))) is TiledOperator
+    assert type(chosen.prediction_operator(X[:100], kernel=Laplacian(1.0))) is BlockedOperator
 
 
 def test_over_keeps_the_options():
     X = np.random.default_rng(0).normal(size=(300, 2))
     chosen = plan(X, engine="fourier", bandwidth=1.0, engine_params={"tolerance": 1e-4})
-    assert chosen.build(X).tolerance == chosen.over(X[:50]).tolerance == 1e-4
+    assert chosen.build(X).tolerance == chosen.prediction_operator(X[:50]).tolerance == 1e-4
 
 
 def test_landmarks_are_drawn_by_weights_and_seed():
@@ -180,6 +181,22 @@ def test_many_products_pay_for_a_matrix():
     assert (few.engine, many.engine) == ("tiled", "dense")
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "sigmoid", "linear"])
+@pytest.mark.parametrize("threads", [1, 2, 64])
+def test_small_problems_get_the_engine_that_prices_would_choose(
+    monkeypatch, kernel, dtype, threads
+):
+    monkeypatch.setattr(plan_module, "available_threads", lambda: threads)
+    for n, products in ((1, 1), (140, 1), (310, 5), (630, 20), (810, 500), (1000, 500)):
+        for d, c in ((1, 1), (2, 20), (50, 3), (2, 2), (2000, 1)):
+            options = {"kernel": kernel, "products": products, "n_vectors": c, "dtype": dtype}
+            quick = plan((n, d), **options)
+            priced = plan((n, d), **options, memory_limit=2**40)
+            assert quick.engine == priced.engine
+            assert quick.candidates == priced.candidates or quick.priced
+
+
 def test_the_promise_covers_the_loop():
     one, many = (plan((100_000, 5), n_vectors=c, engine="tiled").memory for c in (1, 101))
     assert many - one >= 5 * 100 * 100_000 * 8
@@ -192,20 +209,16 @@ class Away(DenseOperator):
     """Stands for an engine with a device of its own."""
 
     engine = "away"
-    supports_prediction = True
 
-    @classmethod
-    def cost(cls, work, **options):
-        return Cost(1000, 0.0, 1e-12, device=5 * 2**30)
 
-    @classmethod
-    def speed(cls):
-        return 3.0
+def register_away():
+    cost = Cost(1000, 0.0, 1e-12, device=5 * 2**30)
+    return register(Away, lambda problem: cost, speed=lambda: 3.0)
 
 
 @pytest.fixture
 def away():
-    yield register(Away)
+    yield register_away()
     del ENGINES["away"]
 
 
@@ -217,23 +230,23 @@ def test_a_registered_engine_is_chosen_built_and_serves(away):
     assert chosen.memory == 1000 + 5 * 100 * 2 * 8
     assert chosen.product_seconds == pytest.approx(3e-12)
     assert "+ 5 GiB device" in str(chosen)
-    assert type(chosen.build(X)) is type(chosen.over(X[:9])) is Away
+    assert type(chosen.build(X)) is type(chosen.prediction_operator(X[:9])) is Away
 
 
 def test_an_engine_that_is_gone_is_replaced_for_new_points(away):
     X = np.random.default_rng(0).normal(size=(100, 2))
     chosen = plan(X, bandwidth=1.0)
     del ENGINES["away"]
-    assert type(chosen.over(X)) is TiledOperator
-    register(away)
+    assert type(chosen.prediction_operator(X)) is TiledOperator
+    register_away()
 
 
 def test_an_incomplete_engine_is_refused():
     class Half(KernelOperator):
         engine = "half"
 
-    with pytest.raises(TypeError, match=r"Half must implement _cross_product, _product, cost"):
-        register(Half)
+    with pytest.raises(TypeError, match=r"Half must implement _cross_product, _product"):
+        register(Half, lambda problem: Cost(0, 0.0, 0.0))
 
 
 def test_the_approximation_is_shown_when_known():
@@ -364,8 +377,8 @@ def test_memory_stays_under_the_promise(case):
 
 @pytest.fixture
 def impatient(monkeypatch):
-    monkeypatch.setattr("softkern.planning.IMPATIENCE", 0.0)
-    monkeypatch.setattr("softkern.planning.CERTIFIED_GAIN", 0.0)
+    monkeypatch.setattr(plan_module, "SLOW_SECONDS", 0.0)
+    monkeypatch.setattr(plan_module, "CHECKED_GAIN", 0.0)
 
 
 def wide(n=2500):
@@ -377,18 +390,18 @@ def test_a_wide_kernel_takes_a_factor_that_is_checked(impatient):
     X, bandwidth = wide()
     chosen = plan(X, bandwidth=bandwidth)
     assert chosen.engine == "nystroem"
-    assert chosen.instead is not None
-    assert chosen.instead.engine in {"dense", "tiled"}
-    assert "checked when it is built" in str(chosen)
+    assert chosen.fallback is not None
+    assert chosen.fallback.engine in {"dense", "tiled"}
+    assert "checked once it is built" in str(chosen)
     operator = chosen.build(X)
     assert operator.approximation_error <= 1e-5
     A = np.random.default_rng(1).normal(size=(len(X), 2))
-    exact = chosen.instead.build(X) @ A
+    exact = chosen.fallback.build(X) @ A
     assert np.abs(operator @ A - exact).max() <= operator.error * np.abs(A).sum(axis=0).max()
 
 
 def test_a_factor_that_leaves_out_more_gives_way(impatient, monkeypatch):
-    monkeypatch.setattr("softkern.planning.CERTIFIED_OF_A_ROW", 0.0)
+    monkeypatch.setattr(plan_module, "CHECKED_ROW", 0.0)
     X, bandwidth = wide()
     model = FuzzyCMeans(2, bandwidth=bandwidth, n_init=1, max_iter=5, tol=1.0).fit(X)
     assert model.engine_ == model.plan_.engine != "nystroem"
@@ -401,7 +414,7 @@ def test_a_factor_that_leaves_out_more_gives_way(impatient, monkeypatch):
 )
 def test_only_a_wide_kernel_of_an_open_engine_does(impatient, options):
     X, bandwidth = wide()
-    assert plan(X, **{"bandwidth": bandwidth, **options}).instead is None
+    assert plan(X, **{"bandwidth": bandwidth, **options}).fallback is None
 
 
 def test_models_of_a_checked_factor_are_those_of_exact_products(impatient):

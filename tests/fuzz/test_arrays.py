@@ -86,9 +86,9 @@ def test_products_that_overflow_name_the_row(kernel, model):
 def test_fourier_rejects_a_grid_larger_than_the_pairs_of_rows():
     kernel = Gaussian(1.0)
     wide = ProblemSize(n=20, d=2, kernel=kernel, extent=(5000.0, 5000.0))
-    assert "for 20 rows" in FourierOperator.refusal(wide)
+    assert "for 20 rows" in FourierOperator.unsupported_reason(wide)
     many = ProblemSize(n=20_000, d=2, kernel=kernel, extent=(5000.0, 5000.0))
-    assert FourierOperator.refusal(many) is None
+    assert FourierOperator.unsupported_reason(many) is None
     X = np.random.default_rng(0).normal(size=(20, 1))
     X[3] = 1e6
     with pytest.raises(ValueError, match="engine='fourier' cannot be used here"):

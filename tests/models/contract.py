@@ -25,6 +25,7 @@ from softkern.exceptions import (
 )
 from softkern.models.kernel_model import LARGE_ERROR
 from softkern.operators import BlockedOperator
+from softkern.planning.costs import blocked_cost
 
 FITTED = {}
 QUIET = (ConvergenceWarning, CollapseWarning, ReseedWarning, SpectrumWarning)
@@ -53,8 +54,8 @@ class RecordingOperator(BlockedOperator):
 def recording():
     """The recording engine, registered; products of all other engines are counted beside."""
     elsewhere = []
-    others = [cls for cls in softkern.planning.ENGINES.values() if cls is not RecordingOperator]
-    softkern.planning.register(RecordingOperator)
+    others = [engine.operator for engine in softkern.planning.ENGINES.values()]
+    softkern.planning.register(RecordingOperator, blocked_cost)
     RecordingOperator.count = 0
     with pytest.MonkeyPatch.context() as patch:
         for cls in others:

@@ -74,16 +74,6 @@ def test_products_and_norms_stay_those_of_the_kernel(cls, kernel):
     assert found.distances == pytest.approx(own - 2 * cross @ A + norms, rel=1e-9)
 
 
-def test_written_centers_are_those_of_coefficients():
-    X, _, A = problem(1e3, "f8")
-    operator = FeatureOperator(Linear(), X)
-    expected = operator.geometry(A)
-    found = operator.center_geometry(operator.features.centers(A))
-    assert found.product == pytest.approx(expected.product, rel=1e-12)
-    assert found.norms == pytest.approx(expected.norms, rel=1e-12)
-    assert found.distances == pytest.approx(expected.distances, abs=1e-12)
-
-
 def test_sparse_data_stay_sparse():
     X, new, A = problem(2.0, "f8")
     operator = FeatureOperator(Linear(), sp.csr_matrix(X))

@@ -5,6 +5,7 @@ interpreter, a few products of each.
 import importlib.util
 import subprocess
 import sys
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -19,7 +20,9 @@ from softkern.kernels import CallableKernel, Gaussian, Laplacian, Linear, Polyno
 from softkern.models import one_class_clusterer
 from softkern.operators import DenseOperator, GpuOperator, NystroemOperator
 from softkern.operators.base import ProblemSize
+from softkern.operators.gpu import devices
 from softkern.operators.gpu import operator as gpu_module
+from softkern.planning.costs import gpu_cost
 from tests.operators.contract import GaussianContract, OperatorContract
 
 torch = pytest.importorskip("torch", reason="needs PyTorch: pip install 'softkern[gpu]'")
@@ -27,6 +30,7 @@ DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 HAS_TRITON = importlib.util.find_spec("triton") is not None
 on_a_gpu = pytest.mark.skipif(DEVICE == "cpu", reason="needs a CUDA device")
 KERNELS = [Gaussian(1.5), Laplacian(2.0)]
+plan_module = importlib.import_module("softkern.planning.plan")  # the name is the function's
 
 
 class TestTiles(GaussianContract):
@@ -35,8 +39,8 @@ class TestTiles(GaussianContract):
     def make(self, kernel, X):
         return GpuOperator(kernel, X, device=DEVICE)
 
-    def uniform(self, cls, X):
-        return cls.of(self.kernel, X, sample_weight=np.ones(len(X)), device=DEVICE)
+    def uniform(self, engine, X):
+        return engine.build(self.kernel, X, sample_weight=np.ones(len(X)), device=DEVICE)
 
 
 @pytest.mark.parametrize("kernel", [Linear(), Polynomial(2), Sigmoid(0.1), Laplacian(0.8)])
@@ -357,7 +361,7 @@ def test_a_loop_on_the_device_uses_the_surrogate(monkeypatch):
     monkeypatch.setattr(one_class_clusterer, "LOW_RANK_FROM", 2000)
     monkeypatch.setattr(one_class_clusterer, "STARTS_ROWS", 500)
     monkeypatch.setattr(softkern.OneClassKMeans, "_low_rank_from", 2000)
-    monkeypatch.setattr(planning, "AHEAD_GAIN", 0.0)
+    monkeypatch.setattr(plan_module, "SURROGATE_GAIN", 0.0)
     options = {"n_init": 2, "tol": 1e-6}
     quick = softkern.OneClassKMeans(3, **options, engine="gpu", engine_params={"device": DEVICE})
     quick.fit(X)
@@ -383,14 +387,14 @@ def test_refusals():
 def test_devices_that_are_not_there(monkeypatch):
     with pytest.raises(ValueError, match="device='gpu0' is not known to PyTorch"):
         GpuOperator(Gaussian(1.0), np.ones((5, 2)), device="gpu0")
-    monkeypatch.setattr(gpu_module, "_has_device", lambda: True)
+    monkeypatch.setattr(devices, "_has_device", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     with pytest.raises(ValueError, match="'cuda:7' is not there; the last is 'cuda:1'"):
         GpuOperator(Gaussian(1.0), np.ones((5, 2)), device="cuda:7")
 
 
 def test_a_machine_without_a_device(monkeypatch):
-    monkeypatch.setattr(gpu_module, "_has_device", lambda: False)
+    monkeypatch.setattr(devices, "_has_device", lambda: False)
     with pytest.raises(ValueError, match="no CUDA device"):
         GpuOperator(Gaussian(1.0), np.ones((5, 2)))
     with pytest.raises(ValueError, match="no CUDA device"):
@@ -402,7 +406,7 @@ def test_a_machine_without_a_device(monkeypatch):
 def test_a_fork_of_a_process_that_uses_the_device(monkeypatch):
     """PyTorch refuses CUDA there, and other engines have to do."""
     for name in ("_has_device", "is_forked"):
-        monkeypatch.setattr(gpu_module, name, lambda: True)
+        monkeypatch.setattr(devices, name, lambda: True)
     monkeypatch.setattr(torch.cuda, "_is_in_bad_fork", lambda: True)
     assert softkern.plan((1_000_000, 10)).engine != "gpu"
     with pytest.raises(ValueError, match="a fork of uses CUDA already; start it by spawn"):
@@ -420,16 +424,18 @@ def test_a_model_fitted_on_a_device_is_read_without(monkeypatch):
     options = {"engine": "gpu", "engine_params": {"device": "cpu"}}
     model = softkern.OneClassPCM(**options).fit(X)
     expected = model.score_samples(X)
-    monkeypatch.setattr(GpuOperator, "missing", classmethod(lambda cls, **options: "it is gone"))
+    gone = replace(planning.ENGINES["gpu"], unavailable_reason=lambda **options: "it is gone")
+    monkeypatch.setitem(planning.ENGINES, "gpu", gone)
     model._operators = {}
     assert model.score_samples(X) == pytest.approx(expected)
 
 
 def test_plan_takes_the_device_where_it_is_worthwhile(monkeypatch):
-    monkeypatch.setattr(gpu_module, "_has_device", lambda: True)
-    monkeypatch.setattr(gpu_module, "_slowdown", lambda device: 1.0)
+    monkeypatch.setattr(devices, "_has_device", lambda: True)
+    monkeypatch.setattr("softkern.planning.costs.slowdown", lambda device: 1.0)
     free = 8 * 2**30
-    monkeypatch.setattr(GpuOperator, "device_memory", classmethod(lambda cls, **options: free))
+    engine = replace(planning.ENGINES["gpu"], device_memory=lambda **options: free)
+    monkeypatch.setitem(planning.ENGINES, "gpu", engine)
     few = planning.plan((2000, 10), memory_limit=8 * 2**30)
     many = planning.plan((300_000, 10), memory_limit=8 * 2**30)
     assert few.engine != "gpu"
@@ -450,9 +456,9 @@ def test_the_price_of_a_device_is_not_timed(monkeypatch):
     monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: size)
     monkeypatch.setattr(torch, "linspace", None)
     problem = ProblemSize(1_000_000, 10, Gaussian(1.0))
-    slow = GpuOperator.cost(problem).product
+    slow = gpu_cost(problem).product
     size = SimpleNamespace(multi_processor_count=132)
-    assert slow == pytest.approx(2 * GpuOperator.cost(problem).product, rel=1e-2)
+    assert slow == pytest.approx(2 * gpu_cost(problem).product, rel=1e-2)
 
 
 def test_nothing_is_imported_to_learn_that_there_is_no_device():

@@ -1,4 +1,5 @@
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -25,8 +26,9 @@ class TestPrecomputed(OperatorContract):
         operator.hidden, operator.points = kernel, X
         return operator
 
-    def uniform(self, cls, X):
-        return cls.of(Precomputed(), self.kernel.block(X, X), sample_weight=None, random_state=1)
+    def uniform(self, engine, X):
+        given = replace(engine, operator=Given)
+        return given.build(Precomputed(), self.kernel.block(X, X), random_state=1)
 
     def test_pickles(self, dtype):
         operator = PrecomputedOperator(Precomputed(), np.eye(5, dtype=dtype))

@@ -150,9 +150,9 @@ def test_large_tables_are_accelerated_and_end_where_they_would(model, monkeypatc
     quick = model(3, n_init=1, engine="tiled", tol=1e-7).fit(X)
     monkeypatch.setattr(model, "_low_rank_from", np.inf)
     plain = model(3, n_init=1, engine="tiled", tol=1e-7).fit(X)
-    assert quick.plan_.ahead is not None
-    assert plain.plan_.ahead is None
-    assert "ahead" in str(quick.plan_)
+    assert quick.plan_.surrogate is not None
+    assert plain.plan_.surrogate is None
+    assert "low-rank surrogate" in str(quick.plan_)
     assert sum(quick.history_["low_rank_steps"]) > 0 == sum(plain.history_["low_rank_steps"])
     # possibilistic clusters keep the widths of their start, which is loosely converged
     digits = 1e-6 if model is FuzzyCMeans else 1e-4
@@ -169,8 +169,8 @@ def test_one_class_svms_of_large_tables_are_accelerated(model, monkeypatch):
     monkeypatch.setattr(one_class_clusterer, "LOW_RANK_FROM", 2000)
     monkeypatch.setattr(one_class_clusterer, "STARTS_ROWS", 500)
     quick = model(3, n_init=5, engine="tiled", tol=1e-6).fit(X)
-    assert quick.plan_.ahead is not None
-    assert plain.plan_.ahead is None
+    assert quick.plan_.surrogate is not None
+    assert plain.plan_.surrogate is None
     assert sum(quick.history_["low_rank_steps"]) > 0 == sum(plain.history_["low_rank_steps"])
     assert (quick.labels_ == plain.labels_).all()
     assert quick.memberships_ == pytest.approx(plain.memberships_, abs=1e-4)

@@ -103,11 +103,6 @@ def test_progress_is_shown(capsys):
     assert "iteration" in capsys.readouterr().out
 
 
-def test_operators_without_features_say_so():
-    with pytest.raises(ValueError, match="no features in which a center"):
-        DenseOperator(Gaussian(1.0), np.eye(3)).center_geometry(np.eye(3))
-
-
 @pytest.mark.parametrize("m", [1.2, 2.0])
 def test_the_end_is_read_as_other_operators_read_it(m):
     X = np.random.default_rng(0).normal(size=(500, 3)) + 5

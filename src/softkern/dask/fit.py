@@ -85,7 +85,7 @@ def _loop_plan(model: Any, rows: ChunkedRows) -> Plan | None:
     chosen = _plan(model, rows, 1)
     if is_requested or chosen.options["rank"] is not None:
         return chosen
-    return chosen if chosen.product_seconds * chosen.work.products < PATIENCE else None
+    return chosen if chosen.product_seconds * chosen.problem.products < PATIENCE else None
 
 
 def _plan(model: Any, rows: ChunkedRows, n_vectors: int, kernel: Any = None) -> Plan:

@@ -27,7 +27,7 @@ from softkern.dask.blocks import map_rows
 from softkern.dask.cluster import broadcast, compute, persist
 from softkern.dask.rows import ChunkedRows
 from softkern.kernels import Kernel
-from softkern.operators.base import Cost, KernelOperator, ProblemSize
+from softkern.operators.base import KernelOperator
 from softkern.operators.geometry import Geometry, squared_distances
 from softkern.operators.low_rank import NystroemOperator
 
@@ -68,7 +68,6 @@ class DistributedOperator(KernelOperator):
     """
 
     engine: ClassVar[str] = "distributed"
-    supports_prediction: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -208,18 +207,6 @@ class DistributedOperator(KernelOperator):
     def distance_error(self) -> float:
         """Error of distances in the subsample."""
         return self._sample.distance_error
-
-    @classmethod
-    def refusal(cls, work: ProblemSize) -> str | None:
-        """Return why this operator cannot be used, or None."""
-        if not work.kernel.takes_points:
-            return "it needs points, and a precomputed kernel has none"
-        return None
-
-    @classmethod
-    def cost(cls, work: ProblemSize, **options: Any) -> Cost:
-        """Not available: `softkern.dask.plan` estimates the cost, which depends on the chunks."""
-        raise NotImplementedError
 
     def _check_columns(self, A: Any) -> tuple[Any, bool]:
         """Convert A to a Dask array (n, c) in the chunks of X."""

@@ -12,19 +12,19 @@ from typing import Any
 from softkern.dask.cluster import worker_threads
 from softkern.dask.operator import DistributedNystroem, DistributedOperator
 from softkern.dask.rows import ChunkedRows
-from softkern.operators.base import Cost, ProblemSize, available_threads, machine_speed
+from softkern.operators.base import ProblemSize, available_threads
 from softkern.operators.low_rank import DEFAULT_RANK, NystroemOperator
-from softkern.planning import (
-    ENGINES,
-    MEMORY_SHARE,
+from softkern.operators.work import Cost
+from softkern.planning.engines import ENGINES, machine_speed
+from softkern.planning.plan import (
     SAMPLE,
     Candidate,
     LocalOperator,
     Plan,
-    _rank_for,
-    _work_of_data,
-    available_memory,
+    memory_limit_of_machine,
     plan,
+    problem_of_data,
+    rank_for,
 )
 
 __all__ = ["build", "plan_chunks"]
@@ -57,53 +57,55 @@ def plan_chunks(
     """
     rows = X if isinstance(X, ChunkedRows) else ChunkedRows.of(X, sample_weight)
     sample, options = rows.subsample, dict(engine_params or {})
-    work = _work_of_data(sample.X, kernel, kernel_params, bandwidth, sample.weight, random_state)
-    if not work.kernel.takes_points:
+    named = {"kernel": kernel, "kernel_params": kernel_params, "bandwidth": bandwidth}
+    problem = problem_of_data(sample.X, named, sample.weight, random_state)
+    if not problem.kernel.takes_points:
         raise ValueError(
             f"engine={ENGINE!r} cannot be used here: it needs points, and a precomputed kernel "
             "has none."
         )
     threads = worker_threads() or available_threads()
-    work = replace(work, n=rows.shape[0], n_vectors=n_vectors, products=products, threads=threads)
-    rank = _rank(work, engine, options)
+    size = {"n": rows.shape[0], "n_vectors": n_vectors, "products": products, "threads": threads}
+    problem = replace(problem, **size)  # type: ignore[arg-type]
+    rank = _rank(problem, engine, options)
     if rank is None and engine in ENGINES:
         options["local"] = engine
     _check_options(options, NystroemOperator.engine if rank is not None else engine)
-    cost = _cost(work, len(rows.X.chunks[0]), rank)
+    cost = _cost(problem, len(rows.X.chunks[0]), rank)
     how = "all pairs of rows" if rank is None else f"through {rank} landmarks"
     chosen = Candidate(ENGINE, cost, how, machine_speed())
-    limit = int(MEMORY_SHARE * available_memory()) if memory_limit is None else memory_limit
-    options, work = {"rank": rank, **options}, replace(work, sample=None)
-    return Plan(ENGINE, work.kernel, work, (chosen,), limit, options)
+    limit = memory_limit_of_machine() if memory_limit is None else memory_limit
+    options, problem = {"rank": rank, **options}, replace(problem, sample=None)
+    return Plan(ENGINE, problem.kernel, problem, limit, options, (chosen,))
 
 
-def _rank(work: ProblemSize, engine: str, options: dict[str, Any]) -> int | None:
+def _rank(problem: ProblemSize, engine: str, options: dict[str, Any]) -> int | None:
     """Remove the number of landmarks from the options. None means all pairs of rows."""
     if engine in (ENGINE, NystroemOperator.engine) or "rank" in options:
         rank: int | None = options.pop("rank", DEFAULT_RANK)
         return rank
-    suffices = engine == "auto" and _rank_for(work, TRACE_ERROR, SAMPLE) is not None
+    suffices = engine == "auto" and rank_for(problem, TRACE_ERROR, SAMPLE) is not None
     return DEFAULT_RANK if suffices else None
 
 
-def _cost(work: ProblemSize, chunks: int, rank: int | None) -> Cost:
+def _cost(problem: ProblemSize, chunks: int, rank: int | None) -> Cost:
     """Cost of products with all pairs of rows, or through landmarks, on all workers' threads.
 
     The memory is that of a worker for one chunk, and without landmarks that of the model, which
     then holds all rows.
     """
-    others = work.n if rank is None else 2 * rank
+    others = problem.n if rank is None else 2 * rank
     tasks = chunks**2 if rank is None else 2 * chunks
-    seconds = work.n * others * (PAIR_SECONDS + VECTOR_SECONDS * work.n_vectors)
-    rows = -(-work.n // max(1, chunks))
-    memory = work.itemsize * rows * (2 * work.d + 4 * work.n_vectors)
+    seconds = problem.n * others * (PAIR_SECONDS + VECTOR_SECONDS * problem.n_vectors)
+    rows = -(-problem.n // max(1, chunks))
+    memory = problem.itemsize * rows * (2 * problem.d + 4 * problem.n_vectors)
     if rank is None:
-        memory += work.n * (work.d + work.n_vectors) * work.itemsize
-    return Cost(memory, 0.0, seconds / max(1, work.threads) + tasks * TASK_SECONDS)
+        memory += problem.n * (problem.d + problem.n_vectors) * problem.itemsize
+    return Cost(memory, 0.0, seconds / max(1, problem.threads) + tasks * TASK_SECONDS)
 
 
 def _check_options(options: dict[str, Any], engine: str) -> None:
-    known = {*OPTIONS, *(ENGINES[engine].option_names() if engine in ENGINES else ())}
+    known = {*OPTIONS, *(ENGINES[engine].option_names if engine in ENGINES else ())}
     unknown = sorted(set(options) - known)
     if unknown:
         raise ValueError(
@@ -120,10 +122,10 @@ def build(chosen: Plan, rows: ChunkedRows, random_state: Any = 0) -> Distributed
     engine = chosen.options.get("local", "auto")
     if rank is None:
         local = LocalOperator(kernel, engine, options)
-        one = plan(sample.X, kernel=kernel, products=chosen.work.products, ahead=True)
+        one = plan(sample.X, kernel=kernel, products=chosen.problem.products, surrogate=True)
         make_sample = partial(one.build, sample.X, sample.weight, random_state)
         return DistributedOperator(kernel, rows, local, make_sample)
-    factor = NystroemOperator.of(
+    factor = NystroemOperator(
         kernel,
         sample.X,
         rank=rank,

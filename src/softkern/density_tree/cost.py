@@ -27,5 +27,5 @@ def tree_seconds(plan: Plan) -> float:
     >>> tree_seconds(plan((20_000, 5))) > tree_seconds(plan((20_000, 2)))
     True
     """
-    products = float(np.interp(plan.work.d, COLUMNS, PRODUCTS))
-    return products * plan.serving_seconds + ROW_SECONDS * plan.work.n * plan.chosen.speed
+    products = float(np.interp(plan.problem.d, COLUMNS, PRODUCTS))
+    return products * plan.prediction_seconds + ROW_SECONDS * plan.problem.n * plan.chosen.speed

@@ -37,7 +37,7 @@ from softkern.models.one_class_pcm import OneClassPCM
 from softkern.models.point_scores import PointScores
 from softkern.models.state_schema import Floats, Indices, Instance, KernelSpec, Number, Spec
 from softkern.operators.base import KernelOperator
-from softkern.planning import serving
+from softkern.planning.engines import prediction_parameters
 from softkern.rows import Rows, lower_quantile, reduce_weights
 from softkern.rules.memberships import runner_up
 
@@ -395,7 +395,7 @@ objective_, history_
             return None
 
         def fit(points: Array, weight: Array, bandwidth: Any) -> Landscape:
-            served = serving(self.engine, self.engine_params)
+            served = prediction_parameters(self.engine, self.engine_params)
             one_class = self._one_class(bandwidth, Density, **served)
             return _landscape(one_class.fit(points, sample_weight=weight), points, weight)
 
@@ -489,7 +489,7 @@ objective_, history_
 
     def _fit_line(self, values: Array, mass: Array) -> Landscape:
         """The landscape of a single column (m, 1), by the rules of this model's defaults."""
-        served = serving(self.engine, self.engine_params)
+        served = prediction_parameters(self.engine, self.engine_params)
         one_class = Density(bandwidth="tree", max_iter=1000, **served)
         return _landscape(one_class.fit(values, sample_weight=mass), values, mass)
 
@@ -511,7 +511,7 @@ def _landscape(one_class: OneClassPCM, nodes: Array, mass: Array) -> Landscape:
         one_class.kernel_,
         levels=one_class.score_samples,
         typicality=one_class.memberships,
-        operator_of=one_class.plan_.over,
+        operator_of=one_class.plan_.prediction_operator,
     )
 
 

@@ -130,12 +130,12 @@ class KernelModel(SoftModel):
             engine=self.engine,
             engine_params=self.engine_params,
             random_state=self._fit_seed,
-            ahead=rows.shape[0] >= self._low_rank_from,
+            surrogate=rows.shape[0] >= self._low_rank_from,
         )
         self._adopt_plan(chosen)
         operator = chosen.build(rows, random_state=self._fit_seed)
-        if chosen.instead is not None and operator.engine != chosen.engine:
-            self.plan_, self.engine_ = chosen.instead, operator.engine
+        if chosen.fallback is not None and operator.engine != chosen.engine:
+            self.plan_, self.engine_ = chosen.fallback, operator.engine
         self._record_approximation(operator)
         return operator
 
@@ -258,7 +258,8 @@ class KernelModel(SoftModel):
         operators: dict[str, KernelOperator] = self.__dict__.setdefault("_operators", {})
         if name not in operators:
             points = self._support if points is None else points
-            operators[name] = self.plan_.over(points, self.kernel_ if kernel is None else kernel)
+            kernel = self.kernel_ if kernel is None else kernel
+            operators[name] = self.plan_.prediction_operator(points, kernel)
         return operators[name]
 
     def _check_new(self, X: Any) -> Any:

@@ -142,7 +142,7 @@ class OneClassClusterer(CenterClusterer):
         if part is operator:
             end = self._run(operator, best.rule, best.centers, weight, **options)
             return _continued(best, end)
-        sample = self.plan_.over(part.X, operator.kernel)
+        sample = self.plan_.prediction_operator(part.X, operator.kernel)
         geometry = sample.cross(operator.X).geometry(best.coefficients, best.geometry.norms)
         loop = rule(operator)
         mass = loop.memberships.evaluate(geometry, best.centers, weight).mass

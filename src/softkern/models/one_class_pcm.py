@@ -282,13 +282,14 @@ class OneClassPCM(Detector):
         support, coefficients = self._support, self.dual_coef_
         rows, weight = points.sample(MASS_SAMPLE, self._fit_seed)
         if MASS_GAIN * rows.size > coefficients.size:
-            return self.plan_.over(support, kernel) @ coefficients
-        sample = self.plan_.over(support[rows], kernel)
+            return self.plan_.prediction_operator(support, kernel) @ coefficients
+        sample = self.plan_.prediction_operator(support[rows], kernel)
         mass = sample.cross(support) @ weight.astype(coefficients.dtype)
         is_small = mass < SURELY_MORE
         if is_small.any():
             mass[is_small] = (
-                self.plan_.over(support, kernel).cross(support[is_small]) @ coefficients
+                self.plan_.prediction_operator(support, kernel).cross(support[is_small])
+                @ coefficients
             )
         return np.asarray(mass)
 
@@ -317,7 +318,7 @@ class OneClassPCM(Detector):
             return rows.log_product(self._inlier_coef, product)
         if not (is_exact and isolated.size <= MOST_ISOLATED * self._inlier_coef.size):
             return rows.log_product(self._inlier_coef)
-        part = self.plan_.over(self._support[isolated], self.kernel_).cross(rows.X)
+        part = self.plan_.prediction_operator(self._support[isolated], self.kernel_).cross(rows.X)
         whole = product.reshape(-1)
         left = whole - part @ self.dual_coef_[isolated]
         is_lost = left <= np.sqrt(np.finfo(whole.dtype).eps) * whole

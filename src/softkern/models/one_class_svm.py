@@ -228,7 +228,7 @@ class _OneClassDetector(Detector):
         share, values = self._share(weight), []
         for number in folds:
             is_left_out = part == number
-            operator = self.plan_.over(X[index[~is_left_out]], self.kernel_)
+            operator = self.plan_.prediction_operator(X[index[~is_left_out]], self.kernel_)
             solution = solve_dual(
                 operator,
                 mass[~is_left_out].astype(weight.dtype),

@@ -69,6 +69,6 @@ def _project(model: Any, landmarks: Array) -> tuple[Array, Array, float]:
     rows, weights = factor.compressed(model._columns, nonnegative=True)
     points = model._support[rows]
     inner = model._stored_operator().cross(points) @ model._columns  # ⟨v, Φ(point)⟩
-    norm = model.plan_.over(points, model.kernel_).squared_norms(weights)[0]
+    norm = model.plan_.prediction_operator(points, model.kernel_).squared_norms(weights)[0]
     gap = model._norms[0] - 2 * weights[:, 0] @ inner[:, 0] + norm
     return rows, weights[:, 0], float(_bound(model, gap))

@@ -44,14 +44,14 @@ CLASSES = {
         if name in kernels.__all__ and isinstance(kind, type)
     },
     "AlphaTree": "density_tree.tree:AlphaTree",
-    "Candidate": "planning:Candidate",
+    "Candidate": "planning.plan:Candidate",
     "Coordinates": "splitting.coordinates:Coordinates",
     "Cost": "operators.work:Cost",
     "ColumnScaler": "tables.preparation.scaling:ColumnScaler",
     "NearestRowImputer": "tables.preparation.imputation:NearestRowImputer",
     "Note": "tables.preparation.notes:Note",
     "NumberFormat": "tables.preparation.formats:NumberFormat",
-    "Plan": "planning:Plan",
+    "Plan": "planning.plan:Plan",
     "ProblemSize": "operators.work:ProblemSize",
     "Reach": "splitting.noise:NoiseRadius",
     "SignedLog": "tables.preparation.skew:SignedLog",
@@ -60,6 +60,16 @@ CLASSES = {
 }
 # Names and fields in files of earlier versions
 RENAMED = {"Workload": "ProblemSize"}
+RENAMED_FIELDS = {
+    "Plan": {
+        "ahead": "surrogate",
+        "ahead_rank": "surrogate_rank",
+        "candidates": "priced",
+        "instead": "fallback",
+        "unresolved": "open_kernel",
+        "work": "problem",
+    }
+}
 REMOVED = {"ProblemSize": {"chunks"}}
 RENAMED_PARAMETERS = {"centres": "centers"}
 FILE_NAMES = {path: name for name, path in CLASSES.items()}
@@ -260,7 +270,8 @@ def _fields(value: Any) -> dict[str, Any]:
 
 def _build_object(trusted: Collection[str], *, name: str, fields: dict[str, Any]) -> Any:
     name = RENAMED.get(name, name)
-    fields = {key: value for key, value in fields.items() if key not in REMOVED.get(name, ())}
+    names, removed = RENAMED_FIELDS.get(name, {}), REMOVED.get(name, ())
+    fields = {names.get(k, k): value for k, value in fields.items() if k not in removed}
     if name in CLASSES:
         kind: Any = resolve_name(f"softkern.{CLASSES[name]}")
         validate_arrays(name, fields)

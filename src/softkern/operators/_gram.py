@@ -8,16 +8,9 @@ from typing import Any
 import numpy as np
 
 from softkern._utils.typing import Array
-from softkern.operators.base import KernelOperator, ProblemSize
+from softkern.operators.base import KernelOperator
 
-__all__ = ["GramOperator", "product_seconds"]
-
-# Of the reference machine (benchmarks/calibrate.py)
-CACHE_BYTES = 16 * 2**20  # a matrix of no more than these stays in the caches
-CACHE_BANDWIDTH = 1e11  # bytes a second of a product with one vector
-MEMORY_BANDWIDTH = 3e10  # the same, of larger matrices
-VALUES_PER_SECOND = 1.5e10  # float64 values times vectors, where there are several
-FLOAT32_SPEED = 2.0  # times float64
+__all__ = ["GramOperator"]
 
 
 class GramOperator(KernelOperator):
@@ -50,13 +43,3 @@ class GramOperator(KernelOperator):
     def error(self) -> float:
         """Rounding of sums over n terms, as a share of ``Σ |A|``."""
         return super().error * max(1.0, float(np.sqrt(self.shape[0])) / 16)
-
-
-def product_seconds(work: ProblemSize) -> float:
-    """Seconds of a product with n × n numbers in memory."""
-    numbers = work.n**2 * work.itemsize
-    seconds = numbers / (CACHE_BANDWIDTH if numbers < CACHE_BYTES else MEMORY_BANDWIDTH)
-    if work.n_vectors > 1:
-        speed = FLOAT32_SPEED if work.itemsize == 4 else 1.0
-        seconds += work.n**2 * work.n_vectors / (VALUES_PER_SECOND * speed)
-    return seconds

@@ -10,7 +10,6 @@ can choose without knowing any operator's inside.
 
 from __future__ import annotations
 
-import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from functools import cached_property
@@ -19,7 +18,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 from array_api_compat import is_array_api_obj, is_numpy_array
-from scipy.sparse.linalg import LinearOperator
 from sklearn import get_config
 from sklearn.utils import check_array
 
@@ -34,24 +32,16 @@ from softkern.operators.geometry import (
     squared_distances,
 )
 from softkern.operators.log_sums import LogKernelSum
-from softkern.operators.work import (
-    Cost,
-    ProblemSize,
-    available_threads,
-    machine_speed,
-    one_blas_thread,
-)
+from softkern.operators.work import ProblemSize, available_threads, one_blas_thread
 from softkern.rows import Rows, row_slices
 
 __all__ = [
-    "Cost",
     "CrossOperator",
     "Geometry",
     "KernelOperator",
     "ProblemSize",
     "available_threads",
     "blocked_product",
-    "machine_speed",
     "one_blas_thread",
     "row_blocks",
 ]
@@ -106,7 +96,6 @@ class KernelOperator(ABC):
     engine: ClassVar[str]
     is_exact_support: ClassVar[bool] = True  # the centers of `compressed` are those of A
     error_is_known: ClassVar[bool] = True  # before the operator is built
-    supports_prediction: ClassVar[bool] = True  # `Plan.over` builds it for a stored support
     on_device: bool = False  # its arrays live on a device, where `to_device` takes others
 
     surrogate: KernelOperator | None = None  # a cheaper operator over the same rows
@@ -124,33 +113,9 @@ class KernelOperator(ABC):
             X = Rows(check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32]))
         self.support_rows, self.X = X, X.X
         kernel.check(self.X)
-        reason = self.refusal(ProblemSize.of(self.X, kernel))
+        reason = self.unsupported_reason(ProblemSize.of(self.X, kernel))
         if reason:
             raise ValueError(f"engine={self.engine!r} cannot be used here: {reason}.")
-
-    @classmethod
-    def of(
-        cls,
-        kernel: Kernel,
-        X: Any,
-        *,
-        sample_weight: Any = None,
-        random_state: Any = 0,
-        **options: Any,
-    ) -> Self:
-        """The operator, made in the same way for every class.
-
-        Weights and seed go to those operators that choose rows.
-        """
-        return cls(kernel, X, **options)
-
-    @classmethod
-    def option_names(cls) -> tuple[str, ...]:
-        """Parameters of the constructor beyond kernel, data, weights and seed."""
-        common = {"self", "kernel", "X", "sample_weight", "random_state"}
-        return tuple(
-            name for name in inspect.signature(cls.__init__).parameters if name not in common
-        )
 
     # What an operator must say
 
@@ -163,34 +128,14 @@ class KernelOperator(ABC):
         """K(X_new, X) @ A, (m, c), for checked arguments."""
 
     @classmethod
-    @abstractmethod
-    def refusal(cls, work: ProblemSize) -> str | None:
-        """Why this operator cannot do the work, or None where it can."""
+    def unsupported_reason(cls, problem: ProblemSize) -> str | None:
+        """Return why the operator cannot be used for a problem, or None.
 
-    @classmethod
-    def missing(cls, **options: Any) -> str | None:
-        """What this machine lacks for the operator with these options, or None."""
+        By default all kernels of points are supported.
+        """
+        if not problem.kernel.takes_points:
+            return "the kernel is a matrix already; use engine='precomputed'"
         return None
-
-    @classmethod
-    @abstractmethod
-    def cost(cls, work: ProblemSize, **options: Any) -> Cost:
-        """What the work will cost with these options of the constructor."""
-
-    @classmethod
-    def device_memory(cls, **options: Any) -> int | None:
-        """Bytes that are free on the operator's own device; None: it has none."""
-        return None
-
-    @classmethod
-    def factor_cost(cls, work: ProblemSize, rank: int) -> Cost | None:
-        """Of an own low-rank operator to run ahead on, by `low_rank`; None: it has none."""
-        return None
-
-    @classmethod
-    def speed(cls) -> float:
-        """Seconds on this machine over seconds on the machine that `cost` was measured on."""
-        return machine_speed()
 
     def to_device(self, array: Any) -> Any:
         """Return an array of the host on the operator's device; the same where it has none."""
@@ -401,17 +346,6 @@ class KernelOperator(ABC):
         """As `geometry`, without an array of the product where it can be made when asked for."""
         return self.geometry(A)
 
-    def center_geometry(self, centers: Any) -> Geometry:
-        """As `geometry`, for centers that are written down as vectors in `features`, (r, c)."""
-        known = self.features
-        if known is None:
-            raise ValueError(f"{self!r} has no features in which a center could be written down.")
-        vectors = centers + known.origin[:, None]
-        product = known.points @ vectors
-        product += known.origin @ vectors
-        norms = namespace(vectors).sum(vectors * vectors, axis=0)
-        return Geometry(product, norms, known.distances(centers))
-
     def compressed(self, A: Any, nonnegative: bool = False) -> tuple[Array, Array]:
         """Numbers of rows, and coefficients on these, that give the same centers.
 
@@ -494,17 +428,6 @@ class KernelOperator(ABC):
     @cached_property
     def _far_sums(self) -> LogKernelSum:
         return LogKernelSum(self.kernel, self.X)
-
-    def aslinearoperator(self) -> LinearOperator:
-        """The operator as scipy.sparse.linalg knows it."""
-        return LinearOperator(
-            shape=self.shape,
-            dtype=self.dtype,
-            matvec=lambda v: self @ v.ravel(),
-            rmatvec=lambda v: self @ v.ravel(),
-            matmat=lambda M: self @ M,
-            rmatmat=lambda M: self @ M,
-        )
 
     # What the square and the rectangular operator share
 

@@ -7,16 +7,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from softkern._utils.typing import Array
-from softkern.operators.base import BLOCK_BYTES, Cost, KernelOperator, ProblemSize, blocked_product
+from softkern.operators.base import KernelOperator, blocked_product
 
 __all__ = ["BlockedOperator"]
-
-BLOCKS_HELD = 6  # a kernel's temporary arrays
-
-# Of the reference machine (benchmarks/calibrate.py)
-VALUE_SECONDS = 1e-8  # a kernel value
-COLUMN_SECONDS = 3e-10  # and for every column of the data
-VECTOR_SECONDS = 1e-10  # and for every column of A
 
 
 class BlockedOperator(KernelOperator):
@@ -47,17 +40,3 @@ class BlockedOperator(KernelOperator):
     def partial_product(self, index: Any, A: Any) -> Array:
         """K @ A, (n, c), for an A that is zero but in the rows `index`, A (len(index), c)."""
         return blocked_product(self.kernel, self.X, self.X[index], np.asarray(A, self.dtype))
-
-    @classmethod
-    def refusal(cls, work: ProblemSize) -> str | None:
-        """Any kernel of points, any data."""
-        if not work.kernel.takes_points:
-            return "the kernel is a matrix already; use engine='precomputed'"
-        return None
-
-    @classmethod
-    def cost(cls, work: ProblemSize, **options: Any) -> Cost:
-        """One kernel value for every pair."""
-        seconds = VALUE_SECONDS + COLUMN_SECONDS * work.d + VECTOR_SECONDS * work.n_vectors
-        memory = BLOCKS_HELD * BLOCK_BYTES + work.values * work.itemsize + 3 * work.vectors
-        return Cost(memory, 0.0, float(work.n) ** 2 * seconds)

@@ -10,24 +10,13 @@ import numpy as np
 from sklearn import config_context
 
 from softkern._utils.typing import Array
-from softkern.operators._gram import GramOperator, product_seconds
-from softkern.operators.base import (
-    Cost,
-    ProblemSize,
-    available_threads,
-    blocked_product,
-    one_blas_thread,
-)
+from softkern.operators._gram import GramOperator
+from softkern.operators.base import available_threads, blocked_product, one_blas_thread
 from softkern.rows import row_slices
 
 __all__ = ["DenseOperator"]
 
 SQUARE = 512  # rows and columns computed at once
-ARRAYS_A_TASK = 4  # squares of float64 that a thread holds while it computes one
-
-# Of the reference machine (benchmarks/calibrate.py)
-VALUE_SECONDS = 8e-9  # of one thread, for an entry of the matrix
-COLUMN_SECONDS = 1.8e-10  # and for every column of the data
 
 
 class DenseOperator(GramOperator):
@@ -52,7 +41,6 @@ class DenseOperator(GramOperator):
     """
 
     engine: ClassVar[str] = "dense"
-    supports_prediction: ClassVar[bool] = False
 
     @cached_property
     def gram(self) -> Array:
@@ -78,19 +66,3 @@ class DenseOperator(GramOperator):
 
     def _cross_product(self, X_new: Any, A: Array) -> Array:
         return blocked_product(self.kernel, X_new, self.X, A)
-
-    @classmethod
-    def refusal(cls, work: ProblemSize) -> str | None:
-        """Any kernel of points, any data; only the memory may be missing."""
-        if not work.kernel.takes_points:
-            return "the kernel is a matrix already; use engine='precomputed'"
-        return None
-
-    @classmethod
-    def cost(cls, work: ProblemSize, **options: Any) -> Cost:
-        """n² numbers, one kernel value each to build and one multiplication each to use."""
-        numbers = work.n**2 * work.itemsize
-        memory = numbers + ARRAYS_A_TASK * work.threads * min(SQUARE**2 * 8, numbers)
-        memory += 2 * (work.vectors + work.values * work.itemsize) + 2**20
-        seconds = work.n**2 * (VALUE_SECONDS + COLUMN_SECONDS * work.d) / work.threads
-        return Cost(memory, seconds, product_seconds(work))

@@ -8,13 +8,10 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from softkern._utils.typing import Array
-from softkern.operators.base import Cost, Geometry, KernelOperator, ProblemSize
+from softkern.operators.base import Geometry, KernelOperator, ProblemSize
 from softkern.operators.geometry import FeatureGeometry, FeaturePoints, feature_sums
 
 __all__ = ["FeatureOperator"]
-
-# Of the reference machine (benchmarks/calibrate.py)
-VALUE_SECONDS = 4e-10  # a number of the data and vector of A
 
 
 class FeatureOperator(KernelOperator):
@@ -75,14 +72,8 @@ class FeatureOperator(KernelOperator):
         return np.asarray(rows @ feature_sums(support, A).astype(self.dtype))
 
     @classmethod
-    def refusal(cls, work: ProblemSize) -> str | None:
+    def unsupported_reason(cls, problem: ProblemSize) -> str | None:
         """Only kernels with a finite feature map."""
-        if work.kernel.features(np.ones((1, work.d), dtype=work.dtype)) is None:
-            return f"it needs a finite feature map, and {type(work.kernel).__name__} has none"
+        if problem.kernel.features(np.ones((1, problem.d), dtype=problem.dtype)) is None:
+            return f"it needs a finite feature map, and {type(problem.kernel).__name__} has none"
         return None
-
-    @classmethod
-    def cost(cls, work: ProblemSize, **options: Any) -> Cost:
-        """Two passes over the features."""
-        memory = 2 * work.values * work.itemsize + 3 * work.vectors + 2**20
-        return Cost(memory, 0.0, work.values * work.n_vectors * VALUE_SECONDS)

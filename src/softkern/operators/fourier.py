@@ -22,14 +22,19 @@ from softkern._utils.threads import is_forked
 from softkern._utils.typing import Array
 from softkern.kernels import Gaussian, Kernel
 from softkern.operators.base import (
-    Cost,
     KernelOperator,
     ProblemSize,
     available_threads,
     blocked_product,
 )
 
-__all__ = ["FourierOperator"]
+__all__ = [
+    "FourierOperator",
+    "default_tolerance",
+    "fourier_grid",
+    "problem_extent",
+    "transform_seconds",
+]
 
 MODES_LIMIT = 2**27  # a larger grid takes more memory and time than it saves
 FEW_MODES = 2**16  # of which a transform takes milliseconds; more than pairs of points save nothing
@@ -40,13 +45,9 @@ KEPT_BYTES = 2**26  # modes of the last coefficients are kept for new points up 
 NORMAL_WIDTH = 8.3  # of n^(1/2d) default bandwidths: how wide normal data are, where unknown
 
 # Of the reference machine (benchmarks/calibrate.py)
-SPREADING_SECONDS = 0.7e-9  # of one thread, a point and value of the spreading kernel
-POINT_SECONDS = 2.5e-8  # a point, beyond spreading
-TRANSFORM_SECONDS = 2e-3  # every transform
 STEP_SECONDS = 1.1e-9  # of one thread, for N log2(N) of a grid of N numbers
 LARGE_STEP_SECONDS = 2.5e-9  # the same, of a grid beyond the caches
 CACHE_MODES = 2**25  # a grid of no more than these stays in the caches
-SORTING_SECONDS = 6e-8  # a point, once
 PAIR_SECONDS = 1.5e-8  # a kernel value and its weighted sum, without transforms
 
 
@@ -81,14 +82,14 @@ class FourierOperator(KernelOperator):
 
     def __init__(self, kernel: Kernel, X: Any, tolerance: float | None = None) -> None:
         super().__init__(kernel, X)
-        default = _default_tolerance(self.dtype)
+        default = default_tolerance(self.dtype)
         self.tolerance = default if tolerance is None else float(tolerance)
         if not 1e-13 <= self.tolerance <= 1e-1:
             raise ValueError(f"tolerance must lie between 1e-13 and 0.1, got {tolerance!r}.")
         low, high = self.X.min(axis=0).astype(np.float64), self.X.max(axis=0).astype(np.float64)
         self._origin = low + (high - low) / 2
         extent = 2 * self._scaled(high[None])[0]
-        self.modes, self._period = _grid(tuple(extent), self.tolerance)
+        self.modes, self._period = fourier_grid(tuple(extent), self.tolerance)
         if math.prod(self.modes) > MODES_LIMIT:
             raise ValueError(
                 f"the data are {_times(extent)} bandwidths wide, which needs more Fourier "
@@ -138,7 +139,7 @@ class FourierOperator(KernelOperator):
         if inside.size == 0:
             return out
         fine = math.prod(self.modes) * 2 ** len(self.modes)
-        transforms = -(-A.shape[1] // 2) * _transform_seconds(fine, available_threads())
+        transforms = -(-A.shape[1] // 2) * transform_seconds(fine, available_threads())
         if inside.size * float(self.shape[0]) * PAIR_SECONDS <= transforms:
             out[inside] = blocked_product(self.kernel, X_new[inside], self.X, A)
             return out
@@ -234,33 +235,21 @@ class FourierOperator(KernelOperator):
         return self._peak[1]
 
     @classmethod
-    def refusal(cls, work: ProblemSize) -> str | None:
+    def unsupported_reason(cls, problem: ProblemSize) -> str | None:
         """Only the Gaussian, on at most three dense columns, of a bounded width in bandwidths."""
-        if not isinstance(work.kernel, Gaussian):
-            return f"it needs the Gaussian kernel, not {type(work.kernel).__name__}"
-        if work.d > 3:
-            return f"it needs at most 3 columns, not {work.d}"
-        if work.is_sparse:
+        if not isinstance(problem.kernel, Gaussian):
+            return f"it needs the Gaussian kernel, not {type(problem.kernel).__name__}"
+        if problem.d > 3:
+            return f"it needs at most 3 columns, not {problem.d}"
+        if problem.is_sparse:
             return "it needs a dense array"
-        modes, _ = _grid(_extent(work), _default_tolerance(work.dtype))
-        if work.extent is None or math.prod(modes) <= min(MODES_LIMIT, max(FEW_MODES, work.n**2)):
+        modes, _ = fourier_grid(problem_extent(problem), default_tolerance(problem.dtype))
+        if problem.extent is None or math.prod(modes) <= min(
+            MODES_LIMIT, max(FEW_MODES, problem.n**2)
+        ):
             return None
-        width = _times(work.extent)
-        return f"the data are {width} bandwidths wide: too many Fourier modes for {work.n} rows"
-
-    @classmethod
-    def cost(cls, work: ProblemSize, tolerance: float | None = None, **options: Any) -> Cost:
-        """A few passes over the points, and transforms of the grid."""
-        tolerance = tolerance or _default_tolerance(work.dtype)
-        modes = math.prod(_grid(_extent(work), tolerance)[0])
-        width = -math.log10(tolerance) + 1  # points of the spreading kernel, per column
-        fine = modes * 2**work.d
-        memory = work.n * 8 * (6 * work.d + 10) + work.vectors + 16 * (2 * modes + 2 * fine)
-        memory += KEPT_BYTES
-        spread = work.n * (width**work.d * SPREADING_SECONDS / work.threads + POINT_SECONDS)
-        transform = TRANSFORM_SECONDS + spread + _transform_seconds(fine, work.threads)
-        product = -(-work.n_vectors // 2) * 2 * transform
-        return Cost(memory + 32 * 2**20, work.n * SORTING_SECONDS + 1e-3, product)
+        width = _times(problem.extent)
+        return f"the data are {width} bandwidths wide: too many Fourier modes for {problem.n} rows"
 
 
 @dataclass(frozen=True)
@@ -279,13 +268,14 @@ class _Modes:
             out[:, c] = part * size
 
 
-def _transform_seconds(fine: int, threads: int) -> float:
+def transform_seconds(fine: int, threads: int) -> float:
     """Seconds of a fast Fourier transform of so many numbers."""
     step = STEP_SECONDS if fine < CACHE_MODES else LARGE_STEP_SECONDS
     return fine * math.log2(max(fine, 2)) * step / threads
 
 
-def _default_tolerance(dtype: Any) -> float:
+def default_tolerance(dtype: Any) -> float:
+    """The tolerance of an operator that was given none."""
     return 1e-6 if np.dtype(dtype) == np.float32 else 1e-9
 
 
@@ -294,18 +284,18 @@ def _reach(tolerance: float) -> float:
     return math.sqrt(2 * math.log(10 / tolerance))
 
 
-def _grid(extent: tuple[float, ...], tolerance: float) -> tuple[tuple[int, ...], Array]:
+def fourier_grid(extent: tuple[float, ...], tolerance: float) -> tuple[tuple[int, ...], Array]:
     """Modes and period per column: the data, and the reach of data and of queries around them."""
     reach = _reach(tolerance)
     period = np.minimum(np.asarray(extent, dtype=np.float64), WIDEST) + 2 * reach
     return tuple(2 * math.ceil(reach * p / (2 * math.pi)) + 1 for p in period), period
 
 
-def _extent(work: ProblemSize) -> tuple[float, ...]:
+def problem_extent(problem: ProblemSize) -> tuple[float, ...]:
     """Width of the data in bandwidths; where unknown, that of normal data at the default one."""
-    if work.extent is not None:
-        return work.extent
-    return (NORMAL_WIDTH * work.n ** (0.5 / work.d),) * work.d
+    if problem.extent is not None:
+        return problem.extent
+    return (NORMAL_WIDTH * problem.n ** (0.5 / problem.d),) * problem.d
 
 
 def _times(extent: Any) -> str:

@@ -8,7 +8,7 @@ diagonal bounds the error of every entry.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from array_api_compat import device, is_numpy_array
@@ -20,24 +20,13 @@ from softkern._utils.random import as_random_state
 from softkern._utils.typing import Array
 from softkern.kernels import Kernel
 from softkern.operators._pivoted_cholesky import PivotedCholesky, Proposals
-from softkern.operators.base import BLOCK_BYTES, Cost, KernelOperator, ProblemSize, row_blocks
+from softkern.operators.base import KernelOperator, ProblemSize, row_blocks
 from softkern.rows import Rows, check_weights
 
 __all__ = ["NystroemOperator"]
 
 DEFAULT_RANK = 500
 ROUNDING = 100  # times that of an exact product: the factor's own
-
-# Of the reference machine (benchmarks/calibrate.py)
-VALUE_SECONDS = 25e-9  # an entry of the factor, once
-COLUMN_SECONDS = 2e-10  # and for every column of the data
-RANK_SECONDS = 5e-11  # and for every landmark before it
-CACHE_VALUES = 2**22  # a factor of no more than these stays in the caches
-CACHE_BANDWIDTH = 6e10  # bytes a second of a product with one vector
-MEMORY_BANDWIDTH = 3e10  # the same, of larger factors
-VALUES_PER_SECOND = 6e9  # float64 values times vectors, where there are several
-FLOAT32_SPEED = 1.4  # times float64
-BLOCKS_HELD = 6  # temporary blocks of kernel values
 
 
 class NystroemOperator(KernelOperator):
@@ -93,7 +82,6 @@ class NystroemOperator(KernelOperator):
     engine: ClassVar[str] = "nystroem"
     is_exact_support: ClassVar[bool] = False
     error_is_known: ClassVar[bool] = False
-    supports_prediction: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -127,19 +115,6 @@ class NystroemOperator(KernelOperator):
         rows = self.support_rows.reweighted(self._weight)
         proposals = Proposals(landmarks, rows, as_random_state(random_state))
         self._factor.extend(self._block, proposals, n if rank is None else min(rank, n), is_done)
-
-    @classmethod
-    def of(
-        cls,
-        kernel: Kernel,
-        X: Any,
-        *,
-        sample_weight: Any = None,
-        random_state: Any = 0,
-        **options: Any,
-    ) -> Self:
-        """The operator, its landmarks drawn by these weights and this seed."""
-        return cls(kernel, X, sample_weight=sample_weight, random_state=random_state, **options)
 
     # The factor
 
@@ -277,25 +252,8 @@ class NystroemOperator(KernelOperator):
         return np.asarray(product <= 100 * np.finfo(self.dtype).eps * A.sum(axis=0))
 
     @classmethod
-    def refusal(cls, work: ProblemSize) -> str | None:
-        """Only kernels that have a Cholesky factor."""
-        if not work.kernel.takes_points:
-            return "the kernel is a matrix already; use engine='precomputed'"
-        if work.kernel.is_positive_semidefinite is False:
-            return f"it needs a positive semidefinite kernel, and {work.kernel!r} is not"
-        return None
-
-    @classmethod
-    def cost(cls, work: ProblemSize, rank: int | None = DEFAULT_RANK, **options: Any) -> Cost:
-        """N × rank numbers, passed over twice in a product."""
-        rank = work.n if rank is None else min(rank, work.n)
-        numbers = work.n * rank
-        speed = FLOAT32_SPEED if work.itemsize == 4 else 1.0
-        memory = numbers * work.itemsize + BLOCKS_HELD * BLOCK_BYTES + 3 * work.vectors
-        memory += 40 * work.n + rank * rank * 16
-        seconds = VALUE_SECONDS + COLUMN_SECONDS * work.d + RANK_SECONDS * rank
-        bandwidth = CACHE_BANDWIDTH if numbers < CACHE_VALUES else MEMORY_BANDWIDTH
-        product = 2 * numbers * work.itemsize / bandwidth
-        if work.n_vectors > 1:
-            product += 2 * numbers * work.n_vectors / (VALUES_PER_SECOND * speed)
-        return Cost(memory, numbers * seconds / speed, product)
+    def unsupported_reason(cls, problem: ProblemSize) -> str | None:
+        """Support only kernels that have a Cholesky factor."""
+        if problem.kernel.is_positive_semidefinite is False:
+            return f"it needs a positive semidefinite kernel, and {problem.kernel!r} is not"
+        return super().unsupported_reason(problem)

@@ -9,8 +9,8 @@ import numpy as np
 
 from softkern._utils.typing import Array
 from softkern.kernels import Kernel
-from softkern.operators._gram import GramOperator, product_seconds
-from softkern.operators.base import BLOCK_BYTES, Cost, CrossOperator, ProblemSize, row_blocks
+from softkern.operators._gram import GramOperator
+from softkern.operators.base import CrossOperator, ProblemSize, row_blocks
 from softkern.operators.log_sums import LogKernelSum
 
 __all__ = ["PrecomputedOperator"]
@@ -81,21 +81,15 @@ class PrecomputedOperator(GramOperator):
         return _GivenSums(self.kernel, self.X)
 
     @classmethod
-    def refusal(cls, work: ProblemSize) -> str | None:
+    def unsupported_reason(cls, problem: ProblemSize) -> str | None:
         """A dense, square matrix only."""
-        if work.kernel.takes_points:
+        if problem.kernel.takes_points:
             return "it takes a Gram matrix, with kernel='precomputed'"
-        if work.n != work.d:
-            return f"a precomputed kernel must be square, got shape ({work.n}, {work.d})"
-        if work.is_sparse:
+        if problem.n != problem.d:
+            return f"a precomputed kernel must be square, got shape ({problem.n}, {problem.d})"
+        if problem.is_sparse:
             return "a precomputed kernel must be a dense array"
         return None
-
-    @classmethod
-    def cost(cls, work: ProblemSize, **options: Any) -> Cost:
-        """The matrix is there already."""
-        checking = 3 * min(BLOCK_BYTES, work.n**2 * work.itemsize)
-        return Cost(2 * work.vectors + checking + 2**20, 0.0, product_seconds(work))
 
 
 class _GivenSums(LogKernelSum):

@@ -18,14 +18,14 @@ import numpy as np
 from softkern._utils.progress import stage
 from softkern._utils.typing import Array
 from softkern.kernels import Gaussian, Kernel
-from softkern.operators.base import Cost, KernelOperator, ProblemSize, available_threads
-from softkern.operators.ordering import TREE_COLUMNS, Ordering, share_of_near_pairs
+from softkern.operators.base import KernelOperator, ProblemSize, available_threads
+from softkern.operators.ordering import Ordering
 from softkern.rows import row_slices
 
-__all__ = ["TiledOperator"]
+__all__ = ["TiledOperator", "padded_columns"]
 
 COLUMNS_AT_ONCE = 64
-ROWS_A_TASK = 1024
+ROWS_PER_TASK = 1024
 TILE = 512
 GROUPS = 128  # of tiles that meet in rounds; half as many threads have work
 SMALL_WORK = 1_000_000  # numbers of all pairs, up to which starting threads takes as long
@@ -34,17 +34,6 @@ CUTOFF = 64.0  # kernel values below 2^−64 are nothing: the rounding of one at
 SKIPPING_WIDTH = 4 * CUTOFF  # twice the distance at which the kernel is nothing, squared, base 2
 REACH = float(np.sqrt(2 * CUTOFF * np.log(2.0)))  # that distance in bandwidths
 KEPT_DIGITS = 1e4  # times the cutoff: a smaller sum may have lost a visible part to it
-
-# Of the reference machine (benchmarks/calibrate.py), in nanoseconds of one thread for a pair of
-# points, by the bytes of a number
-EXPONENTIAL_NS = {4: 0.14, 8: 0.5}
-COLUMN_NS = {4: 0.034, 8: 0.066}  # of the data, padded
-VECTOR_NS = {4: 0.022, 8: 0.05}  # of A, beyond the first
-EXTRA_VECTORS = 3  # that several vectors cost beyond their number
-START_SECONDS = 2e-4  # of the threads, every product
-SCALING_SECONDS = 1.2e-7  # a number of the data, once
-ORDERING_SECONDS = 4e-7  # a row that is put beside its neighbors, once
-NEAR_SAMPLE = 300  # rows from which the share of near pairs is estimated
 
 
 class TiledOperator(KernelOperator):
@@ -101,44 +90,15 @@ class TiledOperator(KernelOperator):
         return np.asarray(product <= KEPT_DIGITS * 2.0**-CUTOFF * A.sum(axis=0))
 
     @classmethod
-    def refusal(cls, work: ProblemSize) -> str | None:
+    def unsupported_reason(cls, problem: ProblemSize) -> str | None:
         """Only the Gaussian on dense data."""
-        if not isinstance(work.kernel, Gaussian):
-            return f"it needs the Gaussian kernel, not {type(work.kernel).__name__}"
-        return "it needs a dense array" if work.is_sparse else None
-
-    @classmethod
-    def cost(cls, work: ProblemSize, threads: int | None = None, **options: Any) -> Cost:
-        """An exponential a pair, d differences, and one multiplication per vector."""
-        threads, size = threads or work.threads, work.itemsize
-        nanoseconds = EXPONENTIAL_NS[size] + COLUMN_NS[size] * _padded(work.d)
-        if work.n_vectors > 1:
-            nanoseconds += VECTOR_NS[size] * (EXTRA_VECTORS + work.n_vectors)
-        task = ROWS_A_TASK * (work.d + 2 * work.n_vectors) * 16
-        memory = work.n * (size * _padded(work.d) + 8 * work.n_vectors) + 3 * work.vectors
-        memory += 2 * 2**20 + task * threads
-        setup = work.n * work.d * SCALING_SECONDS
-        near = _near_share(work)
-        if near < 1:  # ordering the rows takes a copy of them in float64, or their cells
-            memory += work.n * (16 * min(work.d, TREE_COLUMNS) + 24)
-            setup += work.n * ORDERING_SECONDS
-        pairs = near * float(work.n) ** 2
-        return Cost(memory, setup, START_SECONDS + pairs * nanoseconds * 1e-9 / threads)
+        if not isinstance(problem.kernel, Gaussian):
+            return f"it needs the Gaussian kernel, not {type(problem.kernel).__name__}"
+        return "it needs a dense array" if problem.is_sparse else None
 
 
 def _silent(done: float) -> None:
     """Nobody is told."""
-
-
-def _near_share(work: ProblemSize) -> float:
-    """Share of the pairs that are computed: those of tiles near enough to matter."""
-    if work.n <= 2 * TILE:
-        return 1.0
-    if work.sample is None:  # √n points within two bandwidths, as the default bandwidth has it
-        few = work.d <= TREE_COLUMNS
-        return float(min(1.0, 8.0**work.d / np.sqrt(work.n))) if few else 1.0
-    sample = work.sample[:: -(-len(work.sample) // NEAR_SAMPLE)]
-    return share_of_near_pairs(sample, REACH, TILE / work.n) if len(sample) > 1 else 1.0
 
 
 def _rounds(count: int) -> list[list[tuple[int, int]]]:
@@ -153,7 +113,7 @@ def _rounds(count: int) -> list[list[tuple[int, int]]]:
     return rounds
 
 
-def _padded(d: int) -> int:
+def padded_columns(d: int) -> int:
     """Columns as the tiles want them: two, or a multiple of four."""
     return 2 if d <= 2 else -(-d // 4) * 4
 
@@ -183,9 +143,9 @@ class _GaussianTiles:
             for first, end in pairwise(ends)
             for part in row_slices(end - first, TILE)
         ]
-        self.center, self.low, self.high = np.zeros((3, len(self.parts), _padded(d)))
+        self.center, self.low, self.high = np.zeros((3, len(self.parts), padded_columns(d)))
         self.radius = np.zeros(len(self.parts))
-        self.support = self._tiled(_padded(d), lambda tile: self._local(X, tile))
+        self.support = self._tiled(padded_columns(d), lambda tile: self._local(X, tile))
 
     def scaled(self, rows: Array) -> Array:
         """Coordinates in which the kernel is a power of two, in float64."""
@@ -281,10 +241,10 @@ class _GaussianTiles:
         padded_c = 1 if c == 1 else -(-c // 4) * 4
         weights = self._tiled(padded_c, lambda tile: A[self.order[self.parts[tile]]])
         share = -(-m // (4 * threads * ROW_BLOCK)) * ROW_BLOCK  # some tasks a thread, to balance
-        rows_a_task = min(ROWS_A_TASK, share)
+        rows_per_task = min(ROWS_PER_TASK, share)
 
         def task(start: int) -> None:
-            index = order[start : start + rows_a_task]
+            index = order[start : start + rows_per_task]
             coordinates = self.scaled(rows[index])
             # four rows go together: the last is repeated where some are missing
             missing = np.full(-len(index) % 4, len(index) - 1)
@@ -296,9 +256,9 @@ class _GaussianTiles:
             gaussian_rows(queries, self.support, *boxes, weights, CUTOFF, sums)
             out[index] = sums[: len(index), :c]
 
-        starts = range(0, m, rows_a_task)
+        starts = range(0, m, rows_per_task)
         tasks = map(task, starts) if pool is None else pool.map(task, starts)
         is_long = m * self.n * (self.support.shape[1] + c) > LONG_WORK
         with stage("similarities", total=m) if is_long else nullcontext(_silent) as done:
             for number, _ in enumerate(tasks, 1):
-                done(min(m, number * rows_a_task))
+                done(min(m, number * rows_per_task))

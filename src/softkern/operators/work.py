@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import time
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cache
@@ -19,9 +18,7 @@ from softkern._utils.threads import libraries, one_thread
 from softkern._utils.typing import Array
 from softkern.kernels import Kernel
 
-__all__ = ["Cost", "ProblemSize", "available_threads", "machine_speed", "one_blas_thread"]
-
-PROBE_REFERENCE = 1.45e-4  # seconds of `_probe` on the reference machine
+__all__ = ["Cost", "ProblemSize", "available_threads", "one_blas_thread"]
 
 
 @dataclass(frozen=True)
@@ -100,23 +97,3 @@ def _openmp() -> Any:
 def one_blas_thread() -> AbstractContextManager[Any]:
     """While threads of ours run, BLAS starts none of its own within each of them."""
     return one_thread("blas")
-
-
-@cache
-def machine_speed() -> float:
-    """How many times longer this machine takes than the reference machine, measured once."""
-    return float(np.clip(min(_probe() for _ in range(8)) / PROBE_REFERENCE, 0.1, 10.0))
-
-
-def _probe() -> float:
-    """Seconds of what every operator does: multiplications and additions in the cache.
-
-    Not NumPy's exponential, ten times as quick on some processors; the tiles have their own.
-    """
-    values = np.linspace(-1, 0, 2**14)
-    out = np.empty_like(values)
-    start = time.perf_counter()
-    for _ in range(32):
-        np.multiply(values, values, out=out)
-        np.add(out, values, out=out)
-    return time.perf_counter() - start

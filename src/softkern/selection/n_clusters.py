@@ -182,7 +182,7 @@ def _validity(index: str, operator: Any, memberships: Any, m: float, weight: Any
 def _operator(estimator: Any, X: Any) -> Any:
     """Return the operator of the fitted model's kernel between the samples X, on its engine."""
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
-    return estimator.plan_.over(X, estimator.kernel_)
+    return estimator.plan_.prediction_operator(X, estimator.kernel_)
 
 
 def _exponent(estimator: Any) -> float:

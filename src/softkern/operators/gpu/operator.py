@@ -7,45 +7,28 @@ Triton, which comes with PyTorch for Linux (extra ``gpu``).
 
 from __future__ import annotations
 
-import ctypes
-import importlib.util
 import sys
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
 from softkern._utils.arrays import on_host
-from softkern._utils.threads import is_forked
 from softkern._utils.typing import Array
-from softkern.kernels import Gaussian, Kernel, Laplacian
-from softkern.operators.base import Cost, KernelOperator, ProblemSize
+from softkern.kernels import Kernel
+from softkern.operators.base import KernelOperator, ProblemSize
+from softkern.operators.gpu.devices import devices, unavailable_reason
 from softkern.rows import row_slices
 
 __all__ = ["GpuOperator"]
 
 PRECISIONS = ("float32", "float64")
-DRIVERS = ("libcuda.so.1", "libamdhip64.so", "nvcuda.dll")
 GRAM_ROWS = 4096  # up to which kernel values are kept, in the precision of the data
 ROWS_AT_ONCE = 2**19  # new points on the device at a time
 SPLIT_ROWS = 100_000  # from which on several devices share the work
 SUBSAMPLE_ROWS = 512  # whose kernel values with all others are formed as they are
 DOUBTFUL = 2.0**-32  # share of Σ A below which halves have lost digits of a sum
 CUTOFF = 2.0**-50  # the same where the frames passed over may show
-
-# One H200 (benchmarks/gpu.py), in seconds for a pair of points
-PAIR_SECONDS = 3.3e-13  # an exponential and what goes with it
-COLUMN_SECONDS = 1.5e-14  # a column of the data
-VECTOR_SECONDS = 3e-14  # a column of A beyond the first
-DOUBLE = 8.0  # times as long in double precision
-TILE_SECONDS = 1.2e-11  # a kernel value that is written down
-START_SECONDS = 3.0  # PyTorch, and loops that are compiled when first used
-FLOP_SECONDS = 5e-14  # a multiplication and addition of matrices, in double precision
-MEMORY_BYTES = 3e12  # a second, of the device itself
-BUS_BYTES = 5e9  # a second, between host and device
-MULTIPROCESSORS = 132  # of an H200
-CPU_SLOWDOWN = 3000.0  # of device="cpu" on two cores, which is there for tests
-FRAME_BYTES = 160  # of a row, for every frame layout there is
 
 
 class GpuOperator(KernelOperator):
@@ -84,7 +67,7 @@ class GpuOperator(KernelOperator):
     ) -> None:
         if precision not in PRECISIONS:
             raise ValueError(f"precision must be one of {PRECISIONS}, got {precision!r}.")
-        missing = self.missing(device=device)
+        missing = unavailable_reason(device)
         if missing:
             raise ValueError(f"engine={self.engine!r} cannot be used here: {missing}.")
         super().__init__(kernel, X)
@@ -115,9 +98,9 @@ class GpuOperator(KernelOperator):
 
         if not has_fused(self.kernel, points.device):
             return TiledPoints(self.kernel, points)
-        devices = _devices(self.device)
-        if len(devices) > 1 and len(points) > SPLIT_ROWS:
-            return SplitPoints(self.kernel, points, self.precision, devices)
+        shared = devices(self.device)
+        if len(shared) > 1 and len(points) > SPLIT_ROWS:
+            return SplitPoints(self.kernel, points, self.precision, shared)
         return FusedPoints(self.kernel, points, self.precision)
 
     @cached_property
@@ -161,70 +144,14 @@ class GpuOperator(KernelOperator):
         return out
 
     @classmethod
-    def refusal(cls, work: ProblemSize) -> str | None:
+    def unsupported_reason(cls, problem: ProblemSize) -> str | None:
         """Kernels that are written for arrays of any library, on dense data."""
-        if work.is_sparse:
+        if problem.is_sparse:
             return "it needs a dense array"
-        point = np.zeros((1, work.d))
-        if not work.kernel.takes_points or work.kernel.array_block(point, point) is None:
-            return f"the kernel {type(work.kernel).__name__} is not written for GPUs"
+        point = np.zeros((1, problem.d))
+        if not problem.kernel.takes_points or problem.kernel.array_block(point, point) is None:
+            return f"the kernel {type(problem.kernel).__name__} is not written for GPUs"
         return None
-
-    @classmethod
-    def missing(cls, device: str | None = None, **options: Any) -> str | None:
-        """PyTorch, or the device."""
-        if importlib.util.find_spec("torch") is None:
-            return "PyTorch is not installed (pip install 'softkern[gpu]')"
-        if device is not None and not device.startswith("cuda"):
-            return _unknown(device)
-        if not _has_device():
-            return "there is no CUDA device that PyTorch can use"
-        if is_forked() and _is_used_by_parent():
-            return "the process that this one is a fork of uses CUDA already; start it by spawn"
-        return None if device is None else _unknown(device)
-
-    @classmethod
-    def cost(
-        cls,
-        work: ProblemSize,
-        device: str | None = None,
-        precision: str = "float32",
-        **options: Any,
-    ) -> Cost:
-        """An exponential a pair, and little for every column of the data and of A."""
-        if isinstance(work.kernel, Gaussian | Laplacian):
-            seconds = PAIR_SECONDS + COLUMN_SECONDS * work.d
-            seconds += VECTOR_SECONDS * (work.n_vectors - 1)
-            seconds *= DOUBLE if precision == "float64" else 1.0
-        else:
-            seconds = TILE_SECONDS * 2
-        moved = 2 * work.vectors / BUS_BYTES
-        slower = _slowdown(device or "cuda")
-        on_device = work.n * (work.d * FRAME_BYTES + 40) + 8 * work.vectors
-        setup = START_SECONDS + work.values * work.itemsize / BUS_BYTES
-        memory = work.values * work.itemsize + 2 * work.vectors
-        return Cost(memory, setup, moved + work.n**2 * seconds * slower, on_device)
-
-    @classmethod
-    def device_memory(cls, device: str | None = None, **options: Any) -> int:
-        """Bytes that are free on the device."""
-        import torch
-
-        if device == "cpu":
-            return sys.maxsize  # the host's, which has its own limit
-        return int(torch.cuda.mem_get_info(device or "cuda")[0])
-
-    @classmethod
-    def factor_cost(cls, work: ProblemSize, rank: int) -> Cost:
-        """The factor on the device: built by products with itself, read once for every step."""
-        numbers = work.n * rank * work.itemsize
-        setup = work.n * rank * (rank * FLOP_SECONDS + TILE_SECONDS)
-        return Cost(0, setup, 2 * numbers / MEMORY_BYTES, numbers)
-
-    @classmethod
-    def speed(cls) -> float:
-        """One: `cost` knows the device already."""
-        return 1.0
 
     # Errors
 
@@ -306,65 +233,3 @@ class _FarSums:
             log_left = None if left is None else to_device(np.log(left.astype(np.float64)))
         itself = None if own is None else to_device(own)
         return np.asarray(on_host(support.logs(to_device(queries), log_a, itself, log_left)))
-
-
-@cache
-def _has_device() -> bool:
-    """Whether PyTorch has a CUDA device; not imported where the driver itself is missing."""
-    if "torch" not in sys.modules and not _has_driver():
-        return False
-    import torch
-
-    return bool(torch.cuda.is_available())
-
-
-def _is_used_by_parent() -> bool:
-    """Whether a forked process was left CUDA in a state that it cannot use."""
-    import torch
-
-    return bool(torch.cuda._is_in_bad_fork())
-
-
-def _unknown(device: str) -> str | None:
-    """What is wrong with the name of a device, or None."""
-    import torch
-
-    try:
-        number = getattr(torch.device(device), "index", None) or 0
-    except (RuntimeError, TypeError):
-        return f"device={device!r} is not known to PyTorch; give 'cuda', 'cuda:0' or 'cpu'"
-    count = torch.cuda.device_count()
-    if device.startswith("cuda") and number >= count:
-        return f"device={device!r} is not there; the last is 'cuda:{count - 1}'"
-    return None
-
-
-def _devices(device: str) -> list[str]:
-    """Devices that share the work: all of them, unless one is named."""
-    import torch
-
-    if device != "cuda":
-        return [device]
-    return [f"cuda:{k}" for k in range(torch.cuda.device_count())]
-
-
-def _has_driver() -> bool:
-    for name in DRIVERS:
-        try:
-            ctypes.CDLL(name)
-        except OSError:
-            continue
-        return True
-    return False
-
-
-def _slowdown(device: str) -> float:
-    """How many times longer a device takes than an H200, from its multiprocessors.
-
-    Not timed, so that the same engine is chosen in every run.
-    """
-    if device == "cpu":
-        return CPU_SLOWDOWN
-    import torch
-
-    return MULTIPROCESSORS / torch.cuda.get_device_properties(device).multi_processor_count

@@ -44,7 +44,7 @@ def describe_tree(one: Plan) -> str:
     >>> describe_tree(plan((100, 600)))
     'no density tree: 600 columns are too many for it (up to 500)'
     """
-    columns, most = one.work.d, MODELS[ModelName.alpha_cut].most_columns
+    columns, most = one.problem.d, MODELS[ModelName.alpha_cut].most_columns
     if most is not None and columns > most:
         return f"no density tree: {columns} columns are too many for it (up to {most})"
     used = "used by auto" if columns <= FEW_COLUMNS else "--model alpha-cut, not auto"

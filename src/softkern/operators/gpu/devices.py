@@ -1,0 +1,101 @@
+"""CUDA devices of this machine: availability, speed and free memory."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import sys
+from functools import cache
+from typing import Any
+
+from softkern._utils.threads import is_forked
+
+__all__ = ["devices", "free_memory", "slowdown", "unavailable_reason"]
+
+DRIVERS = ("libcuda.so.1", "libamdhip64.so", "nvcuda.dll")
+MULTIPROCESSORS = 132  # of an H200, on which costs were measured
+CPU_SLOWDOWN = 3000.0  # of device="cpu" on two cores, which exists for tests
+
+
+def unavailable_reason(device: str | None = None, **options: Any) -> str | None:
+    """Return what this machine lacks for the GPU engine, or None."""
+    if importlib.util.find_spec("torch") is None:
+        return "PyTorch is not installed (pip install 'softkern[gpu]')"
+    if device is not None and not device.startswith("cuda"):
+        return _unknown(device)
+    if not _has_device():
+        return "there is no CUDA device that PyTorch can use"
+    if is_forked() and _is_used_by_parent():
+        return "the process that this one is a fork of uses CUDA already; start it by spawn"
+    return None if device is None else _unknown(device)
+
+
+def free_memory(device: str | None = None, **options: Any) -> int:
+    """Bytes that are free on the device."""
+    if device == "cpu":
+        return sys.maxsize  # memory of the host, which has a limit of its own
+    import torch
+
+    return int(torch.cuda.mem_get_info(device or "cuda")[0])
+
+
+def slowdown(device: str) -> float:
+    """How many times longer a device takes than an H200, from its multiprocessors.
+
+    Not timed, so that the same engine is chosen in every run.
+    """
+    if device == "cpu":
+        return CPU_SLOWDOWN
+    import torch
+
+    return MULTIPROCESSORS / torch.cuda.get_device_properties(device).multi_processor_count
+
+
+def devices(device: str) -> list[str]:
+    """Devices that share large products: all of them, unless one is named."""
+    if device != "cuda":
+        return [device]
+    import torch
+
+    return [f"cuda:{k}" for k in range(torch.cuda.device_count())]
+
+
+@cache
+def _has_device() -> bool:
+    """Whether PyTorch has a CUDA device; does not import it where the driver is missing."""
+    if "torch" not in sys.modules and not _has_driver():
+        return False
+    import torch
+
+    return bool(torch.cuda.is_available())
+
+
+def _has_driver() -> bool:
+    for name in DRIVERS:
+        try:
+            ctypes.CDLL(name)
+        except OSError:
+            continue
+        return True
+    return False
+
+
+def _is_used_by_parent() -> bool:
+    """Whether a fork inherited CUDA in a state that it cannot use."""
+    import torch
+
+    return bool(torch.cuda._is_in_bad_fork())
+
+
+def _unknown(device: str) -> str | None:
+    """Return why the name of a device is invalid, or None."""
+    import torch
+
+    try:
+        number = getattr(torch.device(device), "index", None) or 0
+    except (RuntimeError, TypeError):
+        return f"device={device!r} is not known to PyTorch; give 'cuda', 'cuda:0' or 'cpu'"
+    count = torch.cuda.device_count()
+    if device.startswith("cuda") and number >= count:
+        return f"device={device!r} is not there; the last is 'cuda:{count - 1}'"
+    return None

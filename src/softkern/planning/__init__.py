@@ -1,0 +1,23 @@
+"""The choice of an engine for K @ A, and its cost, before any work is done.
+
+`engines` describes every engine, `costs` has their cost models, `plan` chooses one, and `text`
+prints the choice.
+"""
+
+from softkern._utils.memory import available_memory
+from softkern.operators.work import Cost
+from softkern.planning.engines import ENGINES, Engine, register
+from softkern.planning.plan import Candidate, Plan, plan
+from softkern.planning.text import seconds_in_words
+
+__all__ = [
+    "ENGINES",
+    "Candidate",
+    "Cost",
+    "Engine",
+    "Plan",
+    "available_memory",
+    "plan",
+    "register",
+    "seconds_in_words",
+]

@@ -1,0 +1,230 @@
+"""The engines that `plan` chooses from: one `Engine` per operator, with all that a plan needs.
+
+`ENGINES` is the table of all engines by name. `register` adds one, for instance your own.
+"""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any
+
+import numpy as np
+
+from softkern.operators.base import KernelOperator, ProblemSize
+from softkern.operators.blocked import BlockedOperator
+from softkern.operators.dense import DenseOperator
+from softkern.operators.features import FeatureOperator
+from softkern.operators.fourier import FourierOperator
+from softkern.operators.gpu.devices import free_memory, unavailable_reason
+from softkern.operators.gpu.operator import GpuOperator
+from softkern.operators.low_rank import NystroemOperator
+from softkern.operators.precomputed import PrecomputedOperator
+from softkern.operators.tiled import TiledOperator
+from softkern.operators.work import Cost
+from softkern.planning import costs
+
+__all__ = [
+    "ENGINES",
+    "Engine",
+    "exact_engine",
+    "machine_speed",
+    "prediction_parameters",
+    "register",
+]
+
+PROBE_REFERENCE = 1.45e-4  # seconds of `_probe` on the reference machine
+# Parameters of operators that are no options of their engine
+COMMON = {"self", "kernel", "X", "sample_weight", "random_state", "points"}
+
+
+@cache
+def machine_speed() -> float:
+    """How many times longer this machine takes than the reference machine, measured once."""
+    return float(np.clip(min(_probe() for _ in range(8)) / PROBE_REFERENCE, 0.1, 10.0))
+
+
+def _probe() -> float:
+    """Seconds of multiplications and additions in the cache, which every operator does.
+
+    Not NumPy's exponential, which is ten times as fast on some processors.
+    """
+    values = np.linspace(-1, 0, 2**14)
+    out = np.empty_like(values)
+    start = time.perf_counter()
+    for _ in range(32):
+        np.multiply(values, values, out=out)
+        np.add(out, values, out=out)
+    return time.perf_counter() - start
+
+
+def _available(**options: Any) -> str | None:
+    return None
+
+
+def _no_device(**options: Any) -> int | None:
+    return None
+
+
+@dataclass(frozen=True)
+class Engine:
+    """An operator, and what `plan` needs to know before it builds one.
+
+    Parameters
+    ----------
+    operator : subclass of softkern.operators.KernelOperator
+        Its `engine` is the name. Further parameters of its constructor are options that
+        ``plan(engine_params=...)`` passes on.
+    cost : callable
+        ``cost(problem, **options)`` returns the `Cost` on the reference machine.
+    predicts : bool, default=True
+        Whether the engine also serves new points. Otherwise an exact engine without the matrix
+        takes its place.
+    unavailable_reason : callable, default=None
+        ``unavailable_reason(**options)`` returns what this machine lacks for the engine, or None.
+    device_memory : callable, default=None
+        ``device_memory(**options)`` returns the free bytes on the engine's own device, or None.
+    factor_cost : callable, default=softkern.planning.costs.low_rank_cost
+        ``factor_cost(problem, rank)`` returns the cost of a low-rank surrogate of the operator.
+    speed : callable, default=machine_speed
+        Returns seconds on this machine per second on the machine of `cost`.
+
+    Examples
+    --------
+    >>> ENGINES["tiled"].option_names
+    ('threads',)
+    """
+
+    operator: type[KernelOperator]
+    cost: Callable[..., Cost]
+    predicts: bool = True
+    unavailable_reason: Callable[..., str | None] = _available
+    device_memory: Callable[..., int | None] = _no_device
+    factor_cost: Callable[[ProblemSize, int], Cost] = costs.low_rank_cost
+    speed: Callable[[], float] | None = None
+
+    @property
+    def name(self) -> str:
+        """The engine's name."""
+        return self.operator.engine
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the error is known before the operator is built."""
+        return self.operator.error_is_known
+
+    @cached_property
+    def _parameters(self) -> tuple[str, ...]:
+        return tuple(inspect.signature(self.operator.__init__).parameters)
+
+    @cached_property
+    def option_names(self) -> tuple[str, ...]:
+        """Parameters of the constructor beyond kernel, data, weights and seed."""
+        return tuple(name for name in self._parameters if name not in COMMON)
+
+    def known(self, options: dict[str, Any]) -> dict[str, Any]:
+        """Select the options that the engine has."""
+        return {name: options[name] for name in options if name in self.option_names}
+
+    def unsupported_reason(self, problem: ProblemSize, options: dict[str, Any]) -> str | None:
+        """Return why the engine cannot be used for a problem on this machine, or None."""
+        reason = self.operator.unsupported_reason(problem)
+        return reason or self.unavailable_reason(**self.known(options))
+
+    def measured_speed(self) -> float:
+        """Seconds on this machine per second on the machine of `cost`."""
+        return machine_speed() if self.speed is None else self.speed()
+
+    def is_crowded(self, cost: Cost, options: dict[str, Any], share: float) -> bool:
+        """Whether a cost takes more than a share of the memory that is free on the device."""
+        free = self.device_memory(**self.known(options))
+        return free is not None and cost.device > share * free
+
+    def build(
+        self, kernel: Any, X: Any, sample_weight: Any = None, random_state: Any = 0, **options: Any
+    ) -> KernelOperator:
+        """Build the operator; weights and seed go to those that select rows."""
+        if "random_state" in self._parameters:
+            options |= {"sample_weight": sample_weight, "random_state": random_state}
+        return self.operator(kernel, X, **options)
+
+
+ENGINES: dict[str, Engine] = {}
+
+
+def register(
+    operator: type[KernelOperator], cost: Callable[..., Cost], **facts: Any
+) -> type[KernelOperator]:
+    """Make an engine known under its name to `plan` and to every estimator.
+
+    Parameters
+    ----------
+    operator : subclass of softkern.operators.KernelOperator
+        The operator, with the name of the engine as its `engine`.
+    cost : callable
+        ``cost(problem, **options)`` returns the `Cost` on the reference machine.
+    **facts
+        Further fields of `Engine`, where they differ from its defaults.
+
+    Returns
+    -------
+    operator : the same class
+
+    Examples
+    --------
+    >>> from softkern import plan
+    >>> from softkern.operators import BlockedOperator
+    >>> class Mine(BlockedOperator):
+    ...     engine = "mine"
+    >>> register(Mine, costs.blocked_cost).engine
+    'mine'
+    >>> plan((1000, 2), engine="mine").engine
+    'mine'
+    >>> del ENGINES["mine"]
+    """
+    missing = sorted(getattr(operator, "__abstractmethods__", ()))
+    if missing or not getattr(operator, "engine", ""):
+        raise TypeError(f"{operator.__name__} must implement {', '.join(missing or ['engine'])}.")
+    ENGINES[operator.engine] = Engine(operator, cost, **facts)
+    return operator
+
+
+register(DenseOperator, costs.dense_cost, predicts=False)
+register(TiledOperator, costs.tiled_cost)
+register(FourierOperator, costs.fourier_cost)
+register(
+    GpuOperator,
+    costs.gpu_cost,
+    unavailable_reason=unavailable_reason,
+    device_memory=free_memory,
+    factor_cost=costs.gpu_factor_cost,
+    speed=lambda: 1.0,  # the cost knows the device
+)
+register(NystroemOperator, costs.low_rank_cost, predicts=False)
+register(FeatureOperator, costs.feature_cost)
+register(BlockedOperator, costs.blocked_cost)
+register(PrecomputedOperator, costs.precomputed_cost)
+BUILT_IN = tuple(ENGINES)
+
+# Exact, and without the matrix: the first that supports a kernel is what "tiled" stands for, and
+# what serves new points where the engine of the training points does not
+WITHOUT_MATRIX = ("features", "tiled", "blocked")
+
+
+def exact_engine(problem: ProblemSize) -> Engine:
+    """Return the exact engine without the matrix; that of the matrix where it is given."""
+    if not problem.kernel.takes_points:
+        return ENGINES["precomputed"]
+    engines = (ENGINES[name] for name in WITHOUT_MATRIX)
+    return next(e for e in engines if e.operator.unsupported_reason(problem) is None)
+
+
+def prediction_parameters(engine: str, engine_params: dict[str, Any] | None) -> dict[str, Any]:
+    """Return an engine and its options where it serves new points, else ``"auto"``."""
+    known = ENGINES.get(engine)
+    if known is None or not known.predicts:
+        return {"engine": "auto"}
+    return {"engine": engine, "engine_params": engine_params}
