@@ -48,7 +48,7 @@ def fit(model: Any, X: Any, sample_weight: Any) -> None:
 
 
 def _fit_rows(model: Any, X: Any, sample_weight: Any) -> None:
-    if model._is_precomputed:
+    if getattr(model, "_is_precomputed", False):
         raise ValueError("kernel='precomputed' needs a matrix in memory, not a Dask array.")
     size = int((model.engine_params or {}).get("sample_rows", SUBSAMPLE_ROWS))
     with stage("checking all rows"):
