@@ -12,7 +12,12 @@ import numpy as np
 from sklearn.datasets import load_wine
 
 import softkern
-from softkern.tables.compare import column_drift, compare_points
+from softkern.tables.compare import (
+    column_drift,
+    compare_points,
+    describe_drift,
+    summarize_points,
+)
 
 rng = np.random.default_rng(0)
 before = load_wine(as_frame=True).data
@@ -22,14 +27,13 @@ after[["flavanoids", "proline"]] = before[["flavanoids", "proline"]].to_numpy()[
 
 drifts = column_drift(before, after)
 for drift in drifts[:3]:
-    print(f"{drift.column}: {drift.drift}; {drift.words or 'as before'}")
+    print(f"{drift.column}: {drift.drift}; {describe_drift(drift) or 'no change'}")
 
 # %%
 # Clusters of both tables, and the rows that moved:
 models = [softkern.cluster(table) for table in (before, after)]
 points = [softkern.rank_points(m).assign(row=np.arange(1, len(before) + 1)) for m in models]
-changed = compare_points(*points)
-print(changed.in_words())
+print(summarize_points(compare_points(*points)))
 
 # %%
 # Drift of the columns, and the clusters of both tables:
