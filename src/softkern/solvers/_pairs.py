@@ -1,7 +1,7 @@
 """The compiled loop of the one-class dual: weight moves between two points at a time.
 
-`move_pairs` is sequential minimal optimization on a working set whose kernel values are all at
-hand, with the second-order choice of the pair. This file holds compiled code only and is imported
+`move_pairs` is sequential minimal optimization on a working set with known kernel values and the
+second-order choice of the pair. This file contains compiled code only and is imported
 by `solvers._dual_problem` when a dual is first solved.
 
 R.-E. Fan, P.-H. Chen, C.-J. Lin, "Working set selection using second order information for
@@ -19,9 +19,9 @@ __all__ = ["move_pairs"]
 
 @compiled(nogil=True)
 def move_pairs(K, field, alpha, upper, tolerance, max_moves):
-    """Bring ½ αᵀKα + pᵀα down over 0 ≤ α ≤ upper with Σ α kept, until the gap is below tolerance.
+    """Minimize ½ αᵀKα + pᵀα over 0 ≤ α ≤ upper with constant Σ α, until the gap is small.
 
-    `field` is the gradient K α + p; it and `alpha` are changed in place. Weight goes from points
+    `field` is the gradient K α + p. It and `alpha` are changed in place. Weight moves from points
     of high field to points of low field. Returns the number of moves and the gap.
     """
     q = alpha.size
@@ -36,7 +36,7 @@ def move_pairs(K, field, alpha, upper, tolerance, max_moves):
     moves = 0
     while i >= 0 and high - low > tolerance and moves < max_moves:
         row = K[i]
-        floor = 1e-12 * diagonal[i]  # equal points have no curvature between them
+        floor = 1e-12 * diagonal[i]  # curvature between equal points is zero
         best, j = -1.0, -1
         for k in range(q):
             difference = field[k] - low
@@ -61,7 +61,7 @@ def move_pairs(K, field, alpha, upper, tolerance, max_moves):
             alpha[j] -= step
         other = K[j]
         low, high, i = np.inf, -np.inf, -1
-        for k in range(q):  # the next pair is looked for where the field is at hand
+        for k in range(q):  # find the next pair in the same pass
             value = field[k] + step * (row[k] - other[k])
             field[k] = value
             if value < low and alpha[k] < upper[k]:

@@ -1,11 +1,11 @@
-"""The one loop: distances → memberships → centers → stop?
+"""The loop: distances → memberships → centers → stop?
 
-A model brings a `Rule`, a membership rule and a center rule; the loop brings stopping, history and
-the progress bar, and asks a driver for the steps: `steps.Steps` takes each from the operator's
-geometry, `sweeps.Sweeps` in one pass over the rows where centers are vectors, and
-`corrected.Corrected` runs on a cheap operator between two of them. The loop
-ends on a membership step, so that what is stored (coefficients) gives back what is reported
-(memberships), for the training points as for new ones. `anneal` runs it from scale to scale.
+A model provides a `Rule`, a membership rule and a center rule. The loop provides stopping, history
+and the progress bar, and gets its steps from a driver: `steps.Steps` computes each from the
+operator's geometry, `sweeps.Sweeps` in one pass over the rows, and `surrogate` on a low-rank
+operator between two exact steps. The loop ends on a membership step, so that the stored
+coefficients reproduce the reported memberships, for training points and new ones. `anneal` runs
+it from scale to scale.
 """
 
 from __future__ import annotations
@@ -45,28 +45,33 @@ def alternate(
     verbose: bool = False,
     description: str = "fit",
 ) -> Solution:
-    """Alternate memberships and centers from a start until memberships stand still.
+    """Alternate memberships and centers until memberships no longer change.
 
     Parameters
     ----------
     operator : KernelOperator
+        Computes products with the kernel matrix.
     rule : Rule
+        Membership rule and center rule.
     centers : Centers
-        The start.
+        Initial centers.
     sample_weight : array of shape (n,)
+        Weights of the samples.
     tol : float
+        Tolerance of the stopping rule.
     max_iter : int
+        Largest number of steps.
     geometry : Geometry, default=None
-        Of the start, where it is known.
+        Geometry of the initial centers, if known.
     stopping : {"relative", "mean", "sum", "objective"}, default="relative"
-        What `tol` bounds; see `softkern.solvers.stopping.measured_change`.
+        Stopping rule, see `softkern.solvers.stopping.measured_change`.
     cycles : bool, default=False
-        Look for cycles, as a rule needs that is not bound to bring its objective down. Where the
-        loop runs in one, it stops without convergence at the cycle's state of lowest objective.
+        Detect cycles, for rules that need not decrease their objective. In a cycle the loop stops
+        without convergence at the state of the lowest objective.
     verbose : bool, default=False
         Show a progress bar.
     description : str, default="fit"
-        What the bar says is being done.
+        Title of the progress bar.
 
     Examples
     --------
@@ -113,9 +118,9 @@ def alternate_all(
     max_iter: int,
     stopping: str = "relative",
 ) -> list[Solution]:
-    """The loop from several starts, whose products are taken together: many columns cost little.
+    """Run `alternate` from several starts, with one product for all of them per step.
 
-    Each ends where `alternate` would end; arguments as there.
+    Every run ends where `alternate` would end. The arguments are the same.
     """
     options: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "stopping": stopping}
     if _moves(operator, rule, sample_weight):
@@ -125,7 +130,7 @@ def alternate_all(
             operator, moved(rule, here), there, sample_weight=here(sample_weight), **options
         )
         return [moved(end, on_host) for end in ends]
-    if operator.features is not None or len(starts) == 1:  # there is no product to share
+    if operator.features is not None or len(starts) == 1:  # no product to share
         each = (
             alternate(operator, rule, start, sample_weight=sample_weight, **options)
             for start in starts
@@ -148,16 +153,16 @@ def alternate_all(
 
 
 def _moves(operator: KernelOperator, rule: Rule, weight: AnyArray) -> bool:
-    """Whether a loop of the host's arrays runs where the operator's are, and its end comes back.
+    """Return whether the loop runs on the device of the operator, and its result is copied back.
 
-    Centers that are vectors of few columns are quick anywhere, and lose no digits here.
+    Centers that are vectors of few features are fast on the host, and keep more digits there.
     """
     goes = operator.on_device and rule.goes_anywhere and is_numpy_array(weight)
     return goes and operator.features is None
 
 
 class _Run:
-    """One run of the loop: its driver's steps, their history, and when to stop."""
+    """One run of the loop: the steps of its driver, their history, and when to stop."""
 
     def __init__(
         self,
@@ -176,14 +181,14 @@ class _Run:
         self.change = float("inf")
 
     def turn(self) -> bool:
-        """A step; whether it was the last."""
+        """Take a step, and return whether it was the last."""
         step = self.driver.step()
         self.n_iter += 1
         if math.isnan(step.objective):
             raise DataError(
-                f"the objective is no number in step {self.n_iter}: kernel values or weights are "
-                "too far apart to be added up. Scale the data or the kernel matrix towards one, "
-                "or remove what is far from all else."
+                f"the objective is no number in step {self.n_iter}: kernel values or weights "
+                "differ too much in magnitude. Scale the data or the kernel matrix towards one, or "
+                "remove extreme rows."
             )
         self.history["objective"].append(step.objective)
         self.change = measured_change(step, self.history["objective"], self.total, self.stopping)
@@ -194,16 +199,16 @@ class _Run:
         return self.converged or bool(self.cycle) or self.n_iter == self.max_iter
 
     def advance(self) -> None:
-        """On to the next centers."""
+        """Compute the next centers."""
         self.driver = self.driver.advance()
 
     @property
     def converged(self) -> bool:
-        """Whether the last step changed little enough."""
+        """Whether the last change is within the tolerance."""
         return self.change <= self.tol
 
     def end(self) -> Solution:
-        """Where the run ended; the best state of a cycle, where it ran in one."""
+        """Return the result of the run; for a cycle, its best state."""
         end = self.watch.best if self.watch is not None and self.cycle else self.driver.solution()
         return replace(
             end,
@@ -226,12 +231,11 @@ def anneal(
     description: str = "fit",
     **options: Any,
 ) -> Solution:
-    """Run the loop at every scale of the membership rule in turn, each from where the last ended.
+    """Run the loop at every scale of the membership rule in turn, each from the last result.
 
-    `between` may give other centers to go on from, None where those of the end will do.
-
-    The history is that of all scales, one after the other, with the scale of every iteration;
-    convergence is that of the last. `options` are those of `alternate`, for every scale.
+    `between` returns other centers to continue from, or None. The history covers all scales, with
+    the scale of every iteration, and convergence is that of the last. `options` are those of
+    `alternate`.
     """
     history: dict[str, list[float]] = {
         "objective": [],
@@ -260,10 +264,10 @@ def best_of(
     key: Callable[[Solution], float] = lambda solution: solution.objective,
     margin: float = 0.0,
 ) -> Solution:
-    """The solution of the lowest objective, or key; the first where several are equal.
+    """Return the solution of the lowest objective, or key, and the first of equal ones.
 
-    With a margin, a later one must be better by that share, so that starts which reach the same
-    end do not take its place by a rounding.
+    With a margin, a later one must be better by that share, so that rounding does not decide
+    between starts with the same result.
     """
     runs = iter(solutions)
     best = next(runs)

@@ -1,12 +1,12 @@
-"""Will fuzzy memberships separate clusters, or will all of them end at 1/c?
+"""Prediction whether fuzzy memberships separate clusters or all collapse to 1/c.
 
-Equal memberships, u = 1/c with every center on the common one, are always a fixed point of fuzzy
-c-means. Near it the iteration is linear, and its largest multiplier is
+Equal memberships, u = 1/c with all centers equal, are always a fixed point of fuzzy c-means. Near
+it the iteration is linear, and its largest multiplier is
 
     ρ = 2 p / (m − 1) · λ_max(D⁻¹ H K diag(a) H),    p = m, or 1 where centers are means by u
 
-where a are the coefficients of the common center, H = I − 1 aᵀ centers at it, and D holds the
-squared distances to it. Below one, small differences die out: the fit collapses whatever the start.
+where a are the coefficients of the common center, H = I − 1 aᵀ centers at it, and D contains the
+squared distances to it. Below one, small differences decay and the fit collapses from any start.
 The matrix is similar to S (H K Hᵀ) S with S = √(a / D), which is symmetric and has trace one, so
 that a few products with K give its largest eigenvalue. Equal memberships of the one-class mixture
 are stable above a scale that follows from the largest variance in feature space, the eigenvalue of
@@ -37,16 +37,16 @@ __all__ = [
     "ratio_of",
 ]
 
-SAFE_RATIO = 1.2  # above it memberships move away from 1/c at a useful pace
-SMALLEST_M = 1e-6  # above one: hard memberships, to any digit that is shown
-CENTER_STEPS = 100  # of the common center with outlier weights
-CENTER_TOL = 1e-6  # change of its squared distances, as a share of the largest
-ON_POINT = 1e-6  # squared distance of a point that the center lies on, as a share of the mean
-RESIDUAL_TOL = 1e-4  # of the eigenvector; the eigenvalue's error is of the order of its square
-SAME_POINTS = 0.99  # cosine of two centers' coefficients from which they are one center
-ALL_ONE = 16  # roundings of a squared distance: a mean below it is that of equal points
-BLOCK_ROWS = 4096  # of features taken at once
-BASIS = 12  # vectors that the eigenvalue iteration keeps
+SAFE_RATIO = 1.2  # above it memberships leave 1/c fast enough
+SMALLEST_M = 1e-6  # smallest m − 1, with practically hard memberships
+CENTER_STEPS = 100  # for the common center with outlier weights
+CENTER_TOL = 1e-6  # relative change of its squared distances
+ON_POINT = 1e-6  # squared distance of a point on the center, relative to the mean
+RESIDUAL_TOL = 1e-4  # of the eigenvector; the error of the eigenvalue is about its square
+SAME_POINTS = 0.99  # cosine of the coefficients of coinciding centers
+ALL_ONE = 16  # rounding errors below which the mean squared distance is zero
+BLOCK_ROWS = 4096  # rows of features per block
+BASIS = 12  # vectors of the eigenvalue iteration
 
 
 def collapse_ratio(
@@ -58,32 +58,31 @@ def collapse_ratio(
     plain: bool = False,
     random_state: int = 0,
 ) -> float:
-    """How fast fuzzy memberships leave u = 1/c; below one, they fall back to it.
+    """Compute how fast fuzzy memberships leave u = 1/c. Below one they collapse to it.
 
-    It depends on the data, the kernel and m, not on the number of clusters. A wider kernel or a
-    smaller m raises it.
+    The ratio depends on the data, the kernel and m, not on the number of clusters. A wider kernel
+    or a smaller m increases it.
 
     Parameters
     ----------
     operator : KernelOperator
-        Such as ``softkern.plan(X, kernel="rbf", bandwidth=1.0).build(X)``.
+        For example ``softkern.plan(X, kernel="rbf", bandwidth=1.0).build(X)``.
     m : float, default=2.0
-        The exponent of fuzzy c-means, above one.
+        Exponent of fuzzy c-means, above one.
     sample_weight : array of shape (n,), default=None
-        A weight of two counts a row twice.
+        Weights of the samples. A weight of two is equivalent to two equal rows.
     q : float, default=0.0
         Exponent of the outlier weights of `softkern.OutlierFuzzyCMeans`; zero is fuzzy c-means.
-        Where they draw the common center onto a single point, nothing around it can be read, and
-        the ratio is that of q = 0.
+        If they draw the common center onto a single point, the ratio is that of q = 0.
     plain : bool, default=False
-        Whether centers are means by u in place of u^m / w^q.
+        Whether centers are means with masses u instead of u^m / w^q.
     random_state : int, default=0
-        Of the eigenvalue iteration's first vector.
+        Seed of the first vector of the eigenvalue iteration.
 
     Returns
     -------
     ratio : float
-        ρ; the models lower m until it is above 1.2.
+        The ratio ρ. Models with ``m="auto"`` decrease m until it is above 1.2.
 
     Examples
     --------
@@ -120,9 +119,9 @@ def ratio_of(
 
 
 def largest_m(ratio: float, m: float, plain: bool = False, goal: float = SAFE_RATIO) -> float:
-    """The largest exponent, at most m, whose collapse ratio is above the goal; `ratio` is m's own.
+    """Return the largest exponent up to m whose ratio is above the goal, given the `ratio` of m.
 
-    The eigenvalue does not depend on m, so that the ratio of another m follows from this one.
+    The eigenvalue does not depend on m, so that the ratio of any other exponent follows.
 
     Examples
     --------
@@ -140,7 +139,7 @@ def largest_m(ratio: float, m: float, plain: bool = False, goal: float = SAFE_RA
 
 
 def ratio_at(other: float, ratio: float, m: float, plain: bool = False) -> float:
-    """The collapse ratio of another exponent, where `ratio` is that of m.
+    """Return the collapse ratio of another exponent, given the `ratio` of m.
 
     Examples
     --------
@@ -151,21 +150,21 @@ def ratio_at(other: float, ratio: float, m: float, plain: bool = False) -> float
 
 
 def principal_variance(operator: KernelOperator, weight: Array, random_state: int = 0) -> float:
-    """The largest variance of the weighted data in feature space, λ₁(HKH) / Σ w."""
+    """Return the largest variance of the weighted data in feature space, λ₁(HKH) / Σ w."""
     share = weight.astype(np.float64) / weight.sum(dtype=np.float64)
-    nothing = ALL_ONE * operator.distance_error
-    # what a low-rank operator leaves out only brings points together
-    if float(share @ _distances(operator.draft, share)) <= nothing and (
-        operator.draft is operator or float(share @ _distances(operator, share)) <= nothing
+    rounding = ALL_ONE * operator.distance_error
+    # a low-rank operator can only underestimate distances
+    if float(share @ _distances(operator.draft, share)) <= rounding and (
+        operator.draft is operator or float(share @ _distances(operator, share)) <= rounding
     ):
         return 0.0
     return max(_top_eigenvalue(operator, share, np.sqrt(share), RESIDUAL_TOL, random_state), 0.0)
 
 
 def coinciding(coefficients: AnyArray) -> list[tuple[int, int]]:
-    """Pairs of centers made of the same points, by the cosine of their coefficients (n, c).
+    """Return pairs of coinciding centers, by the cosine of their coefficients (n, c).
 
-    A measure without unit: it does not depend on the kernel, nor on how wide clusters are.
+    The cosine depends neither on the kernel nor on the width of clusters.
 
     Examples
     --------
@@ -189,23 +188,22 @@ def _eigenvalue(ratio: float, m: float, plain: bool) -> float:
 
 
 def _power(m: float, plain: bool) -> float:
-    """p: how strongly a change of u moves the centers."""
+    """Return p, how strongly a change of u moves the centers."""
     return 1.0 if plain else m
 
 
 def _common_center(operator: KernelOperator, weight: Array, q: float) -> tuple[Array, Array]:
-    """Coefficients of the one center of all points, a ∝ weight / w^q, and D² to it, (n,) each.
+    """Return coefficients of the common center, a ∝ weight / w^q, and D² to it, (n,) each.
 
-    With outlier weights, w ∝ D^(2/(q+1)) depends on the center in turn: the two are alternated. A
-    center that comes to lie on a point, and its copies, is held there by this point's part alone:
-    no memberships of other points move it, which says nothing of clusters. The plain mean is taken
-    in its place.
+    Outlier weights w ∝ D^(2/(q+1)) depend on the center, so that both are computed in turn. A
+    center on a point is held there by this point, and nothing follows for clusters. The plain mean
+    is used instead.
     """
     mean = weight / weight.sum()
     to_mean = _distances(operator, mean)
     spread = float(mean @ to_mean)
     a, distances = mean, to_mean
-    is_weighed = q > 0 and spread > 0  # without spread all points are one
+    is_weighed = q > 0 and spread > 0  # without spread all points are equal
     for _ in range(CENTER_STEPS if is_weighed else 0):
         before = distances
         floor = 1e-12 * float(mean @ before)
@@ -226,12 +224,12 @@ def _distances(operator: KernelOperator, a: Array) -> Array:
 def _largest_eigenvalue(
     operator: KernelOperator, a: Array, distances: Array, random_state: int
 ) -> float:
-    """λ_max of S (H K Hᵀ) S with S = √(a / D), between 0 and 1."""
-    # a point on the common center stays there, and has no part in what moves away
-    nothing = max(1e-10 * distances.max(initial=0), ALL_ONE * operator.distance_error)
-    is_off = distances > nothing
+    """Return λ_max of S (H K Hᵀ) S with S = √(a / D), between 0 and 1."""
+    # points on the common center do not move
+    rounding = max(1e-10 * distances.max(initial=0), ALL_ONE * operator.distance_error)
+    is_off = distances > rounding
     scale = np.sqrt(np.where(is_off, a / np.where(is_off, distances, 1), 0))
-    if np.count_nonzero(scale) < 3:  # the trace says it all
+    if np.count_nonzero(scale) < 3:  # the trace is one
         return float(np.count_nonzero(scale) > 0)
     return _top_eigenvalue(operator, a, scale, RESIDUAL_TOL, random_state)
 
@@ -239,7 +237,7 @@ def _largest_eigenvalue(
 def _top_eigenvalue(
     operator: KernelOperator, a: Array, scale: Array, tol: float, random_state: int
 ) -> float:
-    """λ_max of S (H K Hᵀ) S for S = diag(scale)."""
+    """Return λ_max of S (H K Hᵀ) S for S = diag(scale)."""
     n = operator.shape[0]
     if operator.features is not None and operator.features.points.shape[1] < n:
         return _largest_of_features(operator.features.points, a, scale)
@@ -256,7 +254,7 @@ def _top_eigenvalue(
 def _symmetric(
     operator: KernelOperator, a: Array, scale: Array
 ) -> Callable[[Array], NDArray[np.float64]]:
-    """Products of S (H K Hᵀ) S with vectors (n,) or (n, k), (n, k)."""
+    """Return the function that multiplies S (H K Hᵀ) S by vectors (n,) or (n, k)."""
 
     def product(v: Array) -> NDArray[np.float64]:
         x = scale[:, None] * v.reshape(len(scale), -1)
@@ -269,7 +267,7 @@ def _symmetric(
 def _top_eigenvector(
     product: Callable[[Array], Array], start: Array, tol: float
 ) -> tuple[float, NDArray[np.float64]]:
-    """The largest eigenvalue of a symmetric matrix, and its vector of length one."""
+    """Return the largest eigenvalue of a symmetric matrix and its unit vector."""
     n = len(start)
     matrix = LinearOperator((n, n), matvec=product, matmat=product, dtype=np.float64)
     values, vectors = eigsh(matrix, 1, which="LA", v0=start, ncv=BASIS, tol=tol)
@@ -277,9 +275,9 @@ def _top_eigenvector(
 
 
 def _refined_eigenvalue(product: Callable[[Array], Array], near: Array, tol: float) -> float:
-    """The largest eigenvalue of a symmetric matrix, from a vector that is nearly its own.
+    """Return the largest eigenvalue of a symmetric matrix from a nearby vector.
 
-    The best combination of the vector and of what was left of it each time, one product a time.
+    A Davidson iteration: the space of the vector and its residuals, with one product per step.
     """
     basis, images = np.empty((len(near), 0)), np.empty((len(near), 0))
     step = near
@@ -287,15 +285,15 @@ def _refined_eigenvalue(product: Callable[[Array], Array], near: Array, tol: flo
         basis = np.column_stack([basis, step / np.linalg.norm(step)])
         images = np.column_stack([images, product(basis[:, -1])])
         values, vectors = np.linalg.eigh(basis.T @ images)
-        left = (images - values[-1] * basis) @ vectors[:, -1]
-        if np.linalg.norm(left) <= tol * values[-1]:
+        residual = (images - values[-1] * basis) @ vectors[:, -1]
+        if np.linalg.norm(residual) <= tol * values[-1]:
             return float(values[-1])
-        step = left - basis @ (basis.T @ left)
+        step = residual - basis @ (basis.T @ residual)
     return _top_eigenvector(product, basis @ vectors[:, -1], tol)[0]
 
 
 def _largest_of_features(points: Array, a: Array, scale: Array) -> float:
-    """The same eigenvalue from features F (n, r): that of Fᵀ Hᵀ S² H F, (r, r), in one pass."""
+    """Return the eigenvalue from features F (n, r), as that of Fᵀ Hᵀ S² H F, (r, r)."""
     mean = np.einsum("i,ij->j", a, points)
     gram = np.zeros((points.shape[1], points.shape[1]))
     for rows in row_slices(len(points), BLOCK_ROWS):

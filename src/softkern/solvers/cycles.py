@@ -1,7 +1,7 @@
-"""Cycles of a loop whose steps need not bring its objective down, found by Brent's rule.
+"""Detection of cycles of a loop that need not decrease its objective, by Brent's method.
 
-A mark is set anew after 1, 2, 4, … steps; a state that comes back to the mark closes a cycle, and
-the best state since the mark is the one to keep.
+A state is marked after 1, 2, 4, … steps. A later state that equals the marked one closes a cycle,
+of which the best state is the result.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from softkern._utils.typing import AnyArray
 
 __all__ = ["CycleWatch"]
 
-# A state is back when it is this much nearer to an earlier one than to the last; a damped
-# oscillation this slow would need thousands of steps to die out.
+# A state equals an earlier one if it is this much nearer to it than to the last one. A damped
+# oscillation that slow would need thousands of steps to decay.
 SAME_STATE = 1e-3
 
 
@@ -34,7 +34,7 @@ S = TypeVar("S", bound=State)
 
 
 class CycleWatch(Generic[S]):
-    """Looks for a state that comes back, and keeps the best since the state it is compared with."""
+    """Compares states with a marked one, and keeps the best state since then."""
 
     best: S
 
@@ -46,7 +46,7 @@ class CycleWatch(Generic[S]):
         self.reach = 1
 
     def period(self, here: S) -> int:
-        """Steps since the mark where this is the marked state again, else zero."""
+        """Return the number of steps since the mark if this is the marked state, else zero."""
         if self.mark is not None:
             self.age += 1
             if self.age > 1 and self._gap(here, self.mark) <= SAME_STATE * self._gap(

@@ -1,17 +1,16 @@
 """Kernel spectral clustering: the weighted eigenproblem.
 
-The dual of Alzate and Suykens (2010), D⁻¹ M_D Ω α = λ α with M_D = I − 1 1ᵀD⁻¹/(1ᵀD⁻¹1), asks
-for the k − 1 leading vectors; a point then lies at e = Ω α + b. With weights w (a row of weight
-two is two rows) Ω α becomes K (w ∘ α), the degree d = K w, and with β = √(w d) α the problem is
-symmetric,
+The dual of Alzate and Suykens (2010) is D⁻¹ M_D Ω α = λ α with M_D = I − 1 1ᵀD⁻¹/(1ᵀD⁻¹1). Its
+k − 1 leading vectors give the projections e = Ω α + b of the points. With weights w (a weight of
+two means two equal rows), Ω α becomes K (w ∘ α) and the degree d = K w. With β = √(w d) α
+the problem is symmetric,
 
     (I − v vᵀ) S (I − v vᵀ) β = λ β,    S = √(w/d) K √(w/d),    v ∝ √(w/d),
 
-which needs nothing but products K @ A. A point that no other is similar to would be an
-eigenvector of its own, with the eigenvalue one; such points take no part and lie at b. The scale
-of an eigenvector is free, and the scores of the 2015 paper depend on it: Σ w α² = 1 unless
-Σ w d α² = 1 is asked for. Called by the spectral models; `softkern.rules.projections` makes
-clusters of the projections.
+and needs only products K @ A. An isolated point would be an eigenvector with eigenvalue one, so
+that such points are excluded and have the projection b. Eigenvectors are scaled to Σ w α² = 1, or
+to Σ w d α² = 1, on which the scores of the 2015 paper depend. Called by the spectral models;
+`softkern.rules.projections` turns projections into clusters.
 """
 
 from __future__ import annotations
@@ -34,15 +33,15 @@ __all__ = ["EIGENVECTOR_SCALES", "Spectrum", "solve"]
 
 EIGENVECTOR_SCALES = ("unit", "degree")  # ‖α‖ = 1 or ‖D^½ α‖ = 1
 
-DENSE_ROWS = 800  # up to these all eigenvectors are found at once, repeated eigenvalues included
-GUARD = 4  # vectors beyond those asked for, which let the last of them converge
-SPACE_COLUMNS = 200  # of the eigensolver's space at most, ...
-SPACE_SIZE = 2**25  # ... and the numbers that it holds
-INDEPENDENT = 1e-8  # part of a unit residual that must be new to the space
-ORTHOGONAL = 1e-10  # largest product of two eigenvectors that are found one by one
-SEED = 0  # of the start: rows come in an order that their values decide
-ISOLATED = 1e-3  # similarity to all others, as a share of that to itself, of an isolated point
-UNIQUE = 1e-7  # eigenvalues nearer than this share are one, their vectors any basis of a plane
+DENSE_ROWS = 800  # up to here a dense solver is used, which finds repeated eigenvalues
+GUARD = 4  # additional vectors, which let the last one converge
+SPACE_COLUMNS = 200  # largest dimension of the search space
+SPACE_SIZE = 2**25  # largest number of values in it
+INDEPENDENT = 1e-8  # least part of a unit residual that is outside of the space
+ORTHOGONAL = 1e-10  # largest inner product of two eigenvectors
+SEED = 0  # of the first block; rows are in canonical order
+ISOLATED = 1e-3  # similarity of an isolated point to others, relative to that to itself
+UNIQUE = 1e-7  # relative difference below which eigenvalues are equal
 
 
 @dataclass(frozen=True)
@@ -54,20 +53,22 @@ class Spectrum:
     coefficients : array of shape (n, q)
         w ∘ α, so that e = K @ coefficients + bias.
     eigenvalues : array of shape (q,)
-        In falling order.
+        Eigenvalues in decreasing order.
     bias : array of shape (q,)
+        b.
     projections : array of shape (n, q)
-        e of the training points.
+        Projections e of the training points.
     degree : array of shape (n,)
-        K w, a point's similarity to itself included.
+        K w, including the similarity of a point to itself.
     takes_part : bool array of shape (n,)
-        Whether a point is connected to others; one that is not has no coefficients.
+        Whether a point is connected to others. Isolated points have no coefficients.
     next_eigenvalue : float
-        The first one left out; where it equals the last one kept, the vectors are not unique.
+        The first one left out. If it equals the last one, the vectors are not unique.
     history : dict
         ``"objective"``, minus the sum of the eigenvalues, and ``"change"``, the largest residual
-        ‖Sβ − λβ‖, of every iteration of the eigensolver.
+        ‖Sβ − λβ‖, of every iteration.
     converged : bool
+        Whether the residual is within the tolerance.
     """
 
     coefficients: Array
@@ -82,7 +83,7 @@ class Spectrum:
 
     @property
     def n_iter(self) -> int:
-        """Iterations of the eigensolver."""
+        """Number of iterations."""
         return len(self.history["change"])
 
     @property
@@ -92,14 +93,14 @@ class Spectrum:
 
     @property
     def is_unique(self) -> bool:
-        """Whether the last eigenvalue kept stands apart from the first one left out."""
+        """Whether the last eigenvalue differs from the first one left out."""
         if not self.eigenvalues.size:
             return True
         last = float(self.eigenvalues[-1])
         return last - self.next_eigenvalue > UNIQUE * last
 
     def leading(self, count: int) -> Spectrum:
-        """The first `count` solutions: those of fewer clusters."""
+        """Return the first `count` solutions, for fewer clusters."""
         if count >= self.eigenvalues.size:
             return self
         return replace(
@@ -127,36 +128,35 @@ def solve(
     strict: bool = True,
     report: Report | None = None,
 ) -> Spectrum:
-    """The `count` leading solutions of the weighted dual, through products K @ A only.
+    """Compute the `count` leading solutions of the weighted dual from products K @ A.
 
-    Up to 800 rows the symmetric form is brought to three diagonals; beyond, the leading
-    ones by a block Krylov method. Where rows are given in an order that their values decide, so
-    are the results.
+    Up to 800 rows a dense solver is used, beyond that a block Krylov method. For rows in canonical
+    order the results do not depend on the order of the table.
 
-    A point whose summed similarity to others is below a thousandth of that to itself takes no
-    part: its own eigenvector would have the eigenvalue one, before those of all clusters.
+    A point whose similarity to all others is below a thousandth of that to itself is excluded:
+    its eigenvector would have the eigenvalue one and precede those of all clusters.
 
     Parameters
     ----------
     operator : KernelOperator
-        Over the n training points.
+        Operator over the n training points.
     count : int
-        k − 1.
+        Number of solutions, k − 1.
     weight : array of shape (n,)
-        How often a row counts; zero leaves it out.
+        Weights of the rows. Rows of weight zero are excluded.
     own : array of shape (n,), default=None
-        How much of its weight is the row itself, the rest being copies of it or rows it stands
-        for; None says one, or the whole of a smaller weight.
+        Part of the weight that is the row itself and not duplicates or rows it represents. None:
+        one, or the whole weight if it is smaller.
     vector_scale : {"unit", "degree"}, default="unit"
-        Whether Σ w α² or Σ w d α² is one.
+        Scale of the eigenvectors: Σ w α² = 1 or Σ w d α² = 1.
     tol : float, default=1e-8
-        Largest residual ‖Sβ − λβ‖ of a unit vector; not below what the operator's own error and
-        dtype allow.
+        Largest residual ‖Sβ − λβ‖ of a unit vector, at least the error of the operator.
     max_iter : int, default=500
+        Largest number of iterations.
     strict : bool, default=True
-        Whether fewer solutions than asked for are an error; else as many as there are come back.
+        Whether fewer solutions than `count` are an error. Otherwise fewer are returned.
     report : callable, default=None
-        Called with the number of every iteration and the residual.
+        Function that is called with every iteration and its residual.
 
     References
     ----------
@@ -179,11 +179,11 @@ def solve(
     takes_part = _is_connected(operator, weight, degree, own)
     scale = np.sqrt(np.divide(weight, degree, out=np.zeros_like(weight), where=takes_part))
     present = int(takes_part.sum())
-    if count == 0:  # one cluster needs no vectors
-        nothing = np.empty((operator.shape[0], 0))
+    if count == 0:  # a single cluster
+        empty = np.empty((operator.shape[0], 0))
         history: dict[str, list[float]] = {"objective": [0.0], "change": [0.0]}
         none = np.empty(0)
-        return Spectrum(nothing, none, none, nothing, degree, weight > 0, 0.0, history, True)
+        return Spectrum(empty, none, none, empty, degree, weight > 0, 0.0, history, True)
     if not strict:
         count = min(count, present - 1)
     if present <= count or count < 1:
@@ -225,14 +225,14 @@ def _spectrum(
     history: dict[str, list[float]],
     tol: float,
 ) -> Spectrum:
-    """Coefficients, bias and projections from the eigenvectors β of the symmetric form.
+    """Return the spectrum from the eigenvectors β of the symmetric form.
 
-    Squares of α are summed with the weights `per_row`, (n,), to one.
+    The squares of α, weighted by `per_row`, (n,), sum to one.
     """
     count = vectors.shape[1]
     shrink = np.divide(scale, weight, out=np.zeros_like(scale), where=scale > 0)  # 1/√(w d)
     alpha = shrink[:, None] * vectors
-    alpha /= np.abs(alpha).max(axis=0)  # powers of degrees far from one might overflow
+    alpha /= np.abs(alpha).max(axis=0)  # avoids overflow for extreme degrees
     alpha *= _signs(alpha, weight) / np.sqrt(per_row @ alpha**2)
     coefficients = weight[:, None] * alpha
     product = np.asarray(operator @ coefficients, dtype=np.float64)
@@ -251,7 +251,7 @@ def _spectrum(
 
 
 def _degree(operator: KernelOperator, weight: Array) -> Array:
-    """K w, (n,); what rounding alone makes different from zero is zero."""
+    """Return K w, (n,), with values within the rounding error set to zero."""
     degree = np.asarray(operator @ weight, dtype=np.float64)
     floor = _floor(operator, weight, degree)
     worst = int(np.argmin(degree))
@@ -268,20 +268,20 @@ def _degree(operator: KernelOperator, weight: Array) -> Array:
 def _is_connected(
     operator: KernelOperator, weight: Array, degree: Array, own: Array
 ) -> NDArray[np.bool_]:
-    """Which rows of weight are similar to others, (n,), beyond what rounding makes of nothing."""
+    """Return which rows are similar to others beyond the rounding error, (n,)."""
     itself = own * np.asarray(operator.diag(), dtype=np.float64)
     least = np.maximum(ISOLATED * itself, _floor(operator, weight, degree))
     return np.asarray((degree - itself > least) & (degree > 0) & (weight > 0))
 
 
 def _floor(operator: KernelOperator, weight: Array, degree: Array) -> float:
-    """The degree that rounding alone makes."""
+    """Return the rounding error of a degree."""
     floor = operator.error * weight.sum() if np.isfinite(operator.error) else 0.0
     return min(floor, 1e-6 * float(np.abs(degree).max()))
 
 
 def _centered_form(operator: KernelOperator, scale: Array) -> Callable[[Array], Array]:
-    """B ↦ (I − v vᵀ) S (I − v vᵀ) B for blocks B (n, c)."""
+    """Return the function B ↦ (I − v vᵀ) S (I − v vᵀ) B of blocks B (n, c)."""
     v = scale / np.linalg.norm(scale)
 
     def apply(block: Array) -> Array:
@@ -304,20 +304,20 @@ def _all_at_once(
         matrix -= np.outer(v, v @ matrix)
         matrix -= np.outer(matrix @ v, v)
         matrix = (matrix + matrix.T) / 2
-        # rows left out must not compete with the others, whose eigenvalues may be zero as well
-        is_left_out = scale == 0
-        matrix[is_left_out, is_left_out] = -1.0
+        # eigenvalues of excluded rows must be below those of the others, which may be zero
+        is_excluded = scale == 0
+        matrix[is_excluded, is_excluded] = -1.0
         values, vectors = _leading(matrix, wanted)
     residual = float(np.linalg.norm(matrix @ vectors - vectors * values, axis=0).max())
     return values, vectors, {"objective": [-float(values.sum())], "change": [residual]}
 
 
 def _leading(matrix: Array, wanted: int) -> tuple[Array, Array]:
-    """The largest eigenvalues of a symmetric matrix, falling, and their vectors."""
+    """Return the largest eigenvalues of a symmetric matrix, decreasing, and their vectors."""
     last = len(matrix) - 1
     with suppress(LinAlgError):
         values, vectors = eigh(matrix, subset_by_index=(last + 1 - wanted, last))
-        # of many equal values the driver may return nothing, or vectors that are not orthogonal
+        # for many equal values the driver may return too few or no orthogonal vectors
         gap = np.abs(vectors.T @ vectors - np.eye(vectors.shape[1])).max(initial=0.0)
         if len(values) == wanted and gap < ORTHOGONAL:
             return values[::-1].copy(), vectors[:, ::-1].copy()
@@ -334,13 +334,11 @@ def _by_blocks(
     max_iter: int,
     report: Report | None,
 ) -> tuple[Array, Array, dict[str, list[float]]]:
-    """Leading eigenvectors in a growing space of residuals, thinned out when it is full.
+    """Compute leading eigenvectors in a growing space of residuals, restarted when it is full.
 
-    The first `count` are found to the tolerance; those beyond, up to `wanted`, about.
-
-    Clusters that lie far apart make eigenvalues that agree to all digits, of which a method that
-    iterates one vector (ARPACK's) finds some and misses others; a block as wide as the number of
-    vectors asked for finds them all.
+    The first `count` are computed to the tolerance, those up to `wanted` approximately.
+    Well separated clusters have eigenvalues that agree to all digits. Methods that iterate a
+    single vector, such as ARPACK, miss some of them; a block of as many vectors finds them all.
     """
     width = min(wanted + GUARD, n)
     most = max(4 * width, min(SPACE_COLUMNS, SPACE_SIZE // n))
@@ -362,18 +360,18 @@ def _by_blocks(
         if history["change"][-1] < tol or not new.shape[1] or iteration == max_iter:
             break
         if basis.shape[1] + new.shape[1] > most:
-            kept = inner[:, : most // 2]
-            basis, image = basis @ kept, image @ kept
+            best = inner[:, : most // 2]
+            basis, image = basis @ best, image @ best
         basis = np.hstack([basis, new])
         image = np.hstack([image, centered(new)])
     return values[:wanted].copy(), basis @ inner[:, :wanted], history
 
 
 def _new_directions(basis: Array, residuals: Array) -> Array:
-    """An orthonormal basis of what the residuals add to the space, (n, r)."""
+    """Return an orthonormal basis of the part of the residuals outside of the space, (n, r)."""
     norms = np.linalg.norm(residuals, axis=0)
     new = residuals[:, norms > 0] / norms[norms > 0]
-    for _ in range(2):  # once leaves rounding behind
+    for _ in range(2):  # twice, because of rounding
         new = new - basis @ (basis.T @ new)
         new, triangle, _ = qr(new, mode="economic", pivoting=True)
         new = new[:, np.abs(triangle.diagonal()) > INDEPENDENT]
@@ -381,21 +379,21 @@ def _new_directions(basis: Array, residuals: Array) -> Array:
 
 
 def _attainable(operator: KernelOperator) -> float:
-    """The residual below which the operator's own errors decide."""
+    """Return the smallest residual that the error of the operator allows."""
     return max(100 * float(np.finfo(operator.dtype).eps), operator.attainable_error)
 
 
 def _check_count(values: Array, floor: float) -> None:
-    """Refuse more clusters than there are eigenvalues that are not zero."""
-    found = int((values > floor).sum())
-    if found < values.size:
+    """Raise a DataError for more clusters than there are nonzero eigenvalues."""
+    count = int((values > floor).sum())
+    if count < values.size:
         raise DataError(
             f"{values.size + 1} clusters need {values.size} eigenvectors, and the kernel matrix "
-            f"has {found} whose eigenvalue is not zero: the points are too much alike in this "
-            "kernel. Use fewer clusters or a smaller bandwidth."
+            f"has {count} with a nonzero eigenvalue: the points are too similar in this kernel. "
+            "Use fewer clusters or a smaller bandwidth."
         )
 
 
 def _signs(alpha: Array, weight: Array) -> Array:
-    """Signs that make the result a function of the data: the longer tail is the positive one."""
+    """Return signs that make the longer tail of every vector positive."""
     return np.where(weight @ alpha**3 < 0, -1.0, 1.0)

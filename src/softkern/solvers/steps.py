@@ -1,6 +1,6 @@
-"""The steps of the loop, and the state that they lead to.
+"""The steps of the loop and its result.
 
-A driver takes steps; `softkern.solvers.alternate` decides when to stop.
+A driver takes steps, and `softkern.solvers.alternate` decides when to stop.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ __all__ = ["Driver", "Solution", "Steps"]
 
 @dataclass(frozen=True)
 class Solution:
-    """Where the loop ended: centers, the geometry and U that follow from them, and the rule.
+    """Result of the loop: centers, the geometry and U that follow from them, and the rule.
 
-    `cycle` is the length of the cycle that the loop ended in, zero where there is none.
+    `cycle` is the length of the cycle in which the loop ended, or zero.
 
     Examples
     --------
@@ -52,11 +52,11 @@ class Solution:
 
     @property
     def coefficients(self) -> AnyArray:
-        """A (n, c) of the centers."""
+        """Coefficients A of the centers, (n, c)."""
         return self.centers.coefficients
 
     def take(self, order: AnyArray) -> Solution:
-        """The same of some clusters, or of all in another order."""
+        """Return some of the clusters, or all in another order."""
         return replace(
             self,
             centers=self.centers.take(order),
@@ -66,20 +66,20 @@ class Solution:
 
 
 class Driver(Protocol):
-    """Takes the loop's steps; the loop itself decides when to stop."""
+    """Takes the steps of the loop."""
 
     def step(self) -> Step:
-        """Memberships at the present centers, and what they are judged by."""
+        """Compute memberships at the current centers, and measures of progress."""
 
     def advance(self) -> Driver:
-        """Go on to the next centers; the driver of the next step, which may be another."""
+        """Compute the next centers, and return the driver of the next step."""
 
     def solution(self) -> Solution:
-        """The present state."""
+        """Return the current state."""
 
 
 class Steps:
-    """The driver of every rule and operator: one geometry a step."""
+    """Driver for any rule and operator, with one geometry per step."""
 
     evaluation: Evaluation
 
@@ -96,7 +96,7 @@ class Steps:
         self.previous: AnyArray | None = None
 
     def step(self) -> Step:
-        """One product, unless the center rule knows it, and one evaluation of the rule."""
+        """Compute one product, unless the center rule did, and evaluate the rule."""
         if self.geometry is None:
             centers = self.centers
             self.geometry = self.operator.geometry(centers.coefficients, centers.product)
@@ -109,7 +109,7 @@ class Steps:
         return Step(self.evaluation.objective, changes, tops)
 
     def advance(self) -> Steps:
-        """Centers of the masses; what belongs to the last ones makes room for the next."""
+        """Compute centers of the masses, and free the arrays of the last step."""
         evaluation = self.evaluation
         self.previous, self.geometry = evaluation.memberships, None
         self.rule = replace(self.rule, memberships=evaluation.rule)
@@ -118,7 +118,7 @@ class Steps:
         return self
 
     def solution(self) -> Solution:
-        """The present state."""
+        """Return the current state."""
         assert self.geometry is not None
         evaluation = self.evaluation
         return Solution(

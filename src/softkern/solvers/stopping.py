@@ -1,4 +1,4 @@
-"""When the loop stops: the change of memberships or of the objective, and a progress bar."""
+"""Stopping rules of the loop, and its progress bar."""
 
 from __future__ import annotations
 
@@ -21,15 +21,16 @@ Report = Callable[[int, float], None]
 
 @dataclass(frozen=True)
 class Step:
-    """What a step of the loop is judged by.
+    """Measures of a step of the loop.
 
     Attributes
     ----------
     objective : float
+        Value of the objective.
     changes : array of shape (c,) or None
-        Weighted sums of the absolute change of memberships; None in the first step.
+        Weighted sums of absolute changes of memberships, None in the first step.
     tops : array of shape (c,)
-        The largest membership of every cluster.
+        Largest membership of every cluster.
     low_rank_steps : int
         Steps on a low-rank surrogate since the last exact step.
     """
@@ -41,12 +42,12 @@ class Step:
 
 
 def measured_change(step: Step, objectives: Sequence[float], total: float, stopping: str) -> float:
-    """The number that `tol` bounds.
+    """Return the number that is compared with `tol`.
 
-    ``"relative"``: weighted mean of the change of memberships, as a share of the largest in the
-    column. ``"mean"``: the same, not as a share; for memberships that compete, of which a column
-    may die out. ``"sum"``: the papers' rule, the change summed over all points. ``"objective"``:
-    the change of the objective, as a share of it.
+    ``"relative"``: weighted mean change of memberships, relative to the largest in the column.
+    ``"mean"``: the weighted mean change itself, for memberships that compete, where a column may
+    become zero. ``"sum"``: the change summed over all points, as in the papers. ``"objective"``:
+    the relative change of the objective.
     """
     if step.changes is None or (stopping == "objective" and len(objectives) < 2):
         return float("inf")
@@ -64,7 +65,7 @@ def measured_change(step: Step, objectives: Sequence[float], total: float, stopp
 
 
 def _way(goal: float, value: float) -> float:
-    """The part of the way from one to the goal that a falling measure has come, in logarithms."""
+    """Return the part of the way from one to the goal that a measure has come, in logarithms."""
     if not 0 < goal < 1 or not value < 1:
         return 0.0
     return float(min(1.0, np.log(max(value, goal)) / np.log(goal)))
@@ -74,7 +75,7 @@ def _way(goal: float, value: float) -> float:
 def progress_bar(
     verbose: bool, description: str, goal: float, total: int, measure: str = "change"
 ) -> Iterator[Report]:
-    """A bar that fills as the measure falls towards its goal; silent unless asked for."""
+    """Show a bar that fills as the measure approaches its goal, if `verbose`."""
     if not verbose:
         with stage(description, total=1.0) as done:
             yield lambda iteration, value: done(max(iteration / total, _way(goal, value)))

@@ -1,9 +1,9 @@
-"""A driver of the loop that takes a step in one pass over the rows, where centers are vectors.
+"""A driver of fuzzy c-means that takes a step in one pass over the rows, for finite features.
 
-With a finite feature map F (n, r), as the linear kernel has, centers are vectors V = Fᵀ A (r, c),
-and fuzzy memberships with means need no array of shape (n, c) but the last memberships: block by
-block, distances, memberships and the block's part in the next centers are taken while they lie in
-the processor's cache. Coefficients are made once, at the end.
+With a finite feature map F (n, r), such as that of the linear kernel, centers are vectors
+V = Fᵀ A (r, c). Block by block, distances, memberships and the part of the block in the next
+centers are computed while they are in the cache. Only memberships are stored, and coefficients
+are computed at the end.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from softkern.solvers.stopping import Step
 
 __all__ = ["Sweeps", "sweeps"]
 
-BLOCK_VALUES = 2**16  # of one array of a block: few enough for the cache, enough for NumPy
+BLOCK_VALUES = 2**16  # values per array of a block, which fits into the cache
 
 
 def sweeps(operator: KernelOperator, rule: Rule, centers: Centers, weight: Array) -> Sweeps | None:
-    """The driver, where rule and operator allow it."""
+    """Return the driver if rule and operator allow it, else None."""
     is_fit = isinstance(rule.memberships, Fuzzy) and isinstance(rule.centers, Mean)
     features = operator.features
     if not is_fit or features is None or not isinstance(features.points, np.ndarray):
@@ -37,7 +37,7 @@ def sweeps(operator: KernelOperator, rule: Rule, centers: Centers, weight: Array
 
 
 class Sweeps:
-    """Steps of fuzzy c-means over features in the host's memory."""
+    """Driver of fuzzy c-means over features in memory."""
 
     def __init__(self, operator: KernelOperator, rule: Rule, start: Centers, weight: Array) -> None:
         assert isinstance(rule.memberships, Fuzzy)
@@ -46,13 +46,13 @@ class Sweeps:
         self.m = rule.memberships.m
         self.features = operator.features
         self.centers = self.features.centers(start.coefficients)  # (r, c)
-        self.before: Array | None = None  # the centers of the last step
+        self.before: Array | None = None  # centers of the last step
         shape = self.centers.shape[1], self.features.points.shape[0]
         self.memberships = np.full(shape, np.nan, dtype=self.features.points.dtype)
         self.is_first = True
 
     def step(self) -> Step:
-        """One pass; `memberships` (c, n) are replaced by the new ones."""
+        """Take one pass, which replaces `memberships` (c, n)."""
         rows, twice, norms = self._parts(self.centers)
         starts = range(0, self.memberships.shape[1], rows)
         # one thread per block: BLAS would start its own within each of them
@@ -68,13 +68,13 @@ class Sweeps:
 
     @staticmethod
     def _parts(centers: Array) -> tuple[int, Array, Array]:
-        """Rows of a block, and the centers as its distances need them: −2 V and ‖v‖²."""
+        """Return the number of rows per block, −2 Vᵀ and ‖v‖²."""
         rows = max(256, BLOCK_VALUES // centers.shape[1])
         norms = np.einsum("ij,ij->j", centers, centers)[:, None]
         return rows, np.ascontiguousarray(-2 * centers.T), norms
 
     def _distances(self, part: slice, twice: Array, norms: Array) -> Array:
-        """D² of a block of points, (c, b); may be negative by rounding."""
+        """Return D² of a block of points, (c, b), which may be negative by rounding."""
         distances = twice @ self.features.points[part].T
         distances += self.features.norms[part]
         distances += norms
@@ -93,7 +93,7 @@ class Sweeps:
         return masses @ points, total, change, new.max(axis=1), float(mass @ objective)
 
     def advance(self) -> Driver:
-        """The means as vectors; where a cluster has lost all mass, the logarithms of `Steps`."""
+        """Compute the means as vectors; for an empty cluster continue with `Steps`."""
         if not (self.total > np.sqrt(np.finfo(self.memberships.dtype).tiny)).all():
             steps = Steps(self.operator, self.rule, self._coefficients(), self.weight)
             steps.step()
@@ -103,13 +103,13 @@ class Sweeps:
         return self
 
     def solution(self) -> Solution:
-        """The present state, with coefficients."""
+        """Return the current state, with coefficients."""
         centers = self._coefficients()
         geometry = self.operator.lean_geometry(centers.coefficients)
         return Solution(self.rule, centers, geometry, self.memberships.T, self.objective)
 
     def _coefficients(self) -> Centers:
-        """Of the present centers, from the masses that the step before gave."""
+        """Return the current centers with coefficients, from the masses of the last step."""
         if self.before is None:
             return self.start
         mass = np.empty(self.memberships.shape[::-1], dtype=self.memberships.dtype)  # (n, c)
