@@ -1,4 +1,4 @@
-"""Saved models: the same predictions again, and nothing that should not be loaded."""
+"""Saved models make the same predictions, and untrusted files are rejected."""
 
 import json
 import os
@@ -31,10 +31,10 @@ from softkern.files import DOCUMENT, FORMAT, ModelFileError, _digest, inspect, r
 from softkern.models import state
 from softkern.models.state import MODELS, from_state, to_state
 from softkern.models.state_schema import check_fields, fitted_specs
-from tests.golden.make import METHODS, answers, golden_file
+from tests.golden.make import METHODS, golden_file, results
 
 ESTIMATORS = list(MODELS)
-SAID = (*METHODS, "decision_function", "predict_proba", "typicality", "outlier_weights")
+RESULT_METHODS = (*METHODS, "decision_function", "predict_proba", "typicality", "outlier_weights")
 
 
 @pytest.fixture(scope="module")
@@ -72,8 +72,8 @@ def rewritten(path, change, forged=False):
     return path
 
 
-def assert_says_the_same(again, model, X):
-    for method in SAID:
+def assert_same_results(again, model, X):
+    for method in RESULT_METHODS:
         if hasattr(model, method):
             assert np.array_equal(getattr(again, method)(X), getattr(model, method)(X)), method
 
@@ -114,9 +114,9 @@ def test_every_estimator_is_the_same_after_loading(name, X, path):
     new = np.concatenate([X + 0.1, [[40.0, -40.0]]])
     softkern.save(model, path)
     assert_same(to_state(softkern.load(path)), to_state(model))
-    assert_says_the_same(softkern.load(path), model, new)
+    assert_same_results(softkern.load(path), model, new)
     assert_same(to_state(from_state(to_state(model))), to_state(model))
-    assert_says_the_same(pickle.loads(pickle.dumps(model)), model, new)
+    assert_same_results(pickle.loads(pickle.dumps(model)), model, new)
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
@@ -125,10 +125,12 @@ def test_golden_files(name):
     assert file.exists(), f"{file} is missing: run `python tests/golden/make.py` and commit it"
     model, metadata = softkern.load(file), inspect(file)["metadata"]
     assert type(model).__name__ == name
-    said = answers(model, np.array(metadata["new"]))
-    assert said.keys() == metadata["answers"].keys()
+    current = results(model, np.array(metadata["new"]))
+    assert current.keys() == metadata["answers"].keys()
     for method, expected in metadata["answers"].items():
-        np.testing.assert_allclose(said[method], expected, rtol=1e-10, atol=1e-10, err_msg=method)
+        np.testing.assert_allclose(
+            current[method], expected, rtol=1e-10, atol=1e-10, err_msg=method
+        )
 
 
 def test_names_of_earlier_versions(X):
@@ -165,7 +167,7 @@ def test_one_array_is_stored_once(X, path):
 def test_engines(name, engine, X, path):
     model = fitted(name, X, engine=engine)
     softkern.save(model, path)
-    assert_says_the_same(softkern.load(path), model, X)
+    assert_same_results(softkern.load(path), model, X)
 
 
 @pytest.mark.parametrize(
@@ -189,7 +191,7 @@ def test_engines(name, engine, X, path):
 def test_kernels_and_parameters(params, X, path):
     model = fitted("OneClassPCM", X, **params)
     softkern.save(model, path)
-    assert_says_the_same(softkern.load(path), model, X)
+    assert_same_results(softkern.load(path), model, X)
 
 
 KERNELS = [
@@ -259,7 +261,7 @@ def test_precomputed_sparse_and_float32(X, path):
         (X.astype(np.float32), fitted("AlphaCutClustering", X.astype(np.float32))),
     ]:
         softkern.save(model, path)
-        assert_says_the_same(softkern.load(path), model, data)
+        assert_same_results(softkern.load(path), model, data)
 
 
 def test_searches_and_reduced_models(path):
@@ -271,7 +273,7 @@ def test_searches_and_reduced_models(path):
     ):
         softkern.save(model, path)
         assert_same(to_state(softkern.load(path)), to_state(model))
-        assert_says_the_same(softkern.load(path), model, X)
+        assert_same_results(softkern.load(path), model, X)
 
 
 def test_pipelines(X, path):
@@ -333,7 +335,7 @@ def test_header(path):
     assert inspect(path)["metadata"]["unit"] == "mm"  # the file of before is still there
 
 
-# What is refused
+# Rejected files
 
 
 def test_header_length_that_looks_like_a_zip_archive(path):
@@ -391,7 +393,7 @@ def test_kernels_of_the_user(kernel, X, path):
     words = f"{path}.*{name}, which is not part of softkern.*trus"
     with pytest.raises(ModelFileError, match=words):
         softkern.load(path)
-    assert_says_the_same(softkern.load(path, trusted=[name]), model, X)
+    assert_same_results(softkern.load(path, trusted=[name]), model, X)
 
     def elsewhere(arrays, document):
         moved = json.dumps(document).replace(__name__, "no_such_package")
@@ -403,13 +405,13 @@ def test_kernels_of_the_user(kernel, X, path):
         )
 
 
-HOSTILE = {"$": "function", "name": "os.system"}
+UNTRUSTED = {"$": "function", "name": "os.system"}
 
 
 @pytest.mark.parametrize(
     "kernel",
     [
-        HOSTILE,
+        UNTRUSTED,
         {"$": "function", "name": {"$": "scalar", "dtype": "<U9", "value": "os.system"}},
         {"$": "object", "name": "os.system", "fields": {}},
         {"$": "object", "name": "Popen", "fields": {}},
@@ -441,14 +443,14 @@ HOSTILE = {"$": "function", "name": "os.system"}
     ],
     ids=str,
 )
-def test_hostile_states(kernel, path):
+def test_untrusted_states_are_rejected(kernel, path):
     softkern.save(softkern.OneClassPCM(), path)
 
-    def hostile(arrays, document):
+    def attack(arrays, document):
         document["state"]["params"]["kernel"] = kernel
 
     with pytest.raises(ModelFileError):
-        softkern.load(rewritten(path, hostile, forged=True))
+        softkern.load(rewritten(path, attack, forged=True))
 
 
 def test_any_change_is_noticed(X, path):

@@ -1,4 +1,4 @@
-"""What `rank_points` promises of every model, and what a calibrated score means."""
+"""Laws of `rank_points` for every model, and the meaning of calibrated scores."""
 
 import warnings
 from types import SimpleNamespace
@@ -245,7 +245,7 @@ def test_many_planted_outliers_are_flagged(name, count):
 
 @pytest.mark.parametrize("name", ["WeightedSVDD", "WeightedOneClassSVM"])
 def test_points_beyond_a_margin_are_no_outliers(name):
-    """A tenth is, whatever the data."""
+    """A tenth is, for any data."""
     X = np.random.default_rng(0).normal(size=(100, 1))
     model = fitted(name, X)
     assert (model.predict(X) == -1).any()
@@ -280,7 +280,7 @@ def test_models_agree():
 
 
 class TestSurprisal:
-    """What a score means, on scores whose distribution is known."""
+    """The meaning of a score, for scores of a known distribution."""
 
     @pytest.mark.parametrize("n", [1000, 100_000])
     def test_share_of_typical_points(self, n):
@@ -333,7 +333,7 @@ class TestSurprisal:
         calibration = Calibration(scores)
         assert calibration.threshold == low
         assert calibration.shape == pytest.approx(shape)
-        assert 0.12 < shape < 1  # the data say that this tail is heavy
+        assert 0.12 < shape < 1  # the tail is heavy
         ends = calibration.surprisal(np.array([low, high]))
         assert ends == pytest.approx(-np.log10([800.5 / 4000, 200.5 / 4000]))
 
@@ -346,8 +346,8 @@ class TestSurprisal:
             assert (surprisal[-len(planted) :] > 4).all()
             assert (surprisal[: -len(planted)] < 4).all()
             if share > 0.05:  # the tail ends among them, unless they are left out
-                kept = Calibration(mixed, most=0.01)
-                assert kept.surprisal(planted[:1])[0] < 4
+                strict = Calibration(mixed, most=0.01)
+                assert strict.surprisal(planted[:1])[0] < 4
 
     def test_scores_that_are_few_numbers(self):
         counts = np.repeat([0, 1, 2, 3], [82, 10, 5, 3])
@@ -399,7 +399,7 @@ class TestFlags:
             np.column_stack([np.r_[scores, np.linspace(0, 0.4, 95)], np.vstack([U, ordinary])])
         )
         table = rank_points(model)[:5]
-        # where memberships vanish the model is asked; outliers are not between clusters
+        # the model decides where memberships vanish; outliers are not between clusters
         assert table["overlap_score"].tolist() == pytest.approx([1, 2 / 3, 3 / 7, 0.7, 0])
         assert table["is_overlap"].tolist() == [True, True, False, True, False]
         assert table["overlap_rank"].tolist() == [1, 3, 4, 2, 100]

@@ -1,8 +1,8 @@
-"""Make the golden files: one small saved model of every estimator, and what it says of new rows.
+"""Make the golden files: one small saved model of every estimator, and its results for new rows.
 
     python tests/golden/make.py
 
-To be run, and its files committed, when the format changes or a model's answers do.
+Run it and commit its files when the format or the results of a model change.
 """
 
 import warnings
@@ -18,7 +18,7 @@ FOLDER = Path(__file__).parent
 NEAR = np.array([[0, 0], [1, 0], [0, 1], [1, 1], [0.5, 0.4], [0.3, 0.8]])
 X = np.concatenate([NEAR, 9 - NEAR * [1.0, 0.9]])
 NEW = np.array([[0.2, 0.1], [8.5, 8.5], [4.5, 4.0], [20.0, -3.0]])
-# twelve rows are too few for a search or for a significant split
+# twelve rows are too few for a search or a significant split
 OPTIONS = {
     "AlphaCutClustering": {"alpha": 0.3},
     "AutoClustering": {"n_clusters": 2},
@@ -32,8 +32,8 @@ def golden_file(name: str) -> Path:
     return FOLDER / f"{name}.safetensors"
 
 
-def answers(model, new=NEW) -> dict[str, list]:
-    """What the model says of new rows, by method."""
+def results(model, new=NEW) -> dict[str, list]:
+    """Return the results of the model for new rows, by method."""
     return {
         method: getattr(model, method)(new).tolist() for method in METHODS if hasattr(model, method)
     }
@@ -44,7 +44,7 @@ def make() -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model = getattr(models, name)(**OPTIONS.get(name, {})).fit(X)
-        softkern.save(model, golden_file(name), new=NEW.tolist(), answers=answers(model))
+        softkern.save(model, golden_file(name), new=NEW.tolist(), answers=results(model))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What every model promises, as one suite; a member's test class inherits `ModelContract`."""
+"""The laws of every model, as one suite; the test class of a model inherits `ModelContract`."""
 
 import pickle
 import warnings
@@ -117,22 +117,22 @@ class ModelContract:
         return model.predict(X)
 
     def test_scikit_learn_checks(self):
-        # array_api is checked only where the environment asks for it; nothing else may be skipped
+        # array_api is only checked in some environments; nothing else may be skipped
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", QUIET)
             results = check_estimator(self.make(), on_skip=None)
         skipped = [r["check_name"] for r in results if r["status"] != "passed"]
         assert skipped in ([], ["check_array_api_input"])
 
-    def test_training_points_are_read_as_new_ones(self, X):
+    def test_training_samples_are_scored_as_new_ones(self, X):
         for engine in self.engines:
             model = self.fitted(X, engine=engine)
             assert model.memberships(X) == pytest.approx(model.memberships_, abs=1e-6)
             if hasattr(model, "labels_"):
                 assert np.array_equal(model.predict(X), model.labels_)
-                kept = model.labels_ >= 0
-                top = np.argmax(model.memberships_[kept], axis=1)
-                assert np.array_equal(top, model.labels_[kept])
+                is_inside = model.labels_ >= 0
+                top = np.argmax(model.memberships_[is_inside], axis=1)
+                assert np.array_equal(top, model.labels_[is_inside])
 
     def test_fit_predict_is_fit_and_predict(self, X):
         assert np.array_equal(self.make().fit_predict(X), self.fitted(X).predict(X))
@@ -175,7 +175,7 @@ class ModelContract:
         return float(spearmanr(one, two).statistic)
 
     def test_a_low_rank(self, X):
-        """Below full rank training points are still read as new ones, and the error is said."""
+        """Training samples are scored as new ones, and the error is reported."""
         if "nystroem" not in self.engines:
             pytest.skip("takes no approximate engine")
         reference = self.fitted(X, engine="dense")
@@ -192,9 +192,9 @@ class ModelContract:
         assert f"error {model.approximation_error_:.2g}" in repr(model)
         assert "of the trace" in str(model.plan_)
         if model.approximation_error_ > LARGE_ERROR:
-            said = [w for w in caught if w.category is ApproximationWarning]
-            assert len(said) == 1
-            assert said[0].filename == __file__  # the line of the user's call
+            warned = [w for w in caught if w.category is ApproximationWarning]
+            assert len(warned) == 1
+            assert warned[0].filename == __file__  # the line of the user's call
 
     def test_every_product_is_on_the_fitted_engine(self, X):
         (fitting, predicting), elsewhere = recorded_products(self.make(), X)
@@ -249,13 +249,13 @@ class ModelContract:
         with pytest.raises(ValueError, match="feature names"):
             model.predict(table[["height", "width"]])
 
-    def test_keeps_rows_of_the_data(self, X):
+    def test_support_vectors_are_rows_of_the_data(self, X):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", QUIET)
-            kept = np.asarray(self.fitted(X).support_vectors_)
+            support = np.asarray(self.fitted(X).support_vectors_)
         rows = {tuple(row) for row in np.asarray(X).tolist()}
-        assert len(kept) > 1
-        assert {tuple(row) for row in kept.tolist()} <= rows
+        assert len(support) > 1
+        assert {tuple(row) for row in support.tolist()} <= rows
         with pytest.raises(NotFittedError):
             self.make().support_vectors_  # noqa: B018
 
@@ -267,7 +267,7 @@ class ModelContract:
         assert "n = 150" in str(model.plan_)
         assert np.all(np.asarray(model.bandwidth_) > 0)
 
-    def test_progress_is_shown_when_asked_for(self, X, capsys):
+    def test_verbose_shows_progress(self, X, capsys):
         self.make().fit(X)
         assert capsys.readouterr().out == ""
         self.make(verbose=True).fit(X)

@@ -25,13 +25,13 @@ MODELS = [softkern.OneClassPCM(), softkern.FuzzyCMeans(2), softkern.AlphaCutClus
 @pytest.mark.parametrize("model", MODELS)
 def test_tensors_are_data(model):
     there = torch.asarray(X)
-    expected, found = model.fit(X).predict(X), model.fit(there).predict(there)
-    assert isinstance(found, np.ndarray)
-    assert np.array_equal(found, expected)
+    expected, result = model.fit(X).predict(X), model.fit(there).predict(there)
+    assert isinstance(result, np.ndarray)
+    assert np.array_equal(result, expected)
     assert np.array_equal(model.fit(there, sample_weight=torch.ones(60)).predict(there), expected)
 
 
-def test_answers_are_where_the_data_are():
+def test_results_are_on_the_device_of_the_data():
     code = """
 import numpy as np, torch, softkern
 from sklearn import config_context
@@ -39,9 +39,9 @@ X = torch.asarray(np.random.default_rng(0).normal(size=(60, 2)))
 with config_context(array_api_dispatch=True):
     model = softkern.FuzzyCMeans(2).fit(X)
     for name in ("predict", "memberships", "predict_proba", "outlier_scores", "overlap_scores"):
-        answer = getattr(model, name)(X)
-        assert isinstance(answer, torch.Tensor), name
-        assert answer.device == X.device
+        result = getattr(model, name)(X)
+        assert isinstance(result, torch.Tensor), name
+        assert result.device == X.device
     assert isinstance(model.fit_predict(X), torch.Tensor)
     assert isinstance(model.predict(X.numpy()), np.ndarray)
     expected = torch.asarray(model.memberships(X.numpy()))
@@ -55,7 +55,7 @@ with config_context(array_api_dispatch=True):
 
 
 class Guarded(torch.Tensor):
-    """A tensor that is read as the tensors of a GPU are: only when it was fetched."""
+    """A tensor that, as those of a GPU, must be copied to the host before NumPy reads it."""
 
     def __array__(self, *arguments, **options):
         raise TypeError("can't convert a tensor of the device to numpy")
@@ -68,31 +68,31 @@ class Guarded(torch.Tensor):
 
 @pytest.fixture
 def device(monkeypatch):
-    """A device of its own, as far as reading goes."""
+    """Make the CPU behave like a device whose arrays NumPy cannot read."""
     to_device = GpuOperator.to_device
     monkeypatch.setattr(
         GpuOperator, "to_device", lambda self, array: to_device(self, array).as_subclass(Guarded)
     )
 
 
-ELSEWHERE = {"engine": "gpu", "engine_params": {"device": "cpu"}}
+ON_DEVICE = {"engine": "gpu", "engine_params": {"device": "cpu"}}
 
 
 @pytest.mark.parametrize(
     "model",
     [
-        softkern.FuzzyCMeans(3, **ELSEWHERE),
-        softkern.FuzzyCMeans(3, init="k-means", **ELSEWHERE),
-        softkern.OutlierFuzzyCMeans(3, **ELSEWHERE),
-        softkern.PossibilisticCMeans(3, **ELSEWHERE),
-        softkern.OneClassPCM(**ELSEWHERE),
-        softkern.OneClassKMeans(3, **ELSEWHERE),
-        softkern.OneClassMixture(3, **ELSEWHERE),
-        softkern.WeightedSVDD(**ELSEWHERE),
-        softkern.WeightedOneClassSVM(**ELSEWHERE),
-        softkern.KernelSpectralClustering(3, **ELSEWHERE),
-        softkern.SoftKernelSpectralClustering(3, **ELSEWHERE),
-        softkern.AlphaCutClustering(**ELSEWHERE),
+        softkern.FuzzyCMeans(3, **ON_DEVICE),
+        softkern.FuzzyCMeans(3, init="k-means", **ON_DEVICE),
+        softkern.OutlierFuzzyCMeans(3, **ON_DEVICE),
+        softkern.PossibilisticCMeans(3, **ON_DEVICE),
+        softkern.OneClassPCM(**ON_DEVICE),
+        softkern.OneClassKMeans(3, **ON_DEVICE),
+        softkern.OneClassMixture(3, **ON_DEVICE),
+        softkern.WeightedSVDD(**ON_DEVICE),
+        softkern.WeightedOneClassSVM(**ON_DEVICE),
+        softkern.KernelSpectralClustering(3, **ON_DEVICE),
+        softkern.SoftKernelSpectralClustering(3, **ON_DEVICE),
+        softkern.AlphaCutClustering(**ON_DEVICE),
     ],
 )
 def test_device_arrays_are_copied_to_the_host_first(device, model):
@@ -107,5 +107,5 @@ def test_an_empty_cluster_is_seeded_again_on_a_device():
     distances = torch.asarray([[1.0, 9.0], [4.0, 9.0], [0.0, 9.0]]).as_subclass(Guarded)
     rule = Hard(SVDD(), 0.0, lambda row: np.arange(3) == row)
     geometry = Geometry(-distances, torch.zeros(2), distances)
-    found = rule.evaluate(geometry, Centers(distances), torch.ones(3, dtype=torch.float64))
-    assert found.mass[:, 1].tolist() == [0, 1, 0]
+    result = rule.evaluate(geometry, Centers(distances), torch.ones(3, dtype=torch.float64))
+    assert result.mass[:, 1].tolist() == [0, 1, 0]

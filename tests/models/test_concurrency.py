@@ -1,4 +1,4 @@
-"""Fits and answers at once, in threads and in other processes: the same as one by one."""
+"""Concurrent fits and predictions, in threads and processes, equal sequential ones."""
 
 import multiprocessing
 import os
@@ -26,21 +26,21 @@ CASES = [
 ]
 
 
-def made(name, params):
+def make(name, params):
     return getattr(softkern, name)(**params)
 
 
-def answers(model):
+def results(model):
     return model.predict(X), model.memberships(X), model.outlier_scores(X)
 
 
 @pytest.fixture(scope="module")
 def alone():
-    return [answers(made(*case).fit(X)) for case in CASES]
+    return [results(make(*case).fit(X)) for case in CASES]
 
 
-def assert_same(found, alone):
-    for one, two in zip(found, alone, strict=True):
+def assert_same(concurrent, alone):
+    for one, two in zip(concurrent, alone, strict=True):
         assert np.array_equal(one[0], two[0])
         for first, second in zip(one[1:], two[1:], strict=True):
             # a library may sum in another order where it has other threads
@@ -49,19 +49,19 @@ def assert_same(found, alone):
 
 def test_fits_in_threads(alone):
     with ThreadPoolExecutor(8) as pool:
-        found = pool.map(lambda case: answers(made(*case).fit(X)), CASES * 3)
-        assert_same(found, alone * 3)
+        concurrent = pool.map(lambda case: results(make(*case).fit(X)), CASES * 3)
+        assert_same(concurrent, alone * 3)
 
 
 @pytest.mark.parametrize("backend", ["threading", "loky"])
 def test_workers_of_joblib(alone, backend):
     with Parallel(2, backend=backend) as parallel:
-        fitted = parallel(delayed(made(*case).fit)(X) for case in CASES)
-    assert_same(map(answers, fitted), alone)
+        fitted = parallel(delayed(make(*case).fit)(X) for case in CASES)
+    assert_same(map(results, fitted), alone)
 
 
-def fitted_answers(case):
-    return answers(made(*case).fit(X))
+def fitted_results(case):
+    return results(make(*case).fit(X))
 
 
 @pytest.mark.parametrize(
@@ -72,8 +72,8 @@ def test_processes_after_compiled_loops_ran(alone, how):
     if how == "fork" and os.environ.get("SOFTKERN_ENGINE") == "gpu":
         pytest.skip("CUDA is not for forks; without a wish for it other engines do")
     with ProcessPoolExecutor(1, multiprocessing.get_context(how)) as pool:
-        found = pool.map(fitted_answers, CASES, timeout=120)
-        assert_same(found, alone)
+        concurrent = pool.map(fitted_results, CASES, timeout=120)
+        assert_same(concurrent, alone)
 
 
 FORKED = """
@@ -106,9 +106,9 @@ def test_a_fork_does_not_wait_for_threads_of_its_parent():
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case[0])
 def test_one_model_predicts_in_many_threads(case, alone):
     """What is built when it is first needed, is built by one of them or by each for itself."""
-    model = made(*case).fit(X)
+    model = make(*case).fit(X)
     model.__dict__.pop("_operators", None)
     with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(lambda _: model.outlier_scores(X), range(16)))
-    for scores in found:
+        concurrent = list(pool.map(lambda _: model.outlier_scores(X), range(16)))
+    for scores in concurrent:
         assert scores == pytest.approx(alone[CASES.index(case)][2], rel=1e-9, abs=1e-9)

@@ -111,7 +111,7 @@ def random_start(n, c, seed=0):
 def test_acceptance_on_iris(params, objective, wide, wrong):
     model = OutlierFuzzyCMeans(3, total_weight=200.0, **TIGHT, **params)
     with warnings.catch_warnings():
-        # at eq. 11's value two of the three centers are all but one, which is said
+        # at eq. 11's value two of the three centers almost coincide, which raises a warning
         warnings.simplefilter("ignore" if "centers" in params else "error", CollapseWarning)
         model.fit(IRIS)
     digits = 10 ** -len(str(objective).split(".")[1])

@@ -292,7 +292,7 @@ def test_annealing_forgets_the_start():
 @pytest.mark.parametrize("formulation", ["svdd", "ocsvm"])
 @pytest.mark.parametrize("name", ["iris", "wine", "blobs"])
 def test_all_starts_of_an_automatic_annealing_end_in_the_same_clusters(name, formulation):
-    if name == "blobs":  # of which two overlap: without annealing starts end in two partitions
+    if name == "blobs":  # two of them overlap: without annealing there are two partitions
         X, n_clusters = make_blobs(150, 2, centers=4, cluster_std=1.5, random_state=1)[0], 4
     else:
         X, _, params = configured(name)

@@ -273,7 +273,7 @@ def test_nu_holds_at_a_low_rank(kind, rank):
 
 @pytest.mark.parametrize("engine", ["auto", "dense"])
 def test_scores_far_below_kernel_values_are_right(engine):
-    # kernel values reach 7e7 and ρ is 1: a gap relative to squared distances says nothing of scores
+    # kernel values reach 7e7 and ρ is 1: a gap relative to squared distances does not bound scores
     generator = np.random.default_rng(7)
     X = generator.normal(size=(400, 1)) + generator.choice([0, 12, 18], size=(400, 1))
     model = WeightedOneClassSVM(kernel="poly", nu=0.05, engine=engine).fit(X)

@@ -23,8 +23,8 @@ def test_duplicates_are_subtracted_from_the_wide_density():
 
 def test_surroundings_are_finite_however_far():
     logs = np.array([-1e5, -1e300, -np.inf])
-    found = log_background_density(logs, 9 * np.maximum(logs, -1e300), 0.01)
-    assert np.array_equal(found, logs)
+    density = log_background_density(logs, 9 * np.maximum(logs, -1e300), 0.01)
+    assert np.array_equal(density, logs)
     alone = log_background_density(np.log([0.001]), np.log([0.001]), 0.01)  # its own neighbor only
     assert np.isfinite(alone).all()
 
