@@ -8,7 +8,7 @@ need not fall, so that the loop detects cycles.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Integral, Real
@@ -21,18 +21,19 @@ from softkern._utils.sklearn_compat import Interval, StrOptions
 from softkern._utils.typing import Array
 from softkern.exceptions import CollapseWarning, warn
 from softkern.models._array_dispatch import dispatch_arrays
-from softkern.models.checks import check_start
+from softkern.models.checks import check_n_clusters, check_semidefinite, check_start
 from softkern.models.clusterer import CenterClusterer, CenterScores
 from softkern.models.kernel_model import UNKNOWN_LENGTHS, KernelModel
 from softkern.models.point_scores import PointScores
 from softkern.models.state_schema import Floats, Number, Spec
 from softkern.operators.base import CrossOperator, Geometry, KernelOperator
 from softkern.planning import plan
+from softkern.rows import Rows
 from softkern.rules.base import Centers, Rule
 from softkern.rules.one_class import FORMULATIONS, Formulation, Hard, Machines, Margins, Mixture
 from softkern.solvers.alternate import alternate, best_of
 from softkern.solvers.dual import Duals
-from softkern.solvers.initialization import INITS, SAME_SCATTER, k_means_mass
+from softkern.solvers.initialization import INITS, SAME_SCATTER, k_means_mass, sort_by_mass
 from softkern.solvers.steps import Solution
 
 __all__ = ["OneClassClusterer"]
@@ -81,10 +82,35 @@ class OneClassClusterer(CenterClusterer):
         "_least_width": Number(low=0),
     }
     _low_rank_from: ClassVar[float] = LOW_RANK_FROM
+    _description: ClassVar[str]  # of the loop, in the progress bar
+    _remedy: ClassVar[str]  # where centers coincide
 
     @abstractmethod
     def _rule(self) -> Mixture | Hard:
         """Return the membership rule of the fitted model."""
+
+    @abstractmethod
+    def _loop_rule(self, operator: KernelOperator) -> Rule:
+        """Return the rules of the loop over the samples of an operator."""
+
+    def _choose_scales(self, operator: KernelOperator, weight: Array) -> None:
+        """Set attributes that the rules need, before the loop."""
+
+    @abstractmethod
+    def _scatter(self, solution: Solution, weight: Array) -> float:
+        """Return the measure by which initializations are compared; the lowest is the best."""
+
+    def _fit(self, rows: Rows) -> None:
+        weight = rows.weight
+        self._choose_number(rows)
+        operator = self._planned(rows, self.n_clusters_)
+        check_n_clusters(self.n_clusters_, int((weight > 0).sum()))
+        check_semidefinite(operator)
+        self._choose_scales(operator, weight)
+        solution = self._best_of_starts(operator, weight)
+        if isinstance(self.init, str):
+            solution = sort_by_mass(solution, weight @ solution.memberships)
+        self._warn_of_collapse(self._keep(operator, solution, weight))
 
     @property
     def _formulation(self) -> Formulation:
@@ -113,42 +139,40 @@ class OneClassClusterer(CenterClusterer):
         self, operator: KernelOperator, rule: Any, start: Any, weight: Array, **options: Any
     ) -> Solution:
         """Run the loop with this model's stopping rule, which `options` may override."""
+        options = {"cycles": True, "description": self._description, **options}
         return alternate(
             operator, rule, start, sample_weight=weight, **{**self._loop_options, **options}
         )
 
-    def _best_of_starts(
-        self,
-        operator: KernelOperator,
-        weight: Array,
-        rule: Callable[[KernelOperator], Rule],
-        run: Callable[..., Solution],
-        key: Callable[[Solution, Array], float],
-        **options: Any,
+    def _run_start(
+        self, operator: KernelOperator, weight: Array, mass: Array, tol: float
     ) -> Solution:
+        """Run the loop from the masses of one initialization, (n, c)."""
+        start = self._machines(operator).centers(mass, weight, None)
+        return self._run(operator, self._loop_rule(operator), start, weight, tol=tol)
+
+    def _best_of_starts(self, operator: KernelOperator, weight: Array) -> Solution:
         """Return the solution of the loop from the best initialization.
 
-        ``run(operator, weight, mass, tol)`` runs one initialization. They run to a larger
-        tolerance, and on a subsample of large data, before the best one is continued.
+        Initializations run to a larger tolerance, and on a subsample of large data, before the best
+        one is continued.
         """
         part, counts = self._part_for_starts(operator, weight)
         masses = list(self._masses(part, counts))
         is_last = part is operator and (len(masses) == 1 or self._is_annealed)
         tol = self.tol if is_last else STARTS_TOL * self.tol
-        ends = (run(part, counts, mass, tol) for mass in masses)
-        best = best_of(ends, lambda end: key(end, counts), SAME_SCATTER)
+        ends = (self._run_start(part, counts, mass, tol) for mass in masses)
+        best = best_of(ends, lambda end: self._scatter(end, counts), SAME_SCATTER)
         if is_last or (part is operator and not best.converged):
             return best
         if part is operator:
-            end = self._run(operator, best.rule, best.centers, weight, **options)
-            return _continued(best, end)
+            return _continued(best, self._run(operator, best.rule, best.centers, weight))
         sample = self.plan_.prediction_operator(part.X, operator.kernel)
         geometry = sample.cross(operator.X).geometry(best.coefficients, best.geometry.norms)
-        loop = rule(operator)
-        mass = loop.memberships.evaluate(geometry, best.centers, weight).mass
+        rule = self._loop_rule(operator)
+        mass = rule.memberships.evaluate(geometry, best.centers, weight).mass
         machines = self._machines(operator).on_operator(operator.draft, None)
-        centers = machines.centers(mass, weight, None)
-        return self._run(operator, loop, centers, weight, **options)
+        return self._run(operator, rule, machines.centers(mass, weight, None), weight)
 
     @property
     def _is_annealed(self) -> bool:
@@ -236,7 +260,7 @@ class OneClassClusterer(CenterClusterer):
         # a cluster of one sample has no width of its own
         return np.maximum(self.radius_**2, self._least_width).astype(self.radius_.dtype)
 
-    def _warn_of_collapse(self, solution: Solution, remedy: str) -> None:
+    def _warn_of_collapse(self, solution: Solution) -> None:
         """Warn where fewer clusters than requested are left."""
         empty = np.flatnonzero(self.sample_weight_ @ self.memberships_ == 0)
         if empty.size:
@@ -246,7 +270,7 @@ class OneClassClusterer(CenterClusterer):
                 CollapseWarning,
             )
             return
-        self._warn_of_coinciding(solution.coefficients, remedy)
+        self._warn_of_coinciding(solution.coefficients, self._remedy)
 
 
 def _continued(first: Solution, then: Solution) -> Solution:

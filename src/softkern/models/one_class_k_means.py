@@ -7,14 +7,12 @@ from typing import Any, ClassVar
 
 from softkern._utils.typing import Array
 from softkern.exceptions import ReseedWarning, warn
-from softkern.models.checks import check_n_clusters, check_semidefinite
 from softkern.models.one_class_clusterer import OneClassClusterer
 from softkern.models.state_schema import Number, Spec
 from softkern.operators.base import Geometry, KernelOperator
-from softkern.rows import Rows
 from softkern.rules.base import Rule
 from softkern.rules.one_class import Hard
-from softkern.solvers.initialization import hard_rule, sort_by_mass
+from softkern.solvers.initialization import hard_rule
 from softkern.solvers.steps import Solution
 
 __all__ = ["OneClassKMeans"]
@@ -99,31 +97,20 @@ default="k-means"
 
     _fitted: ClassVar[dict[str, Spec]] = {"_tie_error": Number(low=0)}
     _products: ClassVar[int] = 10
+    _description: ClassVar[str] = "one-class k-means"
+    _remedy: ClassVar[str] = "Use fewer clusters or another initialization"
 
-    def _fit(self, rows: Rows) -> None:
-        self._choose_number(rows)
-        weight = rows.weight
-        operator = self._planned(rows, self.n_clusters_)
-        check_n_clusters(self.n_clusters_, int((weight > 0).sum()))
-        check_semidefinite(operator)
-        options = {"cycles": True, "description": "one-class k-means"}
-
-        def rule(part: KernelOperator) -> Rule:
-            return Rule(hard_rule(part, self._formulation), self._machines(part))
-
-        def run(part: KernelOperator, counts: Array, mass: Array, tol: float) -> Solution:
-            start = self._machines(part).centers(mass, counts, None)
-            return self._run(part, rule(part), start, counts, tol=tol, **options)
-
-        def scatter(solution: Solution, counts: Array) -> float:
-            return solution.objective
-
-        solution = self._best_of_starts(operator, weight, rule, run, scatter, **options)
-        if isinstance(self.init, str):
-            solution = sort_by_mass(solution, weight @ solution.memberships)
+    def _choose_scales(self, operator: KernelOperator, weight: Array) -> None:
         self._tie_error = hard_rule(operator, self._formulation).error
-        solution = self._keep(operator, solution, weight)
-        self._warn_of_collapse(solution, "Use fewer clusters or another initialization")
+
+    def _loop_rule(self, operator: KernelOperator) -> Rule:
+        return Rule(hard_rule(operator, self._formulation), self._machines(operator))
+
+    def _scatter(self, solution: Solution, weight: Array) -> float:
+        return solution.objective
+
+    def _warn_of_collapse(self, solution: Solution) -> None:
+        super()._warn_of_collapse(solution)
         reseeded = getattr(solution.rule.memberships, "reseeded", 0)
         if reseeded:
             warn(

@@ -12,16 +12,14 @@ from softkern._utils.sklearn_compat import Interval, StrOptions
 from softkern._utils.typing import Array
 from softkern.exceptions import CollapseWarning, warn
 from softkern.models.annealing import cooling, separate_equal_clusters
-from softkern.models.checks import check_apart, check_n_clusters, check_semidefinite
+from softkern.models.checks import check_apart
 from softkern.models.one_class_clusterer import OneClassClusterer
 from softkern.models.state_schema import Number, Spec
 from softkern.operators.base import KernelOperator
-from softkern.rows import Rows
 from softkern.rules.base import Rule
 from softkern.rules.one_class import Mixture
 from softkern.solvers.alternate import anneal
 from softkern.solvers.collapse import principal_variance
-from softkern.solvers.initialization import sort_by_mass
 from softkern.solvers.steps import Solution
 
 __all__ = ["OneClassMixture"]
@@ -162,52 +160,51 @@ default="k-means++"
         "critical_scale_": Number(low=0),
     }
     _products: ClassVar[int] = 40
+    _description: ClassVar[str] = "one-class mixture"
+    _remedy: ClassVar[str] = (
+        "Use fewer clusters, a smaller scale, or an annealing that starts lower"
+    )
 
     def _check_parameters(self) -> None:
         if self.annealing is not None and not isinstance(self.annealing, str):
             cooling(self.annealing)
 
-    def _fit(self, rows: Rows) -> None:
-        self._choose_number(rows)
-        weight = rows.weight
-        operator = self._planned(rows, self.n_clusters_)
-        check_n_clusters(self.n_clusters_, int((weight > 0).sum()))
-        check_semidefinite(operator)
+    def _choose_scales(self, operator: KernelOperator, weight: Array) -> None:
         check_apart(operator, weight)
         variance = principal_variance(operator, weight)
         mass = float(weight.sum()) / self.n_clusters_
         self.critical_scale_ = variance * (2.0 if self._formulation.needs_lengths else mass)
-        scales = self._scales()
+        self.scale_ = self._scales()[-1]
+
+    def _loop_rule(self, operator: KernelOperator) -> Rule:
+        return Rule(self._rule(), self._machines(operator))
+
+    def _run_start(
+        self, operator: KernelOperator, weight: Array, mass: Array, tol: float
+    ) -> Solution:
+        rule, machines = self._loop_rule(operator), self._machines(operator)
         equal = np.full(self.n_clusters_, 1 / self.n_clusters_, dtype=weight.dtype)
-        options: dict[str, Any] = {"cycles": True, "description": "one-class mixture"}
+        start = replace(machines.centers(mass, weight, None), shares=equal)
+        if self.annealing is None:
+            return self._run(operator, rule, start, weight, tol=tol)
+        options: dict[str, Any] = {"cycles": True, "description": self._description}
+        options |= {**self._loop_options, "tol": tol, "sample_weight": weight}
+        if isinstance(self.annealing, str):
+            options["between"] = lambda end: separate_equal_clusters(
+                operator, machines, end, weight
+            )
+        return anneal(operator, rule, start, self._scales(), **options)
 
-        def rule(part: KernelOperator) -> Rule:
-            return Rule(Mixture(self._formulation, scales[-1]), self._machines(part))
+    def _scatter(self, solution: Solution, weight: Array) -> float:
+        # Σ w z D²: f_LL is high where a cluster is about to vanish
+        return float(weight @ (solution.memberships * solution.geometry.distances).sum(axis=1))
 
-        def run(part: KernelOperator, counts: Array, mass: Array, tol: float) -> Solution:
-            loop, centers = rule(part), self._machines(part)
-            start = replace(centers.centers(mass, counts, None), shares=equal)
-            if self.annealing is None:
-                return self._run(part, loop, start, counts, tol=tol, **options)
-            more = {**options, **self._loop_options, "tol": tol}
-            if isinstance(self.annealing, str):
-                more["between"] = lambda end: separate_equal_clusters(part, centers, end, counts)
-            return anneal(part, loop, start, scales, sample_weight=counts, **more)
-
-        def scatter(solution: Solution, counts: Array) -> float:
-            """Return Σ w z D²; f_LL is high where a cluster is about to vanish."""
-            return float(counts @ (solution.memberships * solution.geometry.distances).sum(axis=1))
-
-        solution = self._best_of_starts(operator, weight, rule, run, scatter, **options)
-        if isinstance(self.init, str):
-            solution = sort_by_mass(solution, weight @ solution.memberships)
-        self.scale_ = scales[-1]
+    def _best_of_starts(self, operator: KernelOperator, weight: Array) -> Solution:
+        solution = super()._best_of_starts(operator, weight)
         if self._is_annealed:
             # of large data, a subsample was annealed, and all samples continued at the last scale
             solution.history.setdefault("scale", [self.scale_] * solution.n_iter)
-        solution = self._keep(operator, solution, weight)
-        if self.n_clusters_ > 1:
-            self._warn_of_equal_clusters(solution, variance)
+        return solution
 
     def _scales(self) -> list[float]:
         """Return σ of the loop, or of consecutive loops."""
@@ -221,9 +218,11 @@ default="k-means++"
             return [float(last)]
         return [*cooling((first, last, ANNEALING_FACTOR)), float(last)]
 
-    def _warn_of_equal_clusters(self, solution: Solution, variance: float) -> None:
+    def _warn_of_collapse(self, solution: Solution) -> None:
+        if self.n_clusters_ == 1:
+            return
         uneven = float(np.abs(self.memberships_ - self.cluster_weights_).max())
-        if variance == 0:
+        if self.critical_scale_ == 0:
             warn(
                 "All samples coincide in feature space. Use one cluster, or a narrower bandwidth "
                 "where the samples differ.",
@@ -238,8 +237,7 @@ default="k-means++"
                 CollapseWarning,
             )
         else:
-            remedy = "Use fewer clusters, a smaller scale, or an annealing that starts lower"
-            self._warn_of_collapse(solution, remedy)
+            super()._warn_of_collapse(solution)
 
     def _rule(self) -> Mixture:
         return Mixture(self._formulation, self.scale_)

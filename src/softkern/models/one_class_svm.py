@@ -21,7 +21,7 @@ from softkern._utils.typing import Array
 from softkern.exceptions import warn
 from softkern.models.checks import check_semidefinite
 from softkern.models.detector import Detector, DetectorScores
-from softkern.models.kernel_model import UNKNOWN_LENGTHS, KernelModel
+from softkern.models.kernel_model import UNKNOWN_LENGTHS, KernelModel, Similarities
 from softkern.models.state_schema import Number, Spec
 from softkern.operators.base import CrossOperator, Geometry, KernelOperator
 from softkern.rows import Rows, lower_quantile
@@ -89,12 +89,24 @@ class _OneClassDetector(Detector):
         return self.nu < 0.5
 
     def _fit(self, rows: Rows) -> None:
-        weight = rows.weight
-        operator = self._planned(rows)
+        operator, weight = self._planned(rows), rows.weight
         check_semidefinite(operator)
+        solution = self._solve(operator, weight)
+        self._record_dual(solution)
+        samples = self._store_dual(operator, solution, rows)
+        scores = MarginScores(self, samples)
+        self.outlier_scores_ = scores.outlier_scores
+        distances = samples.geometry.distances[:, 0]
+        self._set_margin(operator, scores.scores, distances, solution, weight)
+        if self._is_fresh():
+            self._lower_threshold(rows)
+        self._set_decision_scale(scores.scores, weight)
+        self.memberships_ = scores.memberships
+
+    def _solve(self, operator: KernelOperator, weight: Array) -> DualSolution:
         title, goal = f"weighted {self._formulation.name}", self.tol
         with progress_bar(bool(self.verbose), title, goal, self.max_iter, "gap") as report:
-            solution = solve_dual(
+            return solve_dual(
                 operator,
                 weight,
                 self._share(weight),
@@ -103,7 +115,11 @@ class _OneClassDetector(Detector):
                 max_iter=self.max_iter,
                 report=report,
             )
-        self._record_dual(solution)
+
+    def _store_dual(
+        self, operator: KernelOperator, solution: DualSolution, rows: Rows
+    ) -> Similarities:
+        """Store α, shared among duplicates; return the similarities of the training samples."""
         total = solution.coefficients.sum(axis=0)
         alpha = rows.share_among_duplicates(solution.coefficients / total)
         geometry = operator.geometry(alpha, solution.product / total)
@@ -115,15 +131,7 @@ class _OneClassDetector(Detector):
             self.dual_coef_ = alpha[self.support_, 0]
             self._support, self._density = rows.X[self.support_], None
             self._norms = self._stored_operator().squared_norms(self._columns)
-        samples = self._training_similarities(operator, alpha, geometry, weight)
-        scores = MarginScores(self, samples)
-        self.outlier_scores_ = scores.outlier_scores
-        distances = samples.geometry.distances[:, 0]
-        self._set_margin(operator, scores.scores, distances, solution, weight)
-        if self._is_fresh():
-            self._lower_threshold(rows)
-        self._set_decision_scale(scores.scores, weight)
-        self.memberships_ = scores.memberships
+        return self._training_similarities(operator, alpha, geometry, rows.weight)
 
     def _share(self, weight: Array) -> float:
         """Return ν as a share of the sum of the weights."""
