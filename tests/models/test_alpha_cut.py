@@ -20,7 +20,7 @@ from softkern.density_tree.segments import (
     segment_counts,
 )
 from softkern.density_tree.tree import maximum_spanning_tree
-from softkern.models.alpha_cut import _landscape
+from softkern.models.alpha_cut import landscape_of
 from tests.models.contract import ModelContract
 
 PAPER = {"stopping": "sum", "tol": 0.01}
@@ -164,7 +164,7 @@ def test_product_identity_is_direct_evaluation(blobs):
 
 def test_path_levels_are_the_bottlenecks(blobs):
     X, mass, _ = distinct_nodes(blobs[0][:60], np.ones(60))
-    segments = _landscape(OneClassPCM(bandwidth=0.5).fit(X), X, mass).joins()
+    segments = landscape_of(OneClassPCM(bandwidth=0.5).fit(X), X, mass).joins()
     best = np.full((60, 60), -np.inf)
     best[tuple(segments.pairs.T)] = best[tuple(segments.pairs[:, ::-1].T)] = segments.level
     for k in range(60):  # Floyd and Warshall
@@ -468,7 +468,7 @@ def test_alpha_and_rejection_exclude_each_other(blobs):
 
 
 def test_what_has_no_points_between_points(blobs):
-    with pytest.raises(ValueError, match="points of a vector space"):
+    with pytest.raises(ValueError, match="density between samples"):
         AlphaCutClustering(kernel="precomputed").fit(np.eye(5))
     with pytest.raises(TypeError, match="dense data is required"):
         AlphaCutClustering().fit(sp.csr_matrix(blobs[0]))

@@ -356,7 +356,7 @@ def test_outliers_that_lie_together_are_said():
 
 def test_a_regular_grid_is_cut_somewhere():
     X = np.array([[i, j] for i in range(12) for j in range(12)], dtype=float)
-    with pytest.warns(SpectrumWarning, match="as even in one direction as in another"):
+    with pytest.warns(SpectrumWarning, match="cut equally well in several directions"):
         model = SoftKernelSpectralClustering(2).fit(X)
     assert np.bincount(model.labels_).tolist() == [72, 72]
 
@@ -408,12 +408,12 @@ def test_overlap_scores():
         scores
     )
     for method, variant in ((model.overlap_scores, "eq4"), (model.outlier_scores, "eq5")):
-        with pytest.raises(ValueError, match=f"variant='{variant}' is unknown; give one of"):
+        with pytest.raises(ValueError, match=f"variant='{variant}' is unknown; use one of"):
             method(new, variant=variant)
 
 
 def test_auto_finds_groups(monkeypatch):
-    monkeypatch.setattr("softkern.models.spectral.MAX_CLUSTERS", 6)
+    monkeypatch.setattr("softkern.models.spectral_base.MAX_CLUSTERS", 6)
     X = make_blobs(400, centers=[[0, 0], [9, 0], [0, 9], [9, 9]], random_state=0)[0]
     model = SoftKernelSpectralClustering("auto").fit(X)
     assert model.n_clusters_ == 4
@@ -526,7 +526,7 @@ def test_no_convergence_is_said():
 
 
 def test_warns_of_nothing_on_ordinary_data(monkeypatch):
-    monkeypatch.setattr("softkern.models.spectral.MAX_CLUSTERS", 6)
+    monkeypatch.setattr("softkern.models.spectral_base.MAX_CLUSTERS", 6)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         SoftKernelSpectralClustering("auto").fit(IRIS)

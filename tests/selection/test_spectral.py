@@ -161,7 +161,7 @@ def test_all_local_maxima_are_returned():
 
 
 def test_the_estimator_makes_the_same_search(X, monkeypatch):
-    monkeypatch.setattr("softkern.models.spectral.MAX_CLUSTERS", 6)
+    monkeypatch.setattr("softkern.models.spectral_base.MAX_CLUSTERS", 6)
     model = SoftKernelSpectralClustering("auto").fit(X)
     result = select_spectral(X, range(2, 7))
     k, bandwidth = result.best

@@ -60,8 +60,8 @@ def test_an_error_ends_its_stages():
 
 def test_the_stages_of_fits():
     X = make_blobs(400, 2, centers=3, random_state=0)[0]
-    assert stages_of(lambda: AlphaCutClustering().fit(X)).names[0].startswith("scales")
-    assert "the tree of dense parts" in stages_of(lambda: AlphaCutClustering().fit(X)).names
+    assert stages_of(lambda: AlphaCutClustering().fit(X)).names[0].startswith("searching")
+    assert "density tree" in stages_of(lambda: AlphaCutClustering().fit(X)).names
     assert "bandwidths" in stages_of(lambda: SoftKernelSpectralClustering(3).fit(X)).names
     assert "the number of clusters" in stages_of(lambda: FuzzyCMeans("auto").fit(X)).names
     wide = make_blobs(300, 5, centers=3, random_state=0)[0]

@@ -29,7 +29,7 @@ from softkern.splitting.observations import make_continuous, observation_rows
 from softkern.splitting.settings import SPLITTING
 from softkern.splitting.split import separations, split
 
-__all__ = ["FEW_COLUMNS", "Scales", "search_scales"]
+__all__ = ["FEW_COLUMNS", "BandwidthSearchResult", "search_bandwidths"]
 
 RULE = "tree"  # of the coarsest bandwidth
 # Bandwidths of the ladder, in those of the rule, by the number of columns: as fine as
@@ -62,7 +62,7 @@ Fit = Callable[[Array, Array, Any], Landscape]
 
 
 @dataclass(frozen=True)
-class Scales:
+class BandwidthSearchResult:
     """Clusters, and the finest bandwidth that any of them needed.
 
     Attributes
@@ -77,9 +77,9 @@ class Scales:
     finest: float
 
 
-def search_scales(
+def search_bandwidths(
     nodes: Array, mass: Array, fit: Fit, count: int | None = None, seed: int = 0
-) -> Scales:
+) -> BandwidthSearchResult:
     """The clusters of distinct points.
 
     Parameters
@@ -105,8 +105,8 @@ def search_scales(
     if len(rows) < len(nodes):
         labels = _of_nearest(nodes, rows, labels)
     if labels.max() == 0:
-        return Scales(labels, 1.0)
-    return Scales(labels, min(1.0, search.finest / search.coarsest))
+        return BandwidthSearchResult(labels, 1.0)
+    return BandwidthSearchResult(labels, min(1.0, search.finest / search.coarsest))
 
 
 class _Search:

@@ -28,7 +28,7 @@ from scipy.sparse.csgraph import connected_components
 from softkern._utils.typing import Array
 from softkern.density_tree._branches import best_scores, highest, sums, united
 from softkern.density_tree.layout import merges
-from softkern.rows import order_by_mass
+from softkern.rows import lower_quantile, order_by_mass
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,10 +37,12 @@ __all__ = [
     "SMALL_SHARE",
     "AlphaTree",
     "Evidence",
+    "drop_small",
     "filled_dimensions",
     "histogram_valley",
     "maximum_spanning_tree",
     "number_by_mass",
+    "rejection_level",
 ]
 
 # Standard errors by which a branch must stand out, at a dimension of the branch of 1.2 and less
@@ -252,6 +254,32 @@ def number_by_mass(component: Array, weight: Array, heights: Array) -> NDArray[n
     rank[order] = np.arange(len(names))
     labels[inside] = rank[index]
     return labels
+
+
+def drop_small(labels: Array, mass: Array) -> NDArray[np.int64]:
+    """Clusters with less than 1 % of the mass become noise, −1, if two others are left.
+
+    With one cluster there is no noise, and they stay with it.
+    """
+    counts = np.bincount(labels, weights=mass)
+    is_small = counts < SMALL_SHARE * mass.sum()
+    if not is_small.any():
+        return labels
+    if (~is_small).sum() < 2:
+        return np.zeros_like(labels)
+    numbers = np.where(is_small, -1, np.cumsum(~is_small) - 1)
+    return np.asarray(numbers[labels], dtype=np.int64)
+
+
+def rejection_level(values: Array, weight: Array, share: float) -> float:
+    """The quantile of the values at a share of the weight; counts are rounded."""
+    total = float(weight.sum())
+    target = share * total
+    if (weight == np.round(weight)).all():
+        target = float(np.round(target))
+    if target <= 0:
+        return float(values.min()) / 2  # nothing is rejected
+    return lower_quantile(values, weight, target / total)
 
 
 def histogram_valley(memberships: Any, weight: Any = None) -> float:

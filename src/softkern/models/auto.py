@@ -9,11 +9,11 @@ table first becomes numbers by the same `softkern.tables.preparation.TablePrepar
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -37,6 +37,7 @@ __all__ = ["AutoClustering", "cluster"]
 RESULTS = ("memberships_", "labels_", "outlier_scores_", "overlap_scores_", "n_clusters_")
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class AutoClustering(Clusterer, SoftModel):
     """Cluster a table and score outliers; the number of clusters and the model are chosen.
 
@@ -107,6 +108,9 @@ history_
     array([False])
     """
 
+    n_clusters: Any = field(default="auto", kw_only=False)
+    prepare: Any = False
+
     memberships_sum_to_one: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "prepare": ["boolean", dict, HasMethods("fit_prepare")],
@@ -125,25 +129,6 @@ history_
         "_noise_radius": Instance("NoiseRadius", nullable=True, optional=True, stored_as="reach"),
         "_columns": Indices("c", nullable=True, optional=True, stored_as="clusters"),
     }
-    _noise_radius: Any = None  # optional in files
-    _columns: NDArray[np.intp] | None = None  # columns of `model_` that are clusters; None for all
-
-    def __init__(
-        self,
-        n_clusters: Any = "auto",
-        *,
-        prepare: Any = False,
-        engine: str = "auto",
-        engine_params: dict[str, Any] | None = None,
-        random_state: Any = 0,
-        verbose: bool = False,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.prepare = prepare
-        self.engine = engine
-        self.engine_params = engine_params
-        self.random_state = random_state
-        self.verbose = verbose
 
     @property
     def comparison_(self) -> pd.DataFrame:
@@ -234,7 +219,8 @@ history_
     def _cluster_map(self) -> ClusterMap | None:
         if self._coordinates is None:
             return None
-        return ClusterMap(self.model_, self._coordinates, self._noise_radius, self._columns)
+        radius, columns = (getattr(self, name, None) for name in ("_noise_radius", "_columns"))
+        return ClusterMap(self.model_, self._coordinates, radius, columns)
 
     def _fit(self, rows: Rows) -> None:
         for name in (*RESULTS, *AutoClustering._fitted):  # of an earlier fit
@@ -288,13 +274,10 @@ history_
         p = self.n_features_in_ if prepared is None else len(prepared.get_feature_names_out())
         if model is None and whole is None:
             raise ValueError("it holds no model.")
+        columns = getattr(self, "_columns", None)
         if model is not None:
             count = getattr(model, "n_clusters_", 0)
-            fits = (
-                count == self.n_clusters_
-                if self._columns is None
-                else bool((self._columns < count).all())
-            )
+            fits = count == self.n_clusters_ if columns is None else (columns < count).all()
             if not fits:
                 raise ValueError("model_ has another number of clusters.")
         if whole is not None and whole.n_features_in_ != p:
@@ -305,7 +288,7 @@ history_
             return
         if coordinates is None or coordinates.directions.shape != (p, model.n_features_in_):
             raise ValueError("the directions do not fit model_.")
-        radius = self._noise_radius
+        radius = getattr(self, "_noise_radius", None)
         if radius is not None and radius.coordinates.values.shape[0] != p:
             raise ValueError("the noise radius has other features.")
 

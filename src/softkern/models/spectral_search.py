@@ -1,18 +1,17 @@
-"""The search over numbers of clusters and bandwidths that a spectral model's "auto" means.
+"""The search for a number of clusters and a bandwidth, for ``"auto"`` in spectral models.
 
-Every bandwidth costs one eigenproblem, on a sample of the data; the solutions for fewer clusters
-are its first columns. Every pair is judged by the average membership strength, in which points
-that no training point covers count as zero. Strengths of different numbers do not compare: data
-without any groups reach .8 with two or three clusters, less with more, and how much less depends on
-the number of columns. So the number is chosen by its contrast, the strength beyond that of one
-group of the same covariance, on which the same search is made. `softkern.selection.select_spectral`
-is this search for a user to look at.
+Every bandwidth costs one eigenproblem on a sample of the data; solutions for fewer clusters are its
+first columns. Every pair is scored by the average membership strength, in which samples that no
+training row covers count as zero. Strengths of different numbers are not comparable: data without
+clusters reach .8 with two or three clusters, less with more, depending on the number of columns.
+The number is therefore chosen by its contrast, the strength beyond that of one normal cluster with
+the same covariance. `softkern.selection.select_spectral` returns this search to users.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -35,22 +34,22 @@ from softkern.solvers.eigen import Spectrum, solve
 
 __all__ = ["SEARCH_ROWS", "SpectralSearch"]
 
-SEARCH_ROWS = 600  # of the sample on which the search is made
-STARTS = 4  # of k-means, in the search
-REFERENCE_ROWS = 200  # of the one group that strengths are compared with
-REFERENCE_ROWS_A_CLUSTER = 10  # at least
-# What one group reaches where it cannot be drawn (a Gram matrix, kernels of x · y): strengths of
-# normal and uniform draws in two columns, by number of clusters, from 2 to 6; the last for more.
-ONE_GROUP = (0.92, 0.88, 0.82, 0.77, 0.75)
-APART = 0.9  # contrast of clusters that are apart, where the finest of such numbers is taken ...
-AS_FAR_APART = 0.05  # ... of those as near to the best as this
-VAGUE = 0.4  # contrast below which nothing is apart, and the fewest clusters are taken ...
-AS_VAGUE = 0.1  # ... of those as near to the best as this, which is within the chance of a draw
+SEARCH_ROWS = 600  # sample on which pairs are scored
+STARTS = 4  # initializations of k-means
+REFERENCE_ROWS = 200  # of the normal cluster that strengths are compared with
+REFERENCE_ROWS_PER_CLUSTER = 10  # at least
+# Strengths without clusters where no reference can be drawn (a Gram matrix, kernels of x · y), for
+# 2 to 6 clusters, the last for more: means over normal and uniform draws in two columns.
+ONE_CLUSTER = (0.92, 0.88, 0.82, 0.77, 0.75)
+SEPARATED = 0.9  # contrast of separated clusters, of which the largest number is chosen ...
+SEPARATED_TIE = 0.05  # ... among those this close to the best
+VAGUE = 0.4  # contrast below which nothing is separated, and the smallest number is chosen ...
+VAGUE_TIE = 0.1  # ... among those this close to the best, which is within chance
 MULTIPLES = 2.0 ** np.arange(-4.5, 1.0, 0.5)  # of the rule "global", which is as wide as the data
 
 
 class _Form(NamedTuple):
-    """How clusters are read from eigenvectors."""
+    """How clusters are derived from eigenvectors."""
 
     assignment: str
     eigenvector_scale: str
@@ -58,26 +57,26 @@ class _Form(NamedTuple):
 
 @dataclass(frozen=True)
 class SpectralSearch:
-    """How good every pair of a number of clusters and a bandwidth is.
+    """Scores of pairs of a number of clusters and a bandwidth.
 
     The result of `softkern.selection.select_spectral`, and the `search_` of spectral models.
-    `softkern.display.AMSDisplay.from_results` draws it.
 
     Attributes
     ----------
     n_clusters_range : array of shape (K,)
-    bandwidths : list of S floats or arrays, or [None] where the kernel has none
+        Numbers of clusters.
+    bandwidths : list of S floats or arrays
+        Bandwidths; [None] for a kernel without one.
     strength : array of shape (K, S)
-        Average membership strength with points that are not covered counted as zero; nan where
-        there are fewer eigenvectors than asked for, or they are not unique (equal eigenvalues),
-        unless they are unique nowhere.
+        Average membership strength, in which samples that are not covered count as zero. NaN for
+        too few eigenvectors, or for eigenvectors that are not unique (equal eigenvalues), unless
+        they are unique nowhere.
     contrast : array of shape (K, S)
-        The strength beyond that of one group, as a share of what is left up to one: about zero
-        where there are no groups, one where clusters are apart. It decides the number. (With two
-        clusters, of memberships by squared distances on their line, as cosine distances are
-        squared ones.)
+        The strength beyond that of one cluster, relative to the largest possible: about zero
+        without clusters, one for separated clusters. It decides the number. With two clusters it
+        uses memberships by squared distances on their line, as cosine distances are squared ones.
     plain : array of shape (K, S)
-        The same with all points.
+        Average membership strength of all samples.
     fit : array of shape (K, S)
         Balanced line fit.
 
@@ -115,10 +114,10 @@ class SpectralSearch:
         engine_params: dict[str, Any] | None = None,
         random_state: Any = 0,
     ) -> Self:
-        """Judge every pair on a random sample of the rows, or on `n_validation` other rows.
+        """Score every pair on a random sample of the rows, or on `n_validation` other rows.
 
-        Bandwidths are numbers, arrays or names of rules; "auto" takes multiples of the rule
-        "global", and None keeps the kernel as it is.
+        Bandwidths are numbers, arrays or names of rules; "auto" uses multiples of the rule
+        "global", and None the kernel as it is.
         """
         random_state = fixed_seed(random_state)
         numbers = np.asarray(sorted(set(n_clusters_range)))
@@ -132,48 +131,48 @@ class SpectralSearch:
                 f"there are {rows.size}; use fewer clusters."
             )
         points = kernel.restrict(X, rows)
-        judged = None if aside is None else (kernel.restrict(X, aside.rows), aside.mass)
+        validation = None if aside is None else (kernel.restrict(X, aside.rows), aside.mass)
         options = None if engine == "auto" else engine_params  # those of the engine of the fit
         engines = {"engine": engine, "engine_params": options}
         chosen = [kernel if b is None else kernel.with_bandwidth(b) for b in tried]
         form = _Form(assignment, eigenvector_scale)
         surfaces = _surfaces(
-            points, mass, own, chosen, numbers, form, random_state, engines, judged
+            points, mass, own, chosen, numbers, form, random_state, engines, validation
         )
         is_unique = surfaces[-1] == 1
         if is_unique.any():  # a regular grid has equal eigenvalues at any bandwidth
             surfaces[:-1, ~is_unique] = np.nan
         strength, comparable, plain, fit, _ = surfaces
-        one_group = np.zeros(numbers.size)
+        reference = np.zeros(numbers.size)
         if numbers.size > 1:
             auto = isinstance(bandwidths, str)
-            one_group = _of_one_group(points, mass, chosen, auto, numbers, form, random_state)
-        contrast = (comparable - one_group[:, None]) / (1 - one_group[:, None])
+            reference = _reference_strength(points, mass, chosen, auto, numbers, form, random_state)
+        contrast = (comparable - reference[:, None]) / (1 - reference[:, None])
         return cls(numbers, tried, strength, contrast, plain, fit)
 
     @property
     def best(self) -> tuple[int, Any]:
         """The number of clusters by contrast, and the bandwidth of its highest strength.
 
-        As a rule the number of the highest contrast. Where clusters are apart, so are groups of
-        them, and their contrasts differ by how wide they are: the largest such number is taken.
-        Where nothing is apart, contrasts differ by chance, and the smallest is.
+        Usually the number has the highest contrast. If clusters are separated, so are groups of
+        them, and the largest such number is chosen. If nothing is separated, contrasts differ by
+        chance, and the smallest is.
         """
         i, j = self.best_place
         return int(self.n_clusters_range[i]), self.bandwidths[j]
 
     @property
     def strongest(self) -> tuple[int, Any]:
-        """The pair of the highest strength: the rule of the 2013 and 2015 papers."""
+        """The pair with the highest strength, the rule of the 2013 and 2015 papers."""
         self._check()
         i, j = np.unravel_index(int(np.nanargmax(self.strength)), self.strength.shape)
         return int(self.n_clusters_range[i]), self.bandwidths[j]
 
     @property
     def is_at_edge(self) -> bool:
-        """Whether the best bandwidth is the narrowest or the widest of several tried.
+        """Whether the best bandwidth is the narrowest or the widest of several.
 
-        Then a bandwidth beyond may be better; give more of them to `select_spectral`.
+        Then a bandwidth beyond may be better; pass more of them to `select_spectral`.
         """
         return len(self.bandwidths) > 1 and self.best_place[1] in (0, len(self.bandwidths) - 1)
 
@@ -186,7 +185,7 @@ class SpectralSearch:
 
     @property
     def best_place(self) -> tuple[int, int]:
-        """Place of `best` in the surfaces."""
+        """Indices of `best` in the arrays of scores."""
         self._check()
         highest = np.where(np.isfinite(self.contrast), self.contrast, -np.inf).max(axis=1)
         i = _number_place(highest)
@@ -194,7 +193,7 @@ class SpectralSearch:
 
     @property
     def is_maximum(self) -> NDArray[np.bool_]:
-        """Where the contrast is not below that of any neighbor, and the best pair, (K, S)."""
+        """Local maxima of the contrast, and the best pair, (K, S)."""
         found = local_maxima(self.contrast) & (self.strength > 0)
         if found.any():
             found[self.best_place] = True
@@ -202,7 +201,7 @@ class SpectralSearch:
 
     @property
     def table(self) -> Any:
-        """All pairs as a DataFrame, the highest contrast first, local maxima marked."""
+        """All pairs as a DataFrame, the highest contrast first, with local maxima marked."""
         import pandas as pd
 
         i, j = np.indices(self.strength.shape).reshape(2, -1)
@@ -221,7 +220,7 @@ class SpectralSearch:
 
     @property
     def maxima(self) -> Any:
-        """The local maxima of the contrast over both, the highest first: all are worth a look."""
+        """The local maxima of the contrast, the highest first: alternatives to the best pair."""
         table = self.table
         return table[table.is_maximum].drop(columns="is_maximum").reset_index(drop=True)
 
@@ -241,7 +240,7 @@ def _bandwidths(rows: Rows, bandwidths: str | Sequence[Any] | None, random_state
 def _split(
     chosen: TrainingRows, n_validation: int, random_state: Any
 ) -> tuple[TrainingRows, TrainingRows | None]:
-    """Rows to train on, and a random part kept aside to judge by."""
+    """Split rows into training rows and random validation rows."""
     if n_validation == 0:
         return chosen, None
     order = as_random_state(random_state).permutation(chosen.rows.size)
@@ -252,16 +251,16 @@ def _split(
 
 
 def _number_place(contrast: Array) -> int:
-    """Place of the number to take, from the highest contrast of every number, rising, (K,)."""
+    """Index of the number to use, from the highest contrast of every number, (K,)."""
     best = float(contrast.max())
     if best < VAGUE:
-        return int(np.argmax(contrast >= best - AS_VAGUE))
-    if best < APART:
+        return int(np.argmax(contrast >= best - VAGUE_TIE))
+    if best < SEPARATED:
         return int(np.argmax(contrast))
-    return int(np.flatnonzero(contrast >= max(APART, best - AS_FAR_APART))[-1])
+    return int(np.flatnonzero(contrast >= max(SEPARATED, best - SEPARATED_TIE))[-1])
 
 
-def _of_one_group(
+def _reference_strength(
     points: Any,
     mass: Array,
     kernels: list[Kernel],
@@ -270,12 +269,12 @@ def _of_one_group(
     form: _Form,
     random_state: Any,
 ) -> Array:
-    """Highest strength of every number on normal data of the points' covariance, (K,)."""
-    last = len(ONE_GROUP) - 1
-    usual = np.array([ONE_GROUP[min(k - 2, last)] for k in numbers])
+    """Highest strength of every number on normal data with the points' covariance, (K,)."""
+    last = len(ONE_CLUSTER) - 1
+    default = np.array([ONE_CLUSTER[min(k - 2, last)] for k in numbers])
     if not (kernels[0].takes_points and kernels[0].decays):
-        return usual
-    size = min(len(mass), max(REFERENCE_ROWS, REFERENCE_ROWS_A_CLUSTER * int(numbers.max())))
+        return default
+    size = min(len(mass), max(REFERENCE_ROWS, REFERENCE_ROWS_PER_CLUSTER * int(numbers.max())))
     drawn = _normal_like(points, mass, size, random_state)
     ones = np.ones(size)
     if auto:
@@ -283,11 +282,11 @@ def _of_one_group(
         kernels = [kernels[0].with_bandwidth(width) for width in widths]
     surfaces = _surfaces(drawn, ones, ones, kernels, numbers, form, random_state, {})
     comparable = np.where(surfaces[-1] == 1, surfaces[1], -np.inf).max(axis=1)
-    return np.where((comparable > 0) & (comparable < 1), comparable, usual)
+    return np.where((comparable > 0) & (comparable < 1), comparable, default)
 
 
 def _normal_like(points: Any, mass: Array, size: int, random_state: Any) -> Array:
-    """Normal rows of the points' mean and weighted covariance, (size, d)."""
+    """Normal rows with the points' weighted mean and covariance, (size, d)."""
     share = mass / mass.sum()
     generator = as_random_state(random_state)
     parts = generator.normal(size=(size, len(mass))) * np.sqrt(share)
@@ -305,33 +304,35 @@ def _surfaces(
     form: _Form,
     random_state: Any,
     engines: dict[str, Any],
-    judged: tuple[Any, Array] | None = None,
+    validation: tuple[Any, Array] | None = None,
 ) -> Array:
-    """`_judge` of every number of clusters and every kernel, (5, K, S)."""
+    """Scores of every number of clusters and every kernel, (5, K, S); see `_score`."""
     data = Rows(points, mass)
     surfaces = np.full((5, numbers.size, len(kernels)), np.nan)
     searching = stage("bandwidths", total=len(kernels))
-    with searching as done, one_thread():  # small problems, on which threads wait for each other
+    planned = None
+    with searching as done, one_thread():  # small problems, in which threads wait for each other
         for j, kernel in enumerate(kernels):
             done(j)
-            most = int(numbers.max())
-            planned = plan(
-                data, kernel=kernel, n_vectors=most, **engines, random_state=random_state
-            )
+            if planned is not None and planned.engine == "dense":  # at any bandwidth
+                planned = replace(planned, kernel=kernel)
+            else:
+                options = {"n_vectors": int(numbers.max()), "random_state": random_state}
+                planned = plan(data, kernel=kernel, **options, **engines)
             operator = planned.build(data, random_state=random_state)
-            surfaces[:, :, j] = _judge_all(operator, mass, own, numbers, form, judged)
+            surfaces[:, :, j] = _score_numbers(operator, mass, own, numbers, form, validation)
     return surfaces
 
 
-def _judge_all(
+def _score_numbers(
     operator: KernelOperator,
     mass: Array,
     own: Array,
     numbers: Array,
     form: _Form,
-    judged: tuple[Any, Array] | None,
+    validation: tuple[Any, Array] | None,
 ) -> Array:
-    """`_judge` of every number of clusters, (5, K); nan where there are not so many."""
+    """Scores of every number of clusters, (5, K); NaN for too few eigenvectors."""
     surface = np.full((5, numbers.size), np.nan)
     try:
         most = int(numbers.max()) - 1
@@ -340,24 +341,24 @@ def _judge_all(
         )
     except DataError:
         return surface
-    if judged is None:
+    if validation is None:
         itself = own * np.asarray(operator.diag(), dtype=np.float64)
-        seen = spectrum.projections, (spectrum.degree - itself) / mass.sum(), mass
+        scored = spectrum.projections, (spectrum.degree - itself) / mass.sum(), mass
     else:
-        product = operator.cross(judged[0]) @ np.column_stack([spectrum.coefficients, mass])
-        seen = product[:, :-1] + spectrum.bias, product[:, -1] / mass.sum(), judged[1]
+        product = operator.cross(validation[0]) @ np.column_stack([spectrum.coefficients, mass])
+        scored = product[:, :-1] + spectrum.bias, product[:, -1] / mass.sum(), validation[1]
     for i, k in enumerate(numbers):
         if k - 1 <= spectrum.eigenvalues.size:
-            surface[:, i] = _judge(spectrum.leading(k - 1), mass, seen, form.assignment)
+            surface[:, i] = _score(spectrum.leading(k - 1), mass, scored, form.assignment)
     return surface
 
 
-def _judge(
-    spectrum: Spectrum, mass: Array, seen: tuple[Array, Array, Array], assignment: str
+def _score(
+    spectrum: Spectrum, mass: Array, scored: tuple[Array, Array, Array], assignment: str
 ) -> Any:
-    """Strength, that to compare numbers by, plain strength, line fit; are eigenvectors unique?
+    """Strength, comparable strength, plain strength, line fit, and whether eigenvectors are unique.
 
-    They are those of the rows `seen`: projections, mean similarities and weights.
+    Scored rows are given by projections, mean similarities and weights.
     """
     n_clusters = spectrum.eigenvalues.size + 1
     try:
@@ -367,7 +368,7 @@ def _judge(
         return np.nan
     labels = labels_by(spectrum.projections, codes, assignment)
     centers = prototypes(spectrum.projections, labels, mass * part, n_clusters)
-    projections, similarity, weight = seen
+    projections, similarity, weight = scored
     projections = projections[:, : n_clusters - 1]
     labels = labels_by(projections, codes, assignment)
     distances = prototype_distances(projections, centers)

@@ -1,11 +1,11 @@
-"""Which rows a spectral model is trained on, chosen by their values and never by their order.
+"""Training rows of a spectral model, chosen by their values and never by their order.
 
-All distinct rows in an order of their own, a random sample of them, or the sample that quadratic
-Rényi entropy prefers: −log of the mean similarity within the sample is large where the sample
-covers the data instead of repeating their dense parts. A row of a Rényi sample takes over the
-weight of the rows that are nearest to it, so that degrees stay those of the data. Beside the
-weight of a training row goes the part of it that is the row itself: an isolated point of a sample
-weighs as many as were left out, none of which is a neighbor of it.
+They are all distinct rows, a random sample of them, or the sample with high quadratic Rényi
+entropy: −log of the mean similarity within the sample is large if the sample covers the data
+instead of repeating their dense parts. A row of a Rényi sample has the weight of all rows that are
+nearest to it, so that degrees remain those of the data. The part of this weight that is the row
+itself is known too: an isolated row of a sample weighs as many as were left out, but none of them
+is its neighbor.
 """
 
 from __future__ import annotations
@@ -19,30 +19,62 @@ from numpy.typing import NDArray
 from softkern._utils.typing import Array
 from softkern.exceptions import DataError
 from softkern.kernels import Kernel
+from softkern.models.checks import check_n_clusters
 from softkern.operators.base import row_blocks
 from softkern.rows import Rows, row_slices, row_uniforms
 
-__all__ = ["TrainingRows", "renyi_rows", "training_rows", "which_training_row"]
+__all__ = [
+    "ROWS_PER_CLUSTER",
+    "TrainingRows",
+    "renyi_rows",
+    "training_rows",
+    "training_size",
+    "which_training_row",
+]
 
 Index = NDArray[np.intp]
 
-POOL = 10  # rows looked at for every row of a Rényi sample
+AUTO_TRAIN = 2000  # training rows of n_train="auto"
+AUTO_ALL = 4000  # distinct rows up to which it uses all of them
+ROWS_PER_CLUSTER = 20  # at least, in training and in the search
+POOL = 10  # candidates for every row of a Rényi sample
 BATCH = 256  # candidates whose similarities are computed at once
-KEPT = 2**23  # similarities within a sample that are kept, not computed again
+KEPT = 2**23  # similarities within a sample that are stored, not computed again
 
 
 class TrainingRows(NamedTuple):
-    """Distinct rows, (m,), the weights they stand for, and the part that is the row itself."""
+    """Distinct rows, (m,), the weights they represent, and the part that is the row itself."""
 
     rows: Index
     mass: NDArray[np.float64]
     own: NDArray[np.float64]
 
 
+def training_size(rows: Rows, n_train: Any, n_clusters: Any, is_precomputed: bool) -> int | None:
+    """Return the number of rows to train on, None for all."""
+    least = 2 if isinstance(n_clusters, str) else int(n_clusters)
+    check_n_clusters(least, rows.shape[0])
+    if n_train is None or (n_train == "auto" and rows.shape[0] <= AUTO_ALL):
+        return None
+    present = int((rows.weight > 0).sum())
+    if n_train == "auto":
+        count = present if is_precomputed else rows.distinct[0].size
+        return None if count <= AUTO_ALL else max(AUTO_TRAIN, ROWS_PER_CLUSTER * least)
+    size = int(n_train)
+    if size > present:
+        raise ValueError(
+            f"n_train={size} is more than the number of points, n_samples = {present}. Use "
+            "n_train=None to train on all of them."
+        )
+    if size < least:
+        raise ValueError(f"n_clusters={least} is more than n_train={size}. Increase n_train.")
+    return size
+
+
 def training_rows(
     kernel: Kernel, data: Rows, size: int | None, subset: str, random_state: Any
 ) -> TrainingRows:
-    """The rows to train on, at most `size` of them."""
+    """Choose the rows to train on, at most `size` of them."""
     X, weight = data.X, data.weight
     if kernel.takes_points:
         rows, weights = data.canonical
@@ -58,7 +90,7 @@ def training_rows(
         position = np.empty(X.shape[0], dtype=np.intp)
         position[rows] = np.arange(rows.size)
         place = position[index]
-    else:  # a row of a Gram matrix is known by its place in the order that its values decide
+    else:  # a row of a Gram matrix is identified by its place in the order of its values
         names = np.arange(rows.size, dtype=np.float64)[:, None]
         place, mass = Rows(names, weights).sample(wanted, random_state)
     order = np.argsort(place)
@@ -67,12 +99,12 @@ def training_rows(
     if subset == "random":
         return TrainingRows(pool, mass, own)
     chosen = renyi_rows(kernel, X, pool, size)
-    taken = _taken_over(kernel, X, pool, mass, chosen)
-    return TrainingRows(pool[chosen], taken, np.minimum(own[chosen], taken))
+    total = _represented(kernel, X, pool, mass, chosen)
+    return TrainingRows(pool[chosen], total, np.minimum(own[chosen], total))
 
 
 def _check_gram(X: Any) -> None:
-    """Refuse what is no matrix of kernel values between all rows."""
+    """Raise a DataError unless X is a matrix of kernel values between all rows."""
     if X.shape[0] != X.shape[1]:
         raise DataError(f"a precomputed kernel must be square, got shape {X.shape}.")
     if sp.issparse(X):
@@ -82,11 +114,10 @@ def _check_gram(X: Any) -> None:
 
 
 def _gram_rows(X: Any, weight: Array) -> tuple[Index, NDArray[np.float64]]:
-    """Rows of a Gram matrix in an order that their values decide, and their weights.
+    """Return rows of a Gram matrix in the order of their sorted values, and their weights.
 
-    A change of row order changes the columns' order too, so a row is known by its sorted values.
-    Equal rows need not be equal points: none is a copy of another, and of two whose sorted values
-    agree the one that comes first stays first.
+    The order of rows changes that of the columns too, so that rows are identified by their sorted
+    values. Equal rows need not be equal points, and are no duplicates.
     """
     rows = np.flatnonzero(weight > 0)
     rows = rows[np.argsort(row_uniforms(np.sort(X[rows], axis=1)), kind="stable")]
@@ -94,11 +125,11 @@ def _gram_rows(X: Any, weight: Array) -> tuple[Index, NDArray[np.float64]]:
 
 
 def renyi_rows(kernel: Kernel, X: Any, pool: Index, size: int) -> Index:
-    """Places in the pool of a sample of high quadratic Rényi entropy, (size,), in rising order.
+    """Return places in the pool of a sample of high quadratic Rényi entropy, (size,), sorted.
 
-    The sample starts as the pool's first rows; every other row of the pool is then offered once
-    in the place of the row that the others resemble most, and taken where that lowers the sum of
-    all similarities within the sample. Sums are kept, so an offer costs one row of similarities.
+    The sample starts with the pool's first rows. Every other row of the pool then replaces the row
+    that the others resemble most, if that lowers the sum of all similarities within the sample.
+    Sums are updated, so that each candidate costs one row of similarities.
 
     References
     ----------
@@ -119,8 +150,8 @@ def renyi_rows(kernel: Kernel, X: Any, pool: Index, size: int) -> Index:
         among = _similarities(kernel, X, pool[batch], pool[batch])
         for i in range(batch.size):
             worst = int(np.argmax(sums))
-            offered = to_chosen[i].sum() - to_chosen[i, worst]
-            if offered >= sums[worst]:
+            similarity = to_chosen[i].sum() - to_chosen[i, worst]
+            if similarity >= sums[worst]:
                 continue
             if within is None:
                 left = _similarities(kernel, X, pool[place[worst : worst + 1]], pool[place])[0]
@@ -128,7 +159,7 @@ def renyi_rows(kernel: Kernel, X: Any, pool: Index, size: int) -> Index:
             else:
                 sums += to_chosen[i] - within[worst]
                 within[worst] = within[:, worst] = to_chosen[i]
-            sums[worst] = offered
+            sums[worst] = similarity
             place[worst] = batch[i]
             to_chosen[:, worst] = among[:, i]
     return np.sort(place)
@@ -138,10 +169,10 @@ def _similarities(kernel: Kernel, X: Any, rows: Index, others: Index) -> Array:
     return np.asarray(kernel.between(X, rows, others), dtype=np.float64)
 
 
-def _taken_over(
+def _represented(
     kernel: Kernel, X: Any, pool: Index, mass: Array, chosen: Index
 ) -> NDArray[np.float64]:
-    """Weights of the chosen rows, (m,): every row of the pool gives its own to the most similar."""
+    """Weights of the chosen rows, (m,): every row of the pool adds its own to the most similar."""
     out = np.zeros(chosen.size)
     for rows in row_blocks(pool.size, chosen.size, 8):
         if kernel.decays:  # far from all chosen rows, similarities underflow alike
@@ -154,7 +185,7 @@ def _taken_over(
 
 
 def which_training_row(data: Rows, rows: Index, by_number: bool) -> Index:
-    """Number of the training row that every row of X is a copy of, (n,); −1 where it is none."""
+    """Return the training row of which every row is a duplicate, (n,), −1 for none."""
     out = np.full(data.shape[0], -1)
     if by_number:
         out[rows] = np.arange(rows.size)

@@ -1,0 +1,60 @@
+"""Scores of samples from their projections and similarities; used by the spectral models."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softkern._utils.typing import Array
+from softkern.models.point_scores import PointScores
+from softkern.operators.base import CrossOperator
+from softkern.rules.memberships import log_fuzzy
+
+__all__ = ["SpectralScores"]
+
+
+class SpectralScores(PointScores):
+    """Scores of samples and their positions in the eigenspace.
+
+    They follow from one product with `rows`, or from the given `parts`.
+    """
+
+    def __init__(self, model: Any, rows: CrossOperator | None = None, **parts: Array) -> None:
+        super().__init__(**parts)
+        self._model, self._rows = model, rows
+        if rows is not None:  # (m, k)
+            self._product = rows @ np.column_stack([model.dual_coef_, model._degree_coef])
+
+    @cached_property
+    def projections(self) -> Array:
+        """e = K(X, support) α + b, (m, n_clusters − 1)."""
+        return np.asarray(self._product[:, :-1], dtype=np.float64) + self._model.bias_
+
+    @cached_property
+    def log_similarity(self) -> Array:
+        """Logarithm of the mean kernel value with the training samples, (m,)."""
+        assert self._rows is not None
+        return self._model._log_similarity(self._rows, self._product[:, -1:])
+
+    @cached_property
+    def memberships(self) -> Array:
+        """Memberships of the model, (m, n_clusters)."""
+        return self._model._memberships(self).astype(self._model.sample_weight_.dtype)
+
+    @cached_property
+    def labels(self) -> NDArray[np.int_]:
+        """Clusters of the largest membership, (m,)."""
+        return np.argmax(self.memberships, axis=1)
+
+    @cached_property
+    def outlier_scores(self) -> Array:
+        """−log of the mean similarity, (m,)."""
+        return -self.log_similarity
+
+    @cached_property
+    def log_memberships(self) -> Array:
+        """Soft memberships in both models: overlap scores are their ratio."""
+        return log_fuzzy(self._model._distances(self.projections), m=2)
