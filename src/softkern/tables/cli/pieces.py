@@ -8,7 +8,7 @@ from __future__ import annotations
 import glob
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -20,6 +20,7 @@ from softkern.rows import row_slices
 from softkern.tables.io import Format, Reader, TableError, unique_names
 from softkern.tables.io.npy import load_npy, npy_rows
 from softkern.tables.io.parquet import import_parquet, naming_damage
+from softkern.tables.io.reader import Names, Tables
 from softkern.tables.preparation.cells import replace_words
 
 __all__ = ["Piece", "find_files", "find_pieces"]
@@ -63,9 +64,7 @@ class _FrameReader(Reader):
         super().__init__(name, kind, list(table.columns))
         self._table, self._form = table, form
 
-    def iter_tables(
-        self, rows: int | None, text: Sequence[str], words: Sequence[str]
-    ) -> Iterator[pd.DataFrame]:
+    def iter_tables(self, rows: int | None, text: Names, words: Names) -> Tables:
         """Yield tables of at most `rows` rows. For None, one table of all rows."""
         n = len(self._table)
         for part in row_slices(n, n if rows is None else rows):

@@ -7,6 +7,8 @@ import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import pandas as pd
+
 from softkern._utils.text import closest_match, plural, quote, quote_list
 from softkern.tables.io.bytes import TableBytes, unreadable
 from softkern.tables.io.footer import MOST_NOTES, ColumnTotals, find_footer
@@ -114,8 +116,6 @@ def _trimmed(row: Row) -> Row:
 
 def _find_end(rows: Sequence[Row], width: int, form: Format, notes: list[str]) -> int:
     """Return the number of rows above totals and notes."""
-    import pandas as pd
-
     number_format = NumberFormat(form.decimal or ".")
     start = max(0, len(rows) - max(form.skip_footer or 0, MOST_NOTES) * 2)
 

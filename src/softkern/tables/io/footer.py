@@ -11,17 +11,15 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from softkern._utils.text import plural, quote
 from softkern.tables.io.layout import is_value
 from softkern.tables.io.reader import TableError
 from softkern.tables.preparation.formats import NumberFormat, is_number
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["MOST_NOTES", "ColumnTotals", "Footer", "find_footer"]
 
@@ -230,8 +228,6 @@ def _agrees(
     number_format: NumberFormat,
 ) -> bool:
     """Return whether most numbers of a total are those of their columns, or it has only a word."""
-    import pandas as pd
-
     word = _total_word(record)
     if not cells:
         return sum(map(bool, record)) == 1

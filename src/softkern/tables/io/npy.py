@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
+import pandas as pd
 
 from softkern.tables.io.bytes import TableBytes, damaged
-from softkern.tables.io.reader import Format, Reader, TableError
+from softkern.tables.io.reader import Format, Names, Reader, TableError, Tables
 from softkern.tables.preparation.cells import replace_words
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["NpyReader", "load_npy", "npy_rows"]
 
@@ -28,9 +25,7 @@ class NpyReader(Reader):
         data.close()
         super().__init__(data.name, f"NPY{data.suffix}", columns)
 
-    def iter_tables(
-        self, rows: int | None, text: Sequence[str], words: Sequence[str]
-    ) -> Iterator[pd.DataFrame]:
+    def iter_tables(self, rows: int | None, text: Names, words: Names) -> Tables:
         """Yield tables of at most `rows` rows. For None, one table of all rows."""
         n = len(self._values)
         step = max(1, n if rows is None else rows)
@@ -67,7 +62,5 @@ def load_npy(file: str | BinaryIO, name: str) -> tuple[np.ndarray[Any, Any], lis
 
 def npy_rows(values: np.ndarray[Any, Any], columns: list[str], rows: slice) -> pd.DataFrame:
     """Return some rows of such an array as a table."""
-    import pandas as pd
-
     part = np.array(values[rows])
     return pd.DataFrame(part, columns=None if part.dtype.names else columns)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from softkern.tables.io.bytes import TableBytes, damaged
-from softkern.tables.io.reader import Format, Reader, Style, TableError, unique_names
+from softkern.tables.io.reader import Format, Names, Reader, Style, TableError, Tables, unique_names
 from softkern.tables.preparation.cells import replace_words
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["ParquetReader", "import_parquet", "naming_damage"]
 
@@ -37,9 +36,7 @@ class ParquetReader(Reader):
         """Close the file."""
         self._file.close()
 
-    def iter_tables(
-        self, rows: int | None, text: Sequence[str], words: Sequence[str]
-    ) -> Iterator[pd.DataFrame]:
+    def iter_tables(self, rows: int | None, text: Names, words: Names) -> Tables:
         """Yield tables of at most `rows` rows. For None, one table of all rows."""
         import pyarrow as pa
 

@@ -5,26 +5,29 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import Self, TypeAlias
+
+import pandas as pd
 
 from softkern._utils.memory import available_memory
 from softkern._utils.text import one_line, plural, quote, unknown_names
 from softkern.exceptions import DataError
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = [
     "CHUNK_ROWS",
     "ERRORS",
     "MISSING",
     "Format",
+    "Names",
     "Reader",
     "Style",
     "TableError",
+    "Tables",
     "unique_names",
 ]
 
+Names: TypeAlias = Sequence[str]
+Tables: TypeAlias = Iterator[pd.DataFrame]
 CHUNK_ROWS = 50_000
 CHUNK_CELLS = 5_000_000  # wide tables are read in fewer rows at a time
 MOST_RENAMED = 5  # renamed columns that are noted one by one
@@ -134,14 +137,10 @@ class Reader(ABC):
         """Close the file."""
 
     @abstractmethod
-    def iter_tables(
-        self, rows: int | None, text: Sequence[str], words: Sequence[str]
-    ) -> Iterator[pd.DataFrame]:
+    def iter_tables(self, rows: int | None, text: Names, words: Names) -> Tables:
         """Yield tables of at most `rows` rows. For None, one table of all rows."""
 
-    def chunks(
-        self, rows: int | None = None, text: Sequence[str] = (), words: Sequence[str] = ()
-    ) -> Iterator[pd.DataFrame]:
+    def chunks(self, rows: int | None = None, text: Names = (), words: Names = ()) -> Tables:
         """Return the table in pieces of at most `rows` rows, once.
 
         Columns in `text` are kept as written. Those in `words` are too, except for missing values:
@@ -149,7 +148,7 @@ class Reader(ABC):
         """
         return self.iter_tables(rows or self.rows_at_once(), text, words)
 
-    def read(self, text: Sequence[str] = (), words: Sequence[str] = ()) -> pd.DataFrame:
+    def read(self, text: Names = (), words: Names = ()) -> pd.DataFrame:
         """Return the whole table. Reject one whose file alone exceeds the available memory."""
         free = available_memory()
         if self.size > free:

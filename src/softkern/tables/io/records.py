@@ -6,14 +6,12 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from datetime import date
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from softkern.tables.io.reader import Reader
-
-if TYPE_CHECKING:
-    import pandas as pd
+from softkern.tables.io.reader import Names, Reader, Tables
 
 __all__ = ["RecordReader"]
 
@@ -29,9 +27,7 @@ class RecordReader(Reader):
     def _records(self) -> Iterator[Sequence[Any]]:
         """Return the rows."""
 
-    def iter_tables(
-        self, rows: int | None, text: Sequence[str], words: Sequence[str]
-    ) -> Iterator[pd.DataFrame]:
+    def iter_tables(self, rows: int | None, text: Names, words: Names) -> Tables:
         """Yield tables of at most `rows` rows. For None, one table of all rows."""
         records = self._records()
         if rows is None:
@@ -41,8 +37,6 @@ class RecordReader(Reader):
             yield self._table(part, text)
 
     def _table(self, records: Sequence[Sequence[Any]], text: Sequence[str]) -> pd.DataFrame:
-        import pandas as pd
-
         cells = list(zip(*records, strict=True)) or [()] * len(self.columns)
         parts = {
             name: pd.Series(values, dtype=object) if name in text else _typed(values, self._missing)
@@ -53,8 +47,6 @@ class RecordReader(Reader):
 
 def _typed(values: Sequence[Any], missing: frozenset[str]) -> pd.Series[Any]:
     """Return a column of numbers or dates where all cells are, else of the cells themselves."""
-    import pandas as pd
-
     cells: list[Any] = [None if isinstance(v, str) and v.strip() in missing else v for v in values]
     kinds = {type(cell) for cell in cells if cell is not None}
     if kinds <= {int, float}:

@@ -9,7 +9,9 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
+
+import pandas as pd
 
 from softkern._utils.text import plural, quote
 from softkern.exceptions import Remedy
@@ -17,11 +19,8 @@ from softkern.tables.io.bytes import HEAD, TableBytes, naming_errors
 from softkern.tables.io.encoding import detect_encoding, without_mark
 from softkern.tables.io.footer import MOST_NOTES, ColumnTotals, find_footer
 from softkern.tables.io.layout import BLANKS, ONE_COLUMN, detect_layout, split_line
-from softkern.tables.io.reader import Format, Reader, Style, TableError, unique_names
+from softkern.tables.io.reader import Format, Names, Reader, Style, TableError, Tables, unique_names
 from softkern.tables.preparation.formats import NumberFormat
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["TextReader"]
 
@@ -60,9 +59,7 @@ class TextReader(Reader):
         """Close the file."""
         self._data.close()
 
-    def iter_tables(
-        self, rows: int | None, text: Sequence[str], words: Sequence[str]
-    ) -> Iterator[pd.DataFrame]:
+    def iter_tables(self, rows: int | None, text: Names, words: Names) -> Tables:
         """Yield tables of at most `rows` rows. For None, one table of all rows."""
         return self._tables(self._end, rows, text, words, self.notes)
 
@@ -139,15 +136,8 @@ class TextReader(Reader):
     # Reading
 
     def _tables(
-        self,
-        end: int | None,
-        rows: int | None,
-        text: Sequence[str],
-        words: Sequence[str],
-        notes: list[str],
-    ) -> Iterator[pd.DataFrame]:
-        import pandas as pd
-
+        self, end: int | None, rows: int | None, text: Names, words: Names, notes: list[str]
+    ) -> Tables:
         is_one = len(self.columns) == 1
         options = self._pandas_options(text, words)
         trailing: list[pd.DataFrame] = []  # blank lines of one column, until another line follows
@@ -175,7 +165,7 @@ class TextReader(Reader):
         encoding = "utf-8-sig" if self._encoding == "utf-8" else self._encoding
         return io.TextIOWrapper(stream, encoding, newline="")
 
-    def _pandas_options(self, text: Sequence[str], words: Sequence[str]) -> dict[str, Any]:
+    def _pandas_options(self, text: Names, words: Names) -> dict[str, Any]:
         is_one, marks = len(self.columns) == 1, self._form.marks()
         return {
             "sep": self._layout.separator,
@@ -195,8 +185,6 @@ class TextReader(Reader):
 
     def _typed(self, piece: pd.DataFrame, as_words: bool) -> pd.DataFrame:
         """Return a piece of one column with missing values, as numbers where all are plain."""
-        import pandas as pd
-
         decimal = self._layout.decimal or "."
         cells = piece.iloc[:, 0].str.strip()
         cells = cells.where(~cells.isin(self._form.marks()))
@@ -208,8 +196,6 @@ class TextReader(Reader):
     @contextmanager
     def _as_table_errors(self, notes: list[str]) -> Iterator[None]:
         """Turn errors of pandas into TableError, and its warnings into notes."""
-        import pandas as pd
-
         with warnings.catch_warnings(record=True) as caught, naming_errors(self.name):
             warnings.simplefilter("always", pd.errors.ParserWarning)
             try:
