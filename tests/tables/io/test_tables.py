@@ -420,7 +420,7 @@ def test_workbooks(write):
         open_table(path, Format(sheet="Salse"))
     with pytest.raises(TableError, match="holds nothing"):
         open_table(path, Format(sheet="Empty"))
-    with pytest.raises(TableError, match="only workbooks .* have sheets"):
+    with pytest.raises(TableError, match="not a workbook .*, and has no sheets"):
         open_table(write(TEXT), Format(sheet="1"))
 
 

@@ -34,12 +34,7 @@ from softkern.tables.cli.results import (
     print_memberships,
     print_result,
 )
-from softkern.tables.cli.run_record import (
-    make_record,
-    record_of_parts,
-    without_details,
-    write_record,
-)
+from softkern.tables.cli.run_record import make_record, without_details, write_record
 from softkern.tables.cli.source import Source, open_source
 from softkern.tables.cli.table_input import TableInput, joined_name, read_input
 from softkern.tables.cli.writing import write_chunks
@@ -94,6 +89,7 @@ class Result:
     explainer: Explainer
     explained: pd.DataFrame
     clusters: pd.DataFrame
+    points: pd.DataFrame  # the results of every row
 
 
 def analyze(settings: AnalyzeSettings) -> None:
@@ -104,11 +100,9 @@ def analyze(settings: AnalyzeSettings) -> None:
     with nullcontext() if settings.verbose else printer.stages(), _job(settings, printer) as job:
         with results_folder(settings.out, job.names, settings.output.force) as folder:
             data = read_input(settings, job.source, job.row_numbers, printer, job.clock)
-            shown = data.columns_to_show(settings.show)
             result = _explain(job, data, *_fit(job, data))
-            points = _points(job, data, result)
-            names, record = _write(job, folder, data, result, points, shown)
-        _print_outcome(job, result, points)
+            names, record = _write(job, folder, data, result)
+        _print_outcome(job, result)
         if job.parts is not None:
             _print_all_rows(printer, record["all_rows"])
         _print_files(job, names)
@@ -159,9 +153,8 @@ def _fit(job: Job, data: TableInput) -> tuple[Any, list[str]]:
         is_shown = verbose and not job.printer.quiet
         model = make(fit.model, fit.clusters, X, fit.seed, verbose=is_shown)
         if is_shown:
-            job.printer.line(
-                f"fitting {type(model).__name__}, {plural(X.shape[1], 'column')}", "bold"
-            )
+            size = plural(X.shape[1], "column")
+            job.printer.line(f"fitting {type(model).__name__}, {size}", "bold")
         if hasattr(model, "prepare"):  # it carries the preparation itself
             model.set_params(prepare=clone(data.prepared.preparation))
             model.fit(data.prepared.used_rows())
@@ -194,31 +187,16 @@ def _explain(job: Job, data: TableInput, model: Any, warned: list[str]) -> Resul
         places = np.union1d(flagged_rows(ranks), unusual_rows(ranks))
         explained = explainer.explain(seen, scores, ranks, places)
         clusters = describe(data.to_describe(job.settings.prepare), ranks["label"].to_numpy())
-    return Result(model, warned, ranks, explainer, explained, clusters)
-
-
-def _points(job: Job, data: TableInput, result: Result) -> pd.DataFrame:
-    """Return the table of points.csv."""
-    return points_table(
-        result.ranks,
-        result.model.memberships_,
-        data.rows,
-        data.ids,
-        job.settings.output.all_memberships,
-        result.explained,
-    )
+    wide = job.settings.output.all_memberships
+    points = points_table(ranks, scores.memberships, data.rows, data.ids, wide, explained)
+    return Result(model, warned, ranks, explainer, explained, clusters, points)
 
 
 # Write
 
 
 def _write(
-    job: Job,
-    folder: Path,
-    data: TableInput,
-    result: Result,
-    points: pd.DataFrame,
-    shown: tuple[str, str] | None,
+    job: Job, folder: Path, data: TableInput, result: Result
 ) -> tuple[list[str], dict[str, Any]]:
     """Write all files. Return their names and the record in run.json."""
     settings, clock, names = job.settings, job.clock, job.names
@@ -231,35 +209,31 @@ def _write(
             reading=asdict(settings.read.format),
         )
     with clock.step("points"):
-        scored = _write_points(job, folder, data, points)
+        scored = _write_points(job, folder, data, result.points)
         raw_text = settings.output.raw_text
         write_chunks([result.clusters], str(folder / CLUSTERS), raw_text=raw_text)
     if settings.output.join:
         with clock.step("join"):
-            names.insert(0, _write_joined(job, folder, data, points))
+            names.insert(0, _write_joined(job, folder, data, result.points))
     n_rows = len(data.table) if job.parts is None else job.parts.rows
-    record = make_record(settings, clock, data, result.model, result.ranks, n_rows)
-    if scored is not None:
-        record["all_rows"] = record_of_parts(scored)
+    record = make_record(settings, clock, data, result.model, result.ranks, n_rows, scored)
     record["warnings"] = result.warnings
     if settings.report:
         with clock.step("report"):
-            _write_page(job, folder / PAGE, data, result, shown, record)
+            _write_page(job, folder / PAGE, data, result, record)
     record["choice"] = choice_of(result.model)  # the page has a section of its own for it
     record["seconds"] = {**clock.seconds, "total": clock.total()}
     write_record(record, folder / RECORD)
     return names, record
 
 
-def _write_points(
-    job: Job, folder: Path, data: TableInput, points: pd.DataFrame
-) -> list[Summary] | None:
+def _write_points(job: Job, folder: Path, data: TableInput, points: pd.DataFrame) -> list[Summary]:
     """Write the results of all rows. Return summaries of the parts of a table in parts."""
     settings = job.settings
     raw = settings.output.raw_text
     if job.parts is None:
         write_chunks([points], str(folder / job.points_names[0]), raw_text=raw)
-        return None
+        return []
     output = OutputOptions(all_memberships=settings.output.all_memberships)
     scoring = ScoreSettings(
         model=folder / MODEL, data=settings.data, id=data.id, output=output, read=settings.read
@@ -283,12 +257,7 @@ def _write_joined(job: Job, folder: Path, data: TableInput, points: pd.DataFrame
 
 
 def _write_page(
-    job: Job,
-    path: Path,
-    data: TableInput,
-    result: Result,
-    shown: tuple[str, str] | None,
-    record: dict[str, Any],
+    job: Job, path: Path, data: TableInput, result: Result, record: dict[str, Any]
 ) -> None:
     from softkern.tables.report import write_report
 
@@ -301,7 +270,7 @@ def _write_page(
         ids=data.rows if data.ids is None else data.ids,
         title="standard input" if settings.data == "-" else Path(settings.data).name,
         details=record if settings.verbose else without_details(record),
-        features=shown,
+        features=data.shown,
         X_model=data.prepared.values,
         table=data.used,
         explainer=result.explainer,
@@ -314,9 +283,9 @@ def _write_page(
 # Print
 
 
-def _print_outcome(job: Job, result: Result, points: pd.DataFrame) -> None:
+def _print_outcome(job: Job, result: Result) -> None:
     """Print the result, and what to know about it."""
-    printer, verbose = job.printer, job.settings.verbose
+    printer, verbose, points = job.printer, job.settings.verbose, result.points
     names = points[[name for name in ("row", "id") if name in points]]
     print_result(printer, result.ranks, result.clusters, result.explained, names)
     if verbose:

@@ -19,7 +19,7 @@ from softkern.tables.cli.parts import Summary
 from softkern.tables.cli.results_folder import digest_of
 from softkern.tables.cli.table_input import TableInput
 
-__all__ = ["make_record", "record_of_parts", "without_details", "write_record"]
+__all__ = ["make_record", "without_details", "write_record"]
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "finufft", "pandas", "safetensors", "bokeh")
 # fields that only mean something to those who know the methods; run.json has them
@@ -33,8 +33,9 @@ def make_record(
     model: Any,
     ranks: pd.DataFrame,
     n_rows: int,
+    scored: Sequence[Summary],
 ) -> dict[str, Any]:
-    """Return the record of an analysis; `n_rows` is the size of the whole table."""
+    """Return the record of an analysis of a table of `n_rows` rows, scored in parts or not."""
     labels = ranks["label"]
     parameters = model.get_params(deep=False)
     del parameters["verbose"]
@@ -76,10 +77,11 @@ def make_record(
         "plan": str(model.plan_),
         "versions": _versions(),
         "seconds": dict(clock.seconds),
+        **({"all_rows": _record_of_parts(scored)} if scored else {}),
     }
 
 
-def record_of_parts(scored: Sequence[Summary]) -> dict[str, Any]:
+def _record_of_parts(scored: Sequence[Summary]) -> dict[str, Any]:
     """Return what run.json records about all rows of a table in parts."""
     labels = sum((part.labels for part in scored), Counter())
     return {

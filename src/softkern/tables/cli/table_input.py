@@ -36,6 +36,7 @@ class TableInput:
     id: str | None  # column that identifies the rows
     prepared: PreparedTable
     notes: list[str]  # on how the table was read and prepared
+    shown: tuple[str, str] | None  # features that the page draws first
     row_numbers: Any = None  # of a sample: numbers of its rows among all, (n,)
 
     @property
@@ -72,21 +73,6 @@ class TableInput:
         ]
         return numbers.join(table[texts])
 
-    def columns_to_show(self, names: str | None) -> tuple[str, str] | None:
-        """Return the two features that --show names."""
-        if names is None:
-            return None
-        features = self.prepared.features.columns.tolist()
-        shown = split_names([names], features)
-        if len(shown) != 2 or not set(shown) <= set(features):
-            guesses = [closest_match(name, features) for name in shown if name not in features]
-            meant = f"; did you mean {quote_list(guesses)}?" if any(guesses) else ""
-            raise TableError(
-                f"--show '{quote(names)}' must name two of the features: "
-                f"{quote_list(features, 12)}{meant}."
-            )
-        return shown[0], shown[1]
-
 
 def read_input(
     settings: AnalyzeSettings, source: Source, row_numbers: Any, printer: Printer, clock: Clock
@@ -115,12 +101,13 @@ def read_input(
             dates=options.dates,
         )
         prepared = preparation.fit_prepare(table)
-    found = TableInput(reader, table, identifier, prepared, notes, row_numbers)
+    names = prepared.features.columns.tolist()
+    shown = _columns_to_show(settings.show, names)
+    found = TableInput(reader, table, identifier, prepared, notes, shown, row_numbers)
     if identifier is not None:
         notes += _repeated(pd.Series(found.ids), identifier)
     notes += [note_text(note, spell_option) for note in prepared.notes]
     printer.notes(notes)
-    names = prepared.features.columns.tolist()
     rows = f"{len(prepared.values):,} rows"
     printer.line(f"{rows}, {plural(len(names), 'feature')}: {quote_list(names, 8)}")
     return found
@@ -177,3 +164,18 @@ def _repeated(ids: pd.Series[Any], column: str) -> list[str]:
         f"{plural(len(repeated), 'value')} of '{quote(column)}' name{'s' * (len(repeated) == 1)} "
         f"more than one row: {shown}; the column 'row' is unique"
     ]
+
+
+def _columns_to_show(names: str | None, features: list[str]) -> tuple[str, str] | None:
+    """Return the two features that --show names."""
+    if names is None:
+        return None
+    shown = split_names([names], features)
+    if len(shown) != 2 or not set(shown) <= set(features):
+        guesses = [closest_match(name, features) for name in shown if name not in features]
+        meant = f"; did you mean {quote_list(guesses)}?" if any(guesses) else ""
+        raise TableError(
+            f"--show '{quote(names)}' must name two of the features: {quote_list(features, 12)}"
+            f"{meant}."
+        )
+    return shown[0], shown[1]

@@ -69,7 +69,7 @@ def _choose_reader(data: TableBytes, form: Format) -> Callable[[TableBytes, Form
     if data.packing == WORKBOOK:
         return ExcelReader
     if form.sheet is not None:
-        raise TableError(f"only workbooks (.xlsx) have sheets, and {data.name} is none.")
+        raise TableError(f"{data.name} is not a workbook (.xlsx), and has no sheets.")
     if not data.head.strip():
         raise TableError(f"{data.name} is empty.")
     if data.head.startswith(b"PAR1"):

@@ -120,8 +120,8 @@ def find_header(records: Sequence[Record], form: Format, name: str) -> Layout:
         if any(any(record[len(first) :]) for record in below):
             raise TableError(
                 f"{name}: the header has {plural(len(first), 'field')} and the line after it "
-                f"{len(below[0])}. Correct the file.",
-                [Remedy("skip_rows", None, "with the number of lines above the header")],
+                f"{len(below[0])}.",
+                [Remedy("skip_rows", None, "to skip lines above the header, or correct the file")],
             )
         first += [""] * extra  # lines that end with a separator
     return Layout(first, start + 1, notes)

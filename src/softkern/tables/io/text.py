@@ -209,8 +209,8 @@ class TextReader(Reader):
                 above = self._layout.lines
                 reason = re.sub(r"(?<=line )\d+", lambda n: str(int(n[0]) + above), reason)
                 raise TableError(
-                    f"{self.name} has lines that do not fit: {reason}. Correct the file.",
-                    [Remedy("skip_bad_lines", True, "to skip such lines")],
+                    f"{self.name} has lines that do not fit: {reason}.",
+                    [Remedy("skip_bad_lines", True, "to skip such lines, or correct the file")],
                 ) from error
         lines = sum(str(warning.message).count("Skipping line") for warning in caught)
         if lines:
