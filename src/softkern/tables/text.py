@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 __all__ = [
     "cluster_column_text",
     "content_text",
-    "day",
     "explanation_text",
+    "format_day",
+    "format_number",
+    "format_percent",
+    "format_ratio",
+    "format_span",
     "grade",
-    "joined",
+    "join_words",
     "note_text",
-    "number",
-    "percent",
-    "span",
     "summary",
-    "times",
 ]
 
 MOST_DAYS = 700_000  # from 1970 that a calendar has
@@ -111,13 +111,13 @@ def grade(score: float, is_outlier: bool = True) -> str:
     return graded if is_outlier else ""
 
 
-def number(value: float, digits: int = 4) -> str:
+def format_number(value: float, digits: int = 4) -> str:
     """Return a number with few digits, whole ones with separators.
 
     Examples
     --------
-    >>> number(999999.0), number(0.144), number(12345.678), number(1e-7), number(-0.0)
-    ('999,999', '0.144', '12,346', '1e-07', '0')
+    >>> [format_number(value) for value in (999999.0, 0.144, 12345.678, 1e-7, -0.0)]
+    ['999,999', '0.144', '12,346', '1e-07', '0']
     """
     if not math.isfinite(value):
         return "nothing" if math.isnan(value) else "infinite" if value > 0 else "minus infinite"
@@ -131,44 +131,44 @@ def number(value: float, digits: int = 4) -> str:
     return f"{value:.{digits}g}"
 
 
-def day(value: float) -> str:
+def format_day(value: float) -> str:
     """Return the date of days since 1970, with the time if it is not midnight.
 
     Examples
     --------
-    >>> day(18915.0), day(18915.75)
+    >>> format_day(18915.0), format_day(18915.75)
     ('2021-10-15', '2021-10-15 18:00')
     """
     if not math.isfinite(value) or abs(value) > MOST_DAYS:
-        return number(value)
+        return format_number(value)
     minutes = round(24 * 60 * value)
     moment = datetime(1970, 1, 1) + timedelta(minutes=minutes)
     return f"{moment:%Y-%m-%d}" if minutes % (24 * 60) == 0 else f"{moment:%Y-%m-%d %H:%M}"
 
 
-def span(low: float, high: float) -> str:
+def format_span(low: float, high: float) -> str:
     """Return a range, its ends with three digits if these differ.
 
     Examples
     --------
-    >>> span(19.92, 8973.0), span(3.0, 3.0), span(100.01, 100.02)
+    >>> format_span(19.92, 8973.0), format_span(3.0, 3.0), format_span(100.01, 100.02)
     ('19.9 to 8,970', '3', '100.01 to 100.02')
     """
     if low == high:
-        return number(low)
+        return format_number(low)
     for digits in (3, 5, 8, 17):
-        ends = [number(float(f"{end:.{digits}g}"), max(digits, 4)) for end in (low, high)]
+        ends = [format_number(float(f"{end:.{digits}g}"), max(digits, 4)) for end in (low, high)]
         if ends[0] != ends[1]:
             break
     return f"{ends[0]} to {ends[1]}"
 
 
-def times(ratio: float) -> str:
+def format_ratio(ratio: float) -> str:
     """Return a ratio in words.
 
     Examples
     --------
-    >>> times(12.3), times(2.34), times(0.52), times(0.08)
+    >>> format_ratio(12.3), format_ratio(2.34), format_ratio(0.52), format_ratio(0.08)
     ('12 times', '2.3 times', 'half', '1/12 of')
     """
     if ratio >= 1:
@@ -179,23 +179,23 @@ def times(ratio: float) -> str:
     return "half" if part >= 1.75 else "two thirds of"
 
 
-def joined(words: Sequence[str], conjunction: str = "and") -> str:
+def join_words(words: Sequence[str], conjunction: str = "and") -> str:
     """Join words with commas, the last one with a conjunction.
 
     Examples
     --------
-    >>> joined(["a", "b", "c"]), joined(["a"]), joined(["a", "b"], "or")
+    >>> join_words(["a", "b", "c"]), join_words(["a"]), join_words(["a", "b"], "or")
     ('a, b and c', 'a', 'a or b')
     """
     return f" {conjunction} ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
-def percent(share: float) -> str:
+def format_percent(share: float) -> str:
     """Return a share in percent, never 0 % of something nor 100 % of less than all.
 
     Examples
     --------
-    >>> percent(0.5), percent(0.001), percent(0.999)
+    >>> format_percent(0.5), format_percent(0.001), format_percent(0.999)
     ('50 %', 'under 1 %', 'over 99 %')
     """
     whole = round(100 * share)
@@ -232,7 +232,7 @@ def summary(ranks: pd.DataFrame, is_detector: bool = False) -> str:
         parts.append("none lies between clusters")
     if noise:
         parts.append(f"{noise:,} {'is' if noise == 1 else 'are'} in no cluster")
-    return f"{lead}: {joined(parts)}."
+    return f"{lead}: {join_words(parts)}."
 
 
 # Explanations
@@ -271,7 +271,7 @@ def _together_text(reason: Any, rows: RowView, i: int) -> str:
         return f"{cells[0]}, a rare value"
     if len(cells) == 1:
         return f"{cells[0]} is usual alone, but not with the other columns"
-    return f"{joined(cells)} are unusual together, but not alone"
+    return f"{join_words(cells)} are unusual together, but not alone"
 
 
 def _between_text(reason: Any, rows: RowView, i: int) -> str:
@@ -281,7 +281,7 @@ def _between_text(reason: Any, rows: RowView, i: int) -> str:
         for j, (first, second) in zip(reason.columns, reason.ranges, strict=True)
     ]
     side = "halfway" if reason.nearer is None else f"nearer to cluster {reason.nearer}"
-    return f"{side} in {joined(parts)}"
+    return f"{side} in {join_words(parts)}"
 
 
 REASONS: dict[str, Callable[[Any, RowView, int], str]] = {
@@ -298,24 +298,27 @@ def cluster_column_text(part: ClusterColumn, is_one: bool) -> str:
     if part.own is None or part.every is None:
         if not part.name:
             return ""
-        text = f"{name} {quote(part.value, 30)} in {percent(part.shares[0])}"
-        return text if is_one else f"{text} (all rows {percent(part.shares[1])})"
+        text = f"{name} {quote(part.value, 30)} in {format_percent(part.shares[0])}"
+        return text if is_one else f"{text} (all rows {format_percent(part.shares[1])})"
     (low, median, high), (all_low, all_median, all_high) = part.own, part.every
     if part.is_date:
-        text = f"{name} {day(low)} to {day(high)}"
-        return text if is_one else f"{text} (all rows {day(all_low)} to {day(all_high)})"
+        own, every = (
+            f"{format_day(ends[0])} to {format_day(ends[2])}" for ends in (part.own, part.every)
+        )
+        return f"{name} {own}" if is_one else f"{name} {own} (all rows {every})"
     if is_one:
-        return f"{name} {span(low, high)}, median {number(median, 3)}"
+        return f"{name} {format_span(low, high)}, median {format_number(median, 3)}"
     is_skewed = all_high - all_median > SKEWED * max(all_median - all_low, all_median)
     if part.is_positive and is_skewed and median > 0 and all_median > 0:
         ratio = median / all_median
         if ratio >= RATIO or ratio <= 1 / RATIO:
-            return f"{name} {times(ratio)} the median ({number(median, 3)})"
+            return f"{name} {format_ratio(ratio)} the median ({format_number(median, 3)})"
     is_narrow = part.shift <= SHIFT and high - low < all_high - all_low
     if is_narrow or median == all_median:
-        return f"{name} {span(low, high)} (all rows {span(all_low, all_high)})"
+        return f"{name} {format_span(low, high)} (all rows {format_span(all_low, all_high)})"
     side = "high" if median > all_median else "low"
-    return f"{name} {side} (median {number(median, 3)}, all rows {number(all_median, 3)})"
+    medians = f"median {format_number(median, 3)}, all rows {format_number(all_median, 3)}"
+    return f"{name} {side} ({medians})"
 
 
 # Notes of the preparation
@@ -364,24 +367,24 @@ def _remedy(note: Note, spell: Spell) -> str:
 def _days_fields(values: dict[str, Any], spell: Spell) -> dict[str, str]:
     first = "month" if values.get("is_month_first") else "day"
     example = values["ambiguous"]
-    return {"doubt": f" ({example} is taken to have the {first} first)" if example else ""}
+    return {"doubt": f" ({example} is read with the {first} first)" if example else ""}
 
 
 def _format_fields(values: dict[str, Any], spell: Spell) -> dict[str, str]:
     read: NumberFormat = values["format"]
     details = ["thousands separators"] * bool(read.thousands)
     details += ["a decimal comma"] * (read.decimal == ",")
-    parts = ["numbers" + (f" with {joined(details)}" if details else "")]
+    parts = ["numbers" + (f" with {join_words(details)}" if details else "")]
     parts += [f"in {read.unit}"] * bool(read.unit)
     parts += [f"negative ones {read.negative}"] * bool(read.negative)
     doubts = []
     if values["ambiguous"]:
         other = spell(Remedy("decimal", "," if read.decimal == "." else "."))
         meaning = "thousands" if read.thousands else "decimals"
-        doubts.append(f"{values['ambiguous']} is taken as {meaning} unless {other}")
+        doubts.append(f"{values['ambiguous']} is read as {meaning} unless {other}")
     if values["bare"]:
         cells = plural(values["bare"], "cell")
-        doubts.append(f"{cells} without {read.unit} taken as if it were there")
+        doubts.append(f"{cells} without {read.unit}, read as if they had it")
     return {"format": ", ".join(parts), "doubt": f" ({'; '.join(doubts)})" if doubts else ""}
 
 

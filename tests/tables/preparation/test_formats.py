@@ -74,7 +74,7 @@ def test_a_doubt_is_decided_by_the_whole_table_and_said():
     table = pd.DataFrame({"x": doubtful})
     _, alone = prepare(table, scale="none")
     assert alone.features["x"].tolist() == [1234, 5678, 12345]
-    assert "1,234 is taken as thousands unless decimal=','" in texts(alone.notes)[0]
+    assert "1,234 is read as thousands unless decimal=','" in texts(alone.notes)[0]
     _, beside = prepare(table.assign(y=["0,5", "7,25", "3"]), scale="none")
     assert beside.features["x"].tolist() == [1.234, 5.678, 12.345]
     _, asked = prepare(table, scale="none", decimal=",")
@@ -173,7 +173,7 @@ def test_day_or_month_first_is_said_where_nothing_tells():
     assert infer_date_format(words, ",").format == "%d/%m/%Y"
     table = pd.DataFrame({"when": words, "x": [1.0, 2]})
     _, prepared = prepare(table, dates=True)
-    assert "01/02/2024 is taken to have the month first" in texts(prepared.notes)[0]
+    assert "01/02/2024 is read with the month first" in texts(prepared.notes)[0]
 
 
 def test_text_of_one_value_is_not_offered():

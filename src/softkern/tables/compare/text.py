@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from softkern._utils.text import plural, quote, quote_list
 from softkern.tables.compare.drift import MAX_LISTED, ColumnDrift
 from softkern.tables.compare.rows import PointsComparison
-from softkern.tables.text import joined
+from softkern.tables.text import join_words
 
 __all__ = ["describe_drift", "summarize_drift", "summarize_points"]
 
@@ -149,7 +149,7 @@ def _be(labels: Sequence[int]) -> str:
 
 
 def _list(labels: Sequence[int]) -> str:
-    return joined([str(label) for label in labels])
+    return join_words([str(label) for label in labels])
 
 
 def _number(value: float | None) -> str:

@@ -105,15 +105,17 @@ class Attribution:
             # that goes with such a column stands out too
             first = int(np.argmax(normal[i]))
             is_normal[i] = not self._is_far(X[i, first], first, nearest[i])
-        found: dict[int, ColumnAttribution] = {}
+        attributions: dict[int, ColumnAttribution] = {}
         for density, parts, chosen in (
             (self._kernel, kernel, ~is_normal),
             (self._normal, normal, is_normal),
         ):
             rows = np.flatnonzero(chosen).tolist()
             own = [nearest[i] for i in rows]
-            found |= zip(rows, self._find(density, X[rows], own, parts[rows], most), strict=True)
-        return [found[i] for i in range(len(X))]
+            attributions |= zip(
+                rows, self._find(density, X[rows], own, parts[rows], most), strict=True
+            )
+        return [attributions[i] for i in range(len(X))]
 
     def _find(
         self, density: CalibratedDensity, X: Array, nearest: Sequence[int], parts: Array, most: int
@@ -136,8 +138,8 @@ class Attribution:
                     columns[i].append(j)
                     reported[i, j] = max(reported[i, j], own[j])
         against, partners = self._disagreeing(density, X, nearest, parts, columns)
-        found = zip(columns, against, partners, reported, strict=True)
-        return [ColumnAttribution(*row) for row in found]
+        fields = zip(columns, against, partners, reported, strict=True)
+        return [ColumnAttribution(*row) for row in fields]
 
     def _next(self, x: Array, parts: Array, cluster: int, most: int) -> int:
         """Return the column of the largest part, or before it one that is far out alone."""

@@ -21,7 +21,7 @@ from softkern.ranking import Ranker
 from softkern.rows import check_weights, lower_quantiles
 from softkern.tables.preparation.dates import TIMESTAMP, to_days
 from softkern.tables.preparation.model import preparation_of
-from softkern.tables.text import cluster_column_text, number
+from softkern.tables.text import cluster_column_text, format_number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -149,7 +149,7 @@ def describe(table: pd.DataFrame, labels: Array, weight: Any = None) -> pd.DataF
 
 def cluster_parts(table: pd.DataFrame, most: int = 3) -> dict[int, tuple[str, list[str]]]:
     """Return the size and the most distinctive columns of every cluster, as text."""
-    found = {}
+    texts = {}
     is_one = table["cluster"].nunique() == 1
     for cluster in table["cluster"].drop_duplicates().tolist():
         part = table[table["cluster"] == cluster]
@@ -162,8 +162,8 @@ def cluster_parts(table: pd.DataFrame, most: int = 3) -> dict[int, tuple[str, li
             words.append(f"and {plural(more, 'more column')}")
         # rows in no cluster have nothing in common
         words = [] if cluster < 0 else words or ["much like all rows"]
-        found[cluster] = f"{'one cluster' if is_one else name}: {size}", words
-    return found
+        texts[cluster] = f"{'one cluster' if is_one else name}: {size}", words
+    return texts
 
 
 def cluster_lines(table: pd.DataFrame, most: int = 3) -> dict[int, str]:
@@ -289,7 +289,7 @@ def _compare_texts(
         own, has_others = table[k] / mass, mass < table.sum()
         more = own - (whole - table[k]) / max(table.sum() - mass, 1e-300) if has_others else own
         best = int(np.argmax(more))
-        value = number(float(values[best])) if _is_number(column) else str(values[best])
+        value = format_number(float(values[best])) if _is_number(column) else str(values[best])
         shares = float(own[best]), float(every[best])
         effect = float(max(more[best], 0.0)) if has_others else 0.0
         yield ClusterColumn(k, name, value=value, shares=shares, effect=effect)

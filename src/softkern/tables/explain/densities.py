@@ -160,7 +160,7 @@ class Ellipsoids:
         """Return how far each column moves the expectation of one, (m,), off its value, (m, d)."""
         Z = X / self.spread
         best = np.full(len(X), np.inf)
-        found = np.zeros(X.shape)
+        moved = np.zeros(X.shape)
         at = np.arange(len(X)), first
         for mean, precision in zip(self.means, self.precisions, strict=True):
             off = Z - mean
@@ -169,8 +169,8 @@ class Ellipsoids:
             is_better = rest < best
             best = np.where(is_better, rest, best)
             drawn = precision.rows(first) * off * np.sign(pull[at])[:, None]
-            found[is_better] = drawn[is_better]
-        return found
+            moved[is_better] = drawn[is_better]
+        return moved
 
     def beside(
         self, X: Array, first: NDArray[np.intp], others: NDArray[np.intp]
@@ -226,12 +226,12 @@ class Precision:
 
     def rows(self, index: NDArray[np.intp]) -> Array:
         """Return some rows of the matrix, (*index.shape, d)."""
-        found = (self.directions[index] * self.gains) @ self.directions.T
+        rows = (self.directions[index] * self.gains) @ self.directions.T
         places = index[..., None]
         np.put_along_axis(
-            found, places, np.take_along_axis(found, places, -1) + self.flat[places], axis=-1
+            rows, places, np.take_along_axis(rows, places, -1) + self.flat[places], axis=-1
         )
-        return np.asarray(found)
+        return np.asarray(rows)
 
 
 def _without(

@@ -236,7 +236,7 @@ class Explainer:
         pairs = self._pairs(points, places, ranks["is_overlap"].to_numpy(dtype=bool))
         is_outlier = ranks["is_outlier"].to_numpy(dtype=bool)
         nearest = nearest_clusters(points)[places]
-        found = self._explanations(rows.values, nearest, pairs, is_outlier, columns)
+        explanations = self._explanations(rows.values, nearest, pairs, is_outlier, columns)
         scores = ranks["outlier_score"].to_numpy()
         records = [
             {
@@ -244,8 +244,8 @@ class Explainer:
                 "outlier_score": scores[i],
                 "grade": grade(scores[i], bool(is_outlier[i])),
                 "between": "" if pairs[i] is None else "{} and {}".format(*pairs[i]),
-                **_causes(rows, i, found[i], columns),
-                "why": explanation_text(found[i], rows, i),
+                **_causes(rows, i, explanations[i], columns),
+                "why": explanation_text(explanations[i], rows, i),
             }
             for i, place in enumerate(places.tolist())
         ]
@@ -269,21 +269,21 @@ class Explainer:
         others = [i for i, pair in enumerate(pairs) if pair is None]
         attributions = self._attribution.find(X[others], nearest[others].tolist(), most)
         by_row = dict(zip(others, attributions, strict=True))
-        found = []
+        explanations = []
         for i, pair in enumerate(pairs):
             cluster = int(nearest[i])
             if pair is not None:
-                found.append(self._reasons.between(X[i], pair, most))
+                explanations.append(self._reasons.between(X[i], pair, most))
                 continue
             first = by_row[i].columns[0]
             stands_out = by_row[i].parts[first] >= 1 or self._reasons.is_far(
                 X[i, first], first, cluster
             )
             if is_outlier[i] or stands_out:
-                found.append(self._reasons.outlier(X[i], by_row[i], cluster, most))
+                explanations.append(self._reasons.outlier(X[i], by_row[i], cluster, most))
             else:
-                found.append(Explanation())
-        return found
+                explanations.append(Explanation())
+        return explanations
 
 
 CAUSE = ("column", "value", "low", "high", "share")

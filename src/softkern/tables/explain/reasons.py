@@ -168,14 +168,14 @@ class ReasonFinder:
     ) -> Combination | None:
         """Find two columns, usual alone, where one is most unusual given the other."""
         clusters = (None,) if self._is_one or not self.has_cluster(cluster) else (cluster, None)
-        found, least = None, FAR
+        best, least = None, FAR
         for j, other in [(first, k) for k in against] + [(k, first) for k in against[:1]]:
             for group in clusters:
                 usual = self._ranges.given(j, other, x[other], group)
                 beyond = usual.beyond(x[j])
                 if beyond >= least and beyond > 2 * self._ranges.range(j, group).beyond(x[j]):
-                    found, least = Combination(j, other, usual), beyond
-        return found
+                    best, least = Combination(j, other, usual), beyond
+        return best
 
     def between(self, x: Array, clusters: tuple[int, int], most: int) -> Explanation:
         """Explain a row x, (d,), between two clusters by the columns that separate these."""

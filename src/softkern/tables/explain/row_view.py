@@ -11,12 +11,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_array
 
 from softkern._utils.text import quote
 from softkern._utils.typing import Array
 from softkern.tables.preparation import PreparedTable, TablePreparation
 from softkern.tables.preparation.dates import DURATION
-from softkern.tables.text import day, joined, number, span
+from softkern.tables.text import format_day, format_number, format_span, join_words
 
 __all__ = ["RowView", "date_columns", "view_prepared", "view_table"]
 
@@ -88,17 +89,17 @@ class RowView:
     def format_range(self, column: int, low: float, high: float) -> str:
         """Return the range of a column as text."""
         if column in self.dates and low < high:
-            return f"{day(low)} to {day(high)}"
+            return f"{format_day(low)} to {format_day(high)}"
         if column not in self.texts:
-            return span(low, high) if low < high else self._number(column, low)
+            return format_span(low, high) if low < high else self._number(column, low)
         texts = [quote(text, 20) for text in self.texts[column]]
         inside = [texts[k] for k in range(round(low), round(high) + 1) if 0 <= k < len(texts)]
         if len(inside) > MOST_VALUES:
             return f"{inside[0]} to {inside[-1]}"
-        return joined(inside, "or") if inside else span(low, high)
+        return join_words(inside, "or") if inside else format_span(low, high)
 
     def _number(self, column: int, value: float) -> str:
-        return day(value) if column in self.dates else number(value)
+        return format_day(value) if column in self.dates else format_number(value)
 
 
 def view_table(X: Any, preparation: TablePreparation | None) -> RowView:
@@ -111,8 +112,8 @@ def view_table(X: Any, preparation: TablePreparation | None) -> RowView:
         The model's preparation, or None if it takes numbers as they are.
     """
     if preparation is None:
-        own = _numbers(X)
         names = getattr(X, "columns", None)
+        own = check_array(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
         if names is None:
             names = [f"x{j + 1}" for j in range(own.shape[1])]
         return RowView([str(name) for name in names], own, own)
@@ -147,24 +148,3 @@ def date_columns(preparation: TablePreparation) -> frozenset[int]:
     """Return the features of a preparation that are dates."""
     dates = {c for c, form in preparation.formats_.items() if form.date not in ("", DURATION)}
     return frozenset(k for k, column in enumerate(preparation.columns_) if column in dates)
-
-
-def _numbers(X: Any) -> Array:
-    if hasattr(X, "toarray"):
-        X = X.toarray()
-    try:
-        own = np.asarray(X, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise TypeError(
-            "X has columns that are not numbers; pass the columns that the model was fitted on."
-        ) from error
-    if own.ndim != 2:
-        raise ValueError(f"X has shape {own.shape}; a table of rows and columns is needed.")
-    bad = np.argwhere(~np.isfinite(own))
-    if len(bad):
-        i, j = bad[0]
-        raise ValueError(
-            f"X has the value {own[i, j]} in row {i}, column {j}; pass the rows that the model was "
-            "fitted on."
-        )
-    return own

@@ -29,13 +29,13 @@ FARTHEST = 5.0  # spreads from a column's median at which values are clipped
 
 def category_values(values: pd.Series[Any], column: str) -> list[str]:
     """Return the sorted values of a text column, from 2 to 20."""
-    found = sorted(to_words(values.dropna()).unique().tolist())
-    if not 2 <= len(found) <= MOST_CATEGORIES:
+    categories = sorted(to_words(values.dropna()).unique().tolist())
+    if not 2 <= len(categories) <= MOST_CATEGORIES:
         raise DataError(
-            f"'{quote(column)}' has {plural(len(found), 'value')}; categories are columns with "
-            f"2 to {MOST_CATEGORIES} values."
+            f"'{quote(column)}' has {plural(len(categories), 'value')}; categories are columns "
+            f"with 2 to {MOST_CATEGORIES} values."
         )
-    return found
+    return categories
 
 
 def order_values(text: pd.Series[Any], values: Sequence[str], Z: Array) -> list[str]:

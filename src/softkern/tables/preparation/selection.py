@@ -49,19 +49,19 @@ def select_columns(
     others = [name for name in names if name not in categories]
     decimal = decimal or table_decimal(table, others)
     are_required = columns is not None
-    found = find_numbers(table, others, are_required=are_required, decimal=decimal, dates=dates)
-    numbers = read_numbers(table, found.names, found.formats, decimal=decimal)
-    required = [*(columns or ()), *(name for name, form in found.formats.items() if form.date)]
-    features, notes = _features(numbers, found.names, required, scale == "auto")
+    numeric = find_numbers(table, others, are_required=are_required, decimal=decimal, dates=dates)
+    numbers = read_numbers(table, numeric.names, numeric.formats, decimal=decimal)
+    required = [*(columns or ()), *(name for name, form in numeric.formats.items() if form.date)]
+    features, notes = _features(numbers, numeric.names, required, scale == "auto")
     used = {column.name for column in features}
-    numbers = numbers[:, [name in used for name in found.names]]
+    numbers = numbers[:, [name in used for name in numeric.names]]
     ordered = _order_categories(table, [c for c in names if c in categories], numbers, features)
-    notes = [*found.notes, *notes]
+    notes = [*numeric.notes, *notes]
     notes += [Note("category", [name], {"values": values}) for name, values in ordered.items()]
     if not used and not ordered:
         why = "; ".join(map(str, notes)) or "there is none"
         raise DataError(f"no column to work with: {why}.")
-    formats = {name: form for name, form in found.formats.items() if name in used}
+    formats = {name: form for name, form in numeric.formats.items() if name in used}
     return Selection(features, numbers, formats, decimal, ordered, notes)
 
 
@@ -96,6 +96,6 @@ def _order_categories(
         return {}
     Z = ColumnScaler.fit(numbers, columns).transform(numbers) if columns else numbers
     return {
-        name: order_values(table[name], found, Z) if len(found) > 2 else found
-        for name, found in values.items()
+        name: order_values(table[name], words, Z) if len(words) > 2 else words
+        for name, words in values.items()
     }

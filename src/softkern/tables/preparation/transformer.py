@@ -421,7 +421,7 @@ def _reject_tiny(features: pd.DataFrame) -> None:
     tiny = features.columns[(extent > 0) & (extent < TINY)].tolist()
     if tiny:
         raise DataError(
-            f"{quote_list(tiny)}: values that differ by less than {TINY:g} cannot be told apart. "
+            f"{quote_list(tiny)}: values that differ by less than {TINY:g} are equal to a model. "
             "Use another unit or scaling.",
             [Remedy("scale", "standard")],
         )
