@@ -1,4 +1,4 @@
-"""Tables as they are, in Python: prepared as on the command line, and remembered."""
+"""Raw tables in Python: prepared as on the command line, and saved with the model."""
 
 import json
 from pathlib import Path
@@ -44,12 +44,12 @@ def model(customers):
     return softkern.cluster(customers)
 
 
-def test_a_table_as_it_is(customers, model):
-    kept = np.arange(300) != 7
+def test_a_raw_table(customers, model):
+    others = np.arange(300) != 7
     assert model.n_clusters_ == 2
-    assert adjusted_rand_score(np.arange(300)[kept] % 2, model.labels_[kept]) > 0.95
+    assert adjusted_rand_score(np.arange(300)[others] % 2, model.labels_[others]) > 0.95
     assert not rank_points(model)["is_outlier"].any()  # missing cells make no outliers
-    said = "\n".join(model.notes_)
+    text = "\n".join(model.notes_)
     for words in (
         "filled in",
         "left out 1 row without any value",
@@ -57,12 +57,12 @@ def test_a_table_as_it_is(customers, model):
         "left out 'since': dates",
         "left out 'city': text column; use categories=['city'] to include it",
     ):
-        assert words in said
-    assert "--" not in said  # those are options of the command line
+        assert words in text
+    assert "--" not in text  # those are options of the command line
     assert "numbers the rows" in model._repr_html_inner()
 
 
-def test_a_row_without_any_value_is_in_no_cluster_and_not_far_out(customers, model):
+def test_a_row_without_any_value_is_in_no_cluster_and_no_outlier(customers, model):
     assert model.labels_[7] == -1
     assert (model.memberships_[7] == 0).all()
     ranks = rank_points(model)
@@ -73,7 +73,7 @@ def test_a_row_without_any_value_is_in_no_cluster_and_not_far_out(customers, mod
     assert without.outlier_scores_ == pytest.approx(np.delete(model.outlier_scores_, 7))
 
 
-def test_training_rows_are_read_as_new_ones(customers, model):
+def test_training_rows_are_predicted_like_new_ones(customers, model):
     assert np.array_equal(model.predict(customers), model.labels_)
     assert model.memberships(customers) == pytest.approx(model.memberships_, abs=1e-6)
     # by name, in any order; those that were left out need not be there
@@ -86,7 +86,7 @@ def test_training_rows_are_read_as_new_ones(customers, model):
         model.predict(customers.to_numpy()[:, :3])
 
 
-def test_the_command_line_gives_the_same_answer(customers, model, tmp_path, monkeypatch):
+def test_the_command_line_gives_the_same_result(customers, model, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     customers.to_csv("table.csv", index=False)
     assert run(["analyze", "table.csv", "-o", "out", "--no-report", "-q"]) == 0
@@ -112,7 +112,7 @@ def test_files_and_copies_keep_the_preparation(customers, model, tmp_path):
     assert np.array_equal(clone(model).fit(customers).labels_, model.labels_)
 
 
-def test_arrays_are_tables_without_names():
+def test_arrays_are_prepared_like_tables():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 4))
     X[150:, 0] += 8
@@ -127,7 +127,7 @@ def test_arrays_are_tables_without_names():
     assert np.array_equal(as_they_are.labels_, plain.labels_)
 
 
-def test_other_tables_give_their_columns():
+def test_other_kinds_of_dataframes():
     class Column(list):
         def to_numpy(self):
             return np.array(self)
@@ -159,14 +159,14 @@ def test_blank_text_is_missing():
     assert np.array_equal(found[0].outlier_scores_, found[1].outlier_scores_)
 
 
-def test_columns_and_categories_that_are_named(customers):
+def test_columns_and_categories(customers):
     model = softkern.cluster(customers, columns=["age", "customer"], categories=["city"])
     assert model.preparation_.get_feature_names_out().tolist() == ["customer", "age", "city"]
     model = AutoClustering(prepare={"columns": ["age"]}).fit(customers)
     assert model.preparation_.columns_ == ["age"]
 
 
-def test_rows_without_weight_have_no_part_in_the_preparation(customers):
+def test_rows_of_weight_zero_do_not_affect_the_preparation(customers):
     weight = np.ones(300)
     weight[:50] = 0
     model = softkern.cluster(customers, sample_weight=weight)
@@ -184,17 +184,17 @@ def test_rows_without_weight_have_no_part_in_the_preparation(customers):
         (pd.DataFrame({"who": ["a", "b"] * 9}), "no column to work with"),
     ],
 )
-def test_what_is_no_table(X, message):
+def test_invalid_tables(X, message):
     with pytest.raises(DataError, match=message):
         softkern.cluster(X)
 
 
-def test_every_stage_is_told_of(customers, capsys):
+def test_verbose_prints_every_stage(customers, capsys):
     softkern.cluster(customers, verbose=True)
-    said = " ".join(capsys.readouterr().out.split())
+    text = " ".join(capsys.readouterr().out.split())
     for words in ("left out 'customer'", "searching for separated clusters", "2 found"):
-        assert words in said
+        assert words in text
     for name in ("FuzzyCMeans", "OneClassMixture", "SoftKernelSpectralClustering"):
-        assert f"{name}, on all rows and on halves of them" in said
+        assert f"{name}, on all rows and on halves of them" in text
     softkern.cluster(customers)
     assert capsys.readouterr().out == ""

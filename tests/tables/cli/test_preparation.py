@@ -32,7 +32,7 @@ def analyze(table, *options):
     return json.loads(Path("out/run.json").read_text()), pd.read_csv("out/points.csv")
 
 
-def test_columns_that_measure_nothing_change_nothing():
+def test_uninformative_columns_do_not_change_the_result():
     table, rng = groups()
     _, plain = analyze(table)
     others = table.assign(customer=rng.permutation(300) + 7000, one=1)
@@ -55,7 +55,7 @@ def test_a_yes_no_column_does_not_double_the_clusters(share):
 
 
 @pytest.mark.parametrize("count", [2, 3, 5])
-def test_text_that_means_nothing_does_not_multiply_the_clusters(count):
+def test_random_categories_do_not_multiply_the_clusters(count):
     table, rng = groups()
     table["z"] = rng.normal(size=300)
     table["color"] = np.array(["amber", "blue", "coral", "dun", "ecru"])[
@@ -81,7 +81,7 @@ def test_a_column_that_is_mostly_empty_is_left_out_unless_named():
     assert "they are used because there are no others" in texts(prepared.notes)[1]
 
 
-def test_logarithms_and_fills_are_repeated_on_new_rows():
+def test_new_rows_are_transformed_and_imputed_alike():
     table, rng = groups()
     table["amount"] = np.exp(0.7 * table["x"])
     table.loc[rng.uniform(size=300) < 0.1, "y"] = np.nan
@@ -106,7 +106,7 @@ def test_rows_without_any_value_are_left_out_and_scored_blank():
     assert pd.read_csv("s.csv")["label"].isna().sum() == 2
 
 
-def test_a_model_saved_from_python_has_nothing_to_fill_in_from(capsys):
+def test_a_model_without_preparation_cannot_impute(capsys):
     table, _ = groups()
     softkern.save(softkern.OneClassPCM().fit(table), "plain.safetensors")
     table.loc[5, "x"] = np.nan
@@ -118,7 +118,7 @@ def test_a_model_saved_from_python_has_nothing_to_fill_in_from(capsys):
     assert run([*command, "--missing", "drop"]) == 0
 
 
-def test_a_missing_category_comes_from_the_nearest_rows():
+def test_missing_categories_are_imputed_from_the_nearest_rows():
     table, _ = groups()
     table["kind"] = ["a"] * 150 + ["b"] * 150
     table.loc[[5, 200], "kind"] = None
@@ -129,7 +129,7 @@ def test_a_missing_category_comes_from_the_nearest_rows():
     assert preparation.fill_values_[2:] in ([0.0], [1.0])
 
 
-def test_cells_are_not_filled_in_between_two_groups():
+def test_cells_are_not_imputed_between_two_groups():
     """Of nine nearest rows some are of the other group; a mean of all would lie in the valley."""
     rng = np.random.default_rng(0)
     side = np.arange(400) % 2
@@ -157,7 +157,7 @@ def test_extreme_values_are_noted_and_stay_numbers():
     assert np.abs(prepared.values[:7, 0]).min() > 50  # and they stay as far out as they are
 
 
-def test_identifiers_are_used_where_there_is_nothing_else():
+def test_identifiers_are_used_if_there_is_nothing_else():
     preparation, prepared = prepare(pd.DataFrame({"id": range(40), "key": range(7, 47)}))
     assert preparation.columns_ == ["id", "key"]
     assert "look like identifiers; they are used" in texts(prepared.notes)[0]

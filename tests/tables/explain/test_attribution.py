@@ -30,13 +30,13 @@ def X():
     return np.random.default_rng(0).normal(size=(400, 5))
 
 
-def test_one_far_column_is_named_alone(X):
+def test_a_single_far_column(X):
     found = named(X, [0, 9, 0.3, -0.4, 0.1])
     assert found.columns == [1]
     assert found.partner is None
 
 
-def test_a_second_column_that_the_first_hides_is_named():
+def test_a_column_masked_by_another():
     """Two columns that go together, both far out and alike: each is as the other one says."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 5))
@@ -45,14 +45,14 @@ def test_a_second_column_that_the_first_hides_is_named():
     assert sorted(found.columns[:2]) == [0, 1]
 
 
-def test_three_far_columns_are_all_named_and_no_more_than_asked_for(X):
+def test_several_far_columns_up_to_the_limit(X):
     row = [8, -8, 0.2, 8, 0]
     assert sorted(named(X, row).columns) == [0, 1, 3]
     assert len(named(X, row, most=2).columns) == 2
     assert len(named(X, row, most=1).columns) == 1
 
 
-def test_the_column_that_the_first_disagrees_with():
+def test_the_partner_of_an_unusual_combination():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 30))
     X[:, 7] = X[:, 3] + 0.1 * rng.normal(size=400)
@@ -63,19 +63,19 @@ def test_the_column_that_the_first_disagrees_with():
     assert found.partner in found.against
 
 
-def test_a_usual_row_has_one_column_and_no_partner_far_from_it(X):
+def test_a_typical_row(X):
     found = named(X, np.zeros(5))
     assert len(found.columns) == 1
     assert found.parts[found.columns[0]] < 1
 
 
-def test_one_column_alone():
+def test_a_table_with_one_column():
     X = np.random.default_rng(0).normal(size=(100, 1))
     found = named(X, [9.0])
     assert (found.columns, found.partner) == ([0], None)
 
 
-def test_rows_as_strange_as_this_one_do_not_hide_a_pair():
+def test_similar_outliers_do_not_mask_a_combination():
     """Some of the rows most like one that breaks a correlation break it too."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1000, 40)) * 3

@@ -11,7 +11,7 @@ from softkern.tables.explain import cluster_lines
 from softkern.tables.explain.clusters import describe
 
 
-def test_effects_are_those_of_kolmogorov_and_smirnov():
+def test_effects_are_kolmogorov_smirnov_distances():
     rng = np.random.default_rng(0)
     values = pd.DataFrame({"a": rng.integers(0, 9, 200), "b": rng.normal(size=200)})
     labels = rng.integers(3, size=200)
@@ -23,7 +23,7 @@ def test_effects_are_those_of_kolmogorov_and_smirnov():
         assert row["all_high"] == np.quantile(values[name], 0.95, method="inverted_cdf")
 
 
-def test_weights_are_repeated_rows():
+def test_weights_equal_repeated_rows():
     rng = np.random.default_rng(0)
     values = pd.DataFrame({"a": rng.normal(size=60), "t": rng.choice(list("xyz"), 60)})
     labels, weight = rng.integers(2, size=60), rng.integers(1, 4, 60)
@@ -35,7 +35,7 @@ def test_weights_are_repeated_rows():
     )
 
 
-def test_skewed_columns_are_said_as_ratios_and_others_as_differences():
+def test_skewed_columns_are_reported_as_ratios():
     rng = np.random.default_rng(0)
     labels = np.repeat([0, 1], [300, 100])
     money = np.exp(rng.normal(3, 0.5, 400) + 3 * (labels == 1))
@@ -46,7 +46,7 @@ def test_skewed_columns_are_said_as_ratios_and_others_as_differences():
     assert words["age"].startswith("age high (median 59")
 
 
-def test_text_says_what_is_over_represented():
+def test_over_represented_values_of_text():
     city = ["Bern"] * 90 + ["Basel"] * 10 + ["Basel"] * 80 + ["Bern"] * 20
     table = describe(pd.DataFrame({"city": city}), np.repeat([0, 1], 100))
     assert table["value"].tolist() == ["Bern", "Basel"]
@@ -55,7 +55,7 @@ def test_text_says_what_is_over_represented():
     assert table["words"][0] == "city Bern in 90 % (all rows 55 %)"
 
 
-def test_constants_names_and_missing_cells_have_no_part():
+def test_constants_names_and_missing_cells_are_ignored():
     table = pd.DataFrame({"one": 1.0, "a": np.arange(100.0), "name": [f"n{i}" for i in range(100)]})
     table.loc[:9, "a"] = np.nan
     found = describe(table, np.repeat([0, 1], 50))
@@ -63,7 +63,7 @@ def test_constants_names_and_missing_cells_have_no_part():
     assert found["low"].tolist()[0] >= 10
 
 
-def test_one_cluster_is_what_the_table_is():
+def test_one_cluster_describes_the_table():
     X = pd.DataFrame(np.random.default_rng(0).normal(size=(200, 5)), columns=list("abcde"))
     table = describe_clusters(softkern.OneClassPCM().fit(X), X)
     assert table["column"].tolist() == list("abcde")
@@ -84,19 +84,19 @@ def test_noise_comes_last_and_clusters_by_number():
     assert rows[0] >= rows[1]
 
 
-def test_clusters_that_are_alike_are_said_to_be():
+def test_similar_clusters_are_reported_as_such():
     values = pd.DataFrame({"a": np.tile(np.arange(50.0), 2)})
     lines = cluster_lines(describe(values, np.repeat([0, 1], 50)))
     assert lines[0] == "cluster 0: 50 rows; much like all rows"
 
 
-def test_another_table_is_refused():
+def test_another_table_is_rejected():
     X = np.random.default_rng(0).normal(size=(50, 2))
     with pytest.raises(ValueError, match="fitted on 50"):
         describe_clusters(softkern.OneClassPCM().fit(X), X[:10])
 
 
-def test_dates_are_said_as_dates():
+def test_dates_are_formatted_as_dates():
     days = pd.Series(pd.date_range("2024-01-01", periods=90))
     labels = np.repeat([0, 1], [60, 30])
     table = describe(pd.DataFrame({"paid": days, "none": pd.NaT}), labels)

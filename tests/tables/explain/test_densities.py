@@ -24,7 +24,7 @@ def literal_parts(kernel, rows, weight, x):
 
 
 @pytest.mark.parametrize("kernel", [Gaussian, Laplacian])
-def test_kernel_parts_are_those_of_tables_without_the_column(kernel):
+def test_kernel_parts_equal_densities_without_the_column(kernel):
     rng = np.random.default_rng(0)
     rows, weight = rng.normal(size=(40, 4)), rng.uniform(0.5, 2, 40)
     density = KernelDensity(kernel([0.5, 1.0, 0.7, 2.0]), rows, weight)
@@ -40,7 +40,7 @@ def test_kernel_parts_do_not_underflow():
     assert abs(parts[0, 1]) < 10
 
 
-def test_rows_that_are_all_alike_say_nothing():
+def test_identical_rows_have_no_parts():
     density = KernelDensity(Gaussian([1.0, 1.0]), np.ones((5, 2)), np.ones(5))
     assert (density.parts(np.ones((1, 2))) == 0).all()
 
@@ -68,7 +68,7 @@ def test_ellipsoid_parts_are_conditional_surprisals():
     )
 
 
-def test_a_column_that_is_constant_in_a_cluster_is_no_division_by_zero():
+def test_constant_columns_do_not_divide_by_zero():
     X = np.column_stack([np.arange(50.0), np.ones(50)])
     parts = Ellipsoids.fit(X, np.ones(50), np.zeros(50, int)).parts(np.array([[25.0, 2.0]]))
     assert np.isfinite(parts).all()
@@ -76,7 +76,7 @@ def test_a_column_that_is_constant_in_a_cluster_is_no_division_by_zero():
 
 
 @pytest.mark.parametrize("kernel", [Gaussian, Laplacian])
-def test_columns_set_aside_are_no_part_of_the_kernel_density(kernel):
+def test_excluded_columns_of_the_kernel_density(kernel):
     rng = np.random.default_rng(0)
     rows, weight, points = (
         rng.normal(size=(40, 5)),
@@ -85,9 +85,9 @@ def test_columns_set_aside_are_no_part_of_the_kernel_density(kernel):
     )
     bandwidth = np.array([0.5, 1.0, 0.7, 2.0, 1.5])
     density = KernelDensity(kernel(bandwidth), rows, weight)
-    aside = np.array([[1, 4], [0, 1], [3, 2]])
-    parts = density.parts(points, aside)
-    for x, gone, found in zip(points, aside, parts, strict=True):
+    excluded = np.array([[1, 4], [0, 1], [3, 2]])
+    parts = density.parts(points, excluded)
+    for x, gone, found in zip(points, excluded, parts, strict=True):
         kept = [j for j in range(5) if j not in gone]
         expected = literal_parts(kernel(bandwidth[kept]), rows[:, kept], weight, x[kept])
         np.testing.assert_allclose(found[kept], expected, rtol=1e-9)
@@ -100,16 +100,16 @@ def covariance_of(ellipsoids, k=0):
 
 
 @pytest.mark.parametrize(("n", "d"), [(400, 6), (5, 40)])
-def test_columns_set_aside_are_no_part_of_the_ellipsoids(n, d):
+def test_excluded_columns_of_the_ellipsoids(n, d):
     rng = np.random.default_rng(2)
     ellipsoids = Ellipsoids.fit(
         rng.normal(size=(n, d)) @ rng.normal(size=(d, d)), np.ones(n), np.zeros(n, int)
     )
     points = rng.normal(size=(2, d)) * 3
-    aside = np.array([[0, 3], [5, 2]])
-    parts = ellipsoids.parts(points, aside)
+    excluded = np.array([[0, 3], [5, 2]])
+    parts = ellipsoids.parts(points, excluded)
     covariance, mean = covariance_of(ellipsoids), ellipsoids.means[0] * ellipsoids.spread
-    for x, gone, found in zip(points, aside, parts, strict=True):
+    for x, gone, found in zip(points, excluded, parts, strict=True):
         kept = [j for j in range(d) if j not in gone]
         precision = np.linalg.inv(covariance[np.ix_(kept, kept)])
         pull = precision @ (x - mean)[kept]
@@ -117,7 +117,7 @@ def test_columns_set_aside_are_no_part_of_the_ellipsoids(n, d):
         assert (found[gone] == 0).all()
 
 
-def test_precision_of_few_rows_is_the_inverse():
+def test_precision_of_few_rows_is_an_inverse():
     rng = np.random.default_rng(0)
     parts = ((0.3 / 7, rng.normal(size=(7, 30))), (0.7 / 12, rng.normal(size=(12, 30))))
     precision = Precision.of(parts, 0.2)
@@ -131,7 +131,7 @@ def test_precision_of_few_rows_is_the_inverse():
 
 
 @pytest.mark.parametrize("make", ["kernel", "normal"])
-def test_a_part_beside_others_is_that_of_a_table_without_them(make):
+def test_parts_without_other_columns(make):
     rng = np.random.default_rng(3)
     rows, points = rng.normal(size=(60, 4)), rng.normal(size=(3, 4)) * 2
     density = (

@@ -74,7 +74,7 @@ def test_planted_columns_come_first(d, kind):
     assert every >= 7
 
 
-def test_columns_that_disagree_are_said_so():
+def test_unusual_combinations_are_reported():
     rng = np.random.default_rng(0)
     height = rng.normal(170, 10, 500)
     X = pd.DataFrame({"height": height, "weight": height - 100 + rng.normal(0, 2, 500)})
@@ -98,7 +98,7 @@ def test_order_and_units_do_not_matter():
         np.testing.assert_allclose(first[f"share_{k}"], second[f"share_{k}"], rtol=0.02)
 
 
-def test_rows_in_between_name_both_clusters():
+def test_rows_between_clusters_name_both():
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(301, 3)), columns=["a", "b", "c"])
     X.iloc[:200, 0] += 6
@@ -113,7 +113,7 @@ def test_rows_in_between_name_both_clusters():
     assert table["grade"][300] == ""
 
 
-def test_columns_pull_to_both_sides():
+def test_columns_nearer_to_either_cluster():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(401, 2))
     X[:200] += 10
@@ -127,7 +127,7 @@ def test_columns_pull_to_both_sides():
     assert f"nearer to cluster {1 - a} in x2 1" in words
 
 
-def test_tables_as_people_keep_them_are_explained_in_their_words():
+def test_raw_tables_are_explained_in_their_own_units():
     rng = np.random.default_rng(0)
     n = 400
     table = pd.DataFrame(
@@ -151,7 +151,7 @@ def test_tables_as_people_keep_them_are_explained_in_their_words():
     assert later["column_1"].tolist() == ["age"]
 
 
-def test_a_value_of_text_is_named():
+def test_values_of_text_are_named():
     rng = np.random.default_rng(0)
     X = pd.DataFrame(
         {"x": rng.normal(size=300), "y": rng.normal(size=300), "kind": ["usual"] * 300}
@@ -162,7 +162,7 @@ def test_a_value_of_text_is_named():
     assert words == "kind rare, usual usual"
 
 
-def test_without_flags_the_ten_furthest_are_explained():
+def test_without_flags_the_ten_highest_scores_are_explained():
     X = np.random.default_rng(0).uniform(size=(200, 2))
     model = softkern.OneClassPCM().fit(X)
     ranks = softkern.rank_points(model)
@@ -173,14 +173,14 @@ def test_without_flags_the_ten_furthest_are_explained():
     assert (table["why"] != "").all()
 
 
-def test_companions_do_not_hide_each_other():
+def test_near_duplicates_do_not_mask_each_other():
     X = two_groups(600)
     X[:5, 3] = 30 + np.arange(5) / 100
     table = explain_points(softkern.AlphaCutClustering().fit(X), range(5), X=X)
     assert (table["column_1"] == "x4").all()
 
 
-def test_weights_count_as_repeated_rows():
+def test_weights_equal_repeated_rows_in_explanations():
     X = two_groups(200)
     X[0, 0] = 40.0
     weight = np.ones(200)
@@ -200,12 +200,12 @@ def test_pipelines_are_explained_in_the_columns_of_the_table():
 
 
 @pytest.mark.parametrize("X", [np.ones((30, 2)), np.arange(30.0)[:, None], np.ones((30, 1))])
-def test_tables_of_nothing_much(X):
+def test_tables_without_structure(X):
     table = explain_points(softkern.OneClassPCM(bandwidth=1.0).fit(X), [0, 29], X=X)
     assert table["why"].tolist() == ["no column stands out"] * 2 or X.std() > 0
 
 
-def test_what_cannot_be_asked():
+def test_invalid_arguments():
     X = two_groups(50)
     model = softkern.OneClassPCM().fit(X)
     with pytest.raises(IndexError, match="rows 0 to 49"):
@@ -234,19 +234,19 @@ def test_large_tables_are_sampled():
     assert table["column_1"].tolist() == ["x5"]
 
 
-def test_the_only_column_is_beside_no_other():
+def test_a_rare_value_of_the_only_column():
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"x": np.concatenate([rng.normal(0, 1, 100), rng.normal(20, 1, 100), [10.0]])})
     table = explain_points(softkern.OneClassPCM().fit(X), [200], X=X)
     assert table["why"].tolist() == ["x 10, a rare value"]
 
 
-def test_values_with_and_in_them_are_listed_whole():
+def test_values_that_contain_and_are_listed_whole():
     rows = RowView(["area"], np.zeros((1, 1)), np.zeros((1, 1)), {0: ["Research and Dev", "Sales"]})
     assert rows.format_range(0, 0, 1) == "Research and Dev or Sales"
 
 
-def test_an_explainer_reads_new_rows_however_it_was_made():
+def test_a_constructed_explainer_reads_new_rows():
     X = two_groups()
     model = softkern.OneClassPCM().fit(X)
     ranker = Ranker(model)

@@ -50,7 +50,7 @@ WAYS = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_number_is_the_same_however_it_is_written(way):
+def test_numbers_are_parsed_in_every_format(way):
     words = pd.Series([WAYS[way](x) for x in VALUES])
     found = infer_number_format(words)
     assert found.n_parsed == len(VALUES)
@@ -65,11 +65,11 @@ def test_a_number_is_the_same_however_it_is_written(way):
 
 
 @pytest.mark.parametrize("word", NO_NUMBERS.split("|"))
-def test_what_is_no_number(word):
+def test_text_that_is_not_a_number(word):
     assert not is_number(word)
 
 
-def test_a_doubt_is_decided_by_the_whole_table_and_said():
+def test_ambiguous_numbers_are_decided_by_the_table_and_reported():
     doubtful = ["1,234", "5,678", "12,345"]
     table = pd.DataFrame({"x": doubtful})
     _, alone = prepare(table, scale="none")
@@ -82,7 +82,7 @@ def test_a_doubt_is_decided_by_the_whole_table_and_said():
     assert infer_decimal([pd.Series(doubtful), pd.Series(["1.5"]), pd.Series(["2,5"])]) == "."
 
 
-def test_points_between_thousands_beside_a_decimal_comma():
+def test_points_as_thousands_separators_with_a_decimal_comma():
     table = pd.DataFrame({"x": ["1.234", "5.678", "9.000"], "y": ["0,5", "7,25", "3"]})
     preparation, prepared = prepare(table, scale="none")
     assert prepared.features["x"].tolist() == [1234, 5678, 9000]
@@ -91,13 +91,13 @@ def test_points_between_thousands_beside_a_decimal_comma():
     ]
 
 
-def test_percent_beside_cells_without_it_is_told():
+def test_cells_without_the_percent_sign_are_reported():
     _, prepared = prepare(pd.DataFrame({"x": ["5%", "7%", "0"]}), scale="none")
     assert prepared.features["x"].tolist() == [5, 7, 0]
     assert "1 cell without %" in texts(prepared.notes)[0]
 
 
-def test_amounts_in_several_currencies_are_no_column_of_numbers():
+def test_amounts_in_several_currencies_are_left_out():
     table = pd.DataFrame({"x": [1.0, 2, 4], "price": ["$5", "€6", "$7"]})
     preparation, prepared = prepare(table)
     assert preparation.columns_ == ["x"]
@@ -108,7 +108,7 @@ def test_amounts_in_several_currencies_are_no_column_of_numbers():
 
 
 @pytest.mark.parametrize(("word", "says"), [("?", "na_values"), ("12 pounds", "Correct it")])
-def test_a_number_is_never_advised_to_be_missing(word, says):
+def test_only_words_are_offered_as_missing_values(word, says):
     with pytest.raises(DataError, match=says) as error:
         prepare(pd.DataFrame({"x": ["1", "2", word, "4"]}))
     assert ("na_values" in str(error.value)) == (word == "?")
@@ -117,7 +117,7 @@ def test_a_number_is_never_advised_to_be_missing(word, says):
     assert "na_values" not in str(error.value)
 
 
-def test_numbers_and_text_of_a_spreadsheet_in_one_column():
+def test_mixed_numbers_and_text_in_one_column():
     table = pd.DataFrame({"x": pd.Series([1.5, "2,500.5", None, 4], dtype=object)})
     _, prepared = prepare(table, scale="none", missing="drop")
     assert prepared.features["x"].tolist() == [1.5, 2500.5, 4]
@@ -129,7 +129,7 @@ DAYS = pd.to_datetime(["2024-01-31", "2024-02-01", "2024-03-15"])
 @pytest.mark.parametrize(
     "form", ["%Y-%m-%d", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%d %b %Y", "%B %d, %Y", "%Y%m%d"]
 )
-def test_dates_are_named_and_used_as_days(form):
+def test_dates_are_reported_and_used_as_days(form):
     table = pd.DataFrame({"when": [day.strftime(form) for day in DAYS], "x": [1.0, 5, 2]})
     preparation, prepared = prepare(table)
     assert preparation.columns_ in (["x"], ["when", "x"])
@@ -159,7 +159,7 @@ def test_dates_that_pandas_does_not_guess(cell, form):
     assert infer_date_format(pd.Series([cell, cell])).format == form
 
 
-def test_a_column_of_dates_of_pandas_and_clocks():
+def test_timestamps_and_times():
     table = pd.DataFrame({"when": DAYS, "x": [1.0, 5, 2]})
     _, prepared = prepare(table, dates=True, scale="none")
     assert np.diff(prepared.features["when"]).tolist() == [1, 43]
@@ -167,7 +167,7 @@ def test_a_column_of_dates_of_pandas_and_clocks():
     assert np.diff(to_days(clock, infer_date_format(clock).format)).tolist() == [0.5]
 
 
-def test_day_or_month_first_is_said_where_nothing_tells():
+def test_ambiguous_dates_are_reported():
     words = pd.Series(["01/02/2024", "03/04/2024"])
     assert infer_date_format(words).format == "%m/%d/%Y"
     assert infer_date_format(words, ",").format == "%d/%m/%Y"
@@ -176,7 +176,7 @@ def test_day_or_month_first_is_said_where_nothing_tells():
     assert "01/02/2024 is read with the month first" in texts(prepared.notes)[0]
 
 
-def test_text_of_one_value_is_not_offered():
+def test_constant_text_is_not_offered_as_a_category():
     table = pd.DataFrame({"x": [1.0, 2, 4], "country": "Austria", "kind": ["a", "b", "a"]})
     _, prepared = prepare(table)
     assert "left out 'country': text column with one value" in texts(prepared.notes)
@@ -185,7 +185,7 @@ def test_text_of_one_value_is_not_offered():
     )
 
 
-def test_a_model_of_python_reads_amounts_too(tmp_path):
+def test_saved_models_parse_amounts(tmp_path):
     rng = np.random.default_rng(0)
     x = np.concatenate([rng.normal(2000, 50, 40), rng.normal(90_000, 900, 40)])
     y = np.repeat([1.0, 9], 40) + rng.normal(size=80)
@@ -197,7 +197,7 @@ def test_a_model_of_python_reads_amounts_too(tmp_path):
     assert again.predict(table).tolist() == model.labels_.tolist()
 
 
-def test_a_name_that_was_probably_meant():
+def test_misspelled_columns_get_a_suggestion():
     assert unknown_names(["Revenu"], ["revenue", "x"]) == (
         "'Revenu' (did you mean 'revenue'?); its columns are 'revenue', 'x'."
     )
@@ -206,7 +206,7 @@ def test_a_name_that_was_probably_meant():
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_many_cells_are_read_as_few_are(way):
+def test_large_columns_are_parsed_like_small_ones(way):
     """Beyond a thousand cells, some are looked at and all are read at once."""
     values = np.tile(VALUES, 300)
     words = pd.Series([WAYS[way](x) for x in values])
@@ -215,7 +215,7 @@ def test_many_cells_are_read_as_few_are(way):
     assert found.format.parse(words).tolist() == values.tolist()
 
 
-def test_one_cell_of_many_decides():
+def test_one_cell_can_decide_the_format():
     words = pd.Series(["1,234"] * 5000)
     assert infer_number_format(words).ambiguous == "1,234"
     words[4321] = "12,5"

@@ -44,7 +44,7 @@ def test_identifiers_with_gaps_and_at_random():
 
 
 @pytest.mark.parametrize("name", ["id", "ID", "customer_id", "CustomerID", "id.2", "patient nr"])
-def test_a_name_tells_an_identifier(name):
+def test_identifiers_are_recognized_by_name(name):
     rng, y = draws()
     salary = 1000 + np.round(rng.lognormal(8, 1, N) + np.arange(N) / N)
     names = [name, "y"]
@@ -55,7 +55,7 @@ def test_a_name_tells_an_identifier(name):
 
 
 @pytest.mark.parametrize("name", ["acid", "humid", "body mass index", "atomic number", "x"])
-def test_measured_whole_numbers_are_none(name):
+def test_measured_whole_numbers_are_not_identifiers(name):
     for seed in range(20):
         rng, y = draws(seed)
         salary = np.round(rng.lognormal(10, 0.5, N))  # some twice, by chance
@@ -65,12 +65,12 @@ def test_measured_whole_numbers_are_none(name):
         assert kinds(rng.integers(20_000, 90_000, 60), y[:60], names=[name, "y"])[0] == "number"
 
 
-def test_the_coordinates_of_a_grid_are_no_row_numbers():
+def test_grid_coordinates_are_not_row_numbers():
     x, y = np.meshgrid(np.arange(30), np.arange(30))
     assert kinds(x.ravel(), y.ravel()) == ["number", "number"]
 
 
-def test_few_rows_number_nothing_without_a_name_for_it():
+def test_few_rows_need_a_name_to_be_row_numbers():
     assert kinds([1, 2, 3], [4, 9, 1]) == ["number", "number"]
     assert kinds([1, 2, 3], [4, 9, 1], names=["id", "x"]) == ["row number", "number"]
 
@@ -93,7 +93,7 @@ def test_few_values():
     ]  # fmt: skip
 
 
-def test_values_that_may_stand_for_missing_ones():
+def test_placeholders_of_missing_values():
     _, y = draws()
     spoiled = np.where(np.arange(N) < 7, -999, y)
     far = np.where(np.arange(N) < 7, -1234.5, y)
@@ -104,7 +104,7 @@ def test_values_that_may_stand_for_missing_ones():
 # Long tails
 
 
-def test_long_tails_are_taken_by_their_logarithm():
+def test_skewed_columns_are_transformed():
     for seed in range(10):
         rng, _ = draws(seed)
         for x in (
@@ -123,7 +123,7 @@ def test_long_tails_are_taken_by_their_logarithm():
             assert bend(-x).sign == -1
 
 
-def test_plain_columns_are_left_as_they_are():
+def test_other_columns_are_not_transformed():
     for seed in range(10):
         rng, y = draws(seed)
         for x in (
@@ -139,7 +139,7 @@ def test_plain_columns_are_left_as_they_are():
 
 @pytest.mark.parametrize("centers", [(0, 100), (0, 10), (0, 1e6), (0, 20, 50), (0, 5, 20, 50)])
 @pytest.mark.parametrize("share", [0.6, 0.8, 0.9])
-def test_groups_far_apart_are_no_tail(centers, share):
+def test_distant_groups_are_not_skew(centers, share):
     others = [(1 - share) / (len(centers) - 1)] * (len(centers) - 1)
     for seed in range(10):
         rng, y = draws(seed)
@@ -147,7 +147,7 @@ def test_groups_far_apart_are_no_tail(centers, share):
 
 
 @pytest.mark.parametrize("share", [0.002, 0.01, 0.03, 0.07])
-def test_far_values_are_no_tail(share):
+def test_far_values_are_not_skew(share):
     for seed in range(10):
         rng, y = draws(seed)
         far = rng.uniform(size=N) < share
@@ -165,7 +165,7 @@ def test_outliers_of_a_skewed_column_stay_outliers():
     assert z[-1] > others.max() + 10 * others.std()
 
 
-def test_a_bend_is_monotone_and_undone():
+def test_signed_log_is_monotone_and_invertible():
     x = np.linspace(-50, 1e4, 999)
     for sign in (1.0, -1.0):
         curve = SignedLog(sign, origin=3.0, unit=0.2)
@@ -204,7 +204,7 @@ def test_missing_cells_do_not_matter():
     assert recognize(np.empty((0, 1)))[0].kind == "empty"
 
 
-def test_every_decision_is_said_once():
+def test_every_decision_is_reported_once():
     notes = column_notes(recognize(np.column_stack([table(), table(1)]), list("abcdefghij")))
     assert [str(note) for note in notes] == [
         "left out 'a', 'f': they number the rows",

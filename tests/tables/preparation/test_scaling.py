@@ -20,7 +20,7 @@ def learned(X):
     return ColumnScaler.fit(X, recognize(X))
 
 
-def test_columns_come_to_one_scale_and_back():
+def test_columns_are_scaled_and_restored():
     X = table()
     scaling = learned(X)
     Z = scaling.transform(X)
@@ -44,14 +44,14 @@ def test_the_unit_of_a_rare_value_does_not_matter_unlike_in_robust_scaler():
     assert np.ptp(RobustScaler().fit_transform(X)[:, 1]) == 1000
 
 
-def test_missing_cells_take_no_part_in_scales():
+def test_missing_cells_do_not_affect_scales():
     X = table()
     spoiled = X.copy()
     spoiled[np.random.default_rng(0).uniform(size=X.shape) < 0.1] = np.nan
     assert learned(spoiled).spread == pytest.approx(learned(X).spread, rel=0.2)
 
 
-def test_missing_cells_come_from_the_row_s_own_group():
+def test_missing_cells_are_imputed_from_the_same_cluster():
     X = table()
     spoiled = X.copy()
     hole = np.random.default_rng(1).uniform(size=X.shape) < 0.15
@@ -66,7 +66,7 @@ def test_missing_cells_come_from_the_row_s_own_group():
     assert from_median.mean() > 3
 
 
-def test_a_fill_is_that_of_the_row_alone():
+def test_imputation_does_not_depend_on_other_rows():
     X = table()
     neighbors = NearestRowImputer.fit(X, learned(X))
     new = table(50, seed=3)
@@ -77,7 +77,7 @@ def test_a_fill_is_that_of_the_row_alone():
     assert shuffled.transform(new) == pytest.approx(whole)
 
 
-def test_what_was_learned_is_plain_and_bounded():
+def test_donors_are_bounded():
     X = table(5000)
     X[::3, 2] = np.nan
     neighbors = NearestRowImputer.fit(X, learned(X))
@@ -86,7 +86,7 @@ def test_what_was_learned_is_plain_and_bounded():
     assert len(NearestRowImputer.fit(wide, learned(wide)).donors) == 10
 
 
-def test_few_rows_with_holes():
+def test_imputation_of_few_rows():
     X = np.array([[1.0, np.nan], [np.nan, 2.0], [3.0, np.nan], [5.0, np.nan]])
     filled = NearestRowImputer.fit(X, learned(X)).transform(X)
     assert filled[:, 1] == pytest.approx(2.0)

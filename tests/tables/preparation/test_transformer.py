@@ -3,8 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
 
+import softkern
 from softkern.exceptions import DataError
+from softkern.tables.preparation import PreparedTable, TablePreparation
 from tests.tables.preparation.helpers import prepare, reloaded, texts
 
 
@@ -12,20 +17,20 @@ def frame(**columns):
     return pd.DataFrame(columns)
 
 
-def test_columns_that_cannot_matter_are_left_out():
+def test_uninformative_columns_are_left_out():
     table = frame(x=[1.0, 2, 4], one=[3, 3, 3], none=[np.nan] * 3, who=list("aba"))
     table["when"] = pd.to_datetime(["2020-01-01"] * 3)
     preparation, prepared = prepare(table)
     assert preparation.get_feature_names_out().tolist() == ["x"]
-    told = "\n".join(texts(prepared.notes))
+    text = "\n".join(texts(prepared.notes))
     for name, why in [("one", "one value"), ("none", "no value"), ("who", "categories")]:
         assert any(f"'{name}'" in note and why in note for note in texts(prepared.notes))
-    assert "'when': dates" in told
+    assert "'when': dates" in text
     with pytest.raises(DataError, match="no column to work with.*'one'"):
         prepare(table[["one", "who"]])
 
 
-def test_names_dates_and_times_are_said_to_be_so():
+def test_names_dates_and_times_are_reported():
     n = 60
     shapes = ("2024-01-%02d", "%02d.01.2024", "01/%02d/2024")
     table = frame(
@@ -38,18 +43,18 @@ def test_names_dates_and_times_are_said_to_be_so():
     )
     preparation, prepared = prepare(table)
     assert preparation.columns_ == ["x"]
-    said = " ".join(texts(prepared.notes))
-    assert "left out 'account', 'order': whole numbers with 17 or more digits" in said
-    assert "left out 'when': dates in several formats" in said
-    assert "left out 'took': times of day or durations; convert them to minutes or hours" in said
-    assert "left out 'some': text column; use categories=['some'] to include it" in said
+    text = " ".join(texts(prepared.notes))
+    assert "left out 'account', 'order': whole numbers with 17 or more digits" in text
+    assert "left out 'when': dates in several formats" in text
+    assert "left out 'took': times of day or durations; convert them to minutes or hours" in text
+    assert "left out 'some': text column; use categories=['some'] to include it" in text
     asked, _ = prepare(table, columns=["x", "account"])
     assert asked.columns_ == ["x", "account"]  # whatever it looks like
     large = frame(x=[1.5e18, 2e18, 9e18] * 20, y=[2**62, 3, 4] * 20)
     assert prepare(large)[0].columns_ == ["x", "y"]
 
 
-def test_columns_are_chosen_by_name_and_text_is_named():
+def test_columns_are_chosen_by_name():
     table = frame(x=[1.0, 2], y=[5.0, 3], who=["a", "b"])
     assert prepare(table, columns=["y"])[0].columns_ == ["y"]
     with pytest.raises(
@@ -60,7 +65,7 @@ def test_columns_are_chosen_by_name_and_text_is_named():
         prepare(table, columns=["x", "z"])
 
 
-def test_text_among_numbers_is_a_mistake():
+def test_text_among_numbers_is_an_error():
     table = frame(x=["1", "2.5", "?", "4"], y=[1.0, 2, 3, 4])
     with pytest.raises(DataError, match=r"'x' holds numbers except in 1 row, .* '\?' in row 3"):
         prepare(table)
@@ -89,7 +94,7 @@ def test_categories_become_codes():
         prepare(many, categories=["who"])
 
 
-def test_two_categories_are_a_yes_no_column():
+def test_two_categories_become_a_binary_column():
     table = frame(x=[1.0, 2, 4, 8], who=["yes", "no", "yes", None])
     options = {"categories": ["who"], "missing": "impute", "scale": "none"}
     preparation, prepared = prepare(table, **options)
@@ -126,7 +131,7 @@ def test_categories_that_look_like_numbers():
     assert again.notes == []
 
 
-def test_cells_that_are_neither_numbers_nor_words():
+def test_cells_that_are_neither_numbers_nor_text():
     table = frame(x=[1.0, 2.0], long=["9" * 400, "8" * 400], cell=[[1], [2, 3]])
     table["long"] = pd.Series([int(cell) for cell in table["long"]], dtype=object)
     preparation, prepared = prepare(table)
@@ -161,7 +166,7 @@ def test_huge_values():
 
 
 @pytest.mark.parametrize("scale", ["auto", "none", "standard", "robust"])
-def test_new_rows_are_prepared_as_the_first_were(scale):
+def test_new_rows_are_prepared_like_the_training_rows(scale):
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.lognormal(5, 1, (200, 3)), columns=list("abc"))
     preparation, prepared = prepare(table, scale=scale)
@@ -173,3 +178,56 @@ def test_new_rows_are_prepared_as_the_first_were(scale):
         assert prepared.values.std(axis=0) == pytest.approx(1)
     if scale in ("auto", "robust"):
         assert np.median(prepared.values, axis=0) == pytest.approx(0, abs=1e-12)
+
+
+# As a transformer of scikit-learn
+
+
+def mixed(n=200):
+    rng = np.random.default_rng(0)
+    table = frame(x=rng.normal(size=n), y=rng.lognormal(size=n), row=range(n))
+    table["kind"] = rng.choice(["a", "b"], n)
+    table.loc[3, "x"] = np.nan
+    return table
+
+
+def test_transform_returns_the_prepared_values():
+    table = mixed()
+    preparation, prepared = prepare(table, categories=["kind"])
+    names = ["x", "y", "kind=b"]
+    assert preparation.get_feature_names_out().tolist() == names
+    assert np.array_equal(preparation.transform(table), prepared.values)
+    assert np.array_equal(clone(preparation).fit_transform(table), prepared.values)
+    output = clone(preparation).set_output(transform="pandas").fit_transform(table)
+    assert output.columns.tolist() == names
+    with pytest.raises(NotFittedError):
+        clone(preparation).transform(table)
+
+
+def test_rows_that_are_left_out_are_nan():
+    table = mixed()
+    table.loc[5, ["x", "y"]] = np.nan
+    preparation = TablePreparation().fit(table)
+    values = preparation.transform(table)
+    assert np.flatnonzero(np.isnan(values).any(axis=1)).tolist() == [5]
+    prepared = preparation.prepare(table)
+    assert isinstance(prepared, PreparedTable)
+    assert preparation.prepare(prepared) is prepared
+    assert len(prepared) == 200
+    assert len(prepared.used_rows()) == 199
+    assert prepared.n_incomplete == 2
+
+
+@pytest.mark.parametrize("options", [{"scale": "log"}, {"missing": "ignore"}, {"columns": "x"}])
+def test_invalid_parameters(options):
+    with pytest.raises(ValueError, match=f"The '{next(iter(options))}' parameter"):
+        TablePreparation(**options).fit(mixed())
+
+
+def test_pipelines_take_tables_and_are_explained_in_them():
+    table = mixed()
+    table.loc[9, "y"] = 1e6
+    model = make_pipeline(TablePreparation(), softkern.OneClassPCM()).fit(table)
+    assert len(model[-1].outlier_scores_) == len(table)
+    why = softkern.explain_points(model, [9], X=table)["why"][9]
+    assert why.startswith("y 1,000,000, usual ")
