@@ -28,7 +28,7 @@ for row, (name, (X, y)) in zip(axes, sets.items(), strict=True):
         weights = model.outlier_weights(np.column_stack([x.ravel(), grid_y.ravel()]))
         axis.contour(x, grid_y, weights.reshape(x.shape), 8, colors="0.7", linewidths=0.8)
         axis.contour(x, grid_y, weights.reshape(x.shape), [threshold], colors="C3")
-        axis.scatter(*X.T, s=14, c=model.outlier_weights_)
+        axis.scatter(*X.T, s=14, c=[f"C{k}" for k in model.labels_])
         axis.set(title=f"{name}, {title}", aspect="equal")
         n_found = int((y[heaviest[:-1]] == -1).sum())
         print(f"{name}, {title}: {n_found} of {n_outliers} outliers have the largest weights")
