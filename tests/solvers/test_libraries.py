@@ -26,16 +26,13 @@ START /= START.sum(axis=0)
 
 @dataclass
 class Elsewhere:
-    """All that the loop asks of an operator, on the arrays of one library."""
+    """The part of an operator that the loop uses, on the arrays of one library."""
 
     gram: object
     diag: object
     features: None = None
+    surrogate: None = None
     on_device: bool = False  # its arrays are given to it
-
-    @property
-    def ahead(self):
-        return self
 
     def geometry(self, A, product=None):
         product = namespace(A).matmul(self.gram, A) if product is None else product
