@@ -187,3 +187,13 @@ def test_small_and_odd_tables_are_prepared(table):
     assert np.isfinite(prepared.values).all()
     again = preparation.prepare(pd.DataFrame(table))
     assert np.array_equal(again.values, prepared.values)
+
+
+def test_models_of_versions_that_saved_the_preparation_apart_are_rejected(capsys):
+    """Their numbers are scaled, and a table as it is would be scored without a warning."""
+    table, _ = groups()
+    table.to_csv("data.csv", index=False)
+    model = softkern.OneClassPCM().fit(table / 100)
+    softkern.save(model, "old.safetensors", preparation={"columns": ["x", "y"]})
+    assert run(["score", "old.safetensors", "data.csv", "-o", "s.csv"]) == 5
+    assert "earlier version of softkern" in capsys.readouterr().err

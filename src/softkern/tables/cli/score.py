@@ -114,6 +114,11 @@ def header_of(path: Path) -> dict[str, Any]:
         raise ModelFileError(f"{path} cannot be read: {error.strerror}.") from error
     if not isinstance(header.get("metadata"), dict):
         raise ModelFileError(f"{path} was altered: its metadata is not a table.")
+    if "preparation" in header["metadata"]:
+        raise ModelFileError(
+            f"{path} was written by an earlier version of softkern, which saved the preparation of "
+            "the table apart from the model. Run softkern analyze again."
+        )
     return header
 
 
