@@ -60,7 +60,7 @@ def save(model: Any, path: str | os.PathLike[str], **metadata: Any) -> None:
         File to write, usually with the suffix ``.safetensors``. An existing file is replaced at
         the end, in one step.
     **metadata
-        JSON values to save with the model; `inspect` returns them.
+        JSON values to save with the model. `inspect` returns them.
 
     Examples
     --------
@@ -129,7 +129,7 @@ def load(path: str | os.PathLike[str], *, trusted: Collection[str] = ()) -> Any:
     Raises
     ------
     ModelFileError
-        The file cannot be loaded; a ValueError.
+        If the file cannot be loaded (a ValueError).
 
     Examples
     --------
@@ -348,7 +348,7 @@ def _contiguous(array: Any, is_plain: bool) -> Any:
 
 
 def _insert(state: Any, arrays: dict[str, Any]) -> Any:
-    """Put the arrays back into a state; one that was used twice is one array again."""
+    """Put the arrays back into a state. One that was used twice is one array again."""
     if isinstance(state, list):
         return [_insert(item, arrays) for item in state]
     if not isinstance(state, dict):

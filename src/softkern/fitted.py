@@ -33,7 +33,7 @@ def fitted_step(model: Any) -> tuple[Any, Callable[[Any], Any]]:
 
 
 def choice_of(model: Any) -> dict[str, Any] | None:
-    """Return which model `AutoClustering` chose and why, in plain values; None for other models.
+    """Return which model `AutoClustering` chose and why, in plain values. None for other models.
 
     `taken` ("one cluster" for one), `reason`, and `compared`, one dictionary per model with
     `model`, `clusters`, `separation`, `stability` (None where unknown) and `taken`.
@@ -66,7 +66,7 @@ def as_sample_of(model: Any, n_rows: int) -> Any:
 
 
 def with_tree(model: Any) -> Any:
-    """Return the model that has an alpha tree: this one, or its `model_`; None without one."""
+    """Return the model that has an alpha tree, this one or its `model_`, or None."""
     candidates = (model, getattr(model, "model_", None))
     return next((one for one in candidates if hasattr(one, "tree_")), None)
 

@@ -42,7 +42,6 @@ def apply_method(model: Any, method: str, X: Any) -> Any:
 def without_rows(model: Any) -> Any:
     """Copy a fitted model without its results for the training rows."""
     small = copy.copy(model)
-    small._drop_caches()
     for name in model._row_methods():
         vars(small).pop(name, None)
     small.sample_weight_ = np.ones(1, dtype=model.sample_weight_.dtype)

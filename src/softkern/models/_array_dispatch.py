@@ -27,12 +27,12 @@ __all__ = ["dispatch_arrays", "to_host"]
 
 
 def is_foreign(X: Any) -> bool:
-    """Return whether X is an array of another library; tables and sparse matrices are not."""
+    """Return whether X is an array of another library. Tables and sparse matrices are not."""
     return is_array_api_obj(X) and not is_numpy_array(X) and not is_dask_array(X)
 
 
 def to_host(X: Any) -> Any:
-    """Copy an array of another library to a NumPy array; return anything else unchanged."""
+    """Copy an array of another library to a NumPy array. Return anything else unchanged."""
     return on_host(X) if is_foreign(X) else X
 
 

@@ -55,7 +55,7 @@ def cooling(annealing: Any) -> list[float]:
 def separate_equal_clusters(
     operator: KernelOperator, machines: Machines, solution: Solution, weight: Array
 ) -> Centers | None:
-    """Return distinct centers to continue an annealing from; None where all differ already.
+    """Return distinct centers to continue an annealing from. None where all differ already.
 
     Equal clusters stay equal at any scale. They count as one, and the spare ones become copies of
     those with the largest variance, which are the first to separate (Rose 1998). Each copy is

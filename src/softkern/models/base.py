@@ -69,7 +69,7 @@ SAMPLE_ATTRIBUTES = tuple(SAMPLE)
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class SoftModel(Estimator, ABC):
-    """Base class of all estimators; see the module's docstring.
+    """Base class of all estimators. See the module's docstring.
 
     Parameters are the fields of a dataclass, which generates the constructor. Subclasses add their
     own, or change defaults.
@@ -108,7 +108,7 @@ class SoftModel(Estimator, ABC):
         y : ignored
             For compatibility with scikit-learn.
         sample_weight : array of shape (n_samples,), default=None
-            Weights of the samples; a weight of two counts a sample twice.
+            Weights of the samples. A weight of two counts a sample twice.
 
         Returns
         -------
@@ -117,9 +117,9 @@ class SoftModel(Estimator, ABC):
         """
         self._validate_params()
         self._check_parameters()
-        self._drop_caches()
-        for name in SAMPLE_ATTRIBUTES:  # of an earlier fit
-            self.__dict__.pop(name, None)
+        for name, spec in fitted_specs(type(self)).items():  # of an earlier fit
+            if spec.transient or name in SAMPLE:
+                self.__dict__.pop(name, None)
         self._fit_seed = fixed_seed(self.random_state)
         if self._fit_dask(X, sample_weight):
             return self
@@ -131,7 +131,7 @@ class SoftModel(Estimator, ABC):
         return self
 
     def _fit_dask(self, X: Any, sample_weight: Any) -> bool:
-        """Fit a Dask array or dataframe; return False for any other data."""
+        """Fit a Dask array or dataframe. Return False for any other data."""
         if not is_dask(X):
             return False
         from softkern.dask.fit import fit
@@ -180,7 +180,7 @@ class SoftModel(Estimator, ABC):
 
     @dispatch_arrays
     def memberships(self, X: Any) -> Array:
-        """Compute memberships; see `memberships_`.
+        """Compute memberships. See `memberships_`.
 
         Parameters
         ----------
@@ -270,11 +270,6 @@ class SoftModel(Estimator, ABC):
         text = str(super().__repr__(N_CHAR_MAX))
         error = getattr(self, "approximation_error_", 0.0)
         return f"{text} [{self.engine_}, error {error:.2g}]" if error else text
-
-    def _drop_caches(self) -> None:
-        for name, spec in fitted_specs(type(self)).items():
-            if spec.transient:
-                self.__dict__.pop(name, None)
 
     def __getstate__(self) -> dict[str, Any]:
         specs = fitted_specs(type(self))

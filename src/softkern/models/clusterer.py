@@ -35,7 +35,7 @@ __all__ = ["CenterClusterer", "Clusterer"]
 
 
 class Clusterer(ClusterMixin, SoftModel):  # type: ignore[misc]
-    """Methods and fitted attributes of the clusterers; see the module's docstring."""
+    """Methods and fitted attributes of the clusterers. See the module's docstring."""
 
     memberships_sum_to_one: ClassVar[bool] = True
     _fitted: ClassVar[dict[str, Spec]] = {
@@ -128,7 +128,7 @@ class CenterScores(PointScores):
 
 
 class CenterClusterer(Clusterer, KernelModel):
-    """Base class of the models with several centers; see the module's docstring."""
+    """Base class of the models with several centers. See the module's docstring."""
 
     _auto_bandwidth: ClassVar[str] = "within"
     _fitted: ClassVar[dict[str, Spec]] = {
@@ -141,10 +141,10 @@ class CenterClusterer(Clusterer, KernelModel):
 
     @abstractmethod
     def _log_memberships(self, geometry: Geometry) -> Array:
-        """Return logarithms of memberships, (m, c); the largest of a row is its cluster's."""
+        """Return logarithms of memberships, (m, c), the largest for a sample's own cluster."""
 
     def _energies(self, geometry: Geometry) -> Array:
-        """Return what falls as memberships rise, (m, c); overlap scores compare differences."""
+        """Return a quantity that falls as memberships rise, (m, c), for overlap scores."""
         return -self._log_memberships(geometry)
 
     @property
@@ -201,7 +201,7 @@ class CenterClusterer(Clusterer, KernelModel):
         """Set what new samples need of the geometry of all training samples."""
 
     def score_points(self, X: Any) -> PointScores:
-        """Compute labels, memberships and scores of samples; see `SoftModel.score_points`."""
+        """Compute labels, memberships and scores of samples. See `SoftModel.score_points`."""
         rows = self._cross(X)
         return self._scores_class(self, self._similarities(rows, self._geometry(rows)))
 

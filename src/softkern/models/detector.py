@@ -47,7 +47,7 @@ class DetectorScores(PointScores):
 
 
 class Detector(OutlierMixin, KernelModel):  # type: ignore[misc]
-    """Base class of the detectors; a subclass has its own `_scores_class`."""
+    """Base class of the detectors. A subclass has its own `_scores_class`."""
 
     _fitted: ClassVar[dict[str, Spec]] = {
         **SUPPORT,
@@ -60,7 +60,7 @@ class Detector(OutlierMixin, KernelModel):  # type: ignore[misc]
     _scores_class: ClassVar[type[DetectorScores]]
 
     def score_points(self, X: Any) -> DetectorScores:
-        """Compute labels, memberships and scores of samples; see `SoftModel.score_points`.
+        """Compute labels, memberships and scores of samples. See `SoftModel.score_points`.
 
         The record also has `scores`, those of `score_samples`.
         """

@@ -2,7 +2,7 @@
 
 Memberships are u ∝ D²^(−1/(m−1)) and sum to one for every sample. `FuzzyCMeans` takes centers as
 means weighted by u^m. `OutlierFuzzyCMeans` also gives every sample an outlier weight w and takes
-means weighted by u^m / w^q (Keller 2000; Shen, Wang and Wu 2004). Both are rules of the same loop
+means weighted by u^m / w^q (Keller 2000, Shen, Wang and Wu 2004). Both are rules of the same loop
 (`softkern.rules.fuzzy`).
 """
 
@@ -52,7 +52,7 @@ class FuzzyScores(CenterScores):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class FuzzyCMeans(CenterClusterer):
-    """Fuzzy c-means in feature space; with the linear kernel, classic fuzzy c-means.
+    """Fuzzy c-means in feature space. With the linear kernel, classic fuzzy c-means.
 
     Each sample receives a membership in every cluster, based on its distances to the cluster
     centers. Memberships sum to one. As m approaches one, memberships become 0 or 1 and the model
@@ -69,12 +69,12 @@ class FuzzyCMeans(CenterClusterer):
         used as given, with a `ParameterWarning` where memberships become equal.
     init : {"k-means++", "k-means", "random", "gmm"} or array of shape (n_samples, n_clusters), \
 default="k-means++"
-        Initialization: samples drawn by their squared distances in feature space; the clusters of
-        kernel k-means; random memberships; memberships of a Gaussian mixture in input space; or
+        Initialization: samples drawn by their squared distances in feature space, the clusters of
+        kernel k-means, random memberships, memberships of a Gaussian mixture in input space, or
         the given memberships.
     n_init : int, default=5
-        Number of initializations, of which the one with the lowest objective is used. A given
-        `init` is the only one.
+        Number of initializations. The one with the lowest objective is used. A given `init` is the
+        only one.
     kernel : str, callable or softkern.kernels.Kernel, default="rbf"
         Kernel, by name, as a function of two arrays, or as an object.
     kernel_params : dict, default=None
@@ -89,7 +89,7 @@ default="k-means++"
     max_iter : int, default=300
         Largest number of iterations.
     stopping : {"relative", "mean", "sum", "objective"}, default="relative"
-        Measure of change; see `OneClassPCM`.
+        Measure of change. See `OneClassPCM`.
     random_state, verbose
         As in `OneClassPCM`.
 
@@ -100,16 +100,16 @@ default="k-means++"
     n_clusters_ : int
         Number of clusters.
     memberships_ : array of shape (n_samples, n_clusters)
-        Membership of each training sample in every cluster; rows sum to one.
+        Membership of each training sample in every cluster. Rows sum to one.
     m_ : float
         Fuzzifier used.
     collapse_ratio_ : float
-        Growth rate of deviations from 1/n_clusters; below one memberships become equal. Infinite
+        Growth rate of deviations from 1/n_clusters. Below one memberships become equal. Infinite
         for one cluster.
     outlier_scores_ : array of shape (n_samples,)
-        Leave-one-out outlier scores; see `outlier_scores`.
+        Leave-one-out outlier scores. See `outlier_scores`.
     overlap_scores_ : array of shape (n_samples,)
-        Overlap scores; see `overlap_scores`.
+        Overlap scores. See `overlap_scores`.
     support_ : array of shape (n_support,)
         Indices of the training samples that make up the centers.
     dual_coef_ : array of shape (n_support, n_clusters)
@@ -248,7 +248,7 @@ default="k-means++"
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class OutlierFuzzyCMeans(FuzzyCMeans):
-    """Fuzzy c-means with outlier weights (FKCO); with the linear kernel, Keller's algorithm.
+    """Fuzzy c-means with outlier weights (FKCO). With the linear kernel, Keller's algorithm.
 
     A sample far from every center gets a large outlier weight w and a small part, u^m / w^q, in
     the centers. The weights sum to `total_weight`: by default one is typical, and the largest
@@ -260,10 +260,10 @@ class OutlierFuzzyCMeans(FuzzyCMeans):
         Number of clusters. ``"auto"`` estimates the number of groups that are separated by density
         gaps, one where there are none.
     m : "auto" or float, default="auto"
-        Fuzzifier, above one: how soft memberships are; see `FuzzyCMeans`.
+        Fuzzifier, above one: how soft memberships are. See `FuzzyCMeans`.
     q : float, default=1.0
-        How little outliers count, above zero. Towards zero the clusters are those of `FuzzyCMeans`;
-        the larger q, the more robust. (The paper uses the inverse.) From about five on a center may
+        How little outliers count, above zero. Towards zero the clusters are those of `FuzzyCMeans`.
+        The larger q, the more robust. (The paper uses the inverse.) From about five on a center may
         shrink onto a single sample. Where the common center of all samples does, `collapse_ratio_`
         is that of `FuzzyCMeans`.
     total_weight : float, default=None
@@ -274,15 +274,15 @@ class OutlierFuzzyCMeans(FuzzyCMeans):
         objective may rise.
     init : {"k-means++", "k-means", "random", "gmm"} or array of shape (n_samples, n_clusters), \
 default="k-means++"
-        Initialization; see `FuzzyCMeans`.
+        Initialization. See `FuzzyCMeans`.
     n_init : int, default=5
-        Number of initializations, of which the one with the lowest objective is used.
+        Number of initializations. The one with the lowest objective is used.
     kernel : str, callable or softkern.kernels.Kernel, default="rbf"
         Kernel, by name, as a function of two arrays, or as an object.
     kernel_params : dict, default=None
         Parameters of a kernel that is given by name or as a function.
     bandwidth : str, float or array of shape (n_features,), default="auto"
-        Bandwidth of the kernel, or a rule that chooses it; ``"auto"`` is the rule ``"within"``.
+        Bandwidth of the kernel, or a rule that chooses it. ``"auto"`` is the rule ``"within"``.
     engine, engine_params
         As in `OneClassPCM`.
     tol : float, default=1e-5
@@ -290,7 +290,7 @@ default="k-means++"
     max_iter : int, default=300
         Largest number of iterations.
     stopping : {"relative", "mean", "sum", "objective"}, default="relative"
-        Measure of change; see `OneClassPCM`.
+        Measure of change. See `OneClassPCM`.
     random_state, verbose
         As in `OneClassPCM`.
 
@@ -367,7 +367,7 @@ converged_, history_
         Returns
         -------
         weights : array of shape (m,)
-            One is typical; outliers have large weights.
+            One is typical. Outliers have large weights.
         """
         spread = self._rule(self.sample_weight_).spread(self._geometry(self._cross(X)))
         root = np.maximum(spread, 0) ** (1 / (self.q + 1))

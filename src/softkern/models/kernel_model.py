@@ -83,7 +83,7 @@ class Similarities:
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class KernelModel(SoftModel):
-    """Base class of the estimators with a kernel; see the module's docstring."""
+    """Base class of the estimators with a kernel. See the module's docstring."""
 
     kernel: Any = "rbf"
     kernel_params: dict[str, Any] | None = None
@@ -254,7 +254,7 @@ class KernelModel(SoftModel):
     def _stored_operator(
         self, name: str = "support", points: Any = None, kernel: Kernel | None = None
     ) -> KernelOperator:
-        """Return the operator over stored points, by default the support; built on first use."""
+        """Return the operator over stored points, the support by default, built on first use."""
         operators: dict[str, KernelOperator] = self.__dict__.setdefault("_operators", {})
         if name not in operators:
             points = self._support if points is None else points

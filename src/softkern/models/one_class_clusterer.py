@@ -47,7 +47,7 @@ NEEDS_LENGTHS = f"{UNKNOWN_LENGTHS} predict and memberships do not need them."
 
 
 class RelativeScores(CenterScores):
-    """Results of samples whose distances are known up to a constant; outlier scores are not."""
+    """Results of samples whose distances, and thus outlier scores, are not known."""
 
     @cached_property
     def outlier_scores(self) -> Array:
@@ -56,7 +56,7 @@ class RelativeScores(CenterScores):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class OneClassClusterer(CenterClusterer):
-    """Base class of the soft and the hard clusterer; see the module's docstring."""
+    """Base class of the soft and the hard clusterer. See the module's docstring."""
 
     n_clusters: int | str = field(default=2, kw_only=False)
     formulation: str = "svdd"
@@ -98,7 +98,7 @@ class OneClassClusterer(CenterClusterer):
 
     @abstractmethod
     def _scatter(self, solution: Solution, weight: Array) -> float:
-        """Return the measure by which initializations are compared; the lowest is the best."""
+        """Return the measure by which initializations are compared. The lowest is the best."""
 
     def _fit(self, rows: Rows) -> None:
         weight = rows.weight
@@ -192,7 +192,7 @@ class OneClassClusterer(CenterClusterer):
         return chosen.build(operator.X[rows]), counts.astype(weight.dtype)
 
     def _keep(self, operator: KernelOperator, solution: Solution, weight: Array) -> Solution:
-        """Store the SVMs and score the training samples; duplicates share coefficients equally."""
+        """Store the SVMs and score the training samples. Duplicates share coefficients equally."""
         centers = solution.centers
         margins: Margins = centers.margins
         self.cluster_weights_ = np.asarray(centers.shares)
@@ -218,7 +218,7 @@ class OneClassClusterer(CenterClusterer):
         return np.asarray(self._rule().log_memberships(geometry, self._centers()))
 
     def score_points(self, X: Any) -> PointScores:
-        """Compute labels, memberships and scores of samples; see `SoftModel.score_points`."""
+        """Compute labels, memberships and scores of samples. See `SoftModel.score_points`."""
         rows = self._cross(X)
         samples = self._similarities(rows, self._geometry(rows, needs_lengths=False))
         return (CenterScores if rows.lengths_are_known else RelativeScores)(self, samples)

@@ -39,9 +39,9 @@ class OneClassKMeans(OneClassClusterer):
         Share of a cluster's samples that shapes it. At one, centers are means.
     init : {"k-means++", "k-means", "random", "gmm"} or array of shape (n_samples, n_clusters), \
 default="k-means"
-        The first clusters; see `OneClassMixture`.
+        The first clusters. See `OneClassMixture`.
     n_init : int, default=5
-        Number of initializations, of which the one with the least scatter is used.
+        Number of initializations. The one with the least scatter is used.
     kernel : str, callable or softkern.kernels.Kernel, default="rbf"
         Positive semidefinite kernel, by name, as a function of two arrays, or as an object.
     kernel_params : dict, default=None
@@ -55,7 +55,7 @@ default="k-means"
     max_iter : int, default=300
         Largest number of iterations.
     stopping : {"relative", "mean", "sum", "objective"}, default="mean"
-        Measure of change; see `OneClassPCM`.
+        Measure of change. See `OneClassPCM`.
     random_state, verbose
         As in `OneClassPCM`.
 

@@ -35,7 +35,7 @@ class OneClassMixture(OneClassClusterer):
     """Soft clusters, each a weighted one-class SVM: WOC-SVM soft clustering.
 
     An EM-like loop [1]_. Every cluster is a one-class SVM, trained on all samples with their
-    memberships as weights; memberships follow from how deep a sample lies in each SVM. With ν below
+    memberships as weights. Memberships follow from how deep a sample lies in each SVM. With ν below
     one a cluster is shaped by its margin more than by its core. The paper's f_LL is not an
     objective and need not rise: the loop may end in a cycle, which a `ConvergenceWarning` reports.
 
@@ -54,21 +54,21 @@ class OneClassMixture(OneClassClusterer):
         can carry it, memberships have no influence, and clusters become equal.
     scale : "auto" or float, default="auto"
         The paper's σ, the softness of the memberships. For ``"ocsvm"`` it is in the paper's units,
-        where the coefficients of an SVM sum to ν Σ z and σ grows with the number of samples; for
+        where the coefficients of an SVM sum to ν Σ z and σ grows with the number of samples. For
         ``"svdd"`` it is a squared distance in feature space. ``"auto"`` is a tenth of
         `critical_scale_`.
     annealing : None, "auto" or (start, stop, factor), default=None
         Run at σ = start, start × factor, … as long as σ is above stop, each from the result of the
-        one before; the paper uses (5, 0.1, 0.95), and `scale` is then ignored. ``"auto"`` goes from
+        one before. The paper uses (5, 0.1, 0.95), and `scale` is then ignored. ``"auto"`` goes from
         0.9 × `critical_scale_` down to `scale` by the factor 0.9, and splits the cluster of largest
         variance where two have become equal: all initializations then usually end in the same
         clusters [2]_. Without these splits equal clusters may not all separate again, which raises
-        a `CollapseWarning`; start the schedule well below `critical_scale_`.
+        a `CollapseWarning`. Start the schedule well below `critical_scale_`.
     init : {"k-means++", "k-means", "random", "gmm"} or array of shape (n_samples, n_clusters), \
 default="k-means++"
-        Weights of the first SVMs: one sample each, drawn by squared distances in feature space; the
-        clusters of kernel k-means, the best of `n_init`; random numbers; memberships of a Gaussian
-        mixture; or the given weights.
+        Weights of the first SVMs: one sample each, drawn by squared distances in feature space, the
+        clusters of kernel k-means (the best of `n_init`), random numbers, memberships of a Gaussian
+        mixture, or the given weights.
     n_init : int, default=5
         Number of initializations, run to ten times the tolerance (on a subsample of more than
         10,000 samples). The one with the least scatter, Σ z D², is continued: f_LL is high where a
@@ -78,7 +78,7 @@ default="k-means++"
     kernel_params : dict, default=None
         Parameters of a kernel that is given by name or as a function.
     bandwidth : str, float or array of shape (n_features,), default="auto"
-        Bandwidth of the kernel, or a rule that chooses it. ``"auto"`` is the rule ``"within"``; the
+        Bandwidth of the kernel, or a rule that chooses it. ``"auto"`` is the rule ``"within"``. The
         paper's τ is 1/(2 bandwidth²).
     engine, engine_params
         As in `OneClassPCM`.
@@ -87,7 +87,7 @@ default="k-means++"
     max_iter : int, default=300
         Largest number of iterations, at every scale of an annealing.
     stopping : {"relative", "mean", "sum", "objective"}, default="mean"
-        Measure of change; see `OneClassPCM`. The objective is f_LL.
+        Measure of change. See `OneClassPCM`. The objective is f_LL.
     random_state, verbose
         As in `OneClassPCM`.
 
@@ -98,7 +98,7 @@ default="k-means++"
     n_clusters_ : int
         Number of clusters.
     memberships_ : array of shape (n_samples, n_clusters)
-        Membership of each training sample in every cluster; rows sum to one.
+        Membership of each training sample in every cluster. Rows sum to one.
     cluster_weights_ : array of shape (n_clusters,)
         γ, the mean memberships.
     scale_ : float
@@ -109,21 +109,21 @@ default="k-means++"
     support_ : array of shape (n_support,)
         Indices of the training samples that make up the centers.
     dual_coef_ : array of shape (n_support, n_clusters)
-        Coefficients of the centers on them; columns sum to one.
+        Coefficients of the centers on them. Columns sum to one.
     offset_ : array of shape (n_clusters,)
         ρ of every SVM, for coefficients that sum to one.
     radius_ : array of shape (n_clusters,)
         Radius R of every SVM's sphere.
     objective_ : float
-        −f_LL of eq. 16; lower is better.
+        −f_LL of eq. 16. Lower is better.
     history_ : dict
         ``"objective"`` and ``"change"`` of every iteration, and ``"low_rank_steps"``, the number of
-        low-rank steps before it; ``"scale"`` with annealing.
+        low-rank steps before it. With annealing also ``"scale"``.
     converged_ : bool
-        Whether the change fell below `tol`; False also where the loop ended in a cycle, of which
-        the state of lowest objective is kept.
+        Whether the change fell below `tol`. False also where the loop ended in a cycle. The state
+        of lowest objective in the cycle is then used.
     outlier_scores_, overlap_scores_ : arrays of shape (n_samples,)
-        Scores of the training samples; see `outlier_scores` and `overlap_scores`.
+        Scores of the training samples. See `outlier_scores` and `overlap_scores`.
     bandwidth_, kernel_, plan_, engine_, approximation_error_, n_iter_
         As in `OneClassPCM`.
 

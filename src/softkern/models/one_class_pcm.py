@@ -81,7 +81,7 @@ class PCMScores(DetectorScores):
 class OneClassPCM(Detector):
     """One possibilistic cluster in feature space: density, typicality, outliers.
 
-    All data form one cluster around one center in feature space; memberships fall with the
+    All data form one cluster around one center in feature space. Memberships fall with the
     distance from it. In data space the center is a kernel density whose weights exclude atypical
     samples. Outliers have the lowest density at the kernel's own bandwidth or at the scale of all
     data: a few samples that lie close together and far from the rest are outliers too.
@@ -97,10 +97,10 @@ class OneClassPCM(Detector):
     kernel_params : dict, default=None
         Parameters of a kernel that is given by name or as a function.
     bandwidth : str, float or array of shape (n_features,), default="auto"
-        Bandwidth of the kernel, one for all features or one each, or a rule that chooses it; see
+        Bandwidth of the kernel, one for all features or one each, or a rule that chooses it. See
         `softkern.kernels.select_bandwidth`.
     engine : str, default="auto"
-        How products with the kernel matrix are computed; see `softkern.plan`.
+        How products with the kernel matrix are computed. See `softkern.plan`.
     engine_params : dict, default=None
         Options of the engine, such as ``{"rank": 100}`` for ``engine="nystroem"``.
     tol : float, default=1e-4
@@ -109,8 +109,8 @@ class OneClassPCM(Detector):
         Largest number of iterations.
     stopping : {"relative", "mean", "sum", "objective"}, default="relative"
         Measure of change: the weighted mean change of memberships, relative to the largest
-        membership (``"relative"``) or absolute (``"mean"``); the change summed over all samples
-        (``"sum"``, as in the papers); or the relative change of the objective.
+        membership (``"relative"``) or absolute (``"mean"``), the change summed over all samples
+        (``"sum"``, as in the papers), or the relative change of the objective.
     random_state : int, RandomState or None, default=0
         Random seed.
     verbose : bool, default=False
@@ -125,13 +125,13 @@ class OneClassPCM(Detector):
     offset_ : float
         Threshold: `decision_function` is `score_samples` minus this.
     outlier_scores_ : array of shape (n_samples,)
-        Leave-one-out outlier scores of the training samples; see Notes.
+        Leave-one-out outlier scores of the training samples. See Notes.
     support_ : array of shape (n_support,)
         Indices of the training samples that make up the center.
     dual_coef_ : array of shape (n_support,)
-        Weights of these samples in the center; they sum to one.
+        Weights of these samples in the center. They sum to one.
     bandwidth_ : float, array of shape (n_features,) or None
-        Bandwidth used; None for kernels without one.
+        Bandwidth used. None for kernels without one.
     kernel_ : softkern.kernels.Kernel
         Kernel used.
     plan_ : Plan
@@ -139,9 +139,9 @@ class OneClassPCM(Detector):
     engine_ : str
         Engine used.
     approximation_error_ : float
-        Share of the kernel matrix that the engine leaves out; zero for exact engines.
+        Share of the kernel matrix that the engine leaves out. Zero for exact engines.
     reduction_error_ : float
-        Error bound of `reduce`; zero for a model that was not reduced.
+        Error bound of `reduce`. Zero for a model that was not reduced.
     n_iter_ : int
         Number of iterations.
     converged_ : bool
@@ -159,7 +159,7 @@ class OneClassPCM(Detector):
     bandwidth, which detects gaps within the data, and at a wide one, which detects distance from
     the data. The latter leaves out the mass of a sample's nearest neighbors, up to 1 % of the
     weight, so that outliers do not hide each other. Both are measured from the median training
-    sample in units of the range between the first and the last decile; the former counts
+    sample in units of the range between the first and the last decile. The former counts
     logarithmically beyond one unit, since gaps in a tail of few samples are chance. With a kernel
     as wide as the data, and with other kernels that vanish, the score is −log density, else D²/η.
     Scores do not change when every row is repeated.
@@ -310,7 +310,7 @@ class OneClassPCM(Detector):
     def _log_narrow_density(self, rows: CrossOperator, product: Array, is_exact: bool) -> Array:
         """Return the logarithm of the narrow density, (m,), given K a with all coefficients.
 
-        The part of a few isolated points is subtracted; where that leaves hardly any digits, the
+        The part of a few isolated points is subtracted. Where that leaves hardly any digits, the
         density is summed again.
         """
         isolated = np.flatnonzero(self._inlier_coef != self.dual_coef_)
@@ -366,12 +366,12 @@ class OneClassPCM(Detector):
         tolerance : float, default=1e-3
             Largest value of that bound.
         random_state : int, RandomState or None, default=None
-            Random seed; None uses the model's own.
+            Random seed. None uses the model's own.
 
         Returns
         -------
         model : OneClassPCM
-            The reduced copy; it keeps all support points where no fewer suffice.
+            The reduced copy. It keeps all support points where no fewer suffice.
         """
         check_is_fitted(self)
         if not tolerance > 0:
@@ -386,7 +386,7 @@ class OneClassPCM(Detector):
 def first_eta(
     operator: KernelOperator, distances: Array, memberships: Array, weight: Array, scale: float
 ) -> Array:
-    """Return the initial η, (c,); for a cluster of equal samples the largest of all, or one."""
+    """Return the initial η, (c,), which is the largest of all, or one, for equal samples."""
     eta = on_host(estimate_eta(distances, memberships, weight, scale))
     floor, largest = FEWEST_DIGITS * operator.distance_error, float(eta.max())
     return np.where(eta > floor, eta, largest if largest > floor else 1.0).astype(eta.dtype)

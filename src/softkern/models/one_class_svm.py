@@ -119,7 +119,7 @@ class _OneClassDetector(Detector):
     def _store_dual(
         self, operator: KernelOperator, solution: DualSolution, rows: Rows
     ) -> Similarities:
-        """Store α, shared among duplicates; return the similarities of the training samples."""
+        """Store α, shared among duplicates. Return the similarities of the training samples."""
         total = solution.coefficients.sum(axis=0)
         alpha = rows.share_among_duplicates(solution.coefficients / total)
         geometry = operator.geometry(alpha, solution.product / total)
@@ -278,7 +278,7 @@ class WeightedSVDD(_OneClassDetector):
         center is the weighted mean.
     nu_mode : {"relative", "absolute"}, default="relative"
         ``"relative"``: ν is a share of Σ w, 0 ≤ α_i ≤ w_i / (ν Σ w). ``"absolute"``: of the number
-        of samples n, α_i ≤ w_i / (ν n), as in eq. 11 of the 2009 paper; it needs Σ w ≥ ν n.
+        of samples n, α_i ≤ w_i / (ν n), as in eq. 11 of the 2009 paper. It needs Σ w ≥ ν n.
     threshold : {"auto", "margin", "fresh"}, default="auto"
         Threshold of `predict`. ``"margin"``: the margin of the dual, as in the papers. A narrow
         kernel keeps every training sample inside it, and rejects many more new samples than the
@@ -291,18 +291,18 @@ class WeightedSVDD(_OneClassDetector):
     kernel_params : dict, default=None
         Parameters of a kernel that is given by name or as a function.
     bandwidth : str, float or array of shape (n_features,), default="auto"
-        Bandwidth of the kernel, or a rule that chooses it; see
+        Bandwidth of the kernel, or a rule that chooses it. See
         `softkern.kernels.select_bandwidth`. ``"auto"`` is the rule "boundary", half as wide as the
         data. A narrow one such as "scott" with nu=0.5 ranks outliers better still.
     engine : str, default="auto"
-        How products with the kernel matrix are computed; see `softkern.plan`.
+        How products with the kernel matrix are computed. See `softkern.plan`.
     engine_params : dict, default=None
         Options of the engine, such as ``{"rank": 100}`` for ``engine="nystroem"``. Its α are
         approximate and its scores exact. Where they contradict each other, the threshold is the
         weighted ν-quantile of the training scores, so that ν keeps its meaning at a low rank.
     tol : float, default=1e-10
-        Largest KKT gap, with Σ α = 1, relative to the largest squared distance from the center;
-        for `WeightedOneClassSVM` relative to ρ, where it is smaller. It is not lower than the
+        Largest KKT gap, with Σ α = 1, relative to the largest squared distance from the center.
+        For `WeightedOneClassSVM` relative to ρ, where it is smaller. It is not lower than the
         error of the engine's products.
     max_iter : int, default=1000
         Largest number of working sets of the solver, each followed by one product.
@@ -319,7 +319,7 @@ class WeightedSVDD(_OneClassDetector):
     support_ : array of shape (n_support,)
         Indices of the training samples with α > 0.
     dual_coef_ : array of shape (n_support,)
-        α of these samples; they sum to one.
+        α of these samples. They sum to one.
     offset_ : float
         −R², R the radius, minus the solver's tolerance, so that samples on the margin are inside.
         `decision_function` is `score_samples` minus this: R² − D², D² the squared distance from
@@ -327,9 +327,9 @@ class WeightedSVDD(_OneClassDetector):
     radius_ : float
         Distance of the threshold from the center Σ α Φ(x) in feature space.
     gap_ : float
-        KKT gap at which the solver stopped; see `tol`.
+        KKT gap at which the solver stopped. See `tol`.
     outlier_scores_ : array of shape (n_samples,)
-        Outlier scores, leave-one-out with kernels that vanish far away; see Notes.
+        Outlier scores, leave-one-out with kernels that vanish far away. See Notes.
     bandwidth_, kernel_, plan_, engine_, approximation_error_, n_iter_, converged_, objective_
         As in `OneClassPCM`, for the solver of the dual.
     history_ : dict
@@ -373,22 +373,22 @@ class WeightedOneClassSVM(_OneClassDetector):
     Parameters
     ----------
     nu : float in (0, 1], default=0.1
-        At most this share of the weight lies outside the margin; see `WeightedSVDD`.
+        At most this share of the weight lies outside the margin. See `WeightedSVDD`.
     nu_mode : {"relative", "absolute"}, default="relative"
         Whether ν is a share of the sum of weights or of the number of samples.
     threshold : {"auto", "margin", "fresh"}, default="auto"
         Threshold of `predict`: the margin, or the margin moved out until about the share ν of new
-        samples is beyond it; see `WeightedSVDD`.
+        samples is beyond it. See `WeightedSVDD`.
     kernel : str, callable or softkern.kernels.Kernel, default="rbf"
         Positive semidefinite kernel, by name, as a function of two arrays, or as an object.
     kernel_params : dict, default=None
         Parameters of a kernel that is given by name or as a function.
     bandwidth : str, float or array of shape (n_features,), default="auto"
-        Bandwidth of the kernel, or a rule that chooses it; ``"auto"`` is the rule "boundary".
+        Bandwidth of the kernel, or a rule that chooses it. ``"auto"`` is the rule "boundary".
     engine, engine_params
         As in `WeightedSVDD`.
     tol : float, default=1e-10
-        Largest KKT gap; see `WeightedSVDD`.
+        Largest KKT gap. See `WeightedSVDD`.
     max_iter : int, default=1000
         Largest number of working sets of the solver, each followed by one product.
     random_state, verbose

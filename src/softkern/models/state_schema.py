@@ -6,7 +6,7 @@ loaded, what pickling drops, and which attributes are Dask arrays after a fit to
 
 Shapes are written in letters. Each letter is one size throughout a model: n samples of the fit, d
 features, c clusters, s support points, p of their columns, q directions, t points of a tree, m of
-its joins; ``+`` is c + 1 and a digit is itself.
+its joins. ``+`` stands for c + 1, a digit for itself.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ Sizes = dict[str, int]  # of the letters that are known
 
 @dataclass(frozen=True, kw_only=True)
 class Spec:
-    """One fitted attribute; subclasses check values of one kind.
+    """One fitted attribute. Subclasses check values of one kind.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class Spec:
         Method that returns the same for new samples. The attribute is then a Dask array after a
         fit to Dask data.
     stored_as : str, default=""
-        Name in files; by default the attribute's without the leading underscore.
+        Name in files. By default the attribute's without the leading underscore.
     transient : bool, default=False
         Whether it is a cache, which is neither saved nor pickled.
     """
@@ -77,7 +77,7 @@ class Spec:
     transient: bool = False
 
     def problem(self, value: Any, sizes: Sizes) -> str:
-        """Return what is wrong with a value, empty where nothing is; sizes are added to."""
+        """Return what is wrong with a value, or an empty string; sets unknown sizes."""
         return "" if value is None and self.nullable else self._problem(value, sizes)
 
     def _problem(self, value: Any, sizes: Sizes) -> str:
@@ -86,7 +86,7 @@ class Spec:
 
 @dataclass(frozen=True)
 class Number(Spec):
-    """A number of at least `low`, or above it; `size` is the letter whose size it is."""
+    """A number of at least `low`, or `above` it. It is the size of the letter `size`."""
 
     low: float = -np.inf
     above: bool = False
@@ -190,7 +190,7 @@ class Either(Spec):
 
 @dataclass(frozen=True)
 class Check(Spec):
-    """A value for which a function is true; `kind` names what is expected."""
+    """A value for which a function is true. `kind` names what is expected."""
 
     kind: str
     function: Callable[[Any], bool]
@@ -210,7 +210,7 @@ def _out_of_range(values: Any, spec: Number | Floats) -> str:
 
 
 def _matches(shape: tuple[int, ...], letters: str, sizes: Sizes) -> bool:
-    """Return whether a shape is that of the letters; unknown letters get their size from it."""
+    """Return whether a shape is that of the letters. Unknown letters get their size from it."""
     if len(shape) != len(letters):
         return False
     for letter, size in zip(letters, shape, strict=True):

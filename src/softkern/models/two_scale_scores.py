@@ -42,7 +42,7 @@ LEAST_UNIT = 0.01  # in log density; less is no difference
 
 
 def median_distance(kernel: Kernel, rows: Rows, random_state: Any) -> float:
-    """Return −log k of the median pair of distinct samples, estimated; 0 without pairs."""
+    """Estimate −log k of the median pair of distinct samples, 0 without pairs."""
     index, mass = rows.sample(PAIR_SAMPLE, random_state)
     if index.size < 2:
         return 0.0
@@ -87,7 +87,7 @@ def robust_location_scale(surprisals: Array, weight: Array) -> tuple[float, floa
 
 
 def combine_scales(narrow: Array, wide: Array, scaling: Array) -> Array:
-    """Combine −log densities into one score, (m,); `scaling` (2, 2) is that of either scale."""
+    """Combine −log densities into one score, (m,). `scaling` (2, 2) is that of either scale."""
     near, far = (
         (surprisals - middle) / unit
         for surprisals, (middle, unit) in zip((narrow, wide), scaling, strict=True)

@@ -35,7 +35,7 @@ class Calibration:
     scores : array of shape (n,)
         Outlier scores of the training samples, which may include outliers.
     weight : array of shape (n,), default=None
-        Weights of the samples; a weight of two counts a score twice.
+        Weights of the samples. A weight of two counts a score twice.
     most : float, default=0.2
         Largest share of the samples that is excluded as outliers.
 
@@ -72,7 +72,7 @@ class Calibration:
         self._fit(values[typical], mass[typical], FINAL_TAIL)
 
     def _fit(self, values: Array, mass: Array, shares: tuple[float, ...]) -> bool:
-        """Fit the counted part and the tail to distinct values; return whether there is a tail."""
+        """Fit the counted part and the tail to distinct values. Return whether there is a tail."""
         total = float(mass.sum())
         above = total - np.cumsum(mass)  # strictly above each value
         above[-1] = 0.0
@@ -134,7 +134,7 @@ def _shape(q: Array, count: float) -> float:
 def _spread(values: Array, mass: Array, first: int, dtype: Any) -> float:
     """Return a scale where equal scores leave no tail: the spread of the scores below it.
 
-    Ten or more equal samples are evidence that any other is unusual; with fewer, the scores above
+    Ten or more equal samples are evidence that any other is unusual. With fewer, the scores above
     count too.
     """
     few = float(mass.sum()) < FEWEST_IN_TAIL
@@ -207,7 +207,7 @@ def _distinct(scores: Array, weight: Array) -> tuple[NDArray[np.float64], NDArra
 
 
 def ranks_of(scores: Array) -> NDArray[np.int64]:
-    """Return ranks, 1 for the highest score; equal scores share the best of their ranks."""
+    """Return ranks, 1 for the highest score. Equal scores share the best of their ranks."""
     order, group = _groups(scores)
     higher = len(scores) - np.searchsorted(group, group, side="right")
     ranks = np.empty(len(scores), dtype=np.int64)

@@ -65,29 +65,29 @@ default=None
     -------
     table : DataFrame, or RankedChunks for Dask data
         One row per sample, in the order of X and with its index. `RankedChunks.table` is a Dask
-        dataframe without ranks; `RankedChunks.top` is a DataFrame of the samples with the best
+        dataframe without ranks. `RankedChunks.top` is a DataFrame of the samples with the best
         ranks, indexed by their row numbers, with ranks among all samples.
 
         label
-            Cluster; −1 for noise of `AlphaCutClustering`, 0 for the one cluster of detectors.
+            Cluster: −1 for noise of `AlphaCutClustering`, 0 for the one cluster of detectors.
         membership
-            Highest membership; 0 for noise. For models without memberships, the share of typical
+            Highest membership, 0 for noise. For models without memberships, the share of typical
             samples that are at least as far out: one for the innermost, near zero for outliers.
         outlier_score
             −log10 of the share of typical samples at least that far out. It grows without bound
             and strictly with the model's own `outlier_scores`, and means the same for all models.
         outlier_rank, is_outlier
-            1 for the strongest outlier; equal samples share a rank. Rows are ranked: a weight of
+            1 for the strongest outlier. Equal samples share a rank. Rows are ranked: a weight of
             two is still one row.
         overlap_score
             The model's own `overlap_scores`, 1 where two clusters tie. 0 for outliers and noise,
             which belong to no cluster, and for models without such scores.
         overlap_rank, is_overlap
-            1 for the sample most between clusters; the flag is for scores of at least ½.
+            1 for the sample most between clusters. The flag is for scores of at least ½.
 
     Notes
     -----
-    Up to the upper fifth the share is counted among the training samples; above, it is that of a
+    Up to the upper fifth the share is counted among the training samples. Above, it is that of a
     generalized Pareto tail. Samples far beyond a first, rough tail are excluded from it, so that
     outliers do not mask each other, as long as they are fewer than a fifth. Weights of the fit
     count as repeated rows.
@@ -178,7 +178,7 @@ class Ranker:
         Parameters
         ----------
         X : array, DataFrame or CSR matrix of shape (m, n_features), default=None
-            Samples, none of which is also possible; None for the training samples.
+            Samples, possibly zero. None for the training samples.
 
         Returns
         -------
@@ -205,7 +205,7 @@ class Ranker:
         Returns
         -------
         table : DataFrame
-            One row per sample; ranks are those among these samples.
+            One row per sample. Ranks are those among these samples.
         """
         import pandas as pd
 
@@ -270,7 +270,7 @@ def _n_rows(X: Any) -> int:
 def to_arrays(
     model: Any, labels: Any, memberships: Any, outlier_scores: Any, overlap_scores: Any
 ) -> PointScores:
-    """Convert results to arrays; detectors have one cluster, without overlap."""
+    """Convert results to arrays. Detectors have one cluster, without overlap."""
     native: Array = np.asarray(outlier_scores)
     bad = np.flatnonzero(np.isnan(native))
     if bad.size:
