@@ -194,9 +194,9 @@ def plans(clock: Clock, rows: list[int], columns: list[int]) -> None:
         for d in columns:
             took = clock.measure("FuzzyCMeans(8)", MODELS["FuzzyCMeans(8)"], n, d)
             planned = plan(
-                points(n, d), bandwidth="within", n_vectors=CLUSTERS, products=100, ahead=True
+                points(n, d), bandwidth="within", n_vectors=CLUSTERS, products=100, surrogate=True
             )
-            factor = f"rank {planned.ahead_rank}" if planned.ahead is not None else "–"
+            factor = f"rank {planned.surrogate_rank}" if planned.surrogate is not None else "–"
             figures = f"{planned.memory / 2**20:.0f} | {planned.product_seconds:.2g}"
             print(f"| {n:,} | {d} | {planned.engine} | {factor} | {figures} | {text(took)} |")
 

@@ -1,10 +1,11 @@
 """Fixtures for all tests: array libraries, each as (to its array, back to NumPy)."""
 
 import os
-from importlib import import_module
 
 import numpy as np
 import pytest
+
+from softkern.planning import prices
 
 
 def _strict(device=None):
@@ -49,13 +50,11 @@ def library(request):
 @pytest.fixture(autouse=True)
 def _engine_of_choice(monkeypatch):
     """SOFTKERN_ENGINE=gpu runs every test with that engine in place of "auto", where it can."""
-    plan_module = import_module("softkern.planning.plan")  # the name is the function's
-    market = plan_module._Market
-    wanted, choose = os.environ.get("SOFTKERN_ENGINE"), market.choose
+    wanted, choose = os.environ.get("SOFTKERN_ENGINE"), prices.Prices.choose
 
     def chosen(self, patience):
         return wanted if wanted in self.costs else choose(self, patience)
 
     if wanted:
-        monkeypatch.setattr(market, "choose", chosen)
-        monkeypatch.setattr(plan_module, "SMALL_ROWS", 0)
+        monkeypatch.setattr(prices.Prices, "choose", chosen)
+        monkeypatch.setattr(prices, "SMALL_ROWS", 0)

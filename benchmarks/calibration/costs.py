@@ -24,18 +24,12 @@ from softkern.operators import (
     FourierOperator,
     NystroemOperator,
     TiledOperator,
-    _gram,
     base,
-    blocked,
-    dense,
-    features,
     fourier,
-    low_rank,
     ordering,
-    tiled,
-    work,
 )
 from softkern.operators.work import ProblemSize, available_threads
+from softkern.planning import costs, engines
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from tests.peak import measure
@@ -53,7 +47,7 @@ def wide(d: int) -> Gaussian:
 
 
 def row(module: Any, name: str, measured: float, unit: str, power: int = 1) -> CostRow:
-    where = module.__name__.removeprefix("softkern.operators.")
+    where = module.__name__.rpartition(".")[2]
     value = getattr(module, name)
     return CostRow(f"{where}.{name}", float(value), measured, unit, power)
 
@@ -72,8 +66,8 @@ def slope(x: tuple[float, float], y: tuple[float, float]) -> tuple[float, float]
 
 def probe(full: bool) -> Rows:
     """Measure the speed by which the plan scales all times."""
-    measured = min(work._probe() for _ in range(20))
-    return [row(work, "PROBE_REFERENCE", measured, "s")]
+    measured = min(engines._probe() for _ in range(20))
+    return [row(engines, "PROBE_REFERENCE", measured, "s")]
 
 
 def break_point(sizes: list[int], speeds: list[float]) -> float:
@@ -97,11 +91,11 @@ def gram_products(full: bool) -> Rows:
         many[dtype] = 2000**2 * 32 / max(several - one, 1e-9)
     numbers = break_point([n * n * 8 for n in sizes], rates)
     return [
-        row(_gram, "CACHE_BYTES", numbers, "bytes (of the sizes tried)", 0),
-        row(_gram, "CACHE_BANDWIDTH", max(rates), "bytes/s", -1),
-        row(_gram, "MEMORY_BANDWIDTH", rates[-1], "bytes/s", -1),
-        row(_gram, "VALUES_PER_SECOND", many["float64"], "values × vectors/s", -1),
-        row(_gram, "FLOAT32_SPEED", many["float32"] / many["float64"], "times float64", 0),
+        row(costs, "MATRIX_CACHE_BYTES", numbers, "bytes (of the sizes tried)", 0),
+        row(costs, "MATRIX_CACHE_BANDWIDTH", max(rates), "bytes/s", -1),
+        row(costs, "MATRIX_MEMORY_BANDWIDTH", rates[-1], "bytes/s", -1),
+        row(costs, "MATRIX_VALUES_PER_SECOND", many["float64"], "values × vectors/s", -1),
+        row(costs, "MATRIX_FLOAT32_SPEED", many["float32"] / many["float64"], "times float64", 0),
     ]
 
 
@@ -115,8 +109,8 @@ def dense_setup(full: bool) -> Rows:
 
     rise, start = slope(columns, (form(columns[0]), form(columns[1])))
     return [
-        row(dense, "VALUE_SECONDS", start, "s a value, one thread"),
-        row(dense, "COLUMN_SECONDS", rise, "s a value and column"),
+        row(costs, "DENSE_VALUE_SECONDS", start, "s a value, one thread"),
+        row(costs, "DENSE_COLUMN_SECONDS", rise, "s a value and column"),
     ]
 
 
@@ -132,15 +126,19 @@ def tiled_products(full: bool) -> Rows:
         rise, start = slope((2, 32), (pair(2, 1), pair(32, 1)))
         one, few, many = (pair(2, c) for c in (1, 8, 40))
         per_vector = (many - few) / 32
-        measured = {"EXPONENTIAL_NS": start, "COLUMN_NS": rise, "VECTOR_NS": per_vector}
+        measured = {
+            "TILED_EXPONENTIAL_NS": start,
+            "TILED_COLUMN_NS": rise,
+            "TILED_VECTOR_NS": per_vector,
+        }
         rows += [
-            CostRow(f"tiled.{name}[{size}]", getattr(tiled, name)[size], value, "ns a pair")
+            CostRow(f"costs.{name}[{size}]", getattr(costs, name)[size], value, "ns a pair")
             for name, value in measured.items()
         ]
         extra = (few - one) / per_vector - 8
-        rows.append(row(tiled, "EXTRA_VECTORS", extra, f"vectors, {dtype}", 0))
+        rows.append(row(costs, "TILED_EXTRA_VECTORS", extra, f"vectors, {dtype}", 0))
     small = TiledOperator(wide(2), normal(64, 2))
-    rows.append(row(tiled, "START_SECONDS", product_time(small, 1, 20), "s a product"))
+    rows.append(row(costs, "TILED_START_SECONDS", product_time(small, 1, 20), "s a product"))
     return rows + _tiled_setup()
 
 
@@ -152,17 +150,17 @@ def _tiled_setup() -> Rows:
     ordered = best(lambda: TiledOperator(narrow, X))
     reached = ProblemSize(n, d, narrow, sample=narrow.scaled(X[:1000], X.min(axis=0)))
     # the share of pairs that a product computed, and the reach that predicts it
-    share = product_time(TiledOperator(narrow, X), 1, 2) - tiled.START_SECONDS
+    share = product_time(TiledOperator(narrow, X), 1, 2) - costs.TILED_START_SECONDS
     all_pairs = product_time(TiledOperator(Gaussian(10.0), X[:4096]), 1)
     share /= all_pairs * (n / 4096) ** 2
     low, high = 0.0, 20.0
     for _ in range(30):
         middle = (low + high) / 2
         with patched(ordering, TILE_REACH=middle):
-            low, high = (middle, high) if tiled._near_share(reached) < share else (low, middle)
+            low, high = (middle, high) if costs._near_share(reached) < share else (low, middle)
     return [
-        row(tiled, "SCALING_SECONDS", plain / (n * d), "s a number"),
-        row(tiled, "ORDERING_SECONDS", (ordered - plain) / n, "s a row"),
+        row(costs, "TILED_SCALING_SECONDS", plain / (n * d), "s a number"),
+        row(costs, "TILED_ORDERING_SECONDS", (ordered - plain) / n, "s a row"),
         row(ordering, "TILE_REACH", low, "distances to a tile's share of neighbors", 0),
     ]
 
@@ -193,14 +191,14 @@ def fourier_transforms(full: bool) -> Rows:
     part = X[:2000]
     pair = best(lambda: base.blocked_product(Gaussian(1.0), part, part, np.ones((2000, 1))))
     rows = [
-        row(fourier, "SPREADING_SECONDS", rise * threads, "s a point and value, one thread"),
-        row(fourier, "POINT_SECONDS", point, "s a point"),
-        row(fourier, "TRANSFORM_SECONDS", start, "s a transform"),
+        row(costs, "FOURIER_SPREADING_SECONDS", rise * threads, "s a point and value, one thread"),
+        row(costs, "FOURIER_POINT_SECONDS", point, "s a point"),
+        row(costs, "FOURIER_TRANSFORM_SECONDS", start, "s a transform"),
         row(fourier, "STEP_SECONDS", small_step, f"s a step, grid of 2^{math.log2(small):.0f}"),
         row(
             fourier, "LARGE_STEP_SECONDS", large_step, f"s a step, grid of 2^{math.log2(large):.0f}"
         ),
-        row(fourier, "SORTING_SECONDS", sorting, "s a point"),
+        row(costs, "FOURIER_SORTING_SECONDS", sorting, "s a point"),
         row(fourier, "PAIR_SECONDS", pair / 2000**2, "s a pair"),
     ]
     for d in (1, 2, 3):
@@ -245,14 +243,26 @@ def nystroem_factor(full: bool) -> Rows:
         extra = product_time(operator, 32) - product_time(operator, 1)
         several[dtype] = 2 * 128 * 2**16 * 32 / max(extra, 1e-9)
     return [
-        row(low_rank, "VALUE_SECONDS", rest - 4 * per_column, "s an entry"),
-        row(low_rank, "COLUMN_SECONDS", per_column, "s an entry and column"),
-        row(low_rank, "RANK_SECONDS", per_rank, "s an entry and landmark"),
-        row(low_rank, "CACHE_VALUES", break_point(sizes, rates), "values (of the sizes tried)", 0),
-        row(low_rank, "CACHE_BANDWIDTH", max(rates), "bytes/s", -1),
-        row(low_rank, "MEMORY_BANDWIDTH", rates[-1], "bytes/s", -1),
-        row(low_rank, "VALUES_PER_SECOND", several["float64"], "values × vectors/s", -1),
-        row(low_rank, "FLOAT32_SPEED", several["float32"] / several["float64"], "times float64", 0),
+        row(costs, "LOW_RANK_VALUE_SECONDS", rest - 4 * per_column, "s an entry"),
+        row(costs, "LOW_RANK_COLUMN_SECONDS", per_column, "s an entry and column"),
+        row(costs, "LOW_RANK_RANK_SECONDS", per_rank, "s an entry and landmark"),
+        row(
+            costs,
+            "LOW_RANK_CACHE_VALUES",
+            break_point(sizes, rates),
+            "values (of the sizes tried)",
+            0,
+        ),
+        row(costs, "LOW_RANK_CACHE_BANDWIDTH", max(rates), "bytes/s", -1),
+        row(costs, "LOW_RANK_MEMORY_BANDWIDTH", rates[-1], "bytes/s", -1),
+        row(costs, "LOW_RANK_VALUES_PER_SECOND", several["float64"], "values × vectors/s", -1),
+        row(
+            costs,
+            "LOW_RANK_FLOAT32_SPEED",
+            several["float32"] / several["float64"],
+            "times float64",
+            0,
+        ),
     ]
 
 
@@ -270,7 +280,9 @@ def feature_products(full: bool) -> Rows:
     rows = []
     for c in (1, 4, 16):
         measured = product_time(operator, c) / (2_000_000 * c)
-        rows.append(row(features, "VALUE_SECONDS", measured, f"s a number and vector, c = {c}"))
+        rows.append(
+            row(costs, "FEATURES_VALUE_SECONDS", measured, f"s a number and vector, c = {c}")
+        )
     return rows
 
 
@@ -287,9 +299,9 @@ def blocked_products(full: bool) -> Rows:
         vector = (pair(2, 32) - pair(2, 1)) / 31
         name = kernel.__name__
         rows += [
-            row(blocked, "VALUE_SECONDS", start, f"s a value, {name}"),
-            row(blocked, "COLUMN_SECONDS", rise, f"s a value and column, {name}"),
-            row(blocked, "VECTOR_SECONDS", vector, f"s a value and vector, {name}"),
+            row(costs, "BLOCKED_VALUE_SECONDS", start, f"s a value, {name}"),
+            row(costs, "BLOCKED_COLUMN_SECONDS", rise, f"s a value and column, {name}"),
+            row(costs, "BLOCKED_VECTOR_SECONDS", vector, f"s a value and vector, {name}"),
         ]
     return rows
 
@@ -297,10 +309,10 @@ def blocked_products(full: bool) -> Rows:
 def memory(full: bool) -> list[Row]:
     """Compare the predicted memory with the measured peak."""
     cases = (
-        ("dense", "dense.ARRAYS_A_TASK", 4000, 10, 3.0, 1),
-        ("tiled", "planning.LOOP_ARRAYS", 20_000, 2, 1.0, 10),
+        ("dense", "costs.DENSE_ARRAYS_PER_TASK", 4000, 10, 3.0, 1),
+        ("tiled", "prices.LOOP_ARRAYS", 20_000, 2, 1.0, 10),
         ("fourier", "fourier.KEPT_BYTES", 200_000, 2, 0.1, 2),
-        ("nystroem", "low_rank.BLOCKS_HELD", 50_000, 10, 3.0, 2),
+        ("nystroem", "costs.BLOCKS_HELD", 50_000, 10, 3.0, 2),
     )
     rows = []
     for engine, constant, n, d, bandwidth, c in cases:

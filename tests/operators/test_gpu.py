@@ -22,6 +22,7 @@ from softkern.operators import DenseOperator, GpuOperator, NystroemOperator
 from softkern.operators.base import ProblemSize
 from softkern.operators.gpu import devices
 from softkern.operators.gpu import operator as gpu_module
+from softkern.planning import prices
 from softkern.planning.costs import gpu_cost
 from tests.operators.contract import GaussianContract, OperatorContract
 
@@ -30,7 +31,6 @@ DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 HAS_TRITON = importlib.util.find_spec("triton") is not None
 on_a_gpu = pytest.mark.skipif(DEVICE == "cpu", reason="needs a CUDA device")
 KERNELS = [Gaussian(1.5), Laplacian(2.0)]
-plan_module = importlib.import_module("softkern.planning.plan")  # the name is the function's
 
 
 class TestTiles(GaussianContract):
@@ -86,12 +86,12 @@ def interpreted(monkeypatch):
     """Compiled loops on the device, or in the interpreter on small frames."""
     if not HAS_TRITON:
         pytest.skip("needs Triton")
-    from softkern.operators.gpu import points as _gpu_points
+    from softkern.operators.gpu import fused
 
     monkeypatch.setattr(gpu_module, "GRAM_ROWS", 0)
     if DEVICE == "cpu":
         monkeypatch.setenv("TRITON_INTERPRET", "1")
-        monkeypatch.setattr(_gpu_points, "FRAME", 128)
+        monkeypatch.setattr(fused, "FRAME", 128)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -127,7 +127,7 @@ def test_loops_keep_the_digits_of_wide_frames(interpreted):
 
 
 def test_loops_pass_over_far_frames(interpreted):
-    from softkern.operators.gpu.points import FusedPoints
+    from softkern.operators.gpu.fused import FusedPoints
 
     X = np.random.default_rng(0).normal(size=(300 if DEVICE == "cpu" else 3000, 2))
     X[len(X) // 2 :] += 1000
@@ -144,7 +144,7 @@ def test_loops_pass_over_far_frames(interpreted):
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_logarithms_pass_over_what_does_not_matter(interpreted, kernel):
     """Far from all points the nearest frames are the sum, and a row's own may be left out."""
-    from softkern.operators.gpu.points import FusedPoints
+    from softkern.operators.gpu.fused import FusedPoints
 
     random = np.random.default_rng(0)
     X = random.normal(size=(300 if DEVICE == "cpu" else 5000, 2))
@@ -194,7 +194,7 @@ def test_equal_rows_are_neighbors_by_number():
 
 
 def test_devices_share_the_queries(interpreted):
-    from softkern.operators.gpu.points import SplitPoints
+    from softkern.operators.gpu.fused import SplitPoints
 
     X = np.random.default_rng(0).normal(size=(300, 2))
     points = torch.as_tensor(X, device=DEVICE)
@@ -221,7 +221,7 @@ def test_new_points_come_in_parts(monkeypatch):
 @pytest.mark.parametrize("n", [1, 5, 127, 129, 1500, 40_000])
 @pytest.mark.parametrize("d", [1, 3])
 def test_frames_hold_every_row_once(n, d):
-    from softkern.operators.gpu.points import in_frames
+    from softkern.operators.gpu.frames import in_frames
 
     points = torch.as_tensor(np.random.default_rng(0).normal(size=(n, d)), dtype=torch.float32)
     cells = in_frames(points, 128)
@@ -232,7 +232,7 @@ def test_frames_hold_every_row_once(n, d):
 
 
 def test_neighbors_share_a_frame():
-    from softkern.operators.gpu.points import in_frames
+    from softkern.operators.gpu.frames import in_frames
 
     X = np.random.default_rng(0).uniform(size=(20_000, 2))
     cells = in_frames(torch.as_tensor(X, dtype=torch.float32), 128).numpy()
@@ -263,7 +263,7 @@ def test_arrays_of_the_device_stay_there():
 
 @pytest.mark.parametrize("keeps_gram", [True, False])
 def test_a_small_memory_makes_small_tiles(monkeypatch, keeps_gram):
-    from softkern.operators.gpu.points import TiledPoints
+    from softkern.operators.gpu.tiled import TiledPoints
 
     X = torch.as_tensor(np.random.default_rng(0).normal(size=(300, 2)))
     expected = Gaussian(1.0).block(X.numpy(), X.numpy()).sum(axis=1)
@@ -286,7 +286,7 @@ def test_a_small_memory_makes_small_tiles(monkeypatch, keeps_gram):
 
 def test_leave_one_out_sums_survive_running_out_of_memory(monkeypatch):
     """A tile that is tried again in halves keeps the places of its rows."""
-    from softkern.operators.gpu.points import TiledPoints
+    from softkern.operators.gpu.tiled import TiledPoints
 
     random = np.random.default_rng(0)
     X = torch.as_tensor(random.normal(size=(400, 2)))
@@ -361,7 +361,7 @@ def test_a_loop_on_the_device_uses_the_surrogate(monkeypatch):
     monkeypatch.setattr(one_class_clusterer, "LOW_RANK_FROM", 2000)
     monkeypatch.setattr(one_class_clusterer, "STARTS_ROWS", 500)
     monkeypatch.setattr(softkern.OneClassKMeans, "_low_rank_from", 2000)
-    monkeypatch.setattr(plan_module, "SURROGATE_GAIN", 0.0)
+    monkeypatch.setattr(prices, "SURROGATE_GAIN", 0.0)
     options = {"n_init": 2, "tol": 1e-6}
     quick = softkern.OneClassKMeans(3, **options, engine="gpu", engine_params={"device": DEVICE})
     quick.fit(X)

@@ -16,16 +16,10 @@ from softkern.operators.base import ProblemSize, available_threads
 from softkern.operators.low_rank import DEFAULT_RANK, NystroemOperator
 from softkern.operators.work import Cost
 from softkern.planning.engines import ENGINES, machine_speed
-from softkern.planning.plan import (
-    SAMPLE,
-    Candidate,
-    LocalOperator,
-    Plan,
-    memory_limit_of_machine,
-    plan,
-    problem_of_data,
-    rank_for,
-)
+from softkern.planning.local import LocalOperator
+from softkern.planning.plan import Plan, plan
+from softkern.planning.prices import Candidate, memory_limit_of_machine, rank_for
+from softkern.planning.problem import SAMPLE, problem_of_data
 
 __all__ = ["build", "plan_chunks"]
 

@@ -44,7 +44,7 @@ CLASSES = {
         if name in kernels.__all__ and isinstance(kind, type)
     },
     "AlphaTree": "density_tree.tree:AlphaTree",
-    "Candidate": "planning.plan:Candidate",
+    "Candidate": "planning.prices:Candidate",
     "Coordinates": "splitting.coordinates:Coordinates",
     "Cost": "operators.work:Cost",
     "ColumnScaler": "tables.preparation.scaling:ColumnScaler",

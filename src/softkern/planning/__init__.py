@@ -7,7 +7,8 @@ prints the choice.
 from softkern._utils.memory import available_memory
 from softkern.operators.work import Cost
 from softkern.planning.engines import ENGINES, Engine, register
-from softkern.planning.plan import Candidate, Plan, plan
+from softkern.planning.plan import Plan, plan
+from softkern.planning.prices import Candidate
 from softkern.planning.text import seconds_in_words
 
 __all__ = [

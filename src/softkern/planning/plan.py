@@ -9,68 +9,52 @@ machine. Estimators call `plan`, `build` the operator, and get the operator for 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 from sklearn import config_context
-from sklearn.utils import check_array
 
 from softkern._utils.arrays import is_dask
-from softkern._utils.memory import available_memory
 from softkern._utils.random import fixed_seed
 from softkern.kernels import Kernel, resolve
 from softkern.kernels.resolve import has_open_bandwidth
 from softkern.operators.base import KernelOperator, ProblemSize, available_threads
-from softkern.operators.low_rank import DEFAULT_RANK, NystroemOperator
+from softkern.operators.low_rank import NystroemOperator
 from softkern.operators.work import Cost
-from softkern.planning.engines import BUILT_IN, ENGINES, exact_engine
+from softkern.planning.engines import ENGINES, exact_engine
+from softkern.planning.local import LocalOperator
+from softkern.planning.prices import (
+    LOW_RANK,
+    SURROGATE_TOLERANCE,
+    Candidate,
+    Prices,
+    is_small,
+    memory_limit_of_machine,
+    rank_for,
+    total_seconds,
+    with_loop,
+)
+from softkern.planning.problem import (
+    SAMPLE,
+    checked_rows,
+    problem_of_data,
+    problem_of_shape,
+)
 from softkern.planning.text import bytes_in_words, plan_text
 from softkern.rows import Rows
 
-__all__ = ["Candidate", "LocalOperator", "Plan", "plan", "problem_of_data", "rank_for"]
+__all__ = ["Plan", "plan"]
 
-MEMORY_SHARE = 0.8  # of the available memory
-LOOP_ARRAYS = 5  # of the shape of A: product, distances, memberships old and new, coefficients
-SAMPLE = 1000  # rows that show cost models how the data are distributed
-# The kernel matrix is the fastest up to these rows, these values per product of the loop, and
-# these multiplications per product
-SMALL_ROWS = 1000
-SMALL_VALUES = 20_000
-SMALL_MULTIPLICATIONS = 2_000_000
-LOW_RANK = "nystroem"
 
 # A low-rank surrogate of an exact engine
-EXACT_STEPS = 8  # expected exact products of an accelerated loop
-SURROGATE_GAIN = 1.5  # by which it must be faster
-SURROGATE_TOLERANCE = 1e-3  # share of the trace at which the factor is good enough
 SURROGATE_ERROR = 0.05  # share of the trace that it may leave out
-RANK_SAMPLE = 250  # rows whose eigenvalues show the rank
 
 # A low-rank engine in place of an exact one
 SLOW_SECONDS = 20.0  # of exact products, from which on a low-rank engine is tried
 CHECKED_TRACE = 1e-5  # share of the trace that it may leave out
 CHECKED_ROW = 1e-3  # share of a row's own kernel value that it may leave out
 CHECKED_GAIN = 3.0  # by which it must be faster
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """One engine with its cost, or the reason why it cannot be used.
-
-    Examples
-    --------
-    >>> candidates = plan((1000, 2)).candidates
-    >>> [candidate.engine for candidate in candidates if candidate.cost is not None][:2]
-    ['dense', 'tiled']
-    """
-
-    engine: str
-    cost: Cost | None  # with the loop's arrays, on the reference machine
-    reason: str
-    speed: float = 1.0  # seconds on this machine per second on the reference machine
 
 
 @dataclass(frozen=True)
@@ -133,8 +117,8 @@ class Plan:
         """All engines, each with its cost or the reason why it cannot be used."""
         if self.priced:
             return self.priced
-        market = _Market(self.problem, self.options, self.limit)
-        return tuple(market.candidates(self.engine, is_requested=False))
+        prices = Prices(self.problem, self.options, self.limit)
+        return tuple(prices.candidates(self.engine, is_requested=False))
 
     @property
     def limit(self) -> int:
@@ -203,7 +187,7 @@ class Plan:
         operator : KernelOperator
         """
         random_state = fixed_seed(random_state)
-        rows = _checked(X, sample_weight)
+        rows = checked_rows(X, sample_weight)
         if rows.shape != (self.problem.n, self.problem.d):
             raise ValueError(
                 f"the plan was made for shape ({self.problem.n}, {self.problem.d}), not "
@@ -266,33 +250,6 @@ class Plan:
 
     def __str__(self) -> str:
         return plan_text(self)
-
-
-@dataclass(frozen=True)
-class LocalOperator:
-    """Builds operators over points in memory, of an engine where that serves new points.
-
-    Otherwise, exact ones without the matrix.
-
-    Examples
-    --------
-    >>> from softkern.kernels import Gaussian
-    >>> LocalOperator(Gaussian(1.0))(np.zeros((3, 2))).engine
-    'tiled'
-    """
-
-    kernel: Kernel
-    engine: str = "auto"
-    options: dict[str, Any] = field(default_factory=dict, hash=False)
-
-    def __call__(self, support: Any) -> KernelOperator:
-        """Build the operator over support points."""
-        problem = _problem_at(support, self.kernel)
-        engine, options = ENGINES.get(self.engine), self.options
-        if engine is None or not engine.predicts or engine.unsupported_reason(problem, options):
-            engine, options = exact_engine(problem), {}
-        with config_context(assume_finite=True):
-            return engine.build(self.kernel, support, **engine.known(options))
 
 
 def plan(
@@ -379,154 +336,36 @@ def plan(
     options = dict(engine_params or {})
     open_kernel = None
     if isinstance(X_or_shape, tuple):
-        problem = _problem_of_shape(X_or_shape, named, dtype)
+        problem = problem_of_shape(X_or_shape, named, dtype)
         if isinstance(bandwidth, str) and has_open_bandwidth(kernel, kernel_params):
             open_kernel = named
     else:
         problem = problem_of_data(X_or_shape, named, sample_weight, random_state)
     problem = replace(problem, **work, threads=available_threads())
-    if engine == "auto" and not options and memory_limit is None and _is_small(problem):
+    if engine == "auto" and not options and memory_limit is None and is_small(problem):
         problem = replace(problem, sample=None)
         return Plan("dense", problem.kernel, problem, open_kernel=open_kernel)
     limit = memory_limit_of_machine() if memory_limit is None else int(memory_limit)
-    market = _Market(problem, options, limit, surrogate)
-    choice = market.choose(patience) if engine == "auto" else _meant(engine, problem)
-    market.require(choice)
+    prices = Prices(problem, options, limit, surrogate)
+    choice = prices.choose(patience) if engine == "auto" else _meant(engine, problem)
+    prices.require(choice)
     _check_options(options, choice, engine)
-    factor = market.factor(choice)
+    factor = prices.factor(choice)
     exact = Plan(
         choice,
         problem.kernel,
         replace(problem, sample=None),  # a plan is stored: without the data
         limit,
         options,
-        tuple(market.candidates(choice, engine != "auto")),
+        tuple(prices.candidates(choice, engine != "auto")),
         surrogate=factor,
-        surrogate_rank=0 if factor is None else market.rank,
+        surrogate_rank=0 if factor is None else prices.rank,
         open_kernel=open_kernel,
     )
-    is_slow = market.times[choice] > SLOW_SECONDS and ENGINES[choice].is_exact
-    if engine != "auto" or options or not is_slow or LOW_RANK not in market.costs:
+    is_slow = prices.times[choice] > SLOW_SECONDS and ENGINES[choice].is_exact
+    if engine != "auto" or options or not is_slow or LOW_RANK not in prices.costs:
         return exact
-    return _low_rank_plan(exact, problem, market.times[choice]) or exact
-
-
-def memory_limit_of_machine() -> int:
-    """Bytes that a plan may use by default."""
-    return int(MEMORY_SHARE * available_memory())
-
-
-def _is_small(problem: ProblemSize) -> bool:
-    """Whether the kernel matrix in memory is the fastest, without a look at the other engines."""
-    is_usual = problem.kernel.takes_points and tuple(ENGINES) == BUILT_IN
-    values = problem.n**2
-    is_small = problem.n <= SMALL_ROWS and values <= SMALL_VALUES * problem.products
-    is_small &= values * (1 + problem.n_vectors) <= SMALL_MULTIPLICATIONS
-    return is_small and is_usual and exact_engine(problem).name != "features"
-
-
-class _Market:
-    """The costs of all engines for a problem."""
-
-    def __init__(
-        self, problem: ProblemSize, options: dict[str, Any], limit: int, surrogate: bool = False
-    ) -> None:
-        self.problem, self.options, self.limit = problem, options, limit
-        self.reasons: dict[str, str] = {}
-        self.costs: dict[str, Cost] = {}
-        for name, engine in ENGINES.items():
-            reason = engine.unsupported_reason(problem, options)
-            if reason is None:
-                self.costs[name] = with_loop(engine.cost(problem, **engine.known(options)), problem)
-            else:
-                self.reasons[name] = reason
-        if not self.costs:
-            reasons = "; ".join(f"{name}: {reason}" for name, reason in self.reasons.items())
-            raise ValueError(f"no engine can do this. {reasons}.")
-        self.rank = _surrogate_rank(problem) if surrogate and LOW_RANK in self.costs else 0
-        self.times = {name: self._seconds(name) for name in self.costs}
-        self.crowded = {
-            name
-            for name, cost in self.costs.items()
-            if ENGINES[name].is_crowded(cost, options, MEMORY_SHARE)
-        }
-
-    def factor(self, name: str) -> Cost | None:
-        """Cost of a low-rank surrogate of an engine, where it makes the loop faster."""
-        cost, engine = self.costs[name], ENGINES[name]
-        if not self.rank or not engine.is_exact:
-            return None
-        factor = engine.factor_cost(self.problem, self.rank)
-        if cost.memory + factor.memory > self.limit:
-            return None
-        is_faster = _total(cost, self.problem) > SURROGATE_GAIN * self._with_factor(cost, factor)
-        return factor if is_faster else None
-
-    def _with_factor(self, cost: Cost, factor: Cost) -> float:
-        return cost.setup + EXACT_STEPS * cost.product + _total(factor, self.problem)
-
-    def _seconds(self, name: str) -> float:
-        """Seconds of all products on the reference machine."""
-        cost, factor = self.costs[name], self.factor(name)
-        return _total(cost, self.problem) if factor is None else self._with_factor(cost, factor)
-
-    def choose(self, patience: float) -> str:
-        """Return the fastest engine that fits; the smallest one where none does."""
-        fitting = [
-            name
-            for name, cost in self.costs.items()
-            if cost.memory <= self.limit and name not in self.crowded
-        ]
-        if not fitting:
-            return min(self.costs, key=lambda name: self.costs[name].memory)
-        exact = [name for name in fitting if ENGINES[name].is_exact]
-        best = min(exact, key=self.times.__getitem__) if exact else None
-        if best is not None and self.times[best] <= patience:
-            return best
-        return min(fitting, key=self.times.__getitem__)
-
-    def require(self, name: str) -> None:
-        """Raise an error where an engine cannot be used."""
-        if name not in self.costs:
-            raise ValueError(f"engine={name!r} cannot be used here: {self.reasons[name]}.")
-        if name in self.crowded:
-            raise MemoryError(
-                f"engine={name!r} needs {bytes_in_words(self.costs[name].device)} on its device "
-                f"for n = {self.problem.n:,}, more than is free there; use another engine, or "
-                "fewer rows."
-            )
-
-    def candidates(self, chosen: str, is_requested: bool) -> Iterable[Candidate]:
-        """All engines with their costs, and reasons beside the chosen one."""
-        for name in ENGINES:
-            if name in self.reasons:
-                yield Candidate(name, None, self.reasons[name])
-            elif name in self.crowded:
-                yield Candidate(
-                    name, self.costs[name], "over the memory that is free on its device"
-                )
-            else:
-                reason = self._reason(name, chosen, is_requested)
-                yield Candidate(name, self.costs[name], reason, ENGINES[name].measured_speed())
-
-    def _reason(self, name: str, chosen: str, is_requested: bool) -> str:
-        if self.costs[name].memory > self.limit:
-            return f"over the memory limit of {bytes_in_words(self.limit)}"
-        if name == chosen:
-            return "as requested" if is_requested else "chosen"
-        if ENGINES[chosen].is_exact and not ENGINES[name].is_exact:
-            return "its error is known only afterwards"
-        slower = self.times[name] / max(self.times[chosen], 1e-9)
-        return f"{slower:.3g} × the time" if slower >= 1 else "not requested"
-
-
-def with_loop(cost: Cost, problem: ProblemSize) -> Cost:
-    """Add the arrays of the loop to a cost."""
-    return replace(cost, memory=cost.memory + LOOP_ARRAYS * problem.vectors)
-
-
-def _total(cost: Cost, problem: ProblemSize) -> float:
-    return cost.setup + problem.products * cost.product
+    return _low_rank_plan(exact, problem, prices.times[choice]) or exact
 
 
 def _low_rank_plan(exact: Plan, problem: ProblemSize, seconds: float) -> Plan | None:
@@ -540,7 +379,7 @@ def _low_rank_plan(exact: Plan, problem: ProblemSize, seconds: float) -> Plan | 
     tolerances = {"trace_tolerance": CHECKED_TRACE, "row_tolerance": CHECKED_ROW}
     engine, options = ENGINES[LOW_RANK], {"rank": rank, **tolerances}
     cost = with_loop(engine.cost(problem, **options), problem)
-    total = _total(cost, problem)
+    total = total_seconds(cost, problem)
     if cost.memory > exact.limit or CHECKED_GAIN * total > seconds:
         return None
     reason = f"leaves out at most {CHECKED_TRACE:g} of the trace, which is checked once it is built"
@@ -585,26 +424,6 @@ def _with_surrogate(
     return operator.with_surrogate(factor) if is_good else operator
 
 
-def rank_for(problem: ProblemSize, tolerance: float, size: int) -> int | None:
-    """Estimate the rank of a factor that leaves out this share of the trace, from a sample.
-
-    Twice the rank that the best factor of the sample needs; None where that is no small part of
-    the sample, which cannot show a rank near its own size.
-    """
-    if problem.sample is None or len(problem.sample) < size:
-        return None
-    rows = problem.sample[:: len(problem.sample) // size]
-    values = np.linalg.eigvalsh(problem.kernel.with_bandwidth(1.0).block(rows, rows))
-    needed = int((np.cumsum(np.maximum(values, 0)) > tolerance * values.sum()).sum())
-    return 2 * needed if needed < len(rows) / 2 else None
-
-
-def _surrogate_rank(problem: ProblemSize) -> int:
-    """Largest rank of a surrogate; it may need twice the rank that the sample shows."""
-    rank = rank_for(problem, SURROGATE_TOLERANCE, RANK_SAMPLE)
-    return DEFAULT_RANK if rank is None else min(2 * rank, DEFAULT_RANK)
-
-
 def _meant(engine: str, problem: ProblemSize) -> str:
     """The engine that a public name stands for, given the kernel."""
     is_matrix = not problem.kernel.takes_points
@@ -624,45 +443,3 @@ def _check_options(options: dict[str, Any], chosen: str, requested: str) -> None
         others = [key for key, engine in ENGINES.items() if name in engine.option_names]
         remedy = f"engine={' or '.join(map(repr, others))} does" if others else "no engine does"
         raise ValueError(f"{which} does not know the option {name!r} of engine_params; {remedy}.")
-
-
-def _problem_of_shape(shape: tuple[int, ...], named: dict[str, Any], dtype: Any) -> ProblemSize:
-    if len(shape) != 2 or min(shape) < 1:
-        raise ValueError(f"the shape must be (n, d) with n, d ≥ 1, got {shape!r}.")
-    if isinstance(named["bandwidth"], str) and has_open_bandwidth(
-        named["kernel"], named["kernel_params"]
-    ):
-        named = {**named, "bandwidth": 1.0}
-    kernel = resolve(**named)
-    return ProblemSize(int(shape[0]), int(shape[1]), kernel, dtype=np.dtype(dtype or np.float64))
-
-
-def problem_of_data(
-    X: Any, named: dict[str, Any], sample_weight: Any, random_state: Any
-) -> ProblemSize:
-    """The problem of the data and a kernel, with a sample where the kernel has a bandwidth."""
-    rows = _checked(X, sample_weight)
-    with config_context(assume_finite=True):
-        kernel = resolve(X=rows, **named, random_state=random_state)
-        kernel.check(rows.X)
-    problem = _problem_at(rows.X, kernel)
-    if problem.extent is None:
-        return problem
-    index, _ = rows.reweighted().sample(SAMPLE, random_state)
-    return replace(problem, sample=kernel.scaled(rows.X[index], rows.X.min(axis=0)))
-
-
-def _problem_at(X: Any, kernel: Kernel) -> ProblemSize:
-    """The problem of checked data, with their width where the kernel has bandwidths."""
-    problem = ProblemSize.of(X, kernel)
-    if not kernel.has_bandwidth or problem.is_sparse:
-        return problem
-    low, high = X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
-    return replace(problem, extent=tuple(kernel.scaled(high[None], low)[0].tolist()))
-
-
-def _checked(X: Any, sample_weight: Any) -> Rows:
-    """Rows as they are, and an array with its weights checked."""
-    if not isinstance(X, Rows):
-        X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
-    return Rows.of(X, sample_weight)

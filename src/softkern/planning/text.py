@@ -9,7 +9,8 @@ import numpy as np
 from softkern._utils.text import plural
 
 if TYPE_CHECKING:
-    from softkern.planning.plan import Candidate, Plan
+    from softkern.planning.plan import Plan
+    from softkern.planning.prices import Candidate
 
 __all__ = ["bytes_in_words", "plan_text", "seconds_in_words"]
 

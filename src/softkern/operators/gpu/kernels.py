@@ -4,7 +4,7 @@ Rows of the support lie in frames, neighbors together, each row as what it is of
 center: small numbers, whose digits all count. Rows of frames too wide for that are numbers of
 twice the digits, a whole and its rest. A program takes a block of queries through the frames near
 it. Sums within a frame are in single precision, those of frames in double.
-Exponents are those of two. `softkern.operators.gpu.points` prepares all arrays and starts these.
+Exponents are those of two. `softkern.operators.gpu.fused` prepares all arrays and starts these.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from softkern.operators.gpu.points import in_frames
+from softkern.operators.gpu.frames import in_frames
 
 __all__ = ["near_rows"]
 

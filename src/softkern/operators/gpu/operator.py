@@ -86,7 +86,7 @@ class GpuOperator(KernelOperator):
 
     def _laid_out(self, points: Any) -> Any:
         """Points as products between them want them: their kernel values, where they are few."""
-        from softkern.operators.gpu.points import TiledPoints
+        from softkern.operators.gpu.tiled import TiledPoints
 
         if len(points) > GRAM_ROWS:
             return self._for_many(points)
@@ -94,7 +94,8 @@ class GpuOperator(KernelOperator):
 
     def _for_many(self, points: Any) -> Any:
         """Points as products with many others want them."""
-        from softkern.operators.gpu.points import FusedPoints, SplitPoints, TiledPoints, has_fused
+        from softkern.operators.gpu.fused import FusedPoints, SplitPoints, has_fused
+        from softkern.operators.gpu.tiled import TiledPoints
 
         if not has_fused(self.kernel, points.device):
             return TiledPoints(self.kernel, points)
@@ -109,7 +110,7 @@ class GpuOperator(KernelOperator):
 
     def to_device(self, array: Any) -> Any:
         """An array on the device."""
-        from softkern.operators.gpu.points import tensor
+        from softkern.operators.gpu.tiled import tensor
 
         return tensor(array).to(self.device)
 
@@ -134,7 +135,7 @@ class GpuOperator(KernelOperator):
         support = self._support_of_many if many else self._support
         if self._is_here(X_new):
             return self._as_asked(support.product(weights, X_new), X_new)
-        from softkern.operators.gpu.points import uploaded
+        from softkern.operators.gpu.tiled import uploaded
 
         out = np.empty((X_new.shape[0], A.shape[1]), dtype=self.dtype)
         parts = list(row_slices(X_new.shape[0], ROWS_AT_ONCE))
@@ -184,7 +185,7 @@ class GpuOperator(KernelOperator):
             return super().partial_product(index, A)
         if not len(index):
             return np.zeros((self.shape[0], A.shape[1]), dtype=self.dtype)
-        from softkern.operators.gpu.points import TiledPoints
+        from softkern.operators.gpu.tiled import TiledPoints
 
         chosen = self._on_points(index)
         few = len(index) <= SUBSAMPLE_ROWS or self.shape[0] <= GRAM_ROWS

@@ -1,49 +1,35 @@
-"""Points on a torch device, and products with the kernel values between them.
+"""Products by compiled loops, for the Gaussian and Laplacian kernel on a GPU.
 
-`FusedPoints` lays the support out for the compiled loops of `_gpu_kernels` (kernels of x − y):
-neighbors in frames, found by halving the widest column again and again, and for every block of
-queries the frames that are near enough to matter. `TiledPoints` takes any kernel that is written
-for arrays of any library, one tile of values at a time, on any device.
+The support lies in frames of neighbors (`frames`). Every block of queries visits only the frames
+that are near enough to matter. The loops themselves are in `kernels`.
 """
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 from typing import Any
 
 import numpy as np
 import torch
 
 from softkern.kernels import Gaussian, Kernel, Laplacian
+from softkern.operators.gpu.frames import FRAME, in_frames, places_in_frames
 
-__all__ = [
-    "FusedPoints",
-    "SplitPoints",
-    "TiledPoints",
-    "has_fused",
-    "in_frames",
-    "tensor",
-    "uploaded",
-]
+__all__ = ["FusedPoints", "SplitPoints", "has_fused"]
 
-FRAME = 1024  # support rows that share a center
 BLOCK = 128  # query rows that share a list of near frames
-LEAF_FRAMES = 8  # at least, below which cells are cut into frames: padding is a share of them
-CUTOFF = 64.0  # kernel values below 2^−64 are nothing
-WIDE = 36.0  # squared radius of a frame, in which products of halves lose digits that matter
+CUTOFF = 64.0  # kernel values below 2^−64 are negligible
+WIDE = 36.0  # squared radius of a frame above which products of halves lose digits
 SHIFT = 15.0  # halves hold kernel values times 2^15, so that small ones keep their digits
 MOST_ENTRIES = 2**26  # of the lists of near frames that are held at once
-WIDEST_PRODUCTS = 256  # columns, padded, whose tiles fit into a multiprocessor's memory
-UNROLLED = 3  # columns up to which differences are quicker than products
+WIDEST_PRODUCTS = 256  # padded columns whose tiles fit into the memory of a multiprocessor
+UNROLLED = 3  # columns up to which differences are faster than products
 COLUMN_GROUP = 32  # columns of A at once
-TILE_BYTES = 2**28  # of kernel values held at once by tiles
-LEAST_TILE = 64  # rows, below which a tile is not worth its start
 
 
 def has_fused(kernel: Kernel, device: torch.device) -> bool:
@@ -118,7 +104,7 @@ class FusedPoints:
         self.origin = points.to(torch.float64).median(dim=0).values
         scaled = self._scaled(points)
         cells = in_frames(scaled.to(torch.float32))
-        self.place, self.size = _places(cells, self.n), len(cells)
+        self.place, self.size = places_in_frames(cells, self.n), len(cells)
         self._own_lists: dict[str, list[tuple[int, Any, Any]]] = {}
         self._lay_out(scaled[cells[:, 0]], cells[:, 1] == 1)
 
@@ -193,7 +179,7 @@ class FusedPoints:
         if self._boxes_reach <= CUTOFF or len(points) <= BLOCK:
             return self._blocks(scaled, torch.arange(len(points), device=self.device))
         cells = in_frames(scaled.to(torch.float32), BLOCK)
-        return self._blocks(scaled[cells[:, 0]], _places(cells, len(points)))
+        return self._blocks(scaled[cells[:, 0]], places_in_frames(cells, len(points)))
 
     def _blocks(self, coordinates: Any, place: Any) -> _Blocks:
         """Blocks of rows in the order given; the last row fills up the last block."""
@@ -441,120 +427,15 @@ class SplitPoints:
         return self.parts[0].logs(points, log_a, own, log_left)
 
 
-class TiledPoints:
-    """A support for any kernel that is written for arrays of any library.
-
-    Tiles become smaller where the device's memory does not hold them. With `keeps_gram`, the
-    kernel values between the points themselves are formed once.
-    """
-
-    def __init__(self, kernel: Kernel, points: Any, keeps_gram: bool = False) -> None:
-        self.kernel, self.points, self.keeps_gram = kernel, points, keeps_gram
-        self.tile_bytes = TILE_BYTES
-
-    @cached_property
-    def gram(self) -> Any:
-        """K between the points, (n, n)."""
-        return self._by_tiles(self.points, lambda rows: self._values(self.points[rows]))
-
-    def product(self, A: Any, points: Any = None) -> Any:
-        """K(points, support) @ A, (m, c); None stands for the support."""
-        weights = A.to(self.points.dtype)
-        if points is None and self.keeps_gram:
-            return self.gram @ weights
-        queries = self.points if points is None else points
-        return self._by_tiles(queries, lambda rows: self._values(queries[rows]) @ weights)
-
-    def logs(self, points: Any, log_a: Any, own: Any = None, log_left: Any = None) -> Any:
-        """log Σ_r k(x, x_r) a_r, (m,), however far; `log_left` is of a query's own row `own`."""
-
-        def of_rows(rows: slice) -> Any:
-            logs = self.kernel.array_log_block(points[rows], self.points)
-            assert logs is not None
-            terms = logs.to(torch.float64)
-            if own is None:
-                return torch.logsumexp(terms + log_a, dim=1)
-            at = torch.arange(len(terms), device=terms.device), own[rows]
-            own_terms = terms[at] + log_left[rows]
-            terms += log_a
-            terms[at] = own_terms
-            return torch.logsumexp(terms, dim=1)
-
-        return self._by_tiles(points, of_rows)
-
-    def _values(self, queries: Any) -> Any:
-        return self.kernel.array_block(queries, self.points)
-
-    def _by_tiles(self, queries: Any, of_rows: Callable[[slice], Any]) -> Any:
-        """Apply a function to slices of the queries and concatenate its results.
-
-        A slice that runs out of memory is tried again at half the size.
-        """
-        parts, start = [], 0
-        while start < len(queries):
-            step = max(1, self.tile_bytes // (len(self.points) * queries.element_size()))
-            try:
-                parts.append(of_rows(slice(start, start + step)))
-            except torch.OutOfMemoryError:
-                if step <= LEAST_TILE:
-                    raise MemoryError(
-                        f"tiles of {step} × {len(self.points):,} kernel values do not fit into "
-                        f"the memory of {queries.device}; use fewer rows or another engine."
-                    ) from None
-                torch.cuda.empty_cache()
-                self.tile_bytes //= 2
-                continue
-            start += step
-        return torch.cat(parts) if parts else of_rows(slice(0))
-
-
 def _on(device: torch.device) -> AbstractContextManager[Any]:
     """Where loops are started: Triton takes the current device."""
     return torch.cuda.device(device) if device.type == "cuda" else nullcontext()
-
-
-def tensor(array: Any) -> Any:
-    """An array as torch's, where it is; a copy of memory that must not be written to."""
-    is_locked = isinstance(array, np.ndarray) and not array.flags.writeable
-    return torch.as_tensor(array.copy() if is_locked else array)
-
-
-def uploaded(parts: Iterator[Any], device: str) -> Iterator[Any]:
-    """Arrays of the host on the device, each on its way while the one before is worked on."""
-    if not device.startswith("cuda"):
-        yield from (tensor(part).to(device) for part in parts)
-        return
-    beside = torch.cuda.Stream(device)
-    present = torch.cuda.current_stream(device)
-
-    def sent(part: Any) -> tuple[Any, Any]:
-        with torch.cuda.stream(beside):
-            there = tensor(part).pin_memory().to(device, non_blocking=True)
-        return there, beside.record_event()
-
-    on_its_way: tuple[Any, Any] | None = None
-    for part in chain(parts, [None]):
-        following = None if part is None else sent(part)
-        if on_its_way is not None:
-            there, arrival = on_its_way
-            present.wait_event(arrival)
-            there.record_stream(present)
-            yield there
-        on_its_way = following
 
 
 def _split(values: Any, kind: Any) -> tuple[Any, Any]:
     """Numbers of double precision as one of fewer digits and one for what that leaves out."""
     whole = values.to(kind)
     return whole, (values - whole.to(torch.float64)).to(kind)
-
-
-def _places(cells: Any, n: int) -> Any:
-    """Where each of n rows stands in the order of `in_frames`, (n,)."""
-    is_row = cells[:, 1] == 1
-    place = torch.empty(n, dtype=torch.int64, device=cells.device)
-    place[cells[is_row, 0]] = torch.nonzero(is_row)[:, 0]
-    return place
 
 
 def _power(number: int) -> int:
@@ -567,42 +448,3 @@ def _padded(parts: list[Any], width: int) -> Any:
     beside = torch.cat(parts, dim=1) if len(parts) > 1 else parts[0]
     missing = width - beside.shape[1]
     return torch.nn.functional.pad(beside, (0, missing)).contiguous()
-
-
-def in_frames(points: Any, size: int = FRAME) -> Any:
-    """Row numbers in an order in which each `size` lie together, and whether they are new, (m, 2).
-
-    Cells are halved at the median of their widest column. Some rows stand twice, so that all cells
-    are of one size; the second time they count for nothing.
-    """
-    n = len(points)
-    levels = max(0, math.ceil(math.log2(n / (2 * LEAF_FRAMES * size))))
-    per_leaf = -(-n // (2**levels * size))  # frames
-    total = 2**levels * per_leaf * size
-    rows = torch.arange(n, device=points.device)
-    again = torch.linspace(0, n - 1, total - n, device=points.device).long()
-    number = torch.cat([rows, again])
-    cells = torch.arange(total, device=points.device)[None]
-    for _ in range(levels):
-        cells = _sorted_cells(points, number, cells).reshape(2 * len(cells), -1)
-    cells = _cut(points, number, cells, per_leaf, size).reshape(-1)
-    return torch.stack([number[cells], (cells < n).long()], dim=1)
-
-
-def _cut(points: Any, number: Any, cells: Any, parts: int, size: int) -> Any:
-    """Cells in an order in which each `size` of them lie together."""
-    if parts == 1:
-        return cells
-    cells = _sorted_cells(points, number, cells)
-    half = parts // 2
-    sides = (cells[:, : half * size], half), (cells[:, half * size :], parts - half)
-    return torch.cat([_cut(points, number, side, p, size) for side, p in sides], dim=1)
-
-
-def _sorted_cells(points: Any, number: Any, cells: Any) -> Any:
-    """The rows of every cell (count, m) by their value in its widest column."""
-    spans = [points[number[cells], k] for k in range(points.shape[1])]
-    widths = torch.stack([values.amax(dim=1) - values.amin(dim=1) for values in spans])
-    widest = widths.argmax(dim=0)
-    key = points[number[cells], widest[:, None]]
-    return cells.gather(1, key.argsort(dim=1))
