@@ -40,7 +40,7 @@ def test_the_tree_asks_for_as_many_points_as_counted(d, monkeypatch):
 def test_a_plan_knows_what_new_points_cost():
     dense, tiled = (plan((20_000, 5), engine=engine) for engine in ("dense", "tiled"))
     # a matrix is of no use for points that are not in it
-    assert dense.serving_seconds == tiled.serving_seconds == tiled.product_seconds
-    assert dense.serving_seconds > dense.product_seconds
+    assert dense.prediction_seconds == tiled.prediction_seconds == tiled.product_seconds
+    assert dense.prediction_seconds > dense.product_seconds
     assert tree_seconds(dense) > 10 * tiled.product_seconds
     assert tree_seconds(plan((40_000, 5))) > 3 * tree_seconds(plan((20_000, 5)))

@@ -43,14 +43,7 @@ RANK_SAMPLE = 250  # rows whose eigenvalues show the rank
 
 @dataclass(frozen=True)
 class Candidate:
-    """One engine with its cost, or the reason why it cannot be used.
-
-    Examples
-    --------
-    >>> candidates = plan((1000, 2)).candidates
-    >>> [candidate.engine for candidate in candidates if candidate.cost is not None][:2]
-    ['dense', 'tiled']
-    """
+    """One engine with its cost, or the reason why it cannot be used."""
 
     engine: str
     cost: Cost | None  # with the loop's arrays, on the reference machine

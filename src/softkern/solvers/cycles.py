@@ -49,9 +49,9 @@ class CycleWatch(Generic[S]):
         """Return the number of steps since the mark if this is the marked state, else zero."""
         if self.mark is not None:
             self.age += 1
-            if self.age > 1 and self._gap(here, self.mark) <= SAME_STATE * self._gap(
-                here, self.last
-            ):
+            change = self._gap(here, self.last)
+            if self.age > 1 and self._gap(here, self.mark) <= SAME_STATE * change:
+                self.best = min(self.best, here, key=lambda state: state.objective)
                 return self.age
         if self.mark is None or self.age == self.reach:
             self.mark, self.age, self.reach = here.memberships, 0, 2 * self.reach
