@@ -18,8 +18,8 @@ import torch
 
 import softkern as sk
 from softkern.kernels import Gaussian, Laplacian
-from softkern.operators import GpuOperator
 from softkern.operators.gpu import operator as engine
+from softkern.operators.gpu.operator import GpuOperator
 
 N = 2**20
 CHECKED = 64  # rows of a product that are verified in float64

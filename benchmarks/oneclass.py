@@ -26,7 +26,8 @@ from sklearn.svm import OneClassSVM
 
 from softkern import WeightedOneClassSVM
 from softkern.kernels import Gaussian
-from softkern.operators import DenseOperator, TiledOperator
+from softkern.operators.dense import DenseOperator
+from softkern.operators.tiled import TiledOperator
 from softkern.solvers.dual import solve_dual
 
 TOL = 1e-3  # scikit-learn's default

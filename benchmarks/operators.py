@@ -21,7 +21,9 @@ from sklearn.neighbors import KernelDensity
 
 from softkern import plan
 from softkern.kernels import Gaussian
-from softkern.operators import FourierOperator, NystroemOperator, TiledOperator
+from softkern.operators.fourier import FourierOperator
+from softkern.operators.low_rank import NystroemOperator
+from softkern.operators.tiled import TiledOperator
 
 N = 65_536
 

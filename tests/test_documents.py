@@ -11,7 +11,7 @@ DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs
 CODE = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 NAMES = re.compile(r"`(softkern(?:\.\w+)+)")
 NAMED = re.compile(r"^   (softkern[\w.]*)$", re.MULTILINE)
-PUBLIC = ["softkern", "softkern.datasets"]
+PUBLIC = ["softkern", "softkern.datasets", "softkern.kernels", "softkern.operators"]
 LINKS = re.compile(r"\]\(([^)#:]+)\)")
 PATHS = re.compile(r"`((?:src|tests|benchmarks|examples|docs)/[\w./]+\.\w+)`")
 

@@ -9,17 +9,16 @@ import scipy.sparse as sp
 from sklearn.datasets import make_blobs
 
 from softkern import FuzzyCMeans, plan
-from softkern.kernels import Gaussian, Laplacian, Linear, Polynomial, Precomputed
-from softkern.operators import (
-    BlockedOperator,
-    DenseOperator,
-    FeatureOperator,
-    FourierOperator,
-    KernelOperator,
-    NystroemOperator,
-    PrecomputedOperator,
-    TiledOperator,
-)
+from softkern.kernels import Gaussian, Laplacian, Linear, Polynomial
+from softkern.kernels.wrapped import Precomputed
+from softkern.operators import KernelOperator
+from softkern.operators.blocked import BlockedOperator
+from softkern.operators.dense import DenseOperator
+from softkern.operators.features import FeatureOperator
+from softkern.operators.fourier import FourierOperator
+from softkern.operators.low_rank import NystroemOperator
+from softkern.operators.precomputed import PrecomputedOperator
+from softkern.operators.tiled import TiledOperator
 from softkern.planning import ENGINES, Cost, register
 from tests.peak import measure
 

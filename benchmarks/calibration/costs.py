@@ -17,17 +17,13 @@ import numpy as np
 
 from calibration.rows import CostRow, Row, best, patched
 from softkern.kernels import Gaussian, Laplacian, Linear, Polynomial, select_bandwidth
-from softkern.operators import (
-    BlockedOperator,
-    DenseOperator,
-    FeatureOperator,
-    FourierOperator,
-    NystroemOperator,
-    TiledOperator,
-    base,
-    fourier,
-    ordering,
-)
+from softkern.operators import base, fourier, ordering
+from softkern.operators.blocked import BlockedOperator
+from softkern.operators.dense import DenseOperator
+from softkern.operators.features import FeatureOperator
+from softkern.operators.fourier import FourierOperator
+from softkern.operators.low_rank import NystroemOperator
+from softkern.operators.tiled import TiledOperator
 from softkern.operators.work import ProblemSize, available_threads
 from softkern.planning import costs, engines
 

@@ -29,7 +29,7 @@ from softkern.dask import ChunkedRows, cluster, compute
 from softkern.dask.operator import DistributedNystroem, DistributedOperator
 from softkern.exceptions import ClusterError, DataError
 from softkern.kernels import Laplacian
-from softkern.operators import BlockedOperator
+from softkern.operators.blocked import BlockedOperator
 from softkern.tables.cli import run
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # Dask warns while its workers are killed

@@ -11,7 +11,9 @@ from softkern.dask import ChunkedRows
 from softkern.dask.operator import DistributedOperator
 from softkern.dask.plan import build, plan_chunks
 from softkern.kernels import Gaussian, Laplacian, Linear
-from softkern.operators import BlockedOperator, FeatureOperator, TiledOperator
+from softkern.operators.blocked import BlockedOperator
+from softkern.operators.features import FeatureOperator
+from softkern.operators.tiled import TiledOperator
 
 N = 700
 LOCAL = {Gaussian: TiledOperator, Laplacian: BlockedOperator, Linear: FeatureOperator}

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from softkern import FuzzyCMeans, OneClassPCM, WeightedSVDD
 from softkern.exceptions import DataError
 from softkern.kernels import Gaussian, Linear, Polynomial
-from softkern.operators import FourierOperator
+from softkern.operators.fourier import FourierOperator
 from softkern.operators.work import ProblemSize
 from softkern.rows import check_weights
 from softkern.solvers.alternate import _Run

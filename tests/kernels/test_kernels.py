@@ -6,17 +6,9 @@ import scipy.sparse as sp
 from sklearn.metrics.pairwise import kernel_metrics, pairwise_kernels, rbf_kernel
 
 from softkern import OneClassPCM, kernels
-from softkern.kernels import (
-    CallableKernel,
-    Gaussian,
-    Kernel,
-    Laplacian,
-    Linear,
-    PairwiseKernel,
-    Polynomial,
-    Precomputed,
-    Sigmoid,
-)
+from softkern.kernels import Gaussian, Kernel, Laplacian, Linear, Polynomial
+from softkern.kernels.dot import Sigmoid
+from softkern.kernels.wrapped import CallableKernel, PairwiseKernel, Precomputed
 
 ALL = [
     Gaussian(0.7),

@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 from sklearn.metrics.pairwise import kernel_metrics, laplacian_kernel, pairwise_kernels
 
-from softkern.kernels import CallableKernel, Gaussian, Laplacian, Linear, Precomputed, resolve
-from softkern.kernels.resolve import has_open_bandwidth
+from softkern.kernels import Gaussian, Laplacian, Linear
+from softkern.kernels.resolve import has_open_bandwidth, resolve
+from softkern.kernels.wrapped import CallableKernel, Precomputed
 
 
 @pytest.fixture

@@ -13,7 +13,8 @@ from softkern.metrics.validity import (
     partition_entropy,
     xie_beni,
 )
-from softkern.operators import DenseOperator, FeatureOperator
+from softkern.operators.dense import DenseOperator
+from softkern.operators.features import FeatureOperator
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ from softkern.exceptions import (
     SpectrumWarning,
 )
 from softkern.models.kernel_model import LARGE_ERROR
-from softkern.operators import BlockedOperator
+from softkern.operators.blocked import BlockedOperator
 from softkern.planning.costs import blocked_cost
 
 FITTED = {}

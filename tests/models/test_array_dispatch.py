@@ -12,8 +12,8 @@ from sklearn.base import clone
 from sklearn.datasets import make_blobs
 
 import softkern
-from softkern.operators import GpuOperator
 from softkern.operators.geometry import Geometry
+from softkern.operators.gpu.operator import GpuOperator
 from softkern.rules.base import Centers
 from softkern.rules.one_class import SVDD, Hard
 

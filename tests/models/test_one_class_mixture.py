@@ -17,7 +17,8 @@ from softkern.exceptions import ReseedWarning
 from softkern.kernels import Gaussian
 from softkern.metrics.accuracy import majority_accuracy
 from softkern.models.annealing import cooling
-from softkern.operators import DenseOperator, TiledOperator
+from softkern.operators.dense import DenseOperator
+from softkern.operators.tiled import TiledOperator
 from softkern.solvers.collapse import principal_variance
 from tests.models.contract import ModelContract
 

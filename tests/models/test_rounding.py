@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import make_blobs
 
 from softkern import FuzzyCMeans, OutlierFuzzyCMeans, PossibilisticCMeans
-from softkern.operators import DenseOperator
+from softkern.operators.dense import DenseOperator
 
 CLUSTERS = make_blobs(110, 2, centers=[[0, 0], [8, 8], [0, 9]], random_state=0)[0]
 FAR = (CLUSTERS + 1e4).astype(np.float32)

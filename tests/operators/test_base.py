@@ -12,8 +12,10 @@ from sklearn.metrics.pairwise import euclidean_distances
 from threadpoolctl import threadpool_limits
 
 from softkern.kernels import Gaussian, Kernel, Laplacian
-from softkern.operators import BlockedOperator, FourierOperator, TiledOperator
 from softkern.operators.base import available_threads
+from softkern.operators.blocked import BlockedOperator
+from softkern.operators.fourier import FourierOperator
+from softkern.operators.tiled import TiledOperator
 
 
 def test_threads_obey_limits():

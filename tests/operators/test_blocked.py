@@ -2,17 +2,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from softkern.kernels import (
-    CallableKernel,
-    Gaussian,
-    Laplacian,
-    Linear,
-    PairwiseKernel,
-    Polynomial,
-    Precomputed,
-    Sigmoid,
-)
-from softkern.operators import BlockedOperator
+from softkern.kernels import Gaussian, Laplacian, Linear, Polynomial
+from softkern.kernels.dot import Sigmoid
+from softkern.kernels.wrapped import CallableKernel, PairwiseKernel, Precomputed
+from softkern.operators.blocked import BlockedOperator
 from tests.operators.contract import GaussianContract, OperatorContract
 
 

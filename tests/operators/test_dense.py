@@ -1,16 +1,10 @@
 import numpy as np
 import pytest
 
-from softkern.kernels import (
-    CallableKernel,
-    Gaussian,
-    Kernel,
-    Linear,
-    PairwiseKernel,
-    Precomputed,
-    Sigmoid,
-)
-from softkern.operators import DenseOperator
+from softkern.kernels import Gaussian, Kernel, Linear
+from softkern.kernels.dot import Sigmoid
+from softkern.kernels.wrapped import CallableKernel, PairwiseKernel, Precomputed
+from softkern.operators.dense import DenseOperator
 from tests.operators.contract import GaussianContract
 
 

@@ -5,8 +5,11 @@ import pytest
 import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 
-from softkern.kernels import Gaussian, Linear, PairwiseKernel
-from softkern.operators import DenseOperator, FeatureOperator, NystroemOperator
+from softkern.kernels import Gaussian, Linear
+from softkern.kernels.wrapped import PairwiseKernel
+from softkern.operators.dense import DenseOperator
+from softkern.operators.features import FeatureOperator
+from softkern.operators.low_rank import NystroemOperator
 from tests.operators.contract import OperatorContract
 
 OPERATORS = [FeatureOperator, DenseOperator]

@@ -8,7 +8,8 @@ import scipy.sparse as sp
 from scipy.special import logsumexp
 
 from softkern.kernels import Gaussian, Linear
-from softkern.operators import FourierOperator, TiledOperator
+from softkern.operators.fourier import FourierOperator
+from softkern.operators.tiled import TiledOperator
 from tests.operators.contract import GaussianContract
 
 
@@ -160,7 +161,7 @@ FORKED = """
 import multiprocessing
 import numpy as np
 from softkern.kernels import Gaussian
-from softkern.operators import FourierOperator
+from softkern.operators.fourier import FourierOperator
 
 X = np.random.default_rng(0).normal(size=(7000, 2))
 def product():

@@ -16,12 +16,16 @@ from sklearn.datasets import make_blobs
 
 import softkern
 from softkern import planning
-from softkern.kernels import CallableKernel, Gaussian, Laplacian, Linear, Polynomial, Sigmoid
+from softkern.kernels import Gaussian, Laplacian, Linear, Polynomial
+from softkern.kernels.dot import Sigmoid
+from softkern.kernels.wrapped import CallableKernel
 from softkern.models import one_class_clusterer
-from softkern.operators import DenseOperator, GpuOperator, NystroemOperator
 from softkern.operators.base import ProblemSize
+from softkern.operators.dense import DenseOperator
 from softkern.operators.gpu import devices
 from softkern.operators.gpu import operator as gpu_module
+from softkern.operators.gpu.operator import GpuOperator
+from softkern.operators.low_rank import NystroemOperator
 from softkern.planning import prices
 from softkern.planning.costs import gpu_cost
 from tests.operators.contract import GaussianContract, OperatorContract

@@ -2,16 +2,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from softkern.kernels import (
-    CallableKernel,
-    Gaussian,
-    Linear,
-    PairwiseKernel,
-    Polynomial,
-    Precomputed,
-    Sigmoid,
-)
-from softkern.operators import DenseOperator, NystroemOperator
+from softkern.kernels import Gaussian, Linear, Polynomial
+from softkern.kernels.dot import Sigmoid
+from softkern.kernels.wrapped import CallableKernel, PairwiseKernel, Precomputed
+from softkern.operators.dense import DenseOperator
+from softkern.operators.low_rank import NystroemOperator
 from tests.operators.contract import GaussianContract
 
 

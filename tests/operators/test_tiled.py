@@ -4,10 +4,10 @@ import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 from sklearn.datasets import make_blobs
 
-from softkern.kernels import Gaussian, Laplacian, Precomputed
-from softkern.operators import TiledOperator
+from softkern.kernels import Gaussian, Laplacian
+from softkern.kernels.wrapped import Precomputed
 from softkern.operators._gaussian_tiles import _exp2_f32, _exp2_f64
-from softkern.operators.tiled import _rounds
+from softkern.operators.tiled import TiledOperator, _rounds
 from tests.operators.contract import GaussianContract
 
 

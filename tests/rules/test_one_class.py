@@ -6,7 +6,7 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from softkern.kernels import Gaussian
-from softkern.operators import DenseOperator
+from softkern.operators.dense import DenseOperator
 from softkern.operators.geometry import Geometry
 from softkern.rules.base import Centers, Rule
 from softkern.rules.one_class import FORMULATIONS, OCSVM, SVDD, Hard, Machines, Margins, Mixture

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from softkern.kernels import Linear
-from softkern.operators import DenseOperator
+from softkern.operators.dense import DenseOperator
 from softkern.rules.base import Centers, Evaluation, Rule
 from softkern.solvers.alternate import alternate, anneal, best_of
 from softkern.solvers.steps import Solution

@@ -7,15 +7,14 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from sklearn.svm import OneClassSVM
 
-from softkern.kernels import Gaussian, Laplacian, Linear, Polynomial, Precomputed
-from softkern.operators import (
-    BlockedOperator,
-    DenseOperator,
-    FourierOperator,
-    NystroemOperator,
-    PrecomputedOperator,
-    TiledOperator,
-)
+from softkern.kernels import Gaussian, Laplacian, Linear, Polynomial
+from softkern.kernels.wrapped import Precomputed
+from softkern.operators.blocked import BlockedOperator
+from softkern.operators.dense import DenseOperator
+from softkern.operators.fourier import FourierOperator
+from softkern.operators.low_rank import NystroemOperator
+from softkern.operators.precomputed import PrecomputedOperator
+from softkern.operators.tiled import TiledOperator
 from softkern.solvers.dual import margin, solve_dual
 
 KERNELS = (Gaussian(0.5), Gaussian(3.0), Laplacian(2.0), Linear(), Polynomial(2, 1.0, 0.5))

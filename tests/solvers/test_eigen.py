@@ -5,14 +5,13 @@ import pytest
 from scipy.spatial.distance import cdist
 from sklearn.datasets import load_iris, make_blobs
 
-from softkern.kernels import Gaussian, Linear, PairwiseKernel, Precomputed
-from softkern.operators import (
-    DenseOperator,
-    FourierOperator,
-    NystroemOperator,
-    PrecomputedOperator,
-    TiledOperator,
-)
+from softkern.kernels import Gaussian, Linear
+from softkern.kernels.wrapped import PairwiseKernel, Precomputed
+from softkern.operators.dense import DenseOperator
+from softkern.operators.fourier import FourierOperator
+from softkern.operators.low_rank import NystroemOperator
+from softkern.operators.precomputed import PrecomputedOperator
+from softkern.operators.tiled import TiledOperator
 from softkern.solvers import eigen
 
 IRIS = load_iris().data

@@ -8,7 +8,7 @@ from sklearn.datasets import make_blobs
 
 from softkern._utils.arrays import namespace
 from softkern.kernels import Gaussian
-from softkern.operators import DenseOperator
+from softkern.operators.dense import DenseOperator
 from softkern.operators.geometry import Geometry, center_norms, squared_distances
 from softkern.rules.base import Centers, Rule
 from softkern.rules.centers import Mean

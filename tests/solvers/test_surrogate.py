@@ -7,7 +7,8 @@ from sklearn.datasets import make_blobs
 from softkern import FuzzyCMeans, OneClassKMeans, OneClassMixture, PossibilisticCMeans
 from softkern.kernels import Gaussian
 from softkern.models import one_class_clusterer
-from softkern.operators import DenseOperator, NystroemOperator
+from softkern.operators.dense import DenseOperator
+from softkern.operators.low_rank import NystroemOperator
 from softkern.rules.base import Rule
 from softkern.rules.centers import Mean
 from softkern.rules.fuzzy import Fuzzy, OutlierFuzzy

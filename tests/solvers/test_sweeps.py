@@ -8,7 +8,8 @@ from sklearn.datasets import make_blobs
 
 from softkern import FuzzyCMeans
 from softkern.kernels import Gaussian, Linear
-from softkern.operators import DenseOperator, FeatureOperator
+from softkern.operators.dense import DenseOperator
+from softkern.operators.features import FeatureOperator
 from softkern.rules.base import Centers, Rule
 from softkern.rules.centers import Mean
 from softkern.rules.fuzzy import Fuzzy, OutlierFuzzy

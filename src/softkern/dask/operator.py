@@ -59,7 +59,7 @@ class DistributedOperator(KernelOperator):
     >>> import dask.array as da
     >>> from softkern.dask import ChunkedRows
     >>> from softkern.kernels import Gaussian
-    >>> from softkern.operators import TiledOperator
+    >>> from softkern.operators.tiled import TiledOperator
     >>> X = da.random.default_rng(0).normal(size=(50, 3), chunks=(20, 3))
     >>> local = partial(TiledOperator, Gaussian(0.5))
     >>> operator = DistributedOperator(Gaussian(0.5), ChunkedRows.of(X), local)
@@ -238,7 +238,8 @@ class DistributedNystroem(DistributedOperator):
     >>> from functools import partial
     >>> import dask.array as da
     >>> from softkern.kernels import Gaussian
-    >>> from softkern.operators import NystroemOperator, TiledOperator
+    >>> from softkern.operators.low_rank import NystroemOperator
+    >>> from softkern.operators.tiled import TiledOperator
     >>> kernel = Gaussian(2.0)
     >>> rows = ChunkedRows.of(da.random.default_rng(0).normal(size=(500, 2), chunks=(200, 2)))
     >>> factor = NystroemOperator(kernel, rows.subsample.X, rank=40)

@@ -119,7 +119,7 @@ def xie_beni(
     --------
     >>> import numpy as np
     >>> from softkern.kernels import Linear
-    >>> from softkern.operators import FeatureOperator
+    >>> from softkern.operators.features import FeatureOperator
     >>> X = np.array([[0.0], [1.0], [10.0], [11.0]])
     >>> U = np.array([[1.0, 0.0], [1, 0], [0, 1], [0, 1]])
     >>> xie_beni(FeatureOperator(Linear(), X), U)
@@ -176,7 +176,7 @@ def fuzzy_silhouette(
     --------
     >>> import numpy as np
     >>> from softkern.kernels import Linear
-    >>> from softkern.operators import FeatureOperator
+    >>> from softkern.operators.features import FeatureOperator
     >>> X = np.array([[0.0], [1.0], [10.0], [11.0]])
     >>> U = np.array([[1.0, 0.0], [1, 0], [0, 1], [0, 1]])
     >>> round(fuzzy_silhouette(FeatureOperator(Linear(), X), U), 3)

@@ -31,8 +31,8 @@ from softkern.density_tree.tree import (
     number_by_mass,
     rejection_level,
 )
-from softkern.kernels import Gaussian, Kernel, resolve, select_bandwidth
-from softkern.kernels.resolve import RADIAL
+from softkern.kernels import Gaussian, Kernel, select_bandwidth
+from softkern.kernels.resolve import RADIAL, resolve
 from softkern.models._array_dispatch import dispatch_arrays
 from softkern.models.alpha_cut_scores import AlphaCutScores
 from softkern.models.base import FIT_ATTRIBUTES

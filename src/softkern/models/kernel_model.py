@@ -22,8 +22,9 @@ from softkern._utils.arrays import on_host
 from softkern._utils.sklearn_compat import Interval, StrOptions
 from softkern._utils.typing import Array
 from softkern.exceptions import ApproximationWarning, warn
-from softkern.kernels import Kernel, Precomputed
+from softkern.kernels import Kernel
 from softkern.kernels.resolve import has_open_bandwidth
+from softkern.kernels.wrapped import Precomputed
 from softkern.models.base import SoftModel
 from softkern.models.leave_one_out import (
     log_sums_of_others,

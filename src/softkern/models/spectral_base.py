@@ -19,7 +19,8 @@ from sklearn.utils.validation import check_is_fitted
 from softkern._utils.sklearn_compat import Interval, StrOptions
 from softkern._utils.typing import Array
 from softkern.exceptions import SpectrumWarning, warn
-from softkern.kernels import Kernel, resolve
+from softkern.kernels import Kernel
+from softkern.kernels.resolve import resolve
 from softkern.metrics.strength import COVERED
 from softkern.models._array_dispatch import dispatch_arrays
 from softkern.models.clusterer import Clusterer

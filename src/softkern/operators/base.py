@@ -85,7 +85,7 @@ class KernelOperator(ABC):
     --------
     >>> import numpy as np
     >>> from softkern.kernels import Linear
-    >>> from softkern.operators import FeatureOperator
+    >>> from softkern.operators.features import FeatureOperator
     >>> operator = FeatureOperator(Linear(), np.array([[0.0], [1.0], [5.0]]))
     >>> operator.squared_distances(np.full(3, 1 / 3))  # to the mean of the points, 2
     array([4., 1., 9.])
@@ -104,8 +104,7 @@ class KernelOperator(ABC):
     def __init__(self, kernel: Kernel, X: Any) -> None:
         if not isinstance(kernel, Kernel):
             raise TypeError(
-                f"kernel must be a softkern.kernels.Kernel, got {kernel!r}; "
-                "softkern.kernels.resolve makes one of a name."
+                f"kernel must be a softkern.kernels.Kernel, such as Gaussian(1.0), got {kernel!r}."
             )
         self.kernel = kernel
         self.support_rows: Any
@@ -471,7 +470,7 @@ class CrossOperator:
     --------
     >>> import numpy as np
     >>> from softkern.kernels import Gaussian
-    >>> from softkern.operators import DenseOperator
+    >>> from softkern.operators.dense import DenseOperator
     >>> operator = DenseOperator(Gaussian(1.0), np.array([[0.0], [2.0]]))
     >>> similar = operator.cross([[0.0], [1.0], [9.0]]) @ np.array([1.0, 0.0])
     >>> similar.round(2)

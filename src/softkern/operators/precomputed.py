@@ -23,13 +23,13 @@ class PrecomputedOperator(GramOperator):
 
     Parameters
     ----------
-    kernel : softkern.kernels.Precomputed
+    kernel : Precomputed
     X : symmetric array of shape (n, n)
 
     Examples
     --------
     >>> import numpy as np
-    >>> from softkern.kernels import Precomputed
+    >>> from softkern.kernels.wrapped import Precomputed
     >>> operator = PrecomputedOperator(Precomputed(), np.array([[1.0, 0.5], [0.5, 1.0]]))
     >>> operator @ np.array([1.0, 0.0])
     array([1. , 0.5])

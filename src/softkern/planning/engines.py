@@ -176,7 +176,7 @@ def register(
     Examples
     --------
     >>> from softkern import plan
-    >>> from softkern.operators import BlockedOperator
+    >>> from softkern.operators.blocked import BlockedOperator
     >>> class Mine(BlockedOperator):
     ...     engine = "mine"
     >>> register(Mine, costs.blocked_cost).engine

@@ -17,8 +17,8 @@ from sklearn import config_context
 
 from softkern._utils.arrays import is_dask
 from softkern._utils.random import fixed_seed
-from softkern.kernels import Kernel, resolve
-from softkern.kernels.resolve import has_open_bandwidth
+from softkern.kernels import Kernel
+from softkern.kernels.resolve import has_open_bandwidth, resolve
 from softkern.operators.base import KernelOperator, ProblemSize, available_threads
 from softkern.operators.low_rank import NystroemOperator
 from softkern.operators.work import Cost

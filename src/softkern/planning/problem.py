@@ -9,8 +9,8 @@ import numpy as np
 from sklearn import config_context
 from sklearn.utils import check_array
 
-from softkern.kernels import Kernel, resolve
-from softkern.kernels.resolve import has_open_bandwidth
+from softkern.kernels import Kernel
+from softkern.kernels.resolve import has_open_bandwidth, resolve
 from softkern.operators.base import ProblemSize
 from softkern.rows import Rows
 

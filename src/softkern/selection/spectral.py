@@ -17,8 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from softkern._utils.random import fixed_seed
 from softkern._utils.typing import Array
-from softkern.kernels import resolve
-from softkern.kernels.resolve import has_open_bandwidth
+from softkern.kernels.resolve import has_open_bandwidth, resolve
 from softkern.metrics.strength import COVERED, line_fit, membership_strength
 from softkern.models import SpectralSearch
 from softkern.rows import check_weights

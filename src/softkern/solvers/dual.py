@@ -118,7 +118,7 @@ def solve_dual(
     --------
     >>> import numpy as np
     >>> from softkern.kernels import Gaussian
-    >>> from softkern.operators import DenseOperator
+    >>> from softkern.operators.dense import DenseOperator
     >>> X = np.array([[0.0], [0.1], [0.2], [5.0]])
     >>> solution = solve_dual(DenseOperator(Gaussian(1.0), X), np.ones(4), nu=0.5)
     >>> solution.coefficients[:, 0].round(1)  # the outlier, and the edge of the others

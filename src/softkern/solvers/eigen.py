@@ -167,7 +167,7 @@ def solve(
     --------
     >>> import numpy as np
     >>> from softkern.kernels import Gaussian
-    >>> from softkern.operators import DenseOperator
+    >>> from softkern.operators.dense import DenseOperator
     >>> X = np.array([[0.0], [0.1], [5.0], [5.1]])
     >>> solved = solve(DenseOperator(Gaussian(1.0), X), 1, np.ones(4))
     >>> bool(solved.eigenvalues[0] > 0.99), np.ptp(np.sign(solved.projections[:2, 0]))
