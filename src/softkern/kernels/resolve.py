@@ -15,7 +15,7 @@ from softkern.kernels.dot import Linear, Polynomial, Sigmoid
 from softkern.kernels.radial import Gaussian, Laplacian, Radial
 from softkern.kernels.wrapped import CallableKernel, PairwiseKernel, Precomputed
 
-__all__ = ["has_open_bandwidth", "resolve"]
+__all__ = ["KERNELS", "has_open_bandwidth", "resolve"]
 
 RADIAL: dict[str, type[Radial]] = {"rbf": Gaussian, "gaussian": Gaussian, "laplacian": Laplacian}
 PLAIN: dict[str, type[Kernel]] = {
@@ -25,6 +25,8 @@ PLAIN: dict[str, type[Kernel]] = {
     "precomputed": Precomputed,
     "sigmoid": Sigmoid,
 }
+# All classes, for model files
+KERNELS = (*{*RADIAL.values(), *PLAIN.values()}, CallableKernel, PairwiseKernel)
 
 
 def resolve(

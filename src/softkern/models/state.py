@@ -21,9 +21,10 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
-from softkern import kernels, models
+from softkern import models
 from softkern.exceptions import ModelFileError
 from softkern.kernels import Kernel
+from softkern.kernels.resolve import KERNELS
 from softkern.models.state_schema import (
     check_fields,
     fitted_specs,
@@ -39,9 +40,8 @@ MODELS = tuple(name for name in models.__all__ if name != "SpectralSearch")
 # Objects within models: their names in files, and the classes, which are imported when needed
 CLASSES = {
     **{
-        name: f"{kind.__module__}:{name}".removeprefix("softkern.")
-        for name, kind in vars(kernels).items()
-        if name in kernels.__all__ and isinstance(kind, type)
+        kind.__name__: f"{kind.__module__}:{kind.__name__}".removeprefix("softkern.")
+        for kind in KERNELS
     },
     "AlphaTree": "density_tree.tree:AlphaTree",
     "Candidate": "planning.prices:Candidate",
