@@ -7,9 +7,6 @@ from softkern.rules.memberships import (
     fuzzy,
     hard,
     log_fuzzy,
-    log_joint,
-    log_mixture,
-    log_possibilistic,
     log_total,
     outlier_weights,
     runner_up,
@@ -20,18 +17,14 @@ D = RNG.exponential(size=(40, 3))
 D[3] = [0.0, 1.0, 2.0]  # on a center
 D[4] = [0.0, 0.0, 2.0]  # on two
 W = RNG.uniform(0.5, 2, size=40)
-ETA, SHARES = np.array([0.5, 1.0, 2.0]), np.array([0.2, 0.5, 0.3])
 FUNCTIONS = {
-    "log_possibilistic": (lambda a: log_possibilistic(a(D), a(ETA))),
     "fuzzy, m = 2": (lambda a: fuzzy(a(D), 2.0)),
     "fuzzy, m = 1.5": (lambda a: fuzzy(a(D), 1.5)),
     "fuzzy, no center is met": (lambda a: fuzzy(a(D[5:]), 3.0)),
     "log_fuzzy": (lambda a: log_fuzzy(a(D), 1.3)),
     "outlier_weights": (lambda a: outlier_weights(a(D[:, 0]), 1.0, 40.0, a(W))[0]),
     "outlier_weights, q = 5": (lambda a: outlier_weights(a(D[:, 0]), 5.0, 40.0, a(W))[0]),
-    "log_joint": (lambda a: log_joint(a(-D), a(SHARES), 0.3)),
-    "log_total": (lambda a: log_total(log_joint(a(-D), a(SHARES), 0.3))),
-    "log_mixture": (lambda a: log_mixture(a(-D))),
+    "log_total": (lambda a: log_total(a(-D))),
     "hard": (lambda a: hard(a(-D))),
     "runner_up": (lambda a: runner_up(a(D))[1]),
 }
@@ -43,6 +36,10 @@ def test_every_library_gives_the_same(name, library):
     found = FUNCTIONS[name](to_array)
     assert type(found) is type(to_array(D))
     np.testing.assert_allclose(to_numpy(found), FUNCTIONS[name](np.asarray), rtol=1e-12, atol=1e-14)
+
+
+def test_hard_is_the_first_of_the_nearest():
+    np.testing.assert_array_equal(hard(np.array([[-1.0, -3.0], [-2.0, -2.0]])), [[1, 0], [1, 0]])
 
 
 def test_fuzzy_is_the_formula():
@@ -60,7 +57,7 @@ def test_points_on_centers_belong_to_these_alone():
 def test_logarithms_do_not_underflow():
     logs = log_fuzzy(np.array([[1.0, 10.0]]), 1.0001)
     assert logs[0, 1] == pytest.approx(-1e4 * np.log(10))
-    assert np.isfinite(log_mixture(np.array([[-1e5, -2e5]]))).all()
+    assert log_total(np.array([[-1e5, -2e5]])) == -1e5
 
 
 def test_outlier_weights_have_their_sum_and_their_floor():

@@ -1,4 +1,4 @@
-"""One-class machines as centers: any membership rule goes with them, and ties are ties."""
+"""One-class SVMs as centers: they combine with any membership rule, and ties are ties."""
 
 import numpy as np
 import pytest
@@ -9,23 +9,31 @@ from softkern.kernels import Gaussian
 from softkern.operators.dense import DenseOperator
 from softkern.operators.geometry import Geometry
 from softkern.rules.base import Centers, Rule
-from softkern.rules.one_class import FORMULATIONS, OCSVM, SVDD, Hard, Machines, Margins, Mixture
+from softkern.rules.one_class import (
+    FORMULATIONS,
+    OCSVM,
+    SVDD,
+    Hard,
+    Margins,
+    Mixture,
+    OneClassCenters,
+)
 from softkern.rules.possibilistic import Possibilistic, estimate_eta
 from softkern.solvers.alternate import alternate
 from softkern.solvers.dual import Duals
 from softkern.solvers.initialization import seed_mass
 
 
-def machines(operator, nu, formulation="svdd"):
-    return Machines(Duals(operator, nu, FORMULATIONS[formulation]), nu, tol=1e-9)
+def one_class_centers(operator, nu, formulation="svdd"):
+    return OneClassCenters(Duals(operator, nu, FORMULATIONS[formulation]), nu, tol=1e-9)
 
 
 @pytest.mark.parametrize("nu", [0.7, 1.0])
-def test_possibilistic_memberships_of_machines(nu):
+def test_possibilistic_memberships_of_one_class_centers(nu):
     # a cell of the table of rules that no model uses
     X, y = make_blobs(120, centers=[[0, 0], [7, 0]], random_state=0)
     operator, weight = DenseOperator(Gaussian(2.0), X), np.ones(120)
-    rule = machines(operator, nu)
+    rule = one_class_centers(operator, nu)
     start = rule.centers(seed_mass(operator, weight, 2, np.random.RandomState(0)), weight, None)
     distances = operator.geometry(start.coefficients, start.product).distances
     nearest = (distances == distances.min(axis=1, keepdims=True)).astype(float)
@@ -41,7 +49,7 @@ def test_possibilistic_memberships_of_machines(nu):
     )
     assert solution.converged
     assert adjusted_rand_score(y, solution.memberships.argmax(axis=1)) == 1
-    # centers are machines of the memberships, and memberships those of the centers
+    # centers are SVMs of the memberships, and memberships those of the centers
     again = rule.centers(solution.memberships, weight, None)
     assert again.coefficients == pytest.approx(solution.coefficients, abs=1e-4)
     literal = np.exp(-operator.squared_distances(solution.coefficients) / eta)
@@ -49,10 +57,10 @@ def test_possibilistic_memberships_of_machines(nu):
 
 
 @pytest.mark.parametrize("name", FORMULATIONS)
-def test_a_cluster_without_weight_keeps_its_machine(name):
+def test_a_cluster_without_weight_keeps_its_svm(name):
     X = np.random.default_rng(0).normal(size=(40, 2))
     operator, weight = DenseOperator(Gaussian(1.0), X), np.ones(40)
-    rule = machines(operator, 0.5, name)
+    rule = one_class_centers(operator, 0.5, name)
     mass = np.random.default_rng(1).uniform(size=(40, 2))
     first = rule.centers(mass, weight, None)
     assert first.shares == pytest.approx(mass.sum(axis=0) / 40)
@@ -71,8 +79,8 @@ def test_formulations_are_equations_12_and_13():
     centers = Centers(product, shares=np.array([0.4, 0.6]), margins=margins)
     weight = rng.uniform(1, 2, 30)
     for formulation, similarity in (
-        (SVDD(), np.exp(-geometry.distances / 0.5)),
-        (OCSVM(), np.exp((product - margins.offset) * margins.totals / 0.5)),
+        (SVDD, np.exp(-geometry.distances / 0.5)),
+        (OCSVM, np.exp((product - margins.offset) * margins.totals / 0.5)),
     ):
         joint = centers.shares * similarity
         found = Mixture(formulation, 0.5).evaluate(geometry, centers, weight)
@@ -88,22 +96,22 @@ def test_ties_within_the_error_go_to_the_first():
     distances = np.array([[1.0, 1.0 - 1e-9], [1.0, 0.5], [2.0 + 1e-9, 2.0]])
     geometry = Geometry(-distances, np.zeros(2), distances)
     centers = Centers(distances)
-    rule = Hard(SVDD(), 1e-8, lambda row: np.arange(3) == row)
+    rule = Hard(SVDD, 1e-8, lambda row: np.arange(3) == row)
     found = rule.evaluate(geometry, centers, np.ones(3))
     assert found.memberships.argmax(axis=1).tolist() == [0, 1, 0]
-    assert Hard(SVDD(), 0.0).log_memberships(geometry, centers).argmax(axis=1).tolist() == [1, 1, 1]
+    assert Hard(SVDD, 0.0).log_memberships(geometry, centers).argmax(axis=1).tolist() == [1, 1, 1]
 
 
 def test_an_empty_cluster_takes_the_point_worst_off():
     distances = np.array([[1.0, 9.0], [4.0, 9.0], [0.0, 9.0]])
-    rule = Hard(SVDD(), 0.0, lambda row: np.arange(3) == row)
+    rule = Hard(SVDD, 0.0, lambda row: np.arange(3) == row)
     geometry = Geometry(-distances, np.zeros(2), distances)
     found = rule.evaluate(geometry, Centers(distances), np.ones(3))
     assert found.memberships[:, 1].sum() == 0
     assert found.mass[:, 1].tolist() == [0, 1, 0]
     assert (rule.reseeded, found.rule.reseeded) == (0, 1)
     # a cluster does not give its last point away
-    one = Hard(SVDD(), 0.0, lambda row: np.ones(1, dtype=bool)).evaluate(
+    one = Hard(SVDD, 0.0, lambda row: np.ones(1, dtype=bool)).evaluate(
         Geometry(np.zeros((1, 2)), np.zeros(2), np.array([[1.0, 2.0]])), Centers(None), np.ones(1)
     )
     assert one.mass.tolist() == [[1, 1]]

@@ -23,6 +23,7 @@ def test_codebook_is_the_frequent_signs():
     assert projections.labels_by(E, words, "codebook").tolist() == [0, 0, 0, 1, 1, 1, 0]
     heavy = projections.codebook(E, np.array([1, 1, 1, 1, 1, 9, 1.0]), 1)
     assert heavy.tolist() == [[-1, -1]]
+    assert projections.tied_words(E[3:], np.ones(4), 2) == 1
     with pytest.raises(ValueError, match="4 sign patterns, fewer than n_clusters=5"):
         projections.codebook(E, np.ones(7), 5)
 

@@ -42,8 +42,8 @@ RULES = {
     "fuzzy near one": lambda a: Fuzzy(1.05),
     "outlier fuzzy": lambda a: OutlierFuzzy(2.0, 1.0, 50.0),
     "outlier fuzzy, plain": lambda a: OutlierFuzzy(2.0, 1.0, 50.0, plain=True),
-    "mixture, svdd": lambda a: Mixture(SVDD(), 0.5),
-    "mixture, ocsvm": lambda a: Mixture(OCSVM(), 0.5),
+    "mixture, svdd": lambda a: Mixture(SVDD, 0.5),
+    "mixture, ocsvm": lambda a: Mixture(OCSVM, 0.5),
 }
 
 

@@ -12,7 +12,7 @@ from softkern.operators.low_rank import NystroemOperator
 from softkern.rules.base import Rule
 from softkern.rules.centers import Mean
 from softkern.rules.fuzzy import Fuzzy, OutlierFuzzy
-from softkern.rules.one_class import FORMULATIONS, Machines, Mixture
+from softkern.rules.one_class import FORMULATIONS, Mixture, OneClassCenters
 from softkern.rules.possibilistic import Possibilistic
 from softkern.solvers.alternate import alternate, alternate_all
 from softkern.solvers.dual import Duals
@@ -94,7 +94,7 @@ def test_one_class_svms_end_at_a_fixed_point_of_the_exact_operator(seed, nu, for
     mass = seed_mass(plain, weight, 3, np.random.RandomState(seed))
 
     def rule(operator):
-        return Rule(Mixture(form, scale), Machines(Duals(operator, nu, form), nu))
+        return Rule(Mixture(form, scale), OneClassCenters(Duals(operator, nu, form), nu))
 
     loop = {"sample_weight": weight, "tol": 1e-7, "max_iter": 500, "cycles": True}
     start = rule(quick).centers.on_operator(quick.draft, None).centers(mass, weight, None)

@@ -9,7 +9,7 @@ import numpy as np
 from softkern._utils.typing import Array
 from softkern.operators.base import KernelOperator
 from softkern.rules.base import Centers
-from softkern.rules.one_class import Machines
+from softkern.rules.one_class import OneClassCenters
 from softkern.solvers.collapse import coinciding, principal_variance
 from softkern.solvers.steps import Solution
 
@@ -53,7 +53,7 @@ def cooling(annealing: Any) -> list[float]:
 
 
 def separate_equal_clusters(
-    operator: KernelOperator, machines: Machines, solution: Solution, weight: Array
+    operator: KernelOperator, svms: OneClassCenters, solution: Solution, weight: Array
 ) -> Centers | None:
     """Return distinct centers to continue an annealing from. None where all differ already.
 
@@ -80,7 +80,7 @@ def separate_equal_clusters(
         copies = n_clusters // firsts.size + (place < n_clusters % firsts.size)
         distances = solution.geometry.distances[:, firsts[k]]
         columns += _tilted(operator, merged[:, k], distances, copies)
-    return machines.centers(np.stack(columns, axis=1), weight, None)
+    return svms.centers(np.stack(columns, axis=1), weight, None)
 
 
 def _tilted(operator: KernelOperator, mass: Array, distances: Array, copies: int) -> list[Array]:

@@ -30,7 +30,14 @@ from softkern.operators.base import CrossOperator, Geometry, KernelOperator
 from softkern.planning import plan
 from softkern.rows import Rows
 from softkern.rules.base import Centers, Rule
-from softkern.rules.one_class import FORMULATIONS, Formulation, Hard, Machines, Margins, Mixture
+from softkern.rules.one_class import (
+    FORMULATIONS,
+    Formulation,
+    Hard,
+    Margins,
+    Mixture,
+    OneClassCenters,
+)
 from softkern.solvers.alternate import alternate, best_of
 from softkern.solvers.dual import Duals
 from softkern.solvers.initialization import INITS, SAME_SCATTER, k_means_mass, sort_by_mass
@@ -116,10 +123,10 @@ class OneClassClusterer(CenterClusterer):
     def _formulation(self) -> Formulation:
         return FORMULATIONS[self.formulation]
 
-    def _machines(self, operator: KernelOperator) -> Machines:
+    def _center_rule(self, operator: KernelOperator) -> OneClassCenters:
         """Return the center rule, which trains one SVM per cluster."""
         duals = Duals(operator, self.nu, self._formulation)
-        return Machines(duals, self.nu, min(DUAL_TOL, 1e-2 * self.tol))
+        return OneClassCenters(duals, self.nu, min(DUAL_TOL, 1e-2 * self.tol))
 
     def _masses(self, operator: KernelOperator, weight: Array) -> Iterator[Array]:
         """Yield the masses of the initializations, (n, c) each."""
@@ -148,7 +155,7 @@ class OneClassClusterer(CenterClusterer):
         self, operator: KernelOperator, weight: Array, mass: Array, tol: float
     ) -> Solution:
         """Run the loop from the masses of one initialization, (n, c)."""
-        start = self._machines(operator).centers(mass, weight, None)
+        start = self._center_rule(operator).centers(mass, weight, None)
         return self._run(operator, self._loop_rule(operator), start, weight, tol=tol)
 
     def _best_of_starts(self, operator: KernelOperator, weight: Array) -> Solution:
@@ -171,8 +178,8 @@ class OneClassClusterer(CenterClusterer):
         geometry = sample.cross(operator.X).geometry(best.coefficients, best.geometry.norms)
         rule = self._loop_rule(operator)
         mass = rule.memberships.evaluate(geometry, best.centers, weight).mass
-        machines = self._machines(operator).on_operator(operator.draft, None)
-        return self._run(operator, rule, machines.centers(mass, weight, None), weight)
+        svms = self._center_rule(operator).on_operator(operator.draft, None)
+        return self._run(operator, rule, svms.centers(mass, weight, None), weight)
 
     @property
     def _is_annealed(self) -> bool:

@@ -104,7 +104,7 @@ default="k-means"
         self._tie_error = hard_rule(operator, self._formulation).error
 
     def _loop_rule(self, operator: KernelOperator) -> Rule:
-        return Rule(hard_rule(operator, self._formulation), self._machines(operator))
+        return Rule(hard_rule(operator, self._formulation), self._center_rule(operator))
 
     def _scatter(self, solution: Solution, weight: Array) -> float:
         return solution.objective

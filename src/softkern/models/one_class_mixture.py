@@ -177,22 +177,20 @@ default="k-means++"
         self.scale_ = self._scales()[-1]
 
     def _loop_rule(self, operator: KernelOperator) -> Rule:
-        return Rule(self._rule(), self._machines(operator))
+        return Rule(self._rule(), self._center_rule(operator))
 
     def _run_start(
         self, operator: KernelOperator, weight: Array, mass: Array, tol: float
     ) -> Solution:
-        rule, machines = self._loop_rule(operator), self._machines(operator)
+        rule, svms = self._loop_rule(operator), self._center_rule(operator)
         equal = np.full(self.n_clusters_, 1 / self.n_clusters_, dtype=weight.dtype)
-        start = replace(machines.centers(mass, weight, None), shares=equal)
+        start = replace(svms.centers(mass, weight, None), shares=equal)
         if self.annealing is None:
             return self._run(operator, rule, start, weight, tol=tol)
         options: dict[str, Any] = {"cycles": True, "description": self._description}
         options |= {**self._loop_options, "tol": tol, "sample_weight": weight}
         if isinstance(self.annealing, str):
-            options["between"] = lambda end: separate_equal_clusters(
-                operator, machines, end, weight
-            )
+            options["between"] = lambda end: separate_equal_clusters(operator, svms, end, weight)
         return anneal(operator, rule, start, self._scales(), **options)
 
     def _scatter(self, solution: Solution, weight: Array) -> float:

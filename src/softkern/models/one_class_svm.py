@@ -361,7 +361,7 @@ class WeightedSVDD(_OneClassDetector):
     True
     """
 
-    _formulation: ClassVar[Formulation] = SVDD()
+    _formulation: ClassVar[Formulation] = SVDD
 
 
 class WeightedOneClassSVM(_OneClassDetector):
@@ -431,4 +431,4 @@ history_
     array([ 1, -1])
     """
 
-    _formulation: ClassVar[Formulation] = OCSVM()
+    _formulation: ClassVar[Formulation] = OCSVM

@@ -13,31 +13,9 @@ from typing import Any, Protocol, runtime_checkable
 
 from softkern._utils.typing import AnyArray
 
-__all__ = [
-    "CenterRule",
-    "Centers",
-    "Evaluation",
-    "Geometry",
-    "MembershipRule",
-    "Rule",
-    "SolverRule",
-]
-
 
 class Geometry(Protocol):
-    """Similarities and distances of points to centers, see `softkern.operators.geometry`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from softkern import plan
-    >>> X, A = np.array([[0.0], [0.5], [4.0]]), np.array([[0.5, 0.0], [0.5, 0.0], [0.0, 1.0]])
-    >>> geometry = plan(X, bandwidth=1.0).build(X).geometry(A)
-    >>> geometry.product.round(2)
-    array([[0.94, 0.  ],
-           [0.94, 0.  ],
-           [0.  , 1.  ]])
-    """
+    """Similarities and distances of points to centers. See `softkern.operators.geometry`."""
 
     @property
     def product(self) -> AnyArray:
@@ -54,31 +32,12 @@ class Geometry(Protocol):
 
 @dataclass(frozen=True)
 class Centers:
-    """Centers as coefficients over the support.
+    """Centers as coefficients over the support."""
 
-    Attributes
-    ----------
-    coefficients : array of shape (n, c)
-        A, with columns that sum to one.
-    product : array of shape (n, c) or None
-        K @ A, if the center rule computed it.
-    shares : array of shape (c,) or None
-        Share of the total weight in each center.
-    margins : object or None
-        Margins of one-class SVMs, see `softkern.rules.one_class`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> centers = Centers(np.array([[0.5, 0.0], [0.5, 0.0], [0.0, 1.0]]))
-    >>> centers.take([1]).coefficients.ravel()
-    array([0., 0., 1.])
-    """
-
-    coefficients: AnyArray
-    product: AnyArray | None = None
-    shares: AnyArray | None = None
-    margins: Any = None
+    coefficients: AnyArray  # A (n, c), with columns that sum to one
+    product: AnyArray | None = None  # K @ A (n, c), if the center rule computed it
+    shares: AnyArray | None = None  # (c,), of the total weight in each center
+    margins: Any = None  # of one-class SVMs, see `softkern.rules.one_class`
 
     def take(self, order: AnyArray) -> Centers:
         """Return some of the centers, or all in another order."""
@@ -92,51 +51,16 @@ class Centers:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Result of a membership rule.
+    """Result of a membership rule."""
 
-    Attributes
-    ----------
-    memberships : array of shape (n, c)
-        U.
-    mass : array of shape (n, c)
-        Part of every point in every center. The rule may scale each column.
-    objective : float
-        Value that the loop minimizes.
-    rule : MembershipRule
-        Rule of the next step.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from softkern import plan
-    >>> from softkern.rules.fuzzy import Fuzzy
-    >>> X, A = np.array([[0.0], [0.5], [4.0]]), np.array([[0.5, 0.0], [0.5, 0.0], [0.0, 1.0]])
-    >>> geometry = plan(X, bandwidth=1.0).build(X).geometry(A)
-    >>> Fuzzy(2.0).evaluate(geometry, Centers(A), np.ones(3)).memberships.round(2)
-    array([[0.97, 0.03],
-           [0.97, 0.03],
-           [0.  , 1.  ]])
-    """
-
-    memberships: AnyArray
-    mass: AnyArray
-    objective: float
-    rule: MembershipRule
+    memberships: AnyArray  # U (n, c)
+    mass: AnyArray  # (n, c), part of every point in every center. Columns have any scale.
+    objective: float  # that the loop minimizes
+    rule: MembershipRule  # of the next step
 
 
 class MembershipRule(Protocol):
-    """Rule D² → U.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from softkern import plan
-    >>> from softkern.rules.fuzzy import Fuzzy
-    >>> X, A = np.array([[0.0], [0.5], [4.0]]), np.array([[0.5, 0.0], [0.5, 0.0], [0.0, 1.0]])
-    >>> geometry = plan(X, bandwidth=1.0).build(X).geometry(A)
-    >>> np.exp(Fuzzy(2.0).log_memberships(geometry, Centers(A))).sum(axis=1)
-    array([1., 1., 1.])
-    """
+    """Rule D² → U."""
 
     def evaluate(self, geometry: Geometry, centers: Centers, weight: AnyArray) -> Evaluation:
         """Return memberships, masses and objective of the training points of weights (n,)."""
@@ -146,33 +70,15 @@ class MembershipRule(Protocol):
 
 
 class CenterRule(Protocol):
-    """Rule masses → A.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from softkern.rules.centers import Mean
-    >>> masses = np.array([[1.0, 0.0], [3.0, 0.0], [0.0, 1.0]])
-    >>> Mean().centers(masses, np.ones(3), None).coefficients
-    array([[0.25, 0.  ],
-           [0.75, 0.  ],
-           [0.  , 1.  ]])
-    """
+    """Rule masses → A. A rule that runs on arrays of any library has ``goes_anywhere = True``."""
 
     def centers(self, mass: AnyArray, weight: AnyArray, previous: Centers | None) -> Centers:
-        """Return centers of the masses (n, c); `previous` are those of the last step."""
+        """Return centers of the masses (n, c). `previous` are those of the last step."""
 
 
 @runtime_checkable
 class SolverRule(CenterRule, Protocol):
-    """A center rule that computes products with K itself, on an operator that can be exchanged.
-
-    Examples
-    --------
-    >>> from softkern.rules.centers import Mean
-    >>> isinstance(Mean(), SolverRule)
-    False
-    """
+    """A center rule that computes products with K itself, on an operator that can be exchanged."""
 
     def on_operator(self, operator: Any, correction: AnyArray | None) -> SolverRule:
         """Return the rule on another operator, given K @ A minus its product, (n, c).
@@ -189,15 +95,7 @@ class SolverRule(CenterRule, Protocol):
 
 @dataclass(frozen=True)
 class Rule:
-    """A membership rule and a center rule, which together define a model of the loop.
-
-    Examples
-    --------
-    >>> from softkern.rules.centers import Mean
-    >>> from softkern.rules.fuzzy import Fuzzy
-    >>> Rule(Fuzzy(2.0), Mean()).goes_anywhere
-    True
-    """
+    """A membership rule and a center rule, which together define a model of the loop."""
 
     memberships: MembershipRule
     centers: CenterRule
@@ -208,13 +106,13 @@ class Rule:
         return bool(getattr(self.centers, "goes_anywhere", False))
 
     def __post_init__(self) -> None:
-        for part, needed in (
-            (self.memberships, ("evaluate", "log_memberships")),
-            (self.centers, ("centers",)),
+        for part, *needed in (
+            (self.memberships, "evaluate", "log_memberships"),
+            (self.centers, "centers"),
         ):
-            missing = [name for name in needed if not callable(getattr(part, name, None))]
-            if missing:
-                raise TypeError(
-                    f"{type(part).__name__} must implement {', '.join(needed)} to be part of a "
-                    f"rule; missing {', '.join(missing)}."
-                )
+            for name in needed:
+                if not hasattr(part, name):
+                    raise TypeError(
+                        f"{type(part).__name__} must implement {', '.join(needed)} to be part of a "
+                        f"rule; missing {name}."
+                    )

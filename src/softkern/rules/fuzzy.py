@@ -7,6 +7,7 @@ Shen, Wang and Wu 2004).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -16,46 +17,34 @@ from softkern.rules.base import Centers, Evaluation, Geometry
 from softkern.rules.centers import mass_of_logs
 from softkern.rules.memberships import fuzzy, log_fuzzy, outlier_weights
 
-__all__ = ["Fuzzy", "OutlierFuzzy", "fuzzy_rows"]
-
 
 @dataclass(frozen=True)
 class Fuzzy:
     """Fuzzy c-means, with masses w u^m."""
 
     m: float
+    q: ClassVar[float] = 0.0  # no outlier weights
+    plain: ClassVar[bool] = False
 
     def evaluate(self, geometry: Geometry, centers: Centers, weight: AnyArray) -> Evaluation:
         """Return U, masses and the objective Σ w u^m D²."""
         memberships = fuzzy(geometry.distances, self.m)
         power = memberships**self.m
         objective = weighted_sum(row_sums(power, geometry.distances), weight)
-        return Evaluation(memberships, self.mass(power, geometry, weight), objective, self)
+        mass = _mass(self.m, power, geometry.distances, weight)
+        return Evaluation(memberships, mass, objective, self)
 
     def log_memberships(self, geometry: Geometry, centers: Centers | None = None) -> AnyArray:
         """Return log u, (m, c)."""
         return log_fuzzy(geometry.distances, self.m)
-
-    def mass(self, power: AnyArray, geometry: Geometry, weight: AnyArray) -> AnyArray:
-        """Return w u^m, (n, c), from u^m, or from log u if all u^m of a cluster may underflow."""
-        if _may_underflow(self.m, power):
-            return mass_of_logs(self.m * log_fuzzy(geometry.distances, self.m), weight)
-        power *= weight[:, None]
-        return power
 
 
 @dataclass(frozen=True)
 class OutlierFuzzy:
     """Fuzzy memberships with outlier weights w and masses u^m / w^q (eqs. 19 to 21 of 2004).
 
-    Attributes
-    ----------
-    m, q : float
-        Exponents of the memberships and of the outlier weights.
-    total : float
-        Sum of the outlier weights, weighted by the sample weights.
-    plain : bool, default=False
-        Use masses u, as in eq. 11 of that paper, which ignores w.
+    The outlier weights sum to `total`, weighted by the sample weights. With `plain`, masses are u,
+    as in eq. 11 of that paper, which ignores w.
     """
 
     m: float
@@ -74,7 +63,7 @@ class OutlierFuzzy:
             mass = mass_of_logs(log_fuzzy(geometry.distances, self.m), weight)
         else:  # in units of the smallest w, to avoid overflow
             parts = weight * (namespace(w).min(w) / w) ** self.q
-            mass = Fuzzy(self.m).mass(power, geometry, parts)
+            mass = _mass(self.m, power, geometry.distances, parts)
         return Evaluation(memberships, mass, objective, self)
 
     def log_memberships(self, geometry: Geometry, centers: Centers | None = None) -> AnyArray:
@@ -86,14 +75,18 @@ class OutlierFuzzy:
         return row_sums(fuzzy(geometry.distances, self.m) ** self.m, geometry.distances)
 
 
-def _may_underflow(m: float, values: AnyArray) -> bool:
-    """Return whether u^m may underflow for all points of a cluster.
+def _mass(m: float, power: AnyArray, distances: AnyArray, weight: AnyArray) -> AnyArray:
+    """Return w u^m, (n, c), from u^m, or from log u if all u^m of a cluster may underflow.
 
-    Ratios of distances are at least about eps, so that u^m is at least eps^(m/(m−1)).
+    Ratios of distances are at least about eps, so that u^m is at least eps^(m/(m−1)). `power` may
+    be overwritten.
     """
-    limits = namespace(values).finfo(values.dtype)
+    limits = namespace(power).finfo(power.dtype)
     digits, reach = -np.log(float(limits.eps)), -np.log(float(limits.smallest_normal))
-    return bool(m / (m - 1) * digits > reach / 2)
+    if m / (m - 1) * digits > reach / 2:
+        return mass_of_logs(m * log_fuzzy(distances, m), weight)
+    power *= weight[:, None]
+    return power
 
 
 def fuzzy_rows(

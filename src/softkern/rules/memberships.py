@@ -6,8 +6,6 @@ underflow. The rules of the loop are built from them.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from array_api_compat import device
 
@@ -22,27 +20,9 @@ from softkern._utils.arrays import (
 )
 from softkern._utils.typing import AnyArray
 
-__all__ = [
-    "fuzzy",
-    "hard",
-    "log_fuzzy",
-    "log_joint",
-    "log_mixture",
-    "log_possibilistic",
-    "log_total",
-    "outlier_weights",
-    "overlap",
-    "runner_up",
-]
-
 OVERLAP_DECAY = 4.0  # −log of the overlap at the own center; halfway to another it is zero
 ROUNDING = 1e3  # relative rounding error of energies, in units of eps
 LARGEST_PART = 1e6  # largest 1 / w^q of a point, relative to that of the mean weight
-
-
-def log_possibilistic(distances: AnyArray, eta: Any) -> AnyArray:
-    """Return log u = −D²/η, eq. 16 of Filippone et al. 2010."""
-    return distances / -eta
 
 
 @rowwise
@@ -50,20 +30,13 @@ def fuzzy(distances: AnyArray, m: float) -> AnyArray:
     """Return u ∝ D²^(−1/(m−1)), with rows that sum to one.
 
     A point that lies on centers is a member of these clusters only.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> fuzzy(np.array([[1.0, 3.0], [0.0, 2.0]]), m=2.0)
-    array([[0.75, 0.25],
-           [1.  , 0.  ]])
     """
-    nearest, apart = _safe_divisors(distances)
-    share = nearest / apart  # relative to the nearest, to avoid overflow
+    xp, nearest = namespace(distances), row_min(distances)  # (n, 1)
+    is_off = is_surely_all(nearest > 0)  # whether no point lies on a center
+    share = nearest / (distances if is_off else xp.where(distances > 0, distances, 1.0))
     if m != 2:
         share = share ** (1.0 / (m - 1.0))
-    if apart is not distances:
-        xp = namespace(distances)
+    if not is_off:
         share = xp.where(nearest > 0, share, xp.astype(distances <= 0, share.dtype))
     share /= row_sums(share)[:, None]
     return share
@@ -71,36 +44,17 @@ def fuzzy(distances: AnyArray, m: float) -> AnyArray:
 
 @rowwise
 def log_fuzzy(distances: AnyArray, m: float) -> AnyArray:
-    """Return the logarithm of `fuzzy`, which does not underflow for m near one.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> log_fuzzy(np.array([[1.0, 10.0]]), m=1.001).round(1)
-    array([[   -0. , -2302.6]])
-    """
-    xp = namespace(distances)
-    nearest, apart = _safe_divisors(distances)
-    is_off = None if apart is distances else nearest > 0
-    logs = xp.log(apart)
-    logs -= xp.log(nearest if is_off is None else xp.where(is_off, nearest, 1.0))
+    """Return the logarithm of `fuzzy`, which does not underflow for m near one."""
+    xp, nearest = namespace(distances), row_min(distances)  # (n, 1)
+    is_off = is_surely_all(nearest > 0)
+    logs = xp.log(distances if is_off else xp.where(distances > 0, distances, 1.0))
+    logs -= xp.log(nearest if is_off else xp.where(nearest > 0, nearest, 1.0))
     logs /= 1.0 - m
-    if is_off is not None:
+    if not is_off:
         on_center = xp.where(distances <= 0, xp.zeros_like(logs), -xp.inf)
-        logs = xp.where(is_off, logs, on_center)
+        logs = xp.where(nearest > 0, logs, on_center)
     logs -= xp.log(row_sums(xp.exp(logs)))[:, None]
     return logs
-
-
-def _safe_divisors(distances: AnyArray) -> tuple[AnyArray, AnyArray]:
-    """Return the nearest distance of every row, (n, 1), and distances with one in place of zero.
-
-    The second are the distances themselves if surely no point lies on a center.
-    """
-    nearest = row_min(distances)
-    if is_surely_all(nearest > 0):
-        return nearest, distances
-    return nearest, namespace(distances).where(distances > 0, distances, 1.0)
 
 
 def outlier_weights(
@@ -110,19 +64,8 @@ def outlier_weights(
 
     S (n,) is Σ u^m D² of every point. A point on a center would get weight zero and hold the
     center there for good. So w is bounded below, such that 1 / w^q is at most a million times
-    that of the mean weight. Within this bound w is optimal.
-
-    Returns
-    -------
-    w : array of shape (n,)
-    unit, least : float
-        With these, w of any other point is max(least, unit × S^(1/(q+1))).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> outlier_weights(np.array([1.0, 9.0]), q=1.0, total=2.0, sample_weight=np.ones(2))[0]
-    array([0.5, 1.5])
+    that of the mean weight. Within this bound w is optimal. With the other two results, w of any
+    other point is max(least, unit × S^(1/(q+1))).
     """
     xp = namespace(spread)
     mean = total / float(xp.sum(sample_weight))
@@ -141,45 +84,14 @@ def outlier_weights(
     return xp.maximum(unit * root, least), unit, least
 
 
-def log_joint(closeness: AnyArray, shares: AnyArray, scale: Any) -> AnyArray:
-    """Return log γ_k + s_k/σ, (n, c), cluster weight times similarity, eqs. 12, 13 of Bicego 2009.
-
-    Closeness s is −D² (SVDD) or the signed distance to the margin (OC-SVM).
-    """
-    with np.errstate(divide="ignore"):
-        return namespace(closeness).log(shares) + closeness / scale
-
-
 def log_total(joint: AnyArray) -> AnyArray:
-    """Return log Σ_k exp(joint), (n,), without overflow, the terms of f_LL in eq. 16."""
-    xp = namespace(joint)
+    """Return log Σ_k exp(joint), (n,), without overflow."""
     top = row_max(joint)
-    return top[:, 0] + xp.log(row_sums(xp.exp(joint - top)))
-
-
-def log_mixture(joint: AnyArray) -> AnyArray:
-    """Return logarithms of memberships whose rows sum to one, (n, c), eq. 14 of Bicego 2009.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> joint = log_joint(np.array([[-1e4, -2e4]]), np.array([0.5, 0.5]), 1.0)
-    >>> log_mixture(joint)
-    array([[     0., -10000.]])
-    """
-    return joint - log_total(joint)[:, None]
+    return top[:, 0] + namespace(joint).log(row_sums(namespace(joint).exp(joint - top)))
 
 
 def hard(closeness: AnyArray) -> AnyArray:
-    """Return one for the nearest center and zero for the others, (n, c); the first of equals.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> hard(np.array([[-1.0, -3.0], [-2.0, -0.5]]))
-    array([[1., 0.],
-           [0., 1.]])
-    """
+    """Return one for the nearest center and zero for the others, (n, c), the first of equals."""
     xp = namespace(closeness)
     nearest = xp.argmax(closeness, axis=1)
     number = xp.arange(closeness.shape[1], dtype=nearest.dtype, device=device(closeness))
@@ -187,14 +99,7 @@ def hard(closeness: AnyArray) -> AnyArray:
 
 
 def runner_up(values: AnyArray) -> tuple[AnyArray, AnyArray]:
-    """Return the largest and second largest value of every row, (n,) each; −∞ without a second.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> runner_up(np.array([[3.0, 1.0, 2.0]]))
-    (array([3.]), array([2.]))
-    """
+    """Return the largest and second largest value of every row, (n,) each, −∞ without a second."""
     xp = namespace(values)
     if values.shape[1] < 2:
         first = values[:, 0] if values.shape[1] else xp.full(values.shape[0], -xp.inf)
@@ -212,33 +117,15 @@ def runner_up(values: AnyArray) -> tuple[AnyArray, AnyArray]:
 def overlap(energies: AnyArray, labels: AnyArray, at_centers: AnyArray) -> AnyArray:
     """Return how far points lie between clusters, (n,): one halfway, e⁻⁴ at the own center.
 
-    An energy E_k, such as D², D²/η or −log u, decreases as the membership in cluster k increases.
-    For a point of cluster a, t = (E_k − E_a) / (the same at the center of a) is zero halfway
-    between a and k and one at the center of a, and on average within a. A displacement across
-    this line adds to both energies and cancels, so that t has the same meaning for any number of
-    features, unlike a ratio of memberships. The overlap is exp(−4 t) for the smallest t.
-
-    Parameters
-    ----------
-    energies : array of shape (n, c)
-        Energies of the points.
-    labels : int array of shape (n,)
-        Cluster of the lowest energy.
-    at_centers : array of shape (c, c)
-        Energies of the centers, one row per center.
-
-    Examples
-    --------
-    Squared distances to centers at 0 and 4, of points at 0, 1 and 2.
-
-    >>> import numpy as np
-    >>> energies = np.array([[0.0, 16.0], [1.0, 9.0], [4.0, 4.0]])
-    >>> overlap(energies, np.zeros(3, int), np.array([[0.0, 16.0], [16.0, 0.0]])).round(2)
-    array([0.02, 0.14, 1.  ])
+    Energies E (n, c), such as D², D²/η or −log u, decrease as the membership increases. Row a of
+    `at_centers` (c, c) are those of center a. For a point of cluster a, the label of its lowest
+    energy, t = (E_k − E_a) / (the same at the center of a) is zero halfway between a and k and one
+    at the center of a, and on average within a. A displacement across this line adds to both
+    energies and cancels, so that t has the same meaning for any number of features, unlike a ratio
+    of memberships. The overlap is exp(−4 t) for the smallest t.
     """
-    c = at_centers.shape[0]
     result = np.zeros(len(energies), dtype=energies.dtype)
-    if c < 2:
+    if len(at_centers) < 2:
         return result
     limits = np.finfo(energies.dtype)
     with np.errstate(invalid="ignore"):  # clusters without points

@@ -25,19 +25,7 @@ from softkern._utils.arrays import (
 )
 from softkern._utils.typing import AnyArray, Array
 from softkern.rules.base import Centers, Evaluation, Geometry
-from softkern.rules.memberships import hard, log_joint, log_mixture, log_total
-
-__all__ = [
-    "FORMULATIONS",
-    "OCSVM",
-    "SVDD",
-    "Formulation",
-    "Hard",
-    "Machines",
-    "Margins",
-    "Mixture",
-    "Trainer",
-]
+from softkern.rules.memberships import hard, log_total
 
 DEAD = 1e-12  # a cluster with a smaller share of the weight keeps its last SVM
 FIRST_TOL = 1e-4  # tolerance of the first duals on a surrogate
@@ -46,133 +34,68 @@ FINER = 1e-3  # tolerance of later ones, as a share of the change of the masses
 
 @dataclass(frozen=True)
 class Margins:
-    """Margins of one-class SVMs, one per cluster.
+    """Margins of one-class SVMs, one per cluster."""
 
-    Attributes
-    ----------
-    offset : array of shape (c,)
-        ρ, for coefficients that sum to one.
-    squared_radius : array of shape (c,)
-        R², the squared distance of the margin from the center.
-    totals : array of shape (c,)
-        ν times the sums of the weights, the sums of LIBSVM's coefficients.
-    weights : array of shape (n, c)
-        Training weights.
-    solution : object
-        Solution of the dual, from which the next one starts.
-    """
-
-    offset: AnyArray
-    squared_radius: AnyArray
-    totals: AnyArray
-    weights: AnyArray = field(default=None, repr=False)
-    solution: Any = field(default=None, repr=False)
+    offset: AnyArray  # ρ (c,), for coefficients that sum to one
+    squared_radius: AnyArray  # R² (c,), squared distances of the margins from the centers
+    totals: AnyArray  # ν times the sums of the weights (c,), the sums of LIBSVM's coefficients
+    weights: AnyArray = field(default=None, repr=False)  # training weights (n, c)
+    solution: Any = field(default=None, repr=False)  # of the dual, where the next one starts
 
     def take(self, order: AnyArray) -> Margins:
         """Return some of the margins, or all in another order, without the dual."""
         return Margins(self.offset[order], self.squared_radius[order], self.totals[order])
 
 
-class Formulation(Protocol):
-    """The differences between SVDD and OC-SVM."""
-
-    @property
-    def name(self) -> str:
-        """Value of the parameter `formulation`."""
-
-    @property
-    def needs_lengths(self) -> bool:
-        """Whether scores depend on K(x, x)."""
-
-    def score(self, geometry: Geometry) -> AnyArray:
-        """Return decision scores of points for each cluster, (n, c)."""
-
-    def margin(self, margins: Margins) -> AnyArray:
-        """Return the score on the margin, (c,)."""
-
-    def closeness(self, geometry: Geometry, margins: Margins | None) -> AnyArray:
-        """Return the values that memberships compare, (n, c), up to a constant per point."""
-
-    def unit(self, margins: Margins | None) -> Any:
-        """Return the factor that brings closeness to the scale of the paper's softness σ."""
-
-    def field(self, product: Array, diag: Array) -> Array:
-        """Return half the gradient of the dual, from K α and diag(K)."""
-
-    def gap_unit(self, spread: Array, rho: Array) -> Array:
-        """Return the scale of the scores, relative to which the dual has a tolerance.
-
-        `spread` is the largest squared distance of a point from the center.
-        """
-
-
 @dataclass(frozen=True)
-class SVDD:
-    """Distance to the center of the smallest sphere, eq. 12."""
+class Formulation:
+    """The differences between SVDD and OC-SVM, which does not need K(x, x).
 
-    name: str = "svdd"
-    needs_lengths: bool = True
+    SVDD compares distances to the center of the smallest sphere, eq. 12, OC-SVM signed distances to
+    the margin, eq. 13.
+    """
 
-    def score(self, geometry: Geometry) -> AnyArray:
-        """Return −D²."""
-        return -geometry.distances
-
-    def margin(self, margins: Margins) -> AnyArray:
-        """Return −R²."""
-        return -margins.squared_radius
-
-    def closeness(self, geometry: Geometry, margins: Margins | None) -> AnyArray:
-        """Return −D²."""
-        return -geometry.distances
-
-    def unit(self, margins: Margins | None) -> float:
-        """Return one, as σ is a squared distance."""
-        return 1.0
-
-    def field(self, product: Array, diag: Array) -> Array:
-        """Return K α − ½ diag(K)."""
-        return product - 0.5 * diag
-
-    def gap_unit(self, spread: Array, rho: Array) -> Array:
-        """Return the largest squared distance."""
-        return spread
-
-
-@dataclass(frozen=True)
-class OCSVM:
-    """Signed distance to the margin, eq. 13."""
-
-    name: str = "ocsvm"
-    needs_lengths: bool = False
+    name: str
+    needs_lengths: bool
 
     def score(self, geometry: Geometry) -> AnyArray:
-        """Return G, the similarity to the center."""
-        return geometry.product
+        """Return decision scores of points for each cluster, (n, c): −D², or G."""
+        return -geometry.distances if self.needs_lengths else geometry.product
 
     def margin(self, margins: Margins) -> AnyArray:
-        """Return ρ."""
-        return margins.offset
+        """Return the score on the margin, (c,): −R², or ρ."""
+        return -margins.squared_radius if self.needs_lengths else margins.offset
 
     def closeness(self, geometry: Geometry, margins: Margins | None) -> AnyArray:
-        """Return G − ρ."""
+        """Return the values that memberships compare, (n, c): −D², or G − ρ."""
+        if self.needs_lengths:
+            return -geometry.distances
         assert margins is not None
         return geometry.product - margins.offset
 
     def unit(self, margins: Margins | None) -> Any:
-        """Return the sums of LIBSVM's coefficients."""
+        """Return the factor that brings closeness to the scale of the paper's softness σ."""
+        if self.needs_lengths:  # σ is a squared distance
+            return 1.0
         assert margins is not None
         return margins.totals
 
     def field(self, product: Array, diag: Array) -> Array:
-        """Return K α."""
-        return product
+        """Return half the gradient of the dual, from K α and diag(K)."""
+        return product - 0.5 * diag if self.needs_lengths else product
 
     def gap_unit(self, spread: Array, rho: Array) -> Array:
-        """Return the smaller of ρ, the size of the scores, and the largest squared distance."""
-        return np.minimum(spread, np.abs(rho))
+        """Return the scale of the scores, relative to which the dual has a tolerance.
+
+        `spread` is the largest squared distance of a point from the center. Scores of OC-SVM are
+        of the size of ρ, where that is smaller.
+        """
+        return spread if self.needs_lengths else np.minimum(spread, np.abs(rho))
 
 
-FORMULATIONS: dict[str, Formulation] = {f.name: f for f in (SVDD(), OCSVM())}
+SVDD = Formulation("svdd", needs_lengths=True)
+OCSVM = Formulation("ocsvm", needs_lengths=False)
+FORMULATIONS = {form.name: form for form in (SVDD, OCSVM)}
 
 
 @dataclass(frozen=True)
@@ -192,38 +115,29 @@ class Mixture:
 
     def log_memberships(self, geometry: Geometry, centers: Centers) -> AnyArray:
         """Return log z, (m, c)."""
-        return log_mixture(self._joint(geometry, centers))
+        joint = self._joint(geometry, centers)
+        return joint - log_total(joint)[:, None]
 
     def _joint(self, geometry: Geometry, centers: Centers) -> AnyArray:
-        """Return log γ_k S(x, k), (n, c)."""
+        """Return log γ_k + s_k/σ, (n, c), cluster weight times similarity."""
         near = self.formulation.closeness(geometry, centers.margins)
         scale = self.scale / self.formulation.unit(centers.margins)
-        return log_joint(near, centers.shares, scale)
+        with np.errstate(divide="ignore"):
+            return namespace(near).log(centers.shares) + near / scale
 
 
 @dataclass(frozen=True)
 class Hard:
     """Memberships in the nearest cluster only: k-means, or the loop of Camastra and Verri.
 
-    Attributes
-    ----------
-    formulation : Formulation
-        Defines closeness.
-    error : float
-        Error of closeness. Clusters that differ by less tie, and the first one wins.
-    copies : callable
-        ``copies(row)`` returns the duplicates of a row, a mask of shape (n,).
-    nothing : float
-        Rounding error of a squared distance.
-    reseeded : int
-        Number of times that an empty cluster was started again.
+    Clusters whose closeness differs by less than `error` tie, and the first one wins.
     """
 
     formulation: Formulation
     error: float
-    copies: Callable[[int], Array] | None = field(default=None, repr=False)
-    nothing: float = 0.0
-    reseeded: int = 0
+    copies: Callable[[int], Array] | None = field(default=None, repr=False)  # mask (n,) of a row's
+    nothing: float = 0.0  # rounding error of a squared distance
+    reseeded: int = 0  # number of times that an empty cluster was started again
 
     def evaluate(self, geometry: Geometry, centers: Centers, weight: AnyArray) -> Evaluation:
         """Return one-hot U, masses and the objective Σ w D² to the own center."""
@@ -296,25 +210,13 @@ class Trainer(Protocol):
 
 
 @dataclass(frozen=True)
-class Machines:
-    """Centers of one-class SVMs, one per cluster, trained with the masses as weights.
-
-    Attributes
-    ----------
-    trainer : Trainer
-        Solver of the duals.
-    nu : float
-        Share of a cluster's weight that its support vectors hold.
-    tol : float
-        Tolerance of the duals.
-    is_rough : bool
-        Whether the tolerance follows the change of the masses.
-    """
+class OneClassCenters:
+    """Centers of one-class SVMs, one per cluster, trained with the masses as weights."""
 
     trainer: Trainer = field(repr=False)
-    nu: float
-    tol: float = 1e-8
-    is_rough: bool = False
+    nu: float  # share of a cluster's weight that its support vectors hold
+    tol: float = 1e-8  # of the duals
+    is_rough: bool = False  # whether the tolerance follows the change of the masses
 
     def centers(self, mass: Array, weight: Array, previous: Centers | None) -> Centers:
         """Return A, K @ A and margins. A cluster without weight keeps its SVM."""
@@ -330,7 +232,7 @@ class Machines:
         dual = self.trainer.train(mass / sums / self.nu, start, self._tolerance(mass, last))
         return self._centers_of(dual, mass, sums, np.where(lost, 0, shares).astype(mass.dtype))
 
-    def on_operator(self, operator: Any, correction: Array | None) -> Machines:
+    def on_operator(self, operator: Any, correction: Array | None) -> OneClassCenters:
         """Return the rule on a surrogate, given a correction of its products, (n, c)."""
         return replace(self, trainer=self.trainer.on_operator(operator, correction), is_rough=True)
 

@@ -19,18 +19,6 @@ from softkern._utils.threads import one_thread
 from softkern._utils.typing import Array
 from softkern.exceptions import DataError
 
-__all__ = [
-    "ASSIGNMENTS",
-    "codebook",
-    "codes_of",
-    "direction_centers",
-    "directions",
-    "labels_by",
-    "prototype_distances",
-    "prototypes",
-    "tied_words",
-]
-
 ASSIGNMENTS = ("directions", "codebook")
 SEED = 0  # of k-means; rows are in canonical order
 KMEANS_STARTS = 20
@@ -66,12 +54,6 @@ def codebook(projections: Array, weight: Array, n_clusters: int) -> Array:
     """Return the k most frequent sign patterns of the projections, (k, q), entries −1 and 1.
 
     Equally frequent patterns are ordered by their signs, negative first.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> codebook(np.array([[0.2, 1.0], [0.1, 3.0], [-1.0, 0.5]]), np.ones(3), 1)
-    array([[1., 1.]])
     """
     words, mass = _words(projections, weight)
     if len(words) < n_clusters:
@@ -83,14 +65,7 @@ def codebook(projections: Array, weight: Array, n_clusters: int) -> Array:
 
 
 def tied_words(projections: Array, weight: Array, n_clusters: int) -> int:
-    """Return how many patterns outside of `codebook` are as frequent as its last one.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> tied_words(np.array([[0.2, 1.0], [0.1, -3.0], [-1.0, 0.5]]), np.ones(3), 2)
-    1
-    """
+    """Return how many patterns outside of `codebook` are as frequent as its last one."""
     mass = np.sort(_words(projections, weight)[1])[::-1]
     return int((mass[n_clusters:] == mass[n_clusters - 1]).sum()) if n_clusters > 1 else 0
 

@@ -186,7 +186,7 @@ def with_product(
 
 @dataclass(frozen=True)
 class Duals:
-    """Solver of the duals of `softkern.rules.one_class.Machines` on one operator."""
+    """Solver of the duals of `softkern.rules.one_class.OneClassCenters` on one operator."""
 
     operator: KernelOperator
     nu: float
