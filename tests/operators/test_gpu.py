@@ -365,7 +365,7 @@ def test_a_loop_on_the_device_uses_the_surrogate(monkeypatch):
     monkeypatch.setattr(one_class_clusterer, "LOW_RANK_FROM", 2000)
     monkeypatch.setattr(one_class_clusterer, "STARTS_ROWS", 500)
     monkeypatch.setattr(softkern.OneClassKMeans, "_low_rank_from", 2000)
-    monkeypatch.setattr(prices, "SURROGATE_GAIN", 0.0)
+    monkeypatch.setattr(prices, "FACTOR_GAIN", 0.0)
     options = {"n_init": 2, "tol": 1e-6}
     quick = softkern.OneClassKMeans(3, **options, engine="gpu", engine_params={"device": DEVICE})
     quick.fit(X)

@@ -16,10 +16,8 @@ from softkern.operators.base import ProblemSize, available_threads
 from softkern.operators.low_rank import DEFAULT_RANK, NystroemOperator
 from softkern.operators.work import Cost
 from softkern.planning.engines import ENGINES, machine_speed
-from softkern.planning.local import LocalOperator
-from softkern.planning.plan import Plan, plan
+from softkern.planning.plan import SAMPLE, Plan, plan, problem_of_data
 from softkern.planning.prices import Candidate, memory_limit_of_machine, rank_for
-from softkern.planning.problem import SAMPLE, problem_of_data
 
 __all__ = ["build", "plan_chunks"]
 
@@ -112,13 +110,12 @@ def build(chosen: Plan, rows: ChunkedRows, random_state: Any = 0) -> Distributed
     """Build the operator of a plan for Dask data, or raise a MemoryError."""
     chosen.require_memory()
     kernel, sample, rank = chosen.kernel, rows.subsample, chosen.options["rank"]
-    options = {k: v for k, v in chosen.options.items() if k not in OPTIONS}
-    engine = chosen.options.get("local", "auto")
+    local = replace(chosen, priced=()).prediction_operator  # sent to the workers
     if rank is None:
-        local = LocalOperator(kernel, engine, options)
         one = plan(sample.X, kernel=kernel, products=chosen.problem.products, surrogate=True)
         make_sample = partial(one.build, sample.X, sample.weight, random_state)
         return DistributedOperator(kernel, rows, local, make_sample)
+    options = {k: v for k, v in chosen.options.items() if k not in OPTIONS}
     factor = NystroemOperator(
         kernel,
         sample.X,
@@ -127,4 +124,4 @@ def build(chosen: Plan, rows: ChunkedRows, random_state: Any = 0) -> Distributed
         random_state=random_state,
         **options,
     )
-    return DistributedNystroem(kernel, rows, LocalOperator(kernel, engine), factor)
+    return DistributedNystroem(kernel, rows, local, factor)

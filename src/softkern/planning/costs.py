@@ -28,18 +28,6 @@ from softkern.operators.ordering import TREE_COLUMNS, share_of_near_pairs
 from softkern.operators.tiled import REACH, ROWS_PER_TASK, TILE, padded_columns
 from softkern.operators.work import Cost
 
-__all__ = [
-    "blocked_cost",
-    "dense_cost",
-    "feature_cost",
-    "fourier_cost",
-    "gpu_cost",
-    "gpu_factor_cost",
-    "low_rank_cost",
-    "precomputed_cost",
-    "tiled_cost",
-]
-
 MIB = 2**20
 
 # Products with a matrix in memory

@@ -27,17 +27,8 @@ from softkern.operators.tiled import TiledOperator
 from softkern.operators.work import Cost
 from softkern.planning import costs
 
-__all__ = [
-    "ENGINES",
-    "Engine",
-    "exact_engine",
-    "machine_speed",
-    "prediction_parameters",
-    "register",
-]
-
 PROBE_REFERENCE = 1.45e-4  # seconds of `_probe` on the reference machine
-# Parameters of operators that are no options of their engine
+# Parameters of operators that are not options of their engine
 COMMON = {"self", "kernel", "X", "sample_weight", "random_state", "points"}
 
 
@@ -61,54 +52,30 @@ def _probe() -> float:
     return time.perf_counter() - start
 
 
-def _available(**options: Any) -> str | None:
-    return None
-
-
-def _no_device(**options: Any) -> int | None:
-    return None
-
-
 @dataclass(frozen=True)
 class Engine:
     """An operator, and what `plan` needs to know before it builds one.
 
-    Parameters
-    ----------
-    operator : subclass of softkern.operators.KernelOperator
-        Its `engine` is the name. Further parameters of its constructor are options that
-        ``plan(engine_params=...)`` passes on.
-    cost : callable
-        ``cost(problem, **options)`` returns the `Cost` on the reference machine.
-    predicts : bool, default=True
-        Whether the engine also serves new points. Otherwise an exact engine without the matrix
-        takes its place.
-    unavailable_reason : callable, default=None
-        ``unavailable_reason(**options)`` returns what this machine lacks for the engine, or None.
-    device_memory : callable, default=None
-        ``device_memory(**options)`` returns the free bytes on the engine's own device, or None.
-    factor_cost : callable, default=softkern.planning.costs.low_rank_cost
-        ``factor_cost(problem, rank)`` returns the cost of a low-rank surrogate of the operator.
-    speed : callable, default=machine_speed
-        Returns seconds on this machine per second on the machine of `cost`.
-
-    Examples
-    --------
-    >>> ENGINES["tiled"].option_names
-    ('threads',)
+    Further parameters of the operator's constructor are options of the engine, which
+    ``plan(engine_params=...)`` passes on to the constructor and to the functions below.
     """
 
-    operator: type[KernelOperator]
-    cost: Callable[..., Cost]
+    operator: type[KernelOperator]  # its `engine` is the name
+    cost: Callable[..., Cost]  # cost(problem, **options), on the reference machine
+    # Whether the engine serves new points; otherwise an exact engine without the matrix does
     predicts: bool = True
-    unavailable_reason: Callable[..., str | None] = _available
-    device_memory: Callable[..., int | None] = _no_device
+    # What this machine lacks for the engine, or None
+    unavailable_reason: Callable[..., str | None] = lambda **options: None
+    # Free bytes on the engine's own device, or None
+    device_memory: Callable[..., int | None] = lambda **options: None
+    # Cost of a low-rank approximation of the operator, factor_cost(problem, rank)
     factor_cost: Callable[[ProblemSize, int], Cost] = costs.low_rank_cost
-    speed: Callable[[], float] | None = None
+    # Seconds on this machine per second on the machine of `cost`
+    speed: Callable[[], float] = lambda: machine_speed()
 
     @property
     def name(self) -> str:
-        """The engine's name."""
+        """Name of the operator."""
         return self.operator.engine
 
     @property
@@ -134,19 +101,10 @@ class Engine:
         reason = self.operator.unsupported_reason(problem)
         return reason or self.unavailable_reason(**self.known(options))
 
-    def measured_speed(self) -> float:
-        """Seconds on this machine per second on the machine of `cost`."""
-        return machine_speed() if self.speed is None else self.speed()
-
-    def is_crowded(self, cost: Cost, options: dict[str, Any], share: float) -> bool:
-        """Whether a cost takes more than a share of the memory that is free on the device."""
-        free = self.device_memory(**self.known(options))
-        return free is not None and cost.device > share * free
-
     def build(
         self, kernel: Any, X: Any, sample_weight: Any = None, random_state: Any = 0, **options: Any
     ) -> KernelOperator:
-        """Build the operator; weights and seed go to those that select rows."""
+        """Build the operator. Weights and seed are for operators that select rows."""
         if "random_state" in self._parameters:
             options |= {"sample_weight": sample_weight, "random_state": random_state}
         return self.operator(kernel, X, **options)
@@ -171,7 +129,8 @@ def register(
 
     Returns
     -------
-    operator : the same class
+    operator : subclass of softkern.operators.KernelOperator
+        The same class.
 
     Examples
     --------
@@ -209,22 +168,23 @@ register(BlockedOperator, costs.blocked_cost)
 register(PrecomputedOperator, costs.precomputed_cost)
 BUILT_IN = tuple(ENGINES)
 
-# Exact, and without the matrix: the first that supports a kernel is what "tiled" stands for, and
-# what serves new points where the engine of the training points does not
-WITHOUT_MATRIX = ("features", "tiled", "blocked")
-
 
 def exact_engine(problem: ProblemSize) -> Engine:
-    """Return the exact engine without the matrix; that of the matrix where it is given."""
+    """Return the exact engine without the matrix; "precomputed" where the kernel is a matrix.
+
+    The engine "tiled" stands for it, and it serves new points where the engine of the training
+    points does not.
+    """
     if not problem.kernel.takes_points:
         return ENGINES["precomputed"]
-    engines = (ENGINES[name] for name in WITHOUT_MATRIX)
-    return next(e for e in engines if e.operator.unsupported_reason(problem) is None)
+    for name in ("features", "tiled"):
+        if ENGINES[name].operator.unsupported_reason(problem) is None:
+            return ENGINES[name]
+    return ENGINES["blocked"]
 
 
 def prediction_parameters(engine: str, engine_params: dict[str, Any] | None) -> dict[str, Any]:
     """Return an engine and its options where it serves new points, else ``"auto"``."""
-    known = ENGINES.get(engine)
-    if known is None or not known.predicts:
+    if engine not in ENGINES or not ENGINES[engine].predicts:
         return {"engine": "auto"}
     return {"engine": engine, "engine_params": engine_params}

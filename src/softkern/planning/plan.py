@@ -2,7 +2,7 @@
 
 Every engine has a cost model for the reference machine (`softkern.planning.costs`). The plan takes
 the fastest engine that fits into memory. The choice uses reference times only, so that it is the
-same on every machine and in every run; the times shown are scaled by a short measurement of this
+same on every machine and in every run. The times shown are scaled by a short measurement of this
 machine. Estimators call `plan`, `build` the operator, and get the operator for new points from
 `prediction_operator`.
 """
@@ -12,8 +12,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn import config_context
+from sklearn.utils import check_array
 
 from softkern._utils.arrays import is_dask
 from softkern._utils.random import fixed_seed
@@ -23,10 +25,9 @@ from softkern.operators.base import KernelOperator, ProblemSize, available_threa
 from softkern.operators.low_rank import NystroemOperator
 from softkern.operators.work import Cost
 from softkern.planning.engines import ENGINES, exact_engine
-from softkern.planning.local import LocalOperator
 from softkern.planning.prices import (
+    FACTOR_TOLERANCE,
     LOW_RANK,
-    SURROGATE_TOLERANCE,
     Candidate,
     Prices,
     is_small,
@@ -35,20 +36,11 @@ from softkern.planning.prices import (
     total_seconds,
     with_loop,
 )
-from softkern.planning.problem import (
-    SAMPLE,
-    checked_rows,
-    problem_of_data,
-    problem_of_shape,
-)
 from softkern.planning.text import bytes_in_words, plan_text
 from softkern.rows import Rows
 
-__all__ = ["Plan", "plan"]
-
-
-# A low-rank surrogate of an exact engine
-SURROGATE_ERROR = 0.05  # share of the trace that it may leave out
+SAMPLE = 1000  # rows that show cost models how the data are distributed
+SURROGATE_ERROR = 0.05  # share of the trace that a low-rank surrogate may leave out
 
 # A low-rank engine in place of an exact one
 SLOW_SECONDS = 20.0  # of exact products, from which on a low-rank engine is tried
@@ -61,38 +53,10 @@ CHECKED_GAIN = 3.0  # by which it must be faster
 class Plan:
     """The engine chosen for a product, its cost, and why the others were not chosen.
 
-    Made by `plan`; printing it shows a table.
-
-    Attributes
-    ----------
-    engine : str
-        Name of the chosen engine.
-    kernel : softkern.kernels.Kernel
-        The kernel with its bandwidth.
-    problem : ProblemSize
-        Size of the problem.
-    memory_limit : int or None
-        Bytes that may be used; None where the problem is too small to look.
-    options : dict
-        Options of the engine.
-    priced : tuple of Candidate
-        All engines with their costs, where they were compared; see `candidates`.
-    approximation_error : float or None
-        `KernelOperator.approximation_error` of the operator, once it was built.
-    surrogate : Cost or None
-        Cost of the low-rank surrogate that the loop iterates on, where that saves time.
-    surrogate_rank : int
-        Largest rank of the surrogate.
-    fallback : Plan or None
-        The exact plan that replaces a low-rank one whose factor, once it is built, leaves out
-        more than a sample of the data had shown.
-    open_kernel : dict or None
-        Arguments of `softkern.kernels.resolve` for the data, where the plan was made for a shape
-        and the bandwidth is a rule.
+    Made by `plan`. Printing it shows a table. The fields are saved with a model.
 
     Examples
     --------
-    >>> import numpy as np
     >>> X = np.random.default_rng(0).normal(size=(200, 2))
     >>> chosen = plan(X, n_vectors=3)
     >>> operator = chosen.build(X)
@@ -101,15 +65,20 @@ class Plan:
     """
 
     engine: str
-    kernel: Kernel
+    kernel: Kernel  # with its bandwidth
     problem: ProblemSize
-    memory_limit: int | None = None
-    options: dict[str, Any] = field(default_factory=dict, hash=False)
-    priced: tuple[Candidate, ...] = field(default=(), repr=False)
-    approximation_error: float | None = None
+    memory_limit: int | None = None  # bytes; None for problems too small to exceed any
+    options: dict[str, Any] = field(default_factory=dict, hash=False)  # of the engine
+    priced: tuple[Candidate, ...] = field(default=(), repr=False)  # empty for small problems
+    approximation_error: float | None = None  # of the operator, once it was built
+    # Low-rank surrogate that the loop iterates on where that saves time, and its largest rank
     surrogate: Cost | None = None
     surrogate_rank: int = 0
+    # The exact plan that replaces a low-rank one whose factor, once it is built, leaves out more
+    # than a sample of the data had shown
     fallback: Plan | None = field(default=None, compare=False, repr=False)
+    # Arguments of `softkern.kernels.resolve` for the data, where the plan was made for a shape
+    # and the bandwidth is a rule
     open_kernel: dict[str, Any] | None = field(default=None, compare=False)
 
     @property
@@ -118,7 +87,7 @@ class Plan:
         if self.priced:
             return self.priced
         prices = Prices(self.problem, self.options, self.limit)
-        return tuple(prices.candidates(self.engine, is_requested=False))
+        return prices.candidates(self.engine, is_requested=False)
 
     @property
     def limit(self) -> int:
@@ -162,80 +131,77 @@ class Plan:
         if engine is not None and engine.predicts:
             return self.product_seconds
         exact = exact_engine(self.problem)
-        priced = (c for c in self.candidates if c.engine == exact.name and c.cost is not None)
-        candidate = next(priced, None)
-        if candidate is not None and candidate.cost is not None:
-            return candidate.cost.product * candidate.speed
-        return exact.cost(self.problem).product * exact.measured_speed()
+        for candidate in self.candidates:
+            if candidate.engine == exact.name and candidate.cost is not None:
+                return candidate.cost.product * candidate.speed
+        return exact.cost(self.problem).product * exact.speed()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the engine leaves out, and what accelerates it."""
+        notes = []
+        if self.approximation_error:
+            notes.append(f"{self.approximation_error:.2g} of the trace is left out")
+        if self.surrogate is not None:
+            memory = bytes_in_words(self.surrogate.memory)
+            notes.append(f"most steps use a low-rank surrogate of {memory}")
+        return tuple(notes)
 
     def build(self, X: Any, sample_weight: Any = None, random_state: Any = 0) -> KernelOperator:
-        """Build the operator for the data that the plan was made for.
+        """Build the operator for the data (n, d) that the plan was made for.
 
-        Raises a MemoryError before any work where it would not fit.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n, d), or Rows
-            The data.
-        sample_weight : array of shape (n,), default=None
-            Weights, for operators that select rows.
-        random_state : int, RandomState or None, default=0
-            Seed, for operators that select rows.
-
-        Returns
-        -------
-        operator : KernelOperator
+        Weights and seed are for operators that select rows. Raises a MemoryError before any work
+        where it would not fit.
         """
         random_state = fixed_seed(random_state)
-        rows = checked_rows(X, sample_weight)
-        if rows.shape != (self.problem.n, self.problem.d):
+        rows = X if isinstance(X, Rows) else _checked_rows(X, sample_weight)
+        if rows.X.shape != (self.problem.n, self.problem.d):
             raise ValueError(
                 f"the plan was made for shape ({self.problem.n}, {self.problem.d}), not "
                 f"{rows.shape}."
             )
-        self.require_memory()
+        if self.memory_limit is not None:
+            self.require_memory()
         with config_context(assume_finite=True):
             kernel = self.kernel
             if self.open_kernel is not None:
                 kernel = resolve(X=rows, **self.open_kernel, random_state=random_state)
-            chance = {"sample_weight": rows.weight, "random_state": random_state}
-            operator = ENGINES[self.engine].build(kernel, rows, **chance, **self.options)
-            if self.fallback is not None and not _is_accurate(operator):
-                return self.fallback.build(rows, random_state=random_state)
+            operator = ENGINES[self.engine].build(
+                kernel, rows, rows.weight, random_state, **self.options
+            )
+            if self.fallback is not None:
+                of_row = operator.error - operator.attainable_error
+                if operator.approximation_error > CHECKED_TRACE or of_row > CHECKED_ROW:
+                    return self.fallback.build(rows, random_state=random_state)
             if self.surrogate is not None:
                 operator = _with_surrogate(operator, self.surrogate_rank, rows, random_state)
         return operator
 
     def prediction_operator(self, support: Any, kernel: Kernel | None = None) -> KernelOperator:
-        """Build the operator that serves new points over stored support points.
+        """Build the operator that serves new points over stored support points (n, d).
 
-        It is of the same engine where that serves new points, else exact and without the matrix.
-
-        Parameters
-        ----------
-        support : array or CSR matrix of shape (n, d)
-            Support points.
-        kernel : Kernel, default=None
-            Replaces the plan's own kernel.
-
-        Returns
-        -------
-        operator : KernelOperator
+        It is of the same engine where that serves new points (for Dask data, of the local engine),
+        else exact and without the matrix. `kernel` replaces the plan's own.
         """
         kernel = self.kernel if kernel is None else kernel
-        engine = self.options.get("local", self.engine)
-        return LocalOperator(kernel, engine, self.options)(support)
+        problem = ProblemSize.of(support, kernel)
+        engine, options = ENGINES.get(self.options.get("local", self.engine)), self.options
+        if engine is not None and engine.predicts:
+            problem = replace(problem, extent=_extent(support, kernel))
+            if engine.unsupported_reason(problem, options):
+                engine = None
+        if engine is None or not engine.predicts:
+            engine, options = exact_engine(problem), {}
+        with config_context(assume_finite=True):
+            return engine.build(kernel, support, **(engine.known(options) if options else {}))
 
     @property
     def shortage(self) -> str | None:
         """Why the plan does not fit into the memory limit; None where it does."""
         if self.memory_limit is None or self.memory <= self.memory_limit:
             return None
-        others = [
-            c.engine
-            for c in self.candidates
-            if c.cost is not None and c.cost.memory <= self.memory_limit
-        ]
+        costs = {c.engine: c.cost for c in self.candidates if c.cost is not None}
+        others = [name for name, cost in costs.items() if cost.memory <= self.memory_limit]
         remedy = f"use engine={' or '.join(map(repr, others))}" if others else "use fewer rows"
         return (
             f"engine={self.engine!r} needs {bytes_in_words(self.memory)} for n = "
@@ -304,11 +270,12 @@ def plan(
         Seconds on the reference machine.
     surrogate : bool, default=False
         Whether the products are those of a loop that can iterate on a low-rank surrogate, with
-        few exact products (`softkern.solvers.surrogate`). It will where that saves time.
+        few exact products (`softkern.solvers.steps`). It will where that saves time.
 
     Returns
     -------
     plan : Plan
+        The chosen engine with its cost, and the other candidates.
 
     Examples
     --------
@@ -333,39 +300,83 @@ def plan(
         work |= {"engine": engine, "engine_params": engine_params, "memory_limit": memory_limit}
         work |= {"sample_weight": sample_weight, "random_state": random_state}
         return plan_chunks(X_or_shape, **named, **work)
-    options = dict(engine_params or {})
-    open_kernel = None
+    options, open_kernel = dict(engine_params or {}), None
     if isinstance(X_or_shape, tuple):
-        problem = problem_of_shape(X_or_shape, named, dtype)
+        problem = _problem_of_shape(X_or_shape, named, dtype)
         if isinstance(bandwidth, str) and has_open_bandwidth(kernel, kernel_params):
             open_kernel = named
     else:
         problem = problem_of_data(X_or_shape, named, sample_weight, random_state)
     problem = replace(problem, **work, threads=available_threads())
+    stored = replace(problem, sample=None)  # a plan is stored without data
     if engine == "auto" and not options and memory_limit is None and is_small(problem):
-        problem = replace(problem, sample=None)
-        return Plan("dense", problem.kernel, problem, open_kernel=open_kernel)
+        return Plan("dense", problem.kernel, stored, open_kernel=open_kernel)
     limit = memory_limit_of_machine() if memory_limit is None else int(memory_limit)
     prices = Prices(problem, options, limit, surrogate)
-    choice = prices.choose(patience) if engine == "auto" else _meant(engine, problem)
+    choice = prices.choose(patience) if engine == "auto" else _resolve_engine(engine, problem)
     prices.require(choice)
     _check_options(options, choice, engine)
-    factor = prices.factor(choice)
     exact = Plan(
         choice,
         problem.kernel,
-        replace(problem, sample=None),  # a plan is stored: without the data
+        stored,
         limit,
         options,
-        tuple(prices.candidates(choice, engine != "auto")),
-        surrogate=factor,
-        surrogate_rank=0 if factor is None else prices.rank,
+        prices.candidates(choice, engine != "auto"),
+        surrogate=prices.factors.get(choice),
+        surrogate_rank=prices.rank if choice in prices.factors else 0,
         open_kernel=open_kernel,
     )
     is_slow = prices.times[choice] > SLOW_SECONDS and ENGINES[choice].is_exact
     if engine != "auto" or options or not is_slow or LOW_RANK not in prices.costs:
         return exact
     return _low_rank_plan(exact, problem, prices.times[choice]) or exact
+
+
+# The size of a problem
+
+
+def _problem_of_shape(shape: tuple[int, ...], named: dict[str, Any], dtype: Any) -> ProblemSize:
+    """The problem of a shape (n, d), with a bandwidth of one where it is a rule."""
+    if len(shape) != 2 or min(shape) < 1:
+        raise ValueError(f"the shape must be (n, d) with n, d ≥ 1, got {shape!r}.")
+    is_open = has_open_bandwidth(named["kernel"], named["kernel_params"])
+    if isinstance(named["bandwidth"], str) and is_open:
+        named = {**named, "bandwidth": 1.0}
+    kernel = resolve(**named)
+    return ProblemSize(int(shape[0]), int(shape[1]), kernel, dtype=np.dtype(dtype or np.float64))
+
+
+def problem_of_data(
+    X: Any, named: dict[str, Any], sample_weight: Any, random_state: Any
+) -> ProblemSize:
+    """The problem of the data and a kernel, with a sample where the kernel has a bandwidth."""
+    rows = X if isinstance(X, Rows) else _checked_rows(X, sample_weight)
+    with config_context(assume_finite=True):
+        kernel = resolve(X=rows, **named, random_state=random_state)
+        kernel.check(rows.X)
+    problem, extent = ProblemSize.of(rows.X, kernel), _extent(rows.X, kernel)
+    if extent is None:
+        return problem
+    index, _ = rows.reweighted().sample(SAMPLE, random_state)
+    sample = kernel.scaled(rows.X[index], rows.X.min(axis=0))
+    return replace(problem, extent=extent, sample=sample)
+
+
+def _extent(X: Any, kernel: Kernel) -> tuple[float, ...] | None:
+    """Width of every column in bandwidths, where the kernel has bandwidths."""
+    if not kernel.has_bandwidth or not isinstance(X, np.ndarray):
+        return None
+    low, high = X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
+    return tuple(kernel.scaled(high[None], low)[0].tolist())
+
+
+def _checked_rows(X: Any, sample_weight: Any) -> Rows:
+    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+    return Rows.of(X, sample_weight)
+
+
+# Low-rank plans
 
 
 def _low_rank_plan(exact: Plan, problem: ProblemSize, seconds: float) -> Plan | None:
@@ -383,29 +394,19 @@ def _low_rank_plan(exact: Plan, problem: ProblemSize, seconds: float) -> Plan | 
     if cost.memory > exact.limit or CHECKED_GAIN * total > seconds:
         return None
     reason = f"leaves out at most {CHECKED_TRACE:g} of the trace, which is checked once it is built"
-    chosen = Candidate(LOW_RANK, cost, reason, engine.measured_speed())
+    chosen = Candidate(LOW_RANK, cost, reason, engine.speed())
     failed = replace(chosen, reason="left out more than a sample of the data had shown")
     slower = replace(exact.chosen, reason=f"{seconds / total:.3g} × the time")
-
-    def among(*changed: Candidate) -> tuple[Candidate, ...]:
-        by_name = {candidate.engine: candidate for candidate in (*exact.candidates, *changed)}
-        return tuple(by_name.values())
-
+    by_name = {candidate.engine: candidate for candidate in exact.candidates}
     return replace(
         exact,
         engine=LOW_RANK,
-        priced=among(chosen, slower),
+        priced=tuple((by_name | {LOW_RANK: chosen, exact.engine: slower}).values()),
         options=options,
         surrogate=None,
         surrogate_rank=0,
-        fallback=replace(exact, priced=among(failed)),
+        fallback=replace(exact, priced=tuple((by_name | {LOW_RANK: failed}).values())),
     )
-
-
-def _is_accurate(operator: KernelOperator) -> bool:
-    """Whether a factor leaves out as little as planned, of the trace and of every row."""
-    of_row = operator.error - operator.attainable_error
-    return operator.approximation_error <= CHECKED_TRACE and of_row <= CHECKED_ROW
 
 
 def _with_surrogate(
@@ -416,7 +417,7 @@ def _with_surrogate(
         operator.kernel,
         rows,
         rank=rank,
-        trace_tolerance=SURROGATE_TOLERANCE,
+        trace_tolerance=FACTOR_TOLERANCE,
         random_state=random_state,
         points=operator.points,
     )
@@ -424,7 +425,10 @@ def _with_surrogate(
     return operator.with_surrogate(factor) if is_good else operator
 
 
-def _meant(engine: str, problem: ProblemSize) -> str:
+# Names and options of engines
+
+
+def _resolve_engine(engine: str, problem: ProblemSize) -> str:
     """The engine that a public name stands for, given the kernel."""
     is_matrix = not problem.kernel.takes_points
     if (engine == "dense" and is_matrix) or (engine == "tiled" and not is_matrix):

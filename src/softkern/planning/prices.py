@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,16 +14,6 @@ from softkern.operators.work import Cost
 from softkern.planning.engines import BUILT_IN, ENGINES, exact_engine
 from softkern.planning.text import bytes_in_words
 
-__all__ = [
-    "Candidate",
-    "Prices",
-    "is_small",
-    "memory_limit_of_machine",
-    "rank_for",
-    "total_seconds",
-    "with_loop",
-]
-
 MEMORY_SHARE = 0.8  # of the available memory
 LOOP_ARRAYS = 5  # of the shape of A: product, distances, memberships old and new, coefficients
 LOW_RANK = "nystroem"
@@ -34,10 +23,10 @@ SMALL_ROWS = 1000
 SMALL_VALUES = 20_000
 SMALL_MULTIPLICATIONS = 2_000_000
 
-# A low-rank surrogate of an exact engine
+# Low-rank acceleration of an exact engine
 EXACT_STEPS = 8  # expected exact products of an accelerated loop
-SURROGATE_GAIN = 1.5  # by which it must be faster
-SURROGATE_TOLERANCE = 1e-3  # share of the trace at which the factor is good enough
+FACTOR_GAIN = 1.5  # by which it must be faster
+FACTOR_TOLERANCE = 1e-3  # share of the trace at which the factor is good enough
 RANK_SAMPLE = 250  # rows whose eigenvalues show the rank
 
 
@@ -57,77 +46,73 @@ def memory_limit_of_machine() -> int:
 
 
 def is_small(problem: ProblemSize) -> bool:
-    """Whether the kernel matrix in memory is the fastest, without a look at the other engines."""
-    is_usual = problem.kernel.takes_points and tuple(ENGINES) == BUILT_IN
+    """Whether the kernel matrix in memory is the fastest, without comparing costs."""
     values = problem.n**2
-    is_small = problem.n <= SMALL_ROWS and values <= SMALL_VALUES * problem.products
-    is_small &= values * (1 + problem.n_vectors) <= SMALL_MULTIPLICATIONS
-    return is_small and is_usual and exact_engine(problem).name != "features"
+    return (
+        problem.n <= SMALL_ROWS
+        and values <= SMALL_VALUES * problem.products
+        and values * (1 + problem.n_vectors) <= SMALL_MULTIPLICATIONS
+        and problem.kernel.takes_points
+        and tuple(ENGINES) == BUILT_IN
+        and exact_engine(problem) is not ENGINES["features"]
+    )
 
 
 class Prices:
-    """The costs of all engines for a problem."""
+    """Costs of all engines for a problem, seconds of all products, and reasons against engines."""
 
     def __init__(
-        self, problem: ProblemSize, options: dict[str, Any], limit: int, surrogate: bool = False
+        self, problem: ProblemSize, options: dict[str, Any], limit: int, accelerate: bool = False
     ) -> None:
-        self.problem, self.options, self.limit = problem, options, limit
+        self.problem, self.limit = problem, limit
         self.reasons: dict[str, str] = {}
         self.costs: dict[str, Cost] = {}
+        self.crowded: set[str] = set()  # too large for the memory of their device
         for name, engine in ENGINES.items():
             reason = engine.unsupported_reason(problem, options)
-            if reason is None:
-                self.costs[name] = with_loop(engine.cost(problem, **engine.known(options)), problem)
-            else:
+            if reason is not None:
                 self.reasons[name] = reason
+                continue
+            known = engine.known(options)
+            self.costs[name] = cost = with_loop(engine.cost(problem, **known), problem)
+            free = engine.device_memory(**known)
+            if free is not None and cost.device > MEMORY_SHARE * free:
+                self.crowded.add(name)
         if not self.costs:
             reasons = "; ".join(f"{name}: {reason}" for name, reason in self.reasons.items())
             raise ValueError(f"no engine can do this. {reasons}.")
-        self.rank = _surrogate_rank(problem) if surrogate and LOW_RANK in self.costs else 0
-        self.times = {name: self._seconds(name) for name in self.costs}
-        self.crowded = {
-            name
-            for name, cost in self.costs.items()
-            if ENGINES[name].is_crowded(cost, options, MEMORY_SHARE)
-        }
+        self.rank = 0  # of a factor that accelerates the loop
+        if accelerate and LOW_RANK in self.costs:
+            # a factor may need twice the rank that the sample shows
+            rank = rank_for(problem, FACTOR_TOLERANCE, RANK_SAMPLE)
+            self.rank = DEFAULT_RANK if rank is None else min(2 * rank, DEFAULT_RANK)
+        self.factors: dict[str, Cost] = {}  # of engines whose loop they make faster
+        self.times = {name: self._seconds(name, cost) for name, cost in self.costs.items()}
 
-    def factor(self, name: str) -> Cost | None:
-        """Cost of a low-rank surrogate of an engine, where it makes the loop faster."""
-        cost, engine = self.costs[name], ENGINES[name]
+    def _seconds(self, name: str, cost: Cost) -> float:
+        """Seconds of all products on the reference machine, with a factor where that is faster."""
+        engine, seconds = ENGINES[name], total_seconds(cost, self.problem)
         if not self.rank or not engine.is_exact:
-            return None
+            return seconds
         factor = engine.factor_cost(self.problem, self.rank)
-        if cost.memory + factor.memory > self.limit:
-            return None
-        is_faster = total_seconds(cost, self.problem) > SURROGATE_GAIN * self._with_factor(
-            cost, factor
-        )
-        return factor if is_faster else None
-
-    def _with_factor(self, cost: Cost, factor: Cost) -> float:
-        return cost.setup + EXACT_STEPS * cost.product + total_seconds(factor, self.problem)
-
-    def _seconds(self, name: str) -> float:
-        """Seconds of all products on the reference machine."""
-        cost, factor = self.costs[name], self.factor(name)
-        return (
-            total_seconds(cost, self.problem) if factor is None else self._with_factor(cost, factor)
-        )
+        faster = cost.setup + EXACT_STEPS * cost.product + total_seconds(factor, self.problem)
+        if cost.memory + factor.memory > self.limit or seconds <= FACTOR_GAIN * faster:
+            return seconds
+        self.factors[name] = factor
+        return faster
 
     def choose(self, patience: float) -> str:
-        """Return the fastest engine that fits; the smallest one where none does."""
-        fitting = [
-            name
-            for name, cost in self.costs.items()
-            if cost.memory <= self.limit and name not in self.crowded
-        ]
+        """Return the fastest engine that fits, or the smallest one if none does.
+
+        An exact engine is preferred unless it takes longer than `patience`.
+        """
+        small = [name for name, cost in self.costs.items() if cost.memory <= self.limit]
+        fitting = [name for name in small if name not in self.crowded]
         if not fitting:
             return min(self.costs, key=lambda name: self.costs[name].memory)
         exact = [name for name in fitting if ENGINES[name].is_exact]
-        best = min(exact, key=self.times.__getitem__) if exact else None
-        if best is not None and self.times[best] <= patience:
-            return best
-        return min(fitting, key=self.times.__getitem__)
+        best = min(exact or fitting, key=self.times.__getitem__)
+        return best if self.times[best] <= patience else min(fitting, key=self.times.__getitem__)
 
     def require(self, name: str) -> None:
         """Raise an error where an engine cannot be used."""
@@ -140,18 +125,17 @@ class Prices:
                 "fewer rows."
             )
 
-    def candidates(self, chosen: str, is_requested: bool) -> Iterable[Candidate]:
-        """All engines with their costs, and reasons beside the chosen one."""
-        for name in ENGINES:
-            if name in self.reasons:
-                yield Candidate(name, None, self.reasons[name])
-            elif name in self.crowded:
-                yield Candidate(
-                    name, self.costs[name], "over the memory that is free on its device"
-                )
-            else:
-                reason = self._reason(name, chosen, is_requested)
-                yield Candidate(name, self.costs[name], reason, ENGINES[name].measured_speed())
+    def candidates(self, chosen: str, is_requested: bool) -> tuple[Candidate, ...]:
+        """All engines with their costs, and the reasons beside the chosen one."""
+        table = []
+        for name, engine in ENGINES.items():
+            cost, reason, speed = self.costs.get(name), self.reasons.get(name), 1.0
+            if name in self.crowded:
+                reason = "over the memory that is free on its device"
+            elif reason is None:
+                reason, speed = self._reason(name, chosen, is_requested), engine.speed()
+            table.append(Candidate(name, cost, reason, speed))
+        return tuple(table)
 
     def _reason(self, name: str, chosen: str, is_requested: bool) -> str:
         if self.costs[name].memory > self.limit:
@@ -177,7 +161,7 @@ def total_seconds(cost: Cost, problem: ProblemSize) -> float:
 def rank_for(problem: ProblemSize, tolerance: float, size: int) -> int | None:
     """Estimate the rank of a factor that leaves out this share of the trace, from a sample.
 
-    Twice the rank that the best factor of the sample needs; None where that is no small part of
+    Twice the rank that the best factor of the sample needs. None where that is no small part of
     the sample, which cannot show a rank near its own size.
     """
     if problem.sample is None or len(problem.sample) < size:
@@ -186,9 +170,3 @@ def rank_for(problem: ProblemSize, tolerance: float, size: int) -> int | None:
     values = np.linalg.eigvalsh(problem.kernel.with_bandwidth(1.0).block(rows, rows))
     needed = int((np.cumsum(np.maximum(values, 0)) > tolerance * values.sum()).sum())
     return 2 * needed if needed < len(rows) / 2 else None
-
-
-def _surrogate_rank(problem: ProblemSize) -> int:
-    """Largest rank of a surrogate; it may need twice the rank that the sample shows."""
-    rank = rank_for(problem, SURROGATE_TOLERANCE, RANK_SAMPLE)
-    return DEFAULT_RANK if rank is None else min(2 * rank, DEFAULT_RANK)

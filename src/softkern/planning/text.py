@@ -12,12 +12,16 @@ if TYPE_CHECKING:
     from softkern.planning.plan import Plan
     from softkern.planning.prices import Candidate
 
-__all__ = ["bytes_in_words", "plan_text", "seconds_in_words"]
-
 
 def plan_text(plan: Plan) -> str:
     """Return a heading and a table of all engines, the chosen one marked."""
-    shortage = plan.shortage
+    problem, shortage = plan.problem, plan.shortage
+    heading = (
+        f"K @ A for n = {problem.n:,}, d = {problem.d}, {plural(problem.n_vectors, 'vector')}, "
+        f"{np.dtype(problem.dtype)}, {type(plan.kernel).__name__} kernel, "
+        f"{plural(problem.products, 'product')}, {plural(problem.threads, 'thread')}, up to "
+        f"{bytes_in_words(plan.limit)}"
+    )
     chosen = "▸ " if shortage is None else "✗ "
     rows = [("engine", "memory", "set-up", "product", "")]
     for candidate in plan.candidates:
@@ -31,23 +35,7 @@ def plan_text(plan: Plan) -> str:
         for row in rows
     ]
     end = [] if shortage is None else [f"Does not fit into memory: {shortage}"]
-    return "\n".join([_heading(plan), *lines, *end])
-
-
-def _heading(plan: Plan) -> str:
-    problem = plan.problem
-    heading = (
-        f"K @ A for n = {problem.n:,}, d = {problem.d}, {plural(problem.n_vectors, 'vector')}, "
-        f"{np.dtype(problem.dtype)}, {type(plan.kernel).__name__} kernel, "
-        f"{plural(problem.products, 'product')}, {plural(problem.threads, 'thread')}, up to "
-        f"{bytes_in_words(plan.limit)}"
-    )
-    if plan.approximation_error:
-        heading += f"; {plan.approximation_error:.2g} of the trace is left out"
-    if plan.surrogate is not None:
-        memory = bytes_in_words(plan.surrogate.memory)
-        heading += f"; most steps use a low-rank surrogate of {memory}"
-    return heading
+    return "\n".join(["; ".join([heading, *plan.notes]), *lines, *end])
 
 
 def _figures(candidate: Candidate) -> tuple[str, str, str]:
@@ -73,13 +61,7 @@ def bytes_in_words(count: float) -> str:
 
 
 def seconds_in_words(seconds: float) -> str:
-    """Return a time in its usual unit, in two digits.
-
-    Examples
-    --------
-    >>> seconds_in_words(0.0123), seconds_in_words(75.4), seconds_in_words(9000)
-    ('12 ms', '75 s', '2.5 h')
-    """
+    """Return a time in its usual unit, in two digits, such as '12 ms', '75 s' or '2.5 h'."""
     if seconds < 0.9995:
         return f"{seconds * 1e3:.2g} ms" if seconds < 0.0995 else f"{seconds * 1e3:.0f} ms"
     if seconds < 120:
