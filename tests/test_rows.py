@@ -8,9 +8,13 @@ from softkern import rows
 from softkern.rows import (
     Rows,
     check_weights,
-    lower_quantiles,
+    lower_quantile,
+    lowest_numbers,
+    number_uniforms,
+    order_by_mass,
     reduce_weights,
     row_uniforms,
+    scale_weights,
 )
 
 
@@ -133,8 +137,8 @@ def test_a_table_many_times_is_the_table(counts, times):
 def test_quantiles_of_equal_weights_are_those_of_any(values, shares, weight):
     values, equal = np.array(values, dtype=float), np.full(len(values), weight)
     # one more row of no weight: the weights are no longer equal
-    longer = lower_quantiles(np.append(values, 9.0), np.append(equal, 0.0), shares)
-    assert lower_quantiles(values, equal, shares) == pytest.approx(longer)
+    longer = lower_quantile(np.append(values, 9.0), np.append(equal, 0.0), shares)
+    assert lower_quantile(values, equal, shares) == pytest.approx(longer)
 
 
 def facts(rows, coefficients):
@@ -201,3 +205,41 @@ def test_rows_that_differ_are_apart_although_their_keys_agree(table, convert, mo
     assert (table[first[group]] == table).all()
     found = facts(colliding, np.arange(200.0)[:, None])
     assert_same(found[-4:], expected[-4:])  # do not depend on the order of the keys
+
+
+def test_scaled_rows_of_weight_zero_are_not_there(X):
+    scale, present = np.array([1000.0, 0.3, 7.0]), np.arange(len(X)) % 3 > 0
+    X = X.astype(np.float32)
+    index, weight = Rows(X, present.astype(float)).scaled(scale).sample(200, 1)
+    alone, expected = Rows(X[present]).scaled(scale).sample(200, 1)
+    assert as_set(X, index, weight) == as_set(X[present], alone, expected)
+
+
+def test_weights_are_scaled_to_sums_that_do_not_overflow():
+    assert scale_weights([1e300, 5e299, 1.0]).tolist() == [1.0, 0.5, 0.0]
+
+
+def test_clusters_of_equal_mass_are_ordered_by_the_tie():
+    order = order_by_mass(np.array([1.0, 5.0, 5.0]), tie=np.array([9.0, 2.0, 3.0]))
+    assert order.tolist() == [2, 1, 0]
+
+
+def test_duplicates_share_what_is_left_out():
+    duplicates = Rows(np.array([[0.0], [1.0], [0.0], [2.0]])).duplicates
+    assert duplicates.first.tolist() == [0, 1, 0, 3]
+    assert duplicates.left_out.tolist() == [0.5, 1.0, 0.5, 1.0]
+    assert duplicates.max_share == 0.25
+
+
+def test_coefficients_are_shared_among_duplicates():
+    rows = Rows(np.array([[0.0], [1.0], [0.0]]))
+    shared = rows.share_among_duplicates(np.array([[0.5], [0.5], [0.0]]))
+    assert shared.ravel().tolist() == [0.25, 0.5, 0.25]
+
+
+def test_numbers_drawn_do_not_depend_on_chunks(monkeypatch):
+    drawn = lowest_numbers(1000, 5)
+    monkeypatch.setattr(rows, "NUMBERS_AT_ONCE", 70)
+    assert lowest_numbers(1000, 5).tolist() == drawn.tolist()
+    assert lowest_numbers(3, 5).tolist() == [0, 1, 2]
+    assert number_uniforms([7, 8])[1] == number_uniforms([8])[0]

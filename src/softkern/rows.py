@@ -9,7 +9,7 @@ bandwidth rules, the operators and the initializations, so that duplicates are d
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -18,21 +18,6 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from softkern._utils.random import child_seed
-
-__all__ = [
-    "Rows",
-    "check_weights",
-    "lower_quantile",
-    "lower_quantiles",
-    "lowest_numbers",
-    "number_uniforms",
-    "order_by_mass",
-    "reduce_weights",
-    "row_slices",
-    "row_uniforms",
-    "scale_weights",
-    "varying_columns",
-]
 
 NUMBERS_AT_ONCE = 10_000_000  # row numbers drawn in one step
 COMPARED_VALUES = 2**22  # values of duplicates compared in one step
@@ -52,11 +37,6 @@ def check_weights(sample_weight: Any, n: int) -> Weights:
     """Return sample weights as an array of shape (n,), scaled by `scale_weights`; None gives ones.
 
     Raises a ValueError if a weight is negative or not finite, or if all are zero.
-
-    Examples
-    --------
-    >>> check_weights([2.0, 3.0], 2)
-    array([2., 3.])
     """
     if sample_weight is None:
         return np.ones(n)
@@ -81,11 +61,6 @@ def scale_weights(weight: Any) -> Weights:
 
     Only ratios of weights matter. If the largest is very large or small, all are divided by it.
     A weight below the rounding error of the largest becomes zero.
-
-    Examples
-    --------
-    >>> scale_weights([1e300, 5e299, 1.0])
-    array([1. , 0.5, 0. ])
     """
     weight = np.asarray(weight, dtype=np.float64)
     largest = weight.max()
@@ -98,11 +73,6 @@ def reduce_weights(weight: Any) -> Weights:
     """Divide weights by the largest number from one that all are multiples of, (n,).
 
     A table in which every row occurs twice carries no more evidence than the table itself.
-
-    Examples
-    --------
-    >>> reduce_weights([2.0, 4.0, 0.0, 6.0])
-    array([1., 2., 0., 3.])
     """
     weight = np.asarray(weight, dtype=np.float64)
     positive = weight[weight > 0]
@@ -115,34 +85,22 @@ def reduce_weights(weight: Any) -> Weights:
     return weight / positive.min() if is_multiple.all() else weight
 
 
-def lower_quantile(values: Any, weight: Any, share: float) -> float:
+def lower_quantile(values: Any, weight: Any, share: Any) -> Any:
     """Return the smallest value up to which at least this share of the weight lies.
 
-    Examples
-    --------
-    >>> lower_quantile(np.array([3.0, 1.0, 2.0, 4.0]), np.ones(4), 0.5)
-    2.0
-    """
-    return float(lower_quantiles(values, weight, (share,))[0])
-
-
-def lower_quantiles(values: Any, weight: Any, shares: Sequence[float]) -> Weights:
-    """Return `lower_quantile` for several shares, (len(shares),), sorting the values once.
-
-    Examples
-    --------
-    >>> lower_quantiles(np.array([3.0, 1.0, 2.0, 4.0]), np.ones(4), [0.25, 0.5])
-    array([1., 2.])
+    A number for one share, an array for several.
     """
     exact = 1 - 1e-12  # a share that is met exactly is not missed by rounding
     if len(weight) and weight[0] > 0 and (weight == weight[0]).all():
-        places = np.ceil(np.asarray(shares) * len(weight) * exact).astype(np.intp) - 1
-        places = np.clip(places, 0, len(weight) - 1)
-        return np.asarray(np.partition(values, places)[places], dtype=np.float64)
-    order = np.argsort(values, kind="stable")
-    reached = np.cumsum(weight[order], dtype=np.float64)
-    place = np.searchsorted(reached, np.asarray(shares) * reached[-1] * exact)
-    return np.asarray(values[order[np.minimum(place, order.size - 1)]], dtype=np.float64)
+        place = np.ceil(np.asarray(share) * len(weight) * exact).astype(np.intp) - 1
+        place = np.clip(place, 0, len(weight) - 1)
+        quantiles = np.partition(values, place)[place]
+    else:
+        order = np.argsort(values, kind="stable")
+        reached = np.cumsum(weight[order], dtype=np.float64)
+        place = np.searchsorted(reached, np.asarray(share) * reached[-1] * exact)
+        quantiles = values[order[np.minimum(place, order.size - 1)]]
+    return np.asarray(quantiles, dtype=np.float64) if np.ndim(share) else float(quantiles)
 
 
 def order_by_mass(mass: Any, tie: Any, tolerance: float = 1e-9) -> Index:
@@ -150,11 +108,6 @@ def order_by_mass(mass: Any, tie: Any, tolerance: float = 1e-9) -> Index:
 
     Consecutive masses are equal if they differ by at most the tolerance, as a share of the total:
     another order of additions, or the tolerance of the loop, must not rename clusters.
-
-    Examples
-    --------
-    >>> order_by_mass(np.array([1.0, 5.0, 5.0]), tie=np.array([9.0, 2.0, 3.0]))
-    array([2, 1, 0])
     """
     shares = np.asarray(mass, dtype=np.float64) / max(float(np.sum(mass)), np.finfo(float).tiny)
     falling = np.argsort(-shares, kind="stable")
@@ -164,24 +117,15 @@ def order_by_mass(mass: Any, tie: Any, tolerance: float = 1e-9) -> Index:
 
 
 def varying_columns(X: Any) -> int:
-    """Return the number of columns of a dense table that are not constant.
-
-    Examples
-    --------
-    >>> varying_columns(np.array([[1.0, 2.0], [1.0, 3.0]]))
-    1
-    """
-    return int((X[:1] != X).any(axis=0).sum())
+    """Return the number of columns that are not constant."""
+    low, high = X.min(axis=0), X.max(axis=0)
+    if sp.issparse(X):
+        low, high = low.toarray(), high.toarray()
+    return int(np.count_nonzero(high > low))
 
 
 def row_slices(n: int, rows: int) -> Iterator[slice]:
-    """Yield slices of at most `rows` rows that cover n rows.
-
-    Examples
-    --------
-    >>> list(row_slices(5, 2))
-    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
-    """
+    """Yield slices of at most `rows` rows that cover n rows."""
     for start in range(0, n, rows):
         yield slice(start, min(n, start + rows))
 
@@ -198,29 +142,16 @@ class Duplicates(NamedTuple):
 
 
 class Rows:
-    """The rows of a table with their weights, and cached facts about duplicates.
+    """The rows of a table X (n, d) with checked weights (n,), and cached facts about duplicates.
 
-    The table must not be modified meanwhile.
-
-    Parameters
-    ----------
-    X : array or CSR matrix of shape (n, d)
-        The rows.
-    weight : array of shape (n,), default=None
-        Checked weights. None gives every row a weight of one. Rows of weight zero are ignored.
-
-    Examples
-    --------
-    >>> rows = Rows(np.array([[0.0], [1.0], [0.0]]))
-    >>> index, weight = rows.distinct
-    >>> sorted(zip(index.tolist(), weight.tolist()))
-    [(0, 2.0), (1, 1.0)]
+    The table must not be modified meanwhile. Rows of weight zero are ignored.
     """
 
+    _origin: Rows | None = None  # the same rows with other weights or units
+
     def __init__(self, X: Any, weight: Any = None) -> None:
-        self.X = X
+        self.X, self.shape = X, X.shape
         self.weight = np.ones(X.shape[0]) if weight is None else weight
-        self._identity = _Identity(X)
 
     @classmethod
     def of(cls, X: Any, sample_weight: Any = None) -> Rows:
@@ -231,29 +162,30 @@ class Rows:
         """Pickle without the caches."""
         return Rows, (self.X, self.weight)
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(n, d)."""
-        return self.X.shape[0], self.X.shape[1]
-
     def reweighted(self, weight: Any = None) -> Rows:
         """Return the same rows with other checked weights, or without."""
         is_same = (self.weight == 1).all() if weight is None else weight is self.weight
-        return self if is_same else self._with(self.X, weight, self._identity)
+        if is_same:
+            return self
+        rows = Rows(self.X, weight)
+        rows._origin = self._origin or self
+        return rows
 
     def scaled(self, scale: Any) -> Rows:
         """Return the same rows with columns divided by `scale`, (d,)."""
         is_sparse = sp.issparse(self.X)
         X = self.X @ sp.diags_array(1.0 / scale) if is_sparse else self.X / scale
-        rows = self._with(X, self.weight, self._identity)
+        rows = Rows(X, self.weight)
+        rows._origin = self._origin or self
         rows.distinct = self.distinct
         return rows
 
-    @staticmethod
-    def _with(X: Any, weight: Any, identity: _Identity) -> Rows:
-        rows = Rows(X, weight)
-        rows._identity = identity
-        return rows
+    @cached_property
+    def groups(self) -> tuple[Index, Index]:
+        """The first row of every group of equal rows, (m,), and the group of every row, (n,)."""
+        if self._origin is not None:
+            return self._origin.groups
+        return _group_rows(self.X, _row_keys(self.X))
 
     @cached_property
     def distinct(self) -> tuple[Index, Weights]:
@@ -261,7 +193,7 @@ class Rows:
 
         The order depends on the values of the rows, not on that of the table.
         """
-        first, group = self._identity.groups
+        first, group = self.groups
         if (self.weight > 0).all():
             return first, np.bincount(group, self.weight).astype(np.float64)
         present = np.flatnonzero(self.weight > 0)
@@ -273,12 +205,20 @@ class Rows:
     def distinct_rows(self) -> Rows:
         """The distinct rows with their summed weights."""
         index, weight = self.distinct
-        if index.size == self.X.shape[0] and (index == np.arange(index.size)).all():
-            return self.reweighted(weight)
         each = np.arange(index.size)
-        identity = _Identity(self.X[index])
-        identity.groups, identity.keys = (each, each), self._keys
-        return self._with(identity.X, weight, identity)
+        if index.size == self.shape[0] and (index == each).all():
+            return self.reweighted(weight)
+        rows = Rows(self.X[index], weight)
+        rows.groups, rows._keys = (each, each), self._keys
+        return rows
+
+    @cached_property
+    def _keys(self) -> NDArray[np.uint64]:
+        """Keys of the distinct rows that do not depend on units, (m,)."""
+        index = self.distinct[0]
+        if self._origin is not None and np.array_equal(index, self._origin.distinct[0]):
+            return self._origin._keys
+        return _row_keys(_without_units(self.X[index]))
 
     @cached_property
     def canonical(self) -> tuple[Index, Weights]:
@@ -298,29 +238,10 @@ class Rows:
         priority left out. Sums over the sample estimate sums over the data without bias. If all
         distinct rows fit, they are returned with their own weights.
 
-        Parameters
-        ----------
-        size : int
-            Largest number of rows.
-        random_state : int, RandomState or None, default=0
-            Seed of the uniform numbers.
-
-        Returns
-        -------
-        index : array of shape (m,)
-        weight : array of shape (m,)
-
         References
         ----------
         .. [1] N. Duffield, C. Lund, M. Thorup, "Priority sampling for estimation of arbitrary
            subset sums", J. ACM 54(6), 2007. :doi:`10.1145/1314690.1314696`
-
-        Examples
-        --------
-        >>> X = np.arange(10.0)[:, None]
-        >>> index, shuffled = Rows(X).sample(4)[0], Rows(X[::-1]).sample(4)[0]
-        >>> sorted(X[index, 0]) == sorted(X[::-1][shuffled, 0])
-        True
         """
         index, weight = self.distinct
         if index.size <= size:
@@ -338,23 +259,14 @@ class Rows:
         measurement are not typical. A value that a larger part of the data has is typical. At
         most 1 % of the weight is left out, or the median weight of a distinct row where that is
         more. A row of weight zero represents itself.
-
-        Examples
-        --------
-        >>> duplicates = Rows(np.array([[0.0], [1.0], [0.0], [2.0]])).duplicates
-        >>> duplicates.first.tolist(), duplicates.left_out.tolist(), duplicates.max_share
-        ([0, 1, 0, 3], [0.5, 1.0, 0.5, 1.0], 0.25)
         """
-        n = self.X.shape[0]
         present = np.flatnonzero(self.weight > 0)
-        _, one, group = np.unique(
-            self._identity.groups[1][present], return_index=True, return_inverse=True
-        )
+        _, one, group = np.unique(self.groups[1][present], return_index=True, return_inverse=True)
         group = group.ravel()
         mass = np.bincount(group, weights=self.weight[present] / self.weight.max())
         share = mass / mass.sum()
         largest = max(DUPLICATE_SHARE, lower_quantile(share, np.ones(share.size), 0.5))
-        first, left_out = np.arange(n), np.ones(n)
+        first, left_out = np.arange(self.shape[0]), np.ones(self.shape[0])
         first[present] = present[one][group]
         left_out[present] = np.minimum(1.0, largest / share)[group]
         return Duplicates(first, left_out, largest)
@@ -363,84 +275,34 @@ class Rows:
         """Distribute the sums of A (n, c) over duplicates by weight, (n, c).
 
         For coefficients that are determined only up to their sums over duplicates.
-
-        Examples
-        --------
-        >>> rows = Rows(np.array([[0.0], [1.0], [0.0]]))
-        >>> rows.share_among_duplicates(np.array([[0.5], [0.5], [0.0]])).ravel()
-        array([0.25, 0.5 , 0.25])
         """
-        first, group = self._identity.groups
-        if first.size == self.X.shape[0]:
+        first, group = self.groups
+        if first.size == self.shape[0]:
             return A
         total = np.bincount(group, weights=self.weight)
         share = self.weight / np.where(total > 0, total, 1.0)[group]
         sums = np.column_stack([np.bincount(group, weights=column) for column in A.T])
         return np.asarray(share[:, None] * sums[group], dtype=A.dtype)
 
-    @property
-    def groups(self) -> tuple[Index, Index]:
-        """The first row of every group of equal rows, (m,), and the group of every row, (n,)."""
-        return self._identity.groups
 
-    @cached_property
-    def _keys(self) -> NDArray[np.uint64]:
-        """Keys of the distinct rows that do not depend on units, (m,)."""
-        index = self.distinct[0]
-        if np.array_equal(index, self._identity.groups[0]):
-            return self._identity.keys
-        return _row_keys(_without_units(self.X[index]))
-
-
-class _Identity:
-    """Which rows of a table are equal; shared by `Rows` with other weights or units."""
-
-    def __init__(self, X: Any) -> None:
-        self.X = X
-
-    @cached_property
-    def groups(self) -> tuple[Index, Index]:
-        return _equal_rows(self.X, _row_keys(self.X))
-
-    @cached_property
-    def keys(self) -> NDArray[np.uint64]:
-        """Keys of the distinct rows that do not depend on units, (m,)."""
-        return _row_keys(_without_units(self.X[self.groups[0]]))
+# Pseudo-random numbers of rows
 
 
 def row_uniforms(X: Any, seed: int = 0) -> Weights:
     """Return a number in (0, 1) for every row, (n,), made from its values and the seed.
 
     Equal rows get equal numbers. The units of columns do not matter.
-
-    Examples
-    --------
-    >>> first, second, third = row_uniforms(np.array([[1.0], [5.0], [1.0]]))
-    >>> first == third, first == second
-    (np.True_, np.False_)
     """
     return _uniforms(_row_keys(_without_units(X)), seed)
 
 
 def number_uniforms(numbers: Any, seed: int = 0) -> Weights:
-    """Return a number in (0, 1) for every row number and the seed, for rows in chunks.
-
-    Examples
-    --------
-    >>> bool(number_uniforms([7, 8])[1] == number_uniforms([8])[0])
-    True
-    """
+    """Return a number in (0, 1) for every row number and the seed, for rows in chunks."""
     return _uniforms(np.asarray(numbers).astype(np.uint64), seed)
 
 
 def lowest_numbers(count: int, size: int, seed: int = 0) -> NDArray[np.int64]:
-    """Draw at most `size` row numbers below `count` by `number_uniforms`, in rising order.
-
-    Examples
-    --------
-    >>> lowest_numbers(3, 5).tolist(), lowest_numbers(1000, 5).size
-    ([0, 1, 2], 5)
-    """
+    """Draw at most `size` row numbers below `count` by `number_uniforms`, in rising order."""
     drawn, uniforms = np.empty(0, dtype=np.int64), np.empty(0)
     for part in row_slices(count, NUMBERS_AT_ONCE):
         numbers = np.arange(part.start, part.stop, dtype=np.int64)
@@ -452,54 +314,26 @@ def lowest_numbers(count: int, size: int, seed: int = 0) -> NDArray[np.int64]:
     return np.sort(drawn)
 
 
-# Keys
+def _uniforms(keys: NDArray[np.uint64], seed: int = 0) -> Weights:
+    return ((_mix(keys, seed) >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
 
 
-def _equal_rows(X: Any, keys: NDArray[np.uint64]) -> tuple[Index, Index]:
+def _group_rows(X: Any, keys: NDArray[np.uint64]) -> tuple[Index, Index]:
     """Group rows by their keys, and split groups whose rows differ although their keys agree."""
     _, first, group = np.unique(keys, return_index=True, return_inverse=True)
     group = group.ravel()
     duplicates = np.flatnonzero(first[group] != np.arange(group.size))
-    differs = duplicates[_differ(X, duplicates, first[group[duplicates]])]
-    if differs.size:
-        others, places = _equal_rows(X[differs], keys[differs])
-        group[differs] = first.size + places
-        first = np.concatenate([first, differs[others]])
+    differs = np.zeros(duplicates.size, dtype=bool)
+    for part in row_slices(duplicates.size, max(1, COMPARED_VALUES // max(1, X.shape[1]))):
+        rows = duplicates[part]
+        unequal = X[rows] != X[first[group[rows]]]
+        differs[part] = np.asarray(unequal.sum(axis=1)).ravel() > 0  # sparse ones have no any
+    if differs.any():
+        apart = duplicates[differs]
+        others, places = _group_rows(X[apart], keys[apart])
+        group[apart] = first.size + places
+        first = np.concatenate([first, apart[others]])
     return first, group
-
-
-def _differ(X: Any, one: Index, two: Index) -> NDArray[np.bool_]:
-    """Whether rows differ in pairs, (m,)."""
-    result = np.zeros(one.size, dtype=bool)
-    for part in row_slices(one.size, max(1, COMPARED_VALUES // max(1, X.shape[1]))):
-        unequal = X[one[part]] != X[two[part]]
-        result[part] = np.asarray(unequal.sum(axis=1)).ravel() > 0  # sparse ones have no any
-    return result
-
-
-def _uniforms(keys: NDArray[np.uint64], seed: int = 0) -> Weights:
-    keys = _mix(keys + _steps(seed))
-    return ((keys >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
-
-
-def _mix(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Apply the finalizer of splitmix64: every input bit changes every output bit."""
-    keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return keys ^ (keys >> np.uint64(31))
-
-
-def _steps(count: Any) -> NDArray[np.uint64]:
-    """Return odd multiples that separate columns and seeds; an array, so that it may overflow."""
-    return np.atleast_1d(np.asarray(count)).astype(np.uint64) * _STEP
-
-
-def _terms(values: NDArray[Any], column: Any) -> NDArray[np.uint64]:
-    """Return the part of each value in its row's key; zeros add nothing, as in sparse rows."""
-    bits = np.ascontiguousarray(values, dtype=np.float64).view(np.uint64)
-    terms = _mix(bits + _steps(column + 1))
-    terms[values == 0] = 0
-    return terms
 
 
 def _row_keys(X: Any) -> NDArray[np.uint64]:
@@ -512,22 +346,38 @@ def _row_keys(X: Any) -> NDArray[np.uint64]:
         total = np.concatenate([[np.uint64(0)], np.cumsum(_terms(X.data, X.indices))])
         return _mix(total[X.indptr[1:]] - total[X.indptr[:-1]])
     keys = np.zeros(X.shape[0], dtype=np.uint64)
-    for column in range(X.shape[1]):
-        keys += _terms(X[:, column], column)
+    for column, values in enumerate(X.T):
+        keys += _terms(values, column)
     return _mix(keys)
+
+
+def _terms(values: NDArray[Any], column: Any) -> NDArray[np.uint64]:
+    """Return the part of each value in its row's key; zeros add nothing, as in sparse rows."""
+    bits = np.ascontiguousarray(values, dtype=np.float64).view(np.uint64)
+    terms = _mix(bits, column + 1)
+    terms[values == 0] = 0
+    return terms
+
+
+def _mix(keys: NDArray[np.uint64], step: Any = 0) -> NDArray[np.uint64]:
+    """Apply the finalizer of splitmix64: every input bit changes every output bit.
+
+    `step` separates columns and seeds, by odd multiples.
+    """
+    keys = keys + np.atleast_1d(np.asarray(step)).astype(np.uint64) * _STEP
+    keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return keys ^ (keys >> np.uint64(31))
 
 
 def _without_units(X: Any) -> Any:
     """Return columns centered and divided by their range, rounded to hide a change of units."""
     if sp.issparse(X):  # centering would fill in the zeros
         largest = np.asarray(abs(X).max(axis=0).todense(), dtype=np.float64).ravel()
-        scaled = X.tocsr().astype(np.float64) @ sp.diags_array(_inverse(largest))
+        inverse = 1.0 / np.where(largest > 0, largest, np.inf)
+        scaled = X.tocsr().astype(np.float64) @ sp.diags_array(inverse)
         scaled.data = scaled.data.astype(np.float32)
         return scaled
     centered = X - np.median(X, axis=0)
-    return (centered * _inverse(np.abs(centered).max(axis=0))).astype(np.float32)
-
-
-def _inverse(values: NDArray[Any]) -> NDArray[Any]:
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.where(values > 0, 1.0 / values, 0.0))
+    largest = np.abs(centered).max(axis=0)
+    return (centered * (1.0 / np.where(largest > 0, largest, np.inf))).astype(np.float32)

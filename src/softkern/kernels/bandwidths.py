@@ -33,7 +33,7 @@ from softkern.kernels.spread import (
     robust_spread,
     standard_deviation,
 )
-from softkern.rows import Rows, lower_quantile, lower_quantiles, varying_columns
+from softkern.rows import Rows, lower_quantile, varying_columns
 
 __all__ = ["RULES", "select_bandwidth"]
 
@@ -149,7 +149,7 @@ def _auto(rows: Rows, seed: int) -> Bandwidth:
     distance, weight = _neighbor_distances(_scaled(rows, spread), neighbor, seed)
     high = lower_quantile(distance, weight, AUTO_CLIP)
     mean = np.average(np.minimum(distance, high), weights=weight)
-    factor = np.clip(1 / np.sqrt(_varying_columns(rows.X) + 2), *AUTO_FACTORS)
+    factor = np.clip(1 / np.sqrt(varying_columns(rows.X) + 2), *AUTO_FACTORS)
     bandwidth = factor * float(mean) * spread
     return np.asarray(np.maximum(bandwidth, column_steps(rows, seed)))
 
@@ -284,7 +284,7 @@ def _share_within(rows: Rows, seed: int) -> NDArray[np.float64]:
     index, weight = rows.sample(WITHIN_SAMPLE, seed)
     sample = _centered(rows.X[index].toarray() if sp.issparse(rows.X) else rows.X[index])
     ends = (WITHIN_CLIP, 1 - WITHIN_CLIP)
-    low, high = np.transpose([lower_quantiles(x, weight, ends) for x in sample.T])
+    low, high = np.transpose([lower_quantile(x, weight, ends) for x in sample.T])
     columns = np.where(low < high, np.clip(sample, low, high), sample)
     is_category = np.array([np.unique(x).size < FEWEST_STEPS for x in sample.T])
     everyone = np.broadcast_to(np.arange(index.size), (index.size, index.size))
@@ -308,14 +308,6 @@ def _mean_difference(columns: Array, others: NDArray[np.intp], weight: Array) ->
     parts = parts * (weight / parts.sum(axis=1))[:, None]
     sums = [np.sum(parts * np.abs(x[others] - x[:, None])) for x in columns.T]
     return np.array(sums) / weight.sum()
-
-
-def _varying_columns(X: Any) -> int:
-    """Return the number of columns that are not constant."""
-    low, high = (X.min(axis=0), X.max(axis=0))
-    if sp.issparse(X):
-        low, high = low.toarray().ravel(), high.toarray().ravel()
-    return int(np.count_nonzero(high > low))
 
 
 def _squared_distances(X: Any) -> Array:

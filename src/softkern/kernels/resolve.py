@@ -26,7 +26,11 @@ PLAIN: dict[str, type[Kernel]] = {
     "sigmoid": Sigmoid,
 }
 # All classes, for model files
-KERNELS = (*{*RADIAL.values(), *PLAIN.values()}, CallableKernel, PairwiseKernel)
+KERNELS: tuple[type[Kernel], ...] = (
+    *dict.fromkeys([*RADIAL.values(), *PLAIN.values()]),
+    CallableKernel,
+    PairwiseKernel,
+)
 
 
 def resolve(

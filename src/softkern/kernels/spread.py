@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from softkern._utils.typing import Array
 from softkern.exceptions import DataError
-from softkern.rows import Rows, lower_quantiles, row_slices, scale_weights
+from softkern.rows import Rows, lower_quantile, row_slices, scale_weights
 
 __all__ = [
     "FEWEST_STEPS",
@@ -69,7 +69,7 @@ def robust_spread(
 def _column_spread(columns: Array, weight: Array) -> NDArray[np.float64]:
     shares = (0.01, 0.1, 0.5, 0.9, 0.99)
     low, q10, middle, q90, high = np.transpose(
-        [lower_quantiles(x, weight, shares) for x in columns.T]
+        [lower_quantile(x, weight, shares) for x in columns.T]
     )
     quantile_range = (q90 - q10) / NORMAL_RANGE
     inner = standard_deviation(np.clip(columns, low, high), weight)

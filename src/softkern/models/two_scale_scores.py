@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from softkern._utils.typing import Array
 from softkern.kernels import Kernel
-from softkern.rows import DUPLICATE_SHARE, Rows, lower_quantile, lower_quantiles
+from softkern.rows import DUPLICATE_SHARE, Rows, lower_quantile
 
 __all__ = [
     "combine_scales",
@@ -82,7 +82,7 @@ def robust_location_scale(surprisals: Array, weight: Array) -> tuple[float, floa
     finite = np.isfinite(surprisals) & (weight > 0)
     if not finite.any():
         return 0.0, 1.0
-    low, middle, high = lower_quantiles(surprisals[finite], weight[finite], QUANTILES)
+    low, middle, high = lower_quantile(surprisals[finite], weight[finite], QUANTILES)
     return float(middle), max(float(high - low), LEAST_UNIT)
 
 

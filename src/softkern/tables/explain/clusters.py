@@ -18,7 +18,7 @@ from softkern._utils.text import plural
 from softkern._utils.typing import Array
 from softkern.fitted import fitted_step
 from softkern.ranking import Ranker
-from softkern.rows import check_weights, lower_quantiles
+from softkern.rows import check_weights, lower_quantile
 from softkern.tables.preparation.dates import TIMESTAMP, to_days
 from softkern.tables.preparation.model import preparation_of
 from softkern.tables.text import cluster_column_text, format_number
@@ -241,7 +241,7 @@ def _compare_numbers(
 ) -> Iterator[ClusterColumn]:
     order = np.argsort(values, kind="stable")
     values, weight, group = values[order], weight[order], group[order]
-    every = tuple(lower_quantiles(values, weight, QUANTILES).tolist())
+    every = tuple(lower_quantile(values, weight, QUANTILES).tolist())
     below, up_to = _shares_below(values, weight)
     for k in range(count):
         own = np.flatnonzero(group == k)
@@ -254,7 +254,7 @@ def _compare_numbers(
         yield ClusterColumn(
             k,
             name,
-            own=tuple(lower_quantiles(x, w, QUANTILES).tolist()),
+            own=tuple(lower_quantile(x, w, QUANTILES).tolist()),
             every=every,
             # F_cluster − F_all is the share of the others times F_cluster − F_others
             effect=min(1.0, float(apart) / others) if others > 1e-12 else 0.0,

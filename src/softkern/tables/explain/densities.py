@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from softkern._utils.arrays import log_sums, principal_axes
 from softkern._utils.typing import Array
 from softkern.kernels.radial import Radial
-from softkern.rows import lower_quantiles, row_slices
+from softkern.rows import lower_quantile, row_slices
 
 __all__ = ["Ellipsoids", "KernelDensity"]
 
@@ -257,12 +257,12 @@ def _of_each(logs: Array, columns: NDArray[np.intp]) -> Array:
 
 def lower_medians(X: Array, weight: Array) -> Array:
     """Return the weighted median of every column, (d,)."""
-    return np.array([lower_quantiles(x, weight, (0.5,))[0] for x in X.T])
+    return np.array([lower_quantile(x, weight, 0.5) for x in X.T])
 
 
 def _spread(X: Array, weight: Array) -> Array:
     """Return the spread of the inner half, or of all if that is one value, never 0, (d,)."""
-    quartiles = np.array([lower_quantiles(x, weight, (0.25, 0.75)) for x in X.T])
+    quartiles = np.array([lower_quantile(x, weight, (0.25, 0.75)) for x in X.T])
     spread = (quartiles[:, 1] - quartiles[:, 0]) / NORMAL_RANGE
     off = np.abs(X - lower_medians(X, weight)).mean(axis=0)
     spread = np.where(spread > 0, spread, off)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softkern._utils.typing import Array
-from softkern.rows import lower_quantiles
+from softkern.rows import lower_quantile
 from softkern.tables.explain.row_view import RowView
 
 __all__ = ["FAR", "ReferenceRanges", "UsualRange"]
@@ -70,7 +70,7 @@ class ReferenceRanges:
         count = min(max(FEWEST_NEAR, int(NEAR_ROWS * len(rows))), len(rows))
         near = rows[distance <= np.partition(distance, count - 1)[count - 1]]
         own, values = (
-            lower_quantiles(table[near, column], self._weight[near], HALF).tolist()
+            lower_quantile(table[near, column], self._weight[near], HALF).tolist()
             for table in (self._rows.own, self._rows.values)
         )
         low, middle, high = values
@@ -81,7 +81,7 @@ class ReferenceRanges:
 
     def _of(self, rows: Array, column: int) -> UsualRange:
         own, scaled = (
-            lower_quantiles(table[rows, column], self._weight[rows], INNER).tolist()
+            lower_quantile(table[rows, column], self._weight[rows], INNER).tolist()
             for table in (self._rows.own, self._rows.values)
         )
         return UsualRange(*own, *scaled)
