@@ -12,13 +12,12 @@ from sklearn.svm import OneClassSVM
 
 from softkern import OneClassPCM, stability_score
 from softkern.datasets import make_gaussian_outliers
-from softkern.selection import stability_scores
 
 SHARES = (0.02, 0.05, 0.1, 0.2)
 X, _ = make_gaussian_outliers(random_state=0)
 densities = {"1-PCM": OneClassPCM(bandwidth=1.0), "KDE": KernelDensity(bandwidth=1.0)}
 scores = {
-    name: {result.rejection: result.scores for result in stability_scores(model, X, SHARES)}
+    name: {each.rejection: each.scores for each in stability_score(model, X, rejection=SHARES)}
     for name, model in densities.items()
 }
 # the parameter of a one-class SVM depends on the share

@@ -17,6 +17,7 @@ from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
 from sklearn.mixture import GaussianMixture
 
+from reproduce.accuracy import majority_accuracy, matching_accuracy
 from reproduce.checks import (
     CONTRADICTS,
     PARTLY,
@@ -29,8 +30,7 @@ from reproduce.checks import (
     throughout,
 )
 from reproduce.drawing import draw_scores, panels, set_title
-from softkern.metrics.accuracy import majority_accuracy, matching_accuracy
-from softkern.models import OneClassKMeans, OneClassMixture, WeightedSVDD
+from softkern import OneClassKMeans, OneClassMixture, WeightedSVDD
 
 __all__ = ["CHECKS"]
 

@@ -22,9 +22,9 @@ from reproduce.checks import (
     Setting,
 )
 from reproduce.drawing import panels
+from softkern import AlphaCutClustering, OneClassPCM
 from softkern.datasets import make_dense_regions
 from softkern.display import MembershipDisplay, MembershipHistogramDisplay
-from softkern.models import AlphaCutClustering, OneClassPCM
 
 __all__ = ["CHECKS"]
 

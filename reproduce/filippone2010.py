@@ -31,10 +31,10 @@ from reproduce.checks import (
 )
 from reproduce.detection import detection_accuracy
 from reproduce.drawing import draw_scores, panels, set_title
+from softkern import AlphaCutClustering, OneClassPCM, WeightedOneClassSVM, WeightedSVDD
 from softkern.datasets import make_gaussian_outliers, make_six_clusters
 from softkern.display import MembershipDisplay
-from softkern.models import AlphaCutClustering, OneClassPCM, WeightedOneClassSVM, WeightedSVDD
-from softkern.selection import stability_score, stability_scores
+from softkern.selection import stability_score
 
 __all__ = ["CHECKS"]
 
@@ -78,7 +78,7 @@ def stability(
             stability_score(detector(method, sigma, nu), X, rejection=nu, **options) for nu in nus
         ]
     else:
-        results = stability_scores(detector(method, sigma, nus[0]), X, nus, **options)
+        results = stability_score(detector(method, sigma, nus[0]), X, rejection=nus, **options)
     return [result.scores for result in results]
 
 
@@ -114,7 +114,8 @@ def at_gamma(gamma: float | None, as_printed: bool, draws: int, seed: int) -> li
     X, _ = make_gaussian_outliers(random_state=seed)
     model = detector(KDE, 1.0, 0.1) if gamma is None else detector(PCM, 1.0, 0.1, gamma)
     scoring = by_membership if as_printed and gamma is not None else None
-    results = stability_scores(model, X, SHARES, n_draws=draws, scoring=scoring, random_state=seed)
+    options: dict[str, Any] = {"n_draws": draws, "scoring": scoring, "random_state": seed}
+    results = stability_score(model, X, rejection=SHARES, **options)
     return [result.scores for result in results]
 
 

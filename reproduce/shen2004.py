@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from reproduce.accuracy import errors
 from reproduce.checks import (
     CONTRADICTS,
     PARTLY,
@@ -26,10 +27,9 @@ from reproduce.checks import (
     throughout,
 )
 from reproduce.drawing import draw_outlier_weights, draw_scores, panels, set_title
+from softkern import FuzzyCMeans, OneClassKMeans, OutlierFuzzyCMeans
 from softkern.datasets import make_ring_outliers, make_two_groups_outliers
 from softkern.display import MembershipDisplay
-from softkern.metrics.accuracy import errors
-from softkern.models import FuzzyCMeans, OneClassKMeans, OutlierFuzzyCMeans
 
 __all__ = ["CHECKS"]
 

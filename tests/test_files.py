@@ -26,7 +26,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import softkern
-from softkern import kernels, models
+from softkern import kernels
 from softkern.files import DOCUMENT, FORMAT, ModelFileError, _digest, inspect, replacing
 from softkern.kernels import resolve
 from softkern.kernels.dot import Sigmoid
@@ -628,8 +628,8 @@ def test_loading_imports_only_what_the_file_needs(path, X):
 
 def test_every_model_and_object_has_its_home():
     for name in MODELS:
-        assert getattr(models, name).__name__ == name
-    for path in state.CLASSES.values():
+        assert getattr(softkern, name).__name__ == name
+    for path in (state.MODELS | state.CLASSES).values():
         assert state._path(resolve_name(f"softkern.{path}")) == path
     with pytest.raises(ValueError, match="not a model"):
         from_state({"estimator": "SpectralSearch", "params": {}, "fitted": {}})

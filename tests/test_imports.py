@@ -72,7 +72,7 @@ ALLOWED = {
     "models*": {"fitted", "models*", *BELOW_MODELS},
     # what is built on fitted models knows their public names and fitted attributes only
     "datasets": set(),
-    "selection*": {"kernels*", "metrics*", "models", "planning*", "rows", "selection*"},
+    "selection*": {"kernels*", "metrics*", "models.spectral_search", "rows", "selection*"},
     "ranking*": {"rows", "models.point_scores", "ranking*"},
     "files": {"models.state"},
     "tables.explain*": {
@@ -116,15 +116,7 @@ HOMES = {
 
 
 # What the folders that are not installed may import: the papers use what users use.
-PUBLIC = {
-    "__version__",
-    "datasets",
-    "display",
-    "kernels",
-    "metrics*",
-    "models",
-    "selection",
-}
+PUBLIC = {"__version__", "selection", *softkern.__all__}
 
 
 def imports_of(module: str) -> set[str]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from reproduce.checks import Entry, Experiment, Measured, Setting
 from reproduce.mall2015.printed import ECC
-from softkern.models import SoftKernelSpectralClustering
+from softkern import SoftKernelSpectralClustering
 
 __all__ = ["documents"]
 

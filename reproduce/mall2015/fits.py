@@ -9,9 +9,9 @@ import numpy as np
 
 from reproduce.checks import Setting
 from reproduce.mall2015.printed import THREE
+from softkern import SoftKernelSpectralClustering
 from softkern.datasets import make_three_gaussians
 from softkern.kernels import select_bandwidth
-from softkern.models import SoftKernelSpectralClustering
 from softkern.selection import select_spectral
 
 __all__ = ["POWERS", "counted", "fitted", "gap", "points", "strongest"]

@@ -1,70 +1,33 @@
 """Soft clusters, outliers and overlap points with kernels.
 
-Every model is a few centers in feature space, and whatever it wants to know of the data it
-learns from one product, ``K @ A``. `softkern.kernels` says what similarity means,
-`softkern.operators` how the product is computed, `softkern.plan` what it will cost.
+Every model is a few centers in feature space, and learns about the data from one product,
+``K @ A``. `softkern.kernels` defines the similarity, `softkern.operators` compute the product, and
+`softkern.plan` estimates its cost.
 """
 
 from typing import TYPE_CHECKING
 
 from softkern._utils.lazy import importer
 
-if TYPE_CHECKING:  # for editors and type checkers; `__getattr__` finds the names when they are used
+if TYPE_CHECKING:  # for editors and type checkers; at run time names are imported on first use
     from softkern import datasets, display, kernels, operators
     from softkern.exceptions import CollapseWarning
     from softkern.files import load, save
-    from softkern.models import (
-        AlphaCutClustering,
-        AutoClustering,
-        FuzzyCMeans,
-        KernelSpectralClustering,
-        OneClassKMeans,
-        OneClassMixture,
-        OneClassPCM,
-        OutlierFuzzyCMeans,
-        PossibilisticCMeans,
-        SoftKernelSpectralClustering,
-        WeightedOneClassSVM,
-        WeightedSVDD,
-    )
-    from softkern.models.auto import cluster
+    from softkern.models.alpha_cut import AlphaCutClustering
+    from softkern.models.auto import AutoClustering, cluster
+    from softkern.models.fuzzy import FuzzyCMeans, OutlierFuzzyCMeans
+    from softkern.models.one_class_k_means import OneClassKMeans
+    from softkern.models.one_class_mixture import OneClassMixture
+    from softkern.models.one_class_pcm import OneClassPCM
+    from softkern.models.one_class_svm import WeightedOneClassSVM, WeightedSVDD
+    from softkern.models.possibilistic import PossibilisticCMeans
+    from softkern.models.spectral import KernelSpectralClustering, SoftKernelSpectralClustering
     from softkern.planning import plan
     from softkern.ranking import rank_points
     from softkern.selection import average_membership_strength, stability_score, suggest_n_clusters
     from softkern.tables.explain import describe_clusters, explain_points
 
 __version__ = "0.1.0"
-
-# every public name and the module it lives in; None for a public submodule
-_HOMES: dict[str, str | None] = {
-    "AlphaCutClustering": "models",
-    "AutoClustering": "models",
-    "CollapseWarning": "exceptions",
-    "FuzzyCMeans": "models",
-    "KernelSpectralClustering": "models",
-    "OneClassKMeans": "models",
-    "OneClassMixture": "models",
-    "OneClassPCM": "models",
-    "OutlierFuzzyCMeans": "models",
-    "PossibilisticCMeans": "models",
-    "SoftKernelSpectralClustering": "models",
-    "WeightedOneClassSVM": "models",
-    "WeightedSVDD": "models",
-    "average_membership_strength": "selection",
-    "cluster": "models.auto",
-    "datasets": None,
-    "describe_clusters": "tables.explain",
-    "display": None,
-    "explain_points": "tables.explain",
-    "kernels": None,
-    "load": "files",
-    "operators": None,
-    "plan": "planning",
-    "rank_points": "ranking",
-    "save": "files",
-    "stability_score": "selection",
-    "suggest_n_clusters": "selection",
-}
 __all__ = [
     "AlphaCutClustering",
     "AutoClustering",
@@ -95,9 +58,29 @@ __all__ = [
     "suggest_n_clusters",
 ]
 
-
+# modules of the names; None for a public module
+_NAMES: dict[str | None, str] = {
+    None: "datasets display kernels operators",
+    "exceptions": "CollapseWarning",
+    "files": "load save",
+    "models.alpha_cut": "AlphaCutClustering",
+    "models.auto": "AutoClustering cluster",
+    "models.fuzzy": "FuzzyCMeans OutlierFuzzyCMeans",
+    "models.one_class_k_means": "OneClassKMeans",
+    "models.one_class_mixture": "OneClassMixture",
+    "models.one_class_pcm": "OneClassPCM",
+    "models.one_class_svm": "WeightedOneClassSVM WeightedSVDD",
+    "models.possibilistic": "PossibilisticCMeans",
+    "models.spectral": "KernelSpectralClustering SoftKernelSpectralClustering",
+    "planning": "plan",
+    "ranking": "rank_points",
+    "selection": "average_membership_strength stability_score suggest_n_clusters",
+    "tables.explain": "describe_clusters explain_points",
+}
 # `softkern --help` does not wait for scikit-learn
-__getattr__ = importer(__name__, _HOMES)
+__getattr__ = importer(
+    __name__, {name: home for home, names in _NAMES.items() for name in names.split()}
+)
 
 
 def __dir__() -> list[str]:

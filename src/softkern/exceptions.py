@@ -19,11 +19,8 @@ __all__ = [
     "DataError",
     "ModelFileError",
     "ParameterWarning",
-    "Remedy",
     "ReseedWarning",
     "SpectrumWarning",
-    "quiet",
-    "warn",
 ]
 
 INSIDE = (f"{Path(__file__).parent}{os.sep}", f"{os.sep}sklearn{os.sep}")

@@ -1,4 +1,4 @@
-"""Plots of spectral models: they show the model's own projections and search."""
+"""Plots of spectral models: they show the model's own projections."""
 
 import numpy as np
 import pandas as pd
@@ -14,8 +14,7 @@ from softkern import (  # noqa: E402
     OneClassPCM,
     SoftKernelSpectralClustering,
 )
-from softkern.display import AMSDisplay, EigenspaceDisplay  # noqa: E402
-from softkern.selection import select_spectral  # noqa: E402
+from softkern.display import EigenspaceDisplay  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -87,26 +86,3 @@ def test_bad_arguments(model, X):
     EigenspaceDisplay.from_estimator(one, X, space="input").figure_.canvas.draw()
     with pytest.raises(ValueError, match="needs X"):
         EigenspaceDisplay.from_estimator(model, space="input")
-
-
-def test_strength_surface(X):
-    result = select_spectral(X, range(2, 6), [0.5, 1.0, 2.0, 4.0])
-    display = AMSDisplay.from_results(result)
-    assert np.array_equal(display.strength, result.strength, equal_nan=True)
-    assert [t.get_text() for t in display.ax_.get_yticklabels()] == ["2", "3", "4", "5"]
-    assert [t.get_text() for t in display.ax_.get_xticklabels()] == ["0.5", "1", "2", "4"]
-    display.figure_.canvas.draw()
-    model = SoftKernelSpectralClustering(3).fit(X)
-    axes = plt.subplots()[1]
-    assert AMSDisplay.from_results(model.search_, ax=axes).ax_ is axes
-    axes.figure.canvas.draw()
-
-
-def test_search_without_bandwidths(X):
-    result = select_spectral(np.abs(X), range(2, 5), kernel="cosine")
-    display = AMSDisplay.from_results(result)
-    assert [t.get_text() for t in display.ax_.get_xticklabels()] == ["–"]
-    assert display.strength.shape == (3, 1)
-    star = display.ax_.lines[-1]
-    assert star.get_marker() == "*"
-    assert display.n_clusters_range[star.get_ydata()[0]] == result.best[0]

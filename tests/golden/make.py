@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 
 import softkern
-from softkern import models
 from softkern.models.state import MODELS
 
 FOLDER = Path(__file__).parent
@@ -43,7 +42,7 @@ def make() -> None:
     for name in MODELS:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            model = getattr(models, name)(**OPTIONS.get(name, {})).fit(X)
+            model = getattr(softkern, name)(**OPTIONS.get(name, {})).fit(X)
         softkern.save(model, golden_file(name), new=NEW.tolist(), answers=results(model))
 
 

@@ -10,6 +10,7 @@ from sklearn.datasets import load_iris, make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
+from reproduce.accuracy import errors as matching_errors
 from softkern import (
     CollapseWarning,
     FuzzyCMeans,
@@ -20,7 +21,6 @@ from softkern import (
 )
 from softkern.datasets import make_ring_outliers, make_two_groups_outliers
 from softkern.exceptions import ParameterWarning
-from softkern.metrics.accuracy import errors as matching_errors
 from softkern.rules.memberships import LARGEST_PART, outlier_weights
 from tests.models.contract import ModelContract
 

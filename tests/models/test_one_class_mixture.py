@@ -11,11 +11,11 @@ from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import adjusted_rand_score
 
+from reproduce.accuracy import majority_accuracy
 from reproduce.datasets import load_dataset
 from softkern import CollapseWarning, OneClassKMeans, OneClassMixture
 from softkern.exceptions import ReseedWarning
 from softkern.kernels import Gaussian
-from softkern.metrics.accuracy import majority_accuracy
 from softkern.models.annealing import cooling
 from softkern.operators.dense import DenseOperator
 from softkern.operators.tiled import TiledOperator

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import softkern
-from softkern import FuzzyCMeans, models
+from softkern import FuzzyCMeans
 from softkern.models.base import SAMPLE_ATTRIBUTES
 from softkern.models.state import MODELS, from_state, to_state
 from softkern.models.state_schema import Floats, Number, Spec, fitted_specs, row_methods
@@ -68,7 +68,7 @@ def test_undeclared_attributes_are_named():
 
 @pytest.mark.parametrize("name", MODELS)
 def test_fitted_attributes_are_documented(name):
-    kind = getattr(models, name)
+    kind = getattr(softkern, name)
     public = {name for name in fitted_specs(kind) if not name.startswith("_")} - OF_SCIKIT_LEARN
     attributes = kind.__doc__.split("Attributes\n")[1]
     assert not {name for name in public if not re.search(rf"\b{name}", attributes)}
@@ -76,7 +76,7 @@ def test_fitted_attributes_are_documented(name):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_methods_of_samples_exist(name):
-    kind = getattr(models, name)
+    kind = getattr(softkern, name)
     assert all(callable(getattr(kind, method)) for method in row_methods(kind).values())
 
 

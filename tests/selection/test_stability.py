@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import OneClassSVM
 
 from softkern.datasets import make_gaussian_outliers
-from softkern.selection import stability_score, stability_scores
+from softkern.selection import stability_score
 
 
 class Distance(BaseEstimator):
@@ -281,11 +281,11 @@ def test_several_rejections_use_the_same_fits():
             fits.append(len(X))
             return super().fit(X)
 
-    several = stability_scores(Counting(), X, [0.02, 0.1], n_draws=4)
+    several = stability_score(Counting(), X, rejection=[0.02, 0.1], n_draws=4)
     assert len(fits) == 8
     for result in several:
         alone = stability_score(Nearness(), X, rejection=result.rejection, n_draws=4)
         assert result.scores == pytest.approx(alone.scores)
         assert result.n_rejected == alone.n_rejected
     with pytest.raises(ValueError, match="number between 0 and 1"):
-        stability_scores(Nearness(), X, [0.1, 2.0], n_draws=4)
+        stability_score(Nearness(), X, rejection=[0.1, 2.0], n_draws=4)

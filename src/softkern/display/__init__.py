@@ -8,11 +8,10 @@ the first plot is drawn.
 from softkern.display.boundaries import BoundaryDisplay
 from softkern.display.memberships import MembershipDisplay, MembershipHistogramDisplay
 from softkern.display.ranking import RankDisplay
-from softkern.display.spectral import AMSDisplay, EigenspaceDisplay
+from softkern.display.spectral import EigenspaceDisplay
 from softkern.display.tree import AlphaTreeDisplay
 
 __all__ = [
-    "AMSDisplay",
     "AlphaTreeDisplay",
     "BoundaryDisplay",
     "EigenspaceDisplay",

@@ -1,4 +1,4 @@
-"""Plot spectral models: the eigenspace, and the search over clusters and bandwidths."""
+"""Plot the eigenspace of a spectral model."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from softkern._utils.colors import COLORS
 from softkern._utils.typing import Array
 from softkern.display._base import Display, scatter_points, select_features
 from softkern.fitted import fitted_step
-
-__all__ = ["AMSDisplay", "EigenspaceDisplay"]
 
 OVERLAP, OUTLIER = "#C00000", "black"  # not used for clusters; overlap is red as in the paper
 MAX_LINES = 60  # overlap points connected to the origin
@@ -198,105 +196,3 @@ class EigenspaceDisplay(Display):
         if shown:
             entries = [handles[i] for i in shown], [texts[i] for i in shown]
             ax.legend(*entries, fontsize="small", frameon=False)
-
-
-@dataclass(eq=False, repr=False)
-class AMSDisplay(Display):
-    """Average membership strength over numbers of clusters and bandwidths.
-
-    Parameters
-    ----------
-    strength : array of shape (K, S)
-        Strength of every pair.
-    n_clusters_range : array of shape (K,)
-        Numbers of clusters.
-    names : list of S str
-        Names of the bandwidths.
-    is_maximum : bool array of shape (K, S)
-        Local maxima.
-    best : pair of int
-        Position of the selected pair.
-    axis : str, default="bandwidth"
-        Label of the bandwidth axis.
-
-    Attributes
-    ----------
-    ax_, figure_
-        The matplotlib axes and figure.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import make_blobs
-    >>> from softkern.selection import select_spectral
-    >>> X, _ = make_blobs(150, centers=[[0, 0], [8, 0], [0, 8]], random_state=0)
-    >>> display = AMSDisplay.from_results(select_spectral(X, n_clusters_range=range(2, 5)))
-    >>> display.ax_.get_ylabel()
-    'number of clusters'
-    """
-
-    strength: Array
-    n_clusters_range: Array
-    names: list[str]
-    is_maximum: Array
-    best: tuple[int, int]
-    axis: str = "bandwidth"
-
-    @classmethod
-    def from_results(cls, results: Any, *, ax: Any = None) -> Self:
-        """Plot the result of `softkern.selection.select_spectral`, or a model's `search_`.
-
-        Parameters
-        ----------
-        results : SpectralSearch
-            The search.
-        ax : matplotlib Axes, default=None
-            Axes to draw into. None creates a figure.
-
-        Returns
-        -------
-        display : AMSDisplay
-            The display, already drawn.
-        """
-        best = results.best_place  # raises if no pair is valid
-        names = [_bandwidth_name(b, results.bandwidths) for b in results.bandwidths]
-        is_scalar = all(np.ndim(b) == 0 for b in results.bandwidths)
-        axis = "bandwidth" if is_scalar else "bandwidth, relative to the largest"
-        numbers = results.n_clusters_range
-        return cls(results.strength, numbers, names, results.is_maximum, best, axis).plot(ax)
-
-    def plot(self, ax: Any = None) -> Self:
-        """Draw the display as an image; a star marks the selected pair, rings other maxima.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw into. None creates a figure.
-
-        Returns
-        -------
-        display : AMSDisplay
-            The display itself.
-        """
-        ax = self._axes(ax)
-        values = np.ma.masked_invalid(self.strength)
-        image = ax.imshow(values, origin="lower", aspect="auto", cmap="viridis", vmin=0, vmax=1)
-        ax.figure.colorbar(image, ax=ax, label="average membership strength")
-        ax.set_xticks(range(len(self.names)), self.names, rotation=45, ha="right")
-        ax.set_yticks(range(len(self.n_clusters_range)), [str(k) for k in self.n_clusters_range])
-        for i, j in np.argwhere(self.is_maximum):
-            if (i, j) != self.best:
-                ax.plot(j, i, "o", markerfacecolor="none", markeredgecolor="white")
-        row, column = self.best
-        ax.plot(column, row, "*", color="white", markeredgecolor="black", markersize=14)
-        ax.set(xlabel=self.axis, ylabel="number of clusters")
-        return self
-
-
-def _bandwidth_name(bandwidth: Any, others: list[Any]) -> str:
-    """Return a number; for one bandwidth per feature, its ratio to the last one."""
-    if bandwidth is None:
-        return "–"
-    if np.ndim(bandwidth) == 0:
-        return f"{float(bandwidth):.3g}"
-    largest = np.asarray(others[-1], dtype=np.float64)
-    return f"{float(np.exp(np.mean(np.log(np.asarray(bandwidth) / largest)))):.2g}"

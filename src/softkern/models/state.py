@@ -21,7 +21,6 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
-from softkern import models
 from softkern.exceptions import ModelFileError
 from softkern.kernels import Kernel
 from softkern.kernels.resolve import KERNELS
@@ -34,9 +33,20 @@ from softkern.models.state_schema import (
     validate_state,
 )
 
-__all__ = ["from_state", "to_state"]
-
-MODELS = tuple(name for name in models.__all__ if name != "SpectralSearch")
+MODELS = {
+    "AlphaCutClustering": "models.alpha_cut:AlphaCutClustering",
+    "AutoClustering": "models.auto:AutoClustering",
+    "FuzzyCMeans": "models.fuzzy:FuzzyCMeans",
+    "KernelSpectralClustering": "models.spectral:KernelSpectralClustering",
+    "OneClassKMeans": "models.one_class_k_means:OneClassKMeans",
+    "OneClassMixture": "models.one_class_mixture:OneClassMixture",
+    "OneClassPCM": "models.one_class_pcm:OneClassPCM",
+    "OutlierFuzzyCMeans": "models.fuzzy:OutlierFuzzyCMeans",
+    "PossibilisticCMeans": "models.possibilistic:PossibilisticCMeans",
+    "SoftKernelSpectralClustering": "models.spectral:SoftKernelSpectralClustering",
+    "WeightedOneClassSVM": "models.one_class_svm:WeightedOneClassSVM",
+    "WeightedSVDD": "models.one_class_svm:WeightedSVDD",
+}
 # Objects within models: their names in files, and the classes, which are imported when needed
 CLASSES = {
     **{
@@ -131,8 +141,7 @@ def from_state(state: dict[str, Any], *, trusted: Collection[str] = ()) -> Any:
 
 
 def _is_model(kind: type) -> bool:
-    name = kind.__name__
-    return name in MODELS and getattr(models, name) is kind
+    return MODELS.get(kind.__name__) == _path(kind)
 
 
 def _plain(value: Any, where: str) -> Any:
@@ -246,7 +255,7 @@ def _build_model(name: str, params: dict[str, Any], fitted: dict[str, Any]) -> A
     if name not in MODELS:
         raise ValueError(f"{name} is not a model of softkern.")
     params = {RENAMED_PARAMETERS.get(key, key): value for key, value in params.items()}
-    kind = getattr(models, name)
+    kind = resolve_name(f"softkern.{MODELS[name]}")
     model = kind(**params)
     if fitted:
         model._validate_params()

@@ -28,14 +28,12 @@ from softkern.metrics.validity import (
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["suggest_n_clusters", "validity_scorer"]
-
-# sign that makes higher values better
-INDICES = {
-    "fuzzy_silhouette": 1,
-    "xie_beni": -1,
-    "partition_coefficient": 1,
-    "partition_entropy": -1,
+# sign that makes higher values better, and the index as a function of operator, U, m and weight
+INDICES: dict[str, tuple[int, Callable[..., float]]] = {
+    "fuzzy_silhouette": (1, lambda operator, U, _, weight: fuzzy_silhouette(operator, U, weight)),
+    "xie_beni": (-1, xie_beni),
+    "partition_coefficient": (1, lambda _, U, m, weight: partition_coefficient(U, weight)),
+    "partition_entropy": (-1, lambda _, U, m, weight: partition_entropy(U, weight)),
 }
 COINCIDENT = 1e3  # Xie–Beni index from which two centers coincide
 
@@ -104,14 +102,14 @@ default="fuzzy_silhouette"
             fitted = clone(model).set_params(n_clusters=number).fit(X, sample_weight=sample_weight)
             operator, m = _operator(fitted, X), _exponent(fitted)
             row = {
-                index: _validity(index, operator, fitted.memberships_, m, sample_weight)
-                for index in INDICES
+                index: compute(operator, fitted.memberships_, m, sample_weight)
+                for index, (_, compute) in INDICES.items()
             }
-            row |= {"objective": fitted.objective_, "m": m}
-            rows.append(row | {"converged": fitted.converged_})
+            row |= {"objective": fitted.objective_, "m": m, "converged": fitted.converged_}
+            rows.append(row)
             done(len(rows))
     table = pd.DataFrame(rows, index=pd.Index(numbers, name="n_clusters"))
-    values = INDICES[criterion] * table[criterion].to_numpy()
+    values = INDICES[criterion][0] * table[criterion].to_numpy()
     # Samples of coinciding centers have equal memberships, which the silhouette ignores.
     is_valid = ~np.isnan(values) & (table.xie_beni.to_numpy() < COINCIDENT)
     best = np.where(is_valid, values, -np.inf).argmax()
@@ -165,18 +163,8 @@ def _score(estimator: Any, X: Any, y: Any = None, *, index: str) -> float:
                 "precomputed kernel does not provide. Pass the samples and a kernel."
             )
         operator = _operator(estimator, X)
-    return INDICES[index] * _validity(index, operator, memberships, _exponent(estimator))
-
-
-def _validity(index: str, operator: Any, memberships: Any, m: float, weight: Any = None) -> float:
-    """Compute one of the validity indices; only two of them use the operator."""
-    if index == "partition_coefficient":
-        return partition_coefficient(memberships, weight)
-    if index == "partition_entropy":
-        return partition_entropy(memberships, weight)
-    if index == "xie_beni":
-        return xie_beni(operator, memberships, m, weight)
-    return fuzzy_silhouette(operator, memberships, weight)
+    sign, compute = INDICES[index]
+    return sign * compute(operator, memberships, _exponent(estimator), None)
 
 
 def _operator(estimator: Any, X: Any) -> Any:

@@ -1,8 +1,8 @@
 """Choose the number of clusters and the bandwidth of a spectral model.
 
-`average_membership_strength` and `balanced_line_fit` evaluate one fitted model. `select_spectral`
-evaluates every pair of a number of clusters and a bandwidth and returns all of them, because
-several local maxima are common (clusters of clusters).
+`average_membership_strength` evaluates one fitted model. `select_spectral` evaluates every pair of
+a number of clusters and a bandwidth and returns all of them, because several local maxima are
+common (clusters of clusters).
 """
 
 from __future__ import annotations
@@ -16,18 +16,10 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from softkern._utils.random import fixed_seed
-from softkern._utils.typing import Array
 from softkern.kernels.resolve import has_open_bandwidth, resolve
-from softkern.metrics.strength import COVERED, line_fit, membership_strength
-from softkern.models import SpectralSearch
+from softkern.metrics.strength import COVERED, membership_strength
+from softkern.models.spectral_search import SpectralSearch
 from softkern.rows import check_weights
-
-__all__ = [
-    "SpectralSearch",
-    "average_membership_strength",
-    "balanced_line_fit",
-    "select_spectral",
-]
 
 
 def average_membership_strength(
@@ -73,72 +65,18 @@ def average_membership_strength(
     memberships = np.asarray(model.memberships_ if X is None else model.memberships(X))
     if memberships.ndim != 2:
         raise TypeError(f"{type(model).__name__} has only one cluster.")
-    weight = _weight(model, X, sample_weight, len(memberships))
-    if not covered:
-        return membership_strength(memberships, weight)
-    return membership_strength(memberships, weight, _similarity(model, X) >= COVERED)
-
-
-def balanced_line_fit(
-    model: Any, X: Any = None, *, balance: float = 0.5, sample_weight: Any = None
-) -> float:
-    """Compute the balanced line fit (BLF) of a fitted spectral model.
-
-    Well-separated clusters are lines in the eigenspace. The fit is one if they are, and if all
-    clusters have the same size.
-
-    Parameters
-    ----------
-    model : fitted spectral model
-        `KernelSpectralClustering` or `SoftKernelSpectralClustering`.
-    X, sample_weight
-        As in `average_membership_strength`.
-    balance : float, default=0.5
-        Weight of the balance of sizes in the result. The rest is the line fit.
-
-    Returns
-    -------
-    fit : float
-        Between 0 and 1.
-
-    References
-    ----------
-    C. Alzate, J. A. K. Suykens, "Multiway spectral clustering with out-of-sample extensions
-    through weighted kernel PCA", IEEE Trans. PAMI 32(2), 2010.
-    :doi:`10.1109/TPAMI.2008.292`
-
-    Examples
-    --------
-    >>> from sklearn.datasets import make_blobs
-    >>> from softkern import KernelSpectralClustering
-    >>> X, _ = make_blobs(90, centers=[[0, 0], [9, 0], [0, 9]], random_state=0)
-    >>> balanced_line_fit(KernelSpectralClustering(3).fit(X)) > 0.9
-    True
-    """
-    check_is_fitted(model)
-    if not hasattr(model, "projections_"):
-        raise TypeError(f"{type(model).__name__} has no projections. Use a spectral model.")
-    projections = model.projections_ if X is None else model.projections(X)
-    labels = model.labels_ if X is None else model.predict(X)
-    weight = _weight(model, X, sample_weight, len(labels))
-    similarity = _similarity(model, X)
-    n_clusters = model.prototypes_.shape[0]
-    return line_fit(projections, labels, n_clusters, similarity, weight, balance)
-
-
-def _weight(model: Any, X: Any, sample_weight: Any, n: int) -> Array:
     if sample_weight is None and X is None:
         sample_weight = getattr(model, "sample_weight_", None)
-    return check_weights(sample_weight, n)
-
-
-def _similarity(model: Any, X: Any) -> Array:
+    weight = check_weights(sample_weight, len(memberships))
+    if not covered:
+        return membership_strength(memberships, weight)
     if not hasattr(model, "mean_similarity_"):
         raise TypeError(
             f"{type(model).__name__} has no mean similarity to the training samples. Use "
             "covered=False."
         )
-    return np.asarray(model.mean_similarity_ if X is None else model.mean_similarity(X))
+    similarity = np.asarray(model.mean_similarity_ if X is None else model.mean_similarity(X))
+    return membership_strength(memberships, weight, similarity >= COVERED)
 
 
 def select_spectral(
@@ -181,8 +119,9 @@ def select_spectral(
     Returns
     -------
     result : SpectralSearch
-        With ``best``, ``strongest`` (the papers' rule), ``table`` and ``maxima``.
-        `softkern.display.AMSDisplay.from_results` draws it.
+        The search, with ``best`` and ``strongest`` (number of clusters and bandwidth, the latter by
+        the rule of the papers), the DataFrames ``table`` and ``maxima`` (local maxima), and the
+        array ``strength`` of shape (n_numbers, n_bandwidths).
 
     References
     ----------
@@ -199,8 +138,7 @@ def select_spectral(
     random_state = fixed_seed(random_state)
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
     weight = check_weights(sample_weight, X.shape[0])
-    n_held_out = 0 if n_validation is None else n_validation
-    n_present = int((weight > 0).sum())
+    n_held_out, n_present = n_validation or 0, int((weight > 0).sum())
     if n_validation is not None and not 0 < n_validation < n_present:
         raise ValueError(
             f"n_validation={n_validation!r} must be between 1 and {n_present - 1}, less than the "

@@ -21,33 +21,13 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from softkern._utils.random import child_seeds
 
-__all__ = ["StabilityResult", "stability_score", "stability_scores"]
-
 Scoring = Callable[[Any, Any], Any]
 Scores = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class StabilityResult:
-    """Result of `stability_score`.
-
-    Attributes
-    ----------
-    scores : array of shape (n_draws,)
-        Jaccard coefficient of every draw.
-    rejection : float
-        Share of samples to reject as outliers.
-    n_rejected : int
-        Number of rejected samples in the second half.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> result = StabilityResult(np.array([0.5, 0.7]), rejection=0.1, n_rejected=20)
-    >>> result
-    StabilityResult(0.600 ± 0.100 over 2 draws, rejection=0.1, chance 0.053)
-    """
+    """Jaccard coefficients `scores` (n_draws,), and the share and number of rejected samples."""
 
     scores: Scores = field(repr=False)
     rejection: float
@@ -79,12 +59,12 @@ def stability_score(
     detector: Any,
     X: Any,
     *,
-    rejection: float = 0.1,
+    rejection: Any = 0.1,
     n_draws: int = 100,
     scoring: Scoring | None = None,
     random_state: Any = 0,
     n_jobs: int | None = None,
-) -> StabilityResult:
+) -> Any:
     """Measure how well two halves of the data agree on the outliers.
 
     Every draw splits X into halves X₁ and X₂. A copy of the detector fitted on X₁ rejects the
@@ -100,8 +80,9 @@ def stability_score(
         outliers as in scikit-learn. It is cloned, not fitted.
     X : array, CSR matrix or DataFrame of shape (n_samples, n_features)
         The data.
-    rejection : float, default=0.1
-        ν, the share of samples to reject, between 0 and 1.
+    rejection : float or sequence of float, default=0.1
+        ν, the share of samples to reject, between 0 and 1. Several shares use the same fits. Where
+        the parameters of the detector depend on the share, call this function once per share.
     n_draws : int, default=100
         Number of random splits. The paper used 500.
     scoring : callable, default=None
@@ -115,8 +96,9 @@ def stability_score(
 
     Returns
     -------
-    result : StabilityResult
-        ``scores`` (one per draw), ``mean``, ``std`` and ``chance``.
+    result : StabilityResult, or a list of them for several shares
+        ``scores`` (one per draw), ``mean``, ``std``, ``chance`` (the mean of random scores),
+        ``rejection`` and ``n_rejected`` (in the second half).
 
     References
     ----------
@@ -131,57 +113,27 @@ def stability_score(
     >>> X, _ = make_gaussian_outliers(random_state=0)
     >>> stability_score(KernelDensity(), X, rejection=0.05, n_draws=20).mean > 0.5
     True
-    """
-    options: dict[str, Any] = {"n_draws": n_draws, "scoring": scoring, "n_jobs": n_jobs}
-    return stability_scores(detector, X, [rejection], random_state=random_state, **options)[0]
-
-
-def stability_scores(
-    detector: Any,
-    X: Any,
-    rejections: Sequence[float],
-    *,
-    n_draws: int = 100,
-    scoring: Scoring | None = None,
-    random_state: Any = 0,
-    n_jobs: int | None = None,
-) -> list[StabilityResult]:
-    """Compute `stability_score` for several rejection shares from the same fits.
-
-    For detectors whose parameters depend on the share (such as ν of a one-class SVM), call
-    `stability_score` with one detector per share instead.
-
-    Parameters
-    ----------
-    detector, X, n_draws, scoring, random_state, n_jobs
-        As in `stability_score`.
-    rejections : sequence of float
-        Shares of samples to reject.
-
-    Returns
-    -------
-    results : list of StabilityResult
-        One per share.
-
-    Examples
-    --------
-    >>> from sklearn.neighbors import KernelDensity
-    >>> from softkern.datasets import make_gaussian_outliers
-    >>> X, _ = make_gaussian_outliers(random_state=0)
-    >>> [r.n_rejected for r in stability_scores(KernelDensity(), X, [0.02, 0.1], n_draws=2)]
+    >>> results = stability_score(KernelDensity(), X, rejection=[0.02, 0.1], n_draws=2)
+    >>> [result.n_rejected for result in results]
     [4, 22]
     """
     n = int(X.shape[0] if hasattr(X, "shape") else len(X))
-    for rejection in rejections:
-        _check(detector, n, rejection, n_draws, scoring)
+    is_single = np.ndim(rejection) == 0
+    shares = [rejection] if is_single else list(rejection)
+    _check_detector(detector, scoring)
+    if isinstance(n_draws, bool) or not isinstance(n_draws, Integral) or n_draws < 1:
+        raise ValueError(f"n_draws must be an integer ≥ 1, got {n_draws!r}.")
+    for share in shares:
+        _check_share(share, n)
     draws = Parallel(n_jobs=n_jobs)(
-        delayed(_draw)(detector, X, n, rejections, scoring or _default_scores, int(seed))
+        delayed(_draw)(detector, X, n, shares, scoring or _default_scores, int(seed))
         for seed in child_seeds(random_state, n_draws)
     )
-    return [
-        StabilityResult(scores, float(rejection), round(rejection * (n - n // 2)))
-        for rejection, scores in zip(rejections, np.array(draws).T, strict=True)
+    results = [
+        StabilityResult(scores, float(share), round(share * (n - n // 2)))
+        for share, scores in zip(shares, np.array(draws).T, strict=True)
     ]
+    return results[0] if is_single else results
 
 
 def _draw(
@@ -214,7 +166,7 @@ def _threshold(scores: Scores, count: int) -> tuple[float, float]:
     return float(low), float((count - (scores < low).sum()) / (scores == low).sum())
 
 
-def _lowest(scores: Scores, count: int, rng: np.random.Generator) -> Mask:
+def _lowest(scores: Scores, count: int, rng: np.random.Generator) -> NDArray[np.bool_]:
     """Return the mask of the `count` lowest scores; ties are broken at random."""
     order = np.lexsort((rng.random(len(scores)), scores))
     mask = np.zeros(len(scores), dtype=bool)
@@ -249,7 +201,7 @@ def _check_scores(scores: Any, n: int) -> Scores:
     return np.asarray(np.clip(scores, -bound, bound))
 
 
-def _check(detector: Any, n: int, rejection: Any, n_draws: Any, scoring: Scoring | None) -> None:
+def _check_detector(detector: Any, scoring: Scoring | None) -> None:
     methods = ("score_samples", "decision_function")
     if scoring is None and not any(hasattr(detector, method) for method in methods):
         raise TypeError(
@@ -261,10 +213,11 @@ def _check(detector: Any, n: int, rejection: Any, n_draws: Any, scoring: Scoring
             f"{detector!r} takes a matrix of all pairs, which cannot be split into halves. Pass "
             "the samples and a kernel or metric instead."
         )
+
+
+def _check_share(rejection: Any, n: int) -> None:
     if not isinstance(rejection, Real) or not 0 < float(rejection) < 1:
         raise ValueError(f"rejection must be a number between 0 and 1, got {rejection!r}.")
-    if isinstance(n_draws, bool) or not isinstance(n_draws, Integral) or n_draws < 1:
-        raise ValueError(f"n_draws must be an integer ≥ 1, got {n_draws!r}.")
     for half in (n // 2, n - n // 2):
         if not 0 < (count := round(float(rejection) * half)) < half:
             raise ValueError(

@@ -5,7 +5,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from softkern.metrics.accuracy import errors, majority_accuracy, matching_accuracy
+from reproduce.accuracy import errors, majority_accuracy, matching_accuracy
 
 
 @pytest.mark.parametrize("seed", range(5))
