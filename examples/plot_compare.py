@@ -12,12 +12,9 @@ import numpy as np
 from sklearn.datasets import load_wine
 
 import softkern
-from softkern.tables.compare import (
-    column_drift,
-    compare_points,
-    describe_drift,
-    summarize_points,
-)
+from softkern.tables.compare import compare_points
+from softkern.tables.compare.drift import column_drift
+from softkern.tables.compare.text import describe_drift, summarize_points
 
 rng = np.random.default_rng(0)
 before = load_wine(as_frame=True).data

@@ -81,6 +81,7 @@ NOTES = {
     "category": "{columns}: {n_categories} categories as one column, {shown}",
     "new value": "{columns}: {rows} with values not seen in the fit, such as '{example}'",
     "duplicates": "duplicate rows: {rows:,} of {of:,}",
+    "not compared": "not compared: {columns} ({reason})",
     "rows without values": "left out {rows} without any value",
 }
 MISSING = {

@@ -15,7 +15,7 @@ from softkern.tables.cli import run
 from softkern.tables.cli.compare import changes
 from softkern.tables.cli.options import CompareSettings
 from softkern.tables.cli.source import Source
-from softkern.tables.compare import summarize_points
+from softkern.tables.compare.text import summarize_points
 
 CENTERS = ((0, 0), (6, 0), (0, 6), (9, 9))
 

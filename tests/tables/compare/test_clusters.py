@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from softkern.tables.compare import match_clusters
+from softkern.tables.compare.clusters import match_clusters
 
 
 def test_numbers_of_clusters_do_not_matter():

@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from softkern.tables.compare import column_drift, describe_drift, measured
+from softkern.tables.compare.drift import column_drift, comparable_columns
+from softkern.tables.compare.text import describe_drift, summarize_drift
 from softkern.tables.preparation import TablePreparation
 
 
@@ -128,15 +129,23 @@ def test_row_names_are_left_out():
             "day": pd.date_range("2024-01-01", periods=n).strftime("%Y-%m-%d"),
             "paid": [f"{1000 + i % 7},5 €" for i in range(n)],
             "kind": ["a", "b"] * (n // 2),
-            "mine": np.arange(n),
         }
     )
-    columns, notes = measured(table, left_out=["mine"])
+    columns, notes = comparable_columns(table)
     assert list(columns.columns) == ["paid", "kind"]
     assert columns["paid"].iloc[0] == 1000.5
-    assert notes == [
+    assert [str(note) for note in notes] == [
         "not compared: 'row', 'name' (names rows)",
         "not compared: 'day' (dates)",
     ]
     preparation = TablePreparation(columns=["row", "paid"]).fit(table[["row", "paid"]])
-    assert "row" in measured(table, preparation)[0]  # what a model uses is compared
+    assert "row" in comparable_columns(table, preparation)[0]  # what a model uses is compared
+
+
+def test_drift_in_one_sentence():
+    before, after = numbers(0, d=3), numbers(1, d=3)
+    assert summarize_drift(column_drift(before, after)) == (
+        "no statistically significant drift in 3 columns."
+    )
+    after["c1"] += 2
+    assert summarize_drift(column_drift(before, after)) == "1 of 3 columns drifted: 'c1' strongly."

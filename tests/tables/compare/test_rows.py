@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from softkern.tables.compare import compare_points, summarize_points
+from softkern.tables.compare import compare_points
+from softkern.tables.compare.text import summarize_points
 
 
 def points(labels, *, ids=None, outliers=(), first_row=1):
@@ -102,3 +103,10 @@ def test_without_shared_rows_clusters_are_matched_by_the_model():
 def test_very_few_rows(n):
     one = points([0] * n)
     assert compare_points(one, one).is_same
+
+
+def test_merged_clusters_in_one_sentence():
+    before, after = points([0, 0, 0, 0, 1, 1, 2, 2]), points([0, 0, 0, 1, 1, 1, 1, 1])
+    assert summarize_points(compare_points(before, after)) == (
+        "2 clusters now, 3 before: clusters 1 and 2 merged into 1; 1 of 8 rows moved."
+    )

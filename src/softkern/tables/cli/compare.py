@@ -23,17 +23,9 @@ from softkern.tables.cli.printer import Printer
 from softkern.tables.cli.results_folder import KINDS, Results, SourceMissingError, read_results
 from softkern.tables.cli.source import Source, open_source
 from softkern.tables.cli.writing import write_chunks
-from softkern.tables.compare import (
-    ColumnDrift,
-    PointsComparison,
-    column_drift,
-    compare_points,
-    describe_drift,
-    measured,
-    summarize_drift,
-    summarize_points,
-)
-from softkern.tables.compare.rows import COMPARED_COLUMNS, Key
+from softkern.tables.compare.drift import ColumnDrift, column_drift, comparable_columns
+from softkern.tables.compare.rows import COMPARED_COLUMNS, Key, PointsComparison, compare_points
+from softkern.tables.compare.text import describe_drift, summarize_drift, summarize_points
 from softkern.tables.io import TableError
 
 __all__ = ["Changes", "changes", "compare"]
@@ -261,12 +253,12 @@ def _reuse_scores(
 
 
 def _drift(tables: Any, before: Results, after: Current, notes: list[str]) -> list[ColumnDrift]:
-    ids = [before.metadata.get("id"), after.metadata.get("id")]
-    left_out = [name for name in ids if name is not None]
     (first, first_preparation), (second, second_preparation) = tables
-    old, old_notes = measured(first, first_preparation, left_out)
-    new, new_notes = measured(second, second_preparation, left_out)
-    notes += dict.fromkeys([*old_notes, *new_notes])
+    ids = {before.metadata.get("id"), after.metadata.get("id")}
+    old, new = (table[[c for c in table if c not in ids]] for table in (first, second))
+    old, old_notes = comparable_columns(old, first_preparation)
+    new, new_notes = comparable_columns(new, second_preparation)
+    notes += dict.fromkeys(map(str, [*old_notes, *new_notes]))
     for these, those, when in ((first, second, "second"), (second, first, "first")):
         lacking = [name for name in these.columns if name not in those.columns]
         if lacking:

@@ -2,61 +2,34 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
+from sklearn.metrics import adjusted_rand_score
 
+from softkern._utils.typing import Array
 from softkern.tables.compare.clusters import ClusterMatch, match_clusters
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-__all__ = ["COMPARED_COLUMNS", "Key", "PointsComparison", "compare_points"]
 
 Key = Literal["id", "row"]
 COMPARED_COLUMNS = ("label", "membership", "is_outlier", "outlier_score")
+KINDS = {"row": "Int64"} | dict(
+    zip(COMPARED_COLUMNS, ("Int64", "Float64", "boolean", "Float64"), strict=True)
+)
+CHANGES = {  # counts of the comparison, and their names in its rows
+    "moved": "moved",
+    "outliers_new": "now an outlier",
+    "outliers_gone": "no longer an outlier",
+    "added": "added",
+    "removed": "removed",
+}
 
 
 @dataclass(frozen=True)
 class PointsComparison:
-    """Differences between two results.
-
-    Attributes
-    ----------
-    key : {"id", "row"} or None
-        Column that identifies rows in both results; None if they share no rows.
-    match : ClusterMatch
-        Correspondence of the clusters.
-    sizes_before, sizes_after : dict
-        Number of rows of each cluster; −1 is no cluster.
-    shared : int
-        Number of rows in both results.
-    moved : int
-        Shared rows in another cluster. Rows of a cluster that was merged or split and that went
-        with it have not moved.
-    added, removed : int
-        Rows in the second and in the first result only.
-    outliers_before, outliers_after : int
-        Number of outliers.
-    outliers_new, outliers_gone : int
-        Shared rows that are outliers in one result only.
-    adjusted_rand_index : float or None
-        Agreement of the clusters: 1 is identical, 0 is chance. None if it cannot be computed.
-    rows : DataFrame
-        Rows that moved, changed their outlier flag, were added or removed, the largest changes
-        first.
-    is_same_model : bool
-        Whether one model produced both results.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> before = pd.DataFrame({"row": [1, 2, 3, 4], "label": [0, 0, 1, 1]})
-    >>> before = before.assign(membership=1.0, is_outlier=False, outlier_score=0.0)
-    >>> compare_points(before, before).is_same
-    True
-    """
+    """Differences between two results, which `compare_points` describes."""
 
     key: Key | None
     match: ClusterMatch
@@ -84,8 +57,7 @@ class PointsComparison:
     @property
     def outliers_added(self) -> int:
         """Number of outliers among the added rows."""
-        flags = self.rows.loc[self.rows["change"] == "added", "is_outlier_after"]
-        return int(flags.astype(bool).sum())
+        return int(self.rows.loc[self.rows["change"] == "added", "is_outlier_after"].sum())
 
     @property
     def largest_move(self) -> tuple[int, int, int]:
@@ -125,11 +97,31 @@ def compare_points(
     Returns
     -------
     comparison : PointsComparison
-        The differences.
+        The differences. The label −1 is no cluster.
+
+        match
+            Correspondence of the clusters: ``pairs``, ``merged``, ``split``, ``gone``, ``new``.
+        sizes_before, sizes_after
+            Number of rows of each cluster.
+        shared, added, removed
+            Number of rows in both results, in the second only, and in the first only.
+        moved
+            Number of shared rows in another cluster. Rows that went with a merged or split cluster
+            have not moved.
+        outliers_before, outliers_after, outliers_new, outliers_gone
+            Number of outliers, and of shared rows that are outliers in one result only.
+        adjusted_rand_index
+            Agreement of the clusters: 1 is identical, 0 is chance. None if it is unknown.
+        rows
+            The rows that moved, changed their outlier flag, were added or removed, the largest
+            changes first.
+        is_same
+            Whether nothing changed except the numbering of the clusters.
 
     Examples
     --------
     >>> import pandas as pd
+    >>> from softkern.tables.compare import compare_points
     >>> before = pd.DataFrame({"row": range(1, 9), "label": [0, 0, 0, 0, 1, 1, 2, 2]})
     >>> before = before.assign(membership=1.0, is_outlier=False, outlier_score=0.0)
     >>> after = before.assign(label=[0, 0, 0, 1, 1, 1, 1, 1])
@@ -137,102 +129,77 @@ def compare_points(
     >>> comparison.moved, comparison.match.merged
     (1, {1: [1, 2]})
     """
-    from sklearn.metrics import adjusted_rand_score
-
-    first, second = (_index_by_key(points, key) for points in (before, after))
-    pairs = first.index[first.index.isin(second.index)] if key else first.index[:0]
-    old, new = first.loc[pairs], second.loc[pairs]
-    labels = old["label"].to_numpy(), new["label"].to_numpy()
-    if not len(pairs) and labels_by_old_model is not None:
-        labels = np.asarray(labels_by_old_model, np.int64), after["label"].to_numpy(np.int64)
-    sizes = _count_labels(before), _count_labels(after)
-    clusters = [sorted(label for label in of if label >= 0) for of in sizes]
-    match = match_clusters(*labels, (clusters[0], clusters[1]))
+    table = _align(before, after, key)
+    is_added, is_removed = (table[f"row_{when}"].isna() for when in ("before", "after"))
+    shared = table[~(is_added | is_removed)]
+    old, new = (shared[f"label_{when}"].to_numpy(np.int64) for when in ("before", "after"))
+    has_moved = np.zeros(len(table), dtype=bool)
+    is_comparable = len(shared) > 0
+    if not is_comparable and labels_by_old_model is not None:
+        old, new = np.asarray(labels_by_old_model, np.int64), after["label"].to_numpy(np.int64)
+        is_comparable = len(after) > 0 and not is_same_model
+    sizes = [_cluster_sizes(points) for points in (before, after)]
+    first, second = ([label for label in size if label >= 0] for size in sizes)
+    match = match_clusters(old, new, (first, second))
     if is_same_model:
-        match = _match_by_number(match.overlap, *clusters)
-    added = second.loc[~second.index.isin(pairs)] if key else second.iloc[:0]
-    removed = first.loc[~first.index.isin(pairs)] if key else first.iloc[:0]
-    is_moved = ~match.has_stayed(old["label"], new["label"])
-    is_new = (new["is_outlier"] & ~old["is_outlier"]).to_numpy()
-    is_gone = (old["is_outlier"] & ~new["is_outlier"]).to_numpy()
-    is_comparable = len(labels[0]) > 0 and (len(pairs) > 0 or not is_same_model)
+        match = match.by_number(first, second)
+    if len(shared):
+        has_moved[shared.index] = ~match.has_stayed(old, new)
+    flags = table["is_outlier_before"], table["is_outlier_after"]
+    is_new, is_gone = ((one & ~other).fillna(False) for one, other in (flags[::-1], flags))
+    masks = (has_moved, is_new, is_gone, is_added, is_removed)
+    changes = np.column_stack([np.asarray(mask, dtype=bool) for mask in masks])  # (n, 5)
     return PointsComparison(
         key=key,
         match=match,
         sizes_before=sizes[0],
         sizes_after=sizes[1],
-        shared=len(pairs),
-        moved=int(is_moved.sum()),
-        added=len(added),
-        removed=len(removed),
+        shared=len(shared),
         outliers_before=int(before["is_outlier"].sum()),
         outliers_after=int(after["is_outlier"].sum()),
-        outliers_new=int(is_new.sum()),
-        outliers_gone=int(is_gone.sum()),
-        adjusted_rand_index=float(adjusted_rand_score(*labels)) if is_comparable else None,
+        adjusted_rand_index=float(adjusted_rand_score(old, new)) if is_comparable else None,
+        rows=_changed_rows(table, changes),
         is_same_model=is_same_model,
-        rows=_changes(_shared_changes(old, new, is_moved, is_new, is_gone), added, removed),
+        **dict(zip(CHANGES, changes.sum(axis=0).tolist(), strict=True)),
     )
 
 
-def _index_by_key(points: pd.DataFrame, key: Key | None) -> pd.DataFrame:
-    """Return the compared columns, indexed by the key, without rows whose key is not unique."""
-    kinds = dict(zip(COMPARED_COLUMNS, (np.int64, float, bool, float), strict=True))
-    columns = ["row", *(["id"] if "id" in points else []), *COMPARED_COLUMNS]
-    keys = points[key or "row"].to_numpy(dtype=object)  # whatever type the files have
-    indexed = points[columns].astype(kinds).set_axis(keys)
-    return indexed.loc[~indexed.index.duplicated(keep=False)]
+def _cluster_sizes(points: pd.DataFrame) -> dict[int, int]:
+    return dict(sorted(Counter(points["label"].astype(int).tolist()).items()))
 
 
-def _count_labels(points: pd.DataFrame) -> dict[int, int]:
-    labels, counts = np.unique(points["label"].to_numpy(dtype=np.int64), return_counts=True)
-    return dict(zip(labels.tolist(), counts.tolist(), strict=True))
+def _align(before: pd.DataFrame, after: pd.DataFrame, key: Key | None) -> pd.DataFrame:
+    """Return the compared columns of both tables, such as ``label_before``, one row per key.
+
+    Rows whose key is not unique are left out, without a key all rows.
+    """
+    sides = []
+    for points, when in ((before, "before"), (after, "after")):
+        kinds = KINDS | ({"id": "object"} if "id" in points else {})
+        side = points[list(kinds)].astype(kinds).add_suffix(f"_{when}")
+        side.index = pd.Index(points[key or "row"].to_numpy(dtype=object))
+        sides.append(side[~side.index.duplicated(keep=False)] if key else side[:0])
+    table = pd.concat(sides, axis=1)
+    ids = [table.pop(name) for name in ("id_before", "id_after") if name in table]
+    if ids:
+        table["id"] = ids[0].where(ids[0].notna(), ids[-1])
+    return table.reset_index(drop=True)
 
 
-def _match_by_number(
-    overlap: dict[tuple[int, int], int], before: list[int], after: list[int]
-) -> ClusterMatch:
-    both = [label for label in before if label in after]
-    gone, new = ([label for label in labels if label not in both] for labels in (before, after))
-    return ClusterMatch(overlap, {label: label for label in both}, gone=gone, new=new)
+def _changed_rows(table: pd.DataFrame, changes: Array) -> pd.DataFrame:
+    """Return the rows with a change, (n, 5).
 
-
-def _with_suffix(points: pd.DataFrame, when: str) -> pd.DataFrame:
-    """Return the compared columns with nullable types and a suffix, such as ``label_before``."""
-    columns = ("row", *COMPARED_COLUMNS)
-    kinds = dict(zip(columns, ("Int64", "Int64", "Float64", "boolean", "Float64"), strict=True))
-    renamed = points[list(columns)].astype(kinds).add_suffix(f"_{when}")
-    return renamed.assign(id=points["id"]) if "id" in points else renamed
-
-
-def _shared_changes(
-    old: pd.DataFrame, new: pd.DataFrame, is_moved: Any, is_new: Any, is_gone: Any
-) -> pd.DataFrame:
-    """Return the shared rows that changed, clear moves (high memberships on both sides) first."""
-    import pandas as pd
-
-    flag = np.select([is_new, is_gone], ["now an outlier", "no longer an outlier"], "")
-    change = [
-        ", ".join(filter(None, ("moved" if moved else "", text)))
-        for moved, text in zip(is_moved, flag, strict=True)
-    ]
-    after = _with_suffix(new, "after").drop(columns=["id"] if "id" in old and "id" in new else [])
-    table = pd.concat([_with_suffix(old, "before"), after], axis=1).assign(change=change)
-    clarity = (old["membership"] * new["membership"]).to_numpy()
-    score_change = (new["outlier_score"] - old["outlier_score"]).abs().to_numpy()
-    order = np.lexsort([-score_change, -np.where(is_moved, clarity, 0), ~is_moved])
-    return table.iloc[[place for place in order if change[place]]]
-
-
-def _changes(shared: pd.DataFrame, added: pd.DataFrame, removed: pd.DataFrame) -> pd.DataFrame:
-    """Return all changed rows in one table."""
-    import pandas as pd
-
-    parts = [shared]
-    for points, when, change in ((added, "after", "added"), (removed, "before", "removed")):
-        ordered = points.sort_values("outlier_score", ascending=False, kind="stable")
-        parts.append(_with_suffix(ordered, when).assign(change=change))
-    table = pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
+    Those that moved come first, the clearest (high memberships on both sides) before others, then
+    those with another outlier flag, added and removed rows, all by the change of their score.
+    """
+    names = np.array([*CHANGES.values()])
+    change = [", ".join(names[is_changed]) for is_changed in changes]
+    has_moved, *_, is_added, is_removed = changes.T
+    group = np.select([has_moved, is_added, is_removed], [0, 2, 3], 1)
+    old, new = (table[f"outlier_score_{when}"].fillna(0) for when in ("before", "after"))
+    clarity = (table["membership_before"] * table["membership_after"]).fillna(0)
+    order = np.lexsort([-np.abs(new - old), -np.where(has_moved, clarity, 0), group])
     columns = ["change", "row_before", "row_after", *(["id"] if "id" in table else [])]
     columns += [f"{name}_{when}" for name in COMPARED_COLUMNS for when in ("before", "after")]
-    return table.reindex(columns=columns)
+    rows = table.assign(change=change).iloc[[place for place in order if change[place]]]
+    return rows.reset_index(drop=True)[columns]
