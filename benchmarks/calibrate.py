@@ -29,7 +29,7 @@ from calibration.costs import COSTS
 from calibration.rows import CostRow, Row
 from calibration.splits import SPLITS
 
-from softkern.operators.work import available_threads
+from softkern._utils.threads import available_threads
 from softkern.planning.engines import machine_speed
 
 FAR = 2.0  # multiple of the median ratio

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from calibration.rows import CostRow, Row, best, patched
+from softkern._utils.threads import available_threads
 from softkern.kernels import Gaussian, Laplacian, Linear, Polynomial, select_bandwidth
 from softkern.operators import base, fourier, ordering
 from softkern.operators.blocked import BlockedOperator
@@ -24,7 +25,7 @@ from softkern.operators.features import FeatureOperator
 from softkern.operators.fourier import FourierOperator
 from softkern.operators.low_rank import NystroemOperator
 from softkern.operators.tiled import TiledOperator
-from softkern.operators.work import ProblemSize, available_threads
+from softkern.operators.work import ProblemSize
 from softkern.planning import costs, engines
 
 sys.path.insert(0, str(Path(__file__).parents[2]))

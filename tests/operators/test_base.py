@@ -11,8 +11,8 @@ from scipy.spatial import cKDTree
 from sklearn.metrics.pairwise import euclidean_distances
 from threadpoolctl import threadpool_limits
 
+from softkern._utils.threads import available_threads
 from softkern.kernels import Gaussian, Kernel, Laplacian
-from softkern.operators.base import available_threads
 from softkern.operators.blocked import BlockedOperator
 from softkern.operators.fourier import FourierOperator
 from softkern.operators.tiled import TiledOperator
@@ -39,7 +39,10 @@ def test_threads_of_a_worker_are_its_share():
 
 
 def test_threads_of_the_environment():
-    code = "from softkern.operators.base import available_threads; print(available_threads())"
+    code = (
+        "import softkern.operators; from softkern._utils.threads import available_threads; "
+        "print(available_threads())"
+    )
     found = subprocess.run(
         [sys.executable, "-c", code],
         env={**os.environ, "OMP_NUM_THREADS": "1"},

@@ -1,8 +1,8 @@
-"""A few sums and extremes over arrays of any library that follows the array API.
+"""Sums and extremes over arrays of any library that follows the array API.
 
 Membership rules, center rules, geometry and stopping are written against the array API standard
-(`array-api-compat`): the same code runs on NumPy, torch, Dask and whatever follows. NumPy is slow
-along short rows; what is quick there has its place here, so that no rule needs a second version.
+(`array-api-compat`): the same code runs on NumPy, torch and Dask. Where NumPy is slow, as along
+short rows, the fast way is here, so that no rule needs a second version.
 """
 
 from __future__ import annotations
@@ -21,73 +21,45 @@ from array_api_compat import (
     is_numpy_array,
 )
 
-__all__ = [
-    "column_changes",
-    "column_sums",
-    "is_dask",
-    "is_surely_all",
-    "like",
-    "log_sums",
-    "moved",
-    "namespace",
-    "on_host",
-    "principal_axes",
-    "row_max",
-    "row_min",
-    "row_sums",
-    "rowwise",
-    "weighted_sum",
-]
-
+namespace = array_namespace
 BLOCK_ROWS = 8192  # whose temporary arrays are small beside those of all rows
 
 
-def namespace(*arrays: Any) -> Any:
-    """The array API namespace that the arrays belong to."""
-    return array_namespace(*arrays)
-
-
 def on_host(array: Any) -> Any:
-    """An array as NumPy's, from wherever it lives."""
+    """Return an array of any device as a NumPy array."""
     if is_numpy_array(array):
         return array
     return np.asarray(array.cpu() if hasattr(array, "cpu") else array)
 
 
 def is_dask(X: Any) -> bool:
-    """Whether X is a Dask array, dataframe or series; does not import Dask.
-
-    Examples
-    --------
-    >>> is_dask(np.ones(3))
-    False
-    """
+    """Return whether X is a Dask array, dataframe or series, without importing Dask."""
     return type(X).__module__.split(".")[0] in ("dask", "dask_expr")
 
 
 def like(array: Any, other: Any) -> Any:
-    """A NumPy array where another one lives."""
+    """Return a NumPy array in the library and on the device of another array."""
     if is_numpy_array(other):
         return array
     return namespace(other).asarray(array, device=device(other))
 
 
 def moved(value: Any, move: Callable[[Any], Any]) -> Any:
-    """A value with every array in it moved: of an array itself, or in the fields of dataclasses."""
+    """Apply a function to an array, or to all arrays in the fields of a dataclass."""
     if is_array_api_obj(value):
         return move(value)
     if not is_dataclass(value) or isinstance(value, type):
         return value
     parts = {part.name: getattr(value, part.name) for part in fields(value) if part.init}
     changed = {name: moved(part, move) for name, part in parts.items()}
-    kept = all(changed[name] is part for name, part in parts.items())
-    return value if kept else replace(value, **changed)
+    is_same = all(changed[name] is part for name, part in parts.items())
+    return value if is_same else replace(value, **changed)
 
 
 def rowwise(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of an array (n, c), and of numbers, that takes every row for itself; (n, c).
+    """Decorate a function of an array (n, c) and of numbers that treats every row by itself.
 
-    Of a Dask array it is one task a chunk, where its operations would be a dozen.
+    For a Dask array it becomes one task per chunk, where its operations would be a dozen.
     """
 
     @wraps(function)
@@ -103,20 +75,18 @@ def rowwise(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def row_sums(values: Any, other: Any = None) -> Any:
     """Σ_k values[:, k], or Σ_k values[:, k] other[:, k], (n,)."""
-    if is_numpy_array(values):  # quicker than sums along short rows, and no BLAS threads
+    if is_numpy_array(values):  # faster than sums along short rows, and no BLAS threads
         if other is None:
             return np.einsum("ij->i", values)
         return np.einsum("ij,ij->i", values, other)
-    xp = namespace(values)
-    return xp.sum(values if other is None else values * other, axis=1)
+    return namespace(values).sum(values if other is None else values * other, axis=1)
 
 
 def column_sums(values: Any, weight: Any) -> Any:
     """Σ_i weight[i] values[i, :], (c,)."""
     if is_numpy_array(values):
         return np.einsum("i,ij->j", weight, values)
-    xp = namespace(values)
-    return xp.sum(weight[:, None] * values, axis=0)
+    return namespace(values).sum(weight[:, None] * values, axis=0)
 
 
 def weighted_sum(values: Any, weight: Any) -> float:
@@ -127,14 +97,14 @@ def weighted_sum(values: Any, weight: Any) -> float:
 
 
 def row_min(values: Any) -> Any:
-    """The smallest of every row, (n, 1)."""
-    if is_numpy_array(values):  # over columns that lie together: ten times as quick
+    """Return the smallest value of every row, (n, 1)."""
+    if is_numpy_array(values):  # over contiguous columns: ten times as fast
         return np.minimum.reduce(np.ascontiguousarray(values.T))[:, None]
     return namespace(values).min(values, axis=1, keepdims=True)
 
 
 def row_max(values: Any) -> Any:
-    """The largest of every row, (n, 1)."""
+    """Return the largest value of every row, (n, 1)."""
     if is_numpy_array(values):
         return np.maximum.reduce(np.ascontiguousarray(values.T))[:, None]
     return namespace(values).max(values, axis=1, keepdims=True)
@@ -147,12 +117,12 @@ def column_changes(new: Any, old: Any, weight: Any) -> Any:
     total = np.zeros(new.shape[1])
     for start in range(0, len(new), BLOCK_ROWS):  # no array of all differences
         rows = slice(start, start + BLOCK_ROWS)
-        total += column_sums(np.abs(new[rows] - old[rows]), weight[rows])
+        total += np.einsum("i,ij->j", weight[rows], np.abs(new[rows] - old[rows]))
     return total
 
 
 def log_sums(logs: Any) -> Any:
-    """log Σ exp over the last axis of a NumPy array, −∞ where all are; `logs` is used up."""
+    """Log Σ exp over the last axis of a NumPy array, which is overwritten; −∞ where all are."""
     highest = logs.max(axis=-1, keepdims=True)
     shift = np.where(np.isfinite(highest), highest, 0)
     logs -= shift
@@ -163,15 +133,12 @@ def log_sums(logs: Any) -> Any:
 
 def principal_axes(rows: Any) -> tuple[Any, Any]:
     """Eigenvectors (d, r) and eigenvalues (r,) of AᵀA for few rows A (n, d), n < d, by A Aᵀ."""
-    sizes, turn = np.linalg.eigh(rows @ rows.T)
-    is_there = sizes > len(rows) * np.finfo(float).eps * max(float(sizes[-1]), 1.0)
-    sizes = sizes[is_there]
-    return rows.T @ (turn[:, is_there] / np.sqrt(sizes)), sizes
+    values, vectors = np.linalg.eigh(rows @ rows.T)
+    is_positive = values > len(rows) * np.finfo(float).eps * max(float(values[-1]), 1.0)
+    values = values[is_positive]
+    return rows.T @ (vectors[:, is_positive] / np.sqrt(values)), values
 
 
 def is_surely_all(mask: Any) -> bool:
-    """Whether all hold, asked only where the answer costs no wait; a false no takes the long way.
-
-    NumPy answers at once; a lazy array would have to be computed, a device waited for.
-    """
+    """Return whether all hold, False for arrays that are lazy or on a device, to avoid a wait."""
     return is_numpy_array(mask) and bool(mask.all())

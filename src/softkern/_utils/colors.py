@@ -1,11 +1,9 @@
 """The colors of clusters, the same in every picture."""
 
-__all__ = ["COLORS", "CUT", "NEUTRAL", "SCALE"]
-
 # Okabe and Ito's colors, distinct to readers of any color vision, without yellow and black.
 COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
 CUT = "#D55E00"  # the alpha cut
-NEUTRAL = "#8a8a8a"  # noise and what is left out: as clear on white as on black
+NEUTRAL = "#8a8a8a"  # noise and excluded samples: as clear on white as on black
 
 
 def _between(first: str, second: str, steps: int) -> list[str]:

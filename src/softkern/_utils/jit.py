@@ -1,7 +1,4 @@
-"""How loops are compiled: kept on the disk for the next time, where there is a place to keep them.
-
-Called by the files that hold compiled loops.
-"""
+"""Compilation of loops by numba, cached on disk where there is a place to write."""
 
 from __future__ import annotations
 
@@ -11,22 +8,11 @@ from typing import Any
 
 from softkern._utils.memory import address_space
 
-__all__ = ["compiled", "compiled_later"]
-
-ROOM = 2**28  # bytes of address space that the compiler may take; without, it ends the program
+ROOM = 2**28  # bytes of address space that the compiler may need; without, it ends the program
 
 
 def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """A decorator that compiles a function when it is first called.
-
-    Examples
-    --------
-    >>> @compiled(nogil=True)
-    ... def twice(x):
-    ...     return 2 * x
-    >>> twice(21)
-    42
-    """
+    """Decorate a function that is compiled when it is first called."""
     if address_space() < ROOM:
         raise MemoryError(
             f"compiled loops may need {ROOM // 2**20} MiB of address space, and "
@@ -44,16 +30,7 @@ def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 
 
 def compiled_later(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The same for a function that other compiled ones do not call: until then numba waits too.
-
-    Examples
-    --------
-    >>> @compiled_later
-    ... def half(x):
-    ...     return x / 2
-    >>> half(21)
-    10.5
-    """
+    """As `compiled`, with numba imported at the first call; for loops that no other one calls."""
     loop = cache(lambda: compiled(nogil=True)(function))
 
     @wraps(function)

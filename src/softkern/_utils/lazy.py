@@ -6,23 +6,11 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
-__all__ = ["importer"]
-
 
 def importer(package: str, homes: Mapping[str, str | None]) -> Callable[[str], Any]:
-    """The `__getattr__` of a package that finds public names in their modules.
+    """Return the `__getattr__` of a package.
 
-    Parameters
-    ----------
-    package : str
-    homes : dict
-        Every public name and the module of the package that it lives in; None for a public module.
-
-    Examples
-    --------
-    >>> find = importer("softkern", {"OneClassPCM": "models.one_class_pcm", "kernels": None})
-    >>> find("OneClassPCM").__name__, find("kernels").__name__
-    ('OneClassPCM', 'softkern.kernels')
+    `homes` maps each public name to its module in the package, and a public module to None.
     """
 
     def find(name: str) -> Any:

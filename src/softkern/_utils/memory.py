@@ -1,7 +1,4 @@
-"""How much memory this process may still take: of the machine, its containers, its own limits.
-
-Called by whatever plans or refuses by size.
-"""
+"""Memory that this process may still use: of the machine, its containers and its own limits."""
 
 from __future__ import annotations
 
@@ -10,39 +7,20 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["address_space", "available_memory"]
-
-# Of the two kinds of containers: files of the limit and of what is used, and the line of
-# memory.stat that counts pages of files, which are counted as used and can be dropped
+# The two versions of cgroups: files of the limit and of the usage, and the line of memory.stat
+# that counts pages of files, which count as used and can be dropped
 SECOND = ("memory.max", "memory.current", "inactive_file")
 FIRST = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
 
 
 def available_memory(root: Path = Path("/")) -> int:
-    """Bytes this process may still take: the least that anything leaves it.
-
-    Parameters
-    ----------
-    root : path, default="/"
-        Where the system's ``proc`` and ``sys`` are.
-
-    Examples
-    --------
-    >>> available_memory() > 0
-    True
-    """
+    """Return the bytes that all limits leave, from ``proc`` and ``sys`` below `root`."""
     free = [_meminfo(root) or _physical(), *_left_by_containers(root), *_left_by_limits(root)]
     return max(0, min(free))
 
 
 def address_space() -> float:
-    """Bytes of address space that ``ulimit -v`` leaves this process; infinite without a limit.
-
-    Examples
-    --------
-    >>> address_space() > 0
-    True
-    """
+    """Return the bytes of address space that ``ulimit -v`` leaves; infinite without a limit."""
     return min(_left_by_limits(Path("/")), default=math.inf)
 
 
@@ -59,11 +37,11 @@ def _physical() -> int:
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):
-        return 4 * 2**30  # unknown to the system: what a small laptop has
+        return 4 * 2**30  # unknown to the system: as in a small laptop
 
 
 def _left_by_containers(root: Path) -> Iterator[int]:
-    """What is left of every limit on the way from this process' own group to the outermost."""
+    """Bytes that each cgroup leaves, from that of this process to the outermost."""
     try:
         lines = (root / "proc/self/cgroup").read_text().splitlines()
     except OSError:
@@ -84,16 +62,16 @@ def _left_by_containers(root: Path) -> Iterator[int]:
 
 def _left_by_group(folder: Path, limit: str, used: str, cached: str) -> Iterator[int]:
     try:
-        most, taken = (int((folder / name).read_text()) for name in (limit, used))
+        most, usage = (int((folder / name).read_text()) for name in (limit, used))
         lines = (folder / "memory.stat").read_text().splitlines()
         dropped = next(int(line.split()[1]) for line in lines if line.startswith(f"{cached} "))
     except (OSError, ValueError, StopIteration):  # no such group, or no limit ("max")
         return
-    yield most - taken + dropped
+    yield most - usage + dropped
 
 
 def _left_by_limits(root: Path) -> Iterator[int]:
-    """What is left of the address space that ``ulimit -v`` allows."""
+    """Bytes of the address space that ``ulimit -v`` leaves."""
     try:
         import resource
 

@@ -9,8 +9,6 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-__all__ = ["TREE_COLUMNS", "k_nearest"]
-
 TREE_COLUMNS = 8  # with more columns a tree is no faster than all pairs
 
 

@@ -11,8 +11,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Protocol
 
-__all__ = ["ProgressListener", "progress_listener", "stage"]
-
 
 class ProgressListener(Protocol):
     """Receives the stages of a computation, in the thread that set it. Stages can be nested."""
@@ -42,31 +40,9 @@ def progress_listener(listener: ProgressListener) -> Iterator[None]:
 
 @contextmanager
 def stage(name: str, total: float | None = None) -> Iterator[Callable[[float], None]]:
-    """Mark a part of a computation and give a function that reports the finished steps.
+    """Mark a stage of `total` steps, None if unknown, and give a function to report those done.
 
-    Parameters
-    ----------
-    name : str
-        Name of the stage in the user's terms.
-    total : float, default=None
-        Number of steps, None if unknown.
-
-    Examples
-    --------
-    >>> class Printing:
-    ...     def begin(self, name, total):
-    ...         print("begin", name, total)
-    ...
-    ...     def advance(self, task_id, done):
-    ...         print("done", done)
-    ...
-    ...     def end(self, task_id):
-    ...         print("end")
-    >>> with progress_listener(Printing()), stage("counting", total=2) as report:
-    ...     report(1)
-    begin counting 2
-    done 1
-    end
+    The name is in the user's terms.
     """
     listener = _listener.get()
     if listener is None:

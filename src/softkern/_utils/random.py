@@ -12,8 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-__all__ = ["as_random_state", "child_seed", "child_seeds", "fixed_seed"]
-
 SEEDS = 2**31 - 1  # seeds are below this number
 
 
@@ -30,24 +28,12 @@ def child_seeds(random_state: Any, count: int) -> NDArray[np.int64]:
 
 
 def child_seed(random_state: Any) -> int:
-    """Draw one integer seed; the same one for the same integer.
-
-    Examples
-    --------
-    >>> child_seed(0) == child_seed(0), child_seed(0) == child_seed(1)
-    (True, False)
-    """
+    """Draw one integer seed; the same one for the same integer."""
     return int(child_seeds(random_state, 1)[0])
 
 
 def fixed_seed(random_state: Any) -> int:
-    """Return an integer as it is, and a single draw from anything else.
-
-    Examples
-    --------
-    >>> fixed_seed(7), fixed_seed(np.random.RandomState(0)) == child_seed(0)
-    (7, True)
-    """
+    """Return an integer as it is, and a single draw from anything else."""
     if isinstance(random_state, int | np.integer):
         return int(random_state)
     return child_seed(random_state)

@@ -8,50 +8,22 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import Any
 
-__all__ = [
-    "closest_match",
-    "one_line",
-    "plural",
-    "quote",
-    "quote_list",
-    "shorten",
-    "unknown_names",
-]
-
 JOINERS = "\N{ZERO WIDTH JOINER}\N{ZERO WIDTH NON-JOINER}"
 
 
 def plural(number: int, noun: str) -> str:
-    """Return a number with its noun, in the plural unless the number is one.
-
-    Examples
-    --------
-    >>> plural(1, "row"), plural(3000, "row")
-    ('1 row', '3,000 rows')
-    """
+    """Return a number with its noun, in the plural unless the number is one."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def one_line(text: str) -> str:
-    r"""Join the lines of a text by blanks.
-
-    Examples
-    --------
-    >>> one_line("Revenue\r\n (EUR)")
-    'Revenue (EUR)'
-    """
+    """Join the lines of a text by blanks."""
     parts = re.split(r"[\r\n]+", text)
     return text if len(parts) == 1 else " ".join(filter(None, map(str.strip, parts)))
 
 
 def shorten(text: str, most: int = 60) -> str:
-    """Return at most `most` characters: both ends of a longer text, as names often begin alike.
-
-    Examples
-    --------
-    >>> shorten("temperature of the room, morning", 20), shorten("short", 20)
-    ('temperature o…orning', 'short')
-    """
+    """Return at most `most` characters: both ends of a longer text, as names often begin alike."""
     if len(text) <= most:
         return text
     end = (most - 1) // 3
@@ -59,13 +31,7 @@ def shorten(text: str, most: int = 60) -> str:
 
 
 def quote(text: Any, most: int = 60) -> str:
-    r"""Return a name or value from the data, printable, on one line and not too long.
-
-    Examples
-    --------
-    >>> quote("two\nlines"), quote("no\N{NO-BREAK SPACE}break")
-    ('two lines', 'no break')
-    """
+    """Return a name or value from the data, printable, on one line and not too long."""
     return shorten("".join(map(_printable, one_line(str(text)))), most)
 
 
@@ -83,26 +49,14 @@ def quote_list(names: Sequence[Any], most: int = 5) -> str:
 
 
 def closest_match(name: Any, names: Sequence[Any]) -> str:
-    """Return the name that was probably meant, or an empty text.
-
-    Examples
-    --------
-    >>> closest_match("Revnue", ["revenue", "region"]), closest_match("x", ["revenue"])
-    ('revenue', '')
-    """
+    """Return the name that was probably meant, or an empty text."""
     plain = {str(candidate).strip().casefold(): str(candidate) for candidate in reversed(names)}
     matches = get_close_matches(str(name).strip().casefold(), plain, n=1)
     return plain[matches[0]] if matches else ""
 
 
 def unknown_names(missing: Sequence[Any], names: Sequence[Any]) -> str:
-    """Return the end of a message about missing columns, with the likely and the existing names.
-
-    Examples
-    --------
-    >>> unknown_names(["Revnue"], ["revenue", "region"])
-    "'Revnue' (did you mean 'revenue'?); its columns are 'revenue', 'region'."
-    """
+    """Return the end of a message about missing columns, with the likely and the existing names."""
     words = []
     for name in missing[:5]:
         match = closest_match(name, names)

@@ -1,6 +1,6 @@
-"""Threads that libraries start by themselves: found once, and held to one where ours run.
+"""Threads that libraries start by themselves, detected once and limited where ours run.
 
-Looking for the libraries takes some milliseconds, which is longer than many a small problem.
+Detection takes some milliseconds, which is longer than many a small problem.
 """
 
 from __future__ import annotations
@@ -10,42 +10,59 @@ from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any
 
+import joblib
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["is_forked", "libraries", "one_thread"]
-
 LOADED_IN = os.getpid()  # the process that imported softkern
-_of_parent: list[Any] = []  # libraries of OpenMP, as they are when a process forks
+_of_parent: list[Any] = []  # OpenMP libraries at the time when a process forks
 
 
 @cache
-def libraries() -> ThreadpoolController:
-    """The libraries with threads of their own, looked for once."""
+def _libraries() -> ThreadpoolController:
     return ThreadpoolController()
 
 
+@cache
+def _openmp() -> Any:
+    return _libraries().select(user_api="openmp")
+
+
+@cache
+def _cores() -> int:
+    return int(joblib.cpu_count())  # reads files of the container: too slow for every product
+
+
+def available_threads() -> int:
+    """Return the threads this process may use: its cores, container limits, or OpenMP's limit.
+
+    The limit is read at every call: OMP_NUM_THREADS, `threadpool_limits` and joblib set it.
+    """
+    limits = [int(library.num_threads) for library in _openmp().lib_controllers]
+    return max(1, min([_cores(), *limits]))
+
+
 def one_thread(kind: str | None = None) -> AbstractContextManager[Any]:
-    """A context in which libraries of this kind, ``"blas"`` or ``"openmp"``, take one thread."""
-    return libraries().limit(limits=1, user_api=kind)
+    """Limit libraries of this kind, ``"blas"`` or ``"openmp"``, to one thread in a context."""
+    return _libraries().limit(limits=1, user_api=kind)
 
 
 def is_forked() -> bool:
-    """Whether this process is a fork of the one that imported softkern.
+    """Return whether this process is a fork of the one that imported softkern.
 
-    Threads of OpenMP do not come along, and a library that had some waits for them for ever.
+    A fork has no OpenMP threads, and a library that had some waits for them forever.
     """
     return os.getpid() != LOADED_IN
 
 
-def _look() -> None:
+def _before_fork() -> None:
     _of_parent[:] = ThreadpoolController().select(user_api="openmp").lib_controllers
 
 
-def _take_one() -> None:
-    """One thread of OpenMP: with more, GNU's would wait for those that the parent had."""
+def _after_fork() -> None:
+    """One thread of OpenMP: with more, GNU's would wait for those of the parent."""
     for library in _of_parent:
         library.set_num_threads(1)
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_look, after_in_child=_take_one)
+    os.register_at_fork(before=_before_fork, after_in_child=_after_fork)

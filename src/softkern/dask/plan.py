@@ -9,10 +9,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from softkern._utils.threads import available_threads
 from softkern.dask.cluster import worker_threads
 from softkern.dask.operator import DistributedNystroem, DistributedOperator
 from softkern.dask.rows import ChunkedRows
-from softkern.operators.base import ProblemSize, available_threads
+from softkern.operators.base import ProblemSize
 from softkern.operators.low_rank import DEFAULT_RANK, NystroemOperator
 from softkern.operators.work import Cost
 from softkern.planning.engines import ENGINES, machine_speed

@@ -18,12 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softkern._utils.neighbors import k_nearest
+from softkern._utils.threads import available_threads
 from softkern._utils.typing import Array
 from softkern.density_tree.gaps import density_left
 from softkern.density_tree.landscape import Landscape
 from softkern.density_tree.tree import filled_dimensions
 from softkern.kernels.spread import robust_spread
-from softkern.operators.base import available_threads
 from softkern.rows import Rows, varying_columns
 from softkern.splitting.observations import make_continuous, observation_rows
 from softkern.splitting.settings import SPLITTING

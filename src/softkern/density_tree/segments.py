@@ -19,11 +19,11 @@ from scipy.sparse.csgraph import connected_components
 from softkern._utils.memory import available_memory
 from softkern._utils.neighbors import k_nearest
 from softkern._utils.progress import stage
+from softkern._utils.threads import available_threads
 from softkern._utils.typing import Array
 from softkern.density_tree._branches import interleaved, united
 from softkern.density_tree.layout import flatten
 from softkern.density_tree.tree import maximum_spanning_tree
-from softkern.operators.base import available_threads
 from softkern.rows import row_slices
 
 __all__ = [

@@ -23,28 +23,14 @@ from sklearn.utils import check_array
 
 from softkern._utils.arrays import namespace
 from softkern._utils.neighbors import k_nearest
+from softkern._utils.threads import available_threads
 from softkern._utils.typing import Array
 from softkern.kernels import Kernel
-from softkern.operators.geometry import (
-    FeaturePoints,
-    Geometry,
-    center_norms,
-    squared_distances,
-)
+from softkern.operators.geometry import FeaturePoints, center_norms, squared_distances
+from softkern.operators.geometry import Geometry as Geometry
 from softkern.operators.log_sums import LogKernelSum
-from softkern.operators.work import ProblemSize, available_threads, one_blas_thread
+from softkern.operators.work import ProblemSize as ProblemSize
 from softkern.rows import Rows, row_slices
-
-__all__ = [
-    "CrossOperator",
-    "Geometry",
-    "KernelOperator",
-    "ProblemSize",
-    "available_threads",
-    "blocked_product",
-    "one_blas_thread",
-    "row_blocks",
-]
 
 LOST_DIGITS = 10.0  # a difference this many times √eps of its terms is computed anew
 SMALLEST_SUM = 1e6  # smallest normal numbers below which a sum has lost terms to underflow

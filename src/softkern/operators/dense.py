@@ -9,9 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn import config_context
 
+from softkern._utils.threads import available_threads, one_thread
 from softkern._utils.typing import Array
 from softkern.operators._gram import GramOperator
-from softkern.operators.base import available_threads, blocked_product, one_blas_thread
+from softkern.operators.base import blocked_product
 from softkern.rows import row_slices
 
 __all__ = ["DenseOperator"]
@@ -59,7 +60,7 @@ class DenseOperator(GramOperator):
             gram[columns, rows] = block.T
 
         squares = [(rows, columns) for i, rows in enumerate(slices) for columns in slices[i:]]
-        with one_blas_thread(), ThreadPoolExecutor(available_threads()) as pool:
+        with one_thread("blas"), ThreadPoolExecutor(available_threads()) as pool:
             list(pool.map(fill, squares))
         np.fill_diagonal(gram, self.diag())
         return gram

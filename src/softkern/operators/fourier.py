@@ -18,15 +18,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from softkern._utils.threads import is_forked
+from softkern._utils.threads import available_threads, is_forked
 from softkern._utils.typing import Array
 from softkern.kernels import Gaussian, Kernel
-from softkern.operators.base import (
-    KernelOperator,
-    ProblemSize,
-    available_threads,
-    blocked_product,
-)
+from softkern.operators.base import KernelOperator, ProblemSize, blocked_product
 
 __all__ = [
     "FourierOperator",

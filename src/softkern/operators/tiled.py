@@ -16,9 +16,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from softkern._utils.progress import stage
+from softkern._utils.threads import available_threads
 from softkern._utils.typing import Array
 from softkern.kernels import Gaussian, Kernel
-from softkern.operators.base import KernelOperator, ProblemSize, available_threads
+from softkern.operators.base import KernelOperator, ProblemSize
 from softkern.operators.ordering import Ordering
 from softkern.rows import row_slices
 

@@ -19,9 +19,10 @@ from sklearn.utils import check_array
 
 from softkern._utils.arrays import is_dask
 from softkern._utils.random import fixed_seed
+from softkern._utils.threads import available_threads
 from softkern.kernels import Kernel
 from softkern.kernels.resolve import has_open_bandwidth, resolve
-from softkern.operators.base import KernelOperator, ProblemSize, available_threads
+from softkern.operators.base import KernelOperator, ProblemSize
 from softkern.operators.low_rank import NystroemOperator
 from softkern.operators.work import Cost
 from softkern.planning.engines import ENGINES, exact_engine

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from softkern._utils.threads import available_threads, one_thread
 from softkern._utils.typing import Array
-from softkern.operators.base import KernelOperator, available_threads, one_blas_thread
+from softkern.operators.base import KernelOperator
 from softkern.rows import row_slices
 from softkern.rules.base import Centers, Rule
 from softkern.rules.centers import Mean
@@ -56,7 +57,7 @@ class Sweeps:
         rows, twice, norms = self._parts(self.centers)
         starts = range(0, self.memberships.shape[1], rows)
         # one thread per block: BLAS would start its own within each of them
-        with one_blas_thread(), ThreadPoolExecutor(available_threads()) as pool:
+        with one_thread("blas"), ThreadPoolExecutor(available_threads()) as pool:
             parts = list(pool.map(lambda i: self._block(slice(i, i + rows), twice, norms), starts))
         sums, total, change, top, objective = zip(*parts, strict=True)
         self.sums = np.sum(sums, axis=0, dtype=np.float64).T
