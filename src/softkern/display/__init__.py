@@ -1,15 +1,14 @@
 """Plots of fitted models: matplotlib Display classes in the style of scikit-learn.
 
-`from_estimator` (or `from_results`) computes what is needed from a fitted model and plots it. The
-display keeps the arrays, and `plot` draws them again into other axes. matplotlib is imported when
-the first plot is drawn.
+`from_estimator` computes what is needed from a fitted model and plots it. The display stores the
+arrays, and `plot` draws them again into other axes. matplotlib is imported when the first plot is
+drawn.
 """
 
-from softkern.display.boundaries import BoundaryDisplay
-from softkern.display.memberships import MembershipDisplay, MembershipHistogramDisplay
+from softkern.display.levels import AlphaTreeDisplay, MembershipHistogramDisplay
+from softkern.display.planes import BoundaryDisplay, MembershipDisplay
 from softkern.display.ranking import RankDisplay
 from softkern.display.spectral import EigenspaceDisplay
-from softkern.display.tree import AlphaTreeDisplay
 
 __all__ = [
     "AlphaTreeDisplay",

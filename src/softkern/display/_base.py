@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,8 @@ MARKERS = ("o", "s", "^", "D", "v", "P")  # for more clusters than colors
 MARGIN = 0.08  # around the data, relative to the range of a feature
 SIMILAR = 3.0  # two features share a scale if their ranges differ by less than this factor
 
+Features = tuple[int | str, int | str]
+
 
 class Display:
     """Base class: creates axes, and stores them for the caller."""
@@ -26,18 +28,25 @@ class Display:
     def _axes(self, ax: Any) -> Any:
         if ax is None:
             _, ax = pyplot().subplots(layout="constrained")
-        self.ax_ = ax
-        self.figure_ = ax.figure
+        self.ax_, self.figure_ = ax, ax.figure
         return ax
 
 
+@dataclass(eq=False, repr=False)
 class PlaneDisplay(Display):
     """Base class of displays over two features: a grid of values below the samples."""
 
     x: Array  # (p,)
     y: Array  # (q,)
-    names: tuple[str, str]
-    note: str
+    _: KW_ONLY
+    points: Array | None = None  # (n, 2)
+    labels: Array | None = None  # (n,)
+    names: tuple[str, str] = ("feature 0", "feature 1")
+    note: str = ""
+
+    def _draw_points(self, ax: Any, size: float | None) -> None:
+        if self.points is not None:
+            scatter_points(ax, self.points, self.labels, size)
 
     def _finish(self, ax: Any, legend: bool) -> None:
         """Set scale, labels, limits, note and legend."""
@@ -49,17 +58,36 @@ class PlaneDisplay(Display):
             legend_above(ax, markerscale=1.5)
 
 
-def pyplot() -> Any:
-    """Import matplotlib.pyplot."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError("plots need matplotlib: pip install 'softkern[plot]'") from error
-    return plt
+def make_plane(
+    estimator: Any, X: Any, y: Any, features: Features, resolution: int
+) -> tuple[Any, Any, dict[str, Any]]:
+    """Return a fitted model, its inputs on a grid, and the fields of a `PlaneDisplay`.
+
+    The estimator may be a pipeline that ends in the model. The grid (q p, d) has the other features
+    at their medians. Labels are y, or the predicted ones for None.
+    """
+    model, transform = fitted_step(estimator)
+    if get_tags(estimator).input_tags.pairwise:
+        raise ValueError("a model with a precomputed kernel has no features to plot.")
+    values = check_array(X)
+    (i, j), names = select_features(X, values, features)
+    if i == j:
+        raise ValueError(f"features={features!r} are the same column. Choose two.")
+    xs, ys = (_grid_values(values[:, k], resolution) for k in (i, j))
+    grid: Any = np.tile(np.median(values, axis=0), (xs.size * ys.size, 1)).astype(values.dtype)
+    grid[:, i], grid[:, j] = (part.ravel() for part in np.meshgrid(xs, ys))
+    if hasattr(X, "columns"):
+        import pandas as pd
+
+        grid = pd.DataFrame(grid, columns=list(X.columns))
+    labels = np.asarray(model.predict(transform(X)) if y is None else y)
+    note = "other features at their medians" if values.shape[1] > 2 else ""
+    fields = {"x": xs, "y": ys, "points": values[:, [i, j]], "labels": labels}
+    return model, transform(grid), fields | {"names": names, "note": note}
 
 
 def select_features(
-    X: Any, values: Array, features: tuple[int | str, int | str]
+    X: Any, values: Array, features: Features
 ) -> tuple[tuple[int, int], tuple[str, str]]:
     """Return the positions and the names of two features given by position or name."""
     columns = list(getattr(X, "columns", []))
@@ -77,48 +105,6 @@ def select_features(
     return (i, j), (one, two)
 
 
-@dataclass(frozen=True)
-class Plane:
-    """A fitted model, the data, and a grid over two of its features."""
-
-    model: Any
-    inputs: Any  # (n, d'), the data after the steps of a pipeline
-    grid: Any  # (q p, d'), the grid likewise; other features at their medians
-    x: Array  # (p,)
-    y: Array  # (q,)
-    points: Array  # (n, 2)
-    names: tuple[str, str]
-    note: str
-
-    @classmethod
-    def of(
-        cls, estimator: Any, X: Any, features: tuple[int | str, int | str], resolution: int
-    ) -> Plane:
-        """Make the grid for a fitted model, or for a pipeline that ends in one."""
-        model, transform = fitted_step(estimator)
-        if get_tags(estimator).input_tags.pairwise:
-            raise ValueError("a model with a precomputed kernel has no features to plot.")
-        values = check_array(X)
-        (i, j), names = select_features(X, values, features)
-        if i == j:
-            raise ValueError(f"features={features!r} are the same column. Choose two.")
-        x, y = (_grid_values(values[:, k], resolution) for k in (i, j))
-        grid = np.tile(np.median(values, axis=0), (x.size * y.size, 1)).astype(values.dtype)
-        grid[:, i], grid[:, j] = (part.ravel() for part in np.meshgrid(x, y))
-        note = "other features at their medians" if values.shape[1] > 2 else ""
-        grid = transform(_as_table(grid, X))
-        return cls(model, transform(X), grid, x, y, values[:, [i, j]], names, note)
-
-    def surface(self, values: Any) -> Array:
-        """Reshape values on the grid to (q, p, c)."""
-        return np.asarray(values).reshape(self.y.size, self.x.size, -1)
-
-    def arguments(self, y: Any) -> dict[str, Any]:
-        """Return the points, their labels (by default the predicted ones), names and note."""
-        labels = np.asarray(self.model.predict(self.inputs) if y is None else y)
-        return {"points": self.points, "labels": labels, "names": self.names, "note": self.note}
-
-
 def _grid_values(values: Array, resolution: int) -> Array:
     """Return evenly spaced values over the range of a feature, with a margin."""
     low, high = values.min(), values.max()
@@ -126,16 +112,28 @@ def _grid_values(values: Array, resolution: int) -> Array:
     return np.linspace(low - margin, high + margin, resolution)
 
 
-def _as_table(values: Array, X: Any) -> Any:
-    """Return a DataFrame with the columns of X if X is one."""
-    if not hasattr(X, "columns"):
-        return values
-    import pandas as pd
-
-    return pd.DataFrame(values, columns=list(X.columns))
-
-
 # Drawing
+
+
+def pyplot() -> Any:
+    """Import matplotlib.pyplot."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError("plots need matplotlib: pip install 'softkern[plot]'") from error
+    return plt
+
+
+def color_of(cluster: int) -> str:
+    """Return the color of a cluster. Colors repeat."""
+    return COLORS[cluster % len(COLORS)]
+
+
+def light_grays() -> Any:
+    """Return a color map from white to mid-gray, on which all cluster colors are visible."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list("softkern", ["white", "0.5"])
 
 
 def set_aspect(ax: Any, *spans: float) -> None:
@@ -150,15 +148,8 @@ def legend_above(ax: Any, **options: Any) -> None:
         ax.legend(fontsize="small", frameon=False, handletextpad=0.4, **above, **options)
 
 
-def light_grays() -> Any:
-    """Return a color map from white to mid-gray, on which all cluster colors are visible."""
-    from matplotlib.colors import LinearSegmentedColormap
-
-    return LinearSegmentedColormap.from_list("softkern", ["white", "0.5"])
-
-
 def scatter_points(ax: Any, points: Array, labels: Array | None, size: float | None) -> None:
-    """Draw the points, colored by label; noise as crosses below them."""
+    """Draw the points, colored by label, with noise as crosses below them."""
     if size is None:
         size = float(np.clip(10_000 / len(points), 1.5, 14))
     if labels is None:
@@ -171,10 +162,9 @@ def scatter_points(ax: Any, points: Array, labels: Array | None, size: float | N
         style = {"marker": "x", "color": "black", "linewidths": 0.7, "alpha": 0.5}
         ax.scatter(*points[is_noise].T, s=1.2 * size, label=name, zorder=1, **style)
     for place, kind in enumerate(kinds):
-        # Colors depend on the label, not on which labels are present.
+        # colors depend on the label, not on which labels are present
         k = kind if isinstance(kind, int) and not is_detector else place
-        style = {"color": COLORS[k % len(COLORS)], "edgecolors": "white"}
-        style["linewidths"] = 0.25 if size > 4 else 0.0
-        style["marker"] = MARKERS[k // len(COLORS) % len(MARKERS)]
+        style = {"color": color_of(k), "marker": MARKERS[k // len(COLORS) % len(MARKERS)]}
+        style |= {"edgecolors": "white", "linewidths": 0.25 if size > 4 else 0.0}
         name = str(kind) if len(kinds) > 1 else "_"
         ax.scatter(*points[labels == kind].T, s=size, label=name, zorder=2, **style)

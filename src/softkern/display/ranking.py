@@ -13,6 +13,7 @@ from softkern._utils.text import plural
 from softkern._utils.typing import Array
 from softkern.display._base import (
     Display,
+    Features,
     legend_above,
     pyplot,
     scatter_points,
@@ -83,7 +84,7 @@ class RankDisplay(Display):
         X: Any,
         *,
         is_training: bool = True,
-        features: tuple[int | str, int | str] = (0, 1),
+        features: Features = (0, 1),
         n_top: int = 8,
         contamination: float | None = None,
         ax: Any = None,
@@ -168,8 +169,8 @@ class RankDisplay(Display):
         ax = self._axes(ax)
         self.table_ax_ = table_ax
         scatter_points(ax, self.points, self.table["label"].to_numpy(), size)
-        for kind, (marker, color) in KINDS.items():
-            self._mark(ax, kind, marker, color)
+        for kind in KINDS:
+            self._mark(ax, kind)
         set_aspect(ax, *np.ptp(self.points, axis=0))
         ax.margins(0.08)
         ax.set(xlabel=self.names[0], ylabel=self.names[1])
@@ -178,9 +179,9 @@ class RankDisplay(Display):
             self._write_table(table_ax)
         return self
 
-    def _mark(self, ax: Any, kind: str, marker: str, color: str) -> None:
+    def _mark(self, ax: Any, kind: str) -> None:
         """Draw rings around the top samples, with their ranks."""
-        places = self.top(kind)
+        places, (marker, color) = self.top(kind), KINDS[kind]
         if not places.size:
             return
         total = int(self.table[f"is_{kind}"].sum())
@@ -195,24 +196,24 @@ class RankDisplay(Display):
         """Write the outliers, and the overlap points below them."""
         panel.set(xlim=(0, 1), ylim=(0, 1))
         panel.set_axis_off()
-        blocks = [(kind, self.top(kind)) for kind in KINDS]
-        step = 1 / max(sum(len(places) + 3 for _, places in blocks), 14)
+        blocks = {kind: self._rows(kind) for kind in KINDS}
+        step = 1 / max(sum(len(rows) + 2 for rows in blocks.values()), 14)
         y = 1.0
-        for kind, places in blocks:
+        for kind, rows in blocks.items():
             total = int(self.table[f"is_{kind}"].sum())
             title = f"{plural(total, kind)} of {len(self.table):,} points"
             panel.text(0, y, title, color=KINDS[kind][1], weight="bold", va="top")
-            rows = [HEADINGS] if places.size else []
-            rows += [self._row(kind, place) for place in places]
             for row in rows:
                 y -= step
                 for x, text in zip(COLUMNS, row, strict=True):
                     panel.text(x, y, text, ha="right", va="top", fontsize="small")
             y -= 2 * step
 
-    def _row(self, kind: str, place: int) -> tuple[str, str, str, str]:
-        row = self.table.iloc[place]
-        name = str(self.table.index[place])
-        name = name if len(name) <= 10 else f"{name[:9]}…"
-        label = "none" if row["label"] < 0 else str(row["label"])
-        return str(row[f"{kind}_rank"]), name, label, f"{row[f'{kind}_score']:.2f}"
+    def _rows(self, kind: str) -> list[tuple[str, ...]]:
+        """Return the texts of the top samples, below the headings."""
+        rows: list[tuple[str, ...]] = []
+        for name, row in self.table.iloc[self.top(kind)].iterrows():
+            short = str(name) if len(str(name)) <= 10 else f"{str(name)[:9]}…"
+            label = "none" if row["label"] < 0 else str(row["label"])
+            rows.append((str(row[f"{kind}_rank"]), short, label, f"{row[f'{kind}_score']:.2f}"))
+        return [HEADINGS, *rows] if rows else []

@@ -9,7 +9,7 @@ import numpy as np
 
 from softkern._utils.colors import COLORS
 from softkern._utils.typing import Array
-from softkern.display._base import Display, scatter_points, select_features
+from softkern.display._base import Display, color_of, scatter_points, select_features
 from softkern.fitted import fitted_step
 
 OVERLAP, OUTLIER = "#C00000", "black"  # not used for clusters; overlap is red as in the paper
@@ -179,12 +179,11 @@ class EigenspaceDisplay(Display):
     def _draw_prototypes(self, ax: Any) -> None:
         if self.prototypes.shape[1] == 1:
             for k, place in enumerate(self.prototypes[:, 0]):
-                ax.axvline(place, color=COLORS[k % len(COLORS)], linewidth=1.6, zorder=3)
+                ax.axvline(place, color=color_of(k), linewidth=1.6, zorder=3)
             return
         for k, end in enumerate(self.prototypes):
-            color = COLORS[k % len(COLORS)]
-            ax.plot([0, end[0]], [0, end[1]], color=color, linewidth=1.8, zorder=3)
-            ax.plot(*end, "D", color=color, markeredgecolor="black", markersize=6, zorder=5)
+            ax.plot([0, end[0]], [0, end[1]], color=color_of(k), linewidth=1.8, zorder=3)
+            ax.plot(*end, "D", color=color_of(k), mec="black", markersize=6, zorder=5)
         for end in self.points[self.is_overlap][: MAX_LINES if len(self.prototypes) else 0]:
             ax.plot([0, end[0]], [0, end[1]], color=OVERLAP, linewidth=0.4, alpha=0.6, zorder=1)
 

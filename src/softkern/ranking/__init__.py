@@ -3,7 +3,7 @@
 Models measure outliers in units of their own: minus the log of a similarity, a squared distance, a
 margin. `Calibration` learns their distribution from the training samples, and turns a score into a
 surprisal, −log10 of the share of typical samples that lie at least that far out: 3 is one in a
-thousand, for any model. `rank_points` makes the table. `Ranker` keeps the calibration for
+thousand, for any model. `rank_points` makes the table. `Ranker` stores the calibration for
 samples that come in chunks.
 """
 

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from softkern._utils.typing import Array
 from softkern.rows import lower_quantile
 
-__all__ = ["MOST_OUTLIERS", "Calibration", "ranks_of", "repeats_of", "threshold_of"]
-
 # A tail is fitted through the scores that these shares of the samples exceed: once roughly, to
 # detect outliers, and again without them. `benchmarks/ranking.py` is the study behind the numbers.
 ROUGH_TAIL = (0.5, 0.2)
@@ -28,42 +26,22 @@ ROUNDING = 1e3  # in units of eps: scores of equal samples that were summed in a
 
 
 class Calibration:
-    """Distribution of typical outlier scores, and how unusual other scores are.
+    """Distribution of typical outlier scores (n,), which may include outliers.
 
-    Parameters
-    ----------
-    scores : array of shape (n,)
-        Outlier scores of the training samples, which may include outliers.
-    weight : array of shape (n,), default=None
-        Weights of the samples. A weight of two counts a score twice.
-    most : float, default=0.2
-        Largest share of the samples that is excluded as outliers.
-
-    Attributes
-    ----------
-    threshold, scale, shape : float
-        Generalized Pareto tail: above the threshold t, the share of samples at least as far out as
-        s falls as (1 + shape (s − t) / scale)^(−1 / shape).
-
-    Examples
-    --------
-    Exponential scores have a surprisal of s / log 10.
-
-    >>> import numpy as np
-    >>> calibration = Calibration(np.random.default_rng(0).exponential(size=100_000))
-    >>> bool(abs(calibration.surprisal(np.log([10]))[0] - 1) < 0.01)
-    True
+    Weights count as repeated scores. At most the share `most` is excluded as outliers. Above the
+    `threshold` t, the share of samples at least as far out as s falls as a generalized Pareto
+    tail, (1 + shape (s − t) / scale)^(−1 / shape).
     """
 
     def __init__(
         self, scores: Array, weight: Array | None = None, *, most: float = MOST_OUTLIERS
     ) -> None:
-        scores = np.asarray(scores)
+        scores = np.asarray(scores) + 0.0  # also floats from integers
         weight = np.ones(len(scores)) if weight is None else np.asarray(weight, dtype=np.float64)
         scores, weight = scores[weight > 0], weight[weight > 0]
         values, mass = _distinct(scores, weight)
         values, self._ends = _without_infinities(values, mass)
-        self._dtype = _floating(scores)
+        self._dtype = scores.dtype
         typical = np.isfinite(values)
         if self._fit(values[typical], mass[typical], ROUGH_TAIL):
             is_near = self.surprisal(values) <= LEFT_OUT_SURPRISAL
@@ -91,17 +69,9 @@ class Calibration:
         return first < last
 
     def surprisal(self, scores: Array) -> NDArray[np.float64]:
-        """Compute −log10 of the share of typical samples at least as far out.
+        """Compute −log10 of the share of typical samples at least as far out, (m,).
 
-        Parameters
-        ----------
-        scores : array of shape (m,)
-            Outlier scores.
-
-        Returns
-        -------
-        surprisal : array of shape (m,)
-            Strictly increasing with the scores.
+        It strictly increases with the scores.
         """
         s = np.asarray(scores, dtype=np.float64)
         low, high = self._ends
@@ -171,10 +141,6 @@ def _without_infinities(values: Array, mass: Array) -> tuple[Array, tuple[float,
 # Equal scores
 
 
-def _floating(scores: Array) -> Any:
-    return scores.dtype if scores.dtype.kind == "f" else np.dtype(np.float64)
-
-
 def _groups(scores: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return the ascending order of the scores, and the group of each in that order.
 
@@ -185,8 +151,9 @@ def _groups(scores: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     if not order.size:
         return order, order
     s = scores[order].astype(np.float64)
+    eps = np.finfo(scores.dtype if scores.dtype.kind == "f" else np.float64).eps
     typical = np.median(np.abs(s[np.isfinite(s)])) if np.isfinite(s).any() else 1.0
-    tolerance = ROUNDING * np.finfo(_floating(scores)).eps * np.maximum(np.abs(s), typical)
+    tolerance = ROUNDING * eps * np.maximum(np.abs(s), typical)
     with np.errstate(invalid="ignore"):
         is_new = np.concatenate([[False], s[1:] - s[:-1] > tolerance[:-1]])  # ∞ − ∞ is no step
     group = np.cumsum(is_new)

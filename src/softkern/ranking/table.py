@@ -24,13 +24,11 @@ from softkern.ranking.calibration import (
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["PARTS", "RANKS", "SCORES", "Ranker", "rank_points", "to_arrays"]
-
 FALSE_ALARMS = 0.05  # typical samples expected as far out as one that is flagged
 PARTS = ("labels", "memberships", "outlier_scores", "overlap_scores")
 SCORES = ("outlier_score", "overlap_score")
 RANKS = ("outlier_rank", "overlap_rank")
-OVERLAP = 0.5  # overlap score, one half way between two clusters, from which on samples are flagged
+OVERLAP = 0.5  # overlap score from which samples are flagged; 1 is halfway between two clusters
 
 
 def rank_points(
@@ -131,26 +129,7 @@ default=None
 
 
 class Ranker:
-    """Rank samples relative to a model's training samples, as `rank_points` does.
-
-    Parameters
-    ----------
-    model : fitted soft model, or a pipeline that ends in one
-        Any model with `outlier_scores`.
-    contamination : float in (0, 0.5], default=None
-        As in `rank_points`.
-    false_alarms : float, default=0.05
-        As in `rank_points`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from softkern import OneClassPCM
-    >>> X = np.random.default_rng(0).normal(size=(100, 2))
-    >>> ranker = Ranker(OneClassPCM().fit(X))
-    >>> ranker.table(ranker.score_points([[0, 0], [9, 9]]))["is_outlier"].tolist()
-    [False, True]
-    """
+    """Ranks samples relative to a model's training samples, with the options of `rank_points`."""
 
     def __init__(
         self, model: Any, *, contamination: float | None = None, false_alarms: float = FALSE_ALARMS
@@ -161,7 +140,12 @@ class Ranker:
             raise ValueError(f"false_alarms={false_alarms!r} must be a positive number.")
         self._steps = model[:-1] if hasattr(model, "steps") and len(model.steps) > 1 else None
         self._model = model = model[-1] if hasattr(model, "steps") else model
-        _check_model(model)
+        if isinstance(model, type) or not hasattr(model, "outlier_scores"):
+            raise TypeError(
+                f"{model!r} cannot be ranked: rank_points needs a fitted model with "
+                "outlier_scores, such as those of softkern."
+            )
+        check_is_fitted(model)
         scores, weight = _training_scores(model)
         is_flat = getattr(model, "scores_are_flat_within_margin", False)
         self._calibration = Calibration(scores, weight, most=0.0 if is_flat else MOST_OUTLIERS)
@@ -173,40 +157,18 @@ class Ranker:
             self._highest_score = threshold_of(scores, weight, contamination)
 
     def score_points(self, X: Any = None) -> PointScores:
-        """Score samples with one call of the model.
+        """Score samples with one call of the model; None scores the training samples.
 
-        Parameters
-        ----------
-        X : array, DataFrame or CSR matrix of shape (m, n_features), default=None
-            Samples, possibly zero. None for the training samples.
-
-        Returns
-        -------
-        scores : PointScores
-            `labels`, `memberships` (None for a model without), `outlier_scores` and
-            `overlap_scores`. Detectors have one cluster, 0, without overlap.
+        Detectors have one cluster, 0, without overlap. Memberships are None for a model without.
         """
         if X is None:
             return _score_training(self._model)
-        if _n_rows(X) == 0:
-            return _no_scores(self._model)
+        if (X.shape[0] if getattr(X, "shape", ()) else len(X)) == 0:
+            return _score_nothing(self._model)
         return _score_new(self._model, X if self._steps is None else self._steps.transform(X))
 
     def table(self, points: PointScores, index: Any = None) -> pd.DataFrame:
-        """Make the table of `rank_points`.
-
-        Parameters
-        ----------
-        points : PointScores
-            Result of `score_points`.
-        index : index of m labels, default=None
-            Index of the table.
-
-        Returns
-        -------
-        table : DataFrame
-            One row per sample. Ranks are those among these samples.
-        """
+        """Make the table of `rank_points`. Ranks are those among these samples."""
         import pandas as pd
 
         labels, memberships, native = points.labels, points.memberships, points.outlier_scores
@@ -256,15 +218,10 @@ def _score_new(model: Any, X: Any) -> PointScores:
     )
 
 
-def _no_scores(model: Any) -> PointScores:
-    """Return the results of no samples."""
+def _score_nothing(model: Any) -> PointScores:
     shape = (0,) if is_outlier_detector(model) else (0, getattr(model, "n_clusters_", 1))
     memberships = np.zeros(shape) if hasattr(model, "memberships") else None
     return to_arrays(model, np.zeros(0), memberships, np.zeros(0), np.zeros(0))
-
-
-def _n_rows(X: Any) -> int:
-    return int(X.shape[0]) if hasattr(X, "shape") and X.shape else len(X)
 
 
 def to_arrays(
@@ -290,15 +247,6 @@ def to_arrays(
     )
 
 
-def _check_model(model: Any) -> None:
-    if isinstance(model, type) or not hasattr(model, "outlier_scores"):
-        raise TypeError(
-            f"{model!r} cannot be ranked: rank_points needs a fitted model with outlier_scores, "
-            "such as those of softkern."
-        )
-    check_is_fitted(model)
-
-
 def _training_scores(model: Any) -> tuple[Array, NDArray[np.float64]]:
     """Return outlier scores and weights of the training samples, of a sample for Dask data.
 
@@ -308,16 +256,11 @@ def _training_scores(model: Any) -> tuple[Array, NDArray[np.float64]]:
         points = to_arrays(model, None, None, model.sample_outlier_scores_, None)
         return points.outlier_scores, np.asarray(model.sample_row_weights_, dtype=np.float64)
     scores = _score_training(model).outlier_scores
-    weight = _training_weight(model, len(scores))
-    return scores, weight / repeats_of(scores, weight)
-
-
-def _training_weight(model: Any, n: int) -> NDArray[np.float64]:
     given = getattr(model, "sample_weight_", None)
-    weight = np.ones(n) if given is None else np.asarray(given, dtype=np.float64)
-    if weight.shape != (n,):
+    weight = np.ones(len(scores)) if given is None else np.asarray(given, dtype=np.float64)
+    if weight.shape != scores.shape:
         raise ValueError(
             f"{type(model).__name__} has {weight.size} weights in sample_weight_, but scores of "
-            f"{n} training samples."
+            f"{len(scores)} training samples."
         )
-    return weight
+    return scores, weight / repeats_of(scores, weight)
