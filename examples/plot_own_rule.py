@@ -17,7 +17,7 @@ from softkern.rules.base import Evaluation, Rule
 from softkern.rules.centers import Mean
 from softkern.rules.possibilistic import Possibilistic
 from softkern.solvers.alternate import alternate
-from softkern.solvers.initialization import STARTS
+from softkern.solvers.initialization import INITS
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ rng = np.random.default_rng(0)
 X = np.vstack([rng.normal(0, 1, (150, 2)), rng.normal(6, 1, (150, 2))])
 weight = np.ones(len(X))
 operator = plan(X, kernel="linear", n_vectors=2).build(X)
-masses = STARTS["k-means++"](operator, weight, 2, np.random.RandomState(0))
+masses = INITS["k-means++"](operator, weight, 2, np.random.RandomState(0))
 start = Mean().centers(masses, weight, None)
 line = np.linspace(-6, 12, 200)
 along = operator.cross(np.c_[line, line])  # the line through both centers

@@ -425,8 +425,9 @@ def safe_ratio(full: bool) -> list[Row]:
         spread, steps, agreement, done = [], [], [], []
         for X, y in sets:
             bandwidth = 0.4 * np.asarray(bandwidths.select_bandwidth(X, "global"))
-            ratio = collapse.collapse_ratio(plan(X, bandwidth=bandwidth).build(X))
-            m = collapse.largest_m(ratio, 2.0, goal=goal)
+            operator = plan(X, bandwidth=bandwidth).build(X)
+            eigenvalue = collapse.collapse_eigenvalue(operator, np.ones(len(X)))
+            m = collapse.largest_m(eigenvalue, 2.0, goal=goal)
             model = FuzzyCMeans(found(y), m=m, bandwidth=bandwidth, max_iter=1000).fit(X)
             spread.append(model.memberships_.max(axis=1).mean() * found(y))
             steps.append(model.n_iter_)

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from softkern import CollapseWarning, FuzzyCMeans, OutlierFuzzyCMeans, plan
 from softkern.datasets import make_ring_outliers
 from softkern.exceptions import ParameterWarning
-from softkern.solvers.collapse import SAFE_RATIO, collapse_ratio, largest_m
+from softkern.solvers.collapse import SAFE_RATIO, collapse_eigenvalue, collapse_ratio, largest_m
 
 IRIS = load_iris().data
 
@@ -115,10 +115,11 @@ def test_lowered_m_is_the_largest_that_is_safe(plain):
     narrow = operator(X, 0.3)
     ratio = collapse_ratio(narrow, 2.0, plain=plain)
     assert ratio < 1
-    m = largest_m(ratio, 2.0, plain)
+    eigenvalue = collapse_eigenvalue(narrow, np.ones(80))
+    m = largest_m(eigenvalue, 2.0, plain)
     assert collapse_ratio(narrow, m, plain=plain) == pytest.approx(SAFE_RATIO, rel=1e-5)
     assert collapse_ratio(narrow, m, plain=plain) > SAFE_RATIO * (1 - 1e-7)
-    assert largest_m(1.3, 2.0, plain) == 2.0
+    assert largest_m(1.3 / (2 if plain else 4), 2.0, plain) == 2.0
     assert largest_m(0.0, 2.0, plain) > 1
 
 

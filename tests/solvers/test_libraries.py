@@ -31,8 +31,11 @@ class Elsewhere:
     gram: object
     diag: object
     features: None = None
-    surrogate: None = None
     on_device: bool = False  # its arrays are given to it
+
+    @property
+    def draft(self):
+        return self
 
     def geometry(self, A, product=None):
         product = namespace(A).matmul(self.gram, A) if product is None else product

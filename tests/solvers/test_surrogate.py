@@ -1,5 +1,7 @@
 """Iterating on a low-rank surrogate: the same fixed point, for a few exact products."""
 
+import importlib
+
 import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
@@ -14,16 +16,23 @@ from softkern.rules.centers import Mean
 from softkern.rules.fuzzy import Fuzzy, OutlierFuzzy
 from softkern.rules.one_class import FORMULATIONS, Mixture, OneClassCenters
 from softkern.rules.possibilistic import Possibilistic
-from softkern.solvers.alternate import alternate, alternate_all
+from softkern.solvers.alternate import alternate, alternate_all, make_driver
 from softkern.solvers.dual import Duals
 from softkern.solvers.initialization import hard_rule, seed_mass
-from softkern.solvers.surrogate import SETTLED, SurrogateSteps, surrogate_steps
+from softkern.solvers.steps import SETTLED, Steps, SurrogateSteps
 
+PLAN_MODULE = importlib.import_module("softkern.planning.plan")  # the name is the function's
 RULES = {
     "fuzzy": lambda n: Fuzzy(1.7),
     "outlier fuzzy": lambda n: OutlierFuzzy(2.0, 1.0, float(n)),
     "possibilistic": lambda n: Possibilistic(np.full(3, 0.3)),
 }
+
+
+@pytest.fixture(autouse=True)
+def _one_thread(monkeypatch):
+    """Plan for one thread: more of them make exact products cheaper, down to no acceleration."""
+    monkeypatch.setattr(PLAN_MODULE, "available_threads", lambda: 1)
 
 
 def problem(seed, rank=None, n=150):
@@ -35,7 +44,7 @@ def problem(seed, rank=None, n=150):
     weight = generator.uniform(0.5, 2, n)
     plain, quick = DenseOperator(kernel, X), CountingOperator(kernel, X)
     rank = int(generator.randint(10, 60)) if rank is None else rank
-    quick = quick.with_surrogate(NystroemOperator(kernel, X, rank=rank))
+    quick = quick.with_draft(NystroemOperator(kernel, X, rank=rank))
     start = Mean().centers(seed_mass(plain, weight, 3, generator), weight, None)
     return plain, quick, weight, start
 
@@ -122,9 +131,8 @@ def test_without_a_surrogate_steps_are_plain():
     plain, quick, weight, start = problem(0)
     fuzzy = Rule(Fuzzy(2.0), Mean())
     assert plain.draft is plain
-    assert quick.draft is quick.surrogate
-    assert surrogate_steps(plain, fuzzy, start, weight) is None
-    assert isinstance(surrogate_steps(quick, fuzzy, start, weight), SurrogateSteps)
+    assert type(make_driver(plain, fuzzy, start, weight)) is Steps
+    assert type(make_driver(quick, fuzzy, start, weight)) is SurrogateSteps
 
 
 def test_starts_together_end_as_each_alone():

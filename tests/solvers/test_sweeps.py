@@ -14,8 +14,9 @@ from softkern.rules.base import Centers, Rule
 from softkern.rules.centers import Mean
 from softkern.rules.fuzzy import Fuzzy, OutlierFuzzy
 from softkern.rules.memberships import fuzzy
-from softkern.solvers.alternate import alternate
-from softkern.solvers.sweeps import Sweeps, sweeps
+from softkern.solvers.alternate import alternate, make_driver
+from softkern.solvers.steps import Steps
+from softkern.solvers.sweeps import Sweeps
 
 
 def problem(n=700, c=4, dtype=np.float64, seed=0):
@@ -31,7 +32,7 @@ def both(X, weight, start, m=2.0, **options):
     rule, start = Rule(Fuzzy(m), Mean()), Centers(start)
     swept = alternate(FeatureOperator(Linear(), X), rule, start, **options)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("softkern.solvers.alternate.sweeps", lambda *arguments: None)
+        patch.setattr("softkern.solvers.alternate.make_driver", lambda *given: Steps(*given[:5]))
         plain = alternate(FeatureOperator(Linear(), X), rule, start, **options)
     return swept, plain
 
@@ -89,11 +90,12 @@ def test_float32():
 def test_only_fuzzy_means_over_features_are_swept():
     X, weight, start = problem(30)
     operator = FeatureOperator(Linear(), X)
-    assert isinstance(sweeps(operator, Rule(Fuzzy(2.0), Mean()), Centers(start), weight), Sweeps)
+    fuzzy_means = Rule(Fuzzy(2.0), Mean())
+    assert type(make_driver(operator, fuzzy_means, Centers(start), weight)) is Sweeps
     outliers = Rule(OutlierFuzzy(2.0, 1.0, 3.0), Mean())
-    assert sweeps(operator, outliers, Centers(start), weight) is None
+    assert type(make_driver(operator, outliers, Centers(start), weight)) is Steps
     dense = DenseOperator(Gaussian(1.0), X)
-    assert sweeps(dense, Rule(Fuzzy(2.0), Mean()), Centers(start), weight) is None
+    assert type(make_driver(dense, fuzzy_means, Centers(start), weight)) is Steps
 
 
 def test_progress_is_shown(capsys):
@@ -130,7 +132,7 @@ def test_a_step_leaves_no_threads_behind():
     operator, weight = FeatureOperator(Linear(), X), np.ones(5000)
     start = Mean().centers(np.eye(5000)[:, :3], weight, None)
     before = threading.active_count()
-    driver = sweeps(operator, Rule(Fuzzy(2.0), Mean()), start, weight)
+    driver = Sweeps(operator, Rule(Fuzzy(2.0), Mean()), start, weight)
     for _ in range(2):
         driver.step()
         driver = driver.advance()

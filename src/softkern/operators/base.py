@@ -84,7 +84,6 @@ class KernelOperator(ABC):
     error_is_known: ClassVar[bool] = True  # before the operator is built
     on_device: bool = False  # its arrays live on a device, where `to_device` takes others
 
-    surrogate: KernelOperator | None = None  # a cheaper operator over the same rows
     points: Any = None  # X on the operator's device, where it has one
 
     def __init__(self, kernel: Kernel, X: Any) -> None:
@@ -128,13 +127,13 @@ class KernelOperator(ABC):
 
     @property
     def draft(self) -> KernelOperator:
-        """The cheapest operator over the same rows: the surrogate, or the operator itself."""
-        return self if self.surrogate is None else self.surrogate
+        """A cheaper low-rank operator over the same rows, or the operator itself."""
+        return self.__dict__.get("_draft", self)
 
-    def with_surrogate(self, surrogate: KernelOperator) -> Self:
+    def with_draft(self, draft: KernelOperator) -> Self:
         """Return the same operator with a cheaper one that loops may iterate on."""
         other = object.__new__(type(self))
-        other.__dict__.update(self.__dict__, surrogate=surrogate)
+        other.__dict__.update(self.__dict__, _draft=draft)
         return other
 
     # Errors

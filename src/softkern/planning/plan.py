@@ -423,7 +423,7 @@ def _with_surrogate(
         points=operator.points,
     )
     is_good = factor.approximation_error <= SURROGATE_ERROR
-    return operator.with_surrogate(factor) if is_good else operator
+    return operator.with_draft(factor) if is_good else operator
 
 
 # Names and options of engines

@@ -5,7 +5,6 @@ Used by `softkern.solvers.dual`, which describes the method.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,8 +14,6 @@ from softkern._utils.typing import Array
 from softkern.operators.base import KernelOperator
 from softkern.rules.one_class import FORMULATIONS, Formulation
 
-__all__ = ["Problem", "State", "margin", "margin_interval"]
-
 SAMPLE = 1000  # points that give the start, and in a working set while few are free
 SMALLEST_SET = 200  # smallest working set
 LARGEST_SET = 5792  # largest working set, with 256 MiB of kernel values
@@ -25,36 +22,19 @@ SAMPLE_TOL = 1e-3  # tolerance of the sample, as a share of the range of the fie
 FULL = 1 - 1e-12  # share of its room from which a point counts as filled
 
 
-@dataclass
-class State:
-    """α and K α, (n, c) each, in float64."""
-
-    alpha: Array
-    product: Array
-
-
-@dataclass(frozen=True)
 class Problem:
-    """The constants of a dual, in the scale Σ α = 1.
+    """A dual and its present α, in the scale Σ α = 1, in float64.
 
     In this scale neither a small ν nor weights of any size under- or overflow.
     """
 
-    operator: KernelOperator
-    given: Array  # w, (n, c)
-    total: Array  # ν Σ w, (c,)
-    weights: Array  # w / ν Σ w, (n, c)
-    diag: Array  # (n,)
-    formulation: Formulation
+    alpha: Array  # (n, c)
+    product: Array  # K α, (n, c)
+    spread: Array  # largest squared distance of a weighted point from the first center, (c,)
 
-    @classmethod
-    def of(
-        cls,
-        operator: KernelOperator,
-        weights: ArrayLike,
-        nu: float,
-        formulation: Formulation | str,
-    ) -> Problem:
+    def __init__(
+        self, operator: KernelOperator, weights: ArrayLike, nu: float, formulation: Any
+    ) -> None:
         w = np.asarray(weights, dtype=np.float64)
         n = operator.shape[0]
         if w.ndim not in (1, 2) or w.shape[0] != n:
@@ -71,117 +51,115 @@ class Problem:
             if formulation not in FORMULATIONS:
                 raise ValueError(f"formulation must be 'ocsvm' or 'svdd', got {formulation!r}.")
             formulation = FORMULATIONS[formulation]
-        diag = operator.diag().astype(np.float64)
-        largest = w.max(axis=0)
-        unit = w / largest
-        unit /= nu * unit.sum(axis=0)
-        return cls(operator, w, nu * w.sum(axis=0), unit, diag, formulation)
+        self.operator = operator
+        self.formulation: Formulation = formulation
+        self.diag = operator.diag().astype(np.float64)  # (n,)
+        self.given = w  # (n, c)
+        self.total = nu * w.sum(axis=0)  # (c,)
+        unit = w / w.max(axis=0)
+        self.weights = unit / (nu * unit.sum(axis=0))  # w / ν Σ w, (n, c)
 
-    def given_scale(self, alpha: Array) -> Array:
-        """Return α with Σ α = ν Σ w, where α = w stays exact."""
-        scaled = np.minimum(alpha * self.total, self.given)
-        return np.where(alpha < self.weights, scaled, self.given)
+    def set_state(self, alpha: Array, product: Array) -> None:
+        """Start from α and K α, which are changed in place."""
+        self.alpha, self.product = alpha, product
+        distances = self.diag[:, None] - 2 * product
+        farthest = np.max(distances, axis=0, where=self.weights > 0, initial=-np.inf)
+        self.spread = farthest + np.einsum("ij,ij->j", alpha, product)
 
     # The field and the optimality conditions
 
-    def field_of(self, product: Array, rows: Any = slice(None)) -> Array:
-        """Return half the gradient from a column of K α, for some rows, (n,)."""
-        return self.formulation.field(product, self.diag[rows])
-
-    def product(self, alpha: Array) -> Array:
+    def multiply(self, alpha: Array) -> Array:
         """Return K @ alpha in float64, (n, c)."""
         used = np.flatnonzero(alpha.any(axis=1))
         return np.asarray(self.operator.partial_product(used, alpha[used]), dtype=np.float64)
 
-    def gaps(self, state: State, spread: Array) -> tuple[Array, Array]:
+    def gaps(self) -> tuple[Array, Array]:
         """Return KKT gaps in the scale of the field, and the scale of the scores, (c,) each."""
         gaps, level = np.empty_like(self.total), np.empty_like(self.total)
         for k in range(gaps.size):
-            values = self.field_of(state.product[:, k])
-            level[k], low = margin_interval(values, state.alpha[:, k], self.weights[:, k])
+            values = self.formulation.field(self.product[:, k], self.diag)
+            level[k], low = margin_interval(values, self.alpha[:, k], self.weights[:, k])
             gaps[k] = max(level[k] - low, 0.0)
-        unit = self.formulation.gap_unit(spread, level)
+        unit = self.formulation.gap_unit(self.spread, level)
         # equal points have no scale, and any coefficients are optimal
-        return gaps, np.maximum(unit, 1e-14 * max(self.largest, np.finfo(np.float64).tiny))
+        largest = max(float(np.abs(self.diag).max()), np.finfo(np.float64).tiny)
+        return gaps, np.maximum(unit, 1e-14 * largest)
 
-    def objective(self, state: State) -> float:
+    def objective(self) -> float:
         """Return αᵀKα, minus Σ α_i K_ii for the SVDD, summed over columns."""
-        values = self.formulation.field(state.product, self.diag[:, None])
-        return float(np.einsum("ij,ij->", state.alpha, 2 * values - state.product))
+        values = self.formulation.field(self.product, self.diag[:, None])
+        return float(np.einsum("ij,ij->", self.alpha, 2 * values - self.product))
 
-    @property
-    def largest(self) -> float:
-        """Largest kernel value of a point with itself."""
-        return float(np.abs(self.diag).max())
-
-    def spread(self, state: State) -> Array:
-        """Return the largest squared distance of a weighted point from the center, (c,)."""
-        norms = np.einsum("ij,ij->j", state.alpha, state.product)
-        distances = self.diag[:, None] - 2 * state.product
-        farthest = np.max(distances, axis=0, where=self.weights > 0, initial=-np.inf)
-        return np.asarray(farthest + norms)
-
-    def margin(self, state: State) -> tuple[Array, Array]:
+    def margins(self) -> tuple[Array, Array]:
         """Return ρ and R², (c,) each, the middles of their intervals."""
-        norms = np.einsum("ij,ij->j", state.alpha, state.product)
+        norms = np.einsum("ij,ij->j", self.alpha, self.product)
         rho, radius = np.empty_like(norms), np.empty_like(norms)
         for k in range(norms.size):
-            product, alpha, weights = state.product[:, k], state.alpha[:, k], self.weights[:, k]
+            product, alpha, weights = self.product[:, k], self.alpha[:, k], self.weights[:, k]
             rho[k] = margin(product, alpha, weights)
             radius[k] = norms[k] - margin(2 * product - self.diag, alpha, weights)
         return rho, np.maximum(radius, 0.0)
 
     # The start
 
-    def start(self, previous: Any = None) -> Array:
+    def first_alpha(self, previous: Any = None) -> Array:
         """Return a first α, (n, c), from a `DualSolution` of similar weights or from a sample."""
-        if previous is not None:
+        if previous is None:
+            order, alpha = self._sample_product(), np.zeros_like(self.weights)
+        else:
             total = previous.coefficients.sum(axis=0)
             order = previous.product / np.maximum(total, np.finfo(total.dtype).tiny)
-            alpha = _shares(previous.coefficients, previous.weights) * self.weights
-        else:
-            order, alpha = self._order(), np.zeros_like(self.weights)
+            shares = np.divide(
+                previous.coefficients,
+                previous.weights,
+                out=np.zeros_like(previous.weights),
+                where=previous.weights > 0,
+            )
+            # rounded up to one where only rounding prevents it
+            is_full = shares > 1 - 4 * np.finfo(previous.coefficients.dtype).eps
+            alpha = np.where(is_full, 1.0, shares) * self.weights
         for k in range(self.total.size):
-            weights, values = self.weights[:, k], self.field_of(order[:, k])
-            alpha[:, k] = _filled(alpha[:, k], weights, values)
+            values = self.formulation.field(order[:, k], self.diag)
+            alpha[:, k] = _filled(alpha[:, k], self.weights[:, k], values)
         return alpha
 
-    def _order(self) -> Array:
+    def _sample_product(self) -> Array:
         """Return an estimate of K α, (n, c), from a sample of the points if it is large enough."""
         n = self.weights.shape[0]
         rows = np.arange(0, n, max(1, -(-n // SAMPLE)))
         if n <= 2 * SAMPLE or ((self.weights[rows] > 0).sum(axis=0) < SMALLEST_SET // 2).any():
-            return np.asarray(self.product(self.weights / self.weights.sum(axis=0)))
+            return self.multiply(self.weights / self.weights.sum(axis=0))
         K = np.ascontiguousarray(self.operator.entries(rows, rows), dtype=np.float64)
+        field, diag = self.formulation.field, self.diag[rows]
         # the sample has the weight of all points
         weights = self.weights[rows] * (self.weights.sum(axis=0) / self.weights[rows].sum(axis=0))
         alpha = weights / weights.sum(axis=0)
         for k in range(self.total.size):
-            order = self.field_of(K @ alpha[:, k], rows)
+            order = field(K @ alpha[:, k], diag)
             alpha[:, k] = _filled(np.zeros(rows.size), weights[:, k], order)
-            values = self.field_of(K @ alpha[:, k], rows)
+            values = field(K @ alpha[:, k], diag)
             _solve_set(K, values, alpha[:, k], weights[:, k], SAMPLE_TOL * float(np.ptp(values)))
         used = np.flatnonzero(alpha.any(axis=1))
         return np.asarray(self.operator.partial_product(rows[used], alpha[used]), dtype=np.float64)
 
     # Working sets
 
-    def improve(self, state: State, active: Array, limit: Array) -> bool:
+    def improve(self, active: Array, limit: Array) -> bool:
         """Solve a working set of every active column; return whether anything moved."""
-        moved = np.zeros_like(state.alpha)
+        moved = np.zeros_like(self.alpha)
         for k in active:
-            index, alpha = self._solved_set(state, int(k), float(limit[k]))
-            moved[index, k] = alpha - state.alpha[index, k]
-            state.alpha[index, k] = alpha
+            index, alpha = self._solved_set(int(k), float(limit[k]))
+            moved[index, k] = alpha - self.alpha[index, k]
+            self.alpha[index, k] = alpha
         rows = np.flatnonzero(moved.any(axis=1))
         if rows.size:
-            state.product[:, active] += self.operator.partial_product(rows, moved[rows][:, active])
+            self.product[:, active] += self.operator.partial_product(rows, moved[rows][:, active])
         return bool(rows.size)
 
-    def _solved_set(self, state: State, k: int, limit: float) -> tuple[Array, Array]:
+    def _solved_set(self, k: int, limit: float) -> tuple[Array, Array]:
         """Return the working set of a column, and the α that is optimal within it."""
-        values = self.field_of(state.product[:, k])
-        alpha, weights = state.alpha[:, k], self.weights[:, k]
+        values = self.formulation.field(self.product[:, k], self.diag)
+        alpha, weights = self.alpha[:, k], self.weights[:, k]
         high, low = margin_interval(values, alpha, weights)
         middle = (high + low) / 2
         free = np.flatnonzero((alpha > 0) & (alpha < weights))
@@ -208,12 +186,6 @@ def _solve_set(K: Array, values: Array, alpha: Array, weights: Array, tolerance:
     most = MOVES * SAMPLE // max(SAMPLE, alpha.size)
     move_pairs(K, values.copy(), moves, np.ascontiguousarray(weights), tolerance, most)
     alpha[:] = moves
-
-
-def _shares(alpha: Array, weights: Array) -> Array:
-    """Return α / w, (n, c), rounded up to one where only rounding prevents it."""
-    shares = np.divide(alpha, weights, out=np.zeros_like(weights), where=weights > 0)
-    return np.where(shares > 1 - 4 * np.finfo(alpha.dtype).eps, 1.0, shares)
 
 
 def _filled(alpha: Array, weights: Array, order: Array) -> Array:
@@ -269,12 +241,6 @@ def margin(values: Array, alpha: Array, weights: Array) -> float:
 
     The middle between the largest value with α > 0 and the smallest with α < w. Without points
     with α < w it is the former.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> margin(np.array([1.0, 2.0, 4.0]), np.array([1.0, 1.0, 0.0]), np.ones(3))
-    3.0
     """
     high, low = margin_interval(values, alpha, weights)
     return (high + low) / 2 if np.isfinite(low) else high

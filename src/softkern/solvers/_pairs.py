@@ -14,8 +14,6 @@ import numpy as np
 
 from softkern._utils.jit import compiled
 
-__all__ = ["move_pairs"]
-
 
 @compiled(nogil=True)
 def move_pairs(K, field, alpha, upper, tolerance, max_moves):

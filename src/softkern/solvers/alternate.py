@@ -2,8 +2,8 @@
 
 A model provides a `Rule`, a membership rule and a center rule. The loop provides stopping, history
 and the progress bar, and gets its steps from a driver: `steps.Steps` computes each from the
-operator's geometry, `sweeps.Sweeps` in one pass over the rows, and `surrogate` on a low-rank
-operator between two exact steps. The loop ends on a membership step, so that the stored
+operator's geometry, `steps.SurrogateSteps` most of them on a low-rank operator, and
+`sweeps.Sweeps` in one pass over the rows. The loop ends on a membership step, so that the stored
 coefficients reproduce the reported memberships, for training points and new ones. `anneal` runs
 it from scale to scale.
 """
@@ -13,22 +13,23 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any
 
+import numpy as np
 from array_api_compat import is_numpy_array
 
 from softkern._utils.arrays import moved, namespace, on_host
 from softkern._utils.typing import AnyArray
 from softkern.exceptions import DataError
 from softkern.operators.base import Geometry, KernelOperator
-from softkern.rules.base import Centers, Rule
+from softkern.rules.base import Centers, Rule, SolverRule
+from softkern.rules.centers import Mean
+from softkern.rules.fuzzy import Fuzzy
 from softkern.solvers.cycles import CycleWatch
-from softkern.solvers.steps import Driver, Solution, Steps
-from softkern.solvers.stopping import measured_change, progress_bar
-from softkern.solvers.surrogate import surrogate_steps
-from softkern.solvers.sweeps import sweeps
-
-__all__ = ["alternate", "alternate_all", "anneal", "best_of"]
+from softkern.solvers.steps import Solution, Steps, SurrogateSteps
+from softkern.solvers.stopping import Report, measured_change, progress_bar
+from softkern.solvers.sweeps import Sweeps
 
 
 def alternate(
@@ -36,50 +37,20 @@ def alternate(
     rule: Rule,
     centers: Centers,
     *,
-    sample_weight: AnyArray,
     tol: float,
     max_iter: int,
-    geometry: Geometry | None = None,
-    stopping: str = "relative",
-    cycles: bool = False,
     verbose: bool = False,
     description: str = "fit",
+    **options: Any,
 ) -> Solution:
     """Alternate memberships and centers until memberships no longer change.
 
-    Parameters
-    ----------
-    operator : KernelOperator
-        Computes products with the kernel matrix.
-    rule : Rule
-        Membership rule and center rule.
-    centers : Centers
-        Initial centers.
-    sample_weight : array of shape (n,)
-        Weights of the samples.
-    tol : float
-        Tolerance of the stopping rule.
-    max_iter : int
-        Largest number of steps.
-    geometry : Geometry, default=None
-        Geometry of the initial centers, if known.
-    stopping : {"relative", "mean", "sum", "objective"}, default="relative"
-        Stopping rule, see `softkern.solvers.stopping.measured_change`.
-    cycles : bool, default=False
-        Detect cycles, for rules that need not decrease their objective. In a cycle the loop stops
-        without convergence at the state of the lowest objective.
-    verbose : bool, default=False
-        Show a progress bar.
-    description : str, default="fit"
-        Title of the progress bar.
+    `tol` is compared with the measure of `stopping` ("relative", "mean", "sum" or "objective", see
+    `softkern.solvers.stopping`). Further options are those of `alternate_all`.
 
     Examples
     --------
-    >>> import numpy as np
     >>> from softkern import plan
-    >>> from softkern.rules.base import Rule
-    >>> from softkern.rules.centers import Mean
-    >>> from softkern.rules.fuzzy import Fuzzy
     >>> X = np.array([[0.0], [0.5], [1.0], [5.0], [5.5]])
     >>> operator, weight = plan(X, bandwidth=1.0, n_vectors=2).build(X), np.ones(5)
     >>> start = Mean().centers(np.eye(5)[:, [0, 3]], weight, None)
@@ -88,24 +59,9 @@ def alternate(
     >>> solution.converged, solution.memberships.argmax(axis=1).tolist()
     (True, [0, 0, 0, 1, 1])
     """
-    moves = _moves(operator, rule, sample_weight)
-    if moves:
-        rule, centers, geometry, sample_weight = (
-            moved(part, operator.to_device) for part in (rule, centers, geometry, sample_weight)
-        )
-    driver: Driver | None = None
-    if not cycles:
-        driver = sweeps(operator, rule, centers, sample_weight)
-    driver = driver or surrogate_steps(operator, rule, centers, sample_weight)
-    driver = driver or Steps(operator, rule, centers, sample_weight, geometry)
-    watch = CycleWatch[Solution](sample_weight) if cycles else None
-    run = _Run(driver, sample_weight, tol, max_iter, stopping, watch)
+    options |= {"tol": tol, "max_iter": max_iter}
     with progress_bar(verbose, description, tol, max_iter) as report:
-        while not run.turn():
-            report(run.n_iter, run.change)
-            run.advance()
-        report(run.n_iter, run.change)
-    return moved(run.end(), on_host) if moves else run.end()
+        return alternate_all(operator, rule, [centers], **options, report=report)[0]
 
 
 def alternate_all(
@@ -117,48 +73,76 @@ def alternate_all(
     tol: float,
     max_iter: int,
     stopping: str = "relative",
+    cycles: bool = False,
+    geometry: Geometry | None = None,
+    report: Report | None = None,
 ) -> list[Solution]:
-    """Run `alternate` from several starts, with one product for all of them per step.
+    """Run the loop from several starts, with one product for all of them per step.
 
-    Every run ends where `alternate` would end. The arguments are the same.
+    Every run ends where it would end alone. `geometry` is that of the start, if known. With
+    `cycles`, for rules that need not decrease their objective, a run in a cycle stops without
+    convergence at the state of the lowest objective.
     """
-    options: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "stopping": stopping}
-    if _moves(operator, rule, sample_weight):
-        here = operator.to_device
-        there = [moved(start, here) for start in starts]
-        ends = alternate_all(
-            operator, moved(rule, here), there, sample_weight=here(sample_weight), **options
-        )
-        return [moved(end, on_host) for end in ends]
-    if operator.features is not None or len(starts) == 1:  # no product to share
-        each = (
-            alternate(operator, rule, start, sample_weight=sample_weight, **options)
-            for start in starts
-        )
-        return list(each)
-    drivers = [Steps(operator, rule, start, sample_weight) for start in starts]
-    runs = [_Run(driver, sample_weight, watch=None, **options) for driver in drivers]
-    pending = list(zip(drivers, runs, strict=True))
+    # centers that are vectors of few features are fast on the host, and keep more digits there
+    moves = operator.on_device and rule.goes_anywhere and is_numpy_array(sample_weight)
+    moves = moves and operator.features is None
+    if moves:
+        there = operator.to_device
+        rule, geometry, sample_weight = (moved(p, there) for p in (rule, geometry, sample_weight))
+        starts = [moved(start, there) for start in starts]
+    shares_product = len(starts) > 1 and operator.features is None
+    runs = []
+    for start in starts:
+        if shares_product:
+            driver: Steps | Sweeps = Steps(operator, rule, start, sample_weight)
+        else:
+            driver = make_driver(operator, rule, start, sample_weight, geometry, cycles)
+        watch = CycleWatch(sample_weight) if cycles else None
+        runs.append(_Run(driver, sample_weight, tol, max_iter, stopping, watch))
+    pending = runs
     while pending:
-        coefficients = [driver.centers.coefficients for driver, _ in pending]
-        product = operator @ namespace(coefficients[0]).concat(coefficients, axis=1)
-        width = coefficients[0].shape[1]
-        for k, (driver, _) in enumerate(pending):
-            part = product[:, k * width : (k + 1) * width]
-            driver.geometry = operator.geometry(coefficients[k], part)
-        pending = [(driver, run) for driver, run in pending if not run.turn()]
-        for _, run in pending:
-            run.advance()
-    return [run.end() for run in runs]
+        if shares_product:
+            _share_product(operator, pending)
+        going = []
+        for run in pending:
+            run.turn()
+            if report is not None:
+                report(run.n_iter, run.change)
+            if not run.is_done:
+                run.driver = run.driver.advance()
+                going.append(run)
+        pending = going
+    return [moved(run.end(), on_host) if moves else run.end() for run in runs]
 
 
-def _moves(operator: KernelOperator, rule: Rule, weight: AnyArray) -> bool:
-    """Return whether the loop runs on the device of the operator, and its result is copied back.
+def make_driver(
+    operator: KernelOperator,
+    rule: Rule,
+    centers: Centers,
+    weight: AnyArray,
+    geometry: Geometry | None = None,
+    cycles: bool = False,
+) -> Steps | Sweeps:
+    """Choose the driver of the loop: sweeps or low-rank acceleration where they apply."""
+    is_fuzzy = isinstance(rule.memberships, Fuzzy) and isinstance(rule.centers, Mean)
+    features = operator.features
+    if is_fuzzy and not cycles and features is not None and isinstance(features.points, np.ndarray):
+        return Sweeps(operator, rule, centers, weight)
+    can_correct = rule.goes_anywhere or isinstance(rule.centers, SolverRule)
+    if can_correct and operator.draft is not operator:
+        return SurrogateSteps(operator, rule, centers, weight)
+    return Steps(operator, rule, centers, weight, geometry)
 
-    Centers that are vectors of few features are fast on the host, and keep more digits there.
-    """
-    goes = operator.on_device and rule.goes_anywhere and is_numpy_array(weight)
-    return goes and operator.features is None
+
+def _share_product(operator: KernelOperator, runs: Sequence[_Run]) -> None:
+    """Compute the geometry of several runs from one product."""
+    drivers: list[Any] = [run.driver for run in runs]
+    coefficients = [driver.centers.coefficients for driver in drivers]
+    product = operator @ namespace(coefficients[0]).concat(coefficients, axis=1)
+    width = coefficients[0].shape[1]
+    for k, driver in enumerate(drivers):
+        part = product[:, k * width : (k + 1) * width]
+        driver.geometry = operator.geometry(coefficients[k], part)
 
 
 class _Run:
@@ -166,22 +150,22 @@ class _Run:
 
     def __init__(
         self,
-        driver: Driver,
+        driver: Steps | Sweeps,
         weight: AnyArray,
         tol: float,
         max_iter: int,
         stopping: str,
-        watch: CycleWatch[Solution] | None,
+        watch: CycleWatch | None,
     ) -> None:
         self.driver, self.watch = driver, watch
         self.tol, self.max_iter, self.stopping = tol, max_iter, stopping
         self.total = float(namespace(weight).sum(weight))
         self.history: dict[str, list[float]] = {"objective": [], "change": [], "low_rank_steps": []}
-        self.n_iter, self.cycle = 0, 0
-        self.change = float("inf")
+        self.n_iter, self.cycle, self.change = 0, 0, float("inf")
+        self.converged = self.is_done = False
 
-    def turn(self) -> bool:
-        """Take a step, and return whether it was the last."""
+    def turn(self) -> None:
+        """Take a step, and decide whether it was the last."""
         step = self.driver.step()
         self.n_iter += 1
         if math.isnan(step.objective):
@@ -194,18 +178,10 @@ class _Run:
         self.change = measured_change(step, self.history["objective"], self.total, self.stopping)
         self.history["change"].append(self.change)
         self.history["low_rank_steps"].append(step.low_rank_steps)
+        self.converged = self.change <= self.tol
         if self.watch is not None and not self.converged:
             self.cycle = self.watch.period(self.driver.solution())
-        return self.converged or bool(self.cycle) or self.n_iter == self.max_iter
-
-    def advance(self) -> None:
-        """Compute the next centers."""
-        self.driver = self.driver.advance()
-
-    @property
-    def converged(self) -> bool:
-        """Whether the last change is within the tolerance."""
-        return self.change <= self.tol
+        self.is_done = self.converged or bool(self.cycle) or self.n_iter == self.max_iter
 
     def end(self) -> Solution:
         """Return the result of the run; for a cycle, its best state."""
@@ -237,12 +213,8 @@ def anneal(
     the scale of every iteration, and convergence is that of the last. `options` are those of
     `alternate`.
     """
-    history: dict[str, list[float]] = {
-        "objective": [],
-        "change": [],
-        "low_rank_steps": [],
-        "scale": [],
-    }
+    names = ("objective", "change", "low_rank_steps", "scale")
+    history: dict[str, list[float]] = {name: [] for name in names}
     with progress_bar(verbose, description, scales[-1], len(scales), "scale") as report:
         for stage, scale in enumerate(scales, 1):
             report(stage, scale)
@@ -261,7 +233,7 @@ def anneal(
 
 def best_of(
     solutions: Iterable[Solution],
-    key: Callable[[Solution], float] = lambda solution: solution.objective,
+    key: Callable[[Solution], float] = attrgetter("objective"),
     margin: float = 0.0,
 ) -> Solution:
     """Return the solution of the lowest objective, or key, and the first of equal ones.

@@ -16,6 +16,7 @@ the same matrix with S = √a (`principal_variance`).
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,16 +27,6 @@ from softkern._utils.arrays import namespace, on_host
 from softkern._utils.typing import AnyArray, Array
 from softkern.operators.base import KernelOperator
 from softkern.rows import check_weights, row_slices
-
-__all__ = [
-    "SAFE_RATIO",
-    "coinciding",
-    "collapse_ratio",
-    "largest_m",
-    "principal_variance",
-    "ratio_at",
-    "ratio_of",
-]
 
 SAFE_RATIO = 1.2  # above it memberships leave 1/c fast enough
 SMALLEST_M = 1e-6  # smallest m − 1, with practically hard memberships
@@ -56,33 +47,12 @@ def collapse_ratio(
     sample_weight: Any = None,
     q: float = 0.0,
     plain: bool = False,
-    random_state: int = 0,
 ) -> float:
-    """Compute how fast fuzzy memberships leave u = 1/c. Below one they collapse to it.
+    """Compute ρ, how fast fuzzy memberships leave u = 1/c. Below one they collapse to it.
 
     The ratio depends on the data, the kernel and m, not on the number of clusters. A wider kernel
-    or a smaller m increases it.
-
-    Parameters
-    ----------
-    operator : KernelOperator
-        For example ``softkern.plan(X, kernel="rbf", bandwidth=1.0).build(X)``.
-    m : float, default=2.0
-        Exponent of fuzzy c-means, above one.
-    sample_weight : array of shape (n,), default=None
-        Weights of the samples. A weight of two is equivalent to two equal rows.
-    q : float, default=0.0
-        Exponent of the outlier weights of `softkern.OutlierFuzzyCMeans`; zero is fuzzy c-means.
-        If they draw the common center onto a single point, the ratio is that of q = 0.
-    plain : bool, default=False
-        Whether centers are means with masses u instead of u^m / w^q.
-    random_state : int, default=0
-        Seed of the first vector of the eigenvalue iteration.
-
-    Returns
-    -------
-    ratio : float
-        The ratio ρ. Models with ``m="auto"`` decrease m until it is above 1.2.
+    or a smaller m increases it. `q` is the exponent of the outlier weights of
+    `softkern.OutlierFuzzyCMeans`. With `plain`, centers are means with masses u, not u^m / w^q.
 
     Examples
     --------
@@ -92,64 +62,42 @@ def collapse_ratio(
     >>> operator = plan(X, bandwidth=1.0).build(X)
     >>> round(collapse_ratio(operator, m=2.0), 4)
     1.6407
-    >>> collapse_ratio(operator, m=4.0) < 1.2
-    True
     """
     if not m > 1:
         raise ValueError(f"m={m!r} must be above 1.")
     if not q >= 0:
         raise ValueError(f"q={q!r} must not be negative.")
     weight = check_weights(sample_weight, operator.shape[0])
-    return ratio_of(operator, weight, m, q, plain, random_state)
+    return ratio_at(m, collapse_eigenvalue(operator, weight, 0.0 if plain else q), plain)
 
 
-def ratio_of(
-    operator: KernelOperator,
-    weight: Array,
-    m: float,
-    q: float = 0.0,
-    plain: bool = False,
-    random_state: int = 0,
-) -> float:
-    """Return `collapse_ratio` for checked parameters."""
-    weight = weight.astype(np.float64)
-    a, distances = _common_center(operator, weight, 0.0 if plain else q)
-    eigenvalue = _largest_eigenvalue(operator, a, distances, random_state)
-    return 2 * _power(m, plain) / (m - 1) * eigenvalue
+def ratio_at(m: float, eigenvalue: float, plain: bool = False) -> float:
+    """Return the collapse ratio ρ of an exponent from λ_max, which does not depend on it."""
+    return 2 * (1.0 if plain else m) / (m - 1) * eigenvalue
 
 
-def largest_m(ratio: float, m: float, plain: bool = False, goal: float = SAFE_RATIO) -> float:
-    """Return the largest exponent up to m whose ratio is above the goal, given the `ratio` of m.
-
-    The eigenvalue does not depend on m, so that the ratio of any other exponent follows.
-
-    Examples
-    --------
-    >>> largest_m(1.5, m=2.0)
-    2.0
-    >>> round(largest_m(0.6, m=2.0), 3)
-    1.333
-    """
-    if ratio > goal:
+def largest_m(eigenvalue: float, m: float, plain: bool = False, goal: float = SAFE_RATIO) -> float:
+    """Return the largest exponent up to m whose collapse ratio is above the goal."""
+    if ratio_at(m, eigenvalue, plain) > goal:
         return m
-    eigenvalue = _eigenvalue(ratio, m, plain)
     least = 2 * eigenvalue / (goal * (1 + 1e-6))  # (m − 1) / p at the goal
     lowered = 1 + least if plain else 1 / (1 - least)
     return float(min(m, max(lowered, 1 + SMALLEST_M)))
 
 
-def ratio_at(other: float, ratio: float, m: float, plain: bool = False) -> float:
-    """Return the collapse ratio of another exponent, given the `ratio` of m.
+def collapse_eigenvalue(operator: KernelOperator, weight: Array, q: float = 0.0) -> float:
+    """Return λ_max of S (H K Hᵀ) S with S = √(a / D), between 0 and 1."""
+    a, distances = _common_center(operator, weight.astype(np.float64), q)
+    # points on the common center do not move
+    rounding = max(1e-10 * distances.max(initial=0), ALL_ONE * operator.distance_error)
+    is_off = distances > rounding
+    scale = np.sqrt(np.where(is_off, a / np.where(is_off, distances, 1), 0))
+    if np.count_nonzero(scale) < 3:  # the trace is one
+        return float(np.count_nonzero(scale) > 0)
+    return _top_eigenvalue(operator, a, scale)
 
-    Examples
-    --------
-    >>> round(ratio_at(1.5, 1.0, m=2.0), 6)
-    1.5
-    """
-    return 2 * _power(other, plain) / (other - 1) * _eigenvalue(ratio, m, plain)
 
-
-def principal_variance(operator: KernelOperator, weight: Array, random_state: int = 0) -> float:
+def principal_variance(operator: KernelOperator, weight: Array) -> float:
     """Return the largest variance of the weighted data in feature space, λ₁(HKH) / Σ w."""
     share = weight.astype(np.float64) / weight.sum(dtype=np.float64)
     rounding = ALL_ONE * operator.distance_error
@@ -158,7 +106,7 @@ def principal_variance(operator: KernelOperator, weight: Array, random_state: in
         operator.draft is operator or float(share @ _distances(operator, share)) <= rounding
     ):
         return 0.0
-    return max(_top_eigenvalue(operator, share, np.sqrt(share), RESIDUAL_TOL, random_state), 0.0)
+    return max(_top_eigenvalue(operator, share, np.sqrt(share)), 0.0)
 
 
 def coinciding(coefficients: AnyArray) -> list[tuple[int, int]]:
@@ -168,28 +116,15 @@ def coinciding(coefficients: AnyArray) -> list[tuple[int, int]]:
 
     Examples
     --------
-    >>> import numpy as np
     >>> coinciding(np.array([[0.5, 0.5, 0.0], [0.5, 0.49, 0.0], [0.0, 0.01, 1.0]]))
     [(0, 1)]
     """
     xp = namespace(coefficients)
-    cosines = on_host(xp.matmul(xp.matrix_transpose(coefficients), coefficients))
-    lengths = [max(float(cosines[k, k]), 1e-300) ** 0.5 for k in range(cosines.shape[0])]
-    return [
-        (i, j)
-        for i in range(len(lengths))
-        for j in range(i + 1, len(lengths))
-        if float(cosines[i, j]) > SAME_POINTS * lengths[i] * lengths[j]
-    ]
-
-
-def _eigenvalue(ratio: float, m: float, plain: bool) -> float:
-    return ratio * (m - 1) / (2 * _power(m, plain))
-
-
-def _power(m: float, plain: bool) -> float:
-    """Return p, how strongly a change of u moves the centers."""
-    return 1.0 if plain else m
+    products = np.asarray(on_host(xp.matmul(xp.matrix_transpose(coefficients), coefficients)))
+    lengths = np.sqrt(np.maximum(products.diagonal(), 1e-300, dtype=np.float64))
+    is_same = products > SAME_POINTS * np.outer(lengths, lengths)
+    rows, columns = np.nonzero(np.triu(is_same, 1))
+    return list(zip(rows.tolist(), columns.tolist(), strict=True))
 
 
 def _common_center(operator: KernelOperator, weight: Array, q: float) -> tuple[Array, Array]:
@@ -221,60 +156,41 @@ def _distances(operator: KernelOperator, a: Array) -> Array:
     return np.asarray(np.maximum(operator.squared_distances(a).astype(np.float64), 0))
 
 
-def _largest_eigenvalue(
-    operator: KernelOperator, a: Array, distances: Array, random_state: int
-) -> float:
-    """Return λ_max of S (H K Hᵀ) S with S = √(a / D), between 0 and 1."""
-    # points on the common center do not move
-    rounding = max(1e-10 * distances.max(initial=0), ALL_ONE * operator.distance_error)
-    is_off = distances > rounding
-    scale = np.sqrt(np.where(is_off, a / np.where(is_off, distances, 1), 0))
-    if np.count_nonzero(scale) < 3:  # the trace is one
-        return float(np.count_nonzero(scale) > 0)
-    return _top_eigenvalue(operator, a, scale, RESIDUAL_TOL, random_state)
-
-
-def _top_eigenvalue(
-    operator: KernelOperator, a: Array, scale: Array, tol: float, random_state: int
-) -> float:
+def _top_eigenvalue(operator: KernelOperator, a: Array, scale: Array) -> float:
     """Return λ_max of S (H K Hᵀ) S for S = diag(scale)."""
     n = operator.shape[0]
     if operator.features is not None and operator.features.points.shape[1] < n:
         return _largest_of_features(operator.features.points, a, scale)
-    product = _symmetric(operator, a, scale)
+    product = partial(_centered_product, operator, a, scale)
     if n <= BASIS:  # too small for the iteration
         return float(np.linalg.eigvalsh(product(np.eye(n)))[-1])
-    start = scale * np.random.default_rng(random_state).normal(size=n)
-    if operator.draft is not operator:
-        near = _top_eigenvector(_symmetric(operator.draft, a, scale), start, tol)[1]
-        return _refined_eigenvalue(product, near, tol)
-    return _top_eigenvector(product, start, tol)[0]
+    start = scale * np.random.default_rng(0).normal(size=n)
+    if operator.draft is operator:
+        return _top_eigenvector(product, start)[0]
+    near = _top_eigenvector(partial(_centered_product, operator.draft, a, scale), start)[1]
+    return _refined_eigenvalue(product, near)
 
 
-def _symmetric(
-    operator: KernelOperator, a: Array, scale: Array
-) -> Callable[[Array], NDArray[np.float64]]:
-    """Return the function that multiplies S (H K Hᵀ) S by vectors (n,) or (n, k)."""
-
-    def product(v: Array) -> NDArray[np.float64]:
-        x = scale[:, None] * v.reshape(len(scale), -1)
-        y = np.asarray(operator @ (x - np.outer(a, x.sum(axis=0))), dtype=np.float64)
-        return np.asarray(scale[:, None] * (y - a @ y))
-
-    return product
+def _centered_product(
+    operator: KernelOperator, a: Array, scale: Array, v: Array
+) -> NDArray[np.float64]:
+    """Return S (H K Hᵀ) S v for vectors (n,) or (n, k)."""
+    x = scale[:, None] * v.reshape(len(scale), -1)
+    y = np.asarray(operator @ (x - np.outer(a, x.sum(axis=0))), dtype=np.float64)
+    return np.asarray(scale[:, None] * (y - a @ y))
 
 
 def _top_eigenvector(
-    product: Callable[[Array], Array], start: Array, tol: float
+    product: Callable[[Array], Array], start: Array
 ) -> tuple[float, NDArray[np.float64]]:
     """Return the largest eigenvalue of a symmetric matrix and its unit vector."""
     n = len(start)
     matrix = LinearOperator((n, n), matvec=product, matmat=product, dtype=np.float64)
-    values, vectors = eigsh(matrix, 1, which="LA", v0=start, ncv=BASIS, tol=tol)
+    values, vectors = eigsh(matrix, 1, which="LA", v0=start, ncv=BASIS, tol=RESIDUAL_TOL)
     return float(values[0]), vectors[:, 0]
 
 
-def _refined_eigenvalue(product: Callable[[Array], Array], near: Array, tol: float) -> float:
+def _refined_eigenvalue(product: Callable[[Array], Array], near: Array) -> float:
     """Return the largest eigenvalue of a symmetric matrix from a nearby vector.
 
     A Davidson iteration: the space of the vector and its residuals, with one product per step.
@@ -286,10 +202,10 @@ def _refined_eigenvalue(product: Callable[[Array], Array], near: Array, tol: flo
         images = np.column_stack([images, product(basis[:, -1])])
         values, vectors = np.linalg.eigh(basis.T @ images)
         residual = (images - values[-1] * basis) @ vectors[:, -1]
-        if np.linalg.norm(residual) <= tol * values[-1]:
+        if np.linalg.norm(residual) <= RESIDUAL_TOL * values[-1]:
             return float(values[-1])
         step = residual - basis @ (basis.T @ residual)
-    return _top_eigenvector(product, basis @ vectors[:, -1], tol)[0]
+    return _top_eigenvector(product, basis @ vectors[:, -1])[0]
 
 
 def _largest_of_features(points: Array, a: Array, scale: Array) -> float:

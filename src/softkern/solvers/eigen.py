@@ -15,7 +15,6 @@ to Σ w d α² = 1, on which the scores of the 2015 paper depend. Called by the 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
@@ -28,8 +27,6 @@ from softkern._utils.typing import Array
 from softkern.exceptions import DataError
 from softkern.operators.base import KernelOperator
 from softkern.solvers.stopping import Report
-
-__all__ = ["EIGENVECTOR_SCALES", "Spectrum", "solve"]
 
 EIGENVECTOR_SCALES = ("unit", "degree")  # ‖α‖ = 1 or ‖D^½ α‖ = 1
 
@@ -46,40 +43,19 @@ UNIQUE = 1e-7  # relative difference below which eigenvalues are equal
 
 @dataclass(frozen=True)
 class Spectrum:
-    """Leading solutions of the eigenproblem over the n training points.
+    """The q leading solutions of the eigenproblem over the n training points."""
 
-    Attributes
-    ----------
-    coefficients : array of shape (n, q)
-        w ∘ α, so that e = K @ coefficients + bias.
-    eigenvalues : array of shape (q,)
-        Eigenvalues in decreasing order.
-    bias : array of shape (q,)
-        b.
-    projections : array of shape (n, q)
-        Projections e of the training points.
-    degree : array of shape (n,)
-        K w, including the similarity of a point to itself.
-    takes_part : bool array of shape (n,)
-        Whether a point is connected to others. Isolated points have no coefficients.
-    next_eigenvalue : float
-        The first one left out. If it equals the last one, the vectors are not unique.
-    history : dict
-        ``"objective"``, minus the sum of the eigenvalues, and ``"change"``, the largest residual
-        ‖Sβ − λβ‖, of every iteration.
-    converged : bool
-        Whether the residual is within the tolerance.
-    """
-
-    coefficients: Array
-    eigenvalues: Array
-    bias: Array
-    projections: Array
-    degree: Array
-    takes_part: NDArray[np.bool_]
-    next_eigenvalue: float
+    coefficients: Array  # w ∘ α, (n, q), so that e = K @ coefficients + bias
+    eigenvalues: Array  # in decreasing order, (q,)
+    bias: Array  # b, (q,)
+    projections: Array  # e of the training points, (n, q)
+    degree: Array  # K w, including the similarity of a point to itself, (n,)
+    takes_part: NDArray[np.bool_]  # (n,), not for isolated points, which have no coefficients
+    next_eigenvalue: float  # the first one left out
+    # "objective", minus the sum of the eigenvalues, and "change", the largest residual ‖Sβ − λβ‖,
+    # of every iteration
     history: dict[str, list[float]] = field(repr=False)
-    converged: bool
+    converged: bool  # whether the residual is within the tolerance
 
     @property
     def n_iter(self) -> int:
@@ -113,9 +89,6 @@ class Spectrum:
         )
 
 
-# The eigenproblem
-
-
 def solve(
     operator: KernelOperator,
     count: int,
@@ -128,35 +101,15 @@ def solve(
     strict: bool = True,
     report: Report | None = None,
 ) -> Spectrum:
-    """Compute the `count` leading solutions of the weighted dual from products K @ A.
+    """Compute the `count` = k − 1 leading solutions of the weighted dual from products K @ A.
 
     Up to 800 rows a dense solver is used, beyond that a block Krylov method. For rows in canonical
-    order the results do not depend on the order of the table.
-
-    A point whose similarity to all others is below a thousandth of that to itself is excluded:
-    its eigenvector would have the eigenvalue one and precede those of all clusters.
-
-    Parameters
-    ----------
-    operator : KernelOperator
-        Operator over the n training points.
-    count : int
-        Number of solutions, k − 1.
-    weight : array of shape (n,)
-        Weights of the rows. Rows of weight zero are excluded.
-    own : array of shape (n,), default=None
-        Part of the weight that is the row itself and not duplicates or rows it represents. None:
-        one, or the whole weight if it is smaller.
-    vector_scale : {"unit", "degree"}, default="unit"
-        Scale of the eigenvectors: Σ w α² = 1 or Σ w d α² = 1.
-    tol : float, default=1e-8
-        Largest residual ‖Sβ − λβ‖ of a unit vector, at least the error of the operator.
-    max_iter : int, default=500
-        Largest number of iterations.
-    strict : bool, default=True
-        Whether fewer solutions than `count` are an error. Otherwise fewer are returned.
-    report : callable, default=None
-        Function that is called with every iteration and its residual.
+    order the results do not depend on the order of the table. Rows of weight zero are excluded, and
+    so is a point whose similarity to all others is below a thousandth of that to itself: its
+    eigenvector would have the eigenvalue one and precede those of all clusters. `own` (n,) is the
+    part of the weight that is the row itself and not duplicates or rows it represents, by default
+    one or the whole weight if it is smaller. Without `strict`, fewer solutions than `count` are no
+    error.
 
     References
     ----------
@@ -165,7 +118,6 @@ def solve(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from softkern.kernels import Gaussian
     >>> from softkern.operators.dense import DenseOperator
     >>> X = np.array([[0.0], [0.1], [5.0], [5.1]])
@@ -174,16 +126,14 @@ def solve(
     (True, np.float64(0.0))
     """
     weight = np.asarray(weight, dtype=np.float64)
-    degree = _degree(operator, weight)
     own = np.minimum(weight, 1.0) if own is None else np.asarray(own, dtype=np.float64)
-    takes_part = _is_connected(operator, weight, degree, own)
+    degree, takes_part = _degree(operator, weight, own)
     scale = np.sqrt(np.divide(weight, degree, out=np.zeros_like(weight), where=takes_part))
-    present = int(takes_part.sum())
     if count == 0:  # a single cluster
-        empty = np.empty((operator.shape[0], 0))
+        empty, none = np.empty((operator.shape[0], 0)), np.empty(0)
         history: dict[str, list[float]] = {"objective": [0.0], "change": [0.0]}
-        none = np.empty(0)
         return Spectrum(empty, none, none, empty, degree, weight > 0, 0.0, history, True)
+    present = int(takes_part.sum())
     if not strict:
         count = min(count, present - 1)
     if present <= count or count < 1:
@@ -194,46 +144,28 @@ def solve(
             "or fewer clusters."
         )
     wanted = min(count + 1, present - 1)
+    # the smallest residual that the error of the operator allows
+    eps = float(np.finfo(operator.dtype).eps)
+    tol = max(tol, 100 * eps, operator.attainable_error)
     if operator.shape[0] <= DENSE_ROWS:
         values, vectors, history = _all_at_once(operator, scale, wanted)
         if report is not None:
             report(1, history["change"][-1])
     else:
-        centered = _centered_form(operator, scale)
-        least = max(tol, _attainable(operator))
-        values, vectors, history = _by_blocks(
-            centered, operator.shape[0], count, wanted, least, max_iter, report
+        values, vectors, history = _by_blocks(operator, scale, count, wanted, tol, max_iter, report)
+    is_positive = values[:count] > 1e3 * eps
+    if strict and not is_positive.all():
+        raise DataError(
+            f"{count + 1} clusters need {count} eigenvectors, and the kernel matrix has "
+            f"{is_positive.sum()} with a nonzero eigenvalue: the points are too similar in this "
+            "kernel. Use fewer clusters or a smaller bandwidth."
         )
-    floor = 1e3 * np.finfo(operator.dtype).eps
-    if strict:
-        _check_count(values[:count], floor)
-    count = max(1, int((values[:count] > floor).sum()))
-    per_row = weight if vector_scale == "unit" else weight * degree
-    return _spectrum(
-        operator, weight, degree, scale, values, vectors[:, :count], per_row, history, tol
-    )
-
-
-def _spectrum(
-    operator: KernelOperator,
-    weight: Array,
-    degree: Array,
-    scale: Array,
-    values: Array,
-    vectors: Array,
-    per_row: Array,
-    history: dict[str, list[float]],
-    tol: float,
-) -> Spectrum:
-    """Return the spectrum from the eigenvectors β of the symmetric form.
-
-    The squares of α, weighted by `per_row`, (n,), sum to one.
-    """
-    count = vectors.shape[1]
+    count = max(1, int(is_positive.sum()))
     shrink = np.divide(scale, weight, out=np.zeros_like(scale), where=scale > 0)  # 1/√(w d)
-    alpha = shrink[:, None] * vectors
+    alpha = shrink[:, None] * vectors[:, :count]
     alpha /= np.abs(alpha).max(axis=0)  # avoids overflow for extreme degrees
-    alpha *= _signs(alpha, weight) / np.sqrt(per_row @ alpha**2)
+    signs = np.where(weight @ alpha**3 < 0, -1.0, 1.0)  # the longer tail is positive
+    alpha *= signs / np.sqrt((weight if vector_scale == "unit" else weight * degree) @ alpha**2)
     coefficients = weight[:, None] * alpha
     product = np.asarray(operator @ coefficients, dtype=np.float64)
     bias = -(scale**2 @ product) / (scale @ scale)
@@ -246,52 +178,29 @@ def _spectrum(
         scale > 0,
         float(values[count]) if values.size > count else 0.0,
         history,
-        history["change"][-1] <= max(tol, _attainable(operator)),
+        history["change"][-1] <= tol,
     )
 
 
-def _degree(operator: KernelOperator, weight: Array) -> Array:
-    """Return K w, (n,), with values within the rounding error set to zero."""
+def _degree(operator: KernelOperator, weight: Array, own: Array) -> tuple[Array, NDArray[np.bool_]]:
+    """Return K w, (n,), with values within the rounding error set to zero, and the connected rows.
+
+    These are similar to others beyond the rounding error.
+    """
     degree = np.asarray(operator @ weight, dtype=np.float64)
-    floor = _floor(operator, weight, degree)
-    worst = int(np.argmin(degree))
-    if degree[worst] < -max(floor, 1e-6 * np.abs(degree).max()):
+    floor = 1e-6 * float(np.abs(degree).max())
+    if degree.min() < -floor:
+        worst = int(np.argmin(degree))
         raise DataError(
             f"point {worst} has a degree (its summed similarities) of {degree[worst]:.3g}; kernel "
             "spectral clustering needs similarities that are not negative: use kernel='rbf', or "
             "'cosine' on data without negative values."
         )
+    floor = min(floor, operator.error * weight.sum() if np.isfinite(operator.error) else 0.0)
     degree[degree <= floor] = 0.0
-    return degree
-
-
-def _is_connected(
-    operator: KernelOperator, weight: Array, degree: Array, own: Array
-) -> NDArray[np.bool_]:
-    """Return which rows are similar to others beyond the rounding error, (n,)."""
     itself = own * np.asarray(operator.diag(), dtype=np.float64)
-    least = np.maximum(ISOLATED * itself, _floor(operator, weight, degree))
-    return np.asarray((degree - itself > least) & (degree > 0) & (weight > 0))
-
-
-def _floor(operator: KernelOperator, weight: Array, degree: Array) -> float:
-    """Return the rounding error of a degree."""
-    floor = operator.error * weight.sum() if np.isfinite(operator.error) else 0.0
-    return min(floor, 1e-6 * float(np.abs(degree).max()))
-
-
-def _centered_form(operator: KernelOperator, scale: Array) -> Callable[[Array], Array]:
-    """Return the function B ↦ (I − v vᵀ) S (I − v vᵀ) B of blocks B (n, c)."""
-    v = scale / np.linalg.norm(scale)
-
-    def apply(block: Array) -> Array:
-        block = block - np.outer(v, v @ block)
-        product = np.asarray(operator @ (scale[:, None] * block), dtype=np.float64)
-        product *= scale[:, None]
-        product -= np.outer(v, v @ product)
-        return product
-
-    return apply
+    is_connected = degree - itself > np.maximum(ISOLATED * itself, floor)
+    return degree, is_connected & (degree > 0) & (weight > 0)
 
 
 def _all_at_once(
@@ -326,8 +235,8 @@ def _leading(matrix: Array, wanted: int) -> tuple[Array, Array]:
 
 
 def _by_blocks(
-    centered: Callable[[Array], Array],
-    n: int,
+    operator: KernelOperator,
+    scale: Array,
     count: int,
     wanted: int,
     tol: float,
@@ -340,6 +249,15 @@ def _by_blocks(
     Well separated clusters have eigenvalues that agree to all digits. Methods that iterate a
     single vector, such as ARPACK, miss some of them; a block of as many vectors finds them all.
     """
+    n, v = len(scale), scale / np.linalg.norm(scale)
+
+    def centered(block: Array) -> Array:  # (I − v vᵀ) S (I − v vᵀ) B
+        block = block - np.outer(v, v @ block)
+        product = np.asarray(operator @ (scale[:, None] * block), dtype=np.float64)
+        product *= scale[:, None]
+        product -= np.outer(v, v @ product)
+        return product
+
     width = min(wanted + GUARD, n)
     most = max(4 * width, min(SPACE_COLUMNS, SPACE_SIZE // n))
     basis = np.linalg.qr(centered(np.random.default_rng(SEED).normal(size=(n, width))))[0]
@@ -376,24 +294,3 @@ def _new_directions(basis: Array, residuals: Array) -> Array:
         new, triangle, _ = qr(new, mode="economic", pivoting=True)
         new = new[:, np.abs(triangle.diagonal()) > INDEPENDENT]
     return np.asarray(new)
-
-
-def _attainable(operator: KernelOperator) -> float:
-    """Return the smallest residual that the error of the operator allows."""
-    return max(100 * float(np.finfo(operator.dtype).eps), operator.attainable_error)
-
-
-def _check_count(values: Array, floor: float) -> None:
-    """Raise a DataError for more clusters than there are nonzero eigenvalues."""
-    count = int((values > floor).sum())
-    if count < values.size:
-        raise DataError(
-            f"{values.size + 1} clusters need {values.size} eigenvectors, and the kernel matrix "
-            f"has {count} with a nonzero eigenvalue: the points are too similar in this kernel. "
-            "Use fewer clusters or a smaller bandwidth."
-        )
-
-
-def _signs(alpha: Array, weight: Array) -> Array:
-    """Return signs that make the longer tail of every vector positive."""
-    return np.where(weight @ alpha**3 < 0, -1.0, 1.0)

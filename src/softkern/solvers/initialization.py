@@ -23,24 +23,13 @@ from softkern._utils.random import as_random_state, child_seed
 from softkern._utils.typing import Array
 from softkern.operators.base import KernelOperator
 from softkern.rows import order_by_mass, row_slices
-from softkern.rules.base import Centers, MembershipRule, Rule
+from softkern.rules.base import MembershipRule, Rule
 from softkern.rules.centers import Mean
 from softkern.rules.fuzzy import Fuzzy
 from softkern.rules.one_class import FORMULATIONS, Formulation, Hard
 from softkern.solvers.alternate import alternate, alternate_all, best_of
-from softkern.solvers.collapse import SAFE_RATIO, largest_m, ratio_at, ratio_of
+from softkern.solvers.collapse import SAFE_RATIO, collapse_eigenvalue, largest_m, ratio_at
 from softkern.solvers.steps import Solution
-
-__all__ = [
-    "INITS",
-    "best_fuzzy",
-    "hard_rule",
-    "k_means",
-    "k_means_mass",
-    "seed_mass",
-    "select_fuzzifier",
-    "sort_by_mass",
-]
 
 START_TOL = 1e-4  # tolerance of the runs among which the best is selected
 K_MEANS_STEPS = 100
@@ -53,33 +42,26 @@ SAME_DISTANCE = 4  # rounding errors of a squared distance below which two are e
 SAME_POINT = 16  # rounding errors below which a squared distance is zero
 
 
-def seeds(
+def seed_mass(
     operator: KernelOperator, weight: Array, n_clusters: int, generator: np.random.RandomState
-) -> list[int]:
-    """Draw rows as centers, each by its squared distance to the nearest one so far."""
+) -> Array:
+    """Return one point per cluster with the mass of a cluster, (n, c), drawn by k-means++.
+
+    Each is drawn by its squared distance to the nearest one so far.
+    """
     index, mass = operator.canonical_rows(weight)
-    chosen: list[int] = []
+    start = np.zeros((operator.shape[0], n_clusters), dtype=operator.dtype)
     nearest = np.ones(operator.shape[0])
-    for _ in range(n_clusters):
+    for k in range(n_clusters):
         reached = np.cumsum(mass * nearest[index])
         draw = generator.uniform(0, reached[-1])
         row = int(index[min(int(np.searchsorted(reached, draw, side="right")), index.size - 1)])
         distances = np.asarray(operator.distances_to_rows([row]))[:, 0]
-        nearest = distances if not chosen else np.minimum(nearest, distances)
+        nearest = distances if k == 0 else np.minimum(nearest, distances)
         if not nearest[index].any():  # fewer distinct points than clusters
             nearest = np.ones(operator.shape[0])
-        chosen.append(row)
-    return chosen
-
-
-def seed_mass(
-    operator: KernelOperator, weight: Array, n_clusters: int, generator: np.random.RandomState
-) -> Array:
-    """Return one point per cluster with the mass of a cluster, (n, c), drawn by k-means++."""
-    mass = np.zeros((operator.shape[0], n_clusters), dtype=operator.dtype)
-    rows = seeds(operator, weight, n_clusters, generator)
-    mass[rows, np.arange(n_clusters)] = weight.sum() / n_clusters
-    return mass
+        start[row, k] = weight.sum() / n_clusters
+    return start
 
 
 def random_mass(
@@ -100,8 +82,19 @@ def k_means_mass(
     generator: np.random.RandomState,
     n_init: int = 1,
 ) -> Array:
-    """Return the clusters of kernel k-means, (n, c). Empty clusters get points."""
-    end = k_means(operator, weight, n_clusters, generator, n_init)
+    """Return the clusters of kernel k-means, (n, c), the best of `n_init` k-means++ starts.
+
+    Empty clusters get points.
+    """
+    rule = Rule(hard_rule(operator), Mean())
+    options: dict[str, Any] = {"tol": START_TOL, "max_iter": K_MEANS_STEPS, "stopping": "mean"}
+    options |= {"sample_weight": weight, "cycles": True}
+    starts = (seed_mass(operator, weight, n_clusters, generator) for _ in range(n_init))
+    runs = (
+        alternate(operator, rule, Mean().centers(start, weight, None), **options)
+        for start in starts
+    )
+    end = best_of(runs, margin=SAME_SCATTER)
     return end.rule.memberships.evaluate(end.geometry, end.centers, weight).mass
 
 
@@ -157,25 +150,6 @@ def hard_rule(operator: KernelOperator, formulation: Formulation = FORMULATIONS[
     return Hard(formulation, error, copies, nothing)
 
 
-def k_means(
-    operator: KernelOperator,
-    weight: Array,
-    n_clusters: int,
-    generator: np.random.RandomState,
-    n_init: int = 1,
-    **options: Any,
-) -> Solution:
-    """Return the best run of kernel k-means from `n_init` k-means++ initializations."""
-    rule = Rule(hard_rule(operator), Mean())
-    options = {"tol": START_TOL, "max_iter": K_MEANS_STEPS, "stopping": "mean", **options}
-
-    def run() -> Solution:
-        start = Mean().centers(seed_mass(operator, weight, n_clusters, generator), weight, None)
-        return alternate(operator, rule, start, sample_weight=weight, cycles=True, **options)
-
-    return best_of((run() for _ in range(n_init)), margin=SAME_SCATTER)
-
-
 def select_fuzzifier(
     operator: KernelOperator, m: float | str, weight: Array, q: float = 0.0, plain: bool = False
 ) -> tuple[float, float]:
@@ -184,13 +158,14 @@ def select_fuzzifier(
     A ratio that is clearly safe on the low-rank draft operator is not computed on the exact one.
     """
     first = 2.0 if isinstance(m, str) else float(m)
-    ratio = ratio_of(operator.draft, weight, first, q, plain)
+    q = 0.0 if plain else q
+    eigenvalue = collapse_eigenvalue(operator.draft, weight, q)
+    ratio = ratio_at(first, eigenvalue, plain)
     if operator.draft is not operator and ratio < CLEARLY_SAFE * SAFE_RATIO:
-        ratio = ratio_of(operator, weight, first, q, plain)
-    if not isinstance(m, str) or ratio > SAFE_RATIO:
-        return first, ratio
-    lowered = largest_m(ratio, first, plain)
-    return lowered, ratio_at(lowered, ratio, first, plain)
+        eigenvalue = collapse_eigenvalue(operator, weight, q)
+    if isinstance(m, str):
+        first = largest_m(eigenvalue, first, plain)
+    return first, ratio_at(first, eigenvalue, plain)
 
 
 def best_fuzzy(
@@ -209,26 +184,22 @@ def best_fuzzy(
 
     It runs on the low-rank draft operator if there is one, and so does the geometry.
     """
-    operator = operator.draft
+    operator, rule = operator.draft, Rule(memberships, Mean())
     generator = as_random_state(random_state)
-    rule = Rule(memberships, Mean())
-
-    def start() -> Centers:
-        # one step without outlier weights, which would hold a center on its first point
-        first = Mean().centers(draw(operator, weight, n_clusters, generator), weight, None)
-        geometry = operator.geometry(first.coefficients)
-        return Mean().centers(Fuzzy(m).evaluate(geometry, first, weight).mass, weight, None)
-
     options: dict[str, Any] = {"sample_weight": weight, "tol": START_TOL, "max_iter": max_iter}
     together = max(1, VALUES_TOGETHER // (operator.shape[0] * n_clusters))
-    runs = (
-        solution
-        for part in row_slices(n_init, together)
-        for solution in alternate_all(
-            operator, rule, [start() for _ in range(part.start, part.stop)], **options
-        )
-    )
-    best = best_of(runs)
+    best: Solution | None = None
+    for part in row_slices(n_init, together):
+        starts = []
+        for _ in range(part.start, part.stop):
+            # one step without outlier weights, which would hold a center on its first point
+            first = Mean().centers(draw(operator, weight, n_clusters, generator), weight, None)
+            geometry = operator.geometry(first.coefficients)
+            mass = Fuzzy(m).evaluate(geometry, first, weight).mass
+            starts.append(Mean().centers(mass, weight, None))
+        runs = alternate_all(operator, rule, starts, **options)
+        best = best_of(runs if best is None else [best, *runs])
+    assert best is not None
     return sort_by_mass(best, weight @ best.memberships)
 
 

@@ -1,44 +1,36 @@
-"""The steps of the loop and its result.
+"""The steps of the loop, exact or with low-rank acceleration, and its result.
 
-A driver takes steps, and `softkern.solvers.alternate` decides when to stop.
+`softkern.solvers.alternate` takes the steps and decides when to stop.
+
+Low-rank acceleration iterates on a cheap surrogate K̃ (`KernelOperator.draft`) and corrects it with
+exact products. Between two products with K the loop continues with K A ≈ K̃ A + (K A₀ − K̃ A₀),
+which is exact at A₀. Each exact step starts where the surrogate steps stopped moving. The loop ends
+when an exact step changes memberships by no more than the tolerance, so that it ends at the same
+fixed point after fewer products with K. Where K̃ is too coarse to make progress, the loop continues
+without it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Any
 
 from softkern._utils.arrays import column_changes, namespace
 from softkern._utils.typing import AnyArray
 from softkern.operators.base import Geometry, KernelOperator
-from softkern.rules.base import Centers, Evaluation, Rule
+from softkern.rules.base import Centers, Evaluation, Rule, SolverRule
 from softkern.solvers.stopping import Step
 
-__all__ = ["Driver", "Solution", "Steps"]
+PROGRESS = 0.5  # of the last change: an exact step above it shows that K̃ is of no use
+FINER = 0.1  # of the last exact change, at which surrogate steps end
+SETTLED = 1e-6  # error at which centers computed with K̃ count as those of K
+MAX_STEPS = 300  # with K̃ between two exact ones
+FIRST_CHANGE = 1e-4  # at which surrogate steps end before the first exact one
 
 
 @dataclass(frozen=True)
 class Solution:
-    """Result of the loop: centers, the geometry and U that follow from them, and the rule.
-
-    `cycle` is the length of the cycle in which the loop ended, or zero.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from softkern import plan
-    >>> from softkern.rules.base import Rule
-    >>> from softkern.rules.centers import Mean
-    >>> from softkern.rules.fuzzy import Fuzzy
-    >>> from softkern.solvers.alternate import alternate
-    >>> X = np.array([[0.0], [0.5], [1.0], [5.0], [5.5]])
-    >>> operator, weight = plan(X, bandwidth=1.0, n_vectors=2).build(X), np.ones(5)
-    >>> start = Mean().centers(np.eye(5)[:, [0, 3]], weight, None)
-    >>> rule = Rule(Fuzzy(2.0), Mean())
-    >>> solution = alternate(operator, rule, start, sample_weight=weight, tol=1e-6, max_iter=99)
-    >>> solution.coefficients.sum(axis=0).round(6), solution.cycle
-    (array([1., 1.]), 0)
-    """
+    """Result of the loop: centers, the geometry and U that follow from them, and the rule."""
 
     rule: Rule
     centers: Centers
@@ -48,7 +40,7 @@ class Solution:
     n_iter: int = 0
     converged: bool = False
     history: dict[str, list[float]] = field(default_factory=dict)
-    cycle: int = 0
+    cycle: int = 0  # length of the cycle in which the loop ended, or zero
 
     @property
     def coefficients(self) -> AnyArray:
@@ -65,21 +57,8 @@ class Solution:
         )
 
 
-class Driver(Protocol):
-    """Takes the steps of the loop."""
-
-    def step(self) -> Step:
-        """Compute memberships at the current centers, and measures of progress."""
-
-    def advance(self) -> Driver:
-        """Compute the next centers, and return the driver of the next step."""
-
-    def solution(self) -> Solution:
-        """Return the current state."""
-
-
 class Steps:
-    """Driver for any rule and operator, with one geometry per step."""
+    """Steps for any rule and operator, with one geometry per step."""
 
     evaluation: Evaluation
 
@@ -96,7 +75,7 @@ class Steps:
         self.previous: AnyArray | None = None
 
     def step(self) -> Step:
-        """Compute one product, unless the center rule did, and evaluate the rule."""
+        """Compute memberships at the current centers, and measures of progress."""
         if self.geometry is None:
             centers = self.centers
             self.geometry = self.operator.geometry(centers.coefficients, centers.product)
@@ -109,7 +88,7 @@ class Steps:
         return Step(self.evaluation.objective, changes, tops)
 
     def advance(self) -> Steps:
-        """Compute centers of the masses, and free the arrays of the last step."""
+        """Compute the next centers, free the arrays of the last step, and return the next steps."""
         evaluation = self.evaluation
         self.previous, self.geometry = evaluation.memberships, None
         self.rule = replace(self.rule, memberships=evaluation.rule)
@@ -124,3 +103,79 @@ class Steps:
         return Solution(
             self.rule, self.centers, self.geometry, evaluation.memberships, evaluation.objective
         )
+
+
+class SurrogateSteps(Steps):
+    """Exact steps, each followed by surrogate steps until these stop moving."""
+
+    def __init__(
+        self, operator: KernelOperator, rule: Rule, centers: Centers, weight: AnyArray
+    ) -> None:
+        super().__init__(operator, rule, centers, weight)
+        self.surrogate = operator.draft
+        self.exact_rule: Any = rule.centers
+        # rules of array operations alone do not compute products themselves
+        self.solves = isinstance(rule.centers, SolverRule)
+        self.low_rank_steps = 0
+        self.correction: AnyArray | None = None  # K A₀ − K̃ A₀
+        self.is_rough = True  # whether the present centers were computed with K̃
+        self.change = float("inf")  # of the last exact step
+        self.error = float("inf")  # of its centers
+        self._total = float(namespace(weight).sum(weight))
+        self._run_surrogate(FIRST_CHANGE)
+
+    def step(self) -> Step:
+        """Take one exact step, and report how many surrogate steps led to it."""
+        self.rule = replace(self.rule, centers=self.exact_rule)
+        if self.is_rough:
+            self.geometry = self.operator.geometry(self.centers.coefficients)
+            if self.solves:
+                self.centers = self.exact_rule.with_product(self.centers, self.geometry.product)
+        step = super().step()
+        low_rank_steps, self.low_rank_steps = self.low_rank_steps, 0
+        before, self.change = self.change, self._mean_change(step)
+        error_before = self.error
+        self.error = self.exact_rule.error(self.centers) if self.solves else 0.0
+        self.makes_progress = self.change <= PROGRESS * before
+        if self.is_rough and self.error > SETTLED:  # not yet the centers of K
+            step = replace(step, changes=None)
+            self.makes_progress &= self.error <= PROGRESS * error_before
+        return replace(step, low_rank_steps=low_rank_steps)
+
+    def advance(self) -> Steps:
+        """Continue on the surrogate; by a plain step where the last one made no progress."""
+        assert self.geometry is not None
+        self.is_rough = self.makes_progress
+        if not self.makes_progress:
+            return super().advance()
+        self.correction = self.geometry.product - self.surrogate @ self.centers.coefficients
+        self._advance_surrogate()
+        self._run_surrogate(FINER * self.change)
+        return self
+
+    def _run_surrogate(self, tolerance: float) -> None:
+        """Step on the surrogate from the present centers until the change is small."""
+        for _ in range(MAX_STEPS):
+            product = self.centers.product
+            if product is None:
+                product = self.surrogate @ self.centers.coefficients
+                if self.correction is not None:
+                    product = product + self.correction
+            self.geometry = self.operator.geometry(self.centers.coefficients, product)
+            step = super().step()
+            self._advance_surrogate()
+            self.low_rank_steps += 1
+            if self._mean_change(step) <= tolerance:
+                return
+
+    def _advance_surrogate(self) -> None:
+        if self.solves:
+            rough = self.exact_rule.on_operator(self.surrogate, self.correction)
+            self.rule = replace(self.rule, centers=rough)
+        super().advance()
+
+    def _mean_change(self, step: Step) -> float:
+        """The mean change of memberships; infinite where there is nothing to compare with."""
+        if step.changes is None:
+            return float("inf")
+        return float(namespace(step.changes).sum(step.changes)) / self._total

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,32 +14,19 @@ from softkern._utils.arrays import namespace
 from softkern._utils.progress import stage
 from softkern._utils.typing import AnyArray
 
-__all__ = ["STOPPING", "Report", "Step", "measured_change", "progress_bar"]
-
 STOPPING = ("relative", "mean", "sum", "objective")
-Report = Callable[[int, float], None]
+Report = Callable[[int, float], None]  # of the iteration and the measure
 
 
 @dataclass(frozen=True)
 class Step:
-    """Measures of a step of the loop.
-
-    Attributes
-    ----------
-    objective : float
-        Value of the objective.
-    changes : array of shape (c,) or None
-        Weighted sums of absolute changes of memberships, None in the first step.
-    tops : array of shape (c,)
-        Largest membership of every cluster.
-    low_rank_steps : int
-        Steps on a low-rank surrogate since the last exact step.
-    """
+    """Measures of a step of the loop."""
 
     objective: float
+    # Weighted sums of absolute changes of memberships, (c,); None in the first step
     changes: AnyArray | None
-    tops: AnyArray
-    low_rank_steps: int = 0
+    tops: AnyArray  # largest membership of every cluster, (c,)
+    low_rank_steps: int = 0  # since the last exact step
 
 
 def measured_change(step: Step, objectives: Sequence[float], total: float, stopping: str) -> float:
@@ -49,36 +37,39 @@ def measured_change(step: Step, objectives: Sequence[float], total: float, stopp
     become zero. ``"sum"``: the change summed over all points, as in the papers. ``"objective"``:
     the relative change of the objective.
     """
-    if step.changes is None or (stopping == "objective" and len(objectives) < 2):
+    changes = step.changes
+    if changes is None or (stopping == "objective" and len(objectives) < 2):
         return float("inf")
     if stopping == "objective":
         tiny = float(np.finfo(np.float64).tiny)
         return abs(objectives[-1] - objectives[-2]) / max(abs(objectives[-1]), tiny)
-    xp = namespace(step.changes)
+    xp = namespace(changes)
     if stopping == "sum":
-        return float(xp.sum(step.changes))
-    changes = step.changes
+        return float(xp.sum(changes))
     if stopping == "relative":
         tiny = float(xp.finfo(step.tops.dtype).smallest_normal)
         changes = changes / xp.maximum(step.tops, tiny)
     return float(xp.mean(changes)) / total
 
 
-def _way(goal: float, value: float) -> float:
-    """Return the part of the way from one to the goal that a measure has come, in logarithms."""
-    if not 0 < goal < 1 or not value < 1:
-        return 0.0
-    return float(min(1.0, np.log(max(value, goal)) / np.log(goal)))
-
-
 @contextmanager
 def progress_bar(
     verbose: bool, description: str, goal: float, total: int, measure: str = "change"
 ) -> Iterator[Report]:
-    """Show a bar that fills as the measure approaches its goal, if `verbose`."""
+    """Show a bar that fills as the measure approaches its goal, if `verbose`.
+
+    Otherwise the share of the way from one to the goal, in logarithms, goes to the listener.
+    """
     if not verbose:
         with stage(description, total=1.0) as done:
-            yield lambda iteration, value: done(max(iteration / total, _way(goal, value)))
+
+            def report_share(iteration: int, value: float) -> None:
+                share = 0.0
+                if 0 < goal < 1 and value < 1:
+                    share = min(1.0, math.log(max(value, goal)) / math.log(goal))
+                done(max(iteration / total, share))
+
+            yield report_share
         return
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 

@@ -18,23 +18,11 @@ from softkern._utils.typing import Array
 from softkern.operators.base import KernelOperator
 from softkern.rows import row_slices
 from softkern.rules.base import Centers, Rule
-from softkern.rules.centers import Mean
 from softkern.rules.fuzzy import Fuzzy, fuzzy_rows
-from softkern.solvers.steps import Driver, Solution, Steps
+from softkern.solvers.steps import Solution, Steps
 from softkern.solvers.stopping import Step
 
-__all__ = ["Sweeps", "sweeps"]
-
 BLOCK_VALUES = 2**16  # values per array of a block, which fits into the cache
-
-
-def sweeps(operator: KernelOperator, rule: Rule, centers: Centers, weight: Array) -> Sweeps | None:
-    """Return the driver if rule and operator allow it, else None."""
-    is_fit = isinstance(rule.memberships, Fuzzy) and isinstance(rule.centers, Mean)
-    features = operator.features
-    if not is_fit or features is None or not isinstance(features.points, np.ndarray):
-        return None
-    return Sweeps(operator, rule, centers, weight)
 
 
 class Sweeps:
@@ -93,7 +81,7 @@ class Sweeps:
         total = masses.sum(axis=1)
         return masses @ points, total, change, new.max(axis=1), float(mass @ objective)
 
-    def advance(self) -> Driver:
+    def advance(self) -> Sweeps | Steps:
         """Compute the means as vectors; for an empty cluster continue with `Steps`."""
         if not (self.total > np.sqrt(np.finfo(self.memberships.dtype).tiny)).all():
             steps = Steps(self.operator, self.rule, self._coefficients(), self.weight)
