@@ -18,7 +18,7 @@ from families import ONE_GROUP, apart, arc, ring_in_columns
 from calibration.rows import Row, mark, patched
 from softkern import AlphaCutClustering
 from softkern.density_tree import bandwidth_search as alpha_scales
-from softkern.splitting import curvature, noise
+from softkern.splitting import coordinates, curvature
 from softkern.splitting import split as splitting
 from softkern.splitting.coordinates import fit_coordinates
 from softkern.splitting.mixture import fit_mixture
@@ -141,7 +141,7 @@ def _is_joined(X: np.ndarray, y: np.ndarray) -> bool:
     mixture: Any = fit_mixture(X, y, 1)
     way = mixture.centers[1] - mixture.centers[0]
     order = np.random.default_rng(SEED).permutation(len(X))
-    return curvature.is_curved(mixture.mapped(X[order]), way, y[order] == 1)
+    return curvature.is_curved(mixture.whitening.rows(X[order]), way, y[order] == 1)
 
 
 def beyond(full: bool) -> list[Row]:
@@ -149,7 +149,7 @@ def beyond(full: bool) -> list[Row]:
     draws, rows = 8 if full else 2, []
     for value in (1.5, 2.0, SPLITTING.noise_factor, 3.5):
         clean, planted = [], []
-        with patched(noise, SPLITTING=replace(SPLITTING, noise_factor=value)):
+        with patched(coordinates, SPLITTING=replace(SPLITTING, noise_factor=value)):
             for k in range(draws):
                 for d in (4, 10, 30):
                     r = np.random.default_rng([SEED, d, k])
@@ -174,7 +174,7 @@ def beyond(full: bool) -> list[Row]:
 
 def _beyond(X: np.ndarray, y: np.ndarray) -> np.ndarray:
     found = fit_coordinates(X, y)
-    fitted = None if found is None else noise.fit_noise_radius(X, found[0], found[1].labels)
+    fitted = None if found is None else coordinates.fit_noise_radius(X, found[0], found[1].labels)
     return np.zeros(len(X), dtype=bool) if fitted is None else fitted.is_noise(X)
 
 

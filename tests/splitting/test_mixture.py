@@ -35,7 +35,7 @@ def test_groups_are_recovered_from_a_poor_start(d, count):
 def test_whitened_groups_are_round():
     X, labels = groups(4000, 5, 8.0, count=3)
     mixture = fit_mixture(X, labels)
-    mapped = mixture.mapped(X)
+    mapped = mixture.whitening.rows(X)
     within = mapped - mixture.centers[mixture.labels]
     assert within.T @ within / len(X) == pytest.approx(np.eye(5), abs=0.05)
     for group in range(3):
@@ -50,7 +50,7 @@ def test_whitened_distance_is_mahalanobis():
     way = X[labels == 0].mean(axis=0) - X[labels == 1].mean(axis=0)
     expected = np.sqrt(way @ np.linalg.solve(within.T @ within / len(X), way))
     assert mixture.distances[0, 1] == pytest.approx(expected, rel=0.02)
-    places = mixture.between(mixture.centers, 0, 1)
+    places = mixture.positions(mixture.centers, 0, 1)
     assert places == pytest.approx([mixture.distances[0, 1] / 2, -mixture.distances[0, 1] / 2])
 
 
@@ -58,14 +58,15 @@ def test_more_columns_than_rows():
     X, labels = groups(60, 200, 12.0)
     mixture = fit_mixture(X, labels)
     assert mixture.count == 2
-    assert np.isfinite(mixture.mapped(X)).all()
+    assert np.isfinite(mixture.whitening.rows(X)).all()
     assert adjusted_rand_score(labels, mixture.labels) > 0.9
 
 
 def test_points_that_were_fitted_are_assigned_like_others():
     X, labels = groups(500, 6, 5.0)
     mixture = fit_mixture(X, labels)
-    assert (mixture.assign(mixture.mapped(X)) == mixture.labels).all()
+    likeliest = np.argmax(mixture.log_ratios(mixture.whitening.rows(X)), axis=1)
+    assert (likeliest == mixture.labels).all()
 
 
 def test_a_unit_of_a_column_does_not_matter():

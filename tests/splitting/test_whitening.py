@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from scipy.linalg import cholesky, solve_triangular
 
-from softkern.splitting import whitening
+from softkern.splitting import mixture
 from softkern.splitting.curvature import is_curved
-from softkern.splitting.whitening import whitening_of
+from softkern.splitting.mixture import fit_whitening
 
 
 def table(n, d, seed=0):
@@ -41,7 +41,7 @@ def inverse_covariance(X, shares):
 @pytest.mark.parametrize(("n", "d"), [(50, 6), (50, 50), (49, 50), (30, 90), (9, 300)])
 def test_inverse_covariance_is_that_of_the_formulas(n, d):
     X, shares = table(n, d)
-    found = whitening_of(X)(shares)
+    found = fit_whitening(X, shares)
     expected = inverse_covariance(X, shares)
     root = np.sqrt(np.diag(expected))
     product = found.rows(np.eye(d)) @ found.rows(np.eye(d)).T
@@ -53,16 +53,16 @@ def test_inverse_covariance_is_that_of_the_formulas(n, d):
 @pytest.mark.parametrize("d", [4, 80])
 def test_rows_and_columns_are_of_one_matrix(d):
     X, shares = table(40, d)
-    found = whitening_of(X)(shares)
+    found = fit_whitening(X, shares)
     axes = np.random.default_rng(1).normal(size=(d, 3))
     assert found.rows(X) @ axes == pytest.approx(X @ found.columns(axes))
 
 
 def test_blocks_do_not_matter(monkeypatch):
     X, shares = table(20, 70)
-    whole = whitening_of(X)(shares).rows(X)
-    monkeypatch.setattr(whitening, "COLUMNS", 16)
-    assert whitening_of(X)(shares).rows(X) == pytest.approx(whole, abs=1e-9)
+    whole = fit_whitening(X, shares).rows(X)
+    monkeypatch.setattr(mixture, "COLUMNS", 16)
+    assert fit_whitening(X, shares).rows(X) == pytest.approx(whole, abs=1e-9)
 
 
 def test_bends_are_the_same_in_the_directions_of_the_points():

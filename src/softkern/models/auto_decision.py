@@ -55,8 +55,12 @@ from softkern.models.one_class_pcm import OneClassPCM
 from softkern.models.point_scores import PointScores
 from softkern.models.spectral import SoftKernelSpectralClustering
 from softkern.rows import varying_columns
-from softkern.splitting.coordinates import Coordinates, fit_coordinates
-from softkern.splitting.noise import NoiseRadius, fit_noise_radius
+from softkern.splitting.coordinates import (
+    Coordinates,
+    NoiseRadius,
+    fit_coordinates,
+    fit_noise_radius,
+)
 from softkern.splitting.observations import observation_rows
 from softkern.splitting.settings import SPLITTING
 from softkern.splitting.split import separations

@@ -63,7 +63,7 @@ CLASSES = {
     "NumberFormat": "tables.preparation.formats:NumberFormat",
     "Plan": "planning.plan:Plan",
     "ProblemSize": "operators.work:ProblemSize",
-    "Reach": "splitting.noise:NoiseRadius",
+    "Reach": "splitting.coordinates:NoiseRadius",
     "SignedLog": "tables.preparation.skew:SignedLog",
     "SpectralSearch": "models.spectral_search:SpectralSearch",
     "TablePreparation": "tables.preparation.transformer:TablePreparation",

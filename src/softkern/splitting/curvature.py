@@ -15,22 +15,14 @@ from scipy.linalg import eigh, qr, solve
 from softkern._utils.typing import Array
 from softkern.splitting.settings import SPLITTING
 
-__all__ = ["is_curved"]
-
 MIN_RIDGE = 0.05  # of the mean variance
 
 
 def is_curved(mapped: Array, way: Array, is_above: Array) -> bool:
     """Return whether two clusters are the halves of a curve.
 
-    Parameters
-    ----------
-    mapped : array of shape (n, d)
-        Points in units of the clusters' spread, in an order that is independent of their
-        positions.
-    way : array of shape (d,)
-        From the center of the cluster below to that of the cluster above.
-    is_above : array of shape (n,)
+    Points `mapped` (n, d) are in units of the clusters' spread, in an order that is independent of
+    their positions. The `way` (d,) leads from the center below to the one above.
     """
     length = float(np.linalg.norm(way))
     if length == 0 or length > SPLITTING.curve_distance:
@@ -72,7 +64,5 @@ def _directions(off: Array, distance: Array, n_columns: int) -> tuple[Array, Arr
 
 def _centered(values: Array, is_above: Array) -> Array:
     """Values less the mean of their cluster."""
-    centered = np.array(values, dtype=np.float64)
-    for cluster in (is_above, ~is_above):
-        centered[cluster] -= centered[cluster].mean(axis=0)
-    return centered
+    means = np.stack([values[~is_above].mean(axis=0), values[is_above].mean(axis=0)])
+    return np.asarray(values - means[is_above.astype(np.intp)], dtype=np.float64)

@@ -15,22 +15,12 @@ from numpy.typing import NDArray
 from softkern._utils.typing import Array
 from softkern.splitting.settings import SPLITTING
 
-__all__ = ["dip", "excess_mass", "gap_depth", "quantile"]
-
 STEPS = np.linspace(0, 1, 24)  # levels λ: as many near the average density as over all densities
 ROUNDING = 1e-12
 
 
 def excess_mass(values: Array) -> float:
-    """Return the mass that two intervals hold beyond one, at the level where it is largest.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> even = np.linspace(0, 1, 100)
-    >>> bool(excess_mass(even) < 0.02 < 0.4 < excess_mass(np.r_[even, even + 10]))
-    True
-    """
+    """Return the mass that two intervals hold beyond one, at the level where it is largest."""
     x = np.sort(np.asarray(values, dtype=np.float64))
     n = len(x)
     # An interval between two points holds the difference of their excesses, plus 1/n for the
@@ -54,15 +44,9 @@ def dip(values: Array) -> float:
 def gap_depth(x: Array, is_above: Array) -> float:
     """Return the depth of the density gap between two clusters on a line, √n times the dip.
 
-    Only points near the cut count: three quarters of the smaller cluster and as many of the larger
-    one. A small cluster is therefore not lost beside a large one, and clusters further away do not
-    matter.
-
-    Parameters
-    ----------
-    x : array of shape (n,)
-        Positions; the cluster above has the larger ones.
-    is_above : array of shape (n,)
+    The cluster above has the larger positions x. Only points near the cut count: three quarters of
+    the smaller cluster and as many of the larger one. A small cluster is therefore not lost beside
+    a large one, and clusters further away do not matter.
     """
     above, below = np.sort(x[is_above]), -np.sort(-x[~is_above])
     smaller = min(len(above), len(below))

@@ -1,70 +1,104 @@
-"""Mixtures of normal clusters with a common covariance, and projections between them.
+"""Mixtures of normal clusters with a common covariance, and the map that makes them round.
 
-With one covariance S for all clusters, the log ratio of two densities is linear, and S^(−1/2)
-makes every cluster round with unit spread: the direction between two centers there is the one
-along which the clusters are best separated. `sklearn.mixture.GaussianMixture` with
-``covariance_type="tied"`` fits the same model without shrinkage, so that it follows chance
-correlations in many columns and cannot be used with more columns than rows. Called by
-`splitting.split`.
+With one covariance S for all clusters, the log ratio of two densities is linear, and a matrix W
+with W Wᵀ = S⁻¹ makes every cluster round with unit spread: the direction between two centers there
+is the one along which the clusters are best separated. Called by `splitting.split`.
+
+The correlations in S are shrunk towards zero by as much as they are chance (Schäfer and Strimmer
+2005), while every column keeps its own variance: a column that separates clusters is narrow within
+them. `sklearn.mixture.GaussianMixture` with ``covariance_type="tied"`` follows chance correlations
+in many columns, and `sklearn.covariance.ledoit_wolf` shrinks towards one variance for all columns.
+Both need more rows than columns, or d × d arrays. Here, with more columns than rows, the covariance
+is T^½ (I + (1 − a) BᵀB) T^½ with T diagonal and B of shape (n, d).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import cholesky, eigh, solve_triangular
 
+from softkern._utils.arrays import principal_axes
 from softkern._utils.typing import Array
-from softkern.splitting.whitening import Whitening, whitening_of
-
-__all__ = ["TiedMixture", "fit_mixture"]
 
 STEPS = 60
 CHANGED = 1e-3  # share of points that change their cluster in the last step
 MIN_MASS = 2.0  # points of a cluster
+MIN_SHRINKAGE = 1e-3
+MIN_VARIANCE = 1e-12
+RIDGE = 1e-9
+COLUMNS = 256  # per block of correlations
+
+
+@dataclass(frozen=True)
+class FullWhitening:
+    """A matrix W of shape (d, d) with W Wᵀ the inverse covariance."""
+
+    matrix: Array
+
+    def rows(self, X: Array) -> Array:
+        """Points in units of the clusters' spread, X W, (m, d)."""
+        return np.asarray(X @ self.matrix)
+
+    def columns(self, axes: Array) -> Array:
+        """Matrix that maps points to positions along axes of that space, W axes, (d, q)."""
+        return np.asarray(self.matrix @ axes)
+
+
+@dataclass(frozen=True)
+class LowRankWhitening:
+    """W = T^−½ (I + V g Vᵀ), with T^−½ the scale (d,), directions V (d, r) and gains g (r,)."""
+
+    scale: Array
+    directions: Array
+    gains: Array
+
+    def rows(self, X: Array) -> Array:
+        """X W, (m, d)."""
+        scaled = X * self.scale
+        return np.asarray(scaled + (scaled @ self.directions * self.gains) @ self.directions.T)
+
+    def columns(self, axes: Array) -> Array:
+        """W axes, (d, q)."""
+        turned = axes + self.directions @ (self.gains[:, None] * (self.directions.T @ axes))
+        return np.asarray(self.scale[:, None] * turned)
+
+
+Whitening = FullWhitening | LowRankWhitening
 
 
 @dataclass(frozen=True)
 class TiedMixture:
-    """Round clusters of unit spread after a linear map.
+    """Round clusters of unit spread after a linear map."""
 
-    Attributes
-    ----------
-    whitening : Whitening
-        Map to units of the clusters' spread.
-    centers : array of shape (c, d)
-        Mapped centers.
-    log_shares : array of shape (c,)
-        Logarithms of the clusters' shares of the points.
-    labels : array of shape (n,)
-        Cluster of every fitted point.
-    """
-
-    whitening: Whitening
-    centers: Array
-    log_shares: Array
-    labels: NDArray[np.intp]
+    whitening: Whitening  # map to units of the clusters' spread
+    centers: Array  # (c, d), mapped
+    log_shares: Array  # (c,), logarithms of the clusters' shares of the points
+    labels: NDArray[np.intp]  # (n,), cluster of every fitted point
 
     @property
     def count(self) -> int:
         """Number of clusters."""
         return len(self.centers)
 
-    def mapped(self, X: Array) -> Array:
-        """Points in units of the clusters' spread, (m, d)."""
-        return self.whitening.rows(X)
+    def log_ratios(self, mapped: Array) -> Array:
+        """Logarithms of the clusters' densities at mapped points, without a common part, (m, c)."""
+        constants = self.log_shares - np.square(self.centers).sum(axis=1) / 2
+        return np.asarray(mapped @ self.centers.T + constants)
 
-    def assign(self, mapped: Array) -> NDArray[np.intp]:
-        """The likeliest cluster of mapped points, (m,)."""
-        return np.argmax(_log_ratios(mapped, self.centers, self.log_shares), axis=1)
+    def positions(self, mapped: Array, i: Any, j: Any) -> Array:
+        """Positions of mapped points on the lines from clusters j to i, zero half way, (m, pairs).
 
-    def between(self, mapped: Array, i: int, j: int) -> Array:
-        """Positions of mapped points on the line from cluster j to i, zero half way, (m,)."""
-        way = self.centers[i] - self.centers[j]
+        For two numbers instead of arrays, (m,).
+        """
+        way = self.centers[i] - self.centers[j]  # (pairs, d)
         middle = (self.centers[i] + self.centers[j]) / 2
-        return np.asarray((mapped - middle) @ way / max(float(np.linalg.norm(way)), 1e-300))
+        offsets = mapped @ way.T - (middle * way).sum(axis=-1)
+        return np.asarray(offsets / np.maximum(np.linalg.norm(way, axis=-1), 1e-300))
 
     @cached_property
     def distances(self) -> Array:
@@ -73,28 +107,22 @@ class TiedMixture:
 
 
 def fit_mixture(X: Array, labels: Array, steps: int = STEPS) -> TiedMixture | None:
-    """Run expectation maximization from labels; return None if a cluster vanishes.
+    """Run expectation maximization from labels (n,); return None if a cluster vanishes.
 
-    Parameters
-    ----------
-    X : array of shape (n, d)
-        Columns of about unit spread.
-    labels : array of shape (n,)
-        Whole numbers from 0.
-    steps : int, default=60
-        Maximal number of steps.
+    Columns of X (n, d) have about unit spread.
     """
-    n = len(X)
+    n, d = X.shape
     shares = np.eye(int(labels.max()) + 1)[labels]  # (n, c)
-    whitening_for, previous = whitening_of(X), labels
+    products = X.T @ X if d <= n else None
+    previous = np.asarray(labels, dtype=np.intp)
     for _ in range(steps):
         mass = shares.sum(axis=0)
         if (mass < MIN_MASS).any():
             return None
-        means = shares.T @ X / mass[:, None]
-        whitening = whitening_for(shares)
-        centers, log_shares = whitening.rows(means), np.log(mass / n)
-        logs = _log_ratios(whitening.rows(X), centers, log_shares)
+        whitening = fit_whitening(X, shares, products)
+        centers = whitening.rows(shares.T @ X / mass[:, None])
+        mixture = TiedMixture(whitening, centers, np.log(mass / n), previous)
+        logs = mixture.log_ratios(whitening.rows(X))
         current = np.argmax(logs, axis=1)
         shares = np.exp(logs - logs.max(axis=1, keepdims=True))
         shares /= shares.sum(axis=1, keepdims=True)
@@ -103,9 +131,59 @@ def fit_mixture(X: Array, labels: Array, steps: int = STEPS) -> TiedMixture | No
         previous = current
     # without clusters that are nowhere the likeliest
     present, labels = np.unique(current, return_inverse=True)
-    return TiedMixture(whitening, centers[present], log_shares[present], labels)
+    return TiedMixture(whitening, centers[present], mixture.log_shares[present], labels)
 
 
-def _log_ratios(mapped: Array, centers: Array, log_shares: Array) -> Array:
-    """Logarithms of the clusters' densities, without their common part, (m, c)."""
-    return np.asarray(mapped @ centers.T + (log_shares - np.square(centers).sum(axis=1) / 2))
+def fit_whitening(X: Array, shares: Array, products: Array | None = None) -> Whitening:
+    """The whitening of points (n, d) with shares (n, c) in clusters; `products` is Xᵀ X."""
+    n, d = X.shape
+    if d > n:
+        return _whiten_few_rows(X, shares)
+    mass = shares.sum(axis=0)
+    means = shares.T @ X / mass[:, None]
+    products = X.T @ X if products is None else products
+    covariance = (products - (means.T * mass) @ means) / n
+    spread = np.sqrt(np.maximum(np.diag(covariance), MIN_VARIANCE))
+    correlation = covariance / np.outer(spread, spread)
+    np.fill_diagonal(correlation, 0.0)
+    squares = np.square(correlation)
+    amount = _shrinkage(float(squares.sum()), float(np.square(squares).sum()), d, n)
+    shrunk = ((1 - amount) * correlation + np.eye(d)) * np.outer(spread, spread)
+    factor = cholesky(shrunk + RIDGE * np.eye(d), lower=True)
+    return FullWhitening(solve_triangular(factor, np.eye(d), lower=True).T)
+
+
+def _shrinkage(squares: float, fourth: float, d: int, n: int) -> float:
+    """How much of the correlations is chance, from sums of their second and fourth powers."""
+    chance = (d * (d - 1) - 2 * squares + fourth) / max(n - 1, 1)
+    return 1.0 if squares == 0 else min(1.0, max(MIN_SHRINKAGE, chance / squares))
+
+
+def _whiten_few_rows(X: Array, shares: Array) -> LowRankWhitening:
+    n, d = X.shape
+    # the scatter within clusters is Xᵀ (I − P) X, where P takes the means by shares
+    size, turn = eigh(np.eye(n) - (shares / shares.sum(axis=0)) @ shares.T)
+    within = (turn * np.sqrt(np.maximum(size, 0.0) / n)) @ (turn.T @ X)  # (n, d)
+    own = np.square(within).sum(axis=0)
+    variance = np.maximum(own, MIN_VARIANCE)
+    amount = _shrinkage(*_power_sums(within / np.sqrt(variance)), d, n)
+    diagonal = variance - (1 - amount) * own + RIDGE
+    scaled = np.sqrt(1 - amount) * within / np.sqrt(diagonal)
+    directions, size = principal_axes(scaled)
+    return LowRankWhitening(1 / np.sqrt(diagonal), directions, 1 / np.sqrt(1 + size) - 1)
+
+
+def _power_sums(scaled: Array) -> tuple[float, float]:
+    """Sums of the second and fourth powers of all correlations between different columns."""
+    second = fourth = 0.0
+    d = scaled.shape[1]
+    scaled = scaled.astype(np.float32)  # enough for such sums, and twice as fast
+    for start in range(0, d, COLUMNS):
+        block = scaled[:, start : start + COLUMNS]
+        squares = np.square(block.T @ scaled[:, start:])  # each pair of columns once
+        width = block.shape[1]
+        inner = squares[:, :width] * (1 - np.eye(width, dtype=np.float32))
+        for part, times in ((inner, 1), (squares[:, width:], 2)):
+            second += times * float(part.sum(dtype=np.float64))
+            fourth += times * float(np.square(part).sum(dtype=np.float64))
+    return second, fourth

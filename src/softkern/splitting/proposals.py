@@ -20,8 +20,6 @@ from softkern._utils.typing import Array
 from softkern.splitting.gap_test import excess_mass
 from softkern.splitting.settings import SPLITTING
 
-__all__ = ["k_means", "propose", "propose_pairs"]
-
 
 def propose(X: Array, seed: int) -> Iterator[NDArray[np.intp]]:
     """Yield partitions of the points, each as labels (n,)."""
@@ -37,7 +35,7 @@ def propose_pairs(X: Array, seed: int) -> Iterator[NDArray[np.intp]]:
     positions = _directions(X, seed)  # (n, k)
     size = min(len(X), SPLITTING.direction_rows)
     sample = positions[np.linspace(0, len(X) - 1, size).astype(np.intp)]
-    masses = np.array([excess_mass(column) for column in sample.T])
+    masses = np.apply_along_axis(excess_mass, 0, sample)
     for k in np.argsort(-masses, kind="stable")[: SPLITTING.cut_directions]:
         yield (positions[:, k] > _cut(positions[:, k])).astype(np.intp)
 

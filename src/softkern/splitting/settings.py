@@ -11,8 +11,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["SPLITTING", "SplitSettings"]
-
 
 @dataclass(frozen=True)
 class SplitSettings:
