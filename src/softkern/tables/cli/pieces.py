@@ -18,8 +18,9 @@ import pandas as pd
 from softkern._utils.text import quote
 from softkern.rows import row_slices
 from softkern.tables.io import Format, Reader, TableError, unique_names
+from softkern.tables.io.bytes import naming_damage
 from softkern.tables.io.npy import load_npy, npy_rows
-from softkern.tables.io.parquet import import_parquet, naming_damage
+from softkern.tables.io.parquet import PARQUET, import_parquet
 from softkern.tables.io.reader import Names, Tables
 from softkern.tables.preparation.cells import replace_words
 
@@ -82,7 +83,7 @@ class ParquetPiece(Piece):
     def survey(file: str) -> tuple[Columns, Places]:
         """Return the columns of a file and its row groups."""
         parquet = import_parquet("Parquet")
-        with naming_damage(quote(file)):
+        with naming_damage(quote(file), PARQUET):
             footer = parquet.read_metadata(file)
             schema = footer.schema.to_arrow_schema()
         columns = [(str(field.name), str(field.type)) for field in schema]
@@ -91,7 +92,7 @@ class ParquetPiece(Piece):
     def table(self) -> pd.DataFrame:
         """Read the rows."""
         parquet = import_parquet("Parquet")
-        with naming_damage(quote(self.file)), parquet.ParquetFile(self.file) as file:
+        with naming_damage(quote(self.file), PARQUET), parquet.ParquetFile(self.file) as file:
             table = file.read_row_group(self.place).to_pandas(ignore_metadata=True)
         names = unique_names([str(name) for name in table.columns], [])
         return table.set_axis(pd.Index(names), axis=1)

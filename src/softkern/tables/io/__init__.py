@@ -8,7 +8,6 @@ decision that was made, and what cannot be read raises a `TableError` with the p
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 
 from softkern._utils.text import quote
 from softkern.tables.io.bytes import WORKBOOK, TableBytes
@@ -16,47 +15,21 @@ from softkern.tables.io.excel import ExcelReader
 from softkern.tables.io.json_lines import JsonLinesReader, is_json_lines
 from softkern.tables.io.npy import NpyReader
 from softkern.tables.io.parquet import ParquetReader
-from softkern.tables.io.reader import CHUNK_ROWS, Format, Reader, Style, TableError, unique_names
+from softkern.tables.io.reader import Format, Reader, Style, TableError, unique_names
 from softkern.tables.io.text import TextReader
 from softkern.tables.io.unsupported import reject_unsupported
 
-__all__ = [
-    "CHUNK_ROWS",
-    "Format",
-    "Reader",
-    "Style",
-    "TableError",
-    "open_table",
-    "unique_names",
-]
+__all__ = ["Format", "Reader", "Style", "TableError", "open_table", "unique_names"]
 
 
 def open_table(path: str, form: Format | None = None, *, name: str | None = None) -> Reader:
-    r"""Open a table and detect its format.
+    """Open a table as it is, or as gzip, bzip2, xz or zip. The path "-" is standard input.
 
-    Parameters
-    ----------
-    path : str
-        A file of CSV, TSV, Excel (.xlsx), JSON lines, Parquet or NPY, as it is or as gzip, bzip2,
-        xz or zip; ``"-"`` is standard input.
-    form : Format, default=None
-        What is known about its format.
-    name : str, default=None
-        What messages call the table. By default its path.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = pathlib.Path(folder) / "table.csv"
-    ...     _ = file.write_text("height;weight\n1.8;80\n1.6;60\n")
-    ...     reader = open_table(str(file))
-    ...     reader.kind, reader.columns, reader.read().shape
-    ('CSV (separator ";", utf-8)', ['height', 'weight'], (2, 2))
+    `form` is what is known about its format. `name` is what messages call it, by default its path.
     """
     data = TableBytes(path, name or ("standard input" if path == "-" else quote(path)))
     try:
-        reader = _choose_reader(data, form or Format())(data, form or Format())
+        reader = _open_reader(data, form or Format())
     except BaseException:
         data.close()
         raise
@@ -64,17 +37,18 @@ def open_table(path: str, form: Format | None = None, *, name: str | None = None
     return reader
 
 
-def _choose_reader(data: TableBytes, form: Format) -> Callable[[TableBytes, Format], Reader]:
-    """Return the reader class for a table by its first bytes."""
+def _open_reader(data: TableBytes, form: Format) -> Reader:
+    """Return the reader of a table by its first bytes."""
     if data.packing == WORKBOOK:
-        return ExcelReader
+        return ExcelReader(data, form)
     if form.sheet is not None:
         raise TableError(f"{data.name} is not a workbook (.xlsx), and has no sheets.")
     if not data.head.strip():
         raise TableError(f"{data.name} is empty.")
     if data.head.startswith(b"PAR1"):
-        return ParquetReader
+        return ParquetReader(data, form)
     if data.head.startswith(b"\x93NUMPY"):
-        return NpyReader
+        return NpyReader(data, form)
     reject_unsupported(data.head, data.name)
-    return JsonLinesReader if is_json_lines(data.head, data.name) else TextReader
+    is_json = is_json_lines(data.head, data.name)
+    return JsonLinesReader(data, form) if is_json else TextReader(data, form)

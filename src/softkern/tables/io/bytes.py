@@ -17,11 +17,9 @@ from typing import Any, BinaryIO, cast
 from softkern._utils.text import plural, quote
 from softkern.tables.io.reader import TableError
 
-__all__ = ["HEAD", "WORKBOOK", "TableBytes", "damaged", "naming_errors", "unreadable"]
-
 WORKBOOK = "workbook"  # in place of a packing: a zip that is a table itself
 HEAD = 2**20  # bytes from which the kind of a file is detected
-IN_MEMORY = 2**26  # bytes up to which a text is kept in memory, so that its file is read once
+IN_MEMORY = 2**26  # bytes up to which a file is kept in memory, so that it is read once
 PACKINGS: tuple[tuple[bytes, str, Callable[..., Any]], ...] = (
     (b"\x1f\x8b", "gzip", gzip.open),
     (b"BZh", "bzip2", bz2.open),
@@ -29,26 +27,19 @@ PACKINGS: tuple[tuple[bytes, str, Callable[..., Any]], ...] = (
 )
 ZIP = (b"PK\x03\x04", b"PK\x05\x06")  # the latter is empty
 ZSTD = b"\x28\xb5\x2f\xfd"
+OFFICE = {
+    "xl/workbook.bin": "a binary workbook (.xlsb); save it",
+    "content.xml": "an OpenDocument file (.ods); save it",
+    "[Content_Types].xml": "an office document; save its table",
+}
 
 
 class TableBytes:
-    """The decompressed bytes of a table.
+    """The decompressed bytes of a file, or of standard input for the path "-".
 
-    Parameters
-    ----------
-    path : str
-        A file; "-" for standard input.
-    name : str
-        What messages call it.
-
-    Attributes
-    ----------
-    packing : str
-        "gzip", "bzip2", "xz", "zip", `WORKBOOK`, or "".
-    head : bytes
-        The first bytes, all of them where `is_cut` is False.
-    can_reopen : bool
-        Whether `open` can be called more than once.
+    `head` holds the first bytes, all of them unless `is_cut`. A stream that is longer can be read
+    only once (`can_reopen`), as its first rows need not wait for the others. `packing` is "gzip",
+    "bzip2", "xz", "zip", `WORKBOOK`, or "".
     """
 
     def __init__(self, path: str, name: str) -> None:
@@ -56,52 +47,44 @@ class TableBytes:
         self.is_file = path != "-" and Path(path).is_file()
         self._files = ExitStack()
         self._whole: bytes | None = None
-        self._next: BinaryIO | None
+        self._stream: BinaryIO | None = None  # from its beginning, if it cannot be opened again
+        most = IN_MEMORY if self.is_file else HEAD
         try:
             with naming_errors(name):
                 stream, self.packing = self._decompress(self._open_raw())
-                self.head, self._next = self._peek(stream, HEAD)
+                start = stream.read(most)
         except BaseException:
             self.close()
             raise
-        self.is_cut = len(self.head) == HEAD
-        self.can_reopen = self.is_file or not self.is_cut
-        if not self.is_cut:
-            self._hold(self.head)
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether the file itself holds the table, which then need not fit into memory."""
-        return not self.packing and self.is_file
+        if len(start) < most:
+            self._whole = start
+        elif not self.is_file:
+            self._stream = _buffer(stream, head=start)
+        self.can_reopen = self._stream is None
+        if self.can_reopen:
+            self.close()
+        self.head = start[:HEAD]
+        self.is_cut = self._whole is None or len(start) > HEAD
 
     @property
     def suffix(self) -> str:
         """The packing as a kind of table shows it."""
         return f", {self.packing}" if self.packing else ""
 
-    def keep(self) -> None:
-        """Read a file of moderate size into memory, so that it is read only once.
-
-        A stream is not: its first rows need not wait for the others.
-        """
-        if self._whole is not None or not self.is_file:
-            return
-        with naming_errors(self.name):
-            start, self._next = self._peek(self.open(), IN_MEMORY)
-        if len(start) < IN_MEMORY:
-            self._hold(start)
-
     def open(self, end: int | None = None) -> BinaryIO:
         """Return the bytes from the beginning, up to `end`."""
         if self._whole is not None:
             return io.BytesIO(self._whole[:end])
-        stream, self._next = self._next, None
+        stream, self._stream = self._stream, None
         with naming_errors(self.name):
             stream = stream or self._decompress(self._open_raw())[0]
-        return stream if end is None else _buffered(b"", stream, end)
+        return stream if end is None else _buffer(stream, length=end)
 
     def pieces(self) -> Iterator[bytes]:
-        """Yield all bytes piece by piece."""
+        """Yield all bytes piece by piece, or the head of what can be read only once."""
+        if not self.can_reopen:
+            yield self.head
+            return
         stream = self.open()
         with naming_errors(self.name):
             yield from iter(lambda: stream.read(HEAD), b"")
@@ -110,31 +93,23 @@ class TableBytes:
         """Return all bytes, and keep them."""
         if self._whole is None:
             with naming_errors(self.name):
-                self._hold(self.open().read())
-        assert self._whole is not None
+                self._whole = self.open().read()
+            self.close()
         return self._whole
+
+    def file(self) -> str | BinaryIO:
+        """Return the path of a file that is not packed, and need not fit into memory, or bytes."""
+        return self.path if self.is_file and not self.packing else io.BytesIO(self.read())
 
     def close(self) -> None:
         """Close all files. Standard input stays open."""
         self._files.close()
 
-    def _hold(self, whole: bytes) -> None:
-        self._whole, self._next = whole, None
-        self.close()
-
-    def _peek(self, stream: BinaryIO, size: int) -> tuple[bytes, BinaryIO]:
-        """Return the first bytes of a stream, and the stream from its beginning."""
-        head = stream.read(size)
-        if not self.is_file:
-            return head, _buffered(head, stream)
-        stream.seek(0)
-        return head, stream
-
     def _open_raw(self) -> BinaryIO:
         if self.path == "-":
             if sys.stdin is None:  # closed by the parent process
                 raise TableError("standard input is closed.")
-            return _buffered(b"", sys.stdin.buffer)  # which is not closed with it
+            return sys.stdin.buffer
         if Path(self.path).is_dir():
             raise TableError(f"{quote(self.path)} is a folder; give a file.")
         try:
@@ -144,9 +119,11 @@ class TableBytes:
         except OSError as error:
             raise TableError(f"{quote(self.path)} cannot be read: {error.strerror}.") from error
 
-    def _decompress(self, raw: BinaryIO) -> tuple[BinaryIO, str]:
+    def _decompress(self, raw: Any) -> tuple[BinaryIO, str]:
         """Return the stream within a packed one, and the packing."""
-        start, raw = self._peek(raw, 6)
+        if not self.is_file:  # a pipe returns few bytes at a time, and standard input stays open
+            raw = _buffer(raw)
+        start = raw.peek(6)
         if start.startswith(ZSTD):
             raise TableError(f"{self.name} is packed by zstd, which is not supported; unpack it.")
         for mark, packing, opener in PACKINGS:
@@ -155,30 +132,24 @@ class TableBytes:
         if not start.startswith(ZIP):
             return raw, ""
         archive = raw if raw.seekable() else io.BytesIO(raw.read())
-        member = self._zip_member(archive)
+        member = self._open_member(archive)
         if member is not None:
             return self._files.enter_context(member), "zip"
         archive.seek(0)
         return archive, WORKBOOK
 
-    def _zip_member(self, stream: BinaryIO) -> BinaryIO | None:
-        """Return the one file of a zip; None where the zip itself is a workbook."""
+    def _open_member(self, stream: BinaryIO) -> BinaryIO | None:
+        """Return the one file of a zip, or None if the zip itself is a workbook."""
         archive = self._files.enter_context(zipfile.ZipFile(stream))
         members = [info for info in archive.infolist() if not info.is_dir()]
         names = {info.filename for info in members}
         if "xl/workbook.xml" in names:
             return None
-        other = None
-        if "xl/workbook.bin" in names:
-            other = "a binary workbook (.xlsb); save it"
-        elif "content.xml" in names and "mimetype" in names:
-            other = "an OpenDocument file (.ods); save it"
-        elif "[Content_Types].xml" in names:
-            other = "an office document; save its table"
-        if other is not None:
-            raise TableError(f"{self.name} is {other} as .xlsx or CSV.")
+        for part, what in OFFICE.items():
+            if part in names and (part != "content.xml" or "mimetype" in names):
+                raise TableError(f"{self.name} is {what} as .xlsx or CSV.")
         if len(members) != 1:
-            few = ", ".join(quote(name) for name in sorted(names)[:3]) + ", …" * (len(names) > 3)
+            few = ", ".join(map(quote, sorted(names)[:3])) + ", …" * (len(names) > 3)
             raise TableError(
                 f"{self.name} is a zip of {plural(len(members), 'file')} ({few}); unpack it and "
                 "give one of them."
@@ -207,27 +178,28 @@ class _Section(io.RawIOBase):
         return len(part)
 
 
-def _buffered(head: bytes, rest: BinaryIO, length: int | None = None) -> BinaryIO:
-    return io.BufferedReader(_Section(head, rest, length), HEAD)
-
-
-def unreadable(name: str, error: Exception) -> TableError:
-    """Return the error for a file that cannot be read."""
-    return TableError(f"{name} cannot be read: {quote(error, 200).rstrip('. ')}.")
-
-
-def damaged(name: str, what: str) -> TableError:
-    """Return the error for a damaged file whose library raises messages that help no user."""
-    return TableError(
-        f"{name} begins as {what} and cannot be read: it is damaged, or of an unknown version. "
-        "Fetch or write it again, or give it as CSV."
-    )
+def _buffer(stream: BinaryIO, head: bytes = b"", length: int | None = None) -> BinaryIO:
+    return io.BufferedReader(_Section(head, stream, length), HEAD)
 
 
 @contextmanager
 def naming_errors(name: str) -> Iterator[None]:
-    """Name the file in the errors that a damaged one causes."""
+    """Name the file in the errors that a damaged stream causes."""
     try:
         yield
     except (OSError, EOFError, zipfile.BadZipFile, lzma.LZMAError, zlib.error) as error:
-        raise unreadable(name, error) from error
+        raise TableError(f"{name} cannot be read: {quote(error, 200).rstrip('. ')}.") from error
+
+
+@contextmanager
+def naming_damage(name: str, what: str) -> Iterator[None]:
+    """Name the file in the errors of a library, which raises anything for a damaged one."""
+    try:
+        yield
+    except MemoryError as error:
+        raise MemoryError(f"{name} does not fit") from error
+    except Exception as error:
+        raise TableError(
+            f"{name} begins as {what} and cannot be read: it is damaged, or of an unknown version. "
+            "Fetch or write it again, or give it as CSV."
+        ) from error

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from softkern._utils.text import quote
-from softkern.tables.io.reader import Format, TableError
-
-__all__ = ["detect_encoding", "without_mark"]
+from softkern.tables.io.bytes import TableBytes
+from softkern.tables.io.reader import TableError
 
 MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -33,49 +32,30 @@ WORD = re.compile(rb'[^\s,;|"]*[\x80-\xff][^\s,;|"]*')
 ZEROS = 0.8  # least share of zeros in every second byte of UTF-16
 
 
-def detect_encoding(
-    head: bytes, is_utf8: bool, pieces: Callable[[], Iterable[bytes]], form: Format
-) -> tuple[str, list[str]]:
-    r"""Return the encoding, and notes on it.
-
-    Parameters
-    ----------
-    head : bytes
-        The beginning of the text.
-    is_utf8 : bool
-        Whether the text is valid UTF-8.
-    pieces : callable
-        Returns the text in pieces. Called if it is not UTF-8.
-    form : Format
-        Its encoding has precedence.
-
-    Examples
-    --------
-    >>> text = "Größe;Ort\n3;Köln\n".encode("cp1252")
-    >>> detect_encoding(text, False, lambda: [text], Format())
-    ('cp1252', ["it is not UTF-8: read as cp1252, in which a word of it is 'Größe' ..."])
-    """
-    if form.encoding is not None:
+def detect_encoding(data: TableBytes, is_utf8: bool, given: str | None, notes: list[str]) -> str:
+    """Return the encoding, the given one if there is one, and add notes on it."""
+    if given is not None:
         try:
-            return codecs.lookup(form.encoding).name, []
+            return codecs.lookup(given).name
         except LookupError:
-            raise TableError(f"there is no encoding {quote(form.encoding)!r}.") from None
-    marked = next((name for mark, name in MARKS if head.startswith(mark)), "")
-    if marked:
-        return marked, []
+            raise TableError(f"there is no encoding {quote(given)!r}.") from None
+    head = data.head
+    for mark, name in MARKS:
+        if head.startswith(mark):
+            return name
     for start, name in ((1, "utf-16-le"), (0, "utf-16-be")):
         zeros = head[start::2].count(0)
         if zeros > ZEROS * len(head) / 2 and not head[1 - start :: 2].count(0):
-            return name, [f"read as {name}, by its bytes (--encoding names another)"]
-    if is_utf8:
-        return "utf-8", []
-    word = _western_word(pieces())
-    if not word:  # the reader names the byte and the line
-        return "utf-8", []
-    return WESTERN, [
+            notes.append(f"read as {name}, by its bytes (--encoding names another)")
+            return name
+    word = "" if is_utf8 else _western_word(data.pieces())
+    if not word:  # if it is not UTF-8, the reader names the byte and the line
+        return "utf-8"
+    notes.append(
         f"it is not UTF-8: read as {WESTERN}, in which a word of it is '{quote(word, 30)}' "
         "(--encoding names another, such as cp1250, cp1251 or mac-roman)"
-    ]
+    )
+    return WESTERN
 
 
 def _western_word(pieces: Iterable[bytes]) -> str:

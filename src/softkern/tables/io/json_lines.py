@@ -11,10 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from softkern.tables.io.bytes import TableBytes, naming_errors
-from softkern.tables.io.reader import Format, Style, TableError, unique_names
-from softkern.tables.io.records import RecordReader
-
-__all__ = ["JsonLinesReader", "is_json_lines"]
+from softkern.tables.io.reader import Format, RecordReader, Style, TableError, unique_names
 
 BOM = b"\xef\xbb\xbf"
 ARRAY = "turn it into JSON lines, one object per line: jq -c '.[]' FILE | softkern analyze - …"
@@ -24,9 +21,7 @@ class JsonLinesReader(RecordReader):
     """An open file of JSON lines. Its columns are found by reading it once."""
 
     def __init__(self, data: TableBytes, form: Format) -> None:
-        if data.can_reopen:
-            data.keep()
-        else:
+        if not data.can_reopen:
             data.read()
         self._data, self._missing = data, frozenset(form.marks())
         self.name = data.name
@@ -66,13 +61,7 @@ class JsonLinesReader(RecordReader):
 
 
 def is_json_lines(head: bytes, name: str) -> bool:
-    r"""Return whether the lines of a file are JSON objects. Reject JSON of another shape.
-
-    Examples
-    --------
-    >>> is_json_lines(b'{"x": 1}\n{"x": 2}\n', "a.jsonl"), is_json_lines(b"x,y\n1,2\n", "a.csv")
-    (True, False)
-    """
+    """Return whether the lines of a file are JSON objects. Reject JSON of another shape."""
     start = head.removeprefix(BOM).lstrip()
     if start.startswith(b"["):
         rest = start[1:].lstrip()

@@ -9,25 +9,15 @@ from __future__ import annotations
 import io
 import re
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from itertools import pairwise, zip_longest
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice, pairwise, zip_longest
 
 from softkern._utils.text import plural, quote
 from softkern.exceptions import Remedy
-from softkern.tables.io.bytes import HEAD
+from softkern.tables.io.bytes import HEAD, TableBytes
 from softkern.tables.io.reader import MISSING, Format, TableError
 from softkern.tables.preparation.formats import decimal_points, is_number
-
-__all__ = [
-    "BLANKS",
-    "ONE_COLUMN",
-    "Layout",
-    "detect_layout",
-    "find_header",
-    "is_value",
-    "split_line",
-]
 
 SEPARATORS = (",", "\t", ";", "|")
 BLANKS = r"\s+"  # as a separator
@@ -35,61 +25,54 @@ ONE_COLUMN = "\x1f"  # the separator of a table with one column
 MOST_LINES = 200  # lines by which the layout is detected
 MOST_TITLES = 20  # lines above a header
 QUOTED = re.compile(r'(?<![^,;\t|\n])"(?:[^"]|"")*"(?![^,;\t|\n])')
-LINE_END = re.compile(r"\r\n|\r|\n")
 DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([ T]\d.*)?")
 
 Record = Sequence[str]
 
 
-@dataclass
+@dataclass(frozen=True)
 class Layout:
-    """Where the rows of a table begin, and the names of its columns."""
+    """Where the rows of a table of text begin, and how its lines are written."""
 
     names: list[str]
-    skip: int  # records above the first row, including the header
-    notes: list[str] = field(default_factory=list)
-    # of a table of text:
-    separator: str = ","
-    decimal: str | None = None  # None if it is not clear
-    lines: int = 0  # lines above the first row
-    sample: list[list[str]] = field(default_factory=list)  # the first records below the header
+    lines: int  # above the first row
+    separator: str
+    decimal: str | None  # None if it is not clear
+    sample: list[list[str]]  # the first records below the header
 
 
-def detect_layout(text: str, is_cut: bool, path: str, name: str, form: Format) -> Layout:
-    r"""Return the layout of a table by its first lines.
-
-    Examples
-    --------
-    >>> found = detect_layout("Sales 2024;\nname;sum\na;1,5\nb;2,5\n", False, "", "x.csv", Format())
-    >>> found.separator, found.skip, found.names, found.decimal
-    (';', 2, ['name', 'sum'], ',')
-    """
+def detect_layout(text: str, data: TableBytes, form: Format, notes: list[str]) -> Layout:
+    """Return the layout of a table by its first lines, and add notes on it."""
     start = form.skip_rows or 0
     lines = [line for line in text.splitlines()[start : start + MOST_LINES] if line.strip()]
     # text between quotes does not separate
     unquoted = QUOTED.sub('""', "\n".join(lines)).split("\n")
-    separator = form.separator or _separator(unquoted, path, form.decimal)
-    records, ends = _records(text, separator, is_cut, name)
-    layout = find_header(records, form, name)
-    layout.lines = ends[layout.skip - 1] if layout.skip else 0
-    layout.separator = separator
-    layout.sample = records[layout.skip :]
-    layout.decimal = form.decimal or _decimal(layout.sample)
-    if layout.decimal == separator and form.separator is None:
-        layout.decimal = "."
-        layout.notes.append("commas separate its cells, so that numbers have a decimal point")
-    elif layout.decimal == "," and form.decimal is None:
-        layout.notes.append("numbers have a decimal comma (--decimal . otherwise)")
-    return layout
+    separator = form.separator or _find_separator(unquoted, data.path, form.decimal)
+    found = list(islice(_split_records(text, separator), MOST_LINES + 1))
+    if data.is_cut and len(found) <= MOST_LINES:
+        found.pop()  # it may continue beyond the text
+    records = [record for record, _ in found]
+    if not any(map(any, records)):
+        raise TableError(f"{data.name}: the first line is longer than {HEAD:,} bytes.")
+    names, skip = find_header(records, form, data.name, notes)
+    above = text[: found[skip - 1][1]] if skip else ""
+    decimal = form.decimal or _find_decimal(records[skip:])
+    if decimal == separator and form.separator is None:
+        decimal = "."
+        notes.append("commas separate its cells, so that numbers have a decimal point")
+    elif decimal == "," and form.decimal is None:
+        notes.append("numbers have a decimal comma (--decimal . otherwise)")
+    return Layout(names, len(_split_lines(above)), separator, decimal, records[skip:])
 
 
 # The header, and titles above it
 
 
-def find_header(records: Sequence[Record], form: Format, name: str) -> Layout:
-    """Return where the header is, if there is one; `records` may be blank."""
-    notes: list[str] = []
-    start = _titles(records) if form.skip_rows is None else form.skip_rows
+def find_header(
+    records: Sequence[Record], form: Format, name: str, notes: list[str]
+) -> tuple[list[str], int]:
+    """Return the names of columns and the number of records above the first row. Add notes."""
+    start = _count_titles(records) if form.skip_rows is None else form.skip_rows
     if start and form.skip_rows is None:
         titles = [next(filter(None, record)) for record in records[:start] if any(record)]
         them = "it" if len(titles) == 1 else "them"
@@ -97,12 +80,11 @@ def find_header(records: Sequence[Record], form: Format, name: str) -> Layout:
             f"left out {plural(len(titles), 'line')} above the table, such as "
             f"'{quote(titles[0], 40)}' (--skip-rows 0 reads {them})"
         )
-    above = start
-    while start < len(records) and not any(records[start]):
-        start += 1
-    if start >= len(records):
-        raise TableError(f"{name} has no row after {plural(start, 'line')}.")
-    first, below = list(records[start]), [r for r in records[start + 1 :] if any(r)]
+    filled = [place for place in range(start, len(records)) if any(records[place])]
+    if not filled:
+        raise TableError(f"{name} has no row after {plural(max(start, len(records)), 'line')}.")
+    place, first = filled[0], list(records[filled[0]])
+    below = [records[k] for k in filled[1:]]
     has_header = form.header
     if has_header is None:
         has_header = not _is_data(first) or _is_index(first, below)
@@ -112,9 +94,9 @@ def find_header(records: Sequence[Record], form: Format, name: str) -> Layout:
                 "takes it for their names)"
             )
     if not has_header:
-        while start > above and records[start - 1]:  # rows of missing values, not blank lines
-            start -= 1
-        return Layout([f"x{i + 1}" for i in range(len(first))], start, notes)
+        while place > start and records[place - 1]:  # rows of missing values, not blank lines
+            place -= 1
+        return [f"x{i + 1}" for i in range(len(first))], place
     extra = len(below[0]) - len(first) if below else 0
     if extra > 0:
         if any(any(record[len(first) :]) for record in below):
@@ -124,44 +106,35 @@ def find_header(records: Sequence[Record], form: Format, name: str) -> Layout:
                 [Remedy("skip_rows", None, "to skip lines above the header, or correct the file")],
             )
         first += [""] * extra  # lines that end with a separator
-    return Layout(first, start + 1, notes)
+    return first, place + 1
 
 
-def _titles(records: Sequence[Record]) -> int:
+def _count_titles(records: Sequence[Record]) -> int:
     """Return the number of records above the header: text in up to half of the columns."""
-    there = [record for record in records if any(record)]
-    width = Counter(map(len, there)).most_common(1)[0][0] if there else 0
-    if width < 2:
-        return _titles_of_one(records)
-    for place, record in enumerate(records[: MOST_TITLES + 1]):
-        filled = [cell for cell in record if cell]
-        is_nameless = len(record) == width and not record[0] and len(filled) == width - 1
-        is_short = len(filled) <= max(1, _used(records[place + 1 :]) // 2)
-        is_short = is_short or _is_above(record, records[place + 1 :])
-        is_title = is_short and not all(map(is_value, filled))
-        if filled and (is_nameless or not is_title):
-            return place if any(any(above) for above in records[:place]) else 0
+    filled = [place for place, record in enumerate(records) if any(record)]
+    width = Counter(len(records[k]) for k in filled).most_common(1)[0][0] if filled else 0
+    if width < 2:  # the last of several lines of text above numbers names the column
+        texts = [place for place in filled if not _is_data(records[place])]
+        is_above = texts == filled[: len(texts)] and len(filled) > 2 * len(texts) > 2
+        return texts[-1] if is_above else 0
+    for place in filled:
+        if place > MOST_TITLES:
+            break
+        record, below = records[place], records[place + 1 :]
+        is_nameless = len(record) == width and not record[0] and all(record[1:])
+        if is_nameless or not _is_title(record, below):
+            return place if place > filled[0] else 0
     return 0
 
 
-def _used(records: Sequence[Record]) -> int:
-    """Return the number of columns with content."""
-    return sum(any(cells) for cells in zip_longest(*records, fillvalue=""))
-
-
-def _is_above(record: Record, below: Sequence[Record]) -> bool:
-    """Return whether a record is shorter than the next, which names columns."""
-    following = next((other for other in below if any(other)), ())
+def _is_title(record: Record, below: Sequence[Record]) -> bool:
+    """Return whether a record of text is short, or shorter than the next, which names columns."""
+    cells = list(filter(None, record))
+    following = next(filter(any, below), ())
     is_header = all(following) and not any(map(is_number, following))
-    return is_header and len(record) < len(following)
-
-
-def _titles_of_one(records: Sequence[Record]) -> int:
-    """Return the same for one column: the last of several lines of text above numbers names it."""
-    texts = [place for place, record in enumerate(records) if any(record) and not _is_data(record)]
-    numbers = [place for place, record in enumerate(records) if any(record) and _is_data(record)]
-    is_above = bool(texts) and len(numbers) > len(texts) > 1 and texts[-1] < numbers[0]
-    return texts[-1] if is_above else 0
+    n_used = sum(map(any, zip_longest(*below, fillvalue="")))
+    is_short = len(cells) <= max(1, n_used // 2) or (is_header and len(record) < len(following))
+    return is_short and not all(map(is_value, cells))
 
 
 def _is_data(record: Record) -> bool:
@@ -178,12 +151,9 @@ def _is_index(first: Record, below: Sequence[Record]) -> bool:
     if first[0] or not names or not all(cell.isascii() and cell.isdigit() for cell in names):
         return False
     rows = [record[0] for record in below]
-    is_numbered = len(rows) > 1 and rows in (
-        [str(i) for i in range(len(rows))],
-        [str(i + 1) for i in range(len(rows))],
-    )
-    runs_on = len(names) > 1 and all(int(b) - int(a) == 1 for a, b in pairwise(names))
-    return is_numbered or runs_on
+    counts = [list(map(str, range(start, start + len(rows)))) for start in (0, 1)]
+    is_consecutive = len(names) > 1 and all(int(b) - int(a) == 1 for a, b in pairwise(names))
+    return is_consecutive or (len(rows) > 1 and rows in counts)
 
 
 def is_value(cell: str) -> bool:
@@ -194,61 +164,47 @@ def is_value(cell: str) -> bool:
 # Separator and decimal point
 
 
-def _separator(lines: Sequence[str], path: str, decimal: str | None) -> str:
+def _find_separator(lines: Sequence[str], path: str, decimal: str | None) -> str:
     """Return what separates the cells of most lines, given without quoted text."""
-    if _is_one_column(lines):
+    if not lines or _is_one_column(lines[0], lines[1:]):
         return ONE_COLUMN
-    found: dict[str, tuple[float, int]] = {}
+    regular: dict[str, tuple[float, int]] = {}  # share of lines with as many marks, and how many
     for mark in SEPARATORS:
-        counts = Counter(line.count(mark) for line in lines)
-        del counts[0]
+        counts = Counter(line.count(mark) for line in lines if mark in line)
         if mark != decimal and counts:
             times, agreeing = max(counts.items(), key=lambda item: (item[1], item[0]))
-            found[mark] = agreeing / len(lines), times
-    best = max(found, key=lambda mark: found[mark], default="")
-    if best == "," and (other := _beside_decimal_commas(lines, found)):
-        return other
-    if best and (found[best][0] >= 0.5 or best in lines[0]):
-        return best
+            regular[mark] = agreeing / len(lines), times
+    ranked = sorted(regular, key=lambda mark: regular[mark], reverse=True)
+    if len(ranked) > 1 and ranked[0] == "," and regular[ranked[1]][0] == regular[","][0]:
+        cells = [cell.strip() for line in lines[-20:] for cell in line.split(ranked[1])]
+        if any("," in cell and "," in decimal_points(cell) for cell in cells):
+            return ranked[1]  # as in "1,5;2,5", whose commas are as regular
+    if ranked and (regular[ranked[0]][0] >= 0.5 or ranked[0] in lines[0]):
+        return ranked[0]
     if path.endswith((".tsv", ".tab", ".tsv.gz")):
         return "\t"
-    if decimal == "," and not best and _has_equal_commas(lines):
-        return ","
+    commas = {line.count(",") for line in lines}
+    are_names = not any(map(is_number, lines[0].split(",")))
+    if decimal == "," and not ranked and len(commas) == 1 and commas != {0} and are_names:
+        return ","  # they separate as many cells in every line, whatever the decimal point
     return BLANKS if _is_aligned(lines) else ONE_COLUMN
 
 
-def _has_equal_commas(lines: Sequence[str]) -> bool:
-    """Return whether commas separate names, and as many cells in every line below."""
-    commas = {line.count(",") for line in lines}
-    return len(commas) == 1 and commas != {0} and not any(map(is_number, lines[0].split(",")))
-
-
-def _beside_decimal_commas(lines: Sequence[str], found: dict[str, tuple[float, int]]) -> str:
-    """Return the separator of lines such as "1,5;2,5", whose commas are as regular, or ""."""
-    others = {mark: share for mark, share in found.items() if mark != ","}
-    best = max(others, key=lambda mark: others[mark], default="")
-    if not best or others[best][0] < found[","][0]:
-        return ""
-    cells = [cell.strip() for line in lines[-20:] for cell in line.split(best)]
-    return best if any("," in cell and "," in decimal_points(cell) for cell in cells) else ""
-
-
-def _is_one_column(lines: Sequence[str]) -> bool:
+def _is_one_column(first: str, rest: Sequence[str]) -> bool:
     """Return whether the lines below a name without a comma are one number each, as "1,5"."""
-    first, rest = lines[0] if lines else "", lines[1:]
     has_commas = any("," in line for line in rest) and not any(c in first for c in SEPARATORS)
-    return has_commas and not is_number(first) and all(is_number(line) for line in rest)
+    return has_commas and not is_number(first) and all(map(is_number, rest))
 
 
 def _is_aligned(lines: Sequence[str]) -> bool:
     """Return whether blanks separate as many cells in every line, numbers below the first."""
     widths = {len(line.split()) for line in lines}
-    cells = (lines[1:] or lines)[0].split() if lines else []
+    cells = (lines[1:] or lines)[0].split()
     is_quoted = any('"' in line for line in lines)
     return len(widths) == 1 and len(cells) > 1 and not is_quoted and all(map(is_number, cells))
 
 
-def _decimal(records: Sequence[Record]) -> str | None:
+def _find_decimal(records: Sequence[Record]) -> str | None:
     """Return a comma if columns of numbers show one, and none shows a point."""
     shown: set[str] = set()
     for cells in zip_longest(*records, fillvalue=""):
@@ -263,63 +219,41 @@ def _decimal(records: Sequence[Record]) -> str | None:
 # Records
 
 
-def _records(
-    text: str, separator: str, is_cut: bool, name: str
-) -> tuple[list[list[str]], list[int]]:
-    """Return the first records, blank ones included, and the line that each ends with.
-
-    The last record is left out if it may continue beyond the text.
-    """
-    if separator == BLANKS:
-        lines = io.StringIO(text, newline="")
-        found = [line.split() for line in lines.readlines()[: MOST_LINES + 1]]
-        ends = list(range(1, len(found) + 1))
-    else:
-        found, ends = _split_records(text, separator, MOST_LINES + 1)
-    if is_cut and len(found) <= MOST_LINES:
-        found.pop()
-    if not any(map(any, found)):
-        raise TableError(f"{name}: the first line is longer than {HEAD:,} bytes.")
-    return found, ends
-
-
 def split_line(line: str, separator: str) -> list[str]:
     """Return the cells of one line."""
-    if separator == BLANKS:
-        return line.split()
-    return next(iter(_split_records(line, separator, 1)[0]), [])
+    return next(_split_records(line, separator), ([], 0))[0]
 
 
-def _split_records(text: str, separator: str, most: int) -> tuple[list[list[str]], list[int]]:
-    r"""Split text into records of cells, and count the lines up to the end of each.
+def _split_lines(text: str) -> list[str]:
+    return io.StringIO(text, newline="").readlines()
+
+
+def _split_records(text: str, separator: str) -> Iterator[tuple[list[str], int]]:
+    """Split text into records of cells, blank ones included, with the place where each ends.
 
     Splits as `csv.reader` does, whose limit on the length of a cell is one for the whole process.
-
-    Examples
-    --------
-    >>> _split_records('a, "b\n""c"" d"e,\r\n\nf', ",", 9)
-    ([['a', 'b\n"c" de', ''], [], ['f']], [2, 3, 4])
     """
+    place = 0
+    if separator == BLANKS:
+        for line in _split_lines(text):
+            place += len(line)
+            yield line.split(), place
+        return
     mark = re.escape(separator)
-    cell = re.compile(
+    pattern = re.compile(
         rf' *(?:"(?P<quoted>[^"]*(?:""[^"]*)*)(?:"|\Z))?(?P<plain>[^{mark}\r\n]*)'
         rf"(?P<end>{mark}|\r\n|\r|\n|\Z)"
     )
-    records: list[list[str]] = []
-    ends: list[int] = []
     record: list[str] = []
-    lines, place = 0, 0
-    while place < len(text) and len(records) < most:
-        found = cell.match(text, place)
-        assert found is not None
-        place = found.end()
-        lines += len(LINE_END.findall(found[0]))
-        record.append(((found["quoted"] or "").replace('""', '"') + found["plain"]).strip())
-        if found["end"] == separator:
-            if place < len(text):
-                continue
+    while place < len(text):
+        cell = pattern.match(text, place)
+        assert cell is not None
+        place = cell.end()
+        record.append(((cell["quoted"] or "").replace('""', '"') + cell["plain"]).strip())
+        if cell["end"] == separator and place < len(text):
+            continue
+        if cell["end"] == separator:
             record.append("")
-        records.append([] if found[0] == found["end"] and len(record) == 1 else record)
-        ends.append(lines + (found[0][-1:] not in ("\r", "\n")))
+        is_blank = len(record) == 1 and cell[0] == cell["end"]
+        yield [] if is_blank else record, place
         record = []
-    return records, ends

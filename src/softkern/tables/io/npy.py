@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import io
 from typing import Any, BinaryIO
 
 import numpy as np
 import pandas as pd
 
-from softkern.tables.io.bytes import TableBytes, damaged
+from softkern.tables.io.bytes import TableBytes, naming_damage
 from softkern.tables.io.reader import Format, Names, Reader, TableError, Tables
 from softkern.tables.preparation.cells import replace_words
-
-__all__ = ["NpyReader", "load_npy", "npy_rows"]
 
 
 class NpyReader(Reader):
     """An open NPY file."""
 
     def __init__(self, data: TableBytes, form: Format) -> None:
-        file = data.path if data.is_plain else io.BytesIO(data.read())
-        self._values, columns = load_npy(file, data.name)
+        self._values, columns = load_npy(data.file(), data.name)
         self._form = form
-        data.close()
         super().__init__(data.name, f"NPY{data.suffix}", columns)
 
     def iter_tables(self, rows: int | None, text: Names, words: Names) -> Tables:
@@ -36,13 +31,9 @@ class NpyReader(Reader):
 
 def load_npy(file: str | BinaryIO, name: str) -> tuple[np.ndarray[Any, Any], list[str]]:
     """Return the array of a file, mapped where it has a path, and names of its columns."""
-    try:  # pickled objects are code, and never read
-        mode: Any = "r" if isinstance(file, str) else None
+    mode: Any = "r" if isinstance(file, str) else None
+    with naming_damage(name, "an NPY file"):  # pickled objects are code, and never read
         values = np.load(file, mmap_mode=mode, allow_pickle=False)
-    except MemoryError as error:
-        raise MemoryError(f"{name} does not fit") from error
-    except Exception as error:  # a damaged header raises anything
-        raise damaged(name, "an NPY file") from error
     if values.dtype.names is None:
         values = values[:, None] if values.ndim == 1 else values
         if values.ndim != 2 or values.dtype.kind not in "biuf":

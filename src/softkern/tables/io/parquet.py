@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import io
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any
 
-import pandas as pd
-
-from softkern.tables.io.bytes import TableBytes, damaged
+from softkern.tables.io.bytes import TableBytes, naming_damage
 from softkern.tables.io.reader import Format, Names, Reader, Style, TableError, Tables, unique_names
 from softkern.tables.preparation.cells import replace_words
 
-__all__ = ["ParquetReader", "import_parquet", "naming_damage"]
+PARQUET = "a Parquet file"
 
 
 class ParquetReader(Reader):
@@ -21,16 +16,14 @@ class ParquetReader(Reader):
 
     def __init__(self, data: TableBytes, form: Format) -> None:
         parquet = import_parquet(f"{data.name} is Parquet, which")
-        file = data.path if data.is_plain else io.BytesIO(data.read())
-        with naming_damage(data.name):
-            self._file = parquet.ParquetFile(file)
+        with naming_damage(data.name, PARQUET):
+            self._file = parquet.ParquetFile(data.file())
             names = [str(column) for column in self._file.schema_arrow.names]
-        data.close()
         self._form = form
         notes: list[str] = []
         columns = unique_names(names, notes)
-        kind = f"Parquet{data.suffix}"
-        super().__init__(data.name, kind, columns, notes, style=Style(".parquet"))
+        style = Style(".parquet")
+        super().__init__(data.name, f"Parquet{data.suffix}", columns, notes, style=style)
 
     def close(self) -> None:
         """Close the file."""
@@ -38,18 +31,11 @@ class ParquetReader(Reader):
 
     def iter_tables(self, rows: int | None, text: Names, words: Names) -> Tables:
         """Yield tables of at most `rows` rows. For None, one table of all rows."""
-        import pyarrow as pa
-
-        with naming_damage(self.name):
-            if rows is None:
-                yield self._table(self._file.read(), text)
-                return
-            for batch in self._file.iter_batches(rows):
-                yield self._table(pa.Table.from_batches([batch]), text)
-
-    def _table(self, part: Any, text: Sequence[str]) -> pd.DataFrame:
-        table = part.to_pandas(ignore_metadata=True)  # an index of pandas is an ordinary column
-        return replace_words(table.set_axis(self.columns, axis=1), self._form.marks(), text)
+        with naming_damage(self.name, PARQUET):
+            parts = [self._file.read()] if rows is None else self._file.iter_batches(rows)
+            for part in parts:
+                table = part.to_pandas(ignore_metadata=True)  # its index is an ordinary column
+                yield replace_words(table.set_axis(self.columns, axis=1), self._form.marks(), text)
 
 
 def import_parquet(needed_by: str) -> Any:
@@ -59,19 +45,3 @@ def import_parquet(needed_by: str) -> Any:
     except ImportError:
         raise TableError(f"{needed_by} needs pyarrow: pip install 'softkern[parquet]'.") from None
     return parquet
-
-
-@contextmanager
-def naming_damage(name: str) -> Iterator[None]:
-    """Name the file in the errors that a damaged one makes pyarrow raise."""
-    from pyarrow import ArrowException
-
-    try:
-        yield
-    except MemoryError as error:
-        raise MemoryError(f"{name} does not fit") from error
-    except (
-        *(ArrowException, OSError, ValueError, TypeError),
-        *(LookupError, RuntimeError, OverflowError),
-    ) as error:
-        raise damaged(name, "a Parquet file") from error

@@ -5,32 +5,23 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Self, TypeAlias
+from datetime import date
+from itertools import islice
+from typing import Any, Self, TypeAlias
 
+import numpy as np
 import pandas as pd
 
 from softkern._utils.memory import available_memory
 from softkern._utils.text import one_line, plural, quote, unknown_names
 from softkern.exceptions import DataError
 
-__all__ = [
-    "CHUNK_ROWS",
-    "ERRORS",
-    "MISSING",
-    "Format",
-    "Names",
-    "Reader",
-    "Style",
-    "TableError",
-    "Tables",
-    "unique_names",
-]
-
 Names: TypeAlias = Sequence[str]
 Tables: TypeAlias = Iterator[pd.DataFrame]
 CHUNK_ROWS = 50_000
 CHUNK_CELLS = 5_000_000  # wide tables are read in fewer rows at a time
 MOST_RENAMED = 5  # renamed columns that are noted one by one
+LARGEST_INT = 2**63
 # of spreadsheets, in cells without a result
 ERRORS = ("#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!", "#N/A")
 MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "<NA>", "-nan", *ERRORS)
@@ -42,39 +33,17 @@ class TableError(DataError):
 
 @dataclass(frozen=True)
 class Format:
-    """How a table is written. What is None is detected.
+    """How a table is written. What is None is detected."""
 
-    Attributes
-    ----------
-    separator : str or None
-        The character between fields.
-    encoding : str or None
-        Name of a Python codec.
-    header : bool or None
-        Whether the first line names the columns.
-    decimal : str or None
-        The decimal point, "." or ",".
-    missing : tuple of str
-        Words for a missing value beyond the usual ones.
-    skip_bad_lines : bool
-        Skip lines with too many fields instead of rejecting the file.
-    skip_rows : int or None
-        Lines above the header.
-    sheet : str or None
-        Name or number of a workbook's sheet; None is the first with content.
-    skip_footer : int or None
-        Lines below the last row.
-    """
-
-    separator: str | None = None
-    encoding: str | None = None
-    header: bool | None = None
-    decimal: str | None = None
-    missing: tuple[str, ...] = ()
-    skip_bad_lines: bool = False
-    skip_rows: int | None = None
-    sheet: str | None = None
-    skip_footer: int | None = None
+    separator: str | None = None  # the character between fields
+    encoding: str | None = None  # name of a Python codec
+    header: bool | None = None  # whether the first line names the columns
+    decimal: str | None = None  # "." or ","
+    missing: tuple[str, ...] = ()  # words for a missing value beyond the usual ones
+    skip_bad_lines: bool = False  # skip lines with too many fields instead of rejecting the file
+    skip_rows: int | None = None  # lines above the header
+    sheet: str | None = None  # name or number of a workbook's sheet; None: the first with content
+    skip_footer: int | None = None  # lines below the last row
 
     def marks(self) -> list[str]:
         """Return all words for a missing value."""
@@ -94,22 +63,10 @@ class Style:
 class Reader(ABC):
     """An open table: its columns, and its rows in chunks. It is closed by ``with``.
 
-    Parameters
-    ----------
-    name : str
-        The path, or "standard input".
-    kind : str
-        The format, for example "CSV, gzip".
-    columns : list of str
-        Unique names. A second "a" is called "a.2".
-    notes : list of str, default=None
-        What a user should know about how the table was read. Complete after the last chunk.
-    decimal : str, default=None
-        The decimal point that was given, or that the first lines show.
-    style : Style, default=Style()
-        How to write the table back in its own format.
-    size : int, default=0
-        Bytes of the file, 0 where there is none.
+    `name` is the path, or "standard input", and `kind` the format, for example "CSV, gzip".
+    `columns` are unique names. `notes` lists what a user should know about how the table was read,
+    complete after the last chunk. `decimal` is the decimal point that was given, or that the first
+    lines show, and `size` the bytes of the file, 0 where there is none.
     """
 
     def __init__(
@@ -172,29 +129,59 @@ class Reader(ABC):
         return max(1, min(CHUNK_ROWS, CHUNK_CELLS // max(1, len(self.columns))))
 
 
-def unique_names(names: Sequence[str], notes: list[str]) -> list[str]:
-    """Return names that are all different: a second "a" is called "a.2".
+class RecordReader(Reader):
+    """An open table whose rows are tuples of Python values: a workbook, or JSON lines."""
 
-    Examples
-    --------
-    >>> unique_names(["a", "a", "a.2", "a"], [])
-    ['a', 'a.2', 'a.2.2', 'a.3']
-    """
-    taken: set[str] = set()
+    _missing: frozenset[str]
+
+    @abstractmethod
+    def _records(self) -> Iterator[Sequence[Any]]:
+        """Return the rows."""
+
+    def iter_tables(self, rows: int | None, text: Names, words: Names) -> Tables:
+        """Yield tables of at most `rows` rows. For None, one table of all rows."""
+        records = self._records()
+        while (part := list(islice(records, rows))) or rows is None:
+            cells = list(zip(*part, strict=True)) or [()] * len(self.columns)
+            series = {
+                name: pd.Series(values, dtype=object) if name in text else self._typed(values)
+                for name, values in zip(self.columns, cells, strict=True)
+            }
+            yield pd.DataFrame(series, columns=pd.Index(self.columns))
+            if rows is None:
+                return
+
+    def _typed(self, values: Sequence[Any]) -> pd.Series[Any]:
+        """Return a column of numbers or dates where all cells are, else of the cells themselves."""
+        missing = self._missing
+        cells: list[Any] = [
+            None if isinstance(v, str) and v.strip() in missing else v for v in values
+        ]
+        kinds = {type(cell) for cell in cells if cell is not None}
+        if kinds <= {int, float}:
+            whole = kinds == {int} and None not in cells and max(map(abs, cells)) < LARGEST_INT
+            return pd.Series(np.array(cells, dtype=np.int64 if whole else np.float64))
+        if all(issubclass(kind, date) for kind in kinds):
+            return pd.Series(pd.to_datetime(pd.Series(cells), errors="coerce"))
+        return pd.Series(cells, dtype=object)
+
+
+def unique_names(names: Sequence[str], notes: list[str]) -> list[str]:
+    """Return names that are all different, and add notes: a second "a" is called "a.2"."""
+    unique: dict[str, None] = {}
     copies: dict[str, int] = {}  # the next number: thousands of columns may have one name
-    renamed, result = [], []
+    renamed = []
     for number, name in enumerate(names, start=1):
-        unique = base = name.strip() or f"column {number}"
+        own = base = name.strip() or f"column {number}"
         copy = copies.get(base, 2)
-        while unique in taken:
-            unique, copy = f"{base}.{copy}", copy + 1
+        while own in unique:
+            own, copy = f"{base}.{copy}", copy + 1
         copies[base] = copy
-        if unique != base:
-            renamed.append(f"a second column '{quote(base)}' is called '{quote(unique)}'")
-        taken.add(unique)
-        result.append(unique)
+        if own != base:
+            renamed.append(f"a second column '{quote(base)}' is called '{quote(own)}'")
+        unique[own] = None
     notes += renamed[:MOST_RENAMED]
     if len(renamed) > MOST_RENAMED:
         more = plural(len(renamed) - MOST_RENAMED, "more column")
         notes.append(f"{more} with the name of another got a number, too")
-    return result
+    return list(unique)

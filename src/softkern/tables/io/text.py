@@ -6,9 +6,8 @@ import codecs
 import io
 import re
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, BinaryIO
 
 import pandas as pd
@@ -17,43 +16,37 @@ from softkern._utils.text import plural, quote
 from softkern.exceptions import Remedy
 from softkern.tables.io.bytes import HEAD, TableBytes, naming_errors
 from softkern.tables.io.encoding import detect_encoding, without_mark
-from softkern.tables.io.footer import MOST_NOTES, ColumnTotals, find_footer
+from softkern.tables.io.footer import MOST_NOTES, find_footer
 from softkern.tables.io.layout import BLANKS, ONE_COLUMN, detect_layout, split_line
 from softkern.tables.io.reader import Format, Names, Reader, Style, TableError, Tables, unique_names
 from softkern.tables.preparation.formats import NumberFormat
 
-__all__ = ["TextReader"]
-
 TAB = "\t"
-UNKNOWN = "\N{REPLACEMENT CHARACTER}"  # decoded from bytes that are no letter
+MOST_ROWS = 2**31 - 1  # more than a table in memory has
 
 
 class TextReader(Reader):
     """An open table of separated text."""
 
     def __init__(self, data: TableBytes, form: Format) -> None:
-        data.keep()
         self._data, self._form, self.name = data, form, data.name
-        survey = _survey(data)
-        self._encoding, notes = detect_encoding(
-            data.head,
-            survey.is_utf8,
-            data.pieces if data.can_reopen else lambda: [data.head],
-            form,
-        )
-        self._layout = detect_layout(self._decoded_head(), data.is_cut, data.path, data.name, form)
-        self._check_header()
-        notes += self._layout.notes
+        size, tail, is_utf8 = _survey(data)
+        notes: list[str] = []
+        self._encoding = detect_encoding(data, is_utf8, form.encoding, notes)
+        self._layout = detect_layout(self._decode_head(), data, form, notes)
         separator, decimal = self._layout.separator, self._layout.decimal
+        shown = {TAB: "tab", BLANKS: "blanks"}.get(separator, f'"{separator}"')
+        cells = "one column" if separator == ONE_COLUMN else f"separator {shown}"
+        kind = "TSV" if separator == TAB else "CSV"
         super().__init__(
             data.name,
-            f"{_describe(separator, data.suffix)}, {self._encoding})",
+            f"{kind}{data.suffix} ({cells}, {self._encoding})",
             unique_names(self._layout.names, notes),
             notes,
             decimal=decimal,
-            style=_style(separator, decimal, self._encoding),
+            style=_style(separator, decimal or ".", self._encoding),
         )
-        self._end = self._find_end(survey)
+        self._end = self._find_end(size, tail)
 
     def close(self) -> None:
         """Close the file."""
@@ -63,9 +56,7 @@ class TextReader(Reader):
         """Yield tables of at most `rows` rows. For None, one table of all rows."""
         return self._tables(self._end, rows, text, words, self.notes)
 
-    # Opening
-
-    def _decoded_head(self) -> str:
+    def _decode_head(self) -> str:
         try:
             text = self._data.head.decode(self._encoding, errors="replace").lstrip("\ufeff")
         except (LookupError, UnicodeError):  # codecs such as base64 and idna
@@ -76,15 +67,7 @@ class TextReader(Reader):
             )
         return text
 
-    def _check_header(self) -> None:
-        """Reject names with bytes that are no letters. Pandas does not read the header."""
-        if any(UNKNOWN in name for name in self._layout.names):
-            try:
-                self._data.head.decode(self._encoding)
-            except UnicodeDecodeError as error:
-                raise self._undecodable(error) from error
-
-    def _find_end(self, survey: _Survey) -> int | None:
+    def _find_end(self, size: int, tail: bytes) -> int | None:
         """Return the bytes above totals and notes, None where rows end the table.
 
         Each line counts for itself: a line within quotes is no note.
@@ -98,67 +81,48 @@ class TextReader(Reader):
                 )
             return None
         encoding = without_mark(self._encoding, self._data.head)
-        lines = list(io.StringIO(survey.tail.decode(encoding, errors="replace"), newline=""))
+        lines = list(io.StringIO(tail.decode(encoding, errors="replace"), newline=""))
         # the first line of a tail need not be whole
-        lines = lines[layout.lines :] if survey.size <= HEAD else lines[1:]
+        lines = lines[layout.lines :] if size <= HEAD else lines[1:]
         lines = lines[-max(skip or 0, MOST_NOTES) * 2 :]
-        number_format = NumberFormat(layout.decimal or ".")
+        records = [_split_line(line, layout.separator) for line in lines]
 
-        def encoded(place: int) -> bytes:
+        def encode_from(place: int) -> bytes:
             return "".join(lines[place:]).encode(encoding, errors="replace")
 
-        def totals(place: int, columns: Sequence[int]) -> dict[int, ColumnTotals]:
-            return self._column_totals(survey.size - len(encoded(place)), columns, number_format)
+        def tables_above(place: int) -> Tables:
+            return self._tables(size - len(encode_from(place)), self.rows_at_once(), (), (), [])
 
-        records = [_split_line(line, layout.separator) for line in lines]
+        number_format = NumberFormat(layout.decimal or ".")
         width = len(layout.names)
-        footer = find_footer(records, layout.sample, width, skip, totals, number_format)
-        if not survey.tail.endswith(encoded(footer.place)):
-            if skip:
-                raise TableError(
-                    f"the last {plural(skip, 'line')} of {self.name} cannot be located in "
-                    f"{self._encoding}; save it as UTF-8."
-                )
-            return None  # an encoding whose letters depend on those before them
-        self.notes.extend(footer.notes)
-        return survey.size - len(encoded(footer.place)) if footer.place < len(lines) else None
-
-    def _column_totals(
-        self, end: int, columns: Sequence[int], number_format: NumberFormat
-    ) -> dict[int, ColumnTotals]:
-        """Return the totals of columns over the rows up to so many bytes."""
-        names = {j: self.columns[j] for j in columns}
-        found = dict.fromkeys(columns, ColumnTotals())
-        for piece in self._tables(end, self.rows_at_once(), (), (), []):
-            found = {j: found[j].plus(piece[name], number_format) for j, name in names.items()}
-        return found
-
-    # Reading
+        place, notes = find_footer(records, layout.sample, width, skip, tables_above, number_format)
+        below = encode_from(place)
+        if tail.endswith(below):
+            self.notes.extend(notes)
+            return size - len(below) if below else None
+        if skip:
+            raise TableError(
+                f"the last {plural(skip, 'line')} of {self.name} cannot be located in "
+                f"{self._encoding}; save it as UTF-8."
+            )
+        return None  # an encoding whose letters depend on those before them
 
     def _tables(
         self, end: int | None, rows: int | None, text: Names, words: Names, notes: list[str]
     ) -> Tables:
-        is_one = len(self.columns) == 1
         options = self._pandas_options(text, words)
-        trailing: list[pd.DataFrame] = []  # blank lines of one column, until another line follows
         with self._text(self._data.open(end)) as lines:
             with self._as_table_errors(notes):
                 for _ in range(self._layout.lines):  # pandas counts lines of quoted names otherwise
                     lines.readline()
-                pieces = pd.read_csv(lines, chunksize=rows, **options) if rows else None
+                pieces = pd.read_csv(lines, chunksize=rows or MOST_ROWS, **options)
             while True:
                 with self._as_table_errors(notes):
-                    piece = pd.read_csv(lines, **options) if pieces is None else next(pieces, None)
+                    piece = next(pieces, None)
                 if piece is None:
                     return
-                if is_one:
-                    piece, trailing = _split_trailing_blanks(pd.concat([*trailing, piece]))
-                    if not text:
-                        piece = self._typed(piece, as_words=bool(words))
-                if len(piece) or pieces is None:
+                if len(piece) or rows is None:
                     yield piece
-                if pieces is None:
-                    return
 
     def _text(self, stream: BinaryIO) -> io.TextIOWrapper:
         # a byte order mark is no part of a cell even if the encoding was given
@@ -166,32 +130,22 @@ class TextReader(Reader):
         return io.TextIOWrapper(stream, encoding, newline="")
 
     def _pandas_options(self, text: Names, words: Names) -> dict[str, Any]:
-        is_one, marks = len(self.columns) == 1, self._form.marks()
+        marks = self._form.marks()
         return {
             "sep": self._layout.separator,
             "names": self.columns,
             "header": None,
             # a blank line is a missing value if there is only one column
-            "skip_blank_lines": not is_one,
+            "skip_blank_lines": len(self.columns) > 1,
             "decimal": self._layout.decimal or ".",
             "skipinitialspace": True,
             "low_memory": False,
             "on_bad_lines": "warn" if self._form.skip_bad_lines else "error",
-            "dtype": str if is_one else dict.fromkeys([*text, *words], str),
+            "dtype": dict.fromkeys([*text, *words], str),
             "keep_default_na": False,
             # an identifier "NA" or "007" is not a missing value or a number
-            "na_values": {c: marks for c in self.columns if c not in text and not is_one},
+            "na_values": {column: marks for column in self.columns if column not in text},
         }
-
-    def _typed(self, piece: pd.DataFrame, as_words: bool) -> pd.DataFrame:
-        """Return a piece of one column with missing values, as numbers where all are plain."""
-        decimal = self._layout.decimal or "."
-        cells = piece.iloc[:, 0].str.strip()
-        cells = cells.where(~cells.isin(self._form.marks()))
-        if not as_words and not (decimal == "," and cells.str.contains(".", regex=False).any()):
-            with suppress(ValueError):
-                cells = pd.to_numeric(cells.str.replace(decimal, ".", regex=False))
-        return piece.assign(**{self.columns[0]: cells})
 
     @contextmanager
     def _as_table_errors(self, notes: list[str]) -> Iterator[None]:
@@ -231,20 +185,11 @@ class TextReader(Reader):
         )
 
 
-@dataclass(frozen=True)
-class _Survey:
-    """A table looked through: its size, its last bytes, and whether all of it is UTF-8."""
-
-    size: int
-    tail: bytes
-    is_utf8: bool
-
-
-def _survey(data: TableBytes) -> _Survey:
-    """Look through a table once. Only the head of a stream that cannot be opened again."""
+def _survey(data: TableBytes) -> tuple[int, bytes, bool]:
+    """Look through a table once: return its size, last bytes, and whether all of it is UTF-8."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     size, tail, is_utf8 = 0, b"", True
-    for piece in data.pieces() if data.can_reopen else [data.head]:
+    for piece in data.pieces():
         size += len(piece)
         tail = (tail + piece)[-HEAD:]
         try:
@@ -253,7 +198,7 @@ def _survey(data: TableBytes) -> _Survey:
             is_utf8 = False
     if is_utf8 and data.can_reopen:
         is_utf8 = not decoder.getstate()[0]  # no part of a letter is left
-    return _Survey(size, tail, is_utf8)
+    return size, tail, is_utf8
 
 
 def _split_line(line: str, separator: str) -> list[str]:
@@ -261,23 +206,9 @@ def _split_line(line: str, separator: str) -> list[str]:
     return ['"', '"'] if line.count('"') % 2 else split_line(line, separator)
 
 
-def _describe(separator: str, packing: str) -> str:
-    if separator == ONE_COLUMN:
-        return f"CSV{packing} (one column"
-    shown = {TAB: "tab", BLANKS: "blanks"}.get(separator, f'"{separator}"')
-    return f"{'TSV' if separator == TAB else 'CSV'}{packing} (separator {shown}"
-
-
-def _style(separator: str, decimal: str | None, encoding: str) -> Style:
+def _style(separator: str, decimal: str, encoding: str) -> Style:
     """Return how to write the table back. Blanks between cells are not reproduced."""
     mark = "," if separator in (BLANKS, ONE_COLUMN) else separator
     if mark == decimal == ",":
         mark = ";"
-    return Style(".tsv" if mark == TAB else ".csv", mark, decimal or ".", encoding)
-
-
-def _split_trailing_blanks(piece: pd.DataFrame) -> tuple[pd.DataFrame, list[pd.DataFrame]]:
-    """Split a piece of one column, as text, into its rows and the blank lines at its end."""
-    has_text = (piece.iloc[:, 0].str.strip() != "").to_numpy(dtype=bool)
-    end = len(piece) - int(has_text[::-1].argmax()) if has_text.any() else 0
-    return piece.iloc[:end], [piece.iloc[end:]] if end < len(piece) else []
+    return Style(".tsv" if mark == TAB else ".csv", mark, decimal, encoding)

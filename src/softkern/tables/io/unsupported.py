@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from softkern.tables.io.reader import TableError
 
-__all__ = ["reject_unsupported"]
-
 CONVERT = "convert it to CSV or Parquet with the program that wrote it"
 MARKS: tuple[tuple[bytes, str, str], ...] = (
     (
@@ -40,15 +38,7 @@ PAGES = (b"<!doctype html", b"<html", b"<table", b"<head")
 
 
 def reject_unsupported(head: bytes, name: str) -> None:
-    r"""Raise an error for a file of an unsupported format.
-
-    Examples
-    --------
-    >>> reject_unsupported(b"SQLite format 3\x00", "shop.db")
-    Traceback (most recent call last):
-        ...
-    softkern.tables.io.reader.TableError: shop.db is an SQLite database; give one table of it: ...
-    """
+    """Raise an error for a file of an unsupported format."""
     for mark, what, remedy in MARKS:
         if head.startswith(mark) and not _is_text(head, mark):
             raise TableError(f"{name} is {what}; {remedy}.")
