@@ -35,8 +35,6 @@ from softkern.kernels.spread import (
 )
 from softkern.rows import Rows, lower_quantile, varying_columns
 
-__all__ = ["RULES", "select_bandwidth"]
-
 PAIR_SAMPLE = 1000  # rows whose pairwise distances are computed
 QUERY_SAMPLE = 1000  # rows whose neighbors are searched
 REFERENCE_SAMPLE = 20_000  # rows among which far neighbors are searched
@@ -183,7 +181,7 @@ def _global(rows: Rows, seed: int) -> Bandwidth:
 
 
 def _boundary(rows: Rows, seed: int) -> Bandwidth:
-    return np.asarray(BOUNDARY_FACTOR * np.asarray(_global(rows, seed)))
+    return BOUNDARY_FACTOR * _global(rows, seed)
 
 
 def _within(rows: Rows, seed: int) -> Bandwidth:
@@ -284,9 +282,10 @@ def _share_within(rows: Rows, seed: int) -> NDArray[np.float64]:
     index, weight = rows.sample(WITHIN_SAMPLE, seed)
     sample = _centered(rows.X[index].toarray() if sp.issparse(rows.X) else rows.X[index])
     ends = (WITHIN_CLIP, 1 - WITHIN_CLIP)
-    low, high = np.transpose([lower_quantile(x, weight, ends) for x in sample.T])
+    low, high = np.apply_along_axis(lower_quantile, 0, sample, weight, ends)
     columns = np.where(low < high, np.clip(sample, low, high), sample)
-    is_category = np.array([np.unique(x).size < FEWEST_STEPS for x in sample.T])
+    steps = np.diff(np.sort(sample, axis=0), axis=0)
+    is_category = (steps > 0).sum(axis=0) + 1 < FEWEST_STEPS
     everyone = np.broadcast_to(np.arange(index.size), (index.size, index.size))
     overall = _mean_difference(columns, everyone, weight)
     neighbors = min(max(LEAST_NEIGHBOR, round(WITHIN_SHARE * index.size)), index.size - 1)
@@ -306,8 +305,10 @@ def _mean_difference(columns: Array, others: NDArray[np.intp], weight: Array) ->
     """Return the mean |x_i − x_j| of every column of (m, d) over all i and j in others[i]."""
     parts = weight[others]
     parts = parts * (weight / parts.sum(axis=1))[:, None]
-    sums = [np.sum(parts * np.abs(x[others] - x[:, None])) for x in columns.T]
-    return np.array(sums) / weight.sum()
+    sums = np.empty(columns.shape[1])
+    for k, x in enumerate(columns.T):
+        sums[k] = np.sum(parts * np.abs(x[others] - x[:, None]))
+    return sums / weight.sum()
 
 
 def _squared_distances(X: Any) -> Array:

@@ -18,16 +18,33 @@ from softkern._utils.arrays import namespace
 from softkern._utils.typing import Array
 from softkern.rows import row_slices
 
-__all__ = ["Kernel", "as_float", "check_number"]
-
 DIAGONAL_ROWS = 64  # size of the blocks along the diagonal: 64 n values in total
 
 
 class Kernel(ABC):
     """A similarity k(x, y) = k(y, x).
 
-    A subclass needs `block` only; for a plain function use `CallableKernel`. The other properties
-    default to what holds for every kernel. Override those that you know more about.
+    A subclass needs `block` only. The other properties default to what holds for every kernel.
+    Override those that you know more about.
+
+    Attributes
+    ----------
+    constant_diagonal : bool, default=False
+        Whether k(x, x) is the same for all x.
+    bound : float or None, default=None
+        Upper bound of ``|k(x, y)|``, None if unbounded or unknown.
+    decays : bool, default=False
+        Whether k(x, y) tends to zero as x moves away from y, in any direction.
+    is_positive_semidefinite : bool or None, default=None
+        Whether every Gram matrix is positive semidefinite, None if unknown.
+    takes_points : bool, default=True
+        Whether X holds points; False if it is a Gram matrix.
+    has_bandwidth : bool, default=False
+        Whether the kernel has a bandwidth, `with_bandwidth` and `scaled`.
+    log_is_half_squared_distance : bool, default=False
+        Whether log k(x, y) = −‖x − y‖² / 2 in the coordinates of `scaled`.
+    log2_square_ratio : float or None, default=None
+        log2 of the integral of k over that of k², per dimension; None if unknown.
 
     Examples
     --------
@@ -41,45 +58,14 @@ class Kernel(ABC):
     array([[1. , 0.1]])
     """
 
-    @property
-    def constant_diagonal(self) -> bool:
-        """Whether k(x, x) is the same for all x."""
-        return False
-
-    @property
-    def bound(self) -> float | None:
-        """Upper bound of ``|k(x, y)|``, None if unbounded or unknown."""
-        return None
-
-    @property
-    def decays(self) -> bool:
-        """Whether k(x, y) tends to zero as x moves away from y, in any direction."""
-        return False
-
-    @property
-    def takes_points(self) -> bool:
-        """Whether X holds points; False if it is a Gram matrix."""
-        return True
-
-    @property
-    def is_positive_semidefinite(self) -> bool | None:
-        """Whether every Gram matrix is positive semidefinite, None if unknown."""
-        return None
-
-    @property
-    def log2_square_ratio(self) -> float | None:
-        """log2 of the integral of k over that of k², per dimension; None if unknown."""
-        return None
-
-    @property
-    def has_bandwidth(self) -> bool:
-        """Whether the kernel has a bandwidth, `with_bandwidth` and `scaled`."""
-        return False
-
-    @property
-    def log_is_half_squared_distance(self) -> bool:
-        """Whether log k(x, y) = −‖x − y‖² / 2 in the coordinates of `scaled`."""
-        return False
+    constant_diagonal: bool = False
+    bound: float | None = None
+    decays: bool = False
+    is_positive_semidefinite: bool | None = None
+    takes_points: bool = True
+    has_bandwidth: bool = False
+    log_is_half_squared_distance: bool = False
+    log2_square_ratio: float | None = None
 
     @abstractmethod
     def block(self, X: Any, Y: Any) -> Array:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,8 +20,6 @@ from softkern._utils.typing import Array
 from softkern.kernels.base import Kernel, as_float
 from softkern.kernels.spread import FARTHEST, check_reach
 
-__all__ = ["Gaussian", "Laplacian", "Radial"]
-
 DIFFERENCE_COLUMNS = 16  # up to here, distances from differences are as fast as from products
 ORIGIN_ROWS = 64  # rows from which the origin is taken
 
@@ -32,27 +30,22 @@ class Radial(Kernel):
 
     bandwidth: float | tuple[float, ...]
 
-    constant_diagonal: ClassVar[bool] = True
-    bound: ClassVar[float] = 1.0
-    decays: ClassVar[bool] = True
-    is_positive_semidefinite: ClassVar[bool] = True
-    has_bandwidth: ClassVar[bool] = True
+    constant_diagonal = True
+    bound = 1.0
+    decays = True
+    is_positive_semidefinite = True
+    has_bandwidth = True
 
     def __init__(self, bandwidth: float | ArrayLike = 1.0) -> None:
-        object.__setattr__(self, "bandwidth", _positive(bandwidth))
-
-    def block(self, X: Any, Y: Any) -> Array:
-        """Return kernel values (n, m)."""
-        return as_float(np.exp(self._logarithm(X, Y)), X)
-
-    def log_block(self, X: Any, Y: Any) -> Array:
-        """Return the logarithm of `block`, (n, m), without underflow."""
-        return as_float(self._logarithm(X, Y), X)
-
-    def column_logs(self, X: Array, Y: Array) -> Array:
-        """Return the part of every column in `log_block`, (d, n, m), for dense rows."""
-        unit = np.broadcast_to(np.asarray(self.bandwidth), (X.shape[1],))[:, None, None]
-        return self._factor_logs((X.T[:, :, None] - Y.T[:, None, :]) / unit)
+        values = np.asarray(bandwidth, dtype=np.float64)
+        if values.ndim > 1 or values.size == 0:
+            raise ValueError(
+                f"bandwidth has shape {values.shape}; give one number or one per column."
+            )
+        if not (np.isfinite(values).all() and (values > 0).all()):
+            raise ValueError(f"bandwidth must be positive and finite, got {bandwidth!r}.")
+        hashable = float(values) if values.ndim == 0 else tuple(values.tolist())
+        object.__setattr__(self, "bandwidth", hashable)
 
     @staticmethod
     @abstractmethod
@@ -63,20 +56,28 @@ class Radial(Kernel):
     def _logarithm(self, X: Any, Y: Any) -> Array:
         """Return the logarithm of the kernel values, (n, m), in float64."""
 
+    def block(self, X: Any, Y: Any) -> Array:
+        return as_float(np.exp(self._logarithm(X, Y)), X)
+
+    def log_block(self, X: Any, Y: Any) -> Array:
+        return as_float(self._logarithm(X, Y), X)
+
+    def column_logs(self, X: Array, Y: Array) -> Array:
+        """Return the part of every column in `log_block`, (d, n, m), for dense rows."""
+        unit = np.broadcast_to(np.asarray(self.bandwidth), (X.shape[1],))[:, None, None]
+        return self._factor_logs((X.T[:, :, None] - Y.T[:, None, :]) / unit)
+
     def array_block(self, X: Any, Y: Any) -> Any:
-        """Return `block` for arrays of any array API library."""
         logs = self.array_log_block(X, Y)
         return namespace(logs).exp(logs)
 
     def array_log_block(self, X: Any, Y: Any) -> Any:
-        """Return `log_block` for arrays of any array API library, summed over columns."""
         widths = np.broadcast_to(np.asarray(self.bandwidth), (X.shape[1],)).tolist()
         columns = range(len(widths))
         gaps = ((X[:, k][:, None] - Y[:, k][None, :]) / widths[k] for k in columns)
         return sum(self._factor_logs(gap) for gap in gaps)
 
     def with_bandwidth(self, bandwidth: float | ArrayLike) -> Self:
-        """Return the same kernel with another bandwidth."""
         return type(self)(bandwidth)
 
     def check(self, X: Any) -> None:
@@ -140,8 +141,8 @@ class Gaussian(Radial):
     True
     """
 
-    log2_square_ratio: ClassVar[float] = 0.5
-    log_is_half_squared_distance: ClassVar[bool] = True
+    log2_square_ratio = 0.5
+    log_is_half_squared_distance = True
 
     def power(self, exponent: float) -> Gaussian:
         """Return the Gaussian of bandwidth σ / √exponent."""
@@ -149,14 +150,15 @@ class Gaussian(Radial):
 
     def _logarithm(self, X: Any, Y: Any) -> Array:
         self._check_columns(X)
-        if sp.issparse(X) or sp.issparse(Y):
-            squared = _squared_by_products(self.scaled(X), self.scaled(Y))
-        elif X.shape[1] <= DIFFERENCE_COLUMNS:
-            squared = self._differences(X, Y, "sqeuclidean", 2)
-        else:  # products are faster, but a common offset costs digits
-            origin = np.median(Y[:: max(1, Y.shape[0] // ORIGIN_ROWS)], axis=0)
-            squared = _squared_by_products(self.scaled(X, origin), self.scaled(Y, origin))
-        return np.asarray(-0.5 * squared)
+        is_dense = not (sp.issparse(X) or sp.issparse(Y))
+        if is_dense and X.shape[1] <= DIFFERENCE_COLUMNS:
+            return np.asarray(-0.5 * self._differences(X, Y, "sqeuclidean", 2))
+        from sklearn.metrics.pairwise import euclidean_distances  # slow import
+
+        # products are faster, but a common offset costs digits
+        origin = np.median(Y[:: max(1, Y.shape[0] // ORIGIN_ROWS)], axis=0) if is_dense else None
+        X, Y = self.scaled(X, origin), self.scaled(Y, origin)
+        return np.asarray(-0.5 * euclidean_distances(X, Y, squared=True))
 
     @staticmethod
     def _factor_logs(differences: Any) -> Any:
@@ -183,7 +185,7 @@ class Laplacian(Radial):
     0.1353
     """
 
-    log2_square_ratio: ClassVar[float] = 1.0
+    log2_square_ratio = 1.0
 
     def power(self, exponent: float) -> Laplacian:
         """Return the Laplacian of bandwidth b / exponent."""
@@ -200,19 +202,3 @@ class Laplacian(Radial):
 
             return np.asarray(-manhattan_distances(self.scaled(X), self.scaled(Y)))
         return -self._differences(X, Y, "cityblock", 1)
-
-
-def _squared_by_products(X: Any, Y: Any) -> Array:
-    from sklearn.metrics.pairwise import euclidean_distances  # slow import
-
-    return np.asarray(euclidean_distances(X, Y, squared=True))
-
-
-def _positive(bandwidth: float | ArrayLike) -> float | tuple[float, ...]:
-    """Return a positive bandwidth as a hashable value, or raise a ValueError."""
-    values = np.asarray(bandwidth, dtype=np.float64)
-    if values.ndim > 1 or values.size == 0:
-        raise ValueError(f"bandwidth has shape {values.shape}; give one number or one per column.")
-    if not (np.isfinite(values).all() and (values > 0).all()):
-        raise ValueError(f"bandwidth must be positive and finite, got {bandwidth!r}.")
-    return float(values) if values.ndim == 0 else tuple(values.tolist())

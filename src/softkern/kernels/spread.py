@@ -12,17 +12,6 @@ from softkern._utils.typing import Array
 from softkern.exceptions import DataError
 from softkern.rows import Rows, lower_quantile, row_slices, scale_weights
 
-__all__ = [
-    "FEWEST_STEPS",
-    "NOISE",
-    "SPREAD_SAMPLE",
-    "check_reach",
-    "column_steps",
-    "largest_values",
-    "robust_spread",
-    "standard_deviation",
-]
-
 SPREAD_SAMPLE = 20_000  # rows from which the quantiles of a column are taken
 STRIP = 256  # columns of a wide sparse table that are made dense at a time
 NORMAL_RANGE = 2.5631031310892007  # 10 to 90 % quantile range of the standard normal
@@ -46,15 +35,6 @@ def robust_spread(
     column of two to four values has at least the step between them if other columns separate its
     rows further: a yes/no column is no gap in the data. A constant column has spread one, as it
     takes no part in any distance.
-
-    Parameters
-    ----------
-    X : Rows, array or CSR matrix of shape (n, d)
-        The data.
-    weight : array of shape (n,), default=None
-        Weights of the rows, unless `Rows` have them.
-    random_state : int, RandomState or None, default=0
-        Seed of the sample.
     """
     rows = X if isinstance(X, Rows) else Rows(X, None if weight is None else scale_weights(weight))
     index, weight = rows.sample(SPREAD_SAMPLE, random_state)
@@ -68,9 +48,8 @@ def robust_spread(
 
 def _column_spread(columns: Array, weight: Array) -> NDArray[np.float64]:
     shares = (0.01, 0.1, 0.5, 0.9, 0.99)
-    low, q10, middle, q90, high = np.transpose(
-        [lower_quantile(x, weight, shares) for x in columns.T]
-    )
+    quantiles = np.apply_along_axis(lower_quantile, 0, columns, weight, shares)  # (5, d)
+    low, q10, middle, q90, high = quantiles
     quantile_range = (q90 - q10) / NORMAL_RANGE
     inner = standard_deviation(np.clip(columns, low, high), weight)
     is_mostly_one = np.average(columns == middle, axis=0, weights=weight) > 0.5
@@ -83,16 +62,11 @@ def _column_spread(columns: Array, weight: Array) -> NDArray[np.float64]:
 
 
 def _category_steps(columns: Array) -> NDArray[np.float64]:
-    """Return the median step between the values of a column of categories, (d,), else zero.
+    """Return the step between the values of a column of categories, (d,), else zero.
 
     The rows are distinct: two values of a single column are two points, not categories.
     """
-    steps = np.zeros(columns.shape[1])
-    for j, column in enumerate(columns.T):
-        values = np.unique(column)
-        if 2 <= values.size < min(FEWEST_STEPS, column.size):
-            steps[j] = np.median(np.diff(values))
-    return steps
+    return _median_steps(columns, 2, min(FEWEST_STEPS, len(columns)) - 1)
 
 
 def column_steps(rows: Rows, random_state: Any) -> NDArray[np.float64]:
@@ -103,10 +77,17 @@ def column_steps(rows: Rows, random_state: Any) -> NDArray[np.float64]:
     if sp.issparse(rows.X):  # mostly zeros
         return np.zeros(rows.shape[1])
     index, _ = rows.reweighted().sample(SPREAD_SAMPLE, random_state)
-    steps = _category_steps(rows.X[index])
-    for j, column in enumerate(rows.X[index].T):
+    columns = rows.X[index]
+    steps = _median_steps(columns, FEWEST_STEPS, TIED * index.size)
+    return np.maximum(_category_steps(columns), steps)
+
+
+def _median_steps(columns: Array, least: float, most: float) -> NDArray[np.float64]:
+    """Return the median step between values, (d,); zero unless there are `least` to `most`."""
+    steps = np.zeros(columns.shape[1])
+    for j, column in enumerate(columns.T):
         values = np.unique(column)
-        if FEWEST_STEPS <= values.size <= TIED * index.size:
+        if least <= values.size <= most:
             steps[j] = np.median(np.diff(values))
     return steps
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,8 +12,6 @@ import scipy.sparse as sp
 from softkern._utils.typing import Array
 from softkern.kernels.base import Kernel, as_float, check_number
 from softkern.rows import row_slices
-
-__all__ = ["CallableKernel", "PairwiseKernel", "Precomputed"]
 
 DECAYING = {"chi2", "laplacian", "rbf"}  # exp(−γ distance)
 ASYMMETRY = 1e-4  # share of the largest value, more than the rounding of float32 sums
@@ -23,22 +21,10 @@ MOST_VALUES = 2**20  # per call of a function, which may form d times as many nu
 
 @dataclass(frozen=True)
 class PairwiseKernel(Kernel):
-    """A pairwise kernel of scikit-learn by name, with its defaults.
+    """A kernel of `sklearn.metrics.pairwise.kernel_metrics` by name, with scikit-learn's defaults.
 
-    Parameters
-    ----------
-    name : str
-        A key of `sklearn.metrics.pairwise.kernel_metrics`, such as ``"cosine"`` or ``"chi2"``.
-    params : dict, default={}
-        Parameters passed to it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X = np.array([[1.0, 0.0], [1.0, 1.0]])
-    >>> PairwiseKernel("cosine").block(X, X).round(3)
-    array([[1.   , 0.707],
-           [0.707, 1.   ]])
+    The diagonal of the cosine is zero at the origin. The additive chi² is only conditionally
+    positive.
     """
 
     name: str
@@ -47,67 +33,42 @@ class PairwiseKernel(Kernel):
     def __post_init__(self) -> None:
         from sklearn.metrics.pairwise import kernel_metrics  # slow import
 
-        object.__setattr__(self, "params", dict(self.params))
-        if self.name not in kernel_metrics():
+        params, name = dict(self.params), self.name
+        if name not in kernel_metrics():
             raise ValueError(
-                f"kernel={self.name!r} is unknown; scikit-learn has {sorted(kernel_metrics())}."
+                f"kernel={name!r} is unknown; scikit-learn has {sorted(kernel_metrics())}."
             )
-        if self.params.get("gamma") is not None:  # None is scikit-learn's default
-            check_number("gamma", self.params["gamma"], positive=self.name != "sigmoid")
-
-    @property
-    def constant_diagonal(self) -> bool:
-        """Whether k(x, x) is a function of x − x. That of the cosine is zero at the origin."""
-        return self.name in {*DECAYING, "additive_chi2"}
-
-    @property
-    def bound(self) -> float | None:
-        """One, or None for the additive chi², linear and polynomial kernels."""
-        return 1.0 if self.name in {*DECAYING, "cosine", "sigmoid"} else None
-
-    @property
-    def decays(self) -> bool:
-        """Whether k decreases exponentially with a distance."""
-        return self.name in DECAYING
-
-    @property
-    def is_positive_semidefinite(self) -> bool:
-        """False for the additive chi² (only conditionally positive) and the sigmoid."""
-        if self.name in {"poly", "polynomial"}:
-            return bool(self.params.get("coef0", 1) >= 0)
-        return self.name not in {"additive_chi2", "sigmoid"}
+        if params.get("gamma") is not None:  # None is scikit-learn's default
+            check_number("gamma", params["gamma"], positive=name != "sigmoid")
+        is_semidefinite = name not in {"additive_chi2", "sigmoid"}
+        if name in {"poly", "polynomial"}:
+            is_semidefinite = bool(params.get("coef0", 1) >= 0)
+        facts = {
+            "params": params,
+            "constant_diagonal": name in {*DECAYING, "additive_chi2"},
+            "bound": 1.0 if name in {*DECAYING, "cosine", "sigmoid"} else None,
+            "decays": name in DECAYING,
+            "is_positive_semidefinite": is_semidefinite,
+        }
+        for fact, value in facts.items():
+            object.__setattr__(self, fact, value)
 
     def block(self, X: Any, Y: Any) -> Array:
-        """Return kernel values (n, m)."""
         from sklearn.metrics.pairwise import pairwise_kernels
 
         return as_float(pairwise_kernels(X, Y, metric=self.name, **self.params), X)
 
     def features(self, X: Any) -> Any | None:
-        """Return rows of unit length for the cosine, X for the linear kernel, else None."""
+        if self.name != "cosine":
+            return X if self.name == "linear" else None
         from sklearn.preprocessing import normalize
 
-        return {"cosine": normalize, "linear": lambda rows: rows}.get(self.name, lambda _: None)(X)
+        return normalize(X)
 
 
 @dataclass(frozen=True)
 class CallableKernel(Kernel):
-    """A kernel given by a function of two sets of points.
-
-    Parameters
-    ----------
-    function : callable
-        ``function(X, Y, **params)`` returns kernel values (n, m).
-    params : dict, default={}
-        Parameters passed to it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> kernel = CallableKernel(lambda X, Y: X @ Y.T + 1)
-    >>> kernel.block(np.ones((1, 2)), np.ones((2, 2)))
-    array([[3., 3.]])
-    """
+    """A kernel whose values (n, m) are ``function(X, Y, **params)``."""
 
     function: Callable[..., Any]
     params: dict[str, Any] = field(default_factory=dict, hash=False)
@@ -194,33 +155,21 @@ class Precomputed(Kernel):
     """A kernel given by its Gram matrix X (n, n).
 
     New points are rows of kernel values with the n training points, (m, n).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> gram = np.array([[1.0, 0.5, 0.1], [0.5, 1.0, 0.2], [0.1, 0.2, 1.0]])
-    >>> Precomputed().restrict(gram, np.array([0, 2]))
-    array([[1. , 0.1],
-           [0.1, 1. ]])
     """
 
-    takes_points: ClassVar[bool] = False
+    takes_points = False
 
     def block(self, X: Any, Y: Any) -> Array:
-        """Raise a TypeError, as there are no points."""
         raise TypeError(
             "a precomputed kernel has no values beyond the matrix given; use engine='dense', or "
             "give the data and a kernel instead of the matrix."
         )
 
     def restrict(self, X: Any, rows: Array) -> Any:
-        """Return the Gram matrix of these rows, (r, r)."""
         return X[np.ix_(rows, rows)]
 
     def restrict_new(self, X_new: Any, rows: Array) -> Any:
-        """Return kernel values of new points with these rows, (m, r)."""
         return X_new[:, rows]
 
     def between(self, X: Any, rows: Array, others: Array) -> Array:
-        """Return entries of the Gram matrix, (len(rows), len(others))."""
         return np.asarray(X[np.ix_(rows, others)])
