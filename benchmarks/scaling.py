@@ -26,8 +26,9 @@ import numpy as np
 from distributed import Client, LocalCluster
 
 import softkern as sk
-from softkern.dask import ChunkedRows, compute
+from softkern.dask.cluster import compute
 from softkern.dask.plan import build, plan_chunks
+from softkern.dask.rows import ChunkedRows
 
 D, GROUPS = 10, 8
 LANDMARKS = 500

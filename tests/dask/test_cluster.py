@@ -25,8 +25,10 @@ import pytest
 from distributed import Client, LocalCluster
 
 from softkern import FuzzyCMeans, OneClassPCM, rank_points
-from softkern.dask import ChunkedRows, cluster, compute
+from softkern.dask import cluster
+from softkern.dask.cluster import compute
 from softkern.dask.operator import DistributedNystroem, DistributedOperator
+from softkern.dask.rows import ChunkedRows
 from softkern.exceptions import ClusterError, DataError
 from softkern.kernels import Laplacian
 from softkern.operators.blocked import BlockedOperator

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from softkern import plan
-from softkern.dask import ChunkedRows
 from softkern.dask.operator import DistributedOperator
 from softkern.dask.plan import build, plan_chunks
+from softkern.dask.rows import ChunkedRows
 from softkern.kernels import Gaussian, Laplacian, Linear
 from softkern.operators.blocked import BlockedOperator
 from softkern.operators.features import FeatureOperator

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from softkern.dask import ChunkedRows, row_chunks
-from softkern.dask.blocks import map_rows
+from softkern.dask.chunks import map_rows
 from softkern.dask.quantile import quantile
+from softkern.dask.rows import ChunkedRows, row_chunks
 from softkern.exceptions import DataError
 from softkern.rows import lower_quantile
 

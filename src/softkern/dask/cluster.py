@@ -16,16 +16,6 @@ from typing import Any
 
 from softkern.exceptions import ClusterError
 
-__all__ = [
-    "broadcast",
-    "cluster_watchdog",
-    "compute",
-    "compute_each",
-    "connect",
-    "persist",
-    "worker_threads",
-]
-
 CONNECT_SECONDS = 10
 POLL_SECONDS = 0.5  # between two checks of the cluster
 VERSION = "__import__('softkern').__version__"
@@ -44,10 +34,7 @@ def compute(*values: Any) -> tuple[Any, ...]:
 def compute_each(tasks: Sequence[Callable[[], Any]], report: Callable[[float], None]) -> list[Any]:
     """Call each function as one task, and `report` how many are done.
 
-    Examples
-    --------
-    >>> compute_each([lambda: 1, lambda: 2], report=lambda number: None)
-    [1, 2]
+    Unlike `distributed.as_completed`, this also works with local threads.
     """
     from dask import delayed
     from dask.system import CPU_COUNT
@@ -55,13 +42,20 @@ def compute_each(tasks: Sequence[Callable[[], Any]], report: Callable[[float], N
     batch = 2 * (worker_threads() or CPU_COUNT)
     results: list[Any] = []
     for start in range(0, len(tasks), batch):
-        results += compute(*(delayed(_call)(task) for task in tasks[start : start + batch]))
+        results += compute(*(delayed(task)() for task in tasks[start : start + batch]))
         report(len(results))
     return results
 
 
-def _call(task: Callable[[], Any]) -> Any:
-    return task()
+def merge_parts(parts: Sequence[Any], merge: Callable[[Sequence[Any]], Any], width: int) -> Any:
+    """Merge lazy parts on the workers, `width` of them per task, and return the result."""
+    from dask import delayed
+
+    parts = list(parts)
+    while len(parts) > 1:
+        groups = (parts[k : k + width] for k in range(0, len(parts), width))
+        parts = [delayed(merge)(group) for group in groups]
+    return compute(parts[0])[0]
 
 
 @contextmanager
@@ -113,30 +107,29 @@ def cluster_watchdog() -> Iterator[None]:
     of deadlocks when the same name later means tasks that were fused differently.
     """
     client = _client()
-    if client is None or isinstance(_scheduler(), _WatchedScheduler):
+    if client is None:
         yield
         return
     import dask
+    from dask.base import get_scheduler
 
+    if isinstance(get_scheduler(), _WatchedScheduler):
+        yield
+        return
     watched = _WatchedScheduler(client)
     watched.check_versions()
     with dask.config.set(scheduler=watched, array_optimize=False):
         yield
 
 
-def _scheduler() -> Any:
-    from dask.base import get_scheduler
-
-    return get_scheduler()
-
-
 def _client() -> Any:
     """Return the client of the current cluster, or None where local threads compute."""
     if "distributed" not in sys.modules:
         return None
+    from dask.base import get_scheduler
     from distributed import Client
 
-    scheduler = _scheduler()
+    scheduler = get_scheduler()
     client = getattr(scheduler, "client", None) or getattr(scheduler, "__self__", None)
     return client if isinstance(client, Client) else None
 

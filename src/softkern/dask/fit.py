@@ -17,21 +17,18 @@ from sklearn.base import clone
 from softkern._utils.progress import stage
 from softkern._utils.random import child_seed, fixed_seed
 from softkern._utils.typing import Array
-from softkern.dask.blocks import map_rows
+from softkern.dask.chunks import TableChunks, chunk_rows, map_rows
 from softkern.dask.cluster import broadcast, cluster_watchdog, compute, persist
 from softkern.dask.plan import ENGINE, OPTIONS, build, plan_chunks
 from softkern.dask.predict import map_method, map_table_method, without_rows, worker_copy
 from softkern.dask.rows import SUBSAMPLE_ROWS, ChunkedRows
 from softkern.dask.self_exclusion import calibrate_density, self_excluded_scores
-from softkern.dask.tables import TableChunks
 from softkern.models.checks import check_scales
 from softkern.models.fuzzy import FuzzyCMeans
 from softkern.models.one_class_pcm import OneClassPCM
 from softkern.models.possibilistic import PossibilisticCMeans
 from softkern.planning import Plan
 from softkern.rows import Rows
-
-__all__ = ["fit"]
 
 # Models whose loop runs over all rows.
 LOOPS = (FuzzyCMeans, PossibilisticCMeans, OneClassPCM)
@@ -55,20 +52,19 @@ def _fit_rows(model: Any, X: Any, sample_weight: Any) -> None:
         rows = ChunkedRows.of(X, sample_weight, size=size, seed=child_seed(model._fit_seed))
     check_scales(np.vstack([rows.low, rows.high]))
     model.n_features_in_ = rows.shape[1]
-    _set_feature_names(model, X)
-    chosen = _loop_plan(model, rows)
-    if chosen is None:
-        _fit_subsample(model, rows)
-        _set_row_attributes(model, rows, None)
-    else:
-        _set_row_attributes(model, rows, _fit_all(model, rows, chosen))
-
-
-def _set_feature_names(model: Any, X: Any) -> None:
     vars(model).pop("feature_names_in_", None)
     names = list(getattr(X, "columns", ()))
     if names and all(isinstance(name, str) for name in names):
         model.feature_names_in_ = np.array(names, dtype=object)
+    chosen, sample = _loop_plan(model, rows), rows.subsample
+    if chosen is None:
+        _fit_subsample(model, rows)
+        own, scores = None, np.asarray(model.outlier_scores_)
+    else:
+        own = _fit_all(model, rows, chosen)
+        part = compute(own[sample.rows])[0]
+        scores = self_excluded_scores(sample.X, part, sample.rows, worker_copy(model))
+    _set_row_attributes(model, rows, scores, own)
 
 
 def _loop_plan(model: Any, rows: ChunkedRows) -> Plan | None:
@@ -82,24 +78,23 @@ def _loop_plan(model: Any, rows: ChunkedRows) -> Plan | None:
     is_requested = model.engine != "auto" or "rank" in (model.engine_params or {})
     if rows.subsample.is_complete and not is_requested:
         return None
-    chosen = _plan(model, rows, 1)
+    chosen = _plan(model, rows)
     if is_requested or chosen.options["rank"] is not None:
         return chosen
     return chosen if chosen.product_seconds * chosen.problem.products < PATIENCE else None
 
 
-def _plan(model: Any, rows: ChunkedRows, n_vectors: int, kernel: Any = None) -> Plan:
-    return plan_chunks(
-        rows,
-        kernel=model.kernel if kernel is None else kernel,
-        kernel_params=model.kernel_params if kernel is None else None,
-        bandwidth=model._bandwidth_rule() if kernel is None else "auto",
-        n_vectors=n_vectors,
-        products=model._expected_products(),
-        engine=model.engine,
-        engine_params=model.engine_params,
-        random_state=model._fit_seed,
-    )
+def _plan(model: Any, rows: ChunkedRows, **changed: Any) -> Plan:
+    options = {
+        "kernel": model.kernel,
+        "kernel_params": model.kernel_params,
+        "bandwidth": model._bandwidth_rule(),
+        "products": model._expected_products(),
+        "engine": model.engine,
+        "engine_params": model.engine_params,
+        "random_state": model._fit_seed,
+    }
+    return plan_chunks(rows, **(options | changed))
 
 
 def _fit_all(model: Any, rows: ChunkedRows, chosen: Plan) -> Any:
@@ -109,7 +104,8 @@ def _fit_all(model: Any, rows: ChunkedRows, chosen: Plan) -> Any:
     with config_context(assume_finite=True):
         if hasattr(model, "n_clusters"):
             model._choose_number(Rows(sample.X, sample.weight))
-            chosen = _plan(model, rows, model.n_clusters_, chosen.kernel)
+            known = {"kernel": chosen.kernel, "kernel_params": None, "bandwidth": "auto"}
+            chosen = _plan(model, rows, n_vectors=model.n_clusters_, **known)
         model._adopt_plan(chosen)
         operator = build(chosen, rows, model._fit_seed)
         model._record_approximation(operator)
@@ -150,36 +146,37 @@ def _copy_results(source: Any, model: Any) -> None:
 # Attributes of all rows
 
 
-def _set_row_attributes(model: Any, rows: ChunkedRows, own: Any) -> None:
+def _set_row_attributes(model: Any, rows: ChunkedRows, scores: Array, own: Any) -> None:
     """Set the fitted attributes of all rows as Dask arrays.
 
-    `own` is every row's own part in the centers, None after a fit to the subsample. Outlier scores
-    exclude the row itself. After a fit to the subsample that holds for rows of the subsample only.
+    `scores` are those of the subsample. `own` is every row's own part in the centers, None after a
+    fit to the subsample. Outlier scores exclude the row itself. After a fit to the subsample that
+    holds for rows of the subsample only.
     """
     sample, small = rows.subsample, worker_copy(model)
-    if own is None:
-        scores = np.asarray(model.outlier_scores_)
-    else:
-        part = compute(own[sample.rows])[0]
-        scores = self_excluded_scores(sample.X, part, sample.rows, small)
     total = float(compute(rows.weight.sum(dtype=np.float64))[0])
-    model.sample_rows_, model.sample_outlier_scores_ = sample.rows, scores
-    model.sample_row_weights_ = sample.weight * (total / sample.weight.sum(dtype=np.float64))
+    weights = sample.weight * (total / sample.weight.sum(dtype=np.float64))
+    _set_sample_attributes(model, sample.rows, weights, scores)
     model.sample_weight_ = rows.weight
     for name, method in model._row_methods().items():
         setattr(model, name, map_method(small, method, rows.X))
     if own is None:
         _insert_sample_scores(model)
-    else:
-        model.outlier_scores_ = map_rows(
-            self_excluded_scores,
-            rows.X,
-            own,
-            numbered=True,
-            name="outlier-scores",
-            like=np.empty(0, rows.dtype),
-            model=broadcast(small),
-        )
+        return
+    model.outlier_scores_ = map_rows(
+        self_excluded_scores,
+        rows.X,
+        own,
+        numbered=True,
+        name="outlier-scores",
+        like=np.empty(0, rows.dtype),
+        model=broadcast(small),
+    )
+
+
+def _set_sample_attributes(model: Any, rows: Array, weights: Array, scores: Array) -> None:
+    model.sample_rows_, model.sample_row_weights_ = rows, weights
+    model.sample_outlier_scores_ = scores
 
 
 def _insert_sample_scores(model: Any) -> None:
@@ -195,8 +192,7 @@ def _insert_sample_scores(model: Any) -> None:
 
 def _insert_scores(values: Array, rows: Array, scores: Array, block_info: Any) -> Array:
     """Replace the values of rows whose numbers are among `rows` by their `scores`."""
-    start = block_info[0]["array-location"][0][0]
-    number = np.arange(start, start + len(values))
+    number = chunk_rows(block_info)
     place = np.minimum(np.searchsorted(rows, number), rows.size - 1)
     return np.where(rows[place] == number, scores[place], values)
 
@@ -217,9 +213,8 @@ def _fit_table(model: Any, X: Any, sample_weight: Any) -> None:
     numbers, sample = table.sample(SUBSAMPLE_ROWS, child_seed(model._fit_seed))
     fitted = clone(model).set_params(random_state=model._fit_seed).fit(sample)
     _copy_results(fitted, model)
-    scores = np.asarray(fitted.outlier_scores_)
-    model.sample_rows_, model.sample_outlier_scores_ = numbers, scores
-    model.sample_row_weights_ = np.full(len(numbers), table.rows / len(numbers))
+    weights = np.full(len(numbers), table.rows / len(numbers))
+    _set_sample_attributes(model, numbers, weights, np.asarray(fitted.outlier_scores_))
     small, example = without_rows(model), sample.iloc[:1]
     for name, method in model._row_methods().items():
         setattr(model, name, map_table_method(small, method, table, example))

@@ -23,15 +23,13 @@ from scipy.linalg import cho_solve
 from scipy.optimize import nnls
 
 from softkern._utils.typing import Array
-from softkern.dask.blocks import map_rows
-from softkern.dask.cluster import broadcast, compute, persist
+from softkern.dask.chunks import map_rows
+from softkern.dask.cluster import broadcast, compute, merge_parts, persist
 from softkern.dask.rows import ChunkedRows
 from softkern.kernels import Kernel
 from softkern.operators.base import KernelOperator
 from softkern.operators.geometry import Geometry, squared_distances
 from softkern.operators.low_rank import NystroemOperator
-
-__all__ = ["DistributedNystroem", "DistributedOperator"]
 
 SUMMED_PARTS = 8  # partial products that one task adds
 ROUNDING = 100  # rounding of products through landmarks, times that of exact products
@@ -42,22 +40,12 @@ Local = Callable[[Any], KernelOperator]
 class DistributedOperator(KernelOperator):
     """Exact products over all pairs of rows, chunk by chunk.
 
-    Parameters
-    ----------
-    kernel : softkern.kernels.Kernel
-        The kernel.
-    X : ChunkedRows, or a Dask array of shape (n, d)
-        The rows.
-    local : callable
-        Makes the operator over the rows of one block.
-    make_subsample : callable, default=None
-        Makes the operator over the subsample (default: `local`).
+    `local` makes the operator over the rows of one block, and `make_subsample` the one over the
+    subsample, by default also `local`.
 
     Examples
     --------
-    >>> from functools import partial
     >>> import dask.array as da
-    >>> from softkern.dask import ChunkedRows
     >>> from softkern.kernels import Gaussian
     >>> from softkern.operators.tiled import TiledOperator
     >>> X = da.random.default_rng(0).normal(size=(50, 3), chunks=(20, 3))
@@ -72,20 +60,14 @@ class DistributedOperator(KernelOperator):
     def __init__(
         self,
         kernel: Kernel,
-        X: Any,
+        rows: ChunkedRows,
         local: Local,
         make_subsample: Callable[[], KernelOperator] | None = None,
     ) -> None:
-        if not isinstance(kernel, Kernel):
-            raise TypeError(
-                f"kernel must be a softkern.kernels.Kernel, got {kernel!r}; "
-                "softkern.kernels.resolve makes one of a name."
-            )
-        self.rows = X if isinstance(X, ChunkedRows) else ChunkedRows.of(X)
-        self.kernel, self.X, self.local = kernel, self.rows.X, local
-        sample = self.rows.subsample.X
-        self._make_subsample = make_subsample or partial(local, sample)
-        kernel.check(sample)
+        self.rows = rows
+        self.kernel, self.X, self.local = kernel, rows.X, local
+        self._make_subsample = make_subsample or partial(local, rows.subsample.X)
+        kernel.check(rows.subsample.X)
 
     def __matmul__(self, A: Any) -> Any:
         product = super().__matmul__(A)
@@ -118,10 +100,7 @@ class DistributedOperator(KernelOperator):
         local, points = broadcast(self.local), broadcast(points)
         pairs = zip(self.X.to_delayed().ravel(), A.to_delayed().ravel(), strict=True)
         parts = [delayed(sum_at_points)(local, points, *pair) for pair in pairs]
-        while len(parts) > 1:
-            groups = (parts[k : k + SUMMED_PARTS] for k in range(0, len(parts), SUMMED_PARTS))
-            parts = [delayed(add_arrays)(group) for group in groups]
-        return np.asarray(compute(parts[0])[0])
+        return np.asarray(merge_parts(parts, partial(np.sum, axis=0), SUMMED_PARTS))
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -226,40 +205,17 @@ class DistributedOperator(KernelOperator):
 class DistributedNystroem(DistributedOperator):
     """Approximate products through landmarks that every worker has.
 
-    Parameters
-    ----------
-    kernel, X, local
-        As in `DistributedOperator`.
-    factor : NystroemOperator
-        Low-rank operator over the subsample of X, which chose the landmarks.
-
-    Examples
-    --------
-    >>> from functools import partial
-    >>> import dask.array as da
-    >>> from softkern.kernels import Gaussian
-    >>> from softkern.operators.low_rank import NystroemOperator
-    >>> from softkern.operators.tiled import TiledOperator
-    >>> kernel = Gaussian(2.0)
-    >>> rows = ChunkedRows.of(da.random.default_rng(0).normal(size=(500, 2), chunks=(200, 2)))
-    >>> factor = NystroemOperator(kernel, rows.subsample.X, rank=40)
-    >>> operator = DistributedNystroem(kernel, rows, partial(TiledOperator, kernel), factor)
-    >>> (operator @ da.ones((500, 2), chunks=(200, 2))).chunks
-    ((200, 200, 100), (2,))
+    `factor` is the low-rank operator over the subsample of the rows, which chose the landmarks.
     """
 
     is_exact_support: ClassVar[bool] = False
     error_is_known: ClassVar[bool] = False
 
     def __init__(
-        self,
-        kernel: Kernel,
-        X: Any,
-        local: Local,
-        factor: NystroemOperator,
+        self, kernel: Kernel, rows: ChunkedRows, local: Local, factor: NystroemOperator
     ) -> None:
-        super().__init__(kernel, X, local, lambda: factor)
-        sample = self.rows.subsample
+        super().__init__(kernel, rows, local, lambda: factor)
+        sample = rows.subsample
         self.landmarks = sample.rows[factor.landmarks]  # row numbers, (m,)
         self._points, self._lower = sample.X[factor.landmarks], factor.lower
         self._factor = factor
@@ -339,11 +295,6 @@ def multiply_chunks(
 def sum_at_points(local: Local, points: Array, block: Array, A: Array) -> Array:
     """K(points, block) @ A, (m, c), in float64."""
     return np.asarray(local(block).cross(points) @ A, dtype=np.float64)
-
-
-def add_arrays(parts: Sequence[Array]) -> Array:
-    """Sum of a few small arrays."""
-    return np.sum(parts, axis=0)
 
 
 def _similarities(X: Array, support: KernelOperator, weights: Array) -> Array:

@@ -20,8 +20,6 @@ from softkern.planning.engines import ENGINES, machine_speed
 from softkern.planning.plan import SAMPLE, Plan, plan, problem_of_data
 from softkern.planning.prices import Candidate, memory_limit_of_machine, rank_for
 
-__all__ = ["build", "plan_chunks"]
-
 ENGINE = DistributedOperator.engine
 TASK_SECONDS = 1e-3  # Dask's own work per task
 PAIR_SECONDS = 5e-9  # one kernel value on one core ...
@@ -33,9 +31,6 @@ OPTIONS = ("rank", "local", "sample_rows")  # of engine_params, beside those of 
 def plan_chunks(
     X: Any,
     *,
-    kernel: Any = "rbf",
-    kernel_params: dict[str, Any] | None = None,
-    bandwidth: Any = "auto",
     n_vectors: int = 1,
     products: int = 20,
     engine: str = "auto",
@@ -43,14 +38,16 @@ def plan_chunks(
     memory_limit: int | None = None,
     sample_weight: Any = None,
     random_state: Any = 0,
+    **named: Any,
 ) -> Plan:
     """Plan products over Dask data, given as such or as `ChunkedRows`.
 
-    Landmarks are used where requested, or where a subsample shows that they suffice.
+    Landmarks are used where requested, or where a subsample shows that they suffice. `named` are
+    the kernel, its parameters and its bandwidth, as in `softkern.plan`.
     """
     rows = X if isinstance(X, ChunkedRows) else ChunkedRows.of(X, sample_weight)
     sample, options = rows.subsample, dict(engine_params or {})
-    named = {"kernel": kernel, "kernel_params": kernel_params, "bandwidth": bandwidth}
+    named = {"kernel": "rbf", **named}
     problem = problem_of_data(sample.X, named, sample.weight, random_state)
     if not problem.kernel.takes_points:
         raise ValueError(

@@ -9,13 +9,10 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from softkern._utils.typing import Array
-from softkern.dask.blocks import map_rows
+from softkern.dask.chunks import TableChunks, map_rows
 from softkern.dask.cluster import broadcast
 from softkern.dask.rows import row_chunks
-from softkern.dask.tables import TableChunks
 from softkern.exceptions import DataError
-
-__all__ = ["apply_method", "map_method", "map_table_method", "without_rows", "worker_copy"]
 
 
 def apply_method(model: Any, method: str, X: Any) -> Any:

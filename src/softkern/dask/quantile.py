@@ -10,11 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from softkern._utils.typing import Array
 from softkern.dask.cluster import compute, persist
 from softkern.rows import lower_quantile
-
-__all__ = ["quantile"]
 
 BINS = 1024  # of the histograms
 GATHERED = 100_000  # values that are sorted in this process
@@ -25,22 +22,16 @@ def quantile(values: Any, weight: Any, share: float) -> float:
 
     As `softkern.rows.lower_quantile`, for Dask arrays (n,). A histogram locates the bin of the
     value and is repeated inside that bin until few values are left to sort.
-
-    Examples
-    --------
-    >>> import dask.array as da
-    >>> quantile(da.arange(1_000_000, chunks=250_000), da.ones(1_000_000, chunks=250_000), 0.25)
-    249999.0
     """
     import dask.array as da
 
-    values, weight = persist(values), persist(weight)
+    values, weight = persist(values), persist(weight.astype(np.float64))
     is_present = (weight > 0) & da.isfinite(values)
     low, high, total, below = compute(
         da.where(is_present, values, np.inf).min(),
         da.where(is_present, values, -np.inf).max(),
-        weight.sum(dtype=np.float64),
-        da.where(values == -np.inf, weight, 0).sum(dtype=np.float64),
+        weight.sum(),
+        da.where(values == -np.inf, weight, 0).sum(),
     )
     wanted = share * float(total) * (1 - 1e-12)
     if below > 0 and below >= wanted:
@@ -49,7 +40,10 @@ def quantile(values: Any, weight: Any, share: float) -> float:
         return np.inf
     while True:
         edges = np.linspace(low, high, BINS + 1)
-        mass, number = _histogram(values, weight, edges)
+        mass, number = compute(
+            da.histogram(values, edges, weights=weight)[0],
+            da.histogram(values, edges, weights=(weight > 0).astype(np.float64))[0],
+        )
         place = int(np.searchsorted(below + np.cumsum(mass), wanted))
         if place == BINS:  # infinite values hold the rest
             return np.inf
@@ -59,22 +53,5 @@ def quantile(values: Any, weight: Any, share: float) -> float:
             break
     inside = (values >= low) & (values <= high) & (weight > 0)
     gathered, mass = compute(values[inside], weight[inside])
-    part = (wanted - below) / float(mass.sum(dtype=np.float64))
+    part = (wanted - below) / float(mass.sum())
     return lower_quantile(gathered, mass, min(max(part, 0.0), 1.0))
-
-
-def _histogram(values: Any, weight: Any, edges: Array) -> tuple[Array, Array]:
-    """Weight and number of the values in every bin."""
-    from dask import delayed
-
-    blocks = zip(values.to_delayed().ravel(), weight.to_delayed().ravel(), strict=True)
-    parts = compute(*(delayed(count_in_bins)(*block, edges) for block in blocks))
-    mass, number = (np.sum(part, axis=0) for part in zip(*parts, strict=True))
-    return mass, number
-
-
-def count_in_bins(values: Array, weight: Array, edges: Array) -> tuple[Array, Array]:
-    """Weight and number of the values of one chunk in every bin."""
-    values, weight = values[weight > 0], weight[weight > 0]
-    mass = np.histogram(values, edges, weights=weight.astype(np.float64))[0]
-    return mass, np.histogram(values, edges)[0]

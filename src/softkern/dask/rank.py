@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from softkern._utils.typing import Array
+from softkern.dask.chunks import TableChunks, map_tables
 from softkern.dask.cluster import compute
 from softkern.dask.rows import row_chunks
-from softkern.dask.tables import TableChunks, map_tables
 from softkern.ranking.table import PARTS, RANKS, SCORES, Ranker, to_arrays
-
-__all__ = ["RankedChunks", "rank_chunks"]
 
 
 class RankedChunks(NamedTuple):
-    """Result of `softkern.rank_points` for Dask data.
-
-    Examples
-    --------
-    >>> import dask.array as da
-    >>> import numpy as np
-    >>> from softkern import OneClassPCM, rank_points
-    >>> X = da.from_array(np.random.default_rng(0).normal(size=(300, 2)), chunks=(100, 2))
-    >>> ranked = rank_points(OneClassPCM().fit(X), n_top=3)
-    >>> ranked.top["outlier_rank"].head(3).tolist(), ranked.table.npartitions
-    ([1, 2, 3], 3)
-    """
+    """Result of `softkern.rank_points` for Dask data."""
 
     top: Any  # a DataFrame
     table: Any  # a Dask dataframe
@@ -80,21 +66,10 @@ def _rank_new(X: Any, ranker: Ranker) -> Any:
 def _top_rows(table: Any, size: int) -> Any:
     """Rows with one of the largest scores of either kind, with their ranks up to `size`."""
     import pandas as pd
-    from dask import delayed
 
-    columns = list(SCORES)
-    parts = compute(*(delayed(_largest)(part, columns, size) for part in table.to_delayed()))
-    top = _largest(pd.concat(parts), columns, size)
+    largest = pd.concat(compute(*(table.nlargest(size, column) for column in SCORES)))
+    top = largest[~largest.index.duplicated()].sort_index()
     for column, rank in zip(SCORES, RANKS, strict=True):
         place = top[column].rank(method="min", ascending=False)
         top[rank] = place.where(place <= size).astype("Int64")
-    return top.sort_values(columns, ascending=False, kind="stable")
-
-
-def _largest(table: Any, columns: Sequence[str], size: int) -> Any:
-    """Rows among the `size` largest of any column, in their order."""
-    is_top = np.zeros(len(table), dtype=bool)
-    for column in columns:
-        order = np.argsort(-table[column].to_numpy(), kind="stable")
-        is_top[order[:size]] = True
-    return table[is_top]
+    return top.sort_values(list(SCORES), ascending=False, kind="stable")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,11 +18,9 @@ from numpy.typing import NDArray
 
 from softkern._utils.arrays import is_dask
 from softkern._utils.typing import Array
-from softkern.dask.cluster import compute
+from softkern.dask.cluster import merge_parts
 from softkern.exceptions import DataError
 from softkern.rows import LARGEST_COUNT, LEAST_SHARE, number_uniforms
-
-__all__ = ["SUBSAMPLE_ROWS", "ChunkedRows", "Subsample", "row_chunks"]
 
 SUBSAMPLE_ROWS = 20_000
 MERGED_PARTS = 4  # that one task merges
@@ -38,39 +37,23 @@ class Subsample(NamedTuple):
 
 @dataclass(frozen=True)
 class ChunkedRows:
-    """Rows of a Dask array and their weights.
+    """Rows of a Dask array and their weights."""
 
-    Attributes
-    ----------
-    X : dask array of shape (n, d)
-        In chunks of whole rows with known sizes.
-    weight : dask array of shape (n,)
-        Weights of the rows, in the same chunks.
-    subsample : Subsample
-        Represents all rows. If it is complete, the weights are as given. Otherwise rows that could
-        have been left out weigh one, and heavier rows more.
-    low, high : arrays of shape (d,)
-        Smallest and largest value of every column.
-
-    Examples
-    --------
-    >>> import dask.array as da
-    >>> rows = ChunkedRows.of(da.ones((100, 2), chunks=(30, 2)), size=10)
-    >>> rows.shape, rows.subsample.X.shape, rows.subsample.is_complete
-    ((100, 2), (10, 2), False)
-    """
-
-    X: Any
-    weight: Any
+    X: Any  # Dask array (n, d), in chunks of whole rows with known sizes
+    weight: Any  # Dask array (n,), in the same chunks
+    # Represents all rows. If it is complete, the weights are as given. Otherwise rows that could
+    # have been left out weigh one, and heavier rows more.
     subsample: Subsample
-    low: Array
-    high: Array
+    low: Array  # smallest value of every column, (d,)
+    high: Array  # largest value of every column, (d,)
 
     @classmethod
     def of(
         cls, X: Any, sample_weight: Any = None, *, size: int = SUBSAMPLE_ROWS, seed: int = 0
     ) -> ChunkedRows:
         """Check all rows and draw a subsample of at most `size`."""
+        import dask.array as da
+
         X = row_chunks(X)
         weight = _weights(sample_weight, X)
         summary = _summarize(X, weight, size + 1, seed)
@@ -81,7 +64,7 @@ class ChunkedRows:
         is_usual = 1 / LARGEST_COUNT <= summary.largest <= LARGEST_COUNT
         unit, least = 1.0 if is_usual else summary.largest, LEAST_SHARE * summary.largest
         if sample_weight is not None:
-            weight = weight.map_blocks(_normalize_weights, unit, least, dtype=np.float64)
+            weight = da.where(weight < least, 0.0, weight / unit)
         subsample = summary.subsample(size, unit)
         return cls(X, weight.astype(X.dtype), subsample, summary.low, summary.high)
 
@@ -98,14 +81,7 @@ class ChunkedRows:
 
 
 def row_chunks(X: Any) -> Any:
-    """Convert a Dask array or dataframe to floats in chunks of whole rows with known sizes.
-
-    Examples
-    --------
-    >>> import dask.array as da
-    >>> row_chunks(da.ones((4, 6), chunks=(2, 3))).chunks
-    ((2, 2), (6,))
-    """
+    """Convert a Dask array or dataframe to floats in chunks of whole rows with known sizes."""
     if hasattr(X, "to_dask_array"):
         bad = [str(name) for name, kind in X.dtypes.items() if kind.kind not in "biuf"]
         if bad:
@@ -149,11 +125,6 @@ def _weights(sample_weight: Any, X: Any) -> Any:
     return sample_weight.rechunk(chunks).astype(np.float64)
 
 
-def _normalize_weights(weight: Array, unit: float, least: float) -> Array:
-    """Divide weights by a unit, and replace weights below `least` by zero."""
-    return np.where(weight < least, 0.0, weight / unit)
-
-
 # One pass over all rows
 
 
@@ -194,10 +165,8 @@ def _summarize(X: Any, weight: Any, size: int, seed: int) -> ChunkSummary:
         delayed(summarize_chunk)(block, weights, k, int(starts[k]), size, seed)
         for k, (block, weights) in enumerate(pairs)
     ]
-    while len(parts) > 1:
-        groups = (parts[k : k + MERGED_PARTS] for k in range(0, len(parts), MERGED_PARTS))
-        parts = [delayed(merge_summaries)(group, size) for group in groups]
-    summary: ChunkSummary = compute(parts[0])[0]
+    merge = partial(merge_summaries, size=size)
+    summary: ChunkSummary = merge_parts(parts, merge, MERGED_PARTS)
     return summary
 
 

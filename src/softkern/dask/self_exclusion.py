@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from softkern._utils.typing import Array
-from softkern.dask.blocks import map_rows
+from softkern.dask.chunks import map_rows
 from softkern.dask.cluster import persist
 from softkern.dask.predict import map_method, worker_copy
 from softkern.dask.quantile import quantile
@@ -25,8 +25,6 @@ from softkern.models.two_scale_scores import (
     combine_scales,
     log_background_density,
 )
-
-__all__ = ["calibrate_density", "self_excluded_scores"]
 
 
 def self_excluded_scores(X: Array, own: Array, number: Array, model: Any) -> Array:

@@ -23,7 +23,8 @@ import pandas as pd
 from softkern._utils.memory import available_memory
 from softkern._utils.progress import stage
 from softkern._utils.text import plural, quote
-from softkern.dask import SUBSAMPLE_ROWS, compute_each, connect
+from softkern.dask.cluster import compute_each, connect
+from softkern.dask.rows import SUBSAMPLE_ROWS
 from softkern.files import replacing
 from softkern.rows import lowest_numbers
 from softkern.tables.cli.errors import OutputError

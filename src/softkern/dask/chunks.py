@@ -1,4 +1,4 @@
-"""Dask dataframes whose columns are of any kind, part by part."""
+"""Functions applied to the chunks of Dask arrays, and to the parts of dataframes of any columns."""
 
 from __future__ import annotations
 
@@ -15,34 +15,68 @@ from softkern.dask.rows import row_chunks
 from softkern.exceptions import DataError
 from softkern.rows import lowest_numbers
 
-__all__ = ["TableChunks", "map_tables"]
+
+def map_rows(
+    function: Callable[..., Array],
+    X: Any,
+    *others: Any,
+    name: str,
+    like: Any,
+    numbered: bool = False,
+    **fixed: Any,
+) -> Any:
+    """Apply a function to the chunks of Dask arrays (n, d) of whole rows, lazily.
+
+    The function takes a chunk of each array and the fixed values, and with `numbered` the row
+    numbers (b,) as `number`. `like` has the dtype of the result and, after the first axis, its
+    shape. `name` is shown on Dask's dashboard.
+    """
+    result: dict[str, Any] = {"dtype": like.dtype, "meta": np.empty((0,) * like.ndim, like.dtype)}
+    if like.ndim == 1:
+        result |= {"drop_axis": 1}
+    else:
+        result |= {"chunks": (X.chunks[0], (like.shape[1],))}
+    options = {"function": function, "numbered": numbered, **fixed}
+    return X.map_blocks(_apply_block, *others, token=f"softkern-{name}", **result, **options)
+
+
+def _apply_block(
+    X: Array,
+    *others: Array,
+    function: Callable[..., Array],
+    numbered: bool,
+    block_info: Any,
+    **fixed: Any,
+) -> Array:
+    """Apply a function to one chunk, and locate values that are not finite."""
+    bad = np.flatnonzero(~np.isfinite(X).all(axis=1))
+    if bad.size:
+        chunk = block_info[0]["chunk-location"][0]
+        raise DataError(
+            f"X holds a value that is not finite in chunk {chunk}, row {bad[0]} of it; correct or "
+            "remove it."
+        )
+    if numbered:
+        fixed["number"] = chunk_rows(block_info)
+    return function(X, *others, **fixed)
+
+
+def chunk_rows(block_info: Any) -> NDArray[np.int64]:
+    """Row numbers of a chunk, from what Dask's `map_blocks` passes."""
+    return np.arange(*block_info[0]["array-location"][0])
 
 
 @dataclass(frozen=True)
 class TableChunks:
-    """Parts of a Dask dataframe, or of an array as one.
+    """Parts of a Dask dataframe, or of an array as one."""
 
-    Attributes
-    ----------
-    parts : list of dask.delayed
-        Tables, computed on demand.
-    lengths : tuple of int
-        Number of rows of each part.
-
-    Examples
-    --------
-    >>> import dask.array as da
-    >>> table = TableChunks.of(da.ones((5, 2), chunks=(3, 2)))
-    >>> table.lengths, table.sample(4)[1].shape
-    ((3, 2), (4, 2))
-    """
-
-    parts: list[Any]
-    lengths: tuple[int, ...]
+    parts: list[Any]  # lazy tables
+    lengths: tuple[int, ...]  # number of rows of each part
 
     @classmethod
     def of(cls, X: Any) -> TableChunks:
         """Collect the parts that have rows. One pass counts them."""
+        import pandas as pd
         from dask import delayed
 
         if hasattr(X, "columns"):
@@ -54,8 +88,8 @@ class TableChunks:
             return cls([part for part, _ in filled], tuple(n for _, n in filled))
         X = row_chunks(X)
         columns = [f"x{k + 1}" for k in range(X.shape[1])]
-        parts = [delayed(_table_of_array)(block, columns) for block in X.to_delayed().ravel()]
-        return cls(parts, X.chunks[0])
+        blocks = X.to_delayed().ravel()
+        return cls([delayed(pd.DataFrame)(block, columns=columns) for block in blocks], X.chunks[0])
 
     @property
     def rows(self) -> int:
@@ -92,12 +126,6 @@ class TableChunks:
         return da.concatenate(arrays)
 
 
-def _table_of_array(block: Any, columns: Sequence[str]) -> Any:
-    import pandas as pd
-
-    return pd.DataFrame(block, columns=list(columns))
-
-
 def _rows_of_table(table: Any, rows: Any) -> Any:
     return table.iloc[rows]
 
@@ -109,37 +137,10 @@ def map_tables(
     example: tuple[Any, ...],
     **fixed: Any,
 ) -> Any:
-    """Apply a function that returns a table to every part, lazily.
+    """Apply a function of lazy values that returns a table to every part, lazily.
 
-    Parameters
-    ----------
-    function : callable
-        Takes the values of one part and the fixed values.
-    parts : sequence of tuples
-        Lazy values, or None.
-    lengths : sequence of int
-        Number of rows of each part.
-    example : tuple
-        Values of one row, which show the columns of the result.
-    **fixed : values
-
-    Returns
-    -------
-    dask dataframe
-        Indexed by row number.
-
-    Examples
-    --------
-    >>> import dask.array as da
-    >>> import pandas as pd
-    >>> parts = [(block,) for block in da.arange(5, chunks=3).to_delayed()]
-    >>> map_tables(lambda a: pd.DataFrame({"a": a}), parts, (3, 2), (np.zeros(1),)).compute()
-       a
-    0  0
-    1  1
-    2  2
-    3  3
-    4  4
+    The result is a Dask dataframe, indexed by row number. `lengths` are the rows of each part, and
+    `example` holds values of one row, which show the columns of the result.
     """
     import dask.dataframe as dd
     from dask import delayed
@@ -155,6 +156,5 @@ def map_tables(
 
 
 def _numbered_table(function: Callable[..., Any], start: int, *values: Any, **fixed: Any) -> Any:
-    """Table of one part, indexed by row number."""
     table = function(*values, **fixed)
     return table.set_axis(np.arange(start, start + len(table)))
