@@ -74,7 +74,7 @@ def measure(part: str, name: str, method: str, seed: int) -> dict[str, Any]:
 
 
 def read(file: Path) -> Records:
-    """Read stored results; an incomplete last line is removed."""
+    """Read stored results. An incomplete last line is removed."""
     if not file.exists():
         return []
     lines = file.read_text(encoding="utf-8").split("\n")

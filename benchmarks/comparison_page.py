@@ -54,7 +54,7 @@ class Results:
         return next(iter(self.part.trivial))
 
     def table(self, measure: str, group: str | None = None) -> pd.DataFrame:
-        """Return data sets in rows and ranked methods in columns; NaN for failures."""
+        """Return data sets in rows and ranked methods in columns. NaN for failures."""
         frame = self.frame if group is None else self.frame[self.frame["group"] == group]
         table = frame.pivot(index="set", columns="method", values=measure)
         sets, methods = frame["set"].unique(), [*self.part.ours, *self.part.peers]

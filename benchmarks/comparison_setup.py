@@ -201,7 +201,7 @@ def score_outliers(method: Detector, X: np.ndarray, y: np.ndarray, seed: int) ->
 
 
 def score_labels(labels: np.ndarray, y: np.ndarray) -> dict[str, float]:
-    """Score labels against classes; noise is a class, but not a cluster."""
+    """Score labels against classes. Noise is a class, but not a cluster."""
     return {
         "ARI": adjusted_rand_score(y, labels),
         "AMI": adjusted_mutual_info_score(y, labels),

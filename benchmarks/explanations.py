@@ -46,7 +46,7 @@ def clusters(rng: np.random.Generator, d: int, kind: str) -> tuple[np.ndarray, n
 
 
 def plant(rng: np.random.Generator, X: np.ndarray, labels: np.ndarray, kind: str) -> list[set]:
-    """Change the first rows; returns the changed columns."""
+    """Change the first rows. Returns the changed columns."""
     d = X.shape[1]
     spread = np.array([X[labels == labels[0]][:, j].std() for j in range(d)])
     causes = []

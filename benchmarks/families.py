@@ -283,7 +283,7 @@ def apart(r, sizes: tuple[int, ...], d: int, distance: float) -> Draw:
 
 
 def shape(name: str) -> Draw:
-    """Load a published data set with two columns; noise is −1."""
+    """Load a published data set with two columns. Noise is −1."""
     bunch = real_data.load_dataset(f"shapes/{name}")
     y = np.where(bunch.target == 0, -1, bunch.target).astype(int)  # 0 is noise
     return bunch.data.to_numpy(float), y
@@ -299,6 +299,6 @@ def real(name: str) -> Draw:
 
 
 def outlier_set(name: str) -> Draw:
-    """Load a data set of ADBench; y is 1 for outliers."""
+    """Load a data set of ADBench. y is 1 for outliers."""
     bunch = real_data.load_dataset(f"adbench/{name}")
     return bunch.data.to_numpy(float), np.asarray(bunch.target, dtype=int)

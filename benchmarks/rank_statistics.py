@@ -15,7 +15,7 @@ LEVEL = 0.05
 
 
 def ranks(table: pd.DataFrame) -> pd.DataFrame:
-    """Rank the methods on each data set, 1 for the best; ties and failures share the mean rank."""
+    """Rank the methods on each data set, 1 for the best. Ties and failures share the mean rank."""
     return table.fillna(-np.inf).rank(axis=1, ascending=False, method="average")
 
 

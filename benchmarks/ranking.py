@@ -98,7 +98,7 @@ def peers() -> Iterator[tuple[str, Any]]:
 
 
 def typical(kind: str, n: int, d: int, rng: np.random.Generator) -> tuple[Any, int]:
-    """Generate points without outliers; returns them and the number of clusters."""
+    """Generate points without outliers. Returns them and the number of clusters."""
     if kind == "gaussian":
         return rng.normal(size=(n, d)), 1
     if kind == "uniform":

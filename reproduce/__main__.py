@@ -23,7 +23,7 @@ STYLES = dict(zip(VERDICTS, ("green", "yellow", "red", "dim"), strict=True))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Parse the arguments, run the checks, write the pages; returns the exit code."""
+    """Parse the arguments, run the checks, write the pages. Returns the exit code."""
     parser = _parser()
     options = parser.parse_args(arguments)
     papers = options.papers or list(PAPERS)

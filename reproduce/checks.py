@@ -218,7 +218,7 @@ class Setting:
         return quick if self.quick else full
 
     def data(self, name: str) -> Bunch:
-        """Load a real data set by name; raises `Unavailable` if it is not the paper's."""
+        """Load a real data set by name. Raises `Unavailable` if it is not the paper's."""
         bunch = load(name)
         self.used[name] = describe(bunch)
         return bunch

@@ -125,7 +125,7 @@ def _find_file(name: str) -> Path | None:
 
 
 def source_of(name: str) -> str:
-    """Return the source that `load_dataset` would use now; empty if there is none.
+    """Return the source that `load_dataset` would use now. Empty if there is none.
 
     Examples
     --------

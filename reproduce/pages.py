@@ -23,7 +23,7 @@ Results = Sequence[Result | None]
 
 
 def read_results(store: Store) -> dict[str, list[Result | None]]:
-    """Read the stored result of every check of every paper; None for a check that was not run."""
+    """Read the stored result of every check of every paper. None for a check that was not run."""
     results: dict[str, list[Result | None]] = {}
     for paper in PAPERS:
         records = [(check, store.read(check.id)) for check in checks_of(paper)]

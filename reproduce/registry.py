@@ -1,4 +1,4 @@
-"""List the papers and look up their checks; a paper's module is imported on first use."""
+"""List the papers and look up their checks. A paper's module is imported on first use."""
 
 from __future__ import annotations
 

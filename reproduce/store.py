@@ -72,7 +72,7 @@ class Store:
         self.folder = Path(folder)
 
     def read(self, id: str) -> Record | None:
-        """Read the record of a check; None if there is none or it cannot be read."""
+        """Read the record of a check. None if there is none or it cannot be read."""
         try:
             values = json.loads(self._file(id).read_text(encoding="utf-8"))
             if values.pop("format") != FORMAT:
@@ -92,7 +92,7 @@ class Store:
         return record.versions.get("softkern") == __version__ and (quick or not record.quick)
 
     def write(self, record: Record, measured: Measured | None = None) -> Record:
-        """Write the pictures, then the record; returns it with the names of the pictures."""
+        """Write the pictures, then the record. Returns it with the names of the pictures."""
         pictures = [] if measured is None else self._save_pictures(record.id, measured)
         record = Record(**{**vars(record), "pictures": pictures})
         text = json.dumps({"format": FORMAT, **asdict(record)}, ensure_ascii=False, indent=1)

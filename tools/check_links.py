@@ -17,7 +17,7 @@ NAME = re.compile(r'\bid="([^"]+)"')
 
 
 def main(site: Path) -> int:
-    """Print broken links; returns 1 if there are any."""
+    """Print broken links. Returns 1 if there are any."""
     pages = [page for page in site.rglob("*.html") if "_static" not in page.parts]
     targets = [(page, link) for page in pages for link in internal_links(page)]
     broken = [(page, link) for page, link in targets if not is_valid(page, link)]

@@ -37,7 +37,7 @@ EXTRAS = {  # commands that fail without an extra; the message must name it
 
 
 def main() -> int:
-    """Run the steps; returns 1 if one fails."""
+    """Run the steps. Returns 1 if one fails."""
     steps = {"package": package, "bare": bare, "lowest": lowest}
     for name in sys.argv[1:] or steps:
         start = time.perf_counter()
@@ -49,7 +49,7 @@ def main() -> int:
 
 
 def package() -> str:
-    """Build and check the packages; returns the problem, if any."""
+    """Build and check the packages. Returns the problem, if any."""
     shutil.rmtree(DIST, ignore_errors=True)
     run(sys.executable, "-m", "build", "--outdir", DIST)
     run(sys.executable, "-m", "twine", "check", "--strict", *DIST.iterdir())
@@ -70,7 +70,7 @@ def package() -> str:
 
 
 def bare() -> str:
-    """Install the wheel without extras and use it; returns the problem, if any."""
+    """Install the wheel without extras and use it. Returns the problem, if any."""
     (wheel,) = DIST.glob("*.whl")
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder)
@@ -93,7 +93,7 @@ def bare() -> str:
 
 
 def lowest() -> str:
-    """Run the tests with the lowest versions; returns the problem, if any."""
+    """Run the tests with the lowest versions. Returns the problem, if any."""
     with tempfile.TemporaryDirectory() as folder:
         python = environment(Path(folder) / "venv")
         install = "pip", "install", "--quiet", "--python", python, "--resolution", "lowest-direct"
@@ -107,7 +107,7 @@ def lowest() -> str:
 
 
 def environment(folder: Path) -> Path:
-    """Create a virtual environment; returns its Python."""
+    """Create a virtual environment. Returns its Python."""
     venv.create(folder, with_pip=True)
     return folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
@@ -118,7 +118,7 @@ def on_path(python: Path) -> dict[str, str]:
 
 
 def run(*command: object) -> str:
-    """Return the output of a command; raises if it fails."""
+    """Return the output of a command. Raises if it fails."""
     return subprocess.run(
         [str(word) for word in command], check=True, stdout=subprocess.PIPE, text=True, cwd=ROOT
     ).stdout

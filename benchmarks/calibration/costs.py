@@ -163,7 +163,7 @@ def _tiled_setup() -> Rows:
 
 
 def fourier_transforms(full: bool) -> Rows:
-    """Measure transforms of points and grids; a product of one vector needs two."""
+    """Measure transforms of points and grids. A product of one vector needs two."""
     threads, n = available_threads(), 300_000
     X = normal(n, 2)
 
@@ -264,7 +264,7 @@ def nystroem_factor(full: bool) -> Rows:
 
 
 def _factor(F: np.ndarray) -> NystroemOperator:
-    """Return an operator with a given factor; the time does not depend on its values."""
+    """Return an operator with a given factor. The time does not depend on its values."""
     X = normal(F.shape[1], 1, str(F.dtype))
     operator = NystroemOperator(Gaussian(1.0), X, rank=1)
     operator._factor.panels = [F[:64], F[64:]]

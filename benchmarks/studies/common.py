@@ -92,7 +92,7 @@ def count(labels: np.ndarray) -> int:
 
 
 def timed(function: Callable[..., Any], *arguments: Any) -> tuple[Any, dict[str, Any]]:
-    """Return a result and its time, or None and the error; a failure does not end the run."""
+    """Return a result and its time, or None and the error. A failure does not end the run."""
     start = time.perf_counter()
     try:
         with warnings.catch_warnings():

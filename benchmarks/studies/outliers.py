@@ -228,7 +228,7 @@ SOFT_MODELS: dict[str, Callable[[np.ndarray], Any]] = {
 
 
 def with_rows_between(r: np.random.Generator, d: int, distance: float = 6.0) -> np.ndarray:
-    """Generate two blobs of 500; the last rows are half way between them."""
+    """Generate two blobs of 500. The last rows are half way between them."""
     line = direction(r, d)
     half = distance / 2 * line
     middle = r.normal(size=(MIDDLE_ROWS, d))

@@ -233,7 +233,7 @@ def missed_outliers(run: Run) -> Row:
 
 
 def rows_between(run: Run) -> Row:
-    """Overlap points, 4 and 10 columns, default and fuzzy: flagged; others flagged."""
+    """Overlap points, 4 and 10 columns, default and fuzzy: how many are flagged, and how many others."""
     found = []
     for d, name in itertools.product((4, 10), (DEFAULT, "fuzzy")):
         record = between_record(SOFT_MODELS[name](with_rows_between(drawn("between", 1000, d), d)))

@@ -20,7 +20,7 @@ POWERS = np.arange(-5, 3.1, 0.5)  # bandwidths for AMS: powers of two times the 
 
 
 def points(setting: Setting, name: str) -> Any:
-    """Return the rows of a data set; the three Gaussians are generated."""
+    """Return the rows of a data set. The three Gaussians are generated."""
     if name == THREE:
         return make_three_gaussians(random_state=setting.seed)[0]
     return setting.data(name).data.to_numpy(float)
