@@ -4,10 +4,10 @@
     python benchmarks/columns.py fits agreement --minutes 20
     python benchmarks/columns.py --quick        # 2,000 and 20,000 rows in 2 and 10 columns
 
-`fits`: seconds of every model and its peer on eight blobs, and their ratio. `ahead`: exact iterations
+`fits`: seconds of every model and its peer on eight blobs, and their ratio. `low_rank`: exact iterations
 compared with low-rank acceleration. `agreement`: difference between the two on random problems.
 `growth`: growth of the time with the number of rows. `plans`: predictions of `plan`. `first`: a first
-fit in a new process, compared with importing scikit-learn. `machines`: OneClassPCM at 100,000 rows
+fit in a new process, compared with importing scikit-learn. `detectors`: OneClassPCM at 100,000 rows
 against OneClassSVM, whose time is extrapolated. `scoring`: stages of `softkern score` on 10⁶ rows.
 """
 
@@ -115,17 +115,17 @@ def fits(clock: Clock, rows: list[int], columns: list[int]) -> None:
                 print("| " + " | ".join(map(str, cells)) + " |", flush=True)
 
 
-def ahead(clock: Clock, rows: list[int], columns: list[int]) -> None:
+def low_rank(clock: Clock, rows: list[int], columns: list[int]) -> None:
     """Measure fuzzy c-means with exact iterations, and with low-rank acceleration."""
 
     def make() -> Any:
         return FuzzyCMeans(CLUSTERS, engine="tiled")
 
-    print("\n| n | d | exact steps | running ahead | times quicker |\n|---|---|---|---|---|")
+    print("\n| n | d | exact steps | low-rank acceleration | times faster |\n|---|---|---|---|---|")
     usual = FuzzyCMeans._low_rank_from
     for n in rows:
         for d in columns:
-            quick = clock.measure("ahead", make, n, d)
+            quick = clock.measure("low-rank acceleration", make, n, d)
             FuzzyCMeans._low_rank_from = np.inf
             plain = clock.measure("exact steps", make, n, d)
             FuzzyCMeans._low_rank_from = usual
@@ -223,7 +223,7 @@ def first(clock: Clock, rows: list[int], columns: list[int]) -> None:
         print(f"{name}: {min(times):.2f} s", flush=True)
 
 
-def machines(clock: Clock, rows: list[int], columns: list[int]) -> None:
+def detectors(clock: Clock, rows: list[int], columns: list[int]) -> None:
     """Compare OneClassPCM at 100,000 rows with OneClassSVM, extrapolated from 10,000 and 20,000."""
     for d in (10, 30):
         X = np.random.default_rng(0).permutation(points(100_000, d))
@@ -287,7 +287,7 @@ def counted(owner: Any, name: str, spent: dict[str, float], stage: str) -> Itera
 
 
 SECTIONS = {
-    f.__name__: f for f in (fits, ahead, agreement, growth, plans, first, machines, scoring)
+    f.__name__: f for f in (fits, low_rank, agreement, growth, plans, first, detectors, scoring)
 }
 
 

@@ -70,8 +70,8 @@ def linear() -> None:
         fit = fitting(package, X, U)
         fit(2)  # warm-up
         whole[package] = seconds(lambda fit=fit: fit(ITERATIONS))
-        few = seconds(lambda fit=fit: fit(5))
-        each[package] = (whole[package] - few) / (ITERATIONS - 5)
+        short = seconds(lambda fit=fit: fit(5))
+        each[package] = (whole[package] - short) / (ITERATIONS - 5)
     print(f"linear kernel, n = {N:,}, d = {D}, c = {C}, {ITERATIONS} iterations")
     for package in PACKAGES:
         print(
