@@ -85,16 +85,7 @@ def _loop_plan(model: Any, rows: ChunkedRows) -> Plan | None:
 
 
 def _plan(model: Any, rows: ChunkedRows, **changed: Any) -> Plan:
-    options = {
-        "kernel": model.kernel,
-        "kernel_params": model.kernel_params,
-        "bandwidth": model._bandwidth_rule(),
-        "products": model._expected_products(),
-        "engine": model.engine,
-        "engine_params": model.engine_params,
-        "random_state": model._fit_seed,
-    }
-    return plan_chunks(rows, **(options | changed))
+    return plan_chunks(rows, **(model._plan_options() | changed))
 
 
 def _fit_all(model: Any, rows: ChunkedRows, chosen: Plan) -> Any:

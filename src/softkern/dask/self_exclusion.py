@@ -31,13 +31,11 @@ def self_excluded_scores(X: Array, own: Array, number: Array, model: Any) -> Arr
     """Outlier scores of training rows, each without its own part in the centers, (b,)."""
     if isinstance(model, OneClassPCM):
         return _density_scores(X, own, number, model)
-    rows = model._cross(X)
-    samples = model._similarities(rows, model._geometry(rows))
-    product = samples.geometry.product
-    samples._log_of_others = lambda: _exclude_self(
-        model, samples.log, own, number, model._columns, product
-    )
-    return np.asarray(model._scores_class(model, samples).outlier_scores)
+    scores = model.score_points(X)
+    if model.kernel_.decays:
+        logs, product = scores.log_similarities, scores.geometry.product
+        scores.log_of_others = _exclude_self(model, logs, own, number, model._columns, product)
+    return np.asarray(scores.outlier_scores)
 
 
 def _density_scores(X: Array, own: Array, number: Array, model: OneClassPCM) -> Array:

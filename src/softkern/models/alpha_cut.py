@@ -247,7 +247,7 @@ objective_, history_
         mass = reduce_weights(mass)
         with stage("searching for clusters at several bandwidths"):
             search = self._search(nodes, mass)
-        bandwidth = self._bandwidth_rule()
+        bandwidth = self._plan_options()["bandwidth"]
         if search is not None and search.finest < 1:
             rule = select_bandwidth(nodes, bandwidth, sample_weight=mass)
             bandwidth = search.finest * np.asarray(rule)

@@ -21,7 +21,7 @@ from softkern._utils.typing import Array
 from softkern.exceptions import CollapseWarning, warn
 from softkern.models._array_dispatch import dispatch_arrays
 from softkern.models.base import SoftModel
-from softkern.models.kernel_model import SUPPORT, KernelModel, Similarities
+from softkern.models.kernel_model import SUPPORT, KernelModel, KernelScores
 from softkern.models.n_clusters import estimate_n_clusters
 from softkern.models.point_scores import PointScores
 from softkern.models.state_schema import Floats, Indices, Number, Spec
@@ -99,21 +99,18 @@ class Clusterer(ClusterMixin, SoftModel):  # type: ignore[misc]
         return tags
 
 
-class CenterScores(PointScores):
-    """Results of samples whose similarities to the centers are known."""
-
-    def __init__(self, model: CenterClusterer, samples: Similarities) -> None:
-        self._model, self._samples = model, samples
+class CenterScores(KernelScores):
+    """Results of samples from their similarities to several centers."""
 
     @cached_property
     def log_memberships(self) -> Array:
-        return self._model._log_memberships(self._samples.geometry)
+        return np.asarray(self._model._log_memberships(self.geometry))
 
     @cached_property
     def outlier_scores(self) -> Array:
-        model, geometry = self._model, self._samples.geometry
+        model, geometry = self._model, self.geometry
         if model.kernel_.decays:
-            return -(self._samples.log_of_others - np.log(geometry.norms)).max(axis=1)
+            return np.asarray(-(self.log_of_others - np.log(geometry.norms)).max(axis=1))
         widths = model._widths
         with np.errstate(over="ignore"):  # a cluster of equal points has no width
             if np.ndim(widths) == 0:  # without a second array of all distances
@@ -123,7 +120,7 @@ class CenterScores(PointScores):
     @cached_property
     def overlap_scores(self) -> Array:
         model = self._model
-        energies = model._energies(self._samples.geometry)
+        energies = model._energies(self.geometry)
         return overlap(energies, self.labels, model._energies(model._center_geometry()))
 
 
@@ -137,7 +134,7 @@ class CenterClusterer(Clusterer, KernelModel):
         "_norms": Floats("c"),
         "_inner": Floats("cc"),
     }
-    _scores_class: ClassVar[type[CenterScores]] = CenterScores
+    _scores_class: ClassVar[type[KernelScores]] = CenterScores
 
     @abstractmethod
     def _log_memberships(self, geometry: Geometry) -> Array:
@@ -173,19 +170,15 @@ class CenterClusterer(Clusterer, KernelModel):
             )
         self.n_clusters_ = estimate_n_clusters(rows, random_state=self._fit_seed)
 
-    def _finish(self, operator: KernelOperator, solution: Solution, weight: Array) -> Geometry:
-        """Store the centers, and score the training samples as new samples are scored.
-
-        Returns the geometry of the training samples relative to the stored centers.
-        """
+    def _finish(self, operator: KernelOperator, solution: Solution, weight: Array) -> None:
+        """Store the centers, and score the training samples as new samples are scored."""
         self._store_solution(operator, solution)
         if operator.is_exact_support:
             operator.release()
         A = solution.coefficients
-        samples = self._training_similarities(operator, A, solution.geometry, weight)
-        self._store_scores(self._scores_class(self, samples))
-        self._calibrate(samples.geometry, weight)
-        return samples.geometry
+        scores = self._score_fitted(operator, A, solution.geometry, weight)
+        self._store_scores(scores)
+        self._calibrate(scores.geometry, weight)
 
     def _store_solution(self, operator: KernelOperator, solution: Solution) -> None:
         """Store the centers and how the loop went."""
@@ -199,11 +192,6 @@ class CenterClusterer(Clusterer, KernelModel):
 
     def _calibrate(self, geometry: Geometry, weight: Any) -> None:
         """Set what new samples need of the geometry of all training samples."""
-
-    def score_points(self, X: Any) -> PointScores:
-        """Compute labels, memberships and scores of samples. See `SoftModel.score_points`."""
-        rows = self._cross(X)
-        return self._scores_class(self, self._similarities(rows, self._geometry(rows)))
 
     def _center_geometry(self) -> Geometry:
         """Return the geometry of the centers relative to each other."""

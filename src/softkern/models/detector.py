@@ -11,21 +11,17 @@ from sklearn.base import OutlierMixin
 
 from softkern._utils.typing import Array
 from softkern.models._array_dispatch import dispatch_arrays
-from softkern.models.kernel_model import SUPPORT, KernelModel, Similarities
-from softkern.models.point_scores import PointScores
+from softkern.models.kernel_model import SUPPORT, KernelModel, KernelScores
 from softkern.models.state_schema import Floats, Number, Spec
 
 __all__ = ["Detector"]
 
 
-class DetectorScores(PointScores):
-    """Results of samples whose similarities to the one center are known.
+class DetectorScores(KernelScores):
+    """Results of samples from their similarity to the one center.
 
     Subclasses compute `scores`, which are those of `score_samples`, and `memberships`.
     """
-
-    def __init__(self, model: Any, samples: Similarities) -> None:
-        self._model, self._samples = model, samples
 
     @cached_property
     def scores(self) -> Array:
@@ -39,15 +35,15 @@ class DetectorScores(PointScores):
     @cached_property
     def outlier_scores(self) -> Array:
         is_density = self._model.kernel_.decays
-        return -(self._samples.log_of_others[:, 0] if is_density else self.scores)
+        return -(self.log_of_others[:, 0] if is_density else self.scores)
 
     @cached_property
     def overlap_scores(self) -> Array:
-        return np.zeros_like(self._samples.geometry.product[:, 0])
+        return np.zeros_like(self.geometry.product[:, 0])
 
 
 class Detector(OutlierMixin, KernelModel):  # type: ignore[misc]
-    """Base class of the detectors. A subclass has its own `_scores_class`."""
+    """Base class of the detectors. Their `score_points` also has `scores`."""
 
     _fitted: ClassVar[dict[str, Spec]] = {
         **SUPPORT,
@@ -57,16 +53,6 @@ class Detector(OutlierMixin, KernelModel):  # type: ignore[misc]
         "outlier_scores_": Floats("n", finite=False, method="outlier_scores"),
         "offset_": Number(),
     }
-    _scores_class: ClassVar[type[DetectorScores]]
-
-    def score_points(self, X: Any) -> DetectorScores:
-        """Compute labels, memberships and scores of samples. See `SoftModel.score_points`.
-
-        The record also has `scores`, those of `score_samples`.
-        """
-        rows = self._cross(X)
-        return self._scores_class(self, self._similarities(rows, self._geometry(rows)))
-
     fit_predict = dispatch_arrays(OutlierMixin.fit_predict)
 
     @dispatch_arrays
@@ -83,7 +69,8 @@ class Detector(OutlierMixin, KernelModel):  # type: ignore[misc]
         scores : array of shape (m,)
             Higher means more typical.
         """
-        return self.score_points(X).scores
+        scores: Any = self.score_points(X)
+        return scores.scores
 
     @dispatch_arrays
     def decision_function(self, X: Any) -> Array:
@@ -99,4 +86,5 @@ class Detector(OutlierMixin, KernelModel):  # type: ignore[misc]
         decision : array of shape (m,)
             Negative for outliers.
         """
-        return self.score_points(X).scores - self.offset_
+        scores: Any = self.score_points(X)
+        return scores.scores - self.offset_

@@ -22,7 +22,7 @@ from softkern.exceptions import ParameterWarning, warn
 from softkern.models._array_dispatch import dispatch_arrays
 from softkern.models.checks import check_apart, check_distinct, check_semidefinite, check_start
 from softkern.models.clusterer import CenterClusterer, CenterScores
-from softkern.models.kernel_model import KernelModel
+from softkern.models.kernel_model import KernelModel, KernelScores
 from softkern.models.state_schema import Floats, Number, Spec
 from softkern.operators.base import Geometry, KernelOperator
 from softkern.rules.base import Centers, Rule
@@ -43,11 +43,11 @@ class FuzzyScores(CenterScores):
 
     @cached_property
     def memberships(self) -> Array:
-        return fuzzy(self._samples.geometry.distances, self._model.m_)
+        return fuzzy(self.geometry.distances, self._model.m_)
 
     @cached_property
     def labels(self) -> NDArray[np.int_]:
-        return np.argmin(self._samples.geometry.distances, axis=1)
+        return np.argmin(self.geometry.distances, axis=1)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -161,7 +161,7 @@ default="k-means++"
         "m_": Number(low=1, above=True),
         "collapse_ratio_": Number(finite=False),
     }
-    _scores_class: ClassVar[type[CenterScores]] = FuzzyScores
+    _scores_class: ClassVar[type[KernelScores]] = FuzzyScores
     _products: ClassVar[int] = 40
     _low_rank_from: ClassVar[float] = 2000
 

@@ -7,7 +7,6 @@ samples take the same path: one product with the kernel over the support points.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral, Real
@@ -26,17 +25,15 @@ from softkern.kernels import Kernel
 from softkern.kernels.resolve import has_open_bandwidth
 from softkern.kernels.wrapped import Precomputed
 from softkern.models.base import SoftModel
-from softkern.models.leave_one_out import (
-    log_sums_of_others,
-    subtract_own_parts,
-)
+from softkern.models.leave_one_out import log_sums_of_others, subtract_own_parts
+from softkern.models.point_scores import PointScores
 from softkern.models.state_schema import DensitySpec, Floats, Indices, Spec
 from softkern.operators.base import CrossOperator, Geometry, KernelOperator
 from softkern.planning import Plan, plan
 from softkern.rows import Rows
 from softkern.solvers.stopping import STOPPING
 
-__all__ = ["SUPPORT", "UNKNOWN_LENGTHS", "KernelModel", "Similarities"]
+__all__ = ["SUPPORT", "UNKNOWN_LENGTHS", "KernelModel", "KernelScores"]
 
 # The stored centers, of the families that have them
 SUPPORT: dict[str, Spec] = {
@@ -54,32 +51,44 @@ UNKNOWN_LENGTHS = (
 )
 
 
-class Similarities:
-    """Similarities of samples to the stored centers.
+class KernelScores(PointScores):
+    """Results of samples from their geometry relative to the stored centers.
 
-    `geometry` holds K @ A, (m, c), and squared distances. Logarithms of the similarities are
-    computed on first access, for kernels that vanish far away.
+    Training samples come with the operator of the fit, the coefficients and the weights. Logarithms
+    exist for kernels that vanish far away.
     """
 
     def __init__(
         self,
+        model: Any,
+        rows: CrossOperator,
         geometry: Geometry,
-        log: Callable[[], Array],
-        log_of_others: Callable[[], Array] | None = None,
-        rows: CrossOperator | None = None,
+        training: tuple[KernelOperator, Array, Array] | None = None,
     ) -> None:
-        self.geometry, self.rows = geometry, rows
-        self._log, self._log_of_others = log, log_of_others
+        self._model, self.rows, self.geometry, self._training = model, rows, geometry, training
 
     @cached_property
-    def log(self) -> Array:
+    def log_similarities(self) -> Array:
         """log K @ A, (m, c)."""
-        return self._log()
+        model, product = self._model, self.geometry.product
+        if self._training is not None and self._training[0].is_exact_support:
+            operator, A, _ = self._training
+            return operator.log_product(A, product)
+        if model._density is None:
+            return self.rows.log_product(model._columns, product)
+        points, coefficients = model._density
+        density = model._stored_operator("density", points)
+        return np.asarray(density.cross(self.rows.X).log_product(coefficients))
 
     @cached_property
     def log_of_others(self) -> Array:
         """The same, for training samples without their own part, (m, c)."""
-        return self.log if self._log_of_others is None else self._log_of_others()
+        if self._training is None:
+            return self.log_similarities
+        operator, A, weight = self._training
+        if operator.is_exact_support:
+            return log_sums_of_others(operator, A, self.geometry.product, weight)
+        return subtract_own_parts(self.log_similarities, operator, A, weight)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -109,6 +118,7 @@ class KernelModel(SoftModel):
     _auto_bandwidth: ClassVar[str] = "auto"
     # Expected products K @ A of a fit, for the plan
     _products: ClassVar[int] = 20
+    _scores_class: ClassVar[type[KernelScores]]
     # Number of samples from which the loop may use a low-rank surrogate; infinite for none
     _low_rank_from: ClassVar[float] = np.inf
 
@@ -118,27 +128,30 @@ class KernelModel(SoftModel):
         self, rows: Rows, n_vectors: int = 1, kernel: Kernel | None = None
     ) -> KernelOperator:
         """Plan the fit and return the operator over the rows."""
-        named = {
-            "kernel": self.kernel,
-            "kernel_params": self.kernel_params,
-            "bandwidth": self._bandwidth_rule(),
-        }
-        chosen = plan(
-            rows,
-            **(named if kernel is None else {"kernel": kernel}),
-            n_vectors=n_vectors,
-            products=self._expected_products(),
-            engine=self.engine,
-            engine_params=self.engine_params,
-            random_state=self._fit_seed,
-            surrogate=rows.shape[0] >= self._low_rank_from,
-        )
+        options = self._plan_options()
+        if kernel is not None:
+            options |= {"kernel": kernel, "kernel_params": None, "bandwidth": "auto"}
+        is_large = rows.shape[0] >= self._low_rank_from
+        chosen = plan(rows, **options, n_vectors=n_vectors, surrogate=is_large)
         self._adopt_plan(chosen)
         operator = chosen.build(rows, random_state=self._fit_seed)
         if chosen.fallback is not None and operator.engine != chosen.engine:
             self.plan_, self.engine_ = chosen.fallback, operator.engine
         self._record_approximation(operator)
         return operator
+
+    def _plan_options(self) -> dict[str, Any]:
+        """Return the arguments of `plan` that follow from the parameters."""
+        starts = getattr(self, "n_init", 1) if isinstance(getattr(self, "init", None), str) else 1
+        return {
+            "kernel": self.kernel,
+            "kernel_params": self.kernel_params,
+            "bandwidth": self._auto_bandwidth if self._is_bandwidth_open else self.bandwidth,
+            "products": int(self._products * starts),
+            "engine": self.engine,
+            "engine_params": self.engine_params,
+            "random_state": self._fit_seed,
+        }
 
     def _adopt_plan(self, chosen: Plan) -> None:
         """Store a plan with its engine and kernel, and print it if `verbose`."""
@@ -164,10 +177,6 @@ class KernelModel(SoftModel):
                 ApproximationWarning,
             )
 
-    def _expected_products(self) -> int:
-        starts = getattr(self, "n_init", 1) if isinstance(getattr(self, "init", None), str) else 1
-        return int(self._products * starts)
-
     @property
     def _loop_options(self) -> dict[str, Any]:
         """Options of the loop: when it stops, and whether it shows progress."""
@@ -183,9 +192,6 @@ class KernelModel(SoftModel):
         """Whether the kernel has a bandwidth that "auto" chooses."""
         is_auto = isinstance(self.bandwidth, str) and self.bandwidth == "auto"
         return is_auto and has_open_bandwidth(self.kernel, self.kernel_params)
-
-    def _bandwidth_rule(self) -> Any:
-        return self._auto_bandwidth if self._is_bandwidth_open else self.bandwidth
 
     @property
     def _is_precomputed(self) -> bool:
@@ -274,48 +280,29 @@ class KernelModel(SoftModel):
         X = self._check_new(X)
         return self._stored_operator().cross(self.kernel_.restrict_new(X, self.support_))
 
-    def _geometry(self, rows: CrossOperator, needs_lengths: bool = True) -> Geometry:
-        """Compute the geometry of samples relative to the stored centers.
-
-        Without `needs_lengths`, distances may be NaN where a precomputed kernel does not provide
-        the samples' values with themselves.
-        """
-        if rows.lengths_are_known:
-            return rows.geometry(self._columns, self._norms)
-        if needs_lengths:
+    def _geometry(self, rows: CrossOperator) -> Geometry:
+        """Compute the geometry of samples relative to the stored centers."""
+        if not rows.lengths_are_known:
             raise ValueError(UNKNOWN_LENGTHS)
-        product = rows @ self._columns
-        return Geometry(product, self._norms, np.full_like(product, np.nan))
+        return rows.geometry(self._columns, self._norms)
 
-    def _similarities(self, rows: CrossOperator, geometry: Geometry) -> Similarities:
-        """Return the similarities of new samples to the stored centers."""
-        return Similarities(geometry, lambda: self._log_product(rows, geometry), rows=rows)
+    def score_points(self, X: Any) -> PointScores:
+        """Compute labels, memberships and scores of samples. See `SoftModel.score_points`."""
+        rows = self._cross(X)
+        return self._scores_class(self, rows, self._geometry(rows))
 
-    def _log_product(self, rows: CrossOperator, geometry: Geometry) -> Array:
-        """log K @ A of samples, (m, c), for kernels that vanish far away."""
-        if self._density is None:
-            return rows.log_product(self._columns, geometry.product)
-        points, coefficients = self._density
-        return self._stored_operator("density", points).cross(rows.X).log_product(coefficients)
-
-    def _training_similarities(
+    def _score_fitted(
         self, operator: KernelOperator, A: Array, geometry: Geometry, weight: Array
-    ) -> Similarities:
-        """Return the similarities of the training samples to the stored centers.
+    ) -> Any:
+        """Score the training samples, given the coefficients and the geometry of the loop.
 
-        `A` and `geometry` are those of the loop, which are not stored where the engine
-        approximates.
+        Those are not stored where the engine approximates.
         """
-        if operator.is_exact_support:
-            return Similarities(
-                geometry,
-                lambda: operator.log_product(A, geometry.product),
-                lambda: log_sums_of_others(operator, A, geometry.product, weight),
-            )
-        rows = self._stored_operator().cross(operator.X)
-        samples = self._similarities(rows, self._geometry(rows))
-        samples._log_of_others = lambda: subtract_own_parts(samples.log, operator, A, weight)
-        return samples
+        rows: Any = operator
+        if not operator.is_exact_support:
+            rows = self._stored_operator().cross(operator.X)
+            geometry = self._geometry(rows)
+        return self._scores_class(self, rows, geometry, (operator, A, weight))
 
     def _check_state(self) -> None:
         if "_support" not in vars(self):

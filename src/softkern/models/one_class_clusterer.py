@@ -23,8 +23,7 @@ from softkern.exceptions import CollapseWarning, warn
 from softkern.models._array_dispatch import dispatch_arrays
 from softkern.models.checks import check_n_clusters, check_semidefinite, check_start
 from softkern.models.clusterer import CenterClusterer, CenterScores
-from softkern.models.kernel_model import UNKNOWN_LENGTHS, KernelModel
-from softkern.models.point_scores import PointScores
+from softkern.models.kernel_model import UNKNOWN_LENGTHS, KernelModel, KernelScores
 from softkern.models.state_schema import Floats, Number, Spec
 from softkern.operators.base import CrossOperator, Geometry, KernelOperator
 from softkern.planning import plan
@@ -53,12 +52,14 @@ STARTS_TOL = 10.0  # factor of the tolerance to which initializations run before
 NEEDS_LENGTHS = f"{UNKNOWN_LENGTHS} predict and memberships do not need them."
 
 
-class RelativeScores(CenterScores):
-    """Results of samples whose distances, and thus outlier scores, are not known."""
+class OneClassScores(CenterScores):
+    """Results of samples, without outlier scores where distances are not known."""
 
     @cached_property
     def outlier_scores(self) -> Array:
-        raise ValueError(NEEDS_LENGTHS)
+        if self._training is None and not self.rows.lengths_are_known:
+            raise ValueError(NEEDS_LENGTHS)
+        return super().outlier_scores
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -88,6 +89,7 @@ class OneClassClusterer(CenterClusterer):
         "_totals": Floats("c"),
         "_least_width": Number(low=0),
     }
+    _scores_class: ClassVar[type[KernelScores]] = OneClassScores
     _low_rank_from: ClassVar[float] = LOW_RANK_FROM
     _description: ClassVar[str]  # of the loop, in the progress bar
     _remedy: ClassVar[str]  # where centers coincide
@@ -224,12 +226,6 @@ class OneClassClusterer(CenterClusterer):
     def _log_memberships(self, geometry: Geometry) -> Array:
         return np.asarray(self._rule().log_memberships(geometry, self._centers()))
 
-    def score_points(self, X: Any) -> PointScores:
-        """Compute labels, memberships and scores of samples. See `SoftModel.score_points`."""
-        rows = self._cross(X)
-        samples = self._similarities(rows, self._geometry(rows, needs_lengths=False))
-        return (CenterScores if rows.lengths_are_known else RelativeScores)(self, samples)
-
     @dispatch_arrays
     def decision_function(self, X: Any) -> Array:
         """Compute how deep samples lie inside the boundary of every cluster.
@@ -252,15 +248,15 @@ class OneClassClusterer(CenterClusterer):
         formulation, margins = self._formulation, self._centers().margins
         if formulation.needs_lengths and not rows.lengths_are_known:
             raise ValueError(NEEDS_LENGTHS)
-        geometry = self._geometry(rows, needs_lengths=formulation.needs_lengths)
-        return np.asarray(formulation.score(geometry) - formulation.margin(margins))
+        score = formulation.score(self._geometry(rows))
+        return np.asarray(score - formulation.margin(margins))
 
-    def _geometry(self, rows: CrossOperator, needs_lengths: bool = True) -> Geometry:
-        geometry = super()._geometry(rows, needs_lengths)
+    def _geometry(self, rows: CrossOperator) -> Geometry:
         if rows.lengths_are_known:
-            return geometry
+            return super()._geometry(rows)
         # clusters compete by differences of distances, which do not need K(x, x)
-        return replace(geometry, distances=geometry.norms - 2 * geometry.product)
+        product = rows @ self._columns
+        return Geometry(product, self._norms, self._norms - 2 * product)
 
     @property
     def _widths(self) -> Any:

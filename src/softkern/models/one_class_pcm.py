@@ -20,7 +20,7 @@ from softkern._utils.typing import Array
 from softkern.kernels import Kernel
 from softkern.models.checks import FEWEST_DIGITS, check_semidefinite
 from softkern.models.detector import Detector, DetectorScores
-from softkern.models.kernel_model import KernelModel
+from softkern.models.kernel_model import KernelModel, KernelScores
 from softkern.models.leave_one_out import log_sums_of_others, subtract_own_parts
 from softkern.models.reduction import reduce_center
 from softkern.models.state_schema import Floats, KernelSpec, Number, Spec
@@ -57,13 +57,13 @@ class PCMScores(DetectorScores):
 
     @cached_property
     def _log_typicality(self) -> Array:
-        return self._samples.geometry.distances[:, 0] / -self._model.eta_
+        return self.geometry.distances[:, 0] / -self._model.eta_
 
     @cached_property
     def scores(self) -> Array:
         """Log density for kernels that vanish far away, −D²/η for others, (m,)."""
         is_density = self._model.kernel_.decays
-        return self._samples.log[:, 0] if is_density else self._log_typicality
+        return self.log_similarities[:, 0] if is_density else self._log_typicality
 
     @cached_property
     def memberships(self) -> Array:
@@ -73,8 +73,7 @@ class PCMScores(DetectorScores):
     def outlier_scores(self) -> Array:
         if self._model._wide_kernel is None:
             return super().outlier_scores
-        assert self._samples.rows is not None
-        return self._model._two_scale_scores(self._samples.rows, self._samples.geometry)
+        return self._model._two_scale_scores(self.rows, self.geometry)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -200,7 +199,7 @@ class OneClassPCM(Detector):
         "_max_duplicate_share": Number(low=0, stored_as="company"),
         "_score_scaling": Floats("22", stored_as="standards"),
     }
-    _scores_class: ClassVar[type[DetectorScores]] = PCMScores
+    _scores_class: ClassVar[type[KernelScores]] = PCMScores
     _products: ClassVar[int] = 5
 
     def _fit(self, rows: Rows) -> None:
@@ -208,14 +207,13 @@ class OneClassPCM(Detector):
         operator, solution = self._fit_density(rows)
         coefficients = solution.coefficients
         self._choose_scales(operator, weight)
-        samples = self._training_similarities(operator, coefficients, solution.geometry, weight)
-        scores = PCMScores(self, samples)
+        scores = self._score_fitted(operator, coefficients, solution.geometry, weight)
         self.memberships_ = scores.memberships
         self.offset_ = _threshold(scores.scores, weight, self.contamination)
         self.outlier_scores_ = (
             scores.outlier_scores
             if self._wide_kernel is None
-            else self._training_scores(operator, coefficients, samples.geometry, weight)
+            else self._training_scores(operator, coefficients, scores.geometry, weight)
         )
 
     def _fit_density(self, rows: Rows) -> tuple[KernelOperator, Solution]:
@@ -351,7 +349,7 @@ class OneClassPCM(Detector):
     def _scores_from_product(self, rows: CrossOperator, product: Array) -> PCMScores:
         """Score new samples whose product with the center, (m,), is known."""
         geometry = rows.geometry(self._columns, self._norms, product[:, None])
-        return PCMScores(self, self._similarities(rows, geometry))
+        return PCMScores(self, rows, geometry)
 
     def reduce(self, tolerance: float = 1e-3, random_state: Any = None) -> Self:
         """Return a copy of this model with fewer support points, for faster prediction.

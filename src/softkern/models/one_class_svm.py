@@ -21,7 +21,7 @@ from softkern._utils.typing import Array
 from softkern.exceptions import warn
 from softkern.models.checks import check_semidefinite
 from softkern.models.detector import Detector, DetectorScores
-from softkern.models.kernel_model import UNKNOWN_LENGTHS, KernelModel, Similarities
+from softkern.models.kernel_model import UNKNOWN_LENGTHS, KernelModel, KernelScores
 from softkern.models.state_schema import Number, Spec
 from softkern.operators.base import CrossOperator, Geometry, KernelOperator
 from softkern.rows import Rows, lower_quantile
@@ -48,7 +48,7 @@ class MarginScores(DetectorScores):
     @cached_property
     def scores(self) -> Array:
         """Score of the formulation, (m,)."""
-        return np.asarray(self._model._formulation.score(self._samples.geometry)[:, 0])
+        return np.asarray(self._model._formulation.score(self.geometry)[:, 0])
 
     @cached_property
     def memberships(self) -> Array:
@@ -81,7 +81,7 @@ class _OneClassDetector(Detector):
         "gap_": Number(),
         "_decision_scale": Number(low=0, above=True),
     }
-    _scores_class: ClassVar[type[DetectorScores]] = MarginScores
+    _scores_class: ClassVar[type[KernelScores]] = MarginScores
 
     @property
     def scores_are_flat_within_margin(self) -> bool:
@@ -93,10 +93,9 @@ class _OneClassDetector(Detector):
         check_semidefinite(operator)
         solution = self._solve(operator, weight)
         self._record_dual(solution)
-        samples = self._store_dual(operator, solution, rows)
-        scores = MarginScores(self, samples)
+        scores = self._store_dual(operator, solution, rows)
         self.outlier_scores_ = scores.outlier_scores
-        distances = samples.geometry.distances[:, 0]
+        distances = scores.geometry.distances[:, 0]
         self._set_margin(operator, scores.scores, distances, solution, weight)
         if self._is_fresh():
             self._lower_threshold(rows)
@@ -116,10 +115,8 @@ class _OneClassDetector(Detector):
                 report=report,
             )
 
-    def _store_dual(
-        self, operator: KernelOperator, solution: DualSolution, rows: Rows
-    ) -> Similarities:
-        """Store α, shared among duplicates. Return the similarities of the training samples."""
+    def _store_dual(self, operator: KernelOperator, solution: DualSolution, rows: Rows) -> Any:
+        """Store α, shared among duplicates. Return the scores of the training samples."""
         total = solution.coefficients.sum(axis=0)
         alpha = rows.share_among_duplicates(solution.coefficients / total)
         geometry = operator.geometry(alpha, solution.product / total)
@@ -131,7 +128,7 @@ class _OneClassDetector(Detector):
             self.dual_coef_ = alpha[self.support_, 0]
             self._support, self._density = rows.X[self.support_], None
             self._norms = self._stored_operator().squared_norms(self._columns)
-        return self._training_similarities(operator, alpha, geometry, rows.weight)
+        return self._score_fitted(operator, alpha, geometry, rows.weight)
 
     def _share(self, weight: Array) -> float:
         """Return ν as a share of the sum of the weights."""
@@ -249,10 +246,13 @@ class _OneClassDetector(Detector):
         ratios, masses = (np.concatenate(parts) for parts in zip(*values, strict=True))
         return float(np.clip(lower_quantile(ratios, masses, share), LEAST_SIMILARITY, 1.0))
 
-    def _geometry(self, rows: CrossOperator, needs_lengths: bool = True) -> Geometry:
-        if self._formulation.needs_lengths and not rows.lengths_are_known:
+    def _geometry(self, rows: CrossOperator) -> Geometry:
+        if rows.lengths_are_known:
+            return super()._geometry(rows)
+        if self._formulation.needs_lengths:
             raise ValueError(f"{UNKNOWN_LENGTHS} WeightedOneClassSVM does not need them.")
-        return super()._geometry(rows, needs_lengths=self._formulation.needs_lengths)
+        product = rows @ self._columns
+        return Geometry(product, self._norms, np.full_like(product, np.nan))
 
 
 def _order_along_line(scaled: Any) -> NDArray[np.intp]:
