@@ -16,16 +16,15 @@ from softkern.rules.one_class import (
     Hard,
     Margins,
     Mixture,
-    OneClassCenters,
 )
 from softkern.rules.possibilistic import Possibilistic, estimate_eta
 from softkern.solvers.alternate import alternate
-from softkern.solvers.dual import Duals
+from softkern.solvers.dual import OneClassCenters
 from softkern.solvers.initialization import seed_mass
 
 
 def one_class_centers(operator, nu, formulation="svdd"):
-    return OneClassCenters(Duals(operator, nu, FORMULATIONS[formulation]), nu, tol=1e-9)
+    return OneClassCenters(operator, nu, FORMULATIONS[formulation], tol=1e-9)
 
 
 @pytest.mark.parametrize("nu", [0.7, 1.0])

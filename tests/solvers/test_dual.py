@@ -15,7 +15,8 @@ from softkern.operators.fourier import FourierOperator
 from softkern.operators.low_rank import NystroemOperator
 from softkern.operators.precomputed import PrecomputedOperator
 from softkern.operators.tiled import TiledOperator
-from softkern.solvers.dual import margin, solve_dual
+from softkern.rules.one_class import margin
+from softkern.solvers.dual import solve_dual
 
 KERNELS = (Gaussian(0.5), Gaussian(3.0), Laplacian(2.0), Linear(), Polynomial(2, 1.0, 0.5))
 

@@ -14,10 +14,10 @@ from softkern.operators.low_rank import NystroemOperator
 from softkern.rules.base import Rule
 from softkern.rules.centers import Mean
 from softkern.rules.fuzzy import Fuzzy, OutlierFuzzy
-from softkern.rules.one_class import FORMULATIONS, Mixture, OneClassCenters
+from softkern.rules.one_class import FORMULATIONS, Mixture
 from softkern.rules.possibilistic import Possibilistic
 from softkern.solvers.alternate import alternate, alternate_all, make_driver
-from softkern.solvers.dual import Duals
+from softkern.solvers.dual import OneClassCenters
 from softkern.solvers.initialization import hard_rule, seed_mass
 from softkern.solvers.steps import SETTLED, Steps, SurrogateSteps
 
@@ -103,7 +103,7 @@ def test_one_class_svms_end_at_a_fixed_point_of_the_exact_operator(seed, nu, for
     mass = seed_mass(plain, weight, 3, np.random.RandomState(seed))
 
     def rule(operator):
-        return Rule(Mixture(form, scale), OneClassCenters(Duals(operator, nu, form), nu))
+        return Rule(Mixture(form, scale), OneClassCenters(operator, nu, form))
 
     loop = {"sample_weight": weight, "tol": 1e-7, "max_iter": 500, "cycles": True}
     start = rule(quick).centers.on_operator(quick.draft, None).centers(mass, weight, None)

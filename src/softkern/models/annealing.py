@@ -9,8 +9,8 @@ import numpy as np
 from softkern._utils.typing import Array
 from softkern.operators.base import KernelOperator
 from softkern.rules.base import Centers
-from softkern.rules.one_class import OneClassCenters
 from softkern.solvers.collapse import coinciding, principal_variance
+from softkern.solvers.dual import OneClassCenters
 from softkern.solvers.steps import Solution
 
 __all__ = ["cooling", "separate_equal_clusters"]

@@ -35,10 +35,9 @@ from softkern.rules.one_class import (
     Hard,
     Margins,
     Mixture,
-    OneClassCenters,
 )
 from softkern.solvers.alternate import alternate, best_of
-from softkern.solvers.dual import Duals
+from softkern.solvers.dual import OneClassCenters
 from softkern.solvers.initialization import INITS, SAME_SCATTER, k_means_mass, sort_by_mass
 from softkern.solvers.steps import Solution
 
@@ -127,8 +126,8 @@ class OneClassClusterer(CenterClusterer):
 
     def _center_rule(self, operator: KernelOperator) -> OneClassCenters:
         """Return the center rule, which trains one SVM per cluster."""
-        duals = Duals(operator, self.nu, self._formulation)
-        return OneClassCenters(duals, self.nu, min(DUAL_TOL, 1e-2 * self.tol))
+        tol = min(DUAL_TOL, 1e-2 * self.tol)
+        return OneClassCenters(operator, self.nu, self._formulation, tol)
 
     def _masses(self, operator: KernelOperator, weight: Array) -> Iterator[Array]:
         """Yield the masses of the initializations, (n, c) each."""

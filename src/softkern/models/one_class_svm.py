@@ -25,8 +25,8 @@ from softkern.models.kernel_model import UNKNOWN_LENGTHS, KernelModel, KernelSco
 from softkern.models.state_schema import Number, Spec
 from softkern.operators.base import CrossOperator, Geometry, KernelOperator
 from softkern.rows import Rows, lower_quantile
-from softkern.rules.one_class import OCSVM, SVDD, Formulation
-from softkern.solvers.dual import DualSolution, margin, margin_interval, solve_dual
+from softkern.rules.one_class import OCSVM, SVDD, Formulation, margin, margin_interval
+from softkern.solvers.dual import DualSolution, solve_dual
 from softkern.solvers.stopping import progress_bar
 
 __all__ = ["WeightedOneClassSVM", "WeightedSVDD"]

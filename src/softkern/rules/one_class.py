@@ -1,16 +1,16 @@
-"""Soft and hard memberships in one-class SVMs, and one-class SVMs as centers.
+"""Soft and hard memberships in one-class SVMs.
 
 A cluster is a weighted one-class SVM, trained on all points with their masses as weights
-(Bicego and Figueiredo 2009). The formulation defines the closeness of a point to a cluster, which
-memberships compare. Stored coefficients sum to one. The decision values of the paper have LIBSVM's
-scale, where coefficients sum to ν Σ z_k; `Margins.totals` holds that factor.
+(Bicego and Figueiredo 2009, `softkern.solvers.dual`). The formulation defines the closeness of a
+point to a cluster, which memberships compare. Stored coefficients sum to one. The decision values of
+the paper have LIBSVM's scale, where coefficients sum to ν Σ z_k; `Margins.totals` is that factor.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -26,10 +26,6 @@ from softkern._utils.arrays import (
 from softkern._utils.typing import AnyArray, Array
 from softkern.rules.base import Centers, Evaluation, Geometry
 from softkern.rules.memberships import hard, log_total
-
-DEAD = 1e-12  # a cluster with a smaller share of the weight keeps its last SVM
-FIRST_TOL = 1e-4  # tolerance of the first duals on a surrogate
-FINER = 1e-3  # tolerance of later ones, as a share of the change of the masses
 
 
 @dataclass(frozen=True)
@@ -196,78 +192,21 @@ class Hard:
         return memberships
 
 
-class Trainer(Protocol):
-    """Solver of the duals, see `softkern.solvers.dual`."""
+def margin_interval(values: Array, alpha: Array, weights: Array) -> tuple[float, float]:
+    """Return the largest value of points with α > 0 and the smallest of those with α < w.
 
-    def train(self, weights: Array, start: Any, tol: float) -> Any:
-        """Solve for every column of weights (n, c), of sum 1/ν, from a solution `start` or None."""
-
-    def on_operator(self, operator: Any, correction: Array | None) -> Trainer:
-        """Return the trainer on another operator, given a correction of its products, (n, c)."""
-
-    def with_product(self, dual: Any, product: Array) -> Any:
-        """Return the solution with the margins and the gap of this product."""
+    At the optimum the first is not above the second, and the margin lies between them.
+    """
+    high = np.max(values, where=alpha > 0, initial=-np.inf)
+    low = np.min(values, where=alpha < weights, initial=np.inf)
+    return float(high), float(low)
 
 
-@dataclass(frozen=True)
-class OneClassCenters:
-    """Centers of one-class SVMs, one per cluster, trained with the masses as weights."""
+def margin(values: Array, alpha: Array, weights: Array) -> float:
+    """Return the value on the margin, for values (n,) that decrease away from the center.
 
-    trainer: Trainer = field(repr=False)
-    nu: float  # share of a cluster's weight that its support vectors hold
-    tol: float = 1e-8  # of the duals
-    is_rough: bool = False  # whether the tolerance follows the change of the masses
-
-    def centers(self, mass: Array, weight: Array, previous: Centers | None) -> Centers:
-        """Return A, K @ A and margins. A cluster without weight keeps its SVM."""
-        last: Margins | None = None if previous is None else previous.margins
-        sums = mass.sum(axis=0, dtype=np.float64)
-        shares = sums / weight.sum(dtype=np.float64)
-        lost = shares <= DEAD
-        if lost.any() and last is not None and last.weights is not None:
-            mass = np.where(lost, last.weights, mass)
-            sums = mass.sum(axis=0, dtype=np.float64)
-        # with these weights α sums to one
-        start = None if last is None else last.solution
-        dual = self.trainer.train(mass / sums / self.nu, start, self._tolerance(mass, last))
-        return self._centers_of(dual, mass, sums, np.where(lost, 0, shares).astype(mass.dtype))
-
-    def on_operator(self, operator: Any, correction: Array | None) -> OneClassCenters:
-        """Return the rule on a surrogate, given a correction of its products, (n, c)."""
-        return replace(self, trainer=self.trainer.on_operator(operator, correction), is_rough=True)
-
-    def with_product(self, centers: Centers, product: Array) -> Centers:
-        """Return the centers with the margins of this product K @ A."""
-        margins: Margins = centers.margins
-        dual = self.trainer.with_product(margins.solution, product)
-        sums = np.asarray(margins.totals) / self.nu
-        return self._centers_of(dual, margins.weights, sums, centers.shares)
-
-    def error(self, centers: Centers) -> float:
-        """Return the largest gap of the duals."""
-        return float(centers.margins.solution.gap.max())
-
-    def _centers_of(self, dual: Any, mass: Array, sums: Array, shares: AnyArray) -> Centers:
-        dtype = mass.dtype
-        margins = Margins(
-            dual.rho.astype(dtype),
-            np.maximum(dual.squared_radius, 0).astype(dtype),
-            (self.nu * sums).astype(dtype),
-            mass,
-            dual,
-        )
-        return Centers(
-            dual.coefficients.astype(dtype, copy=False),
-            dual.product.astype(dtype, copy=False),
-            shares,
-            margins,
-        )
-
-    def _tolerance(self, mass: Array, last: Margins | None) -> float:
-        """Return the tolerance of the duals, which is loose while masses change much."""
-        if not self.is_rough:
-            return self.tol
-        if last is None or last.weights is None:
-            return max(self.tol, FIRST_TOL)
-        change = float(np.abs(mass - last.weights).sum(dtype=np.float64))
-        return max(self.tol, FINER * change / float(mass.sum(dtype=np.float64)))
+    The middle between the largest value with α > 0 and the smallest with α < w. Without points
+    with α < w it is the former.
+    """
+    high, low = margin_interval(values, alpha, weights)
+    return (high + low) / 2 if np.isfinite(low) else high

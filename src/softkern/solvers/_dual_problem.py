@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from softkern._utils.typing import Array
 from softkern.operators.base import KernelOperator
-from softkern.rules.one_class import FORMULATIONS, Formulation
+from softkern.rules.one_class import FORMULATIONS, Formulation, margin, margin_interval
 
 SAMPLE = 1000  # points that give the start, and in a working set while few are free
 SMALLEST_SET = 200  # smallest working set
@@ -224,23 +224,3 @@ def _largest(excess: Array, allowed: Array, limit: float, most: int) -> Array:
     size = max(SMALLEST_SET, 2 * int((excess > limit / 4).sum())) // 2
     size = min(most, size, index.size)
     return np.asarray(index[np.argpartition(-excess, size - 1)[:size]])
-
-
-def margin_interval(values: Array, alpha: Array, weights: Array) -> tuple[float, float]:
-    """Return the largest value of points with α > 0 and the smallest of those with α < w.
-
-    At the optimum the first is not above the second, and the margin lies between them.
-    """
-    high = np.max(values, where=alpha > 0, initial=-np.inf)
-    low = np.min(values, where=alpha < weights, initial=np.inf)
-    return float(high), float(low)
-
-
-def margin(values: Array, alpha: Array, weights: Array) -> float:
-    """Return the value on the margin, for values (n,) that decrease away from the center.
-
-    The middle between the largest value with α > 0 and the smallest with α < w. Without points
-    with α < w it is the former.
-    """
-    high, low = margin_interval(values, alpha, weights)
-    return (high + low) / 2 if np.isfinite(low) else high

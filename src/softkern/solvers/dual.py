@@ -19,14 +19,16 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from softkern._utils.typing import Array
+from softkern._utils.typing import AnyArray, Array
 from softkern.operators.base import KernelOperator
-from softkern.rules.one_class import Formulation
-from softkern.solvers._dual_problem import Problem, margin, margin_interval
-
-__all__ = ["DualSolution", "Duals", "margin", "margin_interval", "solve_dual"]
+from softkern.rules.base import Centers
+from softkern.rules.one_class import Formulation, Margins
+from softkern.solvers._dual_problem import Problem
 
 PATIENCE = 25  # iterations in which the gap must halve, unless rounding prevents it
+DEAD = 1e-12  # a cluster with a smaller share of the weight keeps its last SVM
+FIRST_TOL = 1e-4  # tolerance of the first duals on a low-rank operator
+FINER = 1e-3  # tolerance of later ones, as a share of the change of the masses
 
 
 @dataclass(frozen=True)
@@ -124,39 +126,51 @@ def solve_dual(
 
 
 @dataclass(frozen=True)
-class Duals:
-    """Solver of the duals of `softkern.rules.one_class.OneClassCenters` on one operator."""
+class OneClassCenters:
+    """Center rule of one-class SVMs, one per cluster, trained with the masses as weights."""
 
-    operator: KernelOperator
-    nu: float
+    operator: KernelOperator = field(repr=False)
+    nu: float  # share of a cluster's weight that its support vectors hold
     formulation: Formulation
-    correction: Array | None = None
+    tol: float = 1e-8  # of the duals
+    is_rough: bool = False  # whether the tolerance follows the change of the masses
+    correction: Array | None = field(default=None, repr=False)  # of the operator's products, (n, c)
 
-    def train(self, weights: Array, start: DualSolution | None, tol: float) -> DualSolution:
-        """Solve the dual for every column of weights (n, c)."""
-        return solve_dual(
+    def centers(self, mass: Array, weight: Array, previous: Centers | None) -> Centers:
+        """Return A, K @ A and margins. A cluster without weight keeps its SVM."""
+        last: Margins | None = None if previous is None else previous.margins
+        sums = mass.sum(axis=0, dtype=np.float64)
+        shares = sums / weight.sum(dtype=np.float64)
+        lost = shares <= DEAD
+        if lost.any() and last is not None and last.weights is not None:
+            mass = np.where(lost, last.weights, mass)
+            sums = mass.sum(axis=0, dtype=np.float64)
+        solution = solve_dual(
             self.operator,
-            weights,
+            mass / sums / self.nu,  # with these weights α sums to one
             self.nu,
             formulation=self.formulation,
-            start=start,
+            start=None if last is None else last.solution,
             correction=self.correction,
-            tol=tol,
+            tol=self._tolerance(mass, last),
         )
+        return self._centers_of(solution, mass, sums, np.where(lost, 0, shares).astype(mass.dtype))
 
-    def on_operator(self, operator: KernelOperator, correction: Array | None) -> Duals:
-        """Return the solver on another operator, given a correction of its products, (n, c)."""
-        return replace(self, operator=operator, correction=correction)
+    def on_operator(self, operator: KernelOperator, correction: Array | None) -> OneClassCenters:
+        """Return the rule on another operator, given K @ A minus its product, (n, c)."""
+        return replace(self, operator=operator, correction=correction, is_rough=True)
 
-    def with_product(self, solution: DualSolution, product: Array) -> DualSolution:
-        """Return the solution with the margins and the gap of this product K @ α, (n, c)."""
+    def with_product(self, centers: Centers, product: Array) -> Centers:
+        """Return the centers with the margins of this product K @ A."""
+        margins: Margins = centers.margins
+        solution: DualSolution = margins.solution
         problem = Problem(self.operator, solution.weights, self.nu, self.formulation)
         is_full = solution.coefficients >= problem.given
         alpha = np.where(is_full, problem.weights, solution.coefficients / problem.total)
         problem.set_state(alpha, product.astype(np.float64) / problem.total)
         gaps, unit = problem.gaps()
         rho, squared_radius = problem.margins()
-        return replace(
+        solution = replace(
             solution,
             product=product,
             rho=rho * problem.total,
@@ -164,3 +178,29 @@ class Duals:
             gap=gaps / unit,
             unit=unit,
         )
+        sums = np.asarray(margins.totals) / self.nu
+        return self._centers_of(solution, margins.weights, sums, centers.shares)
+
+    def error(self, centers: Centers) -> float:
+        """Return the largest gap of the duals."""
+        return float(centers.margins.solution.gap.max())
+
+    def _centers_of(
+        self, solution: DualSolution, mass: Array, sums: Array, shares: AnyArray
+    ) -> Centers:
+        radius = np.maximum(solution.squared_radius, 0)
+        rho, radius, totals = (
+            part.astype(mass.dtype) for part in (solution.rho, radius, self.nu * sums)
+        )
+        coefficients = solution.coefficients.astype(mass.dtype, copy=False)
+        product = solution.product.astype(mass.dtype, copy=False)
+        return Centers(coefficients, product, shares, Margins(rho, radius, totals, mass, solution))
+
+    def _tolerance(self, mass: Array, last: Margins | None) -> float:
+        """Return the tolerance of the duals, which is loose while masses change much."""
+        if not self.is_rough:
+            return self.tol
+        if last is None or last.weights is None:
+            return max(self.tol, FIRST_TOL)
+        change = float(np.abs(mass - last.weights).sum(dtype=np.float64))
+        return max(self.tol, FINER * change / float(mass.sum(dtype=np.float64)))
