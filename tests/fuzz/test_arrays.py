@@ -14,7 +14,7 @@ from softkern.kernels import Gaussian, Linear, Polynomial
 from softkern.operators.fourier import FourierOperator
 from softkern.operators.work import ProblemSize
 from softkern.rows import check_weights
-from softkern.solvers.alternate import _Run
+from softkern.solvers.steps import Steps
 from tests.fuzz.arrays import ESTIMATORS, Case, draw, outcome
 from tests.fuzz.outcomes import PASSED
 
@@ -96,7 +96,7 @@ def test_fourier_rejects_a_grid_larger_than_the_pairs_of_rows():
 
 
 def test_loop_stops_at_nan():
-    driver = SimpleNamespace(step=lambda: SimpleNamespace(objective=float("nan")))
-    run = _Run(driver, np.ones(3), tol=1e-4, max_iter=9, stopping="relative", watch=None)
+    run = Steps(None, None, None, np.ones(3), tol=1e-4, max_iter=9)
+    run.step = lambda: SimpleNamespace(objective=float("nan"))
     with pytest.raises(DataError, match="no number in step 1: .* Scale the data"):
         run.turn()

@@ -2,8 +2,8 @@
 
 A cluster is a weighted one-class SVM, trained on all points with their masses as weights
 (Bicego and Figueiredo 2009, `softkern.solvers.dual`). The formulation defines the closeness of a
-point to a cluster, which memberships compare. Stored coefficients sum to one. The decision values of
-the paper have LIBSVM's scale, where coefficients sum to ν Σ z_k; `Margins.totals` is that factor.
+point to a cluster, which memberships compare. Stored coefficients sum to one. Decision values have
+the scale of LIBSVM and the paper: there, coefficients sum to ν Σ z_k (`Margins.totals`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The steps of the loop, exact or with low-rank acceleration, and its result.
+"""One run of the loop, exact or with low-rank acceleration, and its result.
 
-`softkern.solvers.alternate` takes the steps and decides when to stop.
+`softkern.solvers.alternate` advances the runs until they are done.
 
 Low-rank acceleration iterates on a cheap surrogate K̃ (`KernelOperator.draft`) and corrects it with
 exact products. Between two products with K the loop continues with K A ≈ K̃ A + (K A₀ − K̃ A₀),
@@ -12,14 +12,16 @@ without it.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from softkern._utils.arrays import column_changes, namespace
 from softkern._utils.typing import AnyArray
+from softkern.exceptions import DataError
 from softkern.operators.base import Geometry, KernelOperator
 from softkern.rules.base import Centers, Evaluation, Rule, SolverRule
-from softkern.solvers.stopping import Step
+from softkern.solvers.stopping import CycleWatch, Step, measured_change
 
 PROGRESS = 0.5  # of the last change: an exact step above it shows that K̃ is of no use
 FINER = 0.1  # of the last exact change, at which surrogate steps end
@@ -58,7 +60,7 @@ class Solution:
 
 
 class Steps:
-    """Steps for any rule and operator, with one geometry per step."""
+    """One run of the loop: its state, its history, and when it stops."""
 
     evaluation: Evaluation
 
@@ -69,10 +71,42 @@ class Steps:
         centers: Centers,
         weight: AnyArray,
         geometry: Geometry | None = None,
+        *,
+        tol: float = 0.0,
+        max_iter: int = 100,
+        stopping: str = "relative",
+        cycles: bool = False,
     ) -> None:
         self.operator, self.rule, self.centers, self.weight = operator, rule, centers, weight
         self.geometry = geometry
-        self.previous: AnyArray | None = None
+        self.previous: AnyArray | None = None  # memberships of the last step
+        self.tol, self.max_iter, self.stopping = tol, max_iter, stopping
+        self.watch = CycleWatch(weight) if cycles else None
+        self.total_weight = float(namespace(weight).sum(weight))
+        self.history: dict[str, list[float]] = {"objective": [], "change": [], "low_rank_steps": []}
+        self.n_iter, self.cycle, self.change = 0, 0, float("inf")
+        self.converged = self.is_done = False
+
+    def turn(self) -> None:
+        """Take a step, and decide whether it was the last."""
+        step = self.step()
+        self.n_iter += 1
+        if math.isnan(step.objective):
+            raise DataError(
+                f"the objective is no number in step {self.n_iter}: kernel values or weights "
+                "differ too much in magnitude. Scale the data or the kernel matrix towards one, or "
+                "remove extreme rows."
+            )
+        self.history["objective"].append(step.objective)
+        self.change = measured_change(
+            step, self.history["objective"], self.total_weight, self.stopping
+        )
+        self.history["change"].append(self.change)
+        self.history["low_rank_steps"].append(step.low_rank_steps)
+        self.converged = self.change <= self.tol
+        if self.watch is not None and not self.converged:
+            self.cycle = self.watch.period(self.solution())
+        self.is_done = self.converged or bool(self.cycle) or self.n_iter == self.max_iter
 
     def step(self) -> Step:
         """Compute memberships at the current centers, and measures of progress."""
@@ -87,21 +121,28 @@ class Steps:
         tops = namespace(memberships).max(memberships, axis=0)
         return Step(self.evaluation.objective, changes, tops)
 
-    def advance(self) -> Steps:
-        """Compute the next centers, free the arrays of the last step, and return the next steps."""
+    def advance(self) -> None:
+        """Compute the next centers, and free the arrays of the last step."""
         evaluation = self.evaluation
         self.previous, self.geometry = evaluation.memberships, None
         self.rule = replace(self.rule, memberships=evaluation.rule)
         self.centers = self.rule.centers.centers(evaluation.mass, self.weight, self.centers)
         del self.evaluation
-        return self
 
     def solution(self) -> Solution:
-        """Return the current state."""
+        """Return the current state; for a cycle, its best state."""
+        if self.watch is not None and self.cycle:
+            return replace(self.watch.best, n_iter=self.n_iter, cycle=self.cycle)
         assert self.geometry is not None
-        evaluation = self.evaluation
         return Solution(
-            self.rule, self.centers, self.geometry, evaluation.memberships, evaluation.objective
+            self.rule,
+            self.centers,
+            self.geometry,
+            self.evaluation.memberships,
+            self.evaluation.objective,
+            self.n_iter,
+            self.converged,
+            self.history,
         )
 
 
@@ -109,9 +150,14 @@ class SurrogateSteps(Steps):
     """Exact steps, each followed by surrogate steps until these stop moving."""
 
     def __init__(
-        self, operator: KernelOperator, rule: Rule, centers: Centers, weight: AnyArray
+        self,
+        operator: KernelOperator,
+        rule: Rule,
+        centers: Centers,
+        weight: AnyArray,
+        **options: Any,
     ) -> None:
-        super().__init__(operator, rule, centers, weight)
+        super().__init__(operator, rule, centers, weight, **options)
         self.surrogate = operator.draft
         self.exact_rule: Any = rule.centers
         # rules of array operations alone do not compute products themselves
@@ -119,9 +165,8 @@ class SurrogateSteps(Steps):
         self.low_rank_steps = 0
         self.correction: AnyArray | None = None  # K A₀ − K̃ A₀
         self.is_rough = True  # whether the present centers were computed with K̃
-        self.change = float("inf")  # of the last exact step
+        self.moved = float("inf")  # mean change of memberships in the last exact step
         self.error = float("inf")  # of its centers
-        self._total = float(namespace(weight).sum(weight))
         self._run_surrogate(FIRST_CHANGE)
 
     def step(self) -> Step:
@@ -133,25 +178,25 @@ class SurrogateSteps(Steps):
                 self.centers = self.exact_rule.with_product(self.centers, self.geometry.product)
         step = super().step()
         low_rank_steps, self.low_rank_steps = self.low_rank_steps, 0
-        before, self.change = self.change, self._mean_change(step)
+        before, self.moved = self.moved, self._mean_change(step)
         error_before = self.error
         self.error = self.exact_rule.error(self.centers) if self.solves else 0.0
-        self.makes_progress = self.change <= PROGRESS * before
+        self.makes_progress = self.moved <= PROGRESS * before
         if self.is_rough and self.error > SETTLED:  # not yet the centers of K
             step = replace(step, changes=None)
             self.makes_progress &= self.error <= PROGRESS * error_before
         return replace(step, low_rank_steps=low_rank_steps)
 
-    def advance(self) -> Steps:
+    def advance(self) -> None:
         """Continue on the surrogate; by a plain step where the last one made no progress."""
         assert self.geometry is not None
         self.is_rough = self.makes_progress
         if not self.makes_progress:
-            return super().advance()
+            super().advance()
+            return
         self.correction = self.geometry.product - self.surrogate @ self.centers.coefficients
         self._advance_surrogate()
-        self._run_surrogate(FINER * self.change)
-        return self
+        self._run_surrogate(FINER * self.moved)
 
     def _run_surrogate(self, tolerance: float) -> None:
         """Step on the surrogate from the present centers until the change is small."""
@@ -178,4 +223,4 @@ class SurrogateSteps(Steps):
         """The mean change of memberships; infinite where there is nothing to compare with."""
         if step.changes is None:
             return float("inf")
-        return float(namespace(step.changes).sum(step.changes)) / self._total
+        return float(namespace(step.changes).sum(step.changes)) / self.total_weight

@@ -1,4 +1,4 @@
-"""A driver of fuzzy c-means that takes a step in one pass over the rows, for finite features.
+"""Steps of fuzzy c-means in one pass over the rows, for finite features.
 
 With a finite feature map F (n, r), such as that of the linear kernel, centers are vectors
 V = Fᵀ A (r, c). Block by block, distances, memberships and the part of the block in the next
@@ -25,24 +25,28 @@ from softkern.solvers.stopping import Step
 BLOCK_VALUES = 2**16  # values per array of a block, which fits into the cache
 
 
-class Sweeps:
-    """Driver of fuzzy c-means over features in memory."""
+class Sweeps(Steps):
+    """Steps of fuzzy c-means over features in memory; plain ones once a cluster is empty."""
 
-    def __init__(self, operator: KernelOperator, rule: Rule, start: Centers, weight: Array) -> None:
+    def __init__(
+        self, operator: KernelOperator, rule: Rule, centers: Centers, weight: Array, **options: Any
+    ) -> None:
+        super().__init__(operator, rule, centers, weight, **options)
         assert isinstance(rule.memberships, Fuzzy)
         assert operator.features is not None
-        self.operator, self.rule, self.start, self.weight = operator, rule, start, weight
         self.m = rule.memberships.m
         self.features = operator.features
-        self.centers = self.features.centers(start.coefficients)  # (r, c)
-        self.before: Array | None = None  # centers of the last step
-        shape = self.centers.shape[1], self.features.points.shape[0]
+        self.vectors = self.features.centers(centers.coefficients)  # (r, c)
+        self.before: Array | None = None  # vectors of the last step
+        shape = self.vectors.shape[1], self.features.points.shape[0]
         self.memberships = np.full(shape, np.nan, dtype=self.features.points.dtype)
-        self.is_first = True
+        self.is_plain = False
 
     def step(self) -> Step:
         """Take one pass, which replaces `memberships` (c, n)."""
-        rows, twice, norms = self._parts(self.centers)
+        if self.is_plain:
+            return super().step()
+        rows, twice, norms = self._parts(self.vectors)
         starts = range(0, self.memberships.shape[1], rows)
         # one thread per block: BLAS would start its own within each of them
         with one_thread("blas"), ThreadPoolExecutor(available_threads()) as pool:
@@ -50,8 +54,7 @@ class Sweeps:
         sums, total, change, top, objective = zip(*parts, strict=True)
         self.sums = np.sum(sums, axis=0, dtype=np.float64).T
         self.total = np.sum(total, axis=0, dtype=np.float64)
-        changes = None if self.is_first else np.sum(change, axis=0, dtype=np.float64)
-        self.is_first = False
+        changes = None if self.before is None else np.sum(change, axis=0, dtype=np.float64)
         self.objective = float(np.sum(objective))
         return Step(self.objective, changes, np.max(top, axis=0))
 
@@ -81,26 +84,38 @@ class Sweeps:
         total = masses.sum(axis=1)
         return masses @ points, total, change, new.max(axis=1), float(mass @ objective)
 
-    def advance(self) -> Sweeps | Steps:
-        """Compute the means as vectors; for an empty cluster continue with `Steps`."""
-        if not (self.total > np.sqrt(np.finfo(self.memberships.dtype).tiny)).all():
-            steps = Steps(self.operator, self.rule, self._coefficients(), self.weight)
-            steps.step()
-            return steps.advance()
-        self.before = self.centers
-        self.centers = (self.sums / self.total).astype(self.centers.dtype)
-        return self
+    def advance(self) -> None:
+        """Compute the means as vectors, or plain steps for an empty cluster."""
+        if not self.is_plain and (self.total > np.sqrt(np.finfo(self.vectors.dtype).tiny)).all():
+            means = (self.sums / self.total).astype(self.vectors.dtype)
+            self.before, self.vectors = self.vectors, means
+            return
+        if not self.is_plain:
+            self.centers, self.is_plain = self._coefficients(), True
+            del self.memberships
+            super().step()
+        super().advance()
 
     def solution(self) -> Solution:
         """Return the current state, with coefficients."""
+        if self.is_plain:
+            return super().solution()
         centers = self._coefficients()
-        geometry = self.operator.lean_geometry(centers.coefficients)
-        return Solution(self.rule, centers, geometry, self.memberships.T, self.objective)
+        return Solution(
+            self.rule,
+            centers,
+            self.operator.lean_geometry(centers.coefficients),
+            self.memberships.T,
+            self.objective,
+            self.n_iter,
+            self.converged,
+            self.history,
+        )
 
     def _coefficients(self) -> Centers:
         """Return the current centers with coefficients, from the masses of the last step."""
         if self.before is None:
-            return self.start
+            return self.centers
         mass = np.empty(self.memberships.shape[::-1], dtype=self.memberships.dtype)  # (n, c)
         rows, twice, norms = self._parts(self.before)
         for part in row_slices(len(mass), rows):
