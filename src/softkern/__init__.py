@@ -5,9 +5,8 @@ Every model is a few centers in feature space, and learns about the data from on
 `softkern.plan` estimates its cost.
 """
 
-from typing import TYPE_CHECKING
-
-from softkern._utils.lazy import importer
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # for editors and type checkers; at run time names are imported on first use
     from softkern import datasets, display, kernels, operators
@@ -77,10 +76,17 @@ _NAMES: dict[str | None, str] = {
     "selection": "average_membership_strength stability_score suggest_n_clusters",
     "tables.explain": "describe_clusters explain_points",
 }
-# `softkern --help` does not wait for scikit-learn
-__getattr__ = importer(
-    __name__, {name: home for home, names in _NAMES.items() for name in names.split()}
-)
+_HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name on first use, so that `softkern --help` does not wait for any model."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    home = _HOMES[name]
+    if home is None:
+        return import_module(f"softkern.{name}")
+    return getattr(import_module(f"softkern.{home}"), name)
 
 
 def __dir__() -> list[str]:

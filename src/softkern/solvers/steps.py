@@ -97,10 +97,9 @@ class Steps:
                 "differ too much in magnitude. Scale the data or the kernel matrix towards one, or "
                 "remove extreme rows."
             )
-        self.history["objective"].append(step.objective)
-        self.change = measured_change(
-            step, self.history["objective"], self.total_weight, self.stopping
-        )
+        objectives = self.history["objective"]
+        objectives.append(step.objective)
+        self.change = measured_change(step, objectives, self.total_weight, self.stopping)
         self.history["change"].append(self.change)
         self.history["low_rank_steps"].append(step.low_rank_steps)
         self.converged = self.change <= self.tol
