@@ -11,6 +11,23 @@ from softkern.operators.tiled import TiledOperator, _rounds
 from tests.operators.contract import GaussianContract
 
 
+@pytest.fixture(autouse=True)
+def tiles(monkeypatch):
+    """Multiply small problems by tiles too."""
+    monkeypatch.setattr("softkern.operators.tiled.DENSE_PAIRS", 0)
+
+
+def test_small_products_are_dense(monkeypatch):
+    monkeypatch.setattr("softkern.operators.tiled.DENSE_PAIRS", 10_000)
+    X = np.random.default_rng(0).normal(size=(100, 2))
+    operator, values = TiledOperator(Gaussian(0.5), X), Gaussian(0.5).block(X, X)
+    assert operator @ np.ones(100) == pytest.approx(values.sum(axis=1), rel=1e-14)
+    assert operator.cross(X[:9]) @ np.ones(100) == pytest.approx(values[:9].sum(axis=1), rel=1e-14)
+    assert "_tiles" not in vars(operator)
+    operator.cross(np.vstack([X, X])) @ np.ones(100)
+    assert "_tiles" in vars(operator)
+
+
 class TestTiled(GaussianContract):
     def make(self, kernel, X):
         return TiledOperator(kernel, X)

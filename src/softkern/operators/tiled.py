@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -19,12 +20,13 @@ from softkern._utils.progress import stage
 from softkern._utils.threads import available_threads
 from softkern._utils.typing import Array
 from softkern.kernels import Gaussian, Kernel
-from softkern.operators.base import KernelOperator, ProblemSize
+from softkern.operators.base import KernelOperator, ProblemSize, blocked_product
 from softkern.operators.ordering import Ordering
 from softkern.rows import row_slices
 
 __all__ = ["TiledOperator", "padded_columns"]
 
+DENSE_PAIRS = 1_000_000  # of points, up to which blocks of kernel values need no compilation
 COLUMNS_AT_ONCE = 64
 ROWS_PER_TASK = 1024
 TILE = 512
@@ -40,7 +42,7 @@ KEPT_DIGITS = 1e4  # times the cutoff: a smaller sum may have lost a visible par
 class TiledOperator(KernelOperator):
     """The Gaussian computed tile by tile, every time it is multiplied.
 
-    Memory is that of the data.
+    Memory is that of the data. Small products use blocks of kernel values.
 
     Parameters
     ----------
@@ -66,13 +68,20 @@ class TiledOperator(KernelOperator):
         if threads is not None and threads < 1:
             raise ValueError(f"threads must be at least 1, got {threads!r}.")
         self.threads = threads
-        assert isinstance(kernel, Gaussian)
-        self._tiles = _GaussianTiles(kernel, self.X)
+
+    @cached_property
+    def _tiles(self) -> _GaussianTiles:
+        assert isinstance(self.kernel, Gaussian)
+        return _GaussianTiles(self.kernel, self.X)
 
     def _product(self, A: Array) -> Array:
+        if self.shape[0] ** 2 <= DENSE_PAIRS:
+            return blocked_product(self.kernel, self.X, self.X, A)
         return self._tiles.product(None, A, self.threads or available_threads(), self.X)
 
     def _cross_product(self, X_new: Any, A: Array) -> Array:
+        if X_new.shape[0] * self.shape[0] <= DENSE_PAIRS:
+            return blocked_product(self.kernel, X_new, self.X, A)
         return self._tiles.product(X_new, A, self.threads or available_threads(), self.X)
 
     def partial_product(self, index: Any, A: Any) -> Array:
