@@ -18,6 +18,7 @@ from families import ONE_GROUP, apart, arc, ring_in_columns
 from calibration.rows import Row, mark, patched
 from softkern import AlphaCutClustering
 from softkern.density_tree import bandwidth_search as alpha_scales
+from softkern.rows import Rows
 from softkern.splitting import coordinates, curvature
 from softkern.splitting import split as splitting
 from softkern.splitting.coordinates import fit_coordinates
@@ -36,7 +37,7 @@ SCALES = (0.8, 1.0, 1.2)
 
 def groups(X: np.ndarray) -> int:
     """Return the number of clusters found in a table."""
-    rows = observation_rows(X, np.ones(len(X)), SPLITTING.max_rows)
+    rows = observation_rows(Rows(X), SPLITTING.max_rows)
     return 1 + int(splitting.split(make_continuous(X[rows])).max(initial=0))
 
 

@@ -180,6 +180,13 @@ class Rows:
         rows.distinct = self.distinct
         return rows
 
+    def take(self, index: Index) -> Rows:
+        """Return some of the rows."""
+        rows = Rows(self.X[index], self.weight[index])
+        _, first, group = np.unique(self.groups[1][index], return_index=True, return_inverse=True)
+        rows.groups = first, group.ravel()
+        return rows
+
     @cached_property
     def groups(self) -> tuple[Index, Index]:
         """The first row of every group of equal rows, (m,), and the group of every row, (n,)."""

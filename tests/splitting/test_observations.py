@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import skew, spearmanr
 
+from softkern.rows import Rows
 from softkern.splitting.gap_test import excess_mass
 from softkern.splitting.observations import make_continuous, observation_rows, straighten
 
@@ -13,9 +14,9 @@ def X():
 
 def test_repeated_stands_for_weights(X):
     counts = np.random.default_rng(1).choice(4, len(X), p=[0.2, 0.7, 0.06, 0.04])
-    weighted = X[observation_rows(X, counts.astype(float), 10_000)]
+    weighted = X[observation_rows(Rows(X, counts.astype(float)), 10_000)]
     rows = np.repeat(X, counts, axis=0)
-    assert np.array_equal(weighted, rows[observation_rows(rows, np.ones(len(rows)), 10_000)])
+    assert np.array_equal(weighted, rows[observation_rows(Rows(rows), 10_000)])
     assert np.array_equal(np.sort(weighted, axis=0), np.sort(rows, axis=0))
 
 
@@ -23,22 +24,22 @@ def test_a_table_that_stands_there_several_times_counts_once(X):
     """Also where a few rows stand there once, or more often than the others."""
     counts = np.full(len(X), 3.0)
     counts[:20], counts[20:25] = 1, 6
-    found = observation_rows(X, counts, 10_000)
+    found = observation_rows(Rows(X, counts), 10_000)
     assert np.array_equal(np.bincount(found), np.where(counts == 6, 2, 1))
 
 
 def test_order_of_rows_does_not_matter(X):
     order = np.random.default_rng(2).permutation(len(X))
     for most in (100, 10_000):
-        one, two = (A[observation_rows(A, np.ones(len(A)), most)] for A in (X, X[order]))
+        one, two = (A[observation_rows(Rows(A), most)] for A in (X, X[order]))
         assert np.array_equal(one, two)
 
 
 def test_units_do_not_change_the_order(X):
     weight = np.ones(len(X))
     for most in (100, 10_000):
-        wide = observation_rows(X * [1000, 1e-3, 1, 7], weight, most)
-        assert np.array_equal(observation_rows(X, weight, most), wide)
+        wide = observation_rows(Rows(X * [1000, 1e-3, 1, 7], weight), most)
+        assert np.array_equal(observation_rows(Rows(X, weight), most), wide)
 
 
 def test_a_small_group_far_away_stays_apart():
@@ -53,17 +54,17 @@ def test_a_small_group_far_away_stays_apart():
 
 def test_a_row_without_weight_is_not_there(X):
     weight = (np.arange(len(X)) % 3 > 0).astype(float)
-    assert (weight[observation_rows(X, weight, 10_000)] > 0).all()
+    assert (weight[observation_rows(Rows(X, weight), 10_000)] > 0).all()
 
 
 @pytest.mark.parametrize("factor", [1, 7, 40])
 def test_no_more_than_asked_for_but_for_rounding(X, factor):
-    rows = observation_rows(X, np.full(len(X), float(factor)), 450)
+    rows = observation_rows(Rows(X, np.full(len(X), float(factor))), 450)
     assert len(X) <= len(rows) <= 600
 
 
 def test_a_part_of_a_row_is_still_a_row(X):
-    assert sorted(observation_rows(X, np.full(len(X), 0.2), 1000)) == list(range(len(X)))
+    assert sorted(observation_rows(Rows(X, np.full(len(X), 0.2)), 1000)) == list(range(len(X)))
 
 
 def test_columns_have_about_unit_spread(X):

@@ -153,7 +153,7 @@ class _Search:
         nodes, mass = coarse.nodes.astype(np.float64), coarse.mass
         if mass.sum() < FEWEST_ROUND:
             return np.zeros(len(nodes), dtype=np.int64)
-        rows = observation_rows(nodes, mass, ROUND_SAMPLE, self._seed)
+        rows = observation_rows(Rows(nodes, mass), ROUND_SAMPLE, self._seed)
         found = split(make_continuous(nodes[rows], self._seed), self._seed)
         labels = _of_nearest(nodes, rows, found)
         count = int(labels.max()) + 1
@@ -298,7 +298,7 @@ def _fills(landscape: Landscape) -> bool:
 
 def _confirmed(nodes: Array, mass: Array, labels: Array, seed: int) -> NDArray[np.int64]:
     """Clusters between which there is a valley on a line; others are merged."""
-    rows = observation_rows(nodes, mass, SPLITTING.max_rows, seed)
+    rows = observation_rows(Rows(nodes, mass), SPLITTING.max_rows, seed)
     X = make_continuous(nodes[rows], seed)
     while labels.max() > 0 and X.shape[1] > 0:
         inside = np.unique(labels[rows], return_inverse=True)[1]

@@ -21,7 +21,8 @@ from softkern._utils.random import child_seed
 from softkern._utils.sklearn_compat import HasMethods, Interval, StrOptions
 from softkern._utils.typing import Array
 from softkern.kernels.spread import check_reach, robust_spread
-from softkern.models.auto_decision import AutoScores, ClusterMap, decide, print_lines
+from softkern.models.auto_decision import Candidate, Search, print_lines
+from softkern.models.auto_scores import AutoScores
 from softkern.models.base import FIT_ATTRIBUTES, SAMPLE_ATTRIBUTES, SoftModel
 from softkern.models.clusterer import Clusterer
 from softkern.models.point_scores import PointScores
@@ -30,8 +31,6 @@ from softkern.rows import Rows, check_weights, reduce_weights
 
 if TYPE_CHECKING:
     import pandas as pd
-
-__all__ = ["AutoClustering", "cluster"]
 
 # set last, `n_clusters_` at the very end
 RESULTS = ("memberships_", "labels_", "outlier_scores_", "overlap_scores_", "n_clusters_")
@@ -172,10 +171,12 @@ history_
         prepared = _prepare(self.prepare, X, sample_weight)
         preparation, is_blank = prepared.preparation, ~prepared.is_used
         notes = [str(note) for note in preparation.notes_]
-        if prepared is not X:
-            print_lines(notes, self.verbose)
-        weight = check_weights(sample_weight, len(is_blank))
-        super().fit(prepared.expand(0.0), sample_weight=np.where(is_blank, 0.0, weight))
+        if prepared is not X and self.verbose:
+            print_lines(notes)
+        if is_blank.any():
+            weight = check_weights(sample_weight, len(is_blank))
+            sample_weight = np.where(is_blank, 0.0, weight)
+        super().fit(prepared.expand(0.0), sample_weight=sample_weight)
         self.preparation_, self.notes_ = preparation, notes
         self.n_features_in_ = preparation.n_features_in_
         if hasattr(preparation, "feature_names_in_"):
@@ -213,46 +214,48 @@ history_
         if self.one_class_ is None:
             scores: PointScores = self.model_.score_points(X)
             return scores
-        return AutoScores(X, self.one_class_, self._cluster_map)
-
-    @property
-    def _cluster_map(self) -> ClusterMap | None:
-        if self._coordinates is None:
-            return None
-        radius, columns = (getattr(self, name, None) for name in ("_noise_radius", "_columns"))
-        return ClusterMap(self.model_, self._coordinates, radius, columns)
+        return AutoScores(self, X)
 
     def _fit(self, rows: Rows) -> None:
         for name in (*RESULTS, *AutoClustering._fitted):  # of an earlier fit
             self.__dict__.pop(name, None)
-        X, weight = rows.X, rows.weight
-        check_reach(X, robust_spread(rows))
+        check_reach(rows.X, robust_spread(rows))
         distinct, together = rows.distinct
+        self.repeats_ = int((rows.weight > 0).sum()) - len(distinct)
         # a table in which every row is repeated twice tells no more than the table itself
-        mass = weight * float(reduce_weights(together).sum() / together.sum())
+        share = float(reduce_weights(together).sum() / together.sum())
+        if share != 1:
+            rows = rows.reweighted(rows.weight * share)
         options = {
             "engine": self.engine,
             "engine_params": self.engine_params,
             "random_state": self._fit_seed,
         }
         seed = child_seed(self._fit_seed)
-        decision = decide(X, mass, self.n_clusters, seed, options, bool(self.verbose))
-        clusters = decision.clusters
-        self.repeats_ = int((weight > 0).sum()) - len(distinct)
-        self.reason_, self._comparison = decision.reason, decision.comparison
-        self.model_ = decision.tree if clusters is None else clusters.model
+        decision = Search(self.n_clusters, seed, options, bool(self.verbose)).decide(rows)
+        self.reason_, self.model_ = decision.reason, decision.model
         self.one_class_ = decision.one_class
-        self._coordinates = None if clusters is None else clusters.coordinates
-        self._noise_radius = None if clusters is None else clusters.noise_radius
-        self._columns = None if clusters is None else clusters.columns
+        self._coordinates, self._noise_radius = decision.coordinates, decision.noise_radius
+        self._comparison = _compare(decision.candidates)
         for name in FIT_ATTRIBUTES:
             setattr(self, name, getattr(self._whole, name))
-        if self.one_class_ is None:
-            self._store_scores(PointScores.fitted(self.model_))
-        else:
-            known = {"outlier_scores": self.one_class_.outlier_scores_}
-            self._store_scores(AutoScores(X, self.one_class_, clusters, **known))
+        self._store_scores(self._score_training(rows))
         self.n_clusters_ = int(self.memberships_.shape[1])
+
+    def _score_training(self, rows: Rows) -> PointScores:
+        """Score the training samples, and number the clusters by size."""
+        self._columns = None
+        if self.one_class_ is None:
+            return PointScores.fitted(self.model_)
+        known = {"outlier_scores": self.one_class_.outlier_scores_}
+        if self.model_ is None:
+            return AutoScores(self, rows.X, **known)
+        self._columns = np.unique(self.model_.labels_)  # clusters that win a row
+        scores = AutoScores(self, rows.X)
+        inside = scores.labels >= 0
+        size = np.bincount(scores.labels[inside], rows.weight[inside], len(self._columns))
+        self._columns = self._columns[np.argsort(-size, kind="stable")]
+        return AutoScores(self, rows.X, _mapped=scores._mapped, **known)
 
     @property
     def support_vectors_(self) -> Any:
@@ -291,6 +294,17 @@ history_
         radius = getattr(self, "_noise_radius", None)
         if radius is not None and radius.coordinates.values.shape[0] != p:
             raise ValueError("the noise radius has other features.")
+
+
+def _compare(candidates: list[Candidate]) -> dict[str, list[Any]]:
+    """The candidates as columns of a table; the first is the chosen one."""
+    return {
+        "model": [candidate.name for candidate in candidates],
+        "clusters": [candidate.clusters for candidate in candidates],
+        "separation": [candidate.separation for candidate in candidates],
+        "stability": [candidate.stability for candidate in candidates],
+        "taken": [True] + [False] * (len(candidates) - 1),
+    }
 
 
 def _prepare(prepare: Any, X: Any, sample_weight: Any) -> Any:

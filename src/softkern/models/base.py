@@ -125,9 +125,15 @@ class SoftModel(Estimator, ABC):
             return self
         X = self._validate(X, dtype=[np.float64, np.float32])
         check_scales(X)
-        self.sample_weight_ = check_weights(to_host(sample_weight), X.shape[0]).astype(X.dtype)
+        weight = check_weights(to_host(sample_weight), X.shape[0]).astype(X.dtype)
+        return self._fit_rows(Rows(X, weight), self._fit_seed)
+
+    def _fit_rows(self, rows: Rows, seed: int) -> Self:
+        """Fit checked rows, for `fit` and for models that fit others to rows of their own."""
+        self.n_features_in_, self.sample_weight_ = rows.shape[1], rows.weight
+        self._fit_seed = seed
         with config_context(assume_finite=True):
-            self._fit(Rows(X, self.sample_weight_))
+            self._fit(rows)
         return self
 
     def _fit_dask(self, X: Any, sample_weight: Any) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -110,8 +110,11 @@ class KernelModel(SoftModel):
         "stopping": [StrOptions(set(STOPPING))],
         **SoftModel._parameter_constraints,
     }
-    # operators over stored points, by name
-    _fitted: ClassVar[dict[str, Spec]] = {"_operators": Spec(transient=True)}
+    # operators over stored points, by name, and a plan that was made for rows like those of a fit
+    _fitted: ClassVar[dict[str, Spec]] = {
+        "_operators": Spec(transient=True),
+        "_plan_like": Spec(transient=True),
+    }
     _accepts_sparse: ClassVar[bool] = True
 
     # The rule behind bandwidth="auto": near neighbors for densities, all data for a few centers
@@ -124,15 +127,24 @@ class KernelModel(SoftModel):
 
     # Fitting
 
+    def _fit_rows(self, rows: Rows, seed: int, plan_like: Plan | None = None) -> Self:
+        """Fit checked rows, with the kernel and engine of a plan for other rows if there is one."""
+        self._plan_like = plan_like
+        return super()._fit_rows(rows, seed)
+
     def _planned(
         self, rows: Rows, n_vectors: int = 1, kernel: Kernel | None = None
     ) -> KernelOperator:
         """Plan the fit and return the operator over the rows."""
-        options = self._plan_options()
-        if kernel is not None:
-            options |= {"kernel": kernel, "kernel_params": None, "bandwidth": "auto"}
-        is_large = rows.shape[0] >= self._low_rank_from
-        chosen = plan(rows, **options, n_vectors=n_vectors, surrogate=is_large)
+        if self._plan_like is not None:
+            problem = replace(self._plan_like.problem, n=rows.shape[0])
+            chosen = replace(self._plan_like, problem=problem)
+        else:
+            options = self._plan_options()
+            if kernel is not None:
+                options |= {"kernel": kernel, "kernel_params": None, "bandwidth": "auto"}
+            is_large = rows.shape[0] >= self._low_rank_from
+            chosen = plan(rows, **options, n_vectors=n_vectors, surrogate=is_large)
         self._adopt_plan(chosen)
         operator = chosen.build(rows, random_state=self._fit_seed)
         if chosen.fallback is not None and operator.engine != chosen.engine:

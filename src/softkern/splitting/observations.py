@@ -20,14 +20,14 @@ from softkern.splitting.settings import SPLITTING
 FARTHEST = 1e30  # inner spreads: farther values are clipped, so that their powers are finite
 
 
-def observation_rows(X: Array, weight: Array, most: int, seed: int = 0) -> NDArray[np.intp]:
-    """Return row numbers of X as observations, about `most` at most; a weight of two repeats a row.
+def observation_rows(rows: Rows, most: int, seed: int = 0) -> NDArray[np.intp]:
+    """Return row numbers as observations, about `most` at most; a weight of two repeats a row.
 
     They are in the order of the rows' values, whatever their units. If most rows are repeated,
     the whole table counts once: duplicates lie close together and would be clusters.
     """
-    index, mass = Rows(X, weight).sample(most, seed)
-    order = np.lexsort(X[index].T[::-1])
+    index, mass = rows.sample(most, seed)
+    order = np.lexsort(rows.X[index].T[::-1])
     index, mass = index[order], mass[order]
     mass = mass / lower_quantile(mass, mass, 0.5)
     total = float(mass.sum())
