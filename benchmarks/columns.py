@@ -240,7 +240,7 @@ def detectors(clock: Clock, rows: list[int], columns: list[int]) -> None:
 
 def scoring(clock: Clock, rows: list[int], columns: list[int]) -> None:
     """Measure the CPU time of the stages of `softkern score` on 10⁶ rows."""
-    from softkern.tables.cli import run, writing
+    from softkern.tables.cli import run, scorer
     from softkern.tables.cli import score as scoring_command
 
     for d in (2, 10):
@@ -255,8 +255,8 @@ def scoring(clock: Clock, rows: list[int], columns: list[int]) -> None:
             spent = dict.fromkeys(("whole", "scores", "text"), 0.0)
             with (
                 counted(scoring_command, "score", spent, "whole"),
-                counted(scoring_command.Scorer, "_table", spent, "scores"),
-                counted(writing, "_csv_lines", spent, "text"),
+                counted(scorer.Scorer, "_table", spent, "scores"),
+                counted(pd.DataFrame, "to_csv", spent, "text"),
             ):
                 run(["score", model, new, "-o", out, "-q"])
             rest = spent["whole"] - spent["scores"] - spent["text"]
@@ -272,10 +272,10 @@ def counted(owner: Any, name: str, spent: dict[str, float], stage: str) -> Itera
     """Add the CPU time spent in a function to that of its stage."""
     usual = getattr(owner, name)
 
-    def timed(*arguments: Any) -> Any:
+    def timed(*arguments: Any, **options: Any) -> Any:
         begin = time.process_time()
         try:
-            return usual(*arguments)
+            return usual(*arguments, **options)
         finally:
             spent[stage] += time.process_time() - begin
 

@@ -56,7 +56,7 @@ def place(tmp_path, monkeypatch, yesterday):
 
 
 def compared(after, before="before"):
-    return changes(CompareSettings(before=Path(before), after=after), Source(after, after))
+    return changes(CompareSettings(before=Path(before), after=after), Source(after))
 
 
 def rejection(capsys, *arguments):

@@ -208,3 +208,16 @@ def test_a_folder_that_another_run_removes_before_it_is_locked(moment, tmp_path,
             assert hidden.exists()
     assert removed
     assert contents(out) == {"run.json": "new"}
+
+
+def test_an_interruption_while_the_folder_is_locked_leaves_nothing(tmp_path, monkeypatch):
+    fcntl = pytest.importorskip("fcntl")
+
+    def interrupted(*arguments):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(fcntl, "flock", interrupted)
+        with pytest.raises(KeyboardInterrupt), results_folder(tmp_path / "out", NAMES, False):
+            pass
+    assert list(tmp_path.iterdir()) == []

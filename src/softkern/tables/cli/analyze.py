@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import tempfile
 import warnings
 import webbrowser
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
+from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -19,32 +20,33 @@ from softkern._utils.text import plural, quote
 from softkern.files import save
 from softkern.fitted import as_sample_of, choice_of
 from softkern.ranking import Ranker
+from softkern.rows import row_slices
 from softkern.tables.cli.clock import Clock
 from softkern.tables.cli.errors import OutputError
 from softkern.tables.cli.models import check_columns, make
 from softkern.tables.cli.options import AnalyzeSettings, OutputOptions, ScoreSettings
 from softkern.tables.cli.output_folder import results_folder
-from softkern.tables.cli.parts import Parts, Summary, top_rows
-from softkern.tables.cli.points import has_all_columns, joined, points_table, rows_of
+from softkern.tables.cli.parts import Parts, Summary
+from softkern.tables.cli.pieces import FrameReader
+from softkern.tables.cli.points import has_all_columns, joined, points_table, with_blanks
 from softkern.tables.cli.printer import Printer
 from softkern.tables.cli.results import (
+    fit_messages,
     note_doubts,
-    plain_warnings,
     print_choice,
     print_memberships,
     print_result,
 )
-from softkern.tables.cli.run_record import make_record, without_details, write_record
-from softkern.tables.cli.source import Source, open_source
+from softkern.tables.cli.run_record import make_record, without_details
+from softkern.tables.cli.source import STDIN, open_source
 from softkern.tables.cli.table_input import TableInput, joined_name, read_input
-from softkern.tables.cli.writing import write_chunks
+from softkern.tables.cli.writing import write_chunks, write_json
 from softkern.tables.explain import Explainer
 from softkern.tables.explain.clusters import describe
 from softkern.tables.explain.points import flagged_rows, unusual_rows
 from softkern.tables.explain.row_view import view_prepared
+from softkern.tables.io import Format, Reader
 from softkern.tables.preparation.model import attach_preparation
-
-__all__ = ["analyze"]
 
 MODEL, PAGE, RECORD, CLUSTERS = "model.safetensors", "report.html", "run.json", "clusters.csv"
 TOP_NAME = "outliers.csv"  # of a table in parts, the strongest outliers with their ranks
@@ -52,14 +54,14 @@ TOP_NAME = "outliers.csv"  # of a table in parts, the strongest outliers with th
 
 @dataclass(frozen=True)
 class Job:
-    """An analysis to do: the settings, where the table is, and where messages go.
+    """An analysis to do: the settings, the table, and where messages go.
 
     `parts` and `row_numbers` are those of a table in many files, or larger than memory, of which
-    the source holds a sample.
+    a sample is opened.
     """
 
     settings: AnalyzeSettings
-    source: Source
+    open_table: Callable[[Format], Reader]
     printer: Printer
     clock: Clock
     parts: Parts | None = None
@@ -94,51 +96,39 @@ class Result:
 
 def analyze(settings: AnalyzeSettings) -> None:
     """Analyze a table. The folder `settings.out` appears at the end."""
-    _check_report(settings)
-    printer = Printer(settings.output.quiet)
-    # with --verbose, models print their own steps
-    with nullcontext() if settings.verbose else printer.stages(), _job(settings, printer) as job:
-        with results_folder(settings.out, job.names, settings.output.force) as folder:
-            data = read_input(settings, job.source, job.row_numbers, printer, job.clock)
-            result = _explain(job, data, *_fit(job, data))
-            names, record = _write(job, folder, data, result)
-        _print_outcome(job, result)
-        if job.parts is not None:
-            _print_all_rows(printer, record["all_rows"])
-        _print_files(job, names)
-
-
-@contextmanager
-def _job(settings: AnalyzeSettings, printer: Printer) -> Iterator[Job]:
-    """Yield the analysis of the table, or of a sample of a table in parts."""
-    parts = Parts.of(settings.data, settings.output.scheduler)
-    if parts is None:
-        with open_source(settings.data) as source:
-            yield Job(settings, source, printer, Clock())
-        return
-    if settings.output.join:
-        raise OutputError("--join is for single tables, not for tables in parts.")
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "sample.parquet"
-        numbers, table = parts.sample(settings.fit.seed)
-        table.to_parquet(path, index=False)
-        data = quote(settings.data)
-        printer.line(f"{data}: {parts.kind}")
-        printer.line(f"{plural(len(table), 'row')} are analyzed; all are scored by the model")
-        source = Source(settings.data, str(path), f"the sample of {data}")
-        yield Job(settings, source, printer, Clock(), parts, numbers)
-
-
-def _check_report(settings: AnalyzeSettings) -> None:
-    """Raise an error before the work where the page cannot be made."""
-    if not settings.report:
-        return
-    try:
-        import bokeh  # noqa: F401
-    except ImportError:
+    if settings.report and find_spec("bokeh") is None:
         raise OutputError(
             "report.html needs bokeh: pip install 'softkern[report]', or give --no-report."
-        ) from None
+        )
+    printer = Printer(settings.output.quiet)
+    # with --verbose, models print their own steps
+    with nullcontext() if settings.verbose else printer.stages():
+        parts = Parts.of(settings.data, settings.output)
+        if parts is not None:
+            _analyze(_sample_job(settings, parts, printer))
+            return
+        with open_source(settings.data) as source:
+            _analyze(Job(settings, source.open, printer, Clock()))
+
+
+def _sample_job(settings: AnalyzeSettings, parts: Parts, printer: Printer) -> Job:
+    """Return the analysis of a sample of a table in parts."""
+    numbers, table = parts.sample(settings.fit.seed)
+    data = quote(settings.data)
+    printer.line(f"{data}: {parts.kind}")
+    printer.line(f"{plural(len(table), 'row')} are analyzed; all are scored by the model")
+    sample = partial(FrameReader, f"the sample of {data}", parts.pieces[0].kind, table)
+    return Job(settings, sample, printer, Clock(), parts, numbers)
+
+
+def _analyze(job: Job) -> None:
+    settings = job.settings
+    with results_folder(settings.out, job.names, settings.output.force) as folder:
+        data = read_input(settings, job.open_table, job.row_numbers, job.printer, job.clock)
+        result = _explain(job, data, *_fit(job, data))
+        names, all_rows = _write(job, folder, data, result)
+    _print_outcome(job, result, all_rows)
+    _print_files(job, names)
 
 
 # Compute
@@ -162,15 +152,10 @@ def _fit(job: Job, data: TableInput) -> tuple[Any, list[str]]:
             model.fit(X)
     # arithmetic warnings are for developers; run.json has them
     shown = [w for w in caught if not issubclass(w.category, RuntimeWarning | FutureWarning)]
-    messages = _messages(shown) if verbose else plain_warnings(shown)
+    messages = fit_messages(shown, technical=verbose)
     job.printer.notes([f"warning: {message}" for message in messages])
     print_choice(job.printer, model, verbose)
-    return model, _messages(caught)
-
-
-def _messages(caught: Sequence[warnings.WarningMessage]) -> list[str]:
-    """Return each message once, in one line."""
-    return list(dict.fromkeys(" ".join(str(warning.message).split()) for warning in caught))
+    return model, fit_messages(caught, technical=True)
 
 
 def _explain(job: Job, data: TableInput, model: Any, warned: list[str]) -> Result:
@@ -182,10 +167,10 @@ def _explain(job: Job, data: TableInput, model: Any, warned: list[str]) -> Resul
         scores = ranker.score_points()
         ranks = ranker.table(scores)
     with job.clock.step("explain"):
-        seen = view_prepared(data.prepared)
-        explainer = Explainer(model, seen, scores, ranks)
+        view = view_prepared(data.prepared)
+        explainer = Explainer(model, view, scores, ranks)
         places = np.union1d(flagged_rows(ranks), unusual_rows(ranks))
-        explained = explainer.explain(seen, scores, ranks, places)
+        explained = explainer.explain(view, scores, ranks, places)
         clusters = describe(data.to_describe(job.settings.prepare), ranks["label"].to_numpy())
     wide = job.settings.output.all_memberships
     points = points_table(ranks, scores.memberships, data.rows, data.ids, wide, explained)
@@ -197,8 +182,8 @@ def _explain(job: Job, data: TableInput, model: Any, warned: list[str]) -> Resul
 
 def _write(
     job: Job, folder: Path, data: TableInput, result: Result
-) -> tuple[list[str], dict[str, Any]]:
-    """Write all files. Return their names and the record in run.json."""
+) -> tuple[list[str], Summary | None]:
+    """Write all files. Return their names, and the results of all rows of a table in parts."""
     settings, clock, names = job.settings, job.clock, job.names
     with clock.step("model"):
         save(
@@ -209,49 +194,45 @@ def _write(
             reading=asdict(settings.read.format),
         )
     with clock.step("points"):
-        scored = _write_points(job, folder, data, result.points)
+        all_rows = _write_points(job, folder, data, result.points)
         raw_text = settings.output.raw_text
         write_chunks([result.clusters], str(folder / CLUSTERS), raw_text=raw_text)
     if settings.output.join:
         with clock.step("join"):
             names.insert(0, _write_joined(job, folder, data, result.points))
-    n_rows = len(data.table) if job.parts is None else job.parts.rows
-    record = make_record(settings, clock, data, result.model, result.ranks, n_rows, scored)
+    record = make_record(settings, clock, data, result.model, result.ranks, all_rows)
     record["warnings"] = result.warnings
     if settings.report:
         with clock.step("report"):
             _write_page(job, folder / PAGE, data, result, record)
     record["choice"] = choice_of(result.model)  # the page has a section of its own for it
     record["seconds"] = {**clock.seconds, "total": clock.total()}
-    write_record(record, folder / RECORD)
-    return names, record
+    write_json(record, folder / RECORD)
+    return names, all_rows
 
 
-def _write_points(job: Job, folder: Path, data: TableInput, points: pd.DataFrame) -> list[Summary]:
-    """Write the results of all rows. Return summaries of the parts of a table in parts."""
-    settings = job.settings
-    raw = settings.output.raw_text
-    if job.parts is None:
-        write_chunks([points], str(folder / job.points_names[0]), raw_text=raw)
-        return []
-    output = OutputOptions(all_memberships=settings.output.all_memberships)
-    scoring = ScoreSettings(
-        model=folder / MODEL, data=settings.data, id=data.id, output=output, read=settings.read
-    )
-    scored = job.parts.score(folder, scoring, points)
-    write_chunks([top_rows(scored)], str(folder / TOP_NAME), raw_text=raw)
-    return scored
+def _write_points(job: Job, folder: Path, data: TableInput, points: pd.DataFrame) -> Summary | None:
+    """Write the results of all rows, and return those of a table in parts in numbers."""
+    settings, place, found = job.settings, str(folder / job.points_names[-1]), None
+    if job.parts is not None:
+        output = OutputOptions(all_memberships=settings.output.all_memberships)
+        scoring = ScoreSettings(
+            model=folder / MODEL, data=settings.data, id=data.id, output=output, read=settings.read
+        )
+        found = job.parts.score(folder, scoring, points)
+        points = found.top
+    write_chunks([points], place, raw_text=settings.output.raw_text)
+    return found
 
 
 def _write_joined(job: Job, folder: Path, data: TableInput, points: pd.DataFrame) -> str:
     """Write the user's own table with the result columns. Return the name of the file."""
-    name = joined_name(job.settings, data.reader)
-    with job.source.open(job.settings.read.format) as again:
+    name, raw_text = joined_name(job.settings, data.reader), job.settings.output.raw_text
+    whole = with_blanks(points, range(1, len(data.table) + 1))
+    with job.open_table(job.settings.read.format) as again:
         rows = again.rows_at_once()
-        starts = range(0, len(data.table), rows)
-        results = rows_of(points, [min(rows, len(data.table) - start) for start in starts])
+        results = (whole.iloc[part] for part in row_slices(len(whole), rows))
         tables = joined(again, results, rows)
-        raw_text = job.settings.output.raw_text
         write_chunks(tables, str(folder / name), style=again.style, raw_text=raw_text)
     return name
 
@@ -268,7 +249,7 @@ def _write_page(
         data.prepared.features,
         ranks=result.ranks,
         ids=data.rows if data.ids is None else data.ids,
-        title="standard input" if settings.data == "-" else Path(settings.data).name,
+        title="standard input" if settings.data == STDIN else Path(settings.data).name,
         details=record if settings.verbose else without_details(record),
         features=data.shown,
         X_model=data.prepared.values,
@@ -283,7 +264,7 @@ def _write_page(
 # Print
 
 
-def _print_outcome(job: Job, result: Result) -> None:
+def _print_outcome(job: Job, result: Result, all_rows: Summary | None) -> None:
     """Print the result, and what to know about it."""
     printer, verbose, points = job.printer, job.settings.verbose, result.points
     names = points[[name for name in ("row", "id") if name in points]]
@@ -294,16 +275,13 @@ def _print_outcome(job: Job, result: Result) -> None:
     memberships, wide = result.model.memberships_, job.settings.output.all_memberships
     if verbose and not has_all_columns(memberships, wide):
         printer.notes(["points has no column for every cluster; see --all-memberships"])
-
-
-def _print_all_rows(printer: Printer, found: dict[str, Any]) -> None:
-    """Print the result for all rows of a table in parts."""
-    sizes = ", ".join(f"{size:,}" for size in found["sizes"][:8])
-    printer.line(
-        f"of all {found['rows']:,} rows: clusters of {sizes} rows; "
-        f"{plural(found['outliers'], 'outlier')}, {found['overlaps']:,} between clusters"
-    )
-    printer.notes(found["notes"])
+    if all_rows is not None:
+        sizes = ", ".join(f"{size:,}" for size in all_rows.sizes[:8])
+        printer.line(
+            f"of all {all_rows.rows:,} rows: clusters of {sizes} rows; "
+            f"{plural(all_rows.outliers, 'outlier')}, {all_rows.overlaps:,} between clusters"
+        )
+        printer.notes(all_rows.notes)
 
 
 def _print_files(job: Job, names: list[str]) -> None:

@@ -9,8 +9,6 @@ from datetime import UTC, datetime
 
 from softkern._utils.progress import stage
 
-__all__ = ["STEPS", "Clock"]
-
 STEPS = {  # names in run.json, and what the terminal shows
     "read": "reading the table",
     "prepare": "preparing its columns",

@@ -23,8 +23,6 @@ from softkern.tables.cli.options import (
     command,
 )
 
-__all__ = ["app"]
-
 app = typer.Typer(
     name="softkern",
     help="Soft clustering and outlier detection for tables, with explanations.",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
@@ -15,20 +14,19 @@ import numpy as np
 import pandas as pd
 
 from softkern._utils.text import plural, quote, quote_list
-from softkern.exceptions import DataError
-from softkern.tables.cli import score
-from softkern.tables.cli.options import CompareSettings
+from softkern.exceptions import DataError, ModelFileError
+from softkern.tables.cli.options import CompareSettings, ScoreSettings
 from softkern.tables.cli.output_folder import results_folder
 from softkern.tables.cli.printer import Printer
-from softkern.tables.cli.results_folder import KINDS, Results, SourceMissingError, read_results
-from softkern.tables.cli.source import Source, open_source
-from softkern.tables.cli.writing import write_chunks
+from softkern.tables.cli.results_folder import KINDS, Results, read_results
+from softkern.tables.cli.scorer import SavedModel, Scorer, check_columns, columns_as_written
+from softkern.tables.cli.source import STDIN, Source, open_source
+from softkern.tables.cli.writing import nullable, write_chunks, write_json
 from softkern.tables.compare.drift import ColumnDrift, column_drift, comparable_columns
 from softkern.tables.compare.rows import COMPARED_COLUMNS, Key, PointsComparison, compare_points
 from softkern.tables.compare.text import describe_drift, summarize_drift, summarize_points
 from softkern.tables.io import TableError
-
-__all__ = ["Changes", "changes", "compare"]
+from softkern.tables.preparation import TablePreparation
 
 FILES = ("changes.csv", "drift.csv", "compare.json")
 PAGE = "compare.html"  # only if the packages of the report are installed
@@ -38,6 +36,8 @@ FEWEST = 3  # columns that are printed if none drifted
 MOST_CLUSTERS = 20  # clusters that are printed
 CLUSTER_HEAD = ("before", "rows", "now", "rows now")
 DISTANCE_HELP = "distance: 0 is identical, 1 is entirely different"
+
+Table = tuple[pd.DataFrame, TablePreparation]
 
 
 @dataclass
@@ -58,54 +58,35 @@ class Changes:
         return ["nothing changed: " * is_same + points, summarize_drift(self.drift)]
 
 
-@dataclass
-class Current:
-    """Second side of the comparison: another analysis, or a table scored by the first model."""
-
-    points: pd.DataFrame
-    rows: int
-    source: Source | None  # its table
-    model: Path
-    metadata: dict[str, Any]
-    is_same_model: bool
-    unreadable: str = ""  # reason why the table cannot be read
-    notes: list[str] = field(default_factory=list)
-
-
 def compare(settings: CompareSettings) -> None:
     """Print the differences, and write them to a folder on request."""
-    with open_source(settings.after) as source:
-        _compare(settings, source)
-
-
-def _compare(settings: CompareSettings, source: Source) -> None:
-    printer = Printer(settings.quiet)
+    printer, out = Printer(settings.quiet), settings.out
     names = [*([PAGE] if find_spec("jinja2") else []), *FILES]
-    place = (
-        nullcontext(None)
-        if settings.out is None
-        else results_folder(settings.out, names, settings.force)
-    )
-    with place as folder:
+    target = nullcontext() if out is None else results_folder(out, names, settings.force)
+    with open_source(settings.after) as source, target as folder:
         found = changes(settings, source)
         if folder is not None:
             _write(settings, found, folder)
             if PAGE in names:
                 _write_page(settings, found, folder / PAGE)
     _print(printer, found)
-    if settings.out is not None:
-        printer.line(f"wrote {', '.join(names)} into {settings.out}", "bold")
+    if out is not None:
+        printer.line(f"wrote {', '.join(names)} into {out}", "bold")
 
 
 def changes(settings: CompareSettings, source: Source) -> Changes:
     """Compute the differences. Reads files and prints nothing."""
+    notes: list[str] = []
     before = read_results(settings.before)
-    after = _read_current(settings, source, before)
-    notes = list(after.notes)
+    if settings.after != STDIN and Path(settings.after).is_dir():
+        after, is_same_model = read_results(Path(settings.after)), False
+        notes += _differences(before, after)
+    else:
+        after, is_same_model = _score_new(settings, source, before, notes), True
     key = _choose_key(before, after, notes)
-    tables = _tables(before, after, notes)
+    tables = _read_tables(before, after, notes)
     labels = None
-    if after.is_same_model:
+    if is_same_model:
         after.points = _reuse_scores(before.points, after.points, key, tables, notes)
         labels = after.points["label"].to_numpy()
     elif key is None:
@@ -115,7 +96,7 @@ def changes(settings: CompareSettings, source: Source) -> Changes:
         after.points,
         key=key,
         labels_by_old_model=labels,
-        is_same_model=after.is_same_model,
+        is_same_model=is_same_model,
     )
     drift = [] if tables is None else _drift(tables, before, after, notes)
     return Changes(points, drift, notes, tables is not None)
@@ -124,39 +105,64 @@ def changes(settings: CompareSettings, source: Source) -> Changes:
 # Read
 
 
-def _read_current(settings: CompareSettings, source: Source, before: Results) -> Current:
-    if settings.after != "-" and Path(settings.after).is_dir():
-        results = read_results(Path(settings.after))
-        after = Current(results.points, results.rows, None, results.model, results.metadata, False)
-        try:
-            after.source = results.table()
-        except SourceMissingError as error:
-            after.unreadable = str(error)
-        after.notes += _differences(before, results)
-        return after
-    scored, notes = score.points_of(before.model, source)
+def _score_new(
+    settings: CompareSettings, source: Source, before: Results, notes: list[str]
+) -> Results:
+    """Return the points of a new table, scored by the first model."""
+    scored, found = _score(before.saved, source)
+    notes += found
     points = scored.dropna(subset=["label"])
     if points.empty:
         raise TableError(f"{quote(settings.after)} has no row with a value in the model's columns.")
     points = points.astype(KINDS).reset_index(drop=True)
-    return Current(points, len(scored), source, before.model, before.metadata, True, notes=notes)
+    return Results(points, len(scored), before.saved, before.estimator, source)
+
+
+def _score(saved: SavedModel, source: Source) -> tuple[pd.DataFrame, list[str]]:
+    """Score all rows of a table, and return them with the notes."""
+    settings = ScoreSettings(model=saved.path, data=source.path)
+    with source.open(saved.format(source.path)) as reader:
+        scorer = Scorer(saved, reader, settings)
+        points = pd.concat(map(nullable, scorer.tables()), ignore_index=True)
+        return points, scorer.notes()
+
+
+def _read_table(saved: SavedModel, source: Source) -> Table:
+    """Read a whole table as the analysis did. Return it with the preparation of the model."""
+    preparation = saved.preparation
+    if preparation is None:
+        raise ModelFileError(f"{saved.path} is not a model of softkern analyze.")
+    with source.open(saved.format(source.path)) as reader:
+        check_columns(preparation, reader)
+        text, words = columns_as_written(preparation, saved.identifier(reader))
+        return reader.read(text, words), preparation
+
+
+def _read_tables(before: Results, after: Results, notes: list[str]) -> list[Table] | None:
+    """Return both tables with their preparations, or None if one cannot be read."""
+    tables = []
+    for results, when in ((before, "before"), (after, "now")):
+        try:
+            tables.append(_read_table(results.saved, results.table))
+        except DataError as error:
+            notes.append(f"drift not computed: the table of {when} cannot be read, {error}")
+            return None
+    return tables
 
 
 def _differences(before: Results, after: Results) -> list[str]:
     """Return how the settings of the two analyses differ."""
     notes = []
-    models = [results.record["model"]["estimator"] for results in (before, after)]
-    if models[0] != models[1]:
-        notes.append(f"model: {models[0]} before, {models[1]} now")
-    features = [results.features for results in (before, after)]
-    for these, those, what in ((*features, "only before"), (*features[::-1], "only now")):
-        lacking = [name for name in these if name not in those]
+    if before.estimator != after.estimator:
+        notes.append(f"model: {before.estimator} before, {after.estimator} now")
+    for these, those, when in ((before, after, "before"), (after, before, "now")):
+        lacking = [name for name in these.features if name not in those.features]
         if lacking:
-            notes.append(f"features used {what}: {quote_list(lacking)}")
+            notes.append(f"features used only {when}: {quote_list(lacking)}")
     return notes
 
 
-def _choose_key(before: Results, after: Current, notes: list[str]) -> Key | None:
+def _choose_key(before: Results, after: Results, notes: list[str]) -> Key | None:
     """Return the column that identifies rows in both results, or None if they share no rows."""
     if "id" in before.points and "id" in after.points:
         return _check_identifiers(before, after, notes)
@@ -172,8 +178,8 @@ def _choose_key(before: Results, after: Current, notes: list[str]) -> Key | None
     return None
 
 
-def _check_identifiers(before: Results, after: Current, notes: list[str]) -> Key | None:
-    names = [before.metadata.get("id"), after.metadata.get("id")]
+def _check_identifiers(before: Results, after: Results, notes: list[str]) -> Key | None:
+    names = [results.saved.metadata.get("id") for results in (before, after)]
     if names[0] != names[1]:
         notes.append(f"identifier column: '{quote(names[0])}' before, '{quote(names[1])}' now")
     ids = [points["id"] for points in (before.points, after.points)]
@@ -190,41 +196,27 @@ def _check_identifiers(before: Results, after: Current, notes: list[str]) -> Key
     return None
 
 
-def _tables(before: Results, after: Current, notes: list[str]) -> Any:
-    """Return both tables with their preparations, or None if one cannot be read."""
-    lost = "drift not computed: the table of {} cannot be read, {}"
-    try:
-        first = score.read_table(before.model, before.table())
-    except (SourceMissingError, DataError) as error:
-        notes.append(lost.format("before", error))
-        return None
-    if after.source is None:
-        notes.append(lost.format("now", after.unreadable))
-        return None
-    return first, score.read_table(after.model, after.source)
-
-
-def _labels_by_old_model(before: Results, after: Current, notes: list[str]) -> Any:
+def _labels_by_old_model(before: Results, after: Results, notes: list[str]) -> Any:
     """Return the labels that the first model assigns to the rows of the second table."""
-    reason = after.unreadable
-    if after.source is not None:
-        try:
-            scored, _ = score.points_of(before.model, after.source)
-            labels = scored.set_index("row")["label"].reindex(after.points["row"])
-            notes.append(
-                "clusters are matched by the labels that the first model assigns to new rows"
-            )
-            return labels.fillna(-1).to_numpy(dtype=np.int64)
-        except DataError as error:
-            reason = str(error)
-    raise TableError(
-        "the two analyses share no rows, and the first model cannot label the rows of the second "
-        f"table: {reason.rstrip('.')}. Give --id in both analyses, or keep their tables."
-    )
+    try:
+        scored, _ = _score(before.saved, after.table)
+    except DataError as error:
+        raise TableError(
+            "the two analyses share no rows, and the first model cannot label the rows of the "
+            f"second table: {str(error).rstrip('.')}. Give --id in both analyses, or keep their "
+            "tables."
+        ) from error
+    notes.append("clusters are matched by the labels that the first model assigns to new rows")
+    labels = scored.set_index("row")["label"].reindex(after.points["row"])
+    return labels.fillna(-1).to_numpy(dtype=np.int64)
 
 
 def _reuse_scores(
-    before: pd.DataFrame, after: pd.DataFrame, key: Any, tables: Any, notes: list[str]
+    before: pd.DataFrame,
+    after: pd.DataFrame,
+    key: Key | None,
+    tables: list[Table] | None,
+    notes: list[str],
 ) -> pd.DataFrame:
     """Return the new points, with the old scores for rows that have not changed.
 
@@ -252,9 +244,11 @@ def _reuse_scores(
     return points
 
 
-def _drift(tables: Any, before: Results, after: Current, notes: list[str]) -> list[ColumnDrift]:
+def _drift(
+    tables: list[Table], before: Results, after: Results, notes: list[str]
+) -> list[ColumnDrift]:
     (first, first_preparation), (second, second_preparation) = tables
-    ids = {before.metadata.get("id"), after.metadata.get("id")}
+    ids = {results.saved.metadata.get("id") for results in (before, after)}
     old, new = (table[[c for c in table if c not in ids]] for table in (first, second))
     old, old_notes = comparable_columns(old, first_preparation)
     new, new_notes = comparable_columns(new, second_preparation)
@@ -299,8 +293,7 @@ def _write(settings: CompareSettings, found: Changes, folder: Path) -> None:
         "drift": None if not found.has_drift else [_drift_record(drift) for drift in found.drift],
         "softkern": version("softkern"),
     }
-    text = json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False)
-    (folder / "compare.json").write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
+    write_json(record, folder / "compare.json")
 
 
 def _write_page(settings: CompareSettings, found: Changes, path: Path) -> None:

@@ -22,8 +22,6 @@ from softkern.tables.cli.printer import Printer
 from softkern.tables.cli.score import score
 from softkern.tables.cli.writing import write_chunks
 
-__all__ = ["demo"]
-
 
 def demo(out: Path) -> None:
     """Write data.csv and tomorrow.csv to `out`, analyze the first and score the second."""

@@ -15,19 +15,6 @@ import typer
 from softkern._utils.text import shorten
 from softkern.exceptions import ClusterError, DataError, ModelFileError, Remedy
 
-__all__ = [
-    "BROKEN_PIPE",
-    "INTERRUPTED",
-    "INTERRUPTION",
-    "NoReaderError",
-    "OptionError",
-    "OutputError",
-    "exit_code",
-    "one_line",
-    "received_signals",
-    "spell_option",
-]
-
 INTERNAL, USAGE, DATA, OUTPUT, MODEL, MEMORY, CLUSTER = 1, 2, 3, 4, 5, 6, 7
 INTERRUPTED, BROKEN_PIPE = 130, 141
 LONGEST = 2000  # characters of a message; of longer ones, both ends are shown

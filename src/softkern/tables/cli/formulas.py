@@ -12,8 +12,6 @@ from typing import Any
 
 import pandas as pd
 
-__all__ = ["escape_formulas", "unescape_formulas"]
-
 STARTS = "=+\\-@\t\r\n＝＋－＠"  # as within the brackets of a pattern
 FORMULA = re.compile(f"[{STARTS}]", re.DOTALL)
 NUMBER = re.compile(r"[+-][\d\s.,'’%€$£¥]*(e[+-]?\d+)?", re.IGNORECASE)

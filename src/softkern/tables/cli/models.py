@@ -11,14 +11,6 @@ from typing import Any
 
 from softkern.exceptions import DataError
 
-__all__ = [
-    "MODELS",
-    "Choice",
-    "ModelName",
-    "check_columns",
-    "make",
-]
-
 
 class ModelName(StrEnum):
     """Values of --model."""

@@ -30,20 +30,6 @@ from softkern.tables.cli.values import (
 if TYPE_CHECKING:
     from softkern.tables.io import Format
 
-__all__ = [
-    "STDOUT",
-    "AnalyzeSettings",
-    "CompareSettings",
-    "FitOptions",
-    "OutputOptions",
-    "PlanSettings",
-    "PrepareOptions",
-    "ReadOptions",
-    "ScoreSettings",
-    "argument",
-    "command",
-    "option",
-]
 
 Settings = TypeVar("Settings")
 Parser = Callable[[Any], Any]

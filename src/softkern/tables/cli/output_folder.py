@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+import glob
 import os
-import re
 import secrets
 import shutil
 import signal
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from softkern.files import sync_folder
 from softkern.tables.cli.errors import OutputError, received_signals
-
-__all__ = ["check_file", "check_free", "results_folder"]
 
 # endings of formats that are not written
 NOT_WRITTEN = (".parquet.gz", ".xls", ".xlsb", ".ods", ".json", ".npy", ".zip", ".bz2", ".xz")
@@ -42,25 +40,21 @@ def results_folder(out: Path, names: Sequence[str], force: bool) -> Iterator[Pat
         check_free(out / name, force)
     out = Path(os.path.realpath(out))
     missing_parents = [parent for parent in out.parents if not parent.exists()]
-    with ExitStack() as stack:
-        hidden = None
-        try:
-            out.parent.mkdir(parents=True, exist_ok=True)
-            home, start = (out, ".") if out.is_dir() else (out.parent, f".{out.name[:100]}.")
-            _remove_stale(home, start)
-            hidden = _make_hidden(home, start, stack)
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        home, start = (out, ".") if out.is_dir() else (out.parent, f".{out.name[:100]}.")
+        _remove_stale(home, start)
+        with _hidden_folder(home, start) as hidden:
             yield hidden
             for number in received_signals[:1]:
                 signal.raise_signal(number)
             with _signals_deferred():
                 _publish(hidden, out, names, force)
-        except BaseException:
-            if hidden is not None:
-                shutil.rmtree(hidden, ignore_errors=True)
-            for parent in missing_parents:
-                with suppress(OSError):
-                    parent.rmdir()
-            raise
+    except BaseException:
+        for parent in missing_parents:
+            with suppress(OSError):
+                parent.rmdir()
+        raise
 
 
 def check_file(path: Path, force: bool) -> None:
@@ -80,59 +74,55 @@ def check_free(path: Path, force: bool) -> None:
         raise OutputError(f"{path} is there already; --force replaces it.")
 
 
-def _make_hidden(home: Path, start: str, stack: ExitStack) -> Path:
-    """Create a hidden folder that is locked until the stack is closed.
+@contextmanager
+def _hidden_folder(home: Path, start: str) -> Iterator[Path]:
+    """Yield a new hidden folder that is locked, and removed at the end if it is still there.
 
-    Another run may take the folder for a stale one before it is locked, and remove it. Then a new
-    one is made.
+    Another run may take it for a stale one before it is locked, and remove it. Then a new one is
+    made.
     """
     while True:
         hidden = home / (start + HIDDEN.format(secrets.token_hex(4)))
-        hidden.mkdir()
-        lock = _lock(hidden, wait=True)
-        with suppress(FileNotFoundError):
-            there = os.stat(hidden)
-            if lock is None or os.path.samestat(os.fstat(lock), there):
-                if lock is not None:
-                    stack.callback(os.close, lock)
-                return hidden
-        if lock is not None:
-            os.close(lock)
+        try:
+            hidden.mkdir()
+            with _locked(hidden):
+                if hidden.exists():
+                    yield hidden
+                    return
+        finally:
+            shutil.rmtree(hidden, ignore_errors=True)
 
 
-def _lock(folder: Path, wait: bool) -> int | None:
-    """Return a descriptor that locks a folder, or None if another has it or locks do not exist."""
+@contextmanager
+def _locked(folder: Path, wait: bool = True) -> Iterator[bool]:
+    """Lock a folder, and yield whether this was possible. Windows and some disks have no locks."""
+    descriptor, is_locked = None, False
     try:
-        import fcntl
-    except ImportError:  # Windows
-        return None
-    descriptor = None
-    try:
-        descriptor = os.open(folder, os.O_RDONLY)
-        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-    except OSError:
+        with suppress(ImportError, OSError):
+            import fcntl
+
+            descriptor = os.open(folder, os.O_RDONLY)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            is_locked = True
+        yield is_locked
+    finally:
         if descriptor is not None:
             os.close(descriptor)
-        return None
-    return descriptor
 
 
 def _remove_stale(home: Path, start: str) -> None:
     """Remove hidden folders of killed runs: those that no process has locked."""
-    pattern = re.compile(re.escape(start) + re.escape(HIDDEN).replace(r"\{\}", "[0-9a-f]{8}"))
-    for path in home.iterdir() if os.access(home, os.R_OK) else ():
+    for path in home.glob(glob.escape(start) + HIDDEN.format("[0-9a-f]" * 8)):
         # a folder with files that were being replaced may hold their only copy
-        if not pattern.fullmatch(path.name) or not path.is_dir() or (path / BEFORE).exists():
-            continue
-        lock = _lock(path, wait=False)
-        if lock is not None:
-            shutil.rmtree(path, ignore_errors=True)
-            os.close(lock)
+        if path.is_dir() and not (path / BEFORE).exists():
+            with _locked(path, wait=False) as is_stale:
+                if is_stale:
+                    shutil.rmtree(path, ignore_errors=True)
 
 
 def _publish(hidden: Path, out: Path, names: Sequence[str], force: bool) -> None:
     """Move the files to `out`."""
-    there = sorted(path.name for path in hidden.iterdir())
+    there = sorted(os.listdir(hidden))
     written = [name for name in there if name not in names] + [n for n in names if n in there]
     for name in written:
         with (hidden / name).open("rb+") as file:
@@ -146,16 +136,11 @@ def _publish(hidden: Path, out: Path, names: Sequence[str], force: bool) -> None
         else:
             sync_folder(out.parent)
             return
-    lock = _lock(out, wait=True)  # or files of two runs may be mixed
-    try:
+    with _locked(out):  # or files of two runs may be mixed
         for name in written:  # again: another run may have written it in the meantime
             check_free(out / name, force)
         _exchange(hidden, out, written)
         sync_folder(out)
-    finally:
-        if lock is not None:
-            os.close(lock)
-    shutil.rmtree(hidden)
 
 
 def _exchange(hidden: Path, out: Path, names: Sequence[str]) -> None:

@@ -8,12 +8,12 @@ results that appears when it is complete. The threads of this machine compute, o
 
 from __future__ import annotations
 
-import importlib.util
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -28,16 +28,11 @@ from softkern.dask.rows import SUBSAMPLE_ROWS
 from softkern.files import replacing
 from softkern.rows import lowest_numbers
 from softkern.tables.cli.errors import OutputError
-from softkern.tables.cli.options import STDOUT, ScoreSettings
-from softkern.tables.cli.output_folder import results_folder
+from softkern.tables.cli.options import OutputOptions, ScoreSettings
 from softkern.tables.cli.pieces import Piece, find_files, find_pieces
-from softkern.tables.cli.printer import Printer
-from softkern.tables.cli.score import RANKS, Scorer, loaded, saved_format
+from softkern.tables.cli.scorer import RANKS, SavedModel, Scorer
 from softkern.tables.cli.writing import write_chunks
 from softkern.tables.io import TableError
-from softkern.tables.preparation.model import preparation_of
-
-__all__ = ["Parts", "Summary", "score_parts", "top_rows"]
 
 BYTES_PER_CELL = 40  # of a table while it is read, prepared and fitted
 TOP = 1000  # strongest outliers that are listed
@@ -45,7 +40,7 @@ TOP = 1000  # strongest outliers that are listed
 
 @dataclass
 class Summary:
-    """Results of one piece in numbers."""
+    """Results of one piece, or of all pieces, in numbers."""
 
     rows: int = 0
     labels: Counter[int] = field(default_factory=Counter)
@@ -63,20 +58,37 @@ class Summary:
         self.overlaps += int(table["is_overlap"].fillna(False).sum())
         self.top = pd.concat([self.top, table[is_outlier]]).nlargest(TOP, "outlier_score")
 
+    @property
+    def sizes(self) -> list[int]:
+        """Number of rows of each cluster."""
+        return [self.labels[label] for label in sorted(self.labels) if label >= 0]
+
+    @classmethod
+    def total(cls, parts: Sequence[Summary]) -> Summary:
+        """Return the results of all parts. The strongest outliers have their ranks."""
+        top = pd.concat([part.top for part in parts]).nlargest(TOP, "outlier_score")
+        ranks = top["outlier_score"].rank(method="min", ascending=False).astype(int)
+        return cls(
+            rows=sum(part.rows for part in parts),
+            labels=sum((part.labels for part in parts), Counter()),
+            outliers=sum(part.outliers for part in parts),
+            overlaps=sum(part.overlaps for part in parts),
+            top=top.assign(outlier_rank=ranks).reset_index(drop=True),
+            notes=list(dict.fromkeys(note for part in parts for note in part.notes))[:10],
+        )
+
 
 @dataclass
 class Parts:
     """The pieces of a table, in the order of their rows."""
 
-    name: str  # the path that the user gave
     pieces: list[Piece]
-    columns: list[str]
     scheduler: str | None = None  # address of a Dask scheduler
 
     @classmethod
-    def of(cls, data: str, scheduler: str | None = None) -> Parts | None:
+    def of(cls, data: str, output: OutputOptions) -> Parts | None:
         """Return the parts of a folder, a pattern or a file too large for memory, else None."""
-        files = find_files(data)
+        files, scheduler = find_files(data), output.scheduler
         if files is None:
             if scheduler is not None:
                 raise TableError(
@@ -84,13 +96,18 @@ class Parts:
                     f"{quote(data)} is not."
                 )
             return None
-        found = cls(data, *find_pieces(files), scheduler)
-        is_one = len(files) == 1 and files[0] == data
-        cells = found.rows * len(found.columns)
-        if is_one and scheduler is None and cells * BYTES_PER_CELL < available_memory():
+        pieces, columns = find_pieces(files)
+        parts = cls(pieces, scheduler)
+        needed = parts.rows * len(columns) * BYTES_PER_CELL
+        if files == [data] and scheduler is None and needed < available_memory():
             return None
-        _check_dask()
-        return found
+        if find_spec("dask") is None:
+            raise TableError(
+                "tables in parts, or larger than memory, need Dask: pip install 'softkern[dask]'."
+            )
+        if output.join:
+            raise OutputError("--join is for single tables, not for tables in parts.")
+        return parts
 
     @property
     def rows(self) -> int:
@@ -113,20 +130,17 @@ class Parts:
     ) -> tuple[np.ndarray[Any, Any], pd.DataFrame]:
         """Return the numbers of the rows of a sample, and the rows."""
         numbers = lowest_numbers(self.rows, size, seed)
-        ends = np.searchsorted(numbers, [piece.start + piece.rows for piece in self.pieces])
-        wanted = np.split(numbers, ends[:-1])
-        tasks = [
-            partial(_rows_of, piece, rows - piece.start)
-            for piece, rows in zip(self.pieces, wanted, strict=True)
-            if rows.size
-        ]
-        with stage("reading some rows of all", total=len(tasks)) as done:
-            tables = self._compute(tasks, done)
+        tasks = []
+        for piece in self.pieces:
+            place = numbers[(numbers >= piece.start) & (numbers < piece.start + piece.rows)]
+            if place.size:
+                tasks.append(partial(_rows_of, piece, place - piece.start))
+        tables = self._compute("reading some rows of all", tasks)
         return numbers, pd.concat(tables, ignore_index=True)
 
     def score(
-        self, folder: Path, settings: ScoreSettings, known: pd.DataFrame | None
-    ) -> list[Summary]:
+        self, folder: Path, settings: ScoreSettings, known: pd.DataFrame | None = None
+    ) -> Summary:
         """Score every piece into its part of the results. Rows in `known` keep their results."""
         settings = replace(settings, model=settings.model.absolute())
         places = [folder.absolute() / name for name in self.names]
@@ -134,26 +148,18 @@ class Parts:
             partial(_score, settings, piece, place, _known_in(known, piece))
             for piece, place in zip(self.pieces, places, strict=True)
         ]
-        with stage("scoring all rows", total=len(tasks)) as done:
-            found: list[Summary] = self._compute(tasks, done)
+        summaries = self._compute("scoring all rows", tasks)
         missing = [place.name for place in places if not place.exists()]
         if missing:
             raise OutputError(
                 f"workers wrote {missing[0]} to a disk that this machine does not see; --out must "
                 "be on a shared disk."
             )
-        return found
+        return Summary.total(summaries)
 
-    def _compute(self, tasks: Sequence[Callable[[], Any]], done: Callable[[float], None]) -> Any:
-        with connect(self.scheduler):
+    def _compute(self, name: str, tasks: Sequence[Callable[[], Any]]) -> list[Any]:
+        with stage(name, total=len(tasks)) as done, connect(self.scheduler):
             return compute_each(tasks, done)
-
-
-def _check_dask() -> None:
-    if importlib.util.find_spec("dask") is None:
-        raise TableError(
-            "tables in parts, or larger than memory, need Dask: pip install 'softkern[dask]'."
-        )
 
 
 # Tasks
@@ -172,24 +178,22 @@ def _known_in(known: pd.DataFrame | None, piece: Piece) -> pd.DataFrame | None:
 
 
 @lru_cache(maxsize=1)
-def _loaded(path: Path, changed: int) -> Any:
-    """Load a model and its header, once per process."""
-    return loaded(path)
+def _load(path: Path, changed: int) -> SavedModel:
+    """Load a model, once per process."""
+    return SavedModel(path)
 
 
 def _score(
     settings: ScoreSettings, piece: Piece, place: Path, known: pd.DataFrame | None
 ) -> Summary:
     """Score one piece into a file, which appears when it is complete."""
-    model, header = _loaded(settings.model, os.stat(settings.model).st_mtime_ns)
-    metadata = header["metadata"]
-    reader = piece.reader(saved_format(settings, metadata, preparation_of(model)))
-    quiet = Printer(quiet=True)
-    scorer = Scorer(settings, model, metadata, reader, quiet, first_row=piece.start + 1)
+    saved = _load(settings.model, os.stat(settings.model).st_mtime_ns)
+    reader = piece.reader(saved.format(settings.data, settings.read.format))
+    scorer = Scorer(saved, reader, settings, first_row=piece.start + 1)
     summary = Summary()
 
     def counted() -> Iterator[pd.DataFrame]:
-        for table in scorer.tables(reader):
+        for table in scorer.tables():
             table = table if known is None or known.empty else _with_known(table, known)
             summary.add(table)
             yield table
@@ -201,36 +205,9 @@ def _score(
 
 
 def _with_known(table: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
+    """Return the scores of a chunk, with the known results of its rows."""
     columns = [name for name in table.columns if name in known.columns and name not in RANKS]
     table, known = table.set_index("row"), known.set_index("row")[columns[1:]]
     known = known[known.index.isin(table.index)].astype(table.dtypes[columns[1:]].to_dict())
     table.loc[known.index, known.columns] = known
     return table.reset_index()
-
-
-# The command
-
-
-def score_parts(settings: ScoreSettings, parts: Parts) -> None:
-    """`softkern score` for tables in parts. The folder `settings.out` appears at the end."""
-    if settings.out == STDOUT:
-        raise OutputError(f"{quote(settings.data)} is a table in parts; -o must name a folder.")
-    if settings.output.join:
-        raise OutputError("--join is for single tables, not for tables in parts.")
-    printer = Printer(settings.output.quiet)
-    with printer.stages():
-        printer.line(f"{quote(parts.name)}: {parts.kind}")
-        with results_folder(Path(settings.out), parts.names, settings.output.force) as folder:
-            found = parts.score(folder, settings, None)
-        printer.notes(list(dict.fromkeys(note for one in found for note in one.notes))[:10])
-        rows = sum(one.rows for one in found)
-        printer.line(
-            f"scored {plural(rows, 'row')} into {len(found)} parts in {settings.out}", "bold"
-        )
-
-
-def top_rows(found: Sequence[Summary]) -> pd.DataFrame:
-    """Return the strongest outliers of all parts, with their ranks."""
-    top = pd.concat([one.top for one in found]).nlargest(TOP, "outlier_score")
-    ranks = top["outlier_score"].rank(method="min", ascending=False).astype(int)
-    return top.assign(outlier_rank=ranks).reset_index(drop=True)

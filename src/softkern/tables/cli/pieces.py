@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import glob
 import os
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
 
 import pandas as pd
 
@@ -24,41 +22,46 @@ from softkern.tables.io.parquet import PARQUET, import_parquet
 from softkern.tables.io.reader import Names, Tables
 from softkern.tables.preparation.cells import replace_words
 
-__all__ = ["Piece", "find_files", "find_pieces"]
-
 PIECE_CELLS = 5_000_000  # cells of a piece of an NPY file
+KINDS = {".parquet": "Parquet", ".pq": "Parquet", ".npy": "NPY"}
 
 Columns = list[tuple[str, str]]  # names and types
 Places = list[tuple[int, int]]  # places of the pieces in a file, and their numbers of rows
 
 
 @dataclass(frozen=True)
-class Piece(ABC):
+class Piece:
     """Some rows of a file."""
 
     file: str
-    place: int  # number of the piece, or of its first row, in the file
+    place: int  # number of the row group of a Parquet file, or of the first row of an NPY file
     start: int  # number of its first row among all rows
     rows: int
-    kind: ClassVar[str]
-    unit: ClassVar[str]  # what `place` counts
 
-    @staticmethod
-    @abstractmethod
-    def survey(file: str) -> tuple[Columns, Places]:
-        """Return the columns of a file and its pieces, from its metadata."""
+    @property
+    def kind(self) -> str:
+        """The format of the file."""
+        return KINDS[Path(self.file).suffix]
 
-    @abstractmethod
     def table(self) -> pd.DataFrame:
         """Read the rows."""
+        if self.kind == "NPY":
+            values, columns = load_npy(self.file, quote(self.file))
+            return npy_rows(values, columns, slice(self.place, self.place + self.rows))
+        parquet = import_parquet("Parquet")
+        with naming_damage(quote(self.file), PARQUET), parquet.ParquetFile(self.file) as file:
+            table = file.read_row_group(self.place).to_pandas(ignore_metadata=True)
+        names = unique_names([str(name) for name in table.columns], [])
+        return table.set_axis(pd.Index(names), axis=1)
 
     def reader(self, form: Format) -> Reader:
         """Read the rows, and return them as an open table."""
-        name = f"{quote(self.file)}, {self.unit} {self.place}"
-        return _FrameReader(name, self.kind, self.table(), form)
+        unit = "from row" if self.kind == "NPY" else "row group"
+        name = f"{quote(self.file)}, {unit} {self.place}"
+        return FrameReader(name, self.kind, self.table(), form)
 
 
-class _FrameReader(Reader):
+class FrameReader(Reader):
     """A table in memory."""
 
     def __init__(self, name: str, kind: str, table: pd.DataFrame, form: Format) -> None:
@@ -73,53 +76,25 @@ class _FrameReader(Reader):
             yield replace_words(piece, self._form.marks(), text)
 
 
-class ParquetPiece(Piece):
-    """A row group of a Parquet file."""
-
-    kind = "Parquet"
-    unit = "row group"
-
-    @staticmethod
-    def survey(file: str) -> tuple[Columns, Places]:
-        """Return the columns of a file and its row groups."""
-        parquet = import_parquet("Parquet")
-        with naming_damage(quote(file), PARQUET):
-            footer = parquet.read_metadata(file)
-            schema = footer.schema.to_arrow_schema()
-        columns = [(str(field.name), str(field.type)) for field in schema]
-        return columns, [(k, footer.row_group(k).num_rows) for k in range(footer.num_row_groups)]
-
-    def table(self) -> pd.DataFrame:
-        """Read the rows."""
-        parquet = import_parquet("Parquet")
-        with naming_damage(quote(self.file), PARQUET), parquet.ParquetFile(self.file) as file:
-            table = file.read_row_group(self.place).to_pandas(ignore_metadata=True)
-        names = unique_names([str(name) for name in table.columns], [])
-        return table.set_axis(pd.Index(names), axis=1)
-
-
-class NpyPiece(Piece):
-    """Some rows of an NPY file."""
-
-    kind = "NPY"
-    unit = "from row"
-
-    @staticmethod
-    def survey(file: str) -> tuple[Columns, Places]:
-        """Return the columns of a file and its pieces of equal size."""
+def _survey(file: str) -> tuple[Columns, Places]:
+    """Return the columns of a file and its pieces, from its metadata."""
+    kind = KINDS.get(Path(file).suffix)
+    if kind is None:
+        raise TableError(
+            f"{quote(file)} is neither .parquet nor .npy; only these are read in parts."
+        )
+    if kind == "NPY":
         values, names = load_npy(file, quote(file))
-        kinds = values.dtype.fields
-        columns = [(name, str(values.dtype if kinds is None else kinds[name][0])) for name in names]
+        types = values.dtype.fields
+        columns = [(name, str(values.dtype if types is None else types[name][0])) for name in names]
         slices = row_slices(len(values), max(1, PIECE_CELLS // max(1, len(names))))
         return columns, [(part.start, part.stop - part.start) for part in slices]
-
-    def table(self) -> pd.DataFrame:
-        """Read the rows."""
-        values, columns = load_npy(self.file, quote(self.file))
-        return npy_rows(values, columns, slice(self.place, self.place + self.rows))
-
-
-KINDS: dict[str, type[Piece]] = {".parquet": ParquetPiece, ".pq": ParquetPiece, ".npy": NpyPiece}
+    parquet = import_parquet("Parquet")
+    with naming_damage(quote(file), PARQUET):
+        footer = parquet.read_metadata(file)
+        schema = footer.schema.to_arrow_schema()
+    columns = [(str(field.name), str(field.type)) for field in schema]
+    return columns, [(k, footer.row_group(k).num_rows) for k in range(footer.num_row_groups)]
 
 
 def find_files(data: str) -> list[str] | None:
@@ -146,12 +121,7 @@ def find_pieces(files: Sequence[str]) -> tuple[list[Piece], list[str]]:
     expected: Columns | None = None
     start = 0
     for file in files:
-        kind = KINDS.get(Path(file).suffix)
-        if kind is None:
-            raise TableError(
-                f"{quote(file)} is neither .parquet nor .npy; only these are read in parts."
-            )
-        columns, places = kind.survey(file)
+        columns, places = _survey(file)
         expected = columns if expected is None else expected
         if columns != expected:
             raise TableError(
@@ -160,7 +130,7 @@ def find_pieces(files: Sequence[str]) -> tuple[list[Piece], list[str]]:
             )
         for place, rows in places:
             if rows:
-                pieces.append(kind(os.path.abspath(file), place, start, rows))
+                pieces.append(Piece(os.path.abspath(file), place, start, rows))
                 start += rows
     if not pieces:
         raise TableError(f"{quote(files[0])} has a header and no rows.")

@@ -12,8 +12,6 @@ from softkern.tables.cli.models import MODELS, ModelName
 from softkern.tables.cli.options import PlanSettings
 from softkern.tables.cli.printer import Printer
 
-__all__ = ["show_plan"]
-
 
 def show_plan(settings: PlanSettings) -> None:
     """Print the plan. Raise a MemoryError where the chosen engine exceeds the memory limit."""

@@ -15,12 +15,9 @@ import pandas as pd
 from softkern.tables.cli.writing import DIGITS, nullable
 from softkern.tables.io import Reader, unique_names
 
-__all__ = ["has_all_columns", "joined", "points_table", "rows_of"]
-
 MOST_MEMBERSHIP_COLUMNS = 20  # unless --all-memberships
 LEAST_MEMBERSHIP = 1e-6  # smaller ones are written as 0
 REASONS = ("grade", "between", "why")  # columns of rows that are flagged
-OWN_COLUMNS = ("row", "id")  # which a user's table has itself
 
 
 def has_all_columns(memberships: Any, all_memberships: bool) -> bool:
@@ -66,13 +63,9 @@ def _reasons(n: int, explained: pd.DataFrame | None) -> dict[str, Any]:
     return columns
 
 
-def rows_of(points: pd.DataFrame, lengths: Iterable[int]) -> Iterator[pd.DataFrame]:
-    """Yield the points for pieces of the table of these lengths. Rows without one are blank."""
-    by_row = nullable(points).set_index("row")
-    start = 1
-    for length in lengths:
-        yield by_row.reindex(range(start, start + length)).reset_index()
-        start += length
+def with_blanks(points: pd.DataFrame, rows: range) -> pd.DataFrame:
+    """Return the points of rows with these numbers, blank for rows that have none."""
+    return nullable(points).set_index("row").reindex(rows).reset_index()
 
 
 def joined(reader: Reader, tables: Iterable[pd.DataFrame], rows: int) -> Iterator[pd.DataFrame]:
@@ -82,7 +75,7 @@ def joined(reader: Reader, tables: Iterable[pd.DataFrame], rows: int) -> Iterato
     """
     pieces = reader.chunks(rows, text=reader.columns)
     for piece, results in zip(pieces, tables, strict=True):
-        added = results.drop(columns=[name for name in OWN_COLUMNS if name in results])
+        added = results.drop(columns=["row", "id"], errors="ignore")  # the table has them itself
         names = unique_names([*reader.columns, *added.columns], [])[len(reader.columns) :]
         added = added.apply(_rounded).set_axis(pd.Index(names), axis=1)
         yield pd.concat([piece.reset_index(drop=True), added.reset_index(drop=True)], axis=1)

@@ -15,8 +15,6 @@ from rich.text import Text
 from softkern._utils.progress import progress_listener
 from softkern._utils.text import quote
 
-__all__ = ["Printer"]
-
 FILE_WIDTH = 120  # columns of output that is not a terminal
 LONGEST_CELL, LONGEST_SENTENCE = 60, 400  # letters
 

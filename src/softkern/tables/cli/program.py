@@ -28,8 +28,6 @@ from softkern.tables.cli.errors import (
     received_signals,
 )
 
-__all__ = ["main", "run"]
-
 
 def run(arguments: Sequence[str]) -> int:
     """Run a command line and return its exit code. Errors are one line on standard error."""

@@ -18,14 +18,6 @@ from softkern.fitted import choice_of
 from softkern.tables.cli.printer import Printer
 from softkern.tables.explain import cluster_lines, summary
 
-__all__ = [
-    "note_doubts",
-    "plain_warnings",
-    "print_choice",
-    "print_memberships",
-    "print_result",
-]
-
 TOP = 10  # rows in a table
 MOST_LINES = 20  # clusters in a list
 MUCH_NOISE = 0.2  # share of rows in no cluster that is worth a note
@@ -137,18 +129,10 @@ def print_memberships(printer: Printer, ranks: pd.DataFrame) -> None:
     printer.table(head, rows[:MOST_LINES], "Clusters in numbers")
 
 
-def plain_warnings(caught: Sequence[warnings.WarningMessage]) -> list[str]:
-    """Return the warnings of a fit without terms of the models, each once.
-
-    Examples
-    --------
-    >>> with warnings.catch_warnings(record=True) as caught:
-    ...     warnings.simplefilter("always")
-    ...     warnings.warn("centers 1 and 2 coincide; use a smaller m.", CollapseWarning)
-    >>> plain_warnings(caught)
-    ['some of the clusters are identical; use a smaller number with --clusters']
-    """
-    texts = (WARNINGS.get(warning.category, str(warning.message)) for warning in caught)
+def fit_messages(caught: Sequence[warnings.WarningMessage], technical: bool) -> list[str]:
+    """Return the warnings of a fit, each once, without terms of the models unless `technical`."""
+    plain = {} if technical else WARNINGS
+    texts = (plain.get(warning.category, str(warning.message)) for warning in caught)
     return list(dict.fromkeys(" ".join(text.split()) for text in texts))
 
 

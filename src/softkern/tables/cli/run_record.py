@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import platform
-from collections import Counter
-from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from softkern.tables.cli.clock import Clock
 from softkern.tables.cli.options import AnalyzeSettings
 from softkern.tables.cli.parts import Summary
-from softkern.tables.cli.results_folder import digest_of
+from softkern.tables.cli.source import digest_of
 from softkern.tables.cli.table_input import TableInput
-
-__all__ = ["make_record", "without_details", "write_record"]
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "finufft", "pandas", "safetensors", "bokeh")
 # fields that only mean something to those who know the methods; run.json has them
@@ -32,21 +25,20 @@ def make_record(
     data: TableInput,
     model: Any,
     ranks: pd.DataFrame,
-    n_rows: int,
-    scored: Sequence[Summary],
+    all_rows: Summary | None,
 ) -> dict[str, Any]:
-    """Return the record of an analysis of a table of `n_rows` rows, scored in parts or not."""
+    """Return the record of an analysis. `all_rows` are the results of a table in parts."""
     labels = ranks["label"]
     parameters = model.get_params(deep=False)
     del parameters["verbose"]
     fit = settings.fit
-    return {
+    record = {
         "started": clock.started.isoformat(timespec="seconds"),
         "input": {
             "file": settings.data,
             "digest": digest_of(settings.data),
             "kind": data.reader.kind,
-            "rows": n_rows,
+            "rows": len(data.table) if all_rows is None else all_rows.rows,
             "columns": data.table.shape[1],
             "notes": data.notes,
         },
@@ -77,21 +69,17 @@ def make_record(
         "plan": str(model.plan_),
         "versions": _versions(),
         "seconds": dict(clock.seconds),
-        **({"all_rows": _record_of_parts(scored)} if scored else {}),
     }
-
-
-def _record_of_parts(scored: Sequence[Summary]) -> dict[str, Any]:
-    """Return what run.json records about all rows of a table in parts."""
-    labels = sum((part.labels for part in scored), Counter())
-    return {
-        "rows": sum(part.rows for part in scored),
-        "sizes": [labels[label] for label in sorted(labels) if label >= 0],
-        "in_no_cluster": sum(labels[label] for label in labels if label < 0),
-        "outliers": sum(part.outliers for part in scored),
-        "overlaps": sum(part.overlaps for part in scored),
-        "notes": list(dict.fromkeys(note for part in scored for note in part.notes))[:10],
-    }
+    if all_rows is not None:
+        record["all_rows"] = {
+            "rows": all_rows.rows,
+            "sizes": all_rows.sizes,
+            "in_no_cluster": all_rows.labels[-1],
+            "outliers": all_rows.outliers,
+            "overlaps": all_rows.overlaps,
+            "notes": all_rows.notes,
+        }
+    return record
 
 
 def without_details(record: dict[str, Any]) -> dict[str, Any]:
@@ -100,19 +88,6 @@ def without_details(record: dict[str, Any]) -> dict[str, Any]:
     for name, details in DETAILS.items():
         shown[name] = {key: value for key, value in record[name].items() if key not in details}
     return shown
-
-
-def write_record(record: dict[str, Any], path: Path) -> None:
-    """Write the record as JSON. Bytes of file names that are no text are escaped."""
-    text = json.dumps(record, indent=2, ensure_ascii=False, default=_plain)
-    path.write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
-
-
-def _plain(value: Any) -> Any:
-    """Return a value that JSON does not know as a list, a number or text."""
-    if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
-    return str(value)
 
 
 def _versions() -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 import sys
 import tempfile
@@ -12,16 +13,13 @@ from pathlib import Path
 
 from softkern.tables.io import Format, Reader, open_table
 
-__all__ = ["Source", "open_source"]
-
 STDIN = "-"
 
 
 @dataclass(frozen=True)
 class Source:
-    """A table as the user named it, and the file that holds it."""
+    """A file that holds a table."""
 
-    data: str
     path: str
     name: str | None = None  # shown in messages; None is the path
 
@@ -33,13 +31,19 @@ class Source:
 @contextmanager
 def open_source(data: str, rereadable: bool = True) -> Iterator[Source]:
     """Yield the source of a table. Standard input that is read twice is kept in a file."""
-    if data != STDIN:
-        yield Source(data, data)
-    elif not rereadable or sys.stdin is None:
-        yield Source(data, data, "standard input")
-    else:
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "standard input"
-            with path.open("wb") as file:
-                shutil.copyfileobj(sys.stdin.buffer, file)
-            yield Source(data, str(path), "standard input")
+    if data != STDIN or not rereadable or sys.stdin is None:
+        yield Source(data)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "standard input"
+        with path.open("wb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file)
+        yield Source(str(path), "standard input")
+
+
+def digest_of(path: str) -> str | None:
+    """Return the SHA-256 digest of a file, or None for standard input and other streams."""
+    if not Path(path).is_file():
+        return None
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

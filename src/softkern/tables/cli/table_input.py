@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,13 +16,10 @@ from softkern.tables.cli.errors import spell_option
 from softkern.tables.cli.options import AnalyzeSettings, PrepareOptions
 from softkern.tables.cli.output_folder import check_free
 from softkern.tables.cli.printer import Printer
-from softkern.tables.cli.source import Source
 from softkern.tables.explain.row_view import date_columns
-from softkern.tables.io import Reader, TableError
+from softkern.tables.io import Format, Reader, TableError
 from softkern.tables.preparation import PreparedTable, TablePreparation
 from softkern.tables.text import note_text
-
-__all__ = ["TableInput", "joined_name", "read_input"]
 
 CLASS_NAMES = {"label", "class", "target"}  # columns that often hold labels, not features
 
@@ -75,11 +72,15 @@ class TableInput:
 
 
 def read_input(
-    settings: AnalyzeSettings, source: Source, row_numbers: Any, printer: Printer, clock: Clock
+    settings: AnalyzeSettings,
+    open_table: Callable[[Format], Reader],
+    row_numbers: Any,
+    printer: Printer,
+    clock: Clock,
 ) -> TableInput:
     """Read the table, choose its columns and prepare them. Print what was done."""
     options = settings.prepare
-    with clock.step("read"), source.open(settings.read.format) as reader:
+    with clock.step("read"), open_table(settings.read.format) as reader:
         identifier = reader.identifier(options.id)
         categories = split_names(options.categories or [], reader.columns)
         table = reader.read(text=[] if identifier is None else [identifier], words=categories)

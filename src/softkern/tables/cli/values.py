@@ -7,16 +7,6 @@ from collections.abc import Callable, Sequence
 from softkern._utils.text import closest_match
 from softkern.tables.cli.errors import OptionError
 
-__all__ = [
-    "choice_parser",
-    "integer_parser",
-    "number_parser",
-    "parse_clusters",
-    "parse_decimal",
-    "parse_separator",
-    "parse_share",
-]
-
 
 def parse_share(word: str | float) -> float:
     """Return a share of the rows.

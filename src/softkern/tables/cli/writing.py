@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import date
+from pathlib import Path
 from typing import Any, TextIO, cast
 
 import numpy as np
@@ -22,10 +23,7 @@ from softkern.tables.cli.errors import NoReaderError, OutputError
 from softkern.tables.cli.formulas import escape_formulas
 from softkern.tables.io import Style
 
-__all__ = ["DIGITS", "nullable", "write_chunks"]
-
 DIGITS = "%.9g"
-FORMATS = {"b": "%s", "i": "%d", "u": "%d", "f": DIGITS, "O": "%s"}  # by kind of column
 MOST_ROWS, MOST_COLUMNS = 1_048_576, 16_384  # of a sheet, including the header
 
 
@@ -38,18 +36,9 @@ def write_chunks(
 ) -> int:
     """Write tables of the same columns one after the other, and return the number of rows.
 
-    Parameters
-    ----------
-    tables : iterable of DataFrame
-        The tables.
-    path : str
-        The file; ``"-"`` for standard output.
-    name : str, default=None
-        A name whose ending determines the format. By default `path`.
-    style : Style, default=None
-        Format of a user's own table, whose digits are kept.
-    raw_text : bool, default=False
-        Do not escape formulas in CSV. Other formats have types for text.
+    The ending of `name`, by default of `path`, determines the format. `path` may be "-" for
+    standard output. `style` is that of a user's own table, whose digits are kept. With `raw_text`
+    formulas in CSV are not escaped; other formats have types for text.
     """
     name = name or path
     if name.endswith(".parquet"):
@@ -60,69 +49,43 @@ def write_chunks(
     if name.endswith((".jsonl", ".jsonl.gz")):
         with _open_text(path, name) as file:
             return _write_json_lines(tables, file)
-    return _write_csv(tables if raw_text else map(escape_formulas, tables), path, name, style)
-
-
-def _write_csv(
-    tables: Iterable[pd.DataFrame], path: str, name: str, style: Style | None = None
-) -> int:
-    count = 0
-    digits, style = DIGITS if style is None else None, style or Style()
+    tables = tables if raw_text else map(escape_formulas, tables)
+    digits = DIGITS if style is None else None
+    style = style or Style()
     separator = "\t" if name.endswith(".tsv") else style.separator
+    count = 0
     with _open_text(path, name, style.encoding) as file:
         for number, table in enumerate(tables):
-            is_plain = digits is not None and separator == ","
-            lines = _csv_lines(table) if is_plain else None
-            if lines is None or number == 0:
-                part = table if lines is None else table.iloc[:0]
-                part.to_csv(
-                    file,
-                    index=False,
-                    header=number == 0,
-                    float_format=digits,
-                    lineterminator=_line_end(part),
-                    sep=separator,
-                    decimal=style.decimal,
-                )
-            file.write(lines or "")
+            table.to_csv(
+                file,
+                index=False,
+                header=number == 0,
+                float_format=digits,
+                lineterminator=_line_end(table),
+                sep=separator,
+                decimal=style.decimal,
+            )
             count += len(table)
     return count
+
+
+def write_json(record: dict[str, Any], path: Path) -> None:
+    """Write a record as JSON. Bytes of file names that are no text are escaped."""
+    text = json.dumps(record, indent=2, ensure_ascii=False, default=_as_json)
+    path.write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
+
+
+def _as_json(value: Any) -> Any:
+    """Return a value that JSON does not know as a list, a number or text."""
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else str(value)
 
 
 def _line_end(table: pd.DataFrame) -> str:
     r"""Return "\r\n" if a cell holds "\r": pandas quotes such a cell only then."""
     texts = [column.astype(str) for _, column in table.items() if column.dtype.kind not in "biuf"]
-    names = pd.Series([str(name) for name in table.columns], dtype=str)
+    names = pd.Series(table.columns.map(str), dtype=str)
     has_return = any(text.str.contains("\r", regex=False).any() for text in (names, *texts))
     return "\r\n" if has_return else "\n"
-
-
-def _csv_lines(table: pd.DataFrame) -> str | None:
-    """Return the rows as `DataFrame.to_csv` writes them, in less than a third of its time.
-
-    None if a cell is blank or must be quoted: then pandas writes the table.
-    """
-    columns, formats = [], []
-    for name in table.columns:
-        values = table[name].to_numpy()
-        kind = values.dtype.kind
-        if kind not in FORMATS or (kind == "f" and np.isnan(values).any()):
-            return None
-        column = values.tolist()
-        if kind == "O" and not _is_plain_text(column):
-            return None
-        columns.append(column)
-        formats.append(FORMATS[kind])
-    line = ",".join(formats) + "\n"
-    return "".join(map(line.__mod__, zip(*columns, strict=True)))
-
-
-def _is_plain_text(values: list[Any]) -> bool:
-    """Return whether all cells are text without a character that needs quotes."""
-    if not all(type(value) is str for value in values):
-        return False
-    text = "".join(values)
-    return not any(mark in text for mark in ',"\r\n')
 
 
 @contextmanager
@@ -189,10 +152,7 @@ def _text_columns(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _write_workbook(tables: Iterable[pd.DataFrame], path: str) -> int:
-    """Write tables of the same columns to one sheet, and return the number of rows.
-
-    Text stays text: a cell "=1+1" is no formula.
-    """
+    """Write one sheet. Text stays text: a cell "=1+1" is no formula."""
     try:
         from openpyxl import Workbook
         from openpyxl.cell import WriteOnlyCell
@@ -228,14 +188,12 @@ def _write_workbook(tables: Iterable[pd.DataFrame], path: str) -> int:
 
 
 def _write_json_lines(tables: Iterable[pd.DataFrame], file: TextIO) -> int:
-    """Write tables of the same columns, one object per row, and return the number of rows."""
+    """Write one object per row."""
     count = 0
     for table in tables:
-        names = [str(name) for name in table.columns]
-        for row in table.astype(object).itertuples(index=False, name=None):
-            values = (v.isoformat() if isinstance(v, date) else v for v in map(_plain, row))
-            line = json.dumps(dict(zip(names, values, strict=True)), ensure_ascii=False)
-            file.write(line + "\n")
+        for row in table.rename(columns=str).astype(object).to_dict("records"):
+            cells = {name: _plain(value) for name, value in row.items()}
+            file.write(json.dumps(cells, ensure_ascii=False, default=date.isoformat) + "\n")
         count += len(table)
     return count
 
@@ -259,7 +217,7 @@ def nullable(table: pd.DataFrame) -> pd.DataFrame:
     """Return a table with types that allow blanks, so that all chunks have the same."""
     types: dict[str, str] = {}
     for name in table.columns:
-        if name == "id" or name in ("grade", "between", "why"):
+        if name in ("id", "grade", "between", "why"):
             types[name] = "string"
         elif name == "label" or name.endswith("_rank"):
             types[name] = "Int64"
