@@ -22,6 +22,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from safetensors import SafetensorError, safe_open
 
 from softkern._utils.memory import available_memory
@@ -64,16 +65,13 @@ def save(model: Any, path: str | os.PathLike[str], **metadata: Any) -> None:
 
     Examples
     --------
-    >>> import tempfile, pathlib
-    >>> import numpy as np
+    >>> import tempfile
     >>> import softkern
-    >>> X = np.random.default_rng(0).normal(size=(50, 2))
-    >>> model = softkern.OneClassPCM().fit(X)
+    >>> model = softkern.OneClassPCM().fit([[0.0], [1.0], [1.5], [9.0]])
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = pathlib.Path(folder) / "model.safetensors"
-    ...     softkern.save(model, file, unit="mm")
-    ...     again = softkern.load(file)
-    >>> bool((again.predict(X) == model.predict(X)).all())
+    ...     softkern.save(model, f"{folder}/model.safetensors", unit="mm")
+    ...     again = softkern.load(f"{folder}/model.safetensors")
+    >>> bool((again.predict([[2.0]]) == model.predict([[2.0]])).all())
     True
     """
     from safetensors.numpy import save as container
@@ -133,13 +131,12 @@ def load(path: str | os.PathLike[str], *, trusted: Collection[str] = ()) -> Any:
 
     Examples
     --------
-    >>> import tempfile, pathlib
+    >>> import tempfile
     >>> import softkern
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = pathlib.Path(folder) / "model.safetensors"
-    ...     softkern.save(softkern.AlphaCutClustering(alpha=0.2), file)
-    ...     softkern.load(file).alpha
-    0.2
+    ...     softkern.save(softkern.OneClassPCM(eta_scale=2.0), f"{folder}/model.safetensors")
+    ...     softkern.load(f"{folder}/model.safetensors")
+    OneClassPCM(eta_scale=2.0)
     """
     from softkern.models.state import from_state
 
@@ -170,13 +167,11 @@ def inspect(path: str | os.PathLike[str]) -> dict[str, Any]:
 
     Examples
     --------
-    >>> import tempfile, pathlib
+    >>> import tempfile
     >>> import softkern
-    >>> from softkern.files import inspect
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = pathlib.Path(folder) / "model.safetensors"
-    ...     softkern.save(softkern.OneClassPCM(), file, unit="mm")
-    ...     inspect(file)["metadata"]
+    ...     softkern.save(softkern.OneClassPCM(), f"{folder}/model.safetensors", unit="mm")
+    ...     softkern.files.inspect(f"{folder}/model.safetensors")["metadata"]
     {'unit': 'mm'}
     """
     with _naming_errors(path):
@@ -191,26 +186,6 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     The content is on the disk before the file is renamed (fsync, then rename). After an error the
     temporary file is removed. Anything but a regular file, such as ``/dev/stdout``, is written
     directly.
-
-    Parameters
-    ----------
-    path : str or path
-        File to write.
-
-    Yields
-    ------
-    temporary : Path
-        File in the same folder, to be written by the caller.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = pathlib.Path(folder) / "numbers.txt"
-    ...     with replacing(file) as temporary:
-    ...         _ = temporary.write_text("1 2 3")
-    ...     sorted(path.name for path in pathlib.Path(folder).iterdir())
-    ['numbers.txt']
     """
     target = Path(os.path.realpath(path))
     if target.exists() and not stat.S_ISREG(target.stat().st_mode):
@@ -218,7 +193,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
         yield target
         return
-    temporary = _beside(target)
+    temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.tmp")
+    temporary.touch(exist_ok=False)  # with the permissions of any new file
     try:
         yield temporary
         with temporary.open("rb+") as file:
@@ -241,15 +217,6 @@ def sync_folder(folder: Path) -> None:
             os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def _beside(target: Path) -> Path:
-    """Create an empty file in the same folder, with the permissions of any new file."""
-    while True:
-        temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.tmp")
-        with suppress(FileExistsError):
-            os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
-            return temporary
 
 
 @contextmanager
@@ -325,26 +292,22 @@ def _extract(
         return {key: _extract(item, arrays, names, f"{where}/{key}") for key, item in state.items()}
     if not hasattr(state, "dtype"):
         return state
+    reference: dict[str, Any] = {"$": "array", "name": names.get(id(state), where)}
+    array = state
+    if state.flags.f_contiguous and not state.flags.c_contiguous:
+        reference["order"] = "F"
+        array = state.T
+    # safetensors supports few dtypes; the bytes of others are stored
     is_plain = state.dtype.kind in "biuf" and state.itemsize <= 8 and state.dtype.str[0] != ">"
-    is_transposed = state.flags.f_contiguous and not state.flags.c_contiguous
-    if id(state) not in names:
-        while where in arrays:  # keys may contain a slash
-            where += "'"
-        names[id(state)] = where
-        arrays[where] = _contiguous(state.T if is_transposed else state, is_plain)
-    reference: dict[str, Any] = {"$": "array", "name": names[id(state)]}
     if not is_plain:
-        shape = state.shape[::-1] if is_transposed else state.shape
-        reference |= {"dtype": state.dtype.str, "shape": list(shape)}
-    return reference | {"order": "F"} if is_transposed else reference
-
-
-def _contiguous(array: Any, is_plain: bool) -> Any:
-    """Return a C-contiguous array of a dtype that safetensors supports, else its bytes."""
-    import numpy as np
-
-    array = np.asarray(array, order="C")
-    return array if is_plain else np.frombuffer(array.tobytes(), dtype=np.uint8)
+        reference |= {"dtype": state.dtype.str, "shape": list(array.shape)}
+    if id(state) not in names:
+        while reference["name"] in arrays:  # keys may contain a slash
+            reference["name"] += "'"
+        names[id(state)] = reference["name"]
+        array = np.asarray(array, order="C")
+        arrays[reference["name"]] = array if is_plain else np.frombuffer(array.tobytes(), np.uint8)
+    return reference
 
 
 def _insert(state: Any, arrays: dict[str, Any]) -> Any:

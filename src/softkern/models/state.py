@@ -33,6 +33,11 @@ from softkern.models.state_schema import (
     validate_state,
 )
 
+
+def _path(kind: type) -> str:
+    return f"{kind.__module__}:{kind.__qualname__}".removeprefix("softkern.")
+
+
 MODELS = {
     "AlphaCutClustering": "models.alpha_cut:AlphaCutClustering",
     "AutoClustering": "models.auto:AutoClustering",
@@ -49,10 +54,7 @@ MODELS = {
 }
 # Objects within models: their names in files, and the classes, which are imported when needed
 CLASSES = {
-    **{
-        kind.__name__: f"{kind.__module__}:{kind.__name__}".removeprefix("softkern.")
-        for kind in KERNELS
-    },
+    **{kind.__name__: _path(kind) for kind in KERNELS},
     "AlphaTree": "density_tree.tree:AlphaTree",
     "Candidate": "planning.prices:Candidate",
     "Coordinates": "splitting.coordinates:Coordinates",
@@ -93,22 +95,10 @@ SPARSE = {
 
 
 def to_state(model: Any) -> dict[str, Any]:
-    """Return the model's parameters and fitted attributes. Arrays are not copied.
+    """Return the parameters and fitted attributes of a model, or of a pipeline that ends in one.
 
-    Raises a TypeError for values that cannot be saved, such as a lambda, and for undeclared
-    attributes.
-
-    Parameters
-    ----------
-    model : estimator
-        A model of softkern, fitted or not, or a scikit-learn pipeline that ends in one.
-
-    Examples
-    --------
-    >>> from softkern import OneClassPCM
-    >>> state = to_state(OneClassPCM(eta_scale=2.0))
-    >>> state["estimator"], state["params"]["eta_scale"], state["fitted"]
-    ('OneClassPCM', 2.0, {})
+    Arrays are not copied. Raises a TypeError for values that cannot be saved, such as a lambda, and
+    for undeclared attributes.
     """
     last = model
     while isinstance(last, Pipeline):
@@ -118,24 +108,14 @@ def to_state(model: Any) -> dict[str, Any]:
             f"expected a model of softkern, or a pipeline that ends in one, not {last!r}."
         )
     state: dict[str, Any] = _plain(model, type(model).__name__)
-    return {name: value for name, value in state.items() if name != "$"}
+    del state["$"]
+    return state
 
 
 def from_state(state: dict[str, Any], *, trusted: Collection[str] = ()) -> Any:
     """Build the model of a state that `to_state` returned.
 
-    Parameters
-    ----------
-    state : dict
-        Parameters and fitted attributes.
-    trusted : collection of str, default=()
-        Full names of the user's own functions and kernel classes that may be imported.
-
-    Examples
-    --------
-    >>> from softkern import OneClassPCM
-    >>> from_state(to_state(OneClassPCM(eta_scale=2.0)))
-    OneClassPCM(eta_scale=2.0)
+    `trusted` are full names of the user's own functions and kernel classes that may be imported.
     """
     return _value({"$": "estimator", **state}, trusted)
 
@@ -205,10 +185,6 @@ def _parts(value: Any, where: str) -> tuple[str, dict[str, Any]]:
     raise TypeError(f"{where} is of {type(value)}, which cannot be saved in a model file.")
 
 
-def _path(kind: type) -> str:
-    return f"{kind.__module__}:{kind.__qualname__}".removeprefix("softkern.")
-
-
 def _estimator_parts(model: Any, where: str) -> dict[str, Any]:
     kind: Any = type(model)
     if kind.__module__.startswith("sklearn."):
@@ -233,7 +209,7 @@ def _estimator_parts(model: Any, where: str) -> dict[str, Any]:
 
 
 def _build_estimator(
-    trusted: Collection[str],
+    _: Any,
     *,
     estimator: str,
     params: dict[str, Any] | None = None,
@@ -254,16 +230,12 @@ def _build_estimator(
 def _build_model(name: str, params: dict[str, Any], fitted: dict[str, Any]) -> Any:
     if name not in MODELS:
         raise ValueError(f"{name} is not a model of softkern.")
-    params = {RENAMED_PARAMETERS.get(key, key): value for key, value in params.items()}
     kind = resolve_name(f"softkern.{MODELS[name]}")
-    model = kind(**params)
+    model = kind(**{RENAMED_PARAMETERS.get(key, key): value for key, value in params.items()})
     if fitted:
         model._validate_params()
         names = stored_names(kind)
-        unknown = sorted(fitted.keys() - names.keys())
-        if unknown:
-            raise ValueError(f"{name} has no attribute {', '.join(unknown)}.")
-        attributes = {names[stored]: value for stored, value in fitted.items()}
+        attributes = {names.get(stored, stored): value for stored, value in fitted.items()}
         validate_state(kind, attributes)
         vars(model).update(missing_as_none(kind, attributes) | attributes)
         model._check_state()
@@ -374,23 +346,19 @@ def _build_numpy_type(_: Any, *, name: str) -> Any:
     return kind
 
 
-def _bits(state: dict[str, Any]) -> Any:
+def _build_generator(_: Any, *, state: dict[str, Any]) -> np.random.Generator:
     name = state["bit_generator"]
     if name not in BIT_GENERATORS:
         raise ValueError(f"{name} is not a bit generator of NumPy.")
-    return getattr(np.random, name)()
+    bits = getattr(np.random, name)()
+    bits.state = state
+    return np.random.Generator(bits)
 
 
 def _build_random_state(_: Any, *, state: dict[str, Any]) -> np.random.RandomState:
-    out = np.random.RandomState(_bits(state))
-    out.set_state(state)
+    out = np.random.RandomState(_build_generator(_, state=state).bit_generator)
+    out.set_state(state)  # with the normal number in store
     return out
-
-
-def _build_generator(_: Any, *, state: dict[str, Any]) -> np.random.Generator:
-    bits = _bits(state)
-    bits.state = state
-    return np.random.Generator(bits)
 
 
 BUILDERS: dict[str, Callable[..., Any]] = {

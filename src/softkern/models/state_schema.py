@@ -6,7 +6,8 @@ loaded, what pickling drops, and which attributes are Dask arrays after a fit to
 
 Shapes are written in letters. Each letter is one size throughout a model: n samples of the fit, d
 features, c clusters, s support points, p of their columns, q directions, t points of a tree, m of
-its joins. ``+`` stands for c + 1, a digit for itself.
+its joins, l points of a coarser density and k their columns. ``+`` stands for c + 1, a digit for
+itself.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from numbers import Integral, Real
-from types import NoneType, UnionType
+from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -23,58 +24,18 @@ import scipy.sparse as sp
 
 from softkern.kernels import Kernel
 
-__all__ = [
-    "FLAG",
-    "HISTORY",
-    "TABLE",
-    "TEXTS",
-    "Check",
-    "DensitySpec",
-    "Either",
-    "Floats",
-    "Indices",
-    "Instance",
-    "KernelSpec",
-    "Names",
-    "Number",
-    "Sizes",
-    "Spec",
-    "check_fields",
-    "fitted_specs",
-    "missing_as_none",
-    "row_methods",
-    "stored_names",
-    "validate_arrays",
-    "validate_state",
-]
-
 Sizes = dict[str, int]  # of the letters that are known
 
 
 @dataclass(frozen=True, kw_only=True)
 class Spec:
-    """One fitted attribute. Subclasses check values of one kind.
+    """One fitted attribute. Subclasses check values of one kind."""
 
-    Parameters
-    ----------
-    nullable : bool, default=False
-        Whether None is a value of it.
-    optional : bool, default=False
-        Whether some fits do not set it.
-    method : str, default=""
-        Method that returns the same for new samples. The attribute is then a Dask array after a
-        fit to Dask data.
-    stored_as : str, default=""
-        Name in files. By default the attribute's without the leading underscore.
-    transient : bool, default=False
-        Whether it is a cache, which is neither saved nor pickled.
-    """
-
-    nullable: bool = False
-    optional: bool = False
-    method: str = ""
-    stored_as: str = ""
-    transient: bool = False
+    nullable: bool = False  # None is a value of it
+    optional: bool = False  # some fits do not set it
+    method: str = ""  # returns the same for new samples: a Dask array after a fit to Dask data
+    stored_as: str = ""  # name in files; by default without the leading underscore
+    transient: bool = False  # a cache, which is neither saved nor pickled
 
     def problem(self, value: Any, sizes: Sizes) -> str:
         """Return what is wrong with a value, or an empty string; sets unknown sizes."""
@@ -164,20 +125,6 @@ class KernelSpec(Spec):
 
 
 @dataclass(frozen=True)
-class DensitySpec(Spec):
-    """Points and their nonnegative coefficients, of another number than the support."""
-
-    def _problem(self, value: Any, sizes: Sizes) -> str:
-        if not isinstance(value, tuple) or len(value) != 2:
-            return f"is a {type(value).__name__}"
-        own: Sizes = {letter: size for letter, size in sizes.items() if letter == "p"}
-        coefficients = Either((Floats("s", low=0), Floats("sk", low=0)))
-        return Floats("sp", sparse=True).problem(value[0], own) or coefficients.problem(
-            value[1], own
-        )
-
-
-@dataclass(frozen=True)
 class Either(Spec):
     """A value that fits one of several specs."""
 
@@ -186,6 +133,19 @@ class Either(Spec):
     def _problem(self, value: Any, sizes: Sizes) -> str:
         problems = [spec.problem(value, sizes) for spec in self.specs]
         return "" if "" in problems else problems[-1]
+
+
+@dataclass(frozen=True)
+class Pair(Spec):
+    """A tuple of two values."""
+
+    first: Spec
+    second: Spec
+
+    def _problem(self, value: Any, sizes: Sizes) -> str:
+        if not isinstance(value, tuple) or len(value) != 2:
+            return f"is a {type(value).__name__}"
+        return self.first.problem(value[0], sizes) or self.second.problem(value[1], sizes)
 
 
 @dataclass(frozen=True)
@@ -199,7 +159,27 @@ class Check(Spec):
         return "" if self.function(value) else f"is not {self.kind}"
 
 
+@dataclass(frozen=True)
+class Names(Spec):
+    """An array of the d column names."""
+
+    def _problem(self, value: Any, sizes: Sizes) -> str:
+        if not isinstance(value, np.ndarray) or not _has_type(value.tolist(), list[str]):
+            return "is not an array of names"
+        return "" if _matches(value.shape, "d", sizes) else f"has {len(value)} names"
+
+
+def _is_table(value: Any) -> bool:
+    is_plain = _has_type(value, dict[str, list[str | float | bool | None]])
+    return is_plain and len(set(map(len, value.values()))) <= 1
+
+
 FLAG = Instance("bool bool_")
+HISTORY = Check(
+    "a dictionary of lists of numbers", lambda value: _has_type(value, dict[str, list[float]])
+)
+TABLE = Check("a table of plain values", _is_table)
+TEXTS = Check("a list of texts", lambda value: _has_type(value, list[str]))
 
 
 def _out_of_range(values: Any, spec: Number | Floats) -> str:
@@ -230,37 +210,22 @@ def _matches(shape: tuple[int, ...], letters: str, sizes: Sizes) -> bool:
 
 @cache
 def fitted_specs(kind: type) -> dict[str, Spec]:
-    """Return the specs that a class and its bases declare, those of the bases first.
-
-    Examples
-    --------
-    >>> from softkern import OneClassPCM
-    >>> fitted_specs(OneClassPCM)["eta_"].problem(-1.0, {})
-    'holds -1.0, too small'
-    """
+    """Return the specs that a class and its bases declare, those of the bases first."""
     bases = reversed(kind.__mro__)
     return {name: spec for base in bases for name, spec in vars(base).get("_fitted", {}).items()}
 
 
 def stored_names(kind: type) -> dict[str, str]:
     """Return the attributes of a class that are saved, by their names in files."""
-    specs = fitted_specs(kind)
     return {
         spec.stored_as or name.removeprefix("_"): name
-        for name, spec in specs.items()
+        for name, spec in fitted_specs(kind).items()
         if not spec.transient
     }
 
 
 def row_methods(kind: type) -> dict[str, str]:
-    """Return the per-sample attributes of a class and the methods that give them for new samples.
-
-    Examples
-    --------
-    >>> from softkern import OneClassPCM
-    >>> row_methods(OneClassPCM)
-    {'memberships_': 'memberships', 'outlier_scores_': 'outlier_scores'}
-    """
+    """Return the per-sample attributes and the methods that give them for new samples."""
     return {name: spec.method for name, spec in fitted_specs(kind).items() if spec.method}
 
 
@@ -275,7 +240,8 @@ def missing_as_none(kind: type, fitted: Mapping[str, Any]) -> dict[str, None]:
 
 def validate_state(kind: type, fitted: Mapping[str, Any]) -> None:
     """Raise a ValueError for fitted attributes that are unknown, missing or inconsistent."""
-    name, specs = kind.__name__, fitted_specs(kind)
+    name = kind.__name__
+    specs = {key: spec for key, spec in fitted_specs(kind).items() if not spec.transient}
     unknown = sorted(fitted.keys() - specs.keys())
     if unknown:
         raise ValueError(f"{name} has no attribute {', '.join(unknown)}.")
@@ -283,19 +249,16 @@ def validate_state(kind: type, fitted: Mapping[str, Any]) -> None:
     missing = [
         attribute
         for attribute, spec in specs.items()
-        if attribute not in fitted
-        and not (spec.optional or spec.transient or (spec.method and is_without_rows))
+        if attribute not in fitted and not (spec.optional or (spec.method and is_without_rows))
     ]
     if missing:
         raise ValueError(f"{name} lacks {', '.join(missing)}.")
     sizes: Sizes = {}
     for attribute, spec in _sizes_first(specs.items()):
-        if attribute not in fitted:
-            continue
-        wrong = spec.problem(fitted[attribute], sizes)
+        wrong = spec.problem(fitted[attribute], sizes) if attribute in fitted else ""
         if wrong:
             raise ValueError(f"{attribute} of {name} {wrong}.")
-        if attribute == "sample_rows_":
+        if attribute == "sample_rows_" and is_without_rows:
             del sizes["n"]  # the weights are those of other rows
 
 
@@ -362,61 +325,24 @@ def check_fields(kind: type, fields: Mapping[str, Any], *, is_whole: bool = Fals
 
 
 def _has_type(value: Any, hint: Any) -> bool:
-    origin, parts = get_origin(hint), get_args(hint)
+    kind, parts = get_origin(hint) or hint, get_args(hint)
     if hint is Any:
         return True
-    if origin in (Union, UnionType):
+    if kind in (Union, UnionType):
         return any(_has_type(value, part) for part in parts)
-    if origin is Literal:
+    if kind is Literal:
         return value in parts
-    if origin is tuple:
-        if parts[-1] is Ellipsis:
-            return isinstance(value, tuple) and all(_has_type(item, parts[0]) for item in value)
+    if kind is tuple and parts[-1] is not Ellipsis:
         return isinstance(value, tuple) and len(value) == len(parts)
-    if origin is list:
-        return isinstance(value, list) and all(_has_type(item, parts[0]) for item in value)
-    if origin is dict:
-        pairs = value.items() if isinstance(value, dict) else [(None, None)]
-        return all(_has_type(key, parts[0]) and _has_type(item, parts[1]) for key, item in pairs)
-    if hint in (int, float):
-        is_number = isinstance(value, Integral if hint is int else Real)
+    if kind in (list, tuple):
+        return isinstance(value, kind) and all(_has_type(item, parts[0]) for item in value)
+    if kind is dict:
+        return isinstance(value, dict) and all(
+            _has_type(key, parts[0]) and _has_type(item, parts[1]) for key, item in value.items()
+        )
+    if kind in (int, float):
+        is_number = isinstance(value, Integral if kind is int else Real)
         return is_number and not isinstance(value, bool)
-    kind = hint if origin is None else origin
     if hasattr(kind, "__value__"):  # the name of a type, as NumPy's own from 2.5 on
         kind = get_origin(kind.__value__)
     return isinstance(value, kind) if isinstance(kind, type) else callable(value)
-
-
-# Kinds of plain values
-
-
-def _is_list_of(value: Any, kind: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(item, kind) for item in value)
-
-
-def _is_history(value: Any) -> bool:
-    return isinstance(value, dict) and all(_is_list_of(part, Real) for part in value.values())
-
-
-def _is_table(value: Any) -> bool:
-    if not isinstance(value, dict):
-        return False
-    columns = list(value.values())
-    plain = all(_is_list_of(column, str | Real | NoneType) for column in columns)
-    return plain and len(set(map(len, columns))) <= 1
-
-
-TEXTS = Check("a list of texts", lambda value: _is_list_of(value, str))
-HISTORY = Check("a dictionary of lists of numbers", _is_history)
-TABLE = Check("a table of plain values", _is_table)
-
-
-@dataclass(frozen=True)
-class Names(Spec):
-    """An array of the d column names."""
-
-    def _problem(self, value: Any, sizes: Sizes) -> str:
-        is_array = isinstance(value, np.ndarray) and value.dtype.kind in "OU" and value.ndim == 1
-        if not is_array or not all(isinstance(name, str) for name in value.tolist()):
-            return "is not an array of names"
-        return "" if _matches(value.shape, "d", sizes) else f"has {len(value)} names"
