@@ -136,8 +136,7 @@ class SpectralClusterer(Clusterer, KernelModel):
         else:
             numbers = range(int(self.n_clusters), int(self.n_clusters) + 1)
         self.search_: SpectralSearch = SpectralSearch.of(
-            rows.X,
-            rows.weight,
+            rows,
             kernel,
             numbers,
             "auto" if is_open else None,

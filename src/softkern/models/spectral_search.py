@@ -32,8 +32,6 @@ from softkern.rules.memberships import fuzzy
 from softkern.rules.projections import codes_of, labels_by, prototype_distances, prototypes
 from softkern.solvers.eigen import Spectrum, solve
 
-__all__ = ["SEARCH_ROWS", "SpectralSearch"]
-
 SEARCH_ROWS = 600  # sample on which pairs are scored
 STARTS = 4  # initializations of k-means
 REFERENCE_ROWS = 200  # of the normal cluster that strengths are compared with
@@ -48,11 +46,13 @@ VAGUE_TIE = 0.1  # ... among those this close to the best, which is within chanc
 MULTIPLES = 2.0 ** np.arange(-4.5, 1.0, 0.5)  # of the rule "global", which is as wide as the data
 
 
-class _Form(NamedTuple):
-    """How clusters are derived from eigenvectors."""
+class _Setting(NamedTuple):
+    """What all trials of a search have in common."""
 
+    numbers: Array  # of clusters, (K,)
     assignment: str
     eigenvector_scale: str
+    random_state: Any
 
 
 @dataclass(frozen=True)
@@ -100,19 +100,18 @@ class SpectralSearch:
     @classmethod
     def of(
         cls,
-        X: Any,
-        weight: Array,
+        data: Rows,
         kernel: Kernel,
         n_clusters_range: Iterable[int],
         bandwidths: str | Sequence[Any] | None,
         *,
-        assignment: str = "directions",
-        eigenvector_scale: str = "unit",
-        n_rows: int = SEARCH_ROWS,
+        assignment: str,
+        eigenvector_scale: str,
+        n_rows: int,
         n_validation: int = 0,
-        engine: str = "auto",
-        engine_params: dict[str, Any] | None = None,
-        random_state: Any = 0,
+        engine: str,
+        engine_params: dict[str, Any] | None,
+        random_state: Any,
     ) -> Self:
         """Score every pair on a random sample of the rows, or on `n_validation` other rows.
 
@@ -121,32 +120,31 @@ class SpectralSearch:
         """
         random_state = fixed_seed(random_state)
         numbers = np.asarray(sorted(set(n_clusters_range)))
-        data = Rows(X, weight)
         tried = _bandwidths(data, bandwidths, random_state)
-        chosen_rows = training_rows(kernel, data, n_rows + n_validation, "random", random_state)
-        (rows, mass, own), aside = _split(chosen_rows, n_validation, random_state)
-        if rows.size < numbers.min():
+        sample = training_rows(kernel, data, n_rows + n_validation, "random", random_state)
+        chosen, aside = _split(sample, n_validation, random_state)
+        if chosen.rows.size < numbers.min():
             raise DataError(
                 f"{numbers.min()} clusters need at least {numbers.min()} different points, and "
-                f"there are {rows.size}; use fewer clusters."
+                f"there are {chosen.rows.size}; use fewer clusters."
             )
-        points = kernel.restrict(X, rows)
-        validation = None if aside is None else (kernel.restrict(X, aside.rows), aside.mass)
-        options = None if engine == "auto" else engine_params  # those of the engine of the fit
-        engines = {"engine": engine, "engine_params": options}
-        chosen = [kernel if b is None else kernel.with_bandwidth(b) for b in tried]
-        form = _Form(assignment, eigenvector_scale)
+        points, validation = (
+            Rows(kernel.restrict(data.X, part.rows), part.mass) for part in (chosen, aside)
+        )
+        engines = {"engine": engine, "engine_params": None if engine == "auto" else engine_params}
+        kernels = [kernel if b is None else kernel.with_bandwidth(b) for b in tried]
+        setting = _Setting(numbers, assignment, eigenvector_scale, random_state)
         surfaces = _surfaces(
-            points, mass, own, chosen, numbers, form, random_state, engines, validation
+            points, chosen.own, kernels, setting, engines, validation if n_validation else None
         )
         is_unique = surfaces[-1] == 1
         if is_unique.any():  # a regular grid has equal eigenvalues at any bandwidth
             surfaces[:-1, ~is_unique] = np.nan
         strength, comparable, plain, fit, _ = surfaces
         reference = np.zeros(numbers.size)
+        is_auto = isinstance(bandwidths, str)
         if numbers.size > 1:
-            auto = isinstance(bandwidths, str)
-            reference = _reference_strength(points, mass, chosen, auto, numbers, form, random_state)
+            reference = _reference_strength(points, kernels, is_auto, setting)
         contrast = (comparable - reference[:, None]) / (1 - reference[:, None])
         return cls(numbers, tried, strength, contrast, plain, fit)
 
@@ -204,16 +202,15 @@ class SpectralSearch:
         """All pairs as a DataFrame, the highest contrast first, with local maxima marked."""
         import pandas as pd
 
-        i, j = np.indices(self.strength.shape).reshape(2, -1)
         table = pd.DataFrame(
             {
-                "n_clusters": self.n_clusters_range[i],
-                "bandwidth": [self.bandwidths[column] for column in j],
-                "contrast": self.contrast[i, j],
-                "strength": self.strength[i, j],
-                "plain_strength": self.plain[i, j],
-                "line_fit": self.fit[i, j],
-                "is_maximum": self.is_maximum[i, j],
+                "n_clusters": np.repeat(self.n_clusters_range, len(self.bandwidths)),
+                "bandwidth": self.bandwidths * len(self.n_clusters_range),
+                "contrast": self.contrast.ravel(),
+                "strength": self.strength.ravel(),
+                "plain_strength": self.plain.ravel(),
+                "line_fit": self.fit.ravel(),
+                "is_maximum": self.is_maximum.ravel(),
             }
         )
         return table.sort_values("contrast", ascending=False, ignore_index=True)
@@ -238,15 +235,15 @@ def _bandwidths(rows: Rows, bandwidths: str | Sequence[Any] | None, random_state
 
 
 def _split(
-    chosen: TrainingRows, n_validation: int, random_state: Any
-) -> tuple[TrainingRows, TrainingRows | None]:
-    """Split rows into training rows and random validation rows."""
-    if n_validation == 0:
-        return chosen, None
-    order = as_random_state(random_state).permutation(chosen.rows.size)
-    kept = max(chosen.rows.size - n_validation, 1)
-    first, second = np.sort(order[:kept]), np.sort(order[kept:])
-    one, two = (TrainingRows(*(part[places] for part in chosen)) for places in (first, second))
+    sample: TrainingRows, n_validation: int, random_state: Any
+) -> tuple[TrainingRows, TrainingRows]:
+    """Split rows into training rows and random validation rows, each in their order."""
+    order: Any = np.arange(sample.rows.size)
+    if n_validation:
+        order = as_random_state(random_state).permutation(sample.rows.size)
+    n_train = max(sample.rows.size - n_validation, 1)
+    first, second = np.sort(order[:n_train]), np.sort(order[n_train:])
+    one, two = (TrainingRows(*(part[places] for part in sample)) for places in (first, second))
     return one, two
 
 
@@ -261,96 +258,83 @@ def _number_place(contrast: Array) -> int:
 
 
 def _reference_strength(
-    points: Any,
-    mass: Array,
-    kernels: list[Kernel],
-    auto: bool,
-    numbers: Array,
-    form: _Form,
-    random_state: Any,
+    points: Rows, kernels: list[Kernel], is_auto: bool, setting: _Setting
 ) -> Array:
     """Highest strength of every number on normal data with the points' covariance, (K,)."""
     last = len(ONE_CLUSTER) - 1
-    default = np.array([ONE_CLUSTER[min(k - 2, last)] for k in numbers])
+    default = np.array([ONE_CLUSTER[min(k - 2, last)] for k in setting.numbers])
     if not (kernels[0].takes_points and kernels[0].decays):
         return default
-    size = min(len(mass), max(REFERENCE_ROWS, REFERENCE_ROWS_PER_CLUSTER * int(numbers.max())))
-    drawn = _normal_like(points, mass, size, random_state)
-    ones = np.ones(size)
-    if auto:
-        widths = _bandwidths(Rows(drawn), "auto", random_state)
+    size = max(REFERENCE_ROWS, REFERENCE_ROWS_PER_CLUSTER * int(setting.numbers.max()))
+    size = min(points.shape[0], size)
+    drawn = Rows(_normal_like(points, size, setting.random_state), np.ones(size))
+    if is_auto:
+        widths = _bandwidths(drawn, "auto", setting.random_state)
         kernels = [kernels[0].with_bandwidth(width) for width in widths]
-    surfaces = _surfaces(drawn, ones, ones, kernels, numbers, form, random_state, {})
+    surfaces = _surfaces(drawn, np.ones(size), kernels, setting, {})
     comparable = np.where(surfaces[-1] == 1, surfaces[1], -np.inf).max(axis=1)
     return np.where((comparable > 0) & (comparable < 1), comparable, default)
 
 
-def _normal_like(points: Any, mass: Array, size: int, random_state: Any) -> Array:
+def _normal_like(points: Rows, size: int, random_state: Any) -> Array:
     """Normal rows with the points' weighted mean and covariance, (size, d)."""
-    share = mass / mass.sum()
-    generator = as_random_state(random_state)
-    parts = generator.normal(size=(size, len(mass))) * np.sqrt(share)
+    share = points.weight / points.weight.sum()
+    parts = as_random_state(random_state).normal(size=(size, len(share))) * np.sqrt(share)
     parts -= np.outer(parts.sum(axis=1), share)  # deviations from the mean
-    mean = np.asarray(share @ points, dtype=np.float64)
-    return np.asarray(parts @ points + mean)
+    mean = np.asarray(share @ points.X, dtype=np.float64)
+    return np.asarray(parts @ points.X + mean)
 
 
 def _surfaces(
-    points: Any,
-    mass: Array,
+    points: Rows,
     own: Array,
     kernels: list[Kernel],
-    numbers: Array,
-    form: _Form,
-    random_state: Any,
+    setting: _Setting,
     engines: dict[str, Any],
-    validation: tuple[Any, Array] | None = None,
+    validation: Rows | None = None,
 ) -> Array:
     """Scores of every number of clusters and every kernel, (5, K, S); see `_score`."""
-    data = Rows(points, mass)
+    numbers, random_state = setting.numbers, setting.random_state
     surfaces = np.full((5, numbers.size, len(kernels)), np.nan)
-    searching = stage("bandwidths", total=len(kernels))
     planned = None
-    with searching as done, one_thread():  # small problems, in which threads wait for each other
+    # small problems, in which threads wait for each other
+    with stage("bandwidths", total=len(kernels)) as done, one_thread():
         for j, kernel in enumerate(kernels):
             done(j)
             if planned is not None and planned.engine == "dense":  # at any bandwidth
                 planned = replace(planned, kernel=kernel)
             else:
                 options = {"n_vectors": int(numbers.max()), "random_state": random_state}
-                planned = plan(data, kernel=kernel, **options, **engines)
-            operator = planned.build(data, random_state=random_state)
-            surfaces[:, :, j] = _score_numbers(operator, mass, own, numbers, form, validation)
+                planned = plan(points, kernel=kernel, **options, **engines)
+            operator = planned.build(points, random_state=random_state)
+            try:
+                spectrum = solve(
+                    operator,
+                    int(numbers.max()) - 1,
+                    points.weight,
+                    own=own,
+                    vector_scale=setting.eigenvector_scale,
+                    strict=False,
+                )
+            except DataError:
+                continue
+            scored = _scored_rows(operator, spectrum, points.weight, own, validation)
+            for i, k in enumerate(numbers):
+                if k - 1 <= spectrum.eigenvalues.size:
+                    leading = spectrum.leading(k - 1)
+                    surfaces[:, i, j] = _score(leading, points.weight, scored, setting.assignment)
     return surfaces
 
 
-def _score_numbers(
-    operator: KernelOperator,
-    mass: Array,
-    own: Array,
-    numbers: Array,
-    form: _Form,
-    validation: tuple[Any, Array] | None,
-) -> Array:
-    """Scores of every number of clusters, (5, K); NaN for too few eigenvectors."""
-    surface = np.full((5, numbers.size), np.nan)
-    try:
-        most = int(numbers.max()) - 1
-        spectrum = solve(
-            operator, most, mass, own=own, vector_scale=form.eigenvector_scale, strict=False
-        )
-    except DataError:
-        return surface
+def _scored_rows(
+    operator: KernelOperator, spectrum: Spectrum, mass: Array, own: Array, validation: Rows | None
+) -> tuple[Array, Array, Array]:
+    """Projections, mean similarities and weights of the rows that are scored."""
     if validation is None:
         itself = own * np.asarray(operator.diag(), dtype=np.float64)
-        scored = spectrum.projections, (spectrum.degree - itself) / mass.sum(), mass
-    else:
-        product = operator.cross(validation[0]) @ np.column_stack([spectrum.coefficients, mass])
-        scored = product[:, :-1] + spectrum.bias, product[:, -1] / mass.sum(), validation[1]
-    for i, k in enumerate(numbers):
-        if k - 1 <= spectrum.eigenvalues.size:
-            surface[:, i] = _score(spectrum.leading(k - 1), mass, scored, form.assignment)
-    return surface
+        return spectrum.projections, (spectrum.degree - itself) / mass.sum(), mass
+    product = operator.cross(validation.X) @ np.column_stack([spectrum.coefficients, mass])
+    return product[:, :-1] + spectrum.bias, product[:, -1] / mass.sum(), validation.weight
 
 
 def _score(
@@ -358,7 +342,7 @@ def _score(
 ) -> Any:
     """Strength, comparable strength, plain strength, line fit, and whether eigenvectors are unique.
 
-    Scored rows are given by projections, mean similarities and weights.
+    NaN where the projections do not form as many clusters.
     """
     n_clusters = spectrum.eigenvalues.size + 1
     try:

@@ -19,7 +19,7 @@ from softkern._utils.random import fixed_seed
 from softkern.kernels.resolve import has_open_bandwidth, resolve
 from softkern.metrics.strength import COVERED, membership_strength
 from softkern.models.spectral_search import SpectralSearch
-from softkern.rows import check_weights
+from softkern.rows import Rows, check_weights
 
 
 def average_membership_strength(
@@ -155,17 +155,16 @@ def select_spectral(
             f"bandwidths were passed, but kernel={kernel!r} with kernel_params={kernel_params!r} "
             "has no bandwidth to choose."
         )
+    rows = Rows(X, weight)
     resolved = resolve(
         kernel,
-        X,
+        rows,
         bandwidth="global" if has_bandwidth else "auto",
         kernel_params=kernel_params,
-        sample_weight=weight,
         random_state=random_state,
     )
     return SpectralSearch.of(
-        X,
-        weight,
+        rows,
         resolved,
         [int(k) for k in n_clusters_range],
         "auto" if bandwidths is None and has_bandwidth else bandwidths,
