@@ -66,12 +66,12 @@ def test_overlap_score_of_a_point_without_similarity_is_the_largest_number():
 def test_outlier_score_is_equation_five():
     _, E, S, U = random_soft()
     b = np.array([0.3, -0.2, 0.1])
-    found = spectral_points.outlier_score(E, U, S, b, form="printed")
+    found = spectral_points.outlier_score(E, U, S, b, "2015")
     for i in range(50):
         total = sum(
             (np.linalg.norm(E[i] - S[p]) - np.linalg.norm(b - S[p])) * U[i, p] for p in range(4)
         )
         assert found[i] == pytest.approx(1 - total)
-    assert spectral_points.outlier_score(E, U, S, b) == pytest.approx(2 - found)
-    at_bias = spectral_points.outlier_score(b[None], U[:1], S, b)
+    assert spectral_points.outlier_score(E, U, S, b, "2015-corrected") == pytest.approx(2 - found)
+    at_bias = spectral_points.outlier_score(b[None], U[:1], S, b, "2015-corrected")
     assert at_bias == pytest.approx(1)

@@ -25,7 +25,7 @@ from softkern.metrics.strength import COVERED
 from softkern.models._array_dispatch import dispatch_arrays
 from softkern.models.clusterer import Clusterer
 from softkern.models.kernel_model import SUPPORT, KernelModel
-from softkern.models.spectral_points import detect, outlier_score, overlap_score
+from softkern.models.spectral_points import VARIANTS, detect, outlier_score, overlap_score
 from softkern.models.spectral_scores import SpectralScores
 from softkern.models.spectral_search import SEARCH_ROWS, SpectralSearch
 from softkern.models.state_schema import Floats, Instance, Number, Spec
@@ -38,22 +38,17 @@ from softkern.models.subset import (
 )
 from softkern.operators.base import CrossOperator, KernelOperator
 from softkern.rows import Rows, order_by_mass
-from softkern.rules.memberships import fuzzy
 from softkern.rules.projections import (
     ASSIGNMENTS,
     codes_of,
     labels_by,
-    prototype_distances,
     prototypes,
     tied_words,
 )
 from softkern.solvers.eigen import EIGENVECTOR_SCALES, Spectrum, solve
 from softkern.solvers.stopping import progress_bar
 
-__all__ = ["SpectralClusterer"]
-
 MAX_CLUSTERS = 20  # largest number that n_clusters="auto" tries
-SCORES = {"2015": "printed", "2015-corrected": "corrected", "2015-absolute": "absolute"}  # eq. 5
 UNCONNECTED = 1e-6  # from one: eigenvalues of parts without any similarity to each other
 
 
@@ -130,11 +125,11 @@ class SpectralClusterer(Clusterer, KernelModel):
         if self.n_clusters == 1 or not (is_open or self.n_clusters == "auto"):
             self.n_clusters_ = int(self.n_clusters)
             return kernel
-        if self.n_clusters == "auto":
+        if isinstance(self.n_clusters, str):
             most = min(MAX_CLUSTERS, rows.distinct[0].size - 1)
-            numbers = range(2, max(most, 2) + 1)
+            numbers = list(range(2, max(most, 2) + 1))
         else:
-            numbers = range(int(self.n_clusters), int(self.n_clusters) + 1)
+            numbers = [int(self.n_clusters)]
         self.search_: SpectralSearch = SpectralSearch.of(
             rows,
             kernel,
@@ -186,8 +181,16 @@ class SpectralClusterer(Clusterer, KernelModel):
         """
         k, part = self.n_clusters_, spectrum.takes_part
         codes = codes_of(spectrum.projections[part], mass[part], k, self.assignment)
+        ties = 0
         if self.assignment == "codebook":
-            self._warn_of_ties(spectrum.projections[part], mass[part])
+            ties = tied_words(spectrum.projections[part], mass[part], k)
+        if ties:
+            warn(
+                f"{ties} more sign patterns are as frequent as the last of the n_clusters={k} that "
+                "are used, and it is chance which of them is a cluster. Use "
+                "assignment='directions', or another bandwidth.",
+                SpectrumWarning,
+            )
         labels = labels_by(spectrum.projections, codes, self.assignment)
         size = np.bincount(labels, weights=mass, minlength=k)
         density = np.bincount(labels, weights=mass * spectrum.degree, minlength=k)
@@ -196,16 +199,6 @@ class SpectralClusterer(Clusterer, KernelModel):
         self.prototypes_ = prototypes(spectrum.projections, labels, mass * part, k)[order]
         self.eigenvalues_ = spectrum.eigenvalues
         self.bias_ = spectrum.bias
-
-    def _warn_of_ties(self, projections: Array, mass: Array) -> None:
-        left = tied_words(projections, mass, self.n_clusters_)
-        if left:
-            warn(
-                f"{left} more sign patterns are as frequent as the last of the "
-                f"n_clusters={self.n_clusters_} that are used, and it is chance which of them is a "
-                "cluster. Use assignment='directions', or another bandwidth.",
-                SpectrumWarning,
-            )
 
     def _store_support(
         self, operator: KernelOperator, spectrum: Spectrum, chosen: TrainingRows
@@ -224,25 +217,18 @@ class SpectralClusterer(Clusterer, KernelModel):
             self._density = self.kernel_.restrict(operator.X, places), density
 
     def _score_training(
-        self,
-        rows: Rows,
-        operator: KernelOperator,
-        spectrum: Spectrum,
-        chosen: TrainingRows,
+        self, rows: Rows, operator: KernelOperator, spectrum: Spectrum, chosen: TrainingRows
     ) -> None:
         """Score the training rows as new samples; similarities leave out the row itself."""
         points = self.kernel_.restrict_new(rows.X, self.support_)
         scores = SpectralScores(self, self._stored_operator().cross(points))
         logs = scores.log_similarity.copy()
-        by_number = not self.kernel_.takes_points
-        copies = which_training_row(rows, chosen.rows, by_number)
+        copies = which_training_row(rows, chosen.rows, not self.kernel_.takes_points)
         is_copy = copies >= 0
         logs[is_copy] = self._log_similarity_of_others(operator, spectrum, chosen)[copies[is_copy]]
-        self.projections_ = scores.projections
-        self.mean_similarity_ = np.exp(logs)
-        self._store_scores(
-            SpectralScores(self, projections=scores.projections, log_similarity=logs)
-        )
+        scores = SpectralScores(self, projections=scores.projections, log_similarity=logs)
+        self.projections_, self.mean_similarity_ = scores.projections, scores.mean_similarity
+        self._store_scores(scores)
 
     def _log_similarity_of_others(
         self, operator: KernelOperator, spectrum: Spectrum, chosen: TrainingRows
@@ -293,12 +279,6 @@ class SpectralClusterer(Clusterer, KernelModel):
         share = np.asarray(degree, dtype=np.float64) / self._total_weight
         return np.asarray(np.log(np.maximum(share, np.finfo(np.float64).tiny)))
 
-    def _distances(self, projections: Array) -> Array:
-        return prototype_distances(projections, self.prototypes_)
-
-    def _soft(self, projections: Array) -> Array:
-        return np.asarray(fuzzy(self._distances(projections), m=2))
-
     @dispatch_arrays
     def projections(self, X: Any) -> Array:
         """Project samples on the eigenvectors, e = K(X, support) α + b.
@@ -329,7 +309,7 @@ class SpectralClusterer(Clusterer, KernelModel):
         similarity : array of shape (m,)
             Mean similarity.
         """
-        return np.exp(self.score_points(X).log_similarity)
+        return self.score_points(X).mean_similarity
 
     @dispatch_arrays
     def outlier_scores(self, X: Any, *, variant: str = "degree") -> Array:
@@ -353,16 +333,12 @@ class SpectralClusterer(Clusterer, KernelModel):
         scores : array of shape (m,)
             Outlier scores.
         """
-        _check_variant(variant, "degree", *SCORES)
+        _check_variant(variant, "degree", *VARIANTS)
         scores = self.score_points(X)
         if variant == "degree":
             return scores.outlier_scores
         return outlier_score(
-            scores.projections,
-            self._soft(scores.projections),
-            self.prototypes_,
-            self.bias_,
-            form=SCORES[variant],
+            scores.projections, scores.soft_memberships, self.prototypes_, self.bias_, variant
         )
 
     @dispatch_arrays
@@ -392,9 +368,9 @@ class SpectralClusterer(Clusterer, KernelModel):
             return scores.overlap_scores
         return overlap_score(
             scores.projections,
-            self._soft(scores.projections),
+            scores.soft_memberships,
             self.prototypes_,
-            np.exp(scores.log_similarity) * self._total_weight,
+            scores.mean_similarity * self._total_weight,
             self.projections_,
             self.labels_,
             self.sample_weight_,
@@ -424,11 +400,14 @@ class SpectralClusterer(Clusterer, KernelModel):
         """
         check_is_fitted(self)
         if X is None:
-            projections, similarity = self.projections_, self.mean_similarity_
+            scores = SpectralScores(
+                self, projections=self.projections_, mean_similarity=self.mean_similarity_
+            )
         else:
             scores = self.score_points(X)
-            projections, similarity = scores.projections, np.exp(scores.log_similarity)
-        return detect(self._soft(projections), similarity, outliers_first=outliers_first)
+        return detect(
+            scores.soft_memberships, scores.mean_similarity, outliers_first=outliers_first
+        )
 
 
 def _check_variant(variant: str, *known: str) -> None:

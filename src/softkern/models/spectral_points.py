@@ -18,28 +18,21 @@ from softkern._utils.typing import Array
 from softkern.metrics.strength import COVERED
 from softkern.rows import row_slices
 
-__all__ = ["detect", "outlier_score", "overlap_score"]
-
 Mask = NDArray[np.bool_]
 
 BLOCK = 2**22  # distances held at once
+VARIANTS = ("2015", "2015-corrected", "2015-absolute")  # of eq. 5: as printed, and corrected
 
 
 def detect(
     memberships: Array, similarity: Array, *, outliers_first: bool = True
 ) -> tuple[Mask, Mask]:
-    """Outlier and overlap points of section 3.1 of the 2015 paper: two masks of shape (n,).
+    """Return masks of the outliers and overlap points of section 3.1, (n,) each.
 
-    Parameters
-    ----------
-    memberships : array of shape (n, k)
-    similarity : array of shape (n,)
-        Mean similarity to the training points, Σ_l Ω_il / N_tr.
-    outliers_first : bool, default=True
-        A point whose mean similarity is below 0.01 is an outlier, whatever its memberships, and an
-        overlap point is one of the others with no membership above 0.5. False is the paper's text,
-        in which an outlier must have a membership above 0.5 as well: a far point, whose projection
-        is the bias, is then called an overlap point where the bias lies between clusters.
+    An outlier is a point of low mean similarity to the training points, an overlap point one of
+    the others without a membership above 0.5. In the paper's order an outlier must have such a
+    membership as well: a far point, whose projection is the bias, is then an overlap point where
+    the bias lies between clusters.
     """
     top = memberships.max(axis=1)
     outlier = similarity < COVERED
@@ -58,25 +51,12 @@ def overlap_score(
     all_labels: Array,
     weight: Array | None = None,
 ) -> Array:
-    """Eq. 4: Δ_k Δ_ω / S of m points; the lower, the more influential an overlap point, (m,).
+    """Compute eq. 4, Δ_k Δ_ω / S, (m,); the lower, the more influential an overlap point.
 
     Δ_k = Σ_p ‖e − s_p‖ m_p is the distance to the prototypes; Δ_ω = Σ_p m_p Δ(p) that to all
     points of every cluster p, the n_p distances sorted and weighted by n_p, ..., 1 over
-    n_p (n_p + 1)/2; S the summed similarity to all points.
-
-    Parameters
-    ----------
-    projections : array of shape (m, q)
-        Of the points to be scored.
-    memberships : array of shape (m, k)
-    prototypes : array of shape (k, q)
-    similarity : array of shape (m,)
-        S, the degree, that of a point of the fit with itself. Where it is zero the score is the
-        largest number there is.
-    all_projections : array of shape (n, q)
-    all_labels : array of shape (n,)
-    weight : array of shape (n,), default=None
-        How often each of all points counts.
+    n_p (n_p + 1)/2; S the summed similarity to all points, including the point itself. Where it is
+    zero the score is the largest number there is. `weight` is how often each of all points counts.
     """
     weight = np.ones(len(all_labels)) if weight is None else np.asarray(weight, np.float64)
     to_prototypes = (cdist(projections, prototypes) * memberships).sum(axis=1)
@@ -103,31 +83,18 @@ def overlap_score(
 
 
 def outlier_score(
-    projections: Array,
-    memberships: Array,
-    prototypes: Array,
-    bias: Array,
-    *,
-    form: str = "corrected",
+    projections: Array, memberships: Array, prototypes: Array, bias: Array, variant: str
 ) -> Array:
-    """Eq. 5: 1 − Σ_p (‖e − s_p‖ − ‖b − s_p‖) m_p of m points, (m,).
+    """Compute eq. 5, 1 − Σ_p (‖e − s_p‖ − ‖b − s_p‖) m_p of m points, (m,).
 
     As printed the sign is wrong: a point of no similarity to any other, e = b, scores 1, and one
     that is nearer to the clusters scores more. Corrected, 1 + Σ_p (...) m_p, it scores less, but
     for points on the far side of b; absolute, 1 − |Σ_p (...) m_p|, these too, and no score is
     above one, as in the paper's table. All saturate at 1 far away; the models rank by the
     logarithm of the degree.
-
-    Parameters
-    ----------
-    projections : array of shape (m, q)
-    memberships : array of shape (m, k)
-    prototypes : array of shape (k, q)
-    bias : array of shape (q,)
-    form : {"printed", "corrected", "absolute"}, default="corrected"
     """
     gaps = cdist(projections, prototypes) - cdist(bias[None], prototypes)
     distance = (gaps * memberships).sum(axis=1)
-    if form == "absolute":
+    if variant == "2015-absolute":
         distance = np.abs(distance)
-    return np.asarray(1 + distance if form == "corrected" else 1 - distance)
+    return np.asarray(1 + distance if variant == "2015-corrected" else 1 - distance)

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from softkern._utils.typing import Array
 from softkern.models.point_scores import PointScores
 from softkern.operators.base import CrossOperator
-from softkern.rules.memberships import log_fuzzy
-
-__all__ = ["SpectralScores"]
+from softkern.rules.memberships import fuzzy, log_fuzzy
+from softkern.rules.projections import prototype_distances
 
 
 class SpectralScores(PointScores):
@@ -40,6 +39,11 @@ class SpectralScores(PointScores):
         return self._model._log_similarity(self._rows, self._product[:, -1:])
 
     @cached_property
+    def mean_similarity(self) -> Array:
+        """Mean kernel value with the training samples, (m,)."""
+        return np.exp(self.log_similarity)
+
+    @cached_property
     def memberships(self) -> Array:
         """Memberships of the model, (m, n_clusters)."""
         return self._model._memberships(self).astype(self._model.sample_weight_.dtype)
@@ -57,4 +61,13 @@ class SpectralScores(PointScores):
     @cached_property
     def log_memberships(self) -> Array:
         """Soft memberships in both models: overlap scores are their ratio."""
-        return log_fuzzy(self._model._distances(self.projections), m=2)
+        return log_fuzzy(self._distances, m=2)
+
+    @cached_property
+    def soft_memberships(self) -> Array:
+        """Soft memberships, (m, n_clusters)."""
+        return np.asarray(fuzzy(self._distances, m=2))
+
+    @cached_property
+    def _distances(self) -> Array:
+        return prototype_distances(self.projections, self._model.prototypes_)
