@@ -8,25 +8,16 @@ import numpy as np
 
 from softkern._utils.typing import Array
 from softkern.operators.base import KernelOperator
-from softkern.rules.base import Centers
+from softkern.rules.base import Centers, Rule
 from softkern.solvers.collapse import coinciding, principal_variance
-from softkern.solvers.dual import OneClassCenters
 from softkern.solvers.steps import Solution
-
-__all__ = ["cooling", "separate_equal_clusters"]
 
 TILT = 0.5  # range of the factors by which the masses of equal clusters are made to differ
 MOST_SCALES = 10_000  # of an annealing; the paper's has 77
 
 
 def cooling(annealing: Any) -> list[float]:
-    """Return the scales of a schedule (start, stop, factor), from start down to above stop.
-
-    Examples
-    --------
-    >>> cooling((4.0, 1.0, 0.5))
-    [4.0, 2.0]
-    """
+    """Return the scales of a schedule (start, stop, factor), from start down to above stop."""
     try:
         given = np.asarray(annealing, dtype=np.float64)
     except (TypeError, ValueError):
@@ -53,7 +44,7 @@ def cooling(annealing: Any) -> list[float]:
 
 
 def separate_equal_clusters(
-    operator: KernelOperator, svms: OneClassCenters, solution: Solution, weight: Array
+    operator: KernelOperator, rule: Rule, solution: Solution, weight: Array
 ) -> Centers | None:
     """Return distinct centers to continue an annealing from. None where all differ already.
 
@@ -80,7 +71,7 @@ def separate_equal_clusters(
         copies = n_clusters // firsts.size + (place < n_clusters % firsts.size)
         distances = solution.geometry.distances[:, firsts[k]]
         columns += _tilted(operator, merged[:, k], distances, copies)
-    return svms.centers(np.stack(columns, axis=1), weight, None)
+    return rule.centers.centers(np.stack(columns, axis=1), weight, None)
 
 
 def _tilted(operator: KernelOperator, mass: Array, distances: Array, copies: int) -> list[Array]:

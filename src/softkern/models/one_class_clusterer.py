@@ -41,8 +41,6 @@ from softkern.solvers.dual import OneClassCenters
 from softkern.solvers.initialization import INITS, SAME_SCATTER, k_means_mass, sort_by_mass
 from softkern.solvers.steps import Solution
 
-__all__ = ["OneClassClusterer"]
-
 LEAST_WIDTH = 1e-6  # of a cluster, squared, relative to the mean squared distance of samples
 DUAL_TOL = 1e-8  # largest tolerance of the SVMs, which are solved more precisely than the loop
 LOW_RANK_FROM = 10_000  # samples; up to there the duals are faster on a kernel matrix in memory
@@ -56,6 +54,7 @@ class OneClassScores(CenterScores):
 
     @cached_property
     def outlier_scores(self) -> Array:
+        """Outlier scores, (m,)."""
         if self._training is None and not self.rows.lengths_are_known:
             raise ValueError(NEEDS_LENGTHS)
         return super().outlier_scores
@@ -94,19 +93,11 @@ class OneClassClusterer(CenterClusterer):
     _remedy: ClassVar[str]  # where centers coincide
 
     @abstractmethod
-    def _rule(self) -> Mixture | Hard:
-        """Return the membership rule of the fitted model."""
-
-    @abstractmethod
-    def _loop_rule(self, operator: KernelOperator) -> Rule:
-        """Return the rules of the loop over the samples of an operator."""
+    def _rule(self, operator: KernelOperator | None = None) -> Mixture | Hard:
+        """Return the membership rule of a loop over these samples, by default for new ones."""
 
     def _choose_scales(self, operator: KernelOperator, weight: Array) -> None:
         """Set attributes that the rules need, before the loop."""
-
-    @abstractmethod
-    def _scatter(self, solution: Solution, weight: Array) -> float:
-        """Return the measure by which initializations are compared. The lowest is the best."""
 
     def _fit(self, rows: Rows) -> None:
         weight = rows.weight
@@ -143,21 +134,27 @@ class OneClassClusterer(CenterClusterer):
                 draw(operator, weight, self.n_clusters_, generator) for _ in range(self.n_init)
             ]
 
+    def _loop_rule(self, operator: KernelOperator) -> Rule:
+        return Rule(self._rule(operator), self._center_rule(operator))
+
+    def _start(self, rule: Rule, mass: Array, weight: Array) -> Centers:
+        """Return the SVMs of initial masses, (n, c), as clusters of equal shares."""
+        equal = np.full(self.n_clusters_, 1 / self.n_clusters_, dtype=weight.dtype)
+        return replace(rule.centers.centers(mass, weight, None), shares=equal)
+
     def _run(
-        self, operator: KernelOperator, rule: Any, start: Any, weight: Array, **options: Any
+        self, operator: KernelOperator, rule: Any, start: Centers, weight: Array, tol: float
     ) -> Solution:
-        """Run the loop with this model's stopping rule, which `options` may override."""
-        options = {"cycles": True, "description": self._description, **options}
-        return alternate(
-            operator, rule, start, sample_weight=weight, **{**self._loop_options, **options}
-        )
+        """Run the loop with this model's stopping rule, to the given tolerance."""
+        options = {**self._loop_options, "tol": tol, "description": self._description}
+        return alternate(operator, rule, start, sample_weight=weight, cycles=True, **options)
 
     def _run_start(
         self, operator: KernelOperator, weight: Array, mass: Array, tol: float
     ) -> Solution:
         """Run the loop from the masses of one initialization, (n, c)."""
-        start = self._center_rule(operator).centers(mass, weight, None)
-        return self._run(operator, self._loop_rule(operator), start, weight, tol=tol)
+        rule = self._loop_rule(operator)
+        return self._run(operator, rule, self._start(rule, mass, weight), weight, tol)
 
     def _best_of_starts(self, operator: KernelOperator, weight: Array) -> Solution:
         """Return the solution of the loop from the best initialization.
@@ -170,17 +167,19 @@ class OneClassClusterer(CenterClusterer):
         is_last = part is operator and (len(masses) == 1 or self._is_annealed)
         tol = self.tol if is_last else STARTS_TOL * self.tol
         ends = (self._run_start(part, counts, mass, tol) for mass in masses)
-        best = best_of(ends, lambda end: self._scatter(end, counts), SAME_SCATTER)
+        best = best_of(ends, lambda end: _scatter(end, counts), SAME_SCATTER)
         if is_last or (part is operator and not best.converged):
             return best
         if part is operator:
-            return _continued(best, self._run(operator, best.rule, best.centers, weight))
+            then = self._run(operator, best.rule, best.centers, weight, self.tol)
+            history = {name: best.history[name] + then.history[name] for name in then.history}
+            return replace(then, n_iter=best.n_iter + then.n_iter, history=history)
         sample = self.plan_.prediction_operator(part.X, operator.kernel)
         geometry = sample.cross(operator.X).geometry(best.coefficients, best.geometry.norms)
         rule = self._loop_rule(operator)
         mass = rule.memberships.evaluate(geometry, best.centers, weight).mass
         svms = self._center_rule(operator).on_operator(operator.draft, None)
-        return self._run(operator, rule, svms.centers(mass, weight, None), weight)
+        return self._run(operator, rule, svms.centers(mass, weight, None), weight, self.tol)
 
     @property
     def _is_annealed(self) -> bool:
@@ -275,7 +274,9 @@ class OneClassClusterer(CenterClusterer):
         self._warn_of_coinciding(solution.coefficients, self._remedy)
 
 
-def _continued(first: Solution, then: Solution) -> Solution:
-    """Return a solution that continued another, with the history of both."""
-    history = {name: first.history[name] + then.history[name] for name in then.history}
-    return replace(then, n_iter=first.n_iter + then.n_iter, history=history)
+def _scatter(solution: Solution, weight: Array) -> float:
+    """Return Σ w z D², which initializations are compared by.
+
+    The objective f_LL of a mixture is high where a cluster is about to vanish.
+    """
+    return float(weight @ (solution.memberships * solution.geometry.distances).sum(axis=1))

@@ -10,12 +10,9 @@ from softkern.exceptions import ReseedWarning, warn
 from softkern.models.one_class_clusterer import OneClassClusterer
 from softkern.models.state_schema import Number, Spec
 from softkern.operators.base import Geometry, KernelOperator
-from softkern.rules.base import Rule
 from softkern.rules.one_class import Hard
 from softkern.solvers.initialization import hard_rule
 from softkern.solvers.steps import Solution
-
-__all__ = ["OneClassKMeans"]
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -103,12 +100,6 @@ default="k-means"
     def _choose_scales(self, operator: KernelOperator, weight: Array) -> None:
         self._tie_error = hard_rule(operator, self._formulation).error
 
-    def _loop_rule(self, operator: KernelOperator) -> Rule:
-        return Rule(hard_rule(operator, self._formulation), self._center_rule(operator))
-
-    def _scatter(self, solution: Solution, weight: Array) -> float:
-        return solution.objective
-
     def _warn_of_collapse(self, solution: Solution) -> None:
         super()._warn_of_collapse(solution)
         reseeded = getattr(solution.rule.memberships, "reseeded", 0)
@@ -120,8 +111,10 @@ default="k-means"
                 ReseedWarning,
             )
 
-    def _rule(self) -> Hard:
-        return Hard(self._formulation, self._tie_error)
+    def _rule(self, operator: KernelOperator | None = None) -> Hard:
+        if operator is None:
+            return Hard(self._formulation, self._tie_error)
+        return hard_rule(operator, self._formulation)
 
     def _energies(self, geometry: Geometry) -> Array:
         return -self._rule().depth(geometry, self._centers())  # memberships are zero and one

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -16,13 +16,10 @@ from softkern.models.checks import check_apart
 from softkern.models.one_class_clusterer import OneClassClusterer
 from softkern.models.state_schema import Number, Spec
 from softkern.operators.base import KernelOperator
-from softkern.rules.base import Rule
 from softkern.rules.one_class import Mixture
 from softkern.solvers.alternate import anneal
 from softkern.solvers.collapse import principal_variance
 from softkern.solvers.steps import Solution
-
-__all__ = ["OneClassMixture"]
 
 AUTO_SCALE = 0.1  # of the critical scale; benchmarks/calibrate.py compares others
 ANNEALING_START = 0.9  # of the critical scale, where annealing="auto" starts
@@ -176,26 +173,19 @@ default="k-means++"
         self.critical_scale_ = variance * (2.0 if self._formulation.needs_lengths else mass)
         self.scale_ = self._scales()[-1]
 
-    def _loop_rule(self, operator: KernelOperator) -> Rule:
-        return Rule(self._rule(), self._center_rule(operator))
-
     def _run_start(
         self, operator: KernelOperator, weight: Array, mass: Array, tol: float
     ) -> Solution:
-        rule, svms = self._loop_rule(operator), self._center_rule(operator)
-        equal = np.full(self.n_clusters_, 1 / self.n_clusters_, dtype=weight.dtype)
-        start = replace(svms.centers(mass, weight, None), shares=equal)
-        if self.annealing is None:
-            return self._run(operator, rule, start, weight, tol=tol)
-        options: dict[str, Any] = {"cycles": True, "description": self._description}
-        options |= {**self._loop_options, "tol": tol, "sample_weight": weight}
+        if not self._is_annealed:
+            return super()._run_start(operator, weight, mass, tol)
+        rule = self._loop_rule(operator)
+        options = {**self._loop_options, "tol": tol, "description": self._description}
         if isinstance(self.annealing, str):
-            options["between"] = lambda end: separate_equal_clusters(operator, svms, end, weight)
-        return anneal(operator, rule, start, self._scales(), **options)
-
-    def _scatter(self, solution: Solution, weight: Array) -> float:
-        # Σ w z D²: f_LL is high where a cluster is about to vanish
-        return float(weight @ (solution.memberships * solution.geometry.distances).sum(axis=1))
+            options["between"] = lambda end: separate_equal_clusters(operator, rule, end, weight)
+        start = self._start(rule, mass, weight)
+        return anneal(
+            operator, rule, start, self._scales(), sample_weight=weight, cycles=True, **options
+        )
 
     def _best_of_starts(self, operator: KernelOperator, weight: Array) -> Solution:
         solution = super()._best_of_starts(operator, weight)
@@ -237,5 +227,5 @@ default="k-means++"
         else:
             super()._warn_of_collapse(solution)
 
-    def _rule(self) -> Mixture:
+    def _rule(self, operator: KernelOperator | None = None) -> Mixture:
         return Mixture(self._formulation, self.scale_)
