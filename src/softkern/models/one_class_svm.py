@@ -12,7 +12,6 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 
@@ -92,20 +91,21 @@ class _OneClassDetector(Detector):
         operator, weight = self._planned(rows), rows.weight
         check_semidefinite(operator)
         solution = self._solve(operator, weight)
-        self._record_dual(solution)
-        scores = self._store_dual(operator, solution, rows)
-        self.outlier_scores_ = scores.outlier_scores
-        distances = scores.geometry.distances[:, 0]
-        self._set_margin(operator, scores.scores, distances, solution, weight)
-        if self._is_fresh():
+        results = self._store_dual(operator, solution, rows)
+        self.outlier_scores_ = results.outlier_scores
+        self._set_margin(operator, results.geometry, solution, weight)
+        if self.threshold == "fresh" or (self.threshold == "auto" and self._is_bandwidth_open):
             self._lower_threshold(rows)
-        self._set_decision_scale(scores.scores, weight)
-        self.memberships_ = scores.memberships
+        mean = float(weight @ np.abs(results.scores - self.offset_) / weight.sum(dtype=np.float64))
+        least = max(LEAST_SCALE * self.radius_**2, float(np.finfo(np.float64).tiny))
+        self._decision_scale = max(mean, least)
+        self.memberships_ = results.memberships
 
     def _solve(self, operator: KernelOperator, weight: Array) -> DualSolution:
+        """Solve the dual, store how it went, and warn where it did not converge."""
         title, goal = f"weighted {self._formulation.name}", self.tol
         with progress_bar(bool(self.verbose), title, goal, self.max_iter, "gap") as report:
-            return solve_dual(
+            solution = solve_dual(
                 operator,
                 weight,
                 self._share(weight),
@@ -114,6 +114,21 @@ class _OneClassDetector(Detector):
                 max_iter=self.max_iter,
                 report=report,
             )
+        history = solution.history
+        self.history_ = {"objective": history["objective"], "change": history["gap"]}
+        self.objective_ = history["objective"][-1]
+        self.n_iter_, self.gap_ = solution.n_iter, float(solution.gap[0])
+        self.converged_ = bool(solution.converged.all())
+        if not self.converged_:
+            remedy = "Increase max_iter or tol"
+            if self.n_iter_ < self.max_iter:
+                remedy = "It fell no further; increase tol"
+            warn(
+                f"Did not converge within max_iter={self.max_iter} iterations (KKT gap "
+                f"{self.gap_:.2g} > tol={self.tol} after {self.n_iter_}). {remedy}.",
+                ConvergenceWarning,
+            )
+        return solution
 
     def _store_dual(self, operator: KernelOperator, solution: DualSolution, rows: Rows) -> Any:
         """Store α, shared among duplicates. Return the scores of the training samples."""
@@ -143,34 +158,13 @@ class _OneClassDetector(Detector):
             )
         return min(1.0, needed / total)
 
-    def _record_dual(self, solution: DualSolution) -> None:
-        self.n_iter_ = solution.n_iter
-        self.converged_ = bool(solution.converged.all())
-        self.gap_ = float(solution.gap[0])
-        history = solution.history
-        self.history_ = {"objective": history["objective"], "change": history["gap"]}
-        self.objective_ = history["objective"][-1]
-        if not self.converged_:
-            remedy = "Increase max_iter or tol"
-            if self.n_iter_ < self.max_iter:
-                remedy = "It fell no further; increase tol"
-            warn(
-                f"Did not converge within max_iter={self.max_iter} iterations (KKT gap "
-                f"{self.gap_:.2g} > tol={self.tol} after {self.n_iter_}). {remedy}.",
-                ConvergenceWarning,
-            )
-
     def _set_margin(
-        self,
-        operator: KernelOperator,
-        scores: Array,
-        distances: Array,
-        solution: DualSolution,
-        weight: Array,
+        self, operator: KernelOperator, geometry: Geometry, solution: DualSolution, weight: Array
     ) -> None:
-        """Set threshold and radius from scores and distances of the training samples, (n,) each."""
+        """Set threshold and radius from the geometry of the training samples."""
         alpha = solution.coefficients[:, 0]
-        scores, distances = scores.astype(np.float64), distances.astype(np.float64)
+        scores = self._formulation.score(geometry)[:, 0].astype(np.float64)
+        distances = geometry.distances[:, 0].astype(np.float64)
         high, low = margin_interval(scores, alpha, weight)
         if not operator.is_exact_support and high - low > CROSSED * float(np.ptp(scores)):
             share = self._share(weight)
@@ -185,19 +179,6 @@ class _OneClassDetector(Detector):
             error = max(error, operator.error)
         self.offset_ = threshold - MARGIN_ERRORS * error
         self.radius_ = float(np.sqrt(max(radius, 0.0)))
-
-    def _set_decision_scale(self, scores: Array, weight: Array) -> None:
-        mean = float(weight @ np.abs(scores - self.offset_) / weight.sum(dtype=np.float64))
-        least = max(LEAST_SCALE * self.radius_**2, float(np.finfo(np.float64).tiny))
-        self._decision_scale = max(mean, least)
-
-    # A threshold for new samples
-
-    def _is_fresh(self) -> bool:
-        """Return whether the threshold is calibrated on left-out samples."""
-        if self.threshold == "auto":
-            return self._is_bandwidth_open
-        return self.threshold == "fresh"
 
     def _lower_threshold(self, rows: Rows) -> None:
         """Move the threshold out, so that about the share ν of new samples is beyond it.
@@ -228,7 +209,11 @@ class _OneClassDetector(Detector):
         if index.size < FEWEST_ROWS:
             return 1.0
         part = np.empty(index.size, dtype=np.intp)
-        part[_order_along_line(self.kernel_.scaled(X[index]))] = np.arange(index.size) % PARTS
+        # folds are distributed alike: by the order along one direction, which has a different
+        # number for every feature, so that values on a grid do not tie
+        scaled = self.kernel_.scaled(X[index])
+        direction = 1 + np.arange(scaled.shape[1]) * GOLDEN % 1
+        part[np.argsort(scaled @ direction, kind="stable")] = np.arange(index.size) % PARTS
         folds = range(PARTS if index.size <= ALL_PARTS_ROWS else 1)
         share, values = self._share(weight), []
         for number in folds:
@@ -253,15 +238,6 @@ class _OneClassDetector(Detector):
             raise ValueError(f"{UNKNOWN_LENGTHS} WeightedOneClassSVM does not need them.")
         product = rows @ self._columns
         return Geometry(product, self._norms, np.full_like(product, np.nan))
-
-
-def _order_along_line(scaled: Any) -> NDArray[np.intp]:
-    """Return the order of samples along one direction, for folds that are distributed alike.
-
-    The direction has a different number for every feature, so that values on a grid do not tie.
-    """
-    direction = 1 + np.arange(scaled.shape[1]) * GOLDEN % 1
-    return np.argsort(scaled @ direction, kind="stable")
 
 
 class WeightedSVDD(_OneClassDetector):
