@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.utils import check_array
 
 from softkern._utils.random import child_seed
 
@@ -116,11 +117,15 @@ def order_by_mass(mass: Any, tie: Any, tolerance: float = 1e-9) -> Index:
     return np.lexsort((-np.asarray(tie), ranks))
 
 
+def column_ranges(X: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the smallest and the largest value of every column, (d,) each."""
+    low, high = X.min(axis=0), X.max(axis=0)
+    return (low.toarray().ravel(), high.toarray().ravel()) if sp.issparse(X) else (low, high)
+
+
 def varying_columns(X: Any) -> int:
     """Return the number of columns that are not constant."""
-    low, high = X.min(axis=0), X.max(axis=0)
-    if sp.issparse(X):
-        low, high = low.toarray(), high.toarray()
+    low, high = column_ranges(X)
     return int(np.count_nonzero(high > low))
 
 
@@ -155,8 +160,11 @@ class Rows:
 
     @classmethod
     def of(cls, X: Any, sample_weight: Any = None) -> Rows:
-        """Return rows as they are, and a table with checked weights."""
-        return X if isinstance(X, Rows) else cls(X, check_weights(sample_weight, X.shape[0]))
+        """Return rows as they are, or those of a table and weights after validation."""
+        if isinstance(X, Rows):
+            return X
+        X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+        return cls(X, check_weights(sample_weight, X.shape[0]))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle without the caches."""

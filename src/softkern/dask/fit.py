@@ -27,6 +27,7 @@ from softkern.models.checks import check_scales
 from softkern.models.fuzzy import FuzzyCMeans
 from softkern.models.one_class_pcm import OneClassPCM
 from softkern.models.possibilistic import PossibilisticCMeans
+from softkern.models.state_schema import row_methods
 from softkern.planning import Plan
 from softkern.rows import Rows
 
@@ -45,7 +46,7 @@ def fit(model: Any, X: Any, sample_weight: Any) -> None:
 
 
 def _fit_rows(model: Any, X: Any, sample_weight: Any) -> None:
-    if getattr(model, "_is_precomputed", False):
+    if model._is_precomputed:
         raise ValueError("kernel='precomputed' needs a matrix in memory, not a Dask array.")
     size = int((model.engine_params or {}).get("sample_rows", SUBSAMPLE_ROWS))
     with stage("checking all rows"):
@@ -149,7 +150,7 @@ def _set_row_attributes(model: Any, rows: ChunkedRows, scores: Array, own: Any) 
     weights = sample.weight * (total / sample.weight.sum(dtype=np.float64))
     _set_sample_attributes(model, sample.rows, weights, scores)
     model.sample_weight_ = rows.weight
-    for name, method in model._row_methods().items():
+    for name, method in row_methods(type(model)).items():
         setattr(model, name, map_method(small, method, rows.X))
     if own is None:
         _insert_sample_scores(model)
@@ -207,7 +208,7 @@ def _fit_table(model: Any, X: Any, sample_weight: Any) -> None:
     weights = np.full(len(numbers), table.rows / len(numbers))
     _set_sample_attributes(model, numbers, weights, np.asarray(fitted.outlier_scores_))
     small, example = without_rows(model), sample.iloc[:1]
-    for name, method in model._row_methods().items():
+    for name, method in row_methods(type(model)).items():
         setattr(model, name, map_table_method(small, method, table, example))
     _insert_sample_scores(model)
     dtype = fitted.sample_weight_.dtype

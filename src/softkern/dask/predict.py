@@ -13,6 +13,7 @@ from softkern.dask.chunks import TableChunks, map_rows
 from softkern.dask.cluster import broadcast
 from softkern.dask.rows import row_chunks
 from softkern.exceptions import DataError
+from softkern.models.state_schema import row_methods
 
 
 def apply_method(model: Any, method: str, X: Any) -> Any:
@@ -39,7 +40,7 @@ def apply_method(model: Any, method: str, X: Any) -> Any:
 def without_rows(model: Any) -> Any:
     """Copy a fitted model without its results for the training rows."""
     small = copy.copy(model)
-    for name in model._row_methods():
+    for name in row_methods(type(model)):
         vars(small).pop(name, None)
     small.sample_weight_ = np.ones(1, dtype=model.sample_weight_.dtype)
     return small

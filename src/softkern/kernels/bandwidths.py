@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.spatial.distance import cdist
 from scipy.special import logsumexp
-from sklearn.utils import check_array
 
 from softkern._utils.neighbors import TREE_COLUMNS, k_nearest
 from softkern._utils.random import fixed_seed
@@ -118,8 +117,6 @@ default="auto"
     """
     if rule not in RULES:
         raise ValueError(f"bandwidth={rule!r} is no rule; give a number or one of {sorted(RULES)}.")
-    if not isinstance(X, Rows):
-        X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
     rows = Rows.of(X, sample_weight)
     check_reach(rows.X, 1.0)
     count = rows.distinct[0].size

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from softkern._utils.typing import Array
 from softkern.exceptions import DataError
-from softkern.rows import Rows, lower_quantile, row_slices, scale_weights
+from softkern.rows import Rows, column_ranges, lower_quantile, row_slices, scale_weights
 
 SPREAD_SAMPLE = 20_000  # rows from which the quantiles of a column are taken
 STRIP = 256  # columns of a wide sparse table that are made dense at a time
@@ -116,6 +116,5 @@ def check_reach(X: Any, unit: Any) -> None:
 
 def largest_values(X: Any) -> NDArray[np.float64]:
     """Return the largest absolute value of every column, (d,)."""
-    if sp.issparse(X):
-        return abs(X).max(axis=0).toarray().astype(np.float64).ravel()
-    return np.maximum(X.max(axis=0), -X.min(axis=0)).astype(np.float64)
+    low, high = column_ranges(X)
+    return np.maximum(high, -low).astype(np.float64)

@@ -17,6 +17,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from softkern._utils.arrays import is_dask
 from softkern._utils.random import child_seed
 from softkern._utils.sklearn_compat import HasMethods, Interval, StrOptions
 from softkern._utils.typing import Array
@@ -166,8 +167,8 @@ history_
             return self
         for name in SAMPLE_ATTRIBUTES:  # of an earlier fit
             self.__dict__.pop(name, None)
-        if self._fit_dask(X, sample_weight):
-            return self
+        if is_dask(X):
+            return self._fit_dask(X, sample_weight)
         prepared = _prepare(self.prepare, X, sample_weight)
         preparation, is_blank = prepared.preparation, ~prepared.is_used
         notes = [str(note) for note in preparation.notes_]

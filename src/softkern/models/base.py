@@ -36,14 +36,11 @@ from softkern.models.state_schema import (
     Number,
     Spec,
     fitted_specs,
-    row_methods,
 )
 from softkern.rows import Rows, check_weights
 
-__all__ = ["FIT_ATTRIBUTES", "SAMPLE_ATTRIBUTES", "SoftModel"]
-
 # How a fit went; a model that is made of another copies them from it.
-FIT: dict[str, Spec] = {
+FIT_ATTRIBUTES: dict[str, Spec] = {
     "kernel_": KernelSpec(),
     "bandwidth_": Either(
         (Number(low=0, above=True), Floats("w", low=0, above=True)), nullable=True
@@ -58,13 +55,11 @@ FIT: dict[str, Spec] = {
 }
 # The sample that represents all rows of a fit to Dask data: row numbers, weights that sum to
 # those of all rows, and outlier scores.
-SAMPLE: dict[str, Spec] = {
+SAMPLE_ATTRIBUTES: dict[str, Spec] = {
     "sample_rows_": Indices("r", optional=True),
     "sample_row_weights_": Floats("r", low=0, optional=True),
     "sample_outlier_scores_": Floats("r", finite=False, optional=True),
 }
-FIT_ATTRIBUTES = tuple(FIT)
-SAMPLE_ATTRIBUTES = tuple(SAMPLE)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -91,8 +86,8 @@ class SoftModel(Estimator, ABC):
         "n_features_in_": Number(low=1, whole=True, size="d"),
         "feature_names_in_": Names(optional=True),
         "sample_weight_": Floats("n", low=0),
-        **SAMPLE,
-        **FIT,
+        **SAMPLE_ATTRIBUTES,
+        **FIT_ATTRIBUTES,
         "_fit_seed": Spec(transient=True),  # one draw of random_state per fit
     }
     _accepts_sparse: ClassVar[bool] = False
@@ -118,11 +113,11 @@ class SoftModel(Estimator, ABC):
         self._validate_params()
         self._check_parameters()
         for name, spec in fitted_specs(type(self)).items():  # of an earlier fit
-            if spec.transient or name in SAMPLE:
+            if spec.transient or name in SAMPLE_ATTRIBUTES:
                 self.__dict__.pop(name, None)
         self._fit_seed = fixed_seed(self.random_state)
-        if self._fit_dask(X, sample_weight):
-            return self
+        if is_dask(X):
+            return self._fit_dask(X, sample_weight)
         X = self._validate(X, dtype=[np.float64, np.float32])
         check_scales(X)
         weight = check_weights(to_host(sample_weight), X.shape[0]).astype(X.dtype)
@@ -136,17 +131,20 @@ class SoftModel(Estimator, ABC):
             self._fit(rows)
         return self
 
-    def _fit_dask(self, X: Any, sample_weight: Any) -> bool:
-        """Fit a Dask array or dataframe. Return False for any other data."""
-        if not is_dask(X):
-            return False
+    def _fit_dask(self, X: Any, sample_weight: Any) -> Self:
+        """Fit a Dask array or dataframe."""
         from softkern.dask.fit import fit
 
         fit(self, X, sample_weight)
-        return True
+        return self
 
     def _check_parameters(self) -> None:
         """Raise a ValueError for parameters that contradict each other."""
+
+    @property
+    def _is_precomputed(self) -> bool:
+        """Whether the user passes kernel values instead of points."""
+        return False
 
     @abstractmethod
     def _fit(self, rows: Rows) -> None:
@@ -204,12 +202,11 @@ class SoftModel(Estimator, ABC):
     def outlier_scores(self, X: Any) -> Array:
         """Score how far samples are from all clusters.
 
-        With kernels that vanish far away (rbf, laplacian) scores are based on the logarithm of
-        similarities, and grow with the distance from the data without bound: −log density for
-        detectors, for clusterers −log of the similarity to the nearest center, relative to that
-        center's similarity to itself. With other kernels, clusterers use the squared distance to
-        the nearest center in feature space, in units of the cluster's width where the model has
-        one, which is bounded for bounded kernels (cosine, chi2).
+        With kernels that vanish far away (rbf, laplacian) scores grow without bound with the
+        distance from the data: −log density for detectors, for clusterers −log of the similarity
+        to the nearest center, relative to that center's similarity to itself. With other kernels,
+        clusterers use the squared distance to the nearest center in feature space, in units of the
+        cluster's width where the model has one.
 
         With the former kernels, the fitted `outlier_scores_` of training samples leave out the
         sample itself, and its duplicates as long as they hold at most 1 % of the weight. A training
@@ -259,11 +256,6 @@ class SoftModel(Estimator, ABC):
         small: Self = without_rows(self)
         return small
 
-    @classmethod
-    def _row_methods(cls) -> dict[str, str]:
-        """Return the per-sample attributes and the methods that give them for new samples."""
-        return row_methods(cls)
-
     def _check_state(self) -> None:
         """Raise a ValueError where parts of a loaded model do not fit each other."""
 
@@ -288,4 +280,5 @@ class SoftModel(Estimator, ABC):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self._accepts_sparse
+        tags.input_tags.pairwise = self._is_precomputed
         return tags

@@ -11,33 +11,23 @@ from softkern._utils.arrays import namespace
 from softkern._utils.typing import Array
 from softkern.exceptions import DataError, Remedy
 from softkern.operators.base import KernelOperator
-
-__all__ = [
-    "FEWEST_DIGITS",
-    "check_apart",
-    "check_distinct",
-    "check_n_clusters",
-    "check_scales",
-    "check_semidefinite",
-    "check_start",
-]
+from softkern.rows import column_ranges
 
 FEWEST_DIGITS = 16.0  # least ratio of the largest squared distance to its rounding error
-HEAD = 4096  # rows that are checked first
 PROBE = 256  # rows on which an unknown kernel is checked
 
 
 def check_scales(X: Any) -> None:
     """Raise an error for columns whose values overflow in sums, or underflow in products."""
     numbers = np.finfo(X.dtype)
-    low, high = (_vector(X.min(axis=0)), _vector(X.max(axis=0)))
+    low, high = column_ranges(X)
     largest = np.maximum(high, -low)
     column = int(np.argmax(largest))
     if largest[column] > numbers.max * numbers.eps:
-        values = _vector(X[:, [column]])
+        values = X[:, [column]].toarray() if sp.issparse(X) else X[:, [column]]
         row = int(np.argmax(np.abs(values)))
         raise DataError(
-            f"column {column} holds {values[row]:.6g} in row {row}, too large for sums in "
+            f"column {column} holds {values[row, 0]:.6g} in row {row}, too large for sums in "
             f"{X.dtype}. Correct or remove that row, or divide the column by a constant."
         )
     extent = high - low
@@ -48,11 +38,6 @@ def check_scales(X: Any) -> None:
             f"the values of column {column} differ by at most {extent[column]:.3g}, too little for "
             f"products in {X.dtype}. Multiply the column by a constant, or leave it out."
         )
-
-
-def _vector(values: Any) -> Array:
-    """Return a row or column of an array or a sparse matrix as a vector."""
-    return np.asarray(values.toarray() if sp.issparse(values) else values).ravel()
 
 
 def check_n_clusters(n_clusters: int, n: int) -> None:
@@ -67,9 +52,6 @@ def check_n_clusters(n_clusters: int, n: int) -> None:
 def check_distinct(n_clusters: int, operator: KernelOperator, weight: Array) -> None:
     """Raise an error for more clusters than distinct samples of positive weight."""
     check_n_clusters(n_clusters, operator.shape[0])
-    head = np.where(np.arange(weight.size) < max(HEAD, n_clusters), weight, 0)
-    if head.any() and operator.distinct_rows(head)[0].size >= n_clusters:
-        return  # the usual case
     count = operator.distinct_rows(weight)[0].size
     if count < n_clusters:
         raise DataError(
@@ -82,20 +64,17 @@ def check_distinct(n_clusters: int, operator: KernelOperator, weight: Array) -> 
 def check_apart(operator: KernelOperator, weight: Array) -> None:
     """Raise an error for samples whose distances in feature space are lost in rounding."""
     least = FEWEST_DIGITS * operator.distance_error
-    some = int(np.argmax(weight))
     with np.errstate(over="ignore", invalid="ignore"):
         # no two samples are further apart than twice the largest distance from the mean
-        from_one = float(np.asarray(operator.distances_to_rows([some]))[weight > 0].max())
+        from_one = np.asarray(operator.distances_to_rows([np.argmax(weight)]))[weight > 0].max()
         if 4 * least < from_one < np.inf:
             return
         distances = np.asarray(operator.squared_distances(weight / weight.sum()))
-        largest = float(distances[weight > 0].max())
+        largest = distances[weight > 0].max()
     kernel = operator.kernel
     if not np.isfinite(largest):
         raise DataError(f"values of {kernel!r} overflow in {operator.dtype}. Scale the data down.")
-    if largest > least:
-        return
-    if operator.distinct_rows(weight)[0].size < 2:  # all samples are equal
+    if largest > least or operator.distinct_rows(weight)[0].size < 2:  # all are equal
         return
     remedy = (
         "Use a smaller bandwidth"
@@ -125,18 +104,19 @@ def check_semidefinite(operator: KernelOperator) -> None:
     An unknown kernel is checked on some rows.
     """
     is_semidefinite = operator.kernel.is_positive_semidefinite
+    if is_semidefinite:
+        return
     if is_semidefinite is False:
         raise ValueError(
             f"{operator.kernel!r} is not positive semidefinite and defines no distances. Use "
             "'rbf', 'laplacian', 'linear', or 'poly' with coef0 ≥ 0."
         )
-    if is_semidefinite is None:
-        rows = np.unique(np.linspace(0, operator.shape[0] - 1, PROBE).astype(np.intp))
-        values = np.asarray(operator.entries(rows, rows), dtype=np.float64)
-        spectrum = np.linalg.eigvalsh((values + values.T) / 2)
-        if spectrum[0] < -100 * np.finfo(operator.dtype).eps * rows.size * np.abs(spectrum).max():
-            raise ValueError(
-                "the kernel is not positive semidefinite on these data and defines no distances: "
-                f"the matrix of {rows.size} rows has the eigenvalue {spectrum[0]:.3g}. Use another "
-                "kernel, such as 'rbf', or remove the negative eigenvalues of the matrix."
-            )
+    rows = np.unique(np.linspace(0, operator.shape[0] - 1, PROBE).astype(np.intp))
+    values = np.asarray(operator.entries(rows, rows), dtype=np.float64)
+    spectrum = np.linalg.eigvalsh((values + values.T) / 2)
+    if spectrum[0] < -100 * np.finfo(operator.dtype).eps * rows.size * np.abs(spectrum).max():
+        raise ValueError(
+            "the kernel is not positive semidefinite on these data and defines no distances: "
+            f"the matrix of {rows.size} rows has the eigenvalue {spectrum[0]:.3g}. Use another "
+            "kernel, such as 'rbf', or remove the negative eigenvalues of the matrix."
+        )

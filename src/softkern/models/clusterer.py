@@ -8,7 +8,9 @@ into log memberships, and outlier scores follow from the similarity to the neare
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import dataclass, field
 from functools import cached_property
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,6 +19,7 @@ from sklearn.utils import ClassifierTags, Tags
 from sklearn.utils.metaestimators import available_if
 
 from softkern._utils.arrays import on_host
+from softkern._utils.sklearn_compat import Interval, StrOptions
 from softkern._utils.typing import Array
 from softkern.exceptions import CollapseWarning, warn
 from softkern.models._array_dispatch import dispatch_arrays
@@ -27,8 +30,10 @@ from softkern.models.point_scores import PointScores
 from softkern.models.state_schema import Floats, Indices, Number, Spec
 from softkern.operators.base import Geometry, KernelOperator
 from softkern.rows import Rows
+from softkern.rules.fuzzy import Fuzzy, OutlierFuzzy
 from softkern.rules.memberships import overlap
 from softkern.solvers.collapse import coinciding
+from softkern.solvers.initialization import INITS, best_fuzzy
 from softkern.solvers.steps import Solution
 
 __all__ = ["CenterClusterer", "Clusterer"]
@@ -124,9 +129,21 @@ class CenterScores(KernelScores):
         return overlap(energies, self.labels, model._energies(model._center_geometry()))
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class CenterClusterer(Clusterer, KernelModel):
     """Base class of the models with several centers. See the module's docstring."""
 
+    n_clusters: int | str = field(default=2, kw_only=False)
+    init: Any = "k-means++"
+    n_init: int = 5
+    stopping: str = "relative"
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **KernelModel._parameter_constraints,
+        "n_clusters": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+        "init": [StrOptions(set(INITS)), "array-like"],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+    }
     _auto_bandwidth: ClassVar[str] = "within"
     _fitted: ClassVar[dict[str, Spec]] = {
         **SUPPORT,
@@ -135,6 +152,8 @@ class CenterClusterer(Clusterer, KernelModel):
         "_inner": Floats("cc"),
     }
     _scores_class: ClassVar[type[KernelScores]] = CenterScores
+    _products: ClassVar[int] = 40
+    _low_rank_from: ClassVar[float] = 2000
 
     @abstractmethod
     def _log_memberships(self, geometry: Geometry) -> Array:
@@ -169,6 +188,21 @@ class CenterClusterer(Clusterer, KernelModel):
                 " Pass a number of clusters."
             )
         self.n_clusters_ = estimate_n_clusters(rows, random_state=self._fit_seed)
+
+    def _best_start(
+        self, operator: KernelOperator, rule: Fuzzy | OutlierFuzzy, weight: Array
+    ) -> Solution:
+        """Return the best of `n_init` loosely converged runs of a fuzzy rule."""
+        return best_fuzzy(
+            operator,
+            rule,
+            weight,
+            self.n_clusters_,
+            draw=INITS[self.init],
+            n_init=self.n_init if self.n_clusters_ > 1 else 1,
+            max_iter=self.max_iter,
+            random_state=self._fit_seed,
+        )
 
     def _finish(self, operator: KernelOperator, solution: Solution, weight: Array) -> None:
         """Store the centers, and score the training samples as new samples are scored."""

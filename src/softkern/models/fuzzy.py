@@ -8,9 +8,9 @@ means weighted by u^m / w^q (Keller 2000, Shen, Wang and Wu 2004). Both are rule
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,7 +22,7 @@ from softkern.exceptions import ParameterWarning, warn
 from softkern.models._array_dispatch import dispatch_arrays
 from softkern.models.checks import check_apart, check_distinct, check_semidefinite, check_start
 from softkern.models.clusterer import CenterClusterer, CenterScores
-from softkern.models.kernel_model import KernelModel, KernelScores
+from softkern.models.kernel_model import KernelScores
 from softkern.models.state_schema import Floats, Number, Spec
 from softkern.operators.base import Geometry, KernelOperator
 from softkern.rules.base import Centers, Rule
@@ -30,7 +30,7 @@ from softkern.rules.centers import Mean
 from softkern.rules.fuzzy import Fuzzy, OutlierFuzzy
 from softkern.rules.memberships import fuzzy, log_fuzzy, outlier_weights
 from softkern.solvers.alternate import alternate
-from softkern.solvers.initialization import INITS, best_fuzzy, select_fuzzifier, sort_by_mass
+from softkern.solvers.initialization import select_fuzzifier, sort_by_mass
 from softkern.solvers.steps import Solution
 
 __all__ = ["FuzzyCMeans", "OutlierFuzzyCMeans"]
@@ -142,28 +142,19 @@ default="k-means++"
     array([[0.5, 0.5]])
     """
 
-    n_clusters: int | str = field(default=2, kw_only=False)
     m: Any = "auto"
-    init: Any = "k-means++"
-    n_init: int = 5
     tol: float = 1e-05
     max_iter: int = 300
-    stopping: str = "relative"
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **KernelModel._parameter_constraints,
-        "n_clusters": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+        **CenterClusterer._parameter_constraints,
         "m": [StrOptions({"auto"}), Interval(Real, 1, None, closed="neither")],
-        "init": [StrOptions(set(INITS)), "array-like"],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
     }
     _fitted: ClassVar[dict[str, Spec]] = {
         "m_": Number(low=1, above=True),
         "collapse_ratio_": Number(finite=False),
     }
     _scores_class: ClassVar[type[KernelScores]] = FuzzyScores
-    _products: ClassVar[int] = 40
-    _low_rank_from: ClassVar[float] = 2000
 
     def _rule(self, weight: Array) -> Fuzzy | OutlierFuzzy:
         """Return the membership rule with the exponent `m_`."""
@@ -192,18 +183,15 @@ default="k-means++"
         )
         return replace(solution, memberships=None)  # recomputed from the stored centers
 
-    @property
-    def _collapse_options(self) -> dict[str, Any]:
-        """Options of the collapse ratio beside m."""
-        return {}
-
     def _choose_m(self, operator: KernelOperator, weight: Array) -> None:
+        """Set the fuzzifier and the collapse ratio."""
         self.m_, self.collapse_ratio_ = 2.0 if isinstance(self.m, str) else float(self.m), np.inf
         if self.n_clusters_ == 1:
             return
         check_apart(operator, weight)
+        rule = self._rule(weight)
         self.m_, self.collapse_ratio_ = select_fuzzifier(
-            operator, self.m, weight, **self._collapse_options
+            operator, self.m, weight, q=rule.q, plain=rule.plain
         )
         if self.collapse_ratio_ < 1:
             warn(
@@ -218,26 +206,15 @@ default="k-means++"
         rule = self._rule(weight)
         if not isinstance(self.init, str):
             memberships = check_start(self.init, self.n_clusters_, weight)
-            power = 1.0 if getattr(rule, "plain", False) else self.m_
-            mass = weight[:, None] * memberships**power
+            mass = weight[:, None] * memberships ** (1.0 if rule.plain else self.m_)
             return Mean().centers(mass, weight, None), None
         sample, sample_weight = operator.subsample(weight)
-        best = best_fuzzy(
-            sample,
-            self._rule(sample_weight),
-            self.m_,
-            sample_weight,
-            self.n_clusters_,
-            draw=INITS[self.init],
-            n_init=self.n_init if self.n_clusters_ > 1 else 1,
-            max_iter=self.max_iter,
-            random_state=self._fit_seed,
-        )
-        if sample is not operator:
-            geometry = operator.geometry_from(sample, best.coefficients)
-            mass = rule.evaluate(geometry, best.centers, weight).mass
-            return Mean().centers(mass, weight, None), None
-        return best.centers, best.geometry if operator.draft is operator else None
+        best = self._best_start(sample, self._rule(sample_weight), sample_weight)
+        if sample is operator:
+            return best.centers, best.geometry if operator.draft is operator else None
+        geometry = operator.geometry_from(sample, best.coefficients)
+        mass = rule.evaluate(geometry, best.centers, weight).mass
+        return Mean().centers(mass, weight, None), None
 
     def _log_memberships(self, geometry: Geometry) -> Array:
         return log_fuzzy(geometry.distances, self.m_)
@@ -340,10 +317,6 @@ converged_, history_
         "_weight_unit": Number(low=0),
         "_least_weight": Number(low=0),
     }
-
-    @property
-    def _collapse_options(self) -> dict[str, Any]:
-        return {"q": self.q, "plain": self.centers == "plain"}
 
     def _rule(self, weight: Array) -> OutlierFuzzy:
         total = float(weight.sum()) if self.total_weight is None else float(self.total_weight)

@@ -14,7 +14,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from softkern._utils.arrays import on_host
@@ -168,7 +167,7 @@ class KernelModel(SoftModel):
         }
 
     def _adopt_plan(self, chosen: Plan) -> None:
-        """Store a plan with its engine and kernel, and print it if `verbose`."""
+        """Store a plan with its kernel, and print it if `verbose`."""
         self.plan_ = chosen
         self.engine_, self.kernel_ = chosen.engine, chosen.kernel
         bandwidth = getattr(self.kernel_, "bandwidth", None)
@@ -209,7 +208,6 @@ class KernelModel(SoftModel):
 
     @property
     def _is_precomputed(self) -> bool:
-        """Whether the user passes kernel values instead of points."""
         if isinstance(self.kernel, Kernel):
             return not self.kernel.takes_points
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
@@ -328,8 +326,3 @@ class KernelModel(SoftModel):
         expected = self._support.shape[0] if is_matrix else self.n_features_in_
         if columns != expected:
             raise ValueError(f"the support has {columns} columns, not {expected}.")
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._is_precomputed
-        return tags

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,7 +23,7 @@ from softkern.exceptions import CollapseWarning, warn
 from softkern.models._array_dispatch import dispatch_arrays
 from softkern.models.checks import check_n_clusters, check_semidefinite, check_start
 from softkern.models.clusterer import CenterClusterer, CenterScores
-from softkern.models.kernel_model import UNKNOWN_LENGTHS, KernelModel, KernelScores
+from softkern.models.kernel_model import UNKNOWN_LENGTHS, KernelScores
 from softkern.models.state_schema import Floats, Number, Spec
 from softkern.operators.base import CrossOperator, Geometry, KernelOperator
 from softkern.planning import plan
@@ -64,21 +64,15 @@ class OneClassScores(CenterScores):
 class OneClassClusterer(CenterClusterer):
     """Base class of the soft and the hard clusterer. See the module's docstring."""
 
-    n_clusters: int | str = field(default=2, kw_only=False)
     formulation: str = "svdd"
     nu: float = 0.95
-    init: Any = "k-means++"
-    n_init: int = 5
     max_iter: int = 300
     stopping: str = "mean"
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **KernelModel._parameter_constraints,
-        "n_clusters": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+        **CenterClusterer._parameter_constraints,
         "formulation": [StrOptions(set(FORMULATIONS))],
         "nu": [Interval(Real, 0, 1, closed="right")],
-        "init": [StrOptions(set(INITS)), "array-like"],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
     }
     _fitted: ClassVar[dict[str, Spec]] = {
         "cluster_weights_": Floats("c", low=0),

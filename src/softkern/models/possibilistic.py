@@ -24,7 +24,6 @@ from softkern.models.checks import (
     check_start,
 )
 from softkern.models.clusterer import CenterClusterer
-from softkern.models.kernel_model import KernelModel
 from softkern.models.one_class_pcm import first_eta
 from softkern.models.state_schema import Floats, Number, Spec
 from softkern.operators.base import Geometry, KernelOperator
@@ -35,10 +34,8 @@ from softkern.rules.fuzzy import Fuzzy
 from softkern.rules.memberships import fuzzy, hard
 from softkern.rules.possibilistic import Possibilistic
 from softkern.solvers.alternate import alternate
-from softkern.solvers.initialization import INITS, best_fuzzy, select_fuzzifier
+from softkern.solvers.initialization import select_fuzzifier
 from softkern.solvers.steps import Solution
-
-__all__ = ["PossibilisticCMeans"]
 
 # Squared distance of two centers, in units of the wider cluster's η, below which they are one
 # cluster: each is as typical of it as its own center (u > .95). Centers that approach each other
@@ -138,25 +135,18 @@ history_
     eta: Any = "auto"
     eta_scale: Any = "auto"
     update_eta: bool = False
-    init: Any = "k-means++"
-    n_init: int = 5
-    stopping: str = "relative"
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **KernelModel._parameter_constraints,
+        **CenterClusterer._parameter_constraints,
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
         "eta": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither"), "array-like"],
         "eta_scale": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
         "update_eta": ["boolean"],
-        "init": [StrOptions(set(INITS)), "array-like"],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
     }
     _fitted: ClassVar[dict[str, Spec]] = {
         "eta_": Floats("c", low=0, above=True),
         "eta_scale_": Number(low=0, above=True),
     }
-    _products: ClassVar[int] = 40
-    _low_rank_from: ClassVar[float] = 2000
 
     def _check_parameters(self) -> None:
         if isinstance(self.eta, str):
@@ -226,17 +216,7 @@ history_
         sample, sample_weight = operator.subsample(weight)
         check_apart(sample, sample_weight)
         m, _ = select_fuzzifier(sample, "auto", sample_weight)
-        best = best_fuzzy(
-            sample,
-            Fuzzy(m),
-            m,
-            sample_weight,
-            self.n_clusters,
-            draw=INITS[self.init],
-            n_init=self.n_init,
-            max_iter=self.max_iter,
-            random_state=self._fit_seed,
-        )
+        best = self._best_start(sample, Fuzzy(m), sample_weight)
         if sample is operator:
             return best.memberships
         return fuzzy(operator.geometry_from(sample, best.coefficients).distances, m)

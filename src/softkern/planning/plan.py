@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn import config_context
-from sklearn.utils import check_array
 
 from softkern._utils.arrays import is_dask
 from softkern._utils.random import fixed_seed
@@ -38,7 +37,7 @@ from softkern.planning.prices import (
     with_loop,
 )
 from softkern.planning.text import bytes_in_words, plan_text
-from softkern.rows import Rows
+from softkern.rows import Rows, column_ranges
 
 SAMPLE = 1000  # rows that show cost models how the data are distributed
 SURROGATE_ERROR = 0.05  # share of the trace that a low-rank surrogate may leave out
@@ -155,7 +154,7 @@ class Plan:
         where it would not fit.
         """
         random_state = fixed_seed(random_state)
-        rows = X if isinstance(X, Rows) else _checked_rows(X, sample_weight)
+        rows = Rows.of(X, sample_weight)
         if rows.X.shape != (self.problem.n, self.problem.d):
             raise ValueError(
                 f"the plan was made for shape ({self.problem.n}, {self.problem.d}), not "
@@ -352,7 +351,7 @@ def problem_of_data(
     X: Any, named: dict[str, Any], sample_weight: Any, random_state: Any
 ) -> ProblemSize:
     """The problem of the data and a kernel, with a sample where the kernel has a bandwidth."""
-    rows = X if isinstance(X, Rows) else _checked_rows(X, sample_weight)
+    rows = Rows.of(X, sample_weight)
     with config_context(assume_finite=True):
         kernel = resolve(X=rows, **named, random_state=random_state)
         kernel.check(rows.X)
@@ -368,13 +367,8 @@ def _extent(X: Any, kernel: Kernel) -> tuple[float, ...] | None:
     """Width of every column in bandwidths, where the kernel has bandwidths."""
     if not kernel.has_bandwidth or not isinstance(X, np.ndarray):
         return None
-    low, high = X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
+    low, high = column_ranges(X)
     return tuple(kernel.scaled(high[None], low)[0].tolist())
-
-
-def _checked_rows(X: Any, sample_weight: Any) -> Rows:
-    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
-    return Rows.of(X, sample_weight)
 
 
 # Low-rank plans

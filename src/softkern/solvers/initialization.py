@@ -23,9 +23,9 @@ from softkern._utils.random import as_random_state, child_seed
 from softkern._utils.typing import Array
 from softkern.operators.base import KernelOperator
 from softkern.rows import order_by_mass, row_slices
-from softkern.rules.base import MembershipRule, Rule
+from softkern.rules.base import Rule
 from softkern.rules.centers import Mean
-from softkern.rules.fuzzy import Fuzzy
+from softkern.rules.fuzzy import Fuzzy, OutlierFuzzy
 from softkern.rules.one_class import FORMULATIONS, Formulation, Hard
 from softkern.solvers.alternate import alternate, alternate_all, best_of
 from softkern.solvers.collapse import SAFE_RATIO, collapse_eigenvalue, largest_m, ratio_at
@@ -170,8 +170,7 @@ def select_fuzzifier(
 
 def best_fuzzy(
     operator: KernelOperator,
-    memberships: MembershipRule,
-    m: float,
+    memberships: Fuzzy | OutlierFuzzy,
     weight: Array,
     n_clusters: int,
     *,
@@ -195,7 +194,7 @@ def best_fuzzy(
             # one step without outlier weights, which would hold a center on its first point
             first = Mean().centers(draw(operator, weight, n_clusters, generator), weight, None)
             geometry = operator.geometry(first.coefficients)
-            mass = Fuzzy(m).evaluate(geometry, first, weight).mass
+            mass = Fuzzy(memberships.m).evaluate(geometry, first, weight).mass
             starts.append(Mean().centers(mass, weight, None))
         runs = alternate_all(operator, rule, starts, **options)
         best = best_of(runs if best is None else [best, *runs])
