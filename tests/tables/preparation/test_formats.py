@@ -79,7 +79,8 @@ def test_ambiguous_numbers_are_decided_by_the_table_and_reported():
     assert beside.features["x"].tolist() == [1.234, 5.678, 12.345]
     _, asked = prepare(table, scale="none", decimal=",")
     assert asked.features["x"].tolist() == [1.234, 5.678, 12.345]
-    assert infer_decimal([pd.Series(doubtful), pd.Series(["1.5"]), pd.Series(["2,5"])]) == "."
+    both = pd.DataFrame({"x": doubtful, "y": ["1.5", None, None], "z": ["2,5", None, None]})
+    assert infer_decimal(both, both.columns) == "."
 
 
 def test_points_as_thousands_separators_with_a_decimal_comma():

@@ -17,8 +17,10 @@ from scipy.stats import chi2_contingency, ks_2samp
 
 from softkern._utils.typing import Array
 from softkern.tables.preparation import TablePreparation, recognize
+from softkern.tables.preparation.cells import to_words
+from softkern.tables.preparation.formats import infer_decimal
 from softkern.tables.preparation.notes import Note, merge_notes
-from softkern.tables.preparation.numbers import find_numbers, read_numbers, table_decimal
+from softkern.tables.preparation.numbers import find_numbers, read_numbers
 
 SOME, STRONG = 0.1, 0.3  # distances of normal columns shifted by 0.25 and 0.8 standard deviations
 SIGNIFICANCE = 0.05  # probability of reporting any drift if there is none
@@ -66,20 +68,20 @@ def comparable_columns(
     These are left out, except those that the `preparation` of an analysis uses.
     """
     if preparation is None:
-        decimal = table_decimal(table, list(table.columns))
+        decimal = infer_decimal(table, table.columns)
         preparation = TablePreparation.for_numbers([], decimal)
     features, decimal = list(preparation.columns_), preparation.decimal_
     others = [c for c in table.columns if c not in preparation.used_columns_]
-    detected = find_numbers(table, others, decimal=decimal, dates=True)
-    formats = {**detected.formats, **preparation.formats_}
-    names = [c for c in table.columns if c in features or c in detected.names]
+    detected, formats, _ = find_numbers(table, others, decimal=decimal, dates=True)
+    dates = {name for name, number_format in formats.items() if number_format.date}
+    formats |= preparation.formats_
+    names = [c for c in table.columns if c in features or c in detected]
     numbers = read_numbers(table, names, formats, decimal=decimal)
     kinds = {column.name: column.kind for column in recognize(numbers, names, features=features)}
-    dates = {name for name, number_format in detected.formats.items() if number_format.date}
     columns: dict[str, Any] = {}
     notes: list[Note] = []
     for name in table.columns:
-        values = numbers[:, names.index(name)] if name in kinds else _text(table[name])
+        values = numbers[:, names.index(name)] if name in kinds else to_words(table[name])
         is_date = name in dates or kinds.get(name) == "date"
         if name in preparation.used_columns_:
             columns[name] = values
@@ -108,7 +110,7 @@ def _compare_column(
     if all(is_number):
         fields = _compare_numbers(before.dropna().to_numpy(), after.dropna().to_numpy())
     else:
-        fields = _compare_texts(_text(before), _text(after))
+        fields = _compare_texts(to_words(before), to_words(after))
     if is_number[0] != is_number[1]:
         fields["note"] = "numbers before, text now" if is_number[0] else "text before, numbers now"
     is_missing = [values.isna().to_numpy(dtype=bool) for values in (before, after)]
@@ -180,16 +182,6 @@ def _chi2_p_value(counts: Any) -> float:
     if pooled.shape[1] < 2 or not pooled.sum(axis=1).all():
         return 1.0
     return float(chi2_contingency(pooled).pvalue)
-
-
-def _text(values: pd.Series[Any]) -> pd.Series[Any]:
-    """Convert cells to text; missing cells stay missing, and 1.0 becomes "1"."""
-
-    def word(value: Any) -> str:
-        is_whole = isinstance(value, float) and value % 1 == 0
-        return str(int(value)) if is_whole else str(value)
-
-    return values.astype(object).map(word, na_action="ignore")
 
 
 def _names_rows(values: Any) -> bool:

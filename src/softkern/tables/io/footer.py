@@ -151,9 +151,8 @@ def _column_sums(
     sums = {j: np.zeros(3) for j in columns}
     for table in tables:
         for j in columns:
-            cells = table.iloc[:, j]
-            numbers = cells if cells.dtype.kind in "iuf" else number_format.parse(cells)
-            values = numbers.dropna().to_numpy(dtype=np.float64)
+            numbers = number_format.parse(table.iloc[:, j])
+            values = numbers[~np.isnan(numbers)]
             sums[j] += [values.sum(), np.abs(values).sum(), values.size]
     return sums
 

@@ -43,14 +43,14 @@ def order_values(text: pd.Series[Any], values: Sequence[str], Z: Array) -> list[
 
     Z holds the numeric columns on one scale, (n, d), NaN where a cell is missing.
     """
+    if len(values) == 2 or not Z.shape[1]:
+        return list(values)
     words = to_words(text).to_numpy(dtype=object)
     near = np.clip(np.nan_to_num(Z), -FARTHEST, FARTHEST)  # a few far rows do not place a value
     members = words[:, None] == np.array(values, dtype=object)  # (n, k)
     size = members.sum(axis=0)
     means = (members.T.astype(np.float64) @ near) / size[:, None]
     means -= size @ means / size.sum()
-    if means.size == 0:
-        return list(values)
     line = np.linalg.svd(np.sqrt(size)[:, None] * means, full_matrices=False)[2][0]
     line = line * np.sign(line[np.argmax(np.abs(line))])  # a line has two directions
     return [values[k] for k in np.argsort(means @ line, kind="stable")]
@@ -64,10 +64,8 @@ def encode(text: pd.Series[Any], column: str, values: Sequence[str]) -> tuple[Ar
     codes_by_word = {value: float(code) for code, value in enumerate(values)}
     words = to_words(text)
     codes = words.map(codes_by_word).to_numpy(dtype=np.float64, copy=True)
-    is_missing = text.isna().to_numpy()
-    is_new = np.isnan(codes) & ~is_missing
+    is_new = np.isnan(codes) & text.notna().to_numpy()
     codes[is_new] = (len(values) - 1) / 2
-    codes[is_missing] = np.nan
     if not is_new.any():
         return codes, []
     example = quote(words.to_numpy(dtype=object)[is_new][0])

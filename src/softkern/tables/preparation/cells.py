@@ -1,8 +1,7 @@
-"""Tables as DataFrames with named columns, and cells as floats."""
+"""Tables as DataFrames with named columns, and their cells as text."""
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
@@ -10,27 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from softkern._utils.text import quote_list, unknown_names
-from softkern._utils.typing import Array
 from softkern.exceptions import DataError
-from softkern.tables.preparation.formats import NumberFormat
 
 if TYPE_CHECKING:
     import pandas as pd
-
-__all__ = [
-    "are_plain_numbers",
-    "as_table",
-    "column_types",
-    "is_numeric",
-    "is_text",
-    "parse_plain",
-    "replace_words",
-    "require_columns",
-    "to_floats",
-    "to_words",
-]
-
-SAMPLE = 100  # cells that usually show whether all are plain numbers
 
 
 def as_table(X: Any) -> pd.DataFrame:
@@ -72,18 +54,14 @@ def replace_words(
 
     Blanks around a word do not matter. Columns in `except_in` are not changed.
     """
-    changed = {}
-    for column, dtype in column_types(table).items():
+    replaced = table.copy(deep=False)
+    for column, dtype in table.dtypes.items():
         if is_text(dtype) and column not in except_in:
             cells = table[column]
             is_word = [isinstance(cell, str) and cell.strip() in words for cell in cells]
             if any(is_word):
-                changed[column] = cells.mask(np.array(is_word))
-    if changed:
-        table = table.copy(deep=False)
-        for column, cells in changed.items():
-            table[column] = cells
-    return table
+                replaced[column] = cells.mask(np.array(is_word))
+    return replaced
 
 
 def require_columns(table: pd.DataFrame, names: Sequence[str]) -> None:
@@ -91,11 +69,6 @@ def require_columns(table: pd.DataFrame, names: Sequence[str]) -> None:
     lacking = [name for name in names if name not in table.columns]
     if lacking:
         raise DataError(f"the table lacks {unknown_names(lacking, list(table.columns))}")
-
-
-def column_types(table: pd.DataFrame) -> dict[str, Any]:
-    """Return the dtype of every column."""
-    return dict(zip(table.columns, table.dtypes, strict=True))
 
 
 def is_numeric(dtype: Any) -> bool:
@@ -110,47 +83,11 @@ def is_text(dtype: Any) -> bool:
     return not is_numeric(dtype) and dtype.kind not in "mMc"
 
 
-def parse_plain(values: pd.Series[Any]) -> pd.Series[Any]:
-    """Return cells in Python's number format as numbers, NaN for any other cell."""
-    import pandas as pd
-
-    try:
-        parsed: pd.Series[Any] = pd.to_numeric(values, errors="coerce")
-        return parsed.astype(np.float64) if parsed.dtype == object else parsed
-    except (OverflowError, TypeError):  # a whole number beyond floats; a list in a cell
-        cells = values.astype(str).where(values.notna(), None)
-        return cells.map(_float_or_nan).astype(np.float64)
-
-
-def _float_or_nan(cell: str | None) -> float:
-    try:
-        return math.nan if cell is None else float(cell)
-    except ValueError:
-        return math.nan
-
-
-def are_plain_numbers(present: pd.Series[Any], decimal: str) -> bool:
-    """Return whether text is numbers in Python's format, where "1.5" has no decimal comma."""
-    if decimal == "," and present.astype(str).str.contains(".", regex=False).any():
-        return False
-    if parse_plain(present.iloc[:SAMPLE]).isna().any():  # parsing all cells takes longer
-        return False
-    return bool(parse_plain(present).notna().all())
-
-
-def to_floats(values: pd.Series[Any], number_format: NumberFormat) -> Array:
-    """Return cells as floats, NaN where a cell is missing or does not fit the format."""
-    is_plain = (
-        not number_format.date
-        and is_text(values.dtype)
-        and are_plain_numbers(values.dropna(), number_format.decimal)
-    )
-    numbers = parse_plain(values) if is_plain else number_format.parse(values)
-    return numbers.to_numpy(dtype=np.float64, na_value=np.nan)
-
-
 def to_words(values: pd.Series[Any]) -> pd.Series[Any]:
-    """Return values as text, with "1" for 1.0, a 1 in a column with missing values."""
-    return values.map(
-        lambda value: str(int(value)) if isinstance(value, float) and value % 1 == 0 else str(value)
-    ).astype(object)
+    """Return cells as text, with "1" for 1.0, a 1 in a column with missing values."""
+
+    def word(value: Any) -> str:
+        is_whole = isinstance(value, float) and value % 1 == 0
+        return str(int(value)) if is_whole else str(value)
+
+    return values.astype(object).map(word, na_action="ignore")

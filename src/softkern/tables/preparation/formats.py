@@ -17,20 +17,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from softkern._utils.typing import Array
+from softkern.tables.preparation.cells import is_numeric, is_text
 from softkern.tables.preparation.dates import to_days
 
 if TYPE_CHECKING:
     import pandas as pd
-
-__all__ = [
-    "FormatGuess",
-    "NumberFormat",
-    "decimal_points",
-    "infer_decimal",
-    "infer_number_format",
-    "is_number",
-    "sample_cells",
-]
 
 POINTS = (".", ",")
 BLANKS = str.maketrans(dict.fromkeys("\xa0\u2007\u2009\u202f\t", " ") | {"’": "'", "−": "-"})
@@ -58,6 +49,7 @@ _DIGITS = {
 _PLAIN = {".": str.maketrans("", "", ",' "), ",": str.maketrans(",", ".", ".' ")}
 LONGEST = 80  # characters of a cell that may be a number
 SAMPLE = 1000  # cells that show whether a column is text or numbers
+PLAIN_SAMPLE = 100  # cells that usually show whether all are plain numbers
 
 
 class NumberParts(NamedTuple):
@@ -140,19 +132,6 @@ def _common_lines(decimal: str, unit: str) -> re.Pattern[str]:
 class NumberFormat:
     """Format of the numbers, or dates, in a column.
 
-    Attributes
-    ----------
-    decimal : {".", ","}
-        Decimal point.
-    thousands : str
-        Thousands separator: a point, a comma, a blank, an apostrophe, or empty.
-    unit : str
-        Currency, unit or "%" next to the numbers.
-    negative : str
-        How negative numbers are marked, unless by a minus in front.
-    date : str
-        Format of dates (`softkern.tables.preparation.dates`), empty for numbers.
-
     Examples
     --------
     >>> import pandas as pd
@@ -160,24 +139,33 @@ class NumberFormat:
     [1234.5, -7.0, nan]
     """
 
-    decimal: str = "."
-    thousands: str = ""
-    unit: str = ""
-    negative: str = ""
-    date: str = ""
+    decimal: str = "."  # or ","
+    thousands: str = ""  # a point, a comma, a blank or an apostrophe
+    unit: str = ""  # currency, unit or "%" next to the numbers
+    negative: str = ""  # how negative numbers are marked, unless by a minus in front
+    date: str = ""  # format of dates (`softkern.tables.preparation.dates`), empty for numbers
 
-    def parse(self, values: pd.Series[Any]) -> pd.Series[Any]:
-        """Return cells as floats, with NaN where one is missing or does not fit the format."""
-        import pandas as pd
-
+    def parse(self, values: pd.Series[Any]) -> Array:
+        """Return cells as floats, (n,), NaN where one is missing or does not fit the format."""
         if self.date:
-            return to_days(values, self.date)
-        present = values.dropna()
-        numbers = self._parse_common(present.tolist())
-        if numbers is None:
+            return to_days(values, self.date).to_numpy(dtype=np.float64, na_value=np.nan)
+        if is_numeric(values.dtype):
+            return values.to_numpy(dtype=np.float64, na_value=np.nan)
+        is_present = values.notna().to_numpy()
+        present = values[is_present]
+        numbers = np.full(len(values), np.nan)
+        parsed = parse_plain(present, self.decimal) if is_text(values.dtype) else None
+        if parsed is None:
+            parsed = self._parse_common(present.tolist())
+        if parsed is None:
             by_cell = {cell: self._parse_cell(cell) for cell in present.unique()}
-            numbers = present.map(by_cell).to_numpy(dtype=np.float64)
-        return pd.Series(numbers, index=present.index, dtype=np.float64).reindex(values.index)
+            parsed = present.map(by_cell).to_numpy(dtype=np.float64)
+        numbers[is_present] = parsed
+        return numbers
+
+    def fits(self, values: pd.Series[Any]) -> bool:
+        """Return whether all cells fit the format."""
+        return not np.isnan(self.parse(values)).any()
 
     def _parse_common(self, cells: list[Any]) -> Array | None:
         """Parse cells that all have common forms, about ten times as fast, else return None."""
@@ -201,6 +189,37 @@ class NumberFormat:
         if parts is None or (parts.unit and self.unit and parts.unit != self.unit):
             return math.nan
         return parts.value(self.decimal)
+
+
+def parse_plain(present: pd.Series[Any], decimal: str) -> Array | None:
+    """Return text as numbers if all of it is in Python's format, where "1.5" has no decimal comma.
+
+    `present` has no missing cells.
+    """
+    if decimal == "," and present.astype(str).str.contains(".", regex=False).any():
+        return None
+    for cells in (present.iloc[:PLAIN_SAMPLE], present):  # parsing all cells takes longer
+        numbers = _to_numbers(cells)
+        if np.isnan(numbers).any():
+            return None
+    return numbers
+
+
+def _to_numbers(cells: pd.Series[Any]) -> Array:
+    import pandas as pd
+
+    try:
+        parsed = pd.to_numeric(cells, errors="coerce")
+    except (OverflowError, TypeError):  # a whole number beyond floats; a list in a cell
+        parsed = cells.astype(str).map(_float_or_nan)
+    return parsed.to_numpy(dtype=np.float64, na_value=np.nan)
+
+
+def _float_or_nan(cell: str) -> float:
+    try:
+        return float(cell)
+    except ValueError:
+        return math.nan
 
 
 @dataclass(frozen=True)
@@ -227,9 +246,9 @@ def infer_number_format(values: pd.Series[Any], decimal: str = ".") -> FormatGue
     """
     if len(values) > SAMPLE:  # a sample usually shows the format of all
         guess = infer_number_format(values.iloc[:: -(-len(values) // SAMPLE)], decimal)
-        if not guess.n_bare and guess.format.parse(values).notna().all():
+        if not guess.n_bare and guess.format.fits(values):
             other = replace(guess.format, decimal=_other_point(guess.format.decimal))
-            is_open = bool(guess.ambiguous) and bool(other.parse(values).notna().all())
+            is_open = bool(guess.ambiguous) and other.fits(values)
             ambiguous = guess.ambiguous if is_open else ""
             return replace(guess, n_parsed=len(values), ambiguous=ambiguous)
     counts = values.astype(str).value_counts()
@@ -254,14 +273,12 @@ def _other_point(decimal: str) -> str:
     return "," if decimal == "." else "."
 
 
-def infer_decimal(columns: Iterable[pd.Series[Any]]) -> str:
+def infer_decimal(table: pd.DataFrame, columns: Iterable[str]) -> str:
     """Infer the decimal point of a table from samples of its unambiguous text columns."""
-    points = set()
-    for values in columns:
-        common = set(POINTS)
-        for cell in sample_cells(values):
-            common &= set(decimal_points(cell))
-            if not common:
-                break
-        points |= common if len(common) == 1 else set()
-    return "," if points == {","} else "."
+    points = []
+    for column in columns:
+        if is_text(table[column].dtype):
+            cells = sample_cells(table[column].dropna())
+            fitting = [p for p in POINTS if all(p in decimal_points(cell) for cell in cells)]
+            points += fitting if len(fitting) == 1 else []
+    return "," if set(points) == {","} else "."

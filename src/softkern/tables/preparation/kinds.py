@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -15,8 +15,6 @@ from softkern.rows import Rows
 from softkern.tables.preparation.identifiers import identifier_kind
 from softkern.tables.preparation.notes import Note, merge_notes
 from softkern.tables.preparation.skew import SignedLog, fit_signed_log
-
-__all__ = ["Column", "ColumnKind", "column_notes", "recognize"]
 
 ColumnKind = Literal[
     "empty", "mostly empty", "constant", "row number", "identifier", "date", "two values", "codes",
@@ -29,38 +27,15 @@ MOSTLY = 0.5  # share of missing cells above which most of a column would be imp
 
 @dataclass(frozen=True)
 class Column:
-    """The kind of a column of numbers.
-
-    Attributes
-    ----------
-    name : str
-    kind : str
-        "number", "skewed", "two values" or "codes" for a feature, "row number", "identifier",
-        "date", "constant", "empty" or "mostly empty" for a column that is not one.
-    reason : str
-        Why a column is an identifier: "named identifier", "unique numbers", "sequence" or
-        "random digits", else empty.
-    n_values : int
-        Number of distinct values of "two values" and "codes", else 0.
-    signed_log : SignedLog or None
-        Transformation of a skewed column.
-    placeholder : str
-        A value such as -999 that may stand for a missing one: it is further from all others than
-        these are from each other. Empty if there is none. The value is used as it is.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> (column,) = recognize(np.arange(50.0)[:, None], ["number"])
-    >>> column.kind, column.is_feature
-    ('row number', False)
-    """
+    """The kind of a column of numbers."""
 
     name: str
     kind: ColumnKind
-    reason: str = ""
-    n_values: int = 0
-    signed_log: SignedLog | None = None
+    reason: str = ""  # of an identifier: why it is one (`IdentifierKind`)
+    n_values: int = 0  # distinct values of "two values" and "codes"
+    signed_log: SignedLog | None = None  # transformation of a skewed column
+    # a value such as -999 that may stand for a missing one: it is further from all others than
+    # these are from each other, and is used as it is
     placeholder: str = ""
 
     @property
@@ -72,43 +47,20 @@ class Column:
 def recognize(
     X: Any, names: Sequence[str] | None = None, *, features: Collection[str] = ()
 ) -> list[Column]:
-    """Recognize the kind of every column.
+    """Recognize the kind of every column of numbers (n, d). NaN and infinite cells are missing.
 
-    Parameters
-    ----------
-    X : array of shape (n, d)
-        Numbers. NaN and infinite values are missing.
-    names : sequence of str, default=None
-        Column names. A name such as "customer_id" is a hint, never needed.
-    features : collection of str, default=()
-        Names of columns that are features in any case.
-
-    Returns
-    -------
-    columns : list of Column
-
-    Notes
-    -----
-    Whole numbers are an identifier if no two different rows share one although many would by
-    chance, if they are spread evenly over all numbers of so many digits or rise evenly through the
-    table, or if the name indicates it. A table that is repeated as a whole is looked at once.
-
-    A column is skewed if its tail is more than 2.5 times as long as its other side, and if up to
-    five normal groups describe it better in logarithms than without: two groups far apart, or a
-    few far values, are not skew.
-
-    A column that lacks more than half of its values is not a feature. Imputed, most of it would
-    consist of a few repeated values, which form clusters.
+    A name such as "customer_id" is a hint, never needed. Columns in `features` are features in any
+    case. A column that lacks more than half of its values is not one: imputed, most of it would
+    consist of a few repeated values, which form clusters. A table that is repeated as a whole is
+    looked at once.
 
     Examples
     --------
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
-    >>> X = np.column_stack([
-    ...     np.arange(300), rng.normal(size=300), rng.lognormal(size=300), rng.integers(2, size=300)
-    ... ])
+    >>> X = np.column_stack([np.arange(300), rng.lognormal(size=300), rng.integers(2, size=300)])
     >>> [column.kind for column in recognize(X)]
-    ['row number', 'number', 'skewed', 'two values']
+    ['row number', 'skewed', 'two values']
     """
     X = np.asarray(X, dtype=np.float64)
     X = np.where(np.isfinite(X), X, np.nan)
@@ -117,6 +69,31 @@ def recognize(
         return [Column(name, "empty") for name in names]
     rows = _without_repeats(X)
     return [_recognize(rows[:, j], name, name in features) for j, name in enumerate(names)]
+
+
+def choose_features(
+    X: Array, names: Sequence[str], required: Collection[str], is_scaled: bool
+) -> tuple[list[Column], list[Note]]:
+    """Recognize the kind of every column, at least one of them a feature if possible.
+
+    Return the columns and notes on them. Without `is_scaled`, features are not transformed.
+    """
+    columns = recognize(X, names, features=required)
+    notes = []
+    if not any(column.is_feature for column in columns):  # better an identifier than nothing
+        is_sparse = any(column.kind == "mostly empty" for column in columns)
+        columns = recognize(X, names, features=names)
+        if any(column.is_feature for column in columns):
+            notes.append(Note("identifiers used", values={"is_sparse": is_sparse}))
+    if not is_scaled:  # notes about scales do not apply
+        columns = [
+            replace(column, kind="number", signed_log=None) if column.is_feature else column
+            for column in columns
+        ]
+    notes += column_notes(columns)
+    if any(column.kind not in {"empty", "constant", "date", *FEATURES} for column in columns):
+        notes.append(Note("columns can be named"))
+    return columns, notes
 
 
 def _without_repeats(X: Array) -> Array:
@@ -157,25 +134,15 @@ def _placeholder(values: Array) -> str:
 
 
 def column_notes(columns: Sequence[Column]) -> list[Note]:
-    """Return one note for each decision about columns.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X = np.column_stack([np.arange(50), np.arange(50) % 2, np.arange(50) ** 2])
-    >>> for note in column_notes(recognize(X, ["row", "member", "area"])):
-    ...     print(note)
-    left out 'row': it numbers the rows
-    'member' has two values, scaled to a typical distance of other columns
-    """
+    """Return one note for each decision about columns."""
     notes = [
         Note(column.reason or column.kind, [column.name], {"n_values": column.n_values})
         for column in columns
         if column.kind != "number"
     ]
-    placeholders = [
+    notes += [
         Note("placeholder", [column.name], {"value": column.placeholder})
         for column in columns
         if column.placeholder
     ]
-    return [*merge_notes(notes), *merge_notes(placeholders)]
+    return merge_notes(notes)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,22 +12,14 @@ from softkern._utils.text import plural, quote, quote_list
 from softkern._utils.typing import Array
 from softkern.exceptions import DataError, Remedy
 from softkern.tables.preparation.categories import MOST_CATEGORIES
-from softkern.tables.preparation.cells import (
-    are_plain_numbers,
-    column_types,
-    is_numeric,
-    is_text,
-    parse_plain,
-    to_floats,
-)
+from softkern.tables.preparation.cells import is_numeric, is_text
 from softkern.tables.preparation.dates import infer_date_format
 from softkern.tables.preparation.formats import (
-    FormatGuess,
     NumberFormat,
     decimal_points,
-    infer_decimal,
     infer_number_format,
     is_number,
+    parse_plain,
     sample_cells,
 )
 from softkern.tables.preparation.identifiers import are_dates
@@ -37,29 +28,11 @@ from softkern.tables.preparation.notes import Note, merge_notes
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["NumberColumns", "find_numbers", "read_numbers", "table_decimal"]
-
 LONG = 17  # digits from which whole numbers are names, not measurements
 DIGITS = re.compile(rf"\s*\d{{{LONG},}}\s*")
 TIME = re.compile(r"\d{1,3}:\d{2}(:\d{2}([.,]\d+)?)?")
 SAMPLE = 100  # cells that show whether all are dates of some format
 NEARLY_NUMBERS = 0.5  # share of numbers in a column from which other text in it is an error
-
-
-@dataclass(frozen=True)
-class NumberColumns:
-    """The columns of a table that hold numbers."""
-
-    names: list[str]
-    formats: dict[str, NumberFormat]  # of columns whose numbers are not plain
-    notes: list[Note]  # on inferred formats, and on columns that were left out
-
-
-def table_decimal(table: pd.DataFrame, columns: Sequence[str]) -> str:
-    """Infer the decimal point of numbers in text columns, a point if no column shows it."""
-    among = set(columns)
-    texts = [table[c].dropna() for c, dtype in column_types(table).items() if c in among]
-    return infer_decimal(values for values in texts if is_text(values.dtype))
 
 
 def find_numbers(
@@ -69,11 +42,11 @@ def find_numbers(
     are_required: bool = False,
     decimal: str = ".",
     dates: bool = False,
-) -> NumberColumns:
-    """Find the columns that hold numbers, and the formats of numbers in text columns.
+) -> tuple[list[str], dict[str, NumberFormat], list[Note]]:
+    """Return the columns that hold numbers, the formats of those that are not plain, and notes.
 
     With `are_required`, a column that does not hold numbers is an error. With `dates`, dates are
-    numbers, as days.
+    numbers, as days. The notes are on formats, and on columns that do not hold numbers.
     """
     names: list[str] = []
     formats: dict[str, NumberFormat] = {}
@@ -90,7 +63,7 @@ def find_numbers(
             read.append(note)
     if excluded and are_required:
         raise _not_numbers(merge_notes(excluded))
-    return NumberColumns(names, formats, merge_notes(read) + merge_notes(excluded))
+    return names, formats, merge_notes(read) + merge_notes(excluded)
 
 
 def _content(
@@ -100,14 +73,17 @@ def _content(
     present = table[column].dropna()
     if not is_required and _are_long(present):
         return None, Note("long numbers", [column], {"digits": LONG})
-    if is_numeric(table[column].dtype) or present.empty or _is_plain_text(present, decimal):
-        if dates and are_dates(parse_plain(present).to_numpy(dtype=np.float64)):
+    has_text = is_text(present.dtype)
+    plain = parse_plain(present, decimal) if has_text else None
+    if plain is not None or is_numeric(present.dtype) or present.empty:
+        if dates and are_dates(NumberFormat(decimal).parse(present)):
             return NumberFormat(decimal, date="%Y%m%d"), Note("days", [column], {"ambiguous": ""})
         return None, None
-    if is_text(present.dtype) and any(map(is_number, sample_cells(present))):
+    if has_text and any(map(is_number, sample_cells(present))):
         guess = infer_number_format(present, decimal)
         if guess.n_parsed == len(present) and len(guess.units) < 2:
-            return guess.format, _format_note(column, guess)
+            values = {"format": guess.format, "ambiguous": guess.ambiguous, "bare": guess.n_bare}
+            return guess.format, Note("number format", [column], values)
         if guess.n_parsed >= NEARLY_NUMBERS * len(present):
             if len(guess.units) > 1:
                 return None, Note("several units", [column], {"units": list(guess.units)})
@@ -117,19 +93,10 @@ def _content(
         return None, Note(_text_kind(present), [column])
     if not dates:
         return None, Note("dates", [column])
-    is_month_first = date.format.startswith(("%m", "%b", "%B"))
-    values = {"ambiguous": quote(date.ambiguous), "is_month_first": is_month_first}
-    note = Note("days", [column], values if date.ambiguous else {"ambiguous": ""})
-    return NumberFormat(decimal, date=date.format), note
-
-
-def _is_plain_text(present: pd.Series[Any], decimal: str) -> bool:
-    return is_text(present.dtype) and are_plain_numbers(present, decimal)
-
-
-def _format_note(column: str, guess: FormatGuess) -> Note:
-    values = {"format": guess.format, "ambiguous": guess.ambiguous, "bare": guess.n_bare}
-    return Note("number format", [column], values)
+    values = {"ambiguous": quote(date.ambiguous)}
+    if date.ambiguous:
+        values["is_month_first"] = date.format.startswith(("%m", "%b", "%B"))
+    return NumberFormat(decimal, date=date.format), Note("days", [column], values)
 
 
 def _text_kind(values: pd.Series[Any]) -> str:
@@ -176,7 +143,7 @@ def _not_a_number(
     """Return the error about a column of numbers in which some cells are not."""
     values = table[column]
     # numbers beyond all floats are none either
-    is_bad = values.notna().to_numpy() & ~np.isfinite(to_floats(values, number_format))
+    is_bad = values.notna().to_numpy() & ~np.isfinite(number_format.parse(values))
     place = int(np.flatnonzero(is_bad)[0])
     cell = quote(values.iloc[place])
     what = "dates" if number_format.date else "numbers"
@@ -209,17 +176,11 @@ def read_numbers(
     `first_row` is the number of the table's first row in error messages.
     """
     numbers = np.empty((len(table), len(columns)))
-    dtypes = column_types(table)
-    is_ready = np.array(
-        [is_numeric(dtypes[c]) and not (c in formats and formats[c].date) for c in columns],
-        dtype=bool,
-    )
-    ready = [column for column, ready in zip(columns, is_ready, strict=True) if ready]
-    numbers[:, is_ready] = table[ready].to_numpy(dtype=np.float64, na_value=np.nan)
-    for j in np.flatnonzero(~is_ready).tolist():
-        number_format = formats.get(columns[j], NumberFormat(decimal))
-        numbers[:, j] = to_floats(table[columns[j]], number_format)
-        if (np.isnan(numbers[:, j]) & table[columns[j]].notna().to_numpy()).any():
-            raise _not_a_number(table, columns[j], number_format, first_row)
+    for j, column in enumerate(columns):
+        values, number_format = table[column], formats.get(column, NumberFormat(decimal))
+        numbers[:, j] = number_format.parse(values)
+        is_parsed = bool(number_format.date) or not is_numeric(values.dtype)
+        if is_parsed and (np.isnan(numbers[:, j]) & values.notna().to_numpy()).any():
+            raise _not_a_number(table, column, number_format, first_row)
     numbers[np.isinf(numbers)] = np.nan
     return numbers

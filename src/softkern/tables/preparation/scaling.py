@@ -9,34 +9,33 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
 from softkern._utils.typing import Array
 from softkern.kernels.spread import robust_spread
 from softkern.rows import row_uniforms
-from softkern.tables.preparation.kinds import Column
 from softkern.tables.preparation.skew import SignedLog
 
-__all__ = ["ColumnScaler"]
+Logs: TypeAlias = Sequence[SignedLog | None]  # None for a column that is not skewed
 
 
 @dataclass(frozen=True)
 class ColumnScaler:
     """Scale columns to (x − center) / spread, skewed ones by their logarithm."""
 
-    logs: tuple[SignedLog | None, ...]  # None for columns that are not skewed
+    logs: tuple[SignedLog | None, ...]
     center: tuple[float, ...]
     spread: tuple[float, ...]
 
     @classmethod
-    def fit(cls, X: Array, columns: Sequence[Column], how: str = "robust") -> ColumnScaler:
+    def fit(cls, X: Array, logs: Logs, how: str = "robust") -> ColumnScaler:
         """Learn from a table (n, d) whose missing cells are NaN.
 
         `how` is "robust", by median and `robust_spread`, or "standard", by mean and standard
         deviation.
         """
-        logs = tuple(column.signed_log for column in columns)
         Z = _log(X, logs)
         unit = np.nanmax(np.abs(Z), axis=0)
         unit[~(unit > 0)] = 1.0
@@ -46,7 +45,7 @@ class ColumnScaler:
         else:
             center, spread = np.nanmedian(Z, axis=0), _spreads(Z)
         spread = np.where(spread > 0, spread, 1.0)
-        return cls(logs, tuple((center * unit).tolist()), tuple((spread * unit).tolist()))
+        return cls(tuple(logs), tuple((center * unit).tolist()), tuple((spread * unit).tolist()))
 
     def transform(self, X: Array) -> Array:
         """Return the columns on one scale, (n, d)."""
@@ -61,7 +60,7 @@ class ColumnScaler:
         return X
 
 
-def _log(X: Array, logs: Sequence[SignedLog | None]) -> Array:
+def _log(X: Array, logs: Logs) -> Array:
     Z = np.array(X, dtype=np.float64)
     for j, log in enumerate(logs):
         if log is not None:

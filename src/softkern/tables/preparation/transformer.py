@@ -23,20 +23,17 @@ from softkern._utils.text import plural, quote, quote_list
 from softkern._utils.typing import Array
 from softkern.exceptions import DataError, Remedy
 from softkern.rows import Rows, check_weights
-from softkern.tables.preparation.categories import encode
+from softkern.tables.preparation.categories import category_values, encode, order_values
 from softkern.tables.preparation.cells import as_table, require_columns
-from softkern.tables.preparation.formats import NumberFormat
+from softkern.tables.preparation.formats import NumberFormat, infer_decimal
 from softkern.tables.preparation.imputation import NearestRowImputer
-from softkern.tables.preparation.kinds import Column
+from softkern.tables.preparation.kinds import choose_features
 from softkern.tables.preparation.notes import Note
-from softkern.tables.preparation.numbers import read_numbers
-from softkern.tables.preparation.scaling import ColumnScaler
-from softkern.tables.preparation.selection import select_columns
+from softkern.tables.preparation.numbers import find_numbers, read_numbers
+from softkern.tables.preparation.scaling import ColumnScaler, Logs
 
 if TYPE_CHECKING:
     import pandas as pd
-
-__all__ = ["Missing", "PreparedTable", "Scale", "TablePreparation"]
 
 Missing = Literal["neighbors", "refuse", "drop", "impute"]
 Scale = Literal["auto", "none", "standard", "robust"]
@@ -52,37 +49,14 @@ FILLS = (
 
 @dataclass(frozen=True)
 class PreparedTable:
-    """Rows of a table, ready for a model.
+    """Rows of a table, ready for a model."""
 
-    Attributes
-    ----------
-    features : DataFrame of shape (n_used, d)
-        Used rows in the table's own units, without gaps.
-    values : array of shape (n_used, d)
-        The same on the scale that the model sees.
-    is_used : boolean array of shape (n,)
-        Which rows of the table are used. The others lack values.
-    is_imputed : boolean array of shape (n_used, d)
-        Which cells were missing.
-    preparation : TablePreparation
-        The preparation that made it.
-    notes : list of Note
-        What users should know about the rows and columns.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> table = pd.DataFrame({"x": [1.0, 2.5, 4.0], "y": [3.0, 0.5, 7.0]})
-    >>> TablePreparation().fit_prepare(table).values.shape
-    (3, 2)
-    """
-
-    features: pd.DataFrame
-    values: Array
-    is_used: NDArray[np.bool_]
-    is_imputed: NDArray[np.bool_]
+    features: pd.DataFrame  # used rows in the table's own units, (n_used, d), without gaps
+    values: Array  # the same on the scale that the model sees
+    is_used: NDArray[np.bool_]  # of all rows of the table, (n,); the others lack values
+    is_imputed: NDArray[np.bool_]  # which cells were missing, (n_used, d)
     preparation: TablePreparation
-    notes: list[Note] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)  # on rows and columns, for users
 
     def __len__(self) -> int:
         return len(self.is_used)
@@ -272,15 +246,9 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             self.feature_names_in_ = np.array(table.columns, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-        options = self.get_params(deep=False)
-        del options["missing"]
-        selected = select_columns(used, **options)
-        self.columns_ = [column.name for column in selected.columns]
-        self.categories_, self.formats_ = selected.categories, selected.formats
-        self.decimal_, self.notes_ = selected.decimal, selected.notes
-        raw = np.column_stack([selected.numbers, *self._codes(used)[0]])
-        codes = [Column(name, "codes") for name in map(self._code_name, self.categories_)]
-        self._learn(raw, [*selected.columns, *codes])
+        numbers, logs = self._select(used)
+        raw = np.column_stack([numbers, *self._codes(used)[0]])
+        self._learn(raw, [*logs, *(None for _ in self.categories_)])
         prepared = self._prepare(raw, self.missing, 1)
         if len(prepared.values) < 2:
             raise DataError(
@@ -353,16 +321,45 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         encoded = [encode(table[c], c, values) for c, values in self.categories_.items()]
         return [codes for codes, _ in encoded], [note for _, notes in encoded for note in notes]
 
-    def _learn(self, raw: Array, columns: Sequence[Column]) -> None:
+    def _select(self, table: pd.DataFrame) -> tuple[Array, Logs]:
+        """Choose the features of a table. Return the numeric ones (n, d) and their logarithms."""
+        chosen = {*(table.columns if self.columns is None else self.columns), *self.categories}
+        names = [name for name in table.columns if name in chosen and name not in self.exclude]
+        others = [name for name in names if name not in self.categories]
+        self.decimal_ = decimal = self.decimal or infer_decimal(table, others)
+        numeric, formats, notes = find_numbers(
+            table, others, are_required=self.columns is not None, decimal=decimal, dates=self.dates
+        )
+        numbers = read_numbers(table, numeric, formats, decimal=decimal)
+        dates = [name for name, number_format in formats.items() if number_format.date]
+        columns, more = choose_features(
+            numbers, numeric, [*(self.columns or ()), *dates], self.scale == "auto"
+        )
+        numbers = numbers[:, [column.is_feature for column in columns]]
+        logs = [column.signed_log for column in columns if column.is_feature]
+        self.columns_ = [column.name for column in columns if column.is_feature]
+        self.formats_ = {c: formats[c] for c in self.columns_ if c in formats}
+        self.notes_ = [*notes, *more]
+        categories = {c: category_values(table[c], c) for c in names if c in self.categories}
+        Z = ColumnScaler.fit(numbers, logs).transform(numbers) if categories else numbers
+        self.categories_ = {c: order_values(table[c], v, Z) for c, v in categories.items()}
+        for name, values in self.categories_.items():
+            self.notes_.append(Note("category", [name], {"values": values}))
+        if not self.used_columns_:
+            why = "; ".join(map(str, self.notes_)) or "there is none"
+            raise DataError(f"no column to work with: {why}.")
+        return numbers, logs
+
+    def _learn(self, raw: Array, logs: Logs) -> None:
         """Learn scales and substitutes of missing values from a table's numbers, (n, d)."""
         self.fill_values_ = np.nanmedian(raw, axis=0).tolist()
         for j in range(len(self.columns_), raw.shape[1]):
             codes = raw[~np.isnan(raw[:, j]), j].astype(np.intp)
             self.fill_values_[j] = float(np.argmax(np.bincount(codes)))
-        robust = ColumnScaler.fit(raw, columns)
+        robust = ColumnScaler.fit(raw, logs)
         self.scaler_ = None
         if self.scale == "standard":
-            self.scaler_ = ColumnScaler.fit(raw, columns, "standard")
+            self.scaler_ = ColumnScaler.fit(raw, logs, "standard")
         elif self.scale != "none":
             self.scaler_ = robust
         self.imputer_ = NearestRowImputer.fit(raw, robust)
