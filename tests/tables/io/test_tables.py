@@ -205,6 +205,12 @@ def test_words_for_missing_values_in_parquet(rows, write):
     assert table["id"].tolist()[:4] == cells[:4]
 
 
+def test_a_given_decimal_point_decides_text_in_parquet(write):
+    frame = pd.DataFrame({"x": ["1,234", "5,678"]})
+    with open_table(write(parquet(frame)), Format(decimal=",")) as reader:
+        assert reader.decimal == ","
+
+
 def test_errors_of_a_spreadsheet_are_missing_values(write):
     with open_table(write("a,b\n1,#DIV/0!\n2,5\n#REF!,6\n")) as reader:
         table = reader.read()
@@ -225,8 +231,10 @@ def test_chunks_of_wide_tables_are_short():
         def iter_tables(self, rows, text, words):
             raise NotImplementedError
 
-    assert Columns("", "", ["x"] * 10).rows_at_once() == 50_000
-    assert Columns("", "", ["x"] * 10_000).rows_at_once() == 500
+    for width, rows in ((10, 50_000), (10_000, 500)):
+        reader = Columns("", Format())
+        reader.columns = ["x"] * width
+        assert reader.rows_at_once() == rows
 
 
 def test_thousands_of_columns(write):

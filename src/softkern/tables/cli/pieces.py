@@ -58,22 +58,22 @@ class Piece:
         """Read the rows, and return them as an open table."""
         unit = "from row" if self.kind == "NPY" else "row group"
         name = f"{quote(self.file)}, {unit} {self.place}"
-        return FrameReader(name, self.kind, self.table(), form)
+        return FrameReader(name, form, self.kind, self.table())
 
 
 class FrameReader(Reader):
     """A table in memory."""
 
-    def __init__(self, name: str, kind: str, table: pd.DataFrame, form: Format) -> None:
-        super().__init__(name, kind, list(table.columns))
-        self._table, self._form = table, form
+    def __init__(self, name: str, form: Format, kind: str, table: pd.DataFrame) -> None:
+        super().__init__(name, form)
+        self.kind, self.columns, self._table = kind, list(table.columns), table
 
     def iter_tables(self, rows: int | None, text: Names, words: Names) -> Tables:
         """Yield tables of at most `rows` rows. For None, one table of all rows."""
         n = len(self._table)
         for part in row_slices(n, n if rows is None else rows):
             piece = self._table.iloc[part].reset_index(drop=True)
-            yield replace_words(piece, self._form.marks(), text)
+            yield replace_words(piece, self.form.marks(), text)
 
 
 def _survey(file: str) -> tuple[Columns, Places]:

@@ -32,40 +32,37 @@ class ExcelReader(RecordReader):
     """One sheet of a workbook."""
 
     def __init__(self, data: TableBytes, form: Format) -> None:
+        super().__init__(data.name, form)
+        self.style = Style(".xlsx")
         book = _open_book(data)
         chosen = _choose_sheets(book.sheetnames, form, data.name)
         sheets = {title: _read_rows(book[title]) for title in chosen}
         book.close()
         data.close()
-        title, rows = next(((t, r) for t, r in sheets.items() if r), ("", []))
-        if not rows:
-            raise TableError(f"{data.name}: {quote_list(list(sheets))} holds nothing.")
-        others = [other for other, found in sheets.items() if other != title and found]
-        notes = []
+        filled = [title for title, rows in sheets.items() if rows]
+        if not filled:
+            raise TableError(f"{data.name}: {quote_list(chosen)} holds nothing.")
+        title, *others = filled
+        self.kind = f"Excel (sheet '{quote(title, 40)}')"
         if others:
-            notes.append(f"the sheet '{quote(title)}' is read; --sheet names {quote_list(others)}")
-        names, skip = find_header(_words(rows[:HEAD_ROWS]), form, data.name, notes)
-        width = max(len(names), *map(len, rows[skip:]), 0)
-        names += [""] * (width - len(names))
+            self.notes.append(
+                f"the sheet '{quote(title)}' is read; --sheet names {quote_list(others)}"
+            )
+        rows = sheets[title]
+        names, skip = find_header(_words(rows[:HEAD_ROWS]), form, data.name, self.notes)
         body = rows[skip:]
-        body = body[: _find_end(body, width, form, notes)]
+        width = max(len(names), *map(len, body), 0)
+        body = body[: _find_end(body, width, form, self.notes)]
         n_errors = sum(cell in ERRORS for row in body for cell in row)
         if n_errors:
-            notes.append(f"{plural(n_errors, 'cell')} with an error of Excel's: taken as missing")
+            what = f"{plural(n_errors, 'cell')} with an error of Excel's"
+            self.notes.append(f"{what}: taken as missing")
         self._body = [
             tuple(None if cell in ERRORS else cell for cell in row) + (None,) * (width - len(row))
             for row in body
             if row or width == 1  # a blank row is a missing value if there is only one column
         ]
-        self._missing = frozenset(form.marks())
-        super().__init__(
-            data.name,
-            f"Excel (sheet '{quote(title, 40)}')",
-            unique_names(names, notes),
-            notes,
-            decimal=form.decimal,
-            style=Style(".xlsx"),
-        )
+        self.columns = unique_names([*names, *[""] * (width - len(names))], self.notes)
 
     def _records(self) -> Iterator[Row]:
         return iter(self._body)

@@ -21,18 +21,16 @@ class JsonLinesReader(RecordReader):
     """An open file of JSON lines. Its columns are found by reading it once."""
 
     def __init__(self, data: TableBytes, form: Format) -> None:
+        super().__init__(data.name, form)
+        self.kind, self.style = f"JSON lines{data.suffix}", Style(".jsonl")
+        self._data = data
         if not data.can_reopen:
             data.read()
-        self._data, self._missing = data, frozenset(form.marks())
-        self.name = data.name
         keys: dict[str, None] = {}
         for row in self._rows():
             keys |= dict.fromkeys(row)
         self._keys = list(keys)
-        notes: list[str] = []
-        columns = unique_names(self._keys, notes)
-        kind, style = f"JSON lines{data.suffix}", Style(".jsonl")
-        super().__init__(data.name, kind, columns, notes, decimal=form.decimal, style=style)
+        self.columns = unique_names(self._keys, self.notes)
 
     def close(self) -> None:
         """Close the file."""

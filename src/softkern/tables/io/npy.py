@@ -16,9 +16,9 @@ class NpyReader(Reader):
     """An open NPY file."""
 
     def __init__(self, data: TableBytes, form: Format) -> None:
-        self._values, columns = load_npy(data.file(), data.name)
-        self._form = form
-        super().__init__(data.name, f"NPY{data.suffix}", columns)
+        super().__init__(data.name, form)
+        self._values, self.columns = load_npy(data.file(), data.name)
+        self.kind = f"NPY{data.suffix}"
 
     def iter_tables(self, rows: int | None, text: Names, words: Names) -> Tables:
         """Yield tables of at most `rows` rows. For None, one table of all rows."""
@@ -26,7 +26,7 @@ class NpyReader(Reader):
         step = max(1, n if rows is None else rows)
         for start in range(0, max(n, 1), step):
             table = npy_rows(self._values, self.columns, slice(start, start + step))
-            yield replace_words(table, self._form.marks(), text)
+            yield replace_words(table, self.form.marks(), text)
 
 
 def load_npy(file: str | BinaryIO, name: str) -> tuple[np.ndarray[Any, Any], list[str]]:

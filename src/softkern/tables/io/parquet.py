@@ -15,15 +15,13 @@ class ParquetReader(Reader):
     """An open Parquet file."""
 
     def __init__(self, data: TableBytes, form: Format) -> None:
+        super().__init__(data.name, form)
+        self.kind, self.style = f"Parquet{data.suffix}", Style(".parquet")
         parquet = import_parquet(f"{data.name} is Parquet, which")
         with naming_damage(data.name, PARQUET):
             self._file = parquet.ParquetFile(data.file())
             names = [str(column) for column in self._file.schema_arrow.names]
-        self._form = form
-        notes: list[str] = []
-        columns = unique_names(names, notes)
-        style = Style(".parquet")
-        super().__init__(data.name, f"Parquet{data.suffix}", columns, notes, style=style)
+        self.columns = unique_names(names, self.notes)
 
     def close(self) -> None:
         """Close the file."""
@@ -35,7 +33,7 @@ class ParquetReader(Reader):
             parts = [self._file.read()] if rows is None else self._file.iter_batches(rows)
             for part in parts:
                 table = part.to_pandas(ignore_metadata=True)  # its index is an ordinary column
-                yield replace_words(table.set_axis(self.columns, axis=1), self._form.marks(), text)
+                yield replace_words(table.set_axis(self.columns, axis=1), self.form.marks(), text)
 
 
 def import_parquet(needed_by: str) -> Any:

@@ -45,9 +45,9 @@ class Format:
     sheet: str | None = None  # name or number of a workbook's sheet; None: the first with content
     skip_footer: int | None = None  # lines below the last row
 
-    def marks(self) -> list[str]:
+    def marks(self) -> set[str]:
         """Return all words for a missing value."""
-        return sorted({*MISSING, *self.missing})
+        return {*MISSING, *self.missing}
 
 
 @dataclass(frozen=True)
@@ -63,26 +63,18 @@ class Style:
 class Reader(ABC):
     """An open table: its columns, and its rows in chunks. It is closed by ``with``.
 
-    `name` is the path, or "standard input", and `kind` the format, for example "CSV, gzip".
-    `columns` are unique names. `notes` lists what a user should know about how the table was read,
-    complete after the last chunk. `decimal` is the decimal point that was given, or that the first
-    lines show, and `size` the bytes of the file, 0 where there is none.
+    `notes` lists what a user should know about how the table was read, complete after the last
+    chunk. `decimal` is the decimal point that was given, or that the first lines show.
     """
 
-    def __init__(
-        self,
-        name: str,
-        kind: str,
-        columns: list[str],
-        notes: list[str] | None = None,
-        *,
-        decimal: str | None = None,
-        style: Style = Style(),
-        size: int = 0,
-    ) -> None:
-        self.name, self.kind, self.columns = name, kind, columns
-        self.notes = [] if notes is None else notes
-        self.decimal, self.style, self.size = decimal, style, size
+    kind: str  # the format, for example "CSV, gzip"
+    columns: list[str]  # unique names
+
+    def __init__(self, name: str, form: Format) -> None:
+        self.name, self.form = name, form  # the path, or "standard input"
+        self.notes: list[str] = []
+        self.decimal, self.style = form.decimal, Style()
+        self.size = 0  # bytes of the file, if there is one
 
     def __enter__(self) -> Self:
         return self
@@ -132,8 +124,6 @@ class Reader(ABC):
 class RecordReader(Reader):
     """An open table whose rows are tuples of Python values: a workbook, or JSON lines."""
 
-    _missing: frozenset[str]
-
     @abstractmethod
     def _records(self) -> Iterator[Sequence[Any]]:
         """Return the rows."""
@@ -153,9 +143,9 @@ class RecordReader(Reader):
 
     def _typed(self, values: Sequence[Any]) -> pd.Series[Any]:
         """Return a column of numbers or dates where all cells are, else of the cells themselves."""
-        missing = self._missing
+        marks = self.form.marks()
         cells: list[Any] = [
-            None if isinstance(v, str) and v.strip() in missing else v for v in values
+            None if isinstance(v, str) and v.strip() in marks else v for v in values
         ]
         kinds = {type(cell) for cell in cells if cell is not None}
         if kinds <= {int, float}:

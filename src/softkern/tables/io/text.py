@@ -29,23 +29,18 @@ class TextReader(Reader):
     """An open table of separated text."""
 
     def __init__(self, data: TableBytes, form: Format) -> None:
-        self._data, self._form, self.name = data, form, data.name
+        super().__init__(data.name, form)
+        self._data = data
         size, tail, is_utf8 = _survey(data)
-        notes: list[str] = []
-        self._encoding = detect_encoding(data, is_utf8, form.encoding, notes)
-        self._layout = detect_layout(self._decode_head(), data, form, notes)
-        separator, decimal = self._layout.separator, self._layout.decimal
+        self._encoding = detect_encoding(data, is_utf8, form.encoding, self.notes)
+        self._layout = detect_layout(self._decode_head(), data, form, self.notes)
+        separator, self.decimal = self._layout.separator, self._layout.decimal
         shown = {TAB: "tab", BLANKS: "blanks"}.get(separator, f'"{separator}"')
         cells = "one column" if separator == ONE_COLUMN else f"separator {shown}"
         kind = "TSV" if separator == TAB else "CSV"
-        super().__init__(
-            data.name,
-            f"{kind}{data.suffix} ({cells}, {self._encoding})",
-            unique_names(self._layout.names, notes),
-            notes,
-            decimal=decimal,
-            style=_style(separator, decimal or ".", self._encoding),
-        )
+        self.kind = f"{kind}{data.suffix} ({cells}, {self._encoding})"
+        self.columns = unique_names(self._layout.names, self.notes)
+        self.style = _style(separator, self.decimal or ".", self._encoding)
         self._end = self._find_end(size, tail)
 
     def close(self) -> None:
@@ -72,7 +67,7 @@ class TextReader(Reader):
 
         Each line counts for itself: a line within quotes is no note.
         """
-        skip, layout = self._form.skip_footer, self._layout
+        skip, layout = self.form.skip_footer, self._layout
         if not self._data.can_reopen:
             if skip:
                 raise TableError(
@@ -130,7 +125,7 @@ class TextReader(Reader):
         return io.TextIOWrapper(stream, encoding, newline="")
 
     def _pandas_options(self, text: Names, words: Names) -> dict[str, Any]:
-        marks = self._form.marks()
+        marks = self.form.marks()
         return {
             "sep": self._layout.separator,
             "names": self.columns,
@@ -140,7 +135,7 @@ class TextReader(Reader):
             "decimal": self._layout.decimal or ".",
             "skipinitialspace": True,
             "low_memory": False,
-            "on_bad_lines": "warn" if self._form.skip_bad_lines else "error",
+            "on_bad_lines": "warn" if self.form.skip_bad_lines else "error",
             "dtype": dict.fromkeys([*text, *words], str),
             "keep_default_na": False,
             # an identifier "NA" or "007" is not a missing value or a number
