@@ -58,13 +58,13 @@ class Piece:
         """Read the rows, and return them as an open table."""
         unit = "from row" if self.kind == "NPY" else "row group"
         name = f"{quote(self.file)}, {unit} {self.place}"
-        return FrameReader(name, form, self.kind, self.table())
+        return FrameReader(name, self.kind, self.table(), form)
 
 
 class FrameReader(Reader):
     """A table in memory."""
 
-    def __init__(self, name: str, form: Format, kind: str, table: pd.DataFrame) -> None:
+    def __init__(self, name: str, kind: str, table: pd.DataFrame, form: Format) -> None:
         super().__init__(name, form)
         self.kind, self.columns, self._table = kind, list(table.columns), table
 
