@@ -100,7 +100,7 @@ def test_dataframes():
     frame = pd.DataFrame(X, columns=list("abc"))
     chunked = dd.from_pandas(frame, npartitions=4)
     rows = ChunkedRows.of(chunked[chunked["a"] > -9], chunked["b"].abs())
-    assert rows.dtype == np.float32
+    assert rows.X.dtype == np.float32
     assert np.array_equal(rows.X.compute(), X)
     assert rows.weight.compute() == pytest.approx(np.abs(X[:, 1]))
     frame["d"] = "text"

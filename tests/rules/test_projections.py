@@ -38,7 +38,7 @@ def test_directions_do_not_see_length_or_sign_of_columns():
     again = by_directions(flipped)
     assert np.array_equal(labels, again)
     with pytest.raises(ValueError, match="1 directions, fewer than n_clusters=2"):
-        projections.direction_centers(np.ones((5, 2)), np.ones(5), 2)
+        projections.codes_of(np.ones((5, 2)), np.ones(5), 2, "directions")
 
 
 def test_memberships_are_equation_three():

@@ -137,8 +137,3 @@ def principal_axes(rows: Any) -> tuple[Any, Any]:
     is_positive = values > len(rows) * np.finfo(float).eps * max(float(values[-1]), 1.0)
     values = values[is_positive]
     return rows.T @ (vectors[:, is_positive] / np.sqrt(values)), values
-
-
-def is_surely_all(mask: Any) -> bool:
-    """Return whether all hold, False for arrays that are lazy or on a device, to avoid a wait."""
-    return is_numpy_array(mask) and bool(mask.all())

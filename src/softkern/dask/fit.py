@@ -148,7 +148,8 @@ def _set_row_attributes(model: Any, rows: ChunkedRows, scores: Array, own: Any) 
     sample, small = rows.subsample, worker_copy(model)
     total = float(compute(rows.weight.sum(dtype=np.float64))[0])
     weights = sample.weight * (total / sample.weight.sum(dtype=np.float64))
-    _set_sample_attributes(model, sample.rows, weights, scores)
+    model.sample_rows_, model.sample_row_weights_ = sample.rows, weights
+    model.sample_outlier_scores_ = scores
     model.sample_weight_ = rows.weight
     for name, method in row_methods(type(model)).items():
         setattr(model, name, map_method(small, method, rows.X))
@@ -161,14 +162,9 @@ def _set_row_attributes(model: Any, rows: ChunkedRows, scores: Array, own: Any) 
         own,
         numbered=True,
         name="outlier-scores",
-        like=np.empty(0, rows.dtype),
+        like=np.empty(0, rows.X.dtype),
         model=broadcast(small),
     )
-
-
-def _set_sample_attributes(model: Any, rows: Array, weights: Array, scores: Array) -> None:
-    model.sample_rows_, model.sample_row_weights_ = rows, weights
-    model.sample_outlier_scores_ = scores
 
 
 def _insert_sample_scores(model: Any) -> None:
@@ -206,7 +202,8 @@ def _fit_table(model: Any, X: Any, sample_weight: Any) -> None:
     fitted = clone(model).set_params(random_state=model._fit_seed).fit(sample)
     _copy_results(fitted, model)
     weights = np.full(len(numbers), table.rows / len(numbers))
-    _set_sample_attributes(model, numbers, weights, np.asarray(fitted.outlier_scores_))
+    model.sample_rows_, model.sample_row_weights_ = numbers, weights
+    model.sample_outlier_scores_ = np.asarray(fitted.outlier_scores_)
     small, example = without_rows(model), sample.iloc[:1]
     for name, method in row_methods(type(model)).items():
         setattr(model, name, map_table_method(small, method, table, example))

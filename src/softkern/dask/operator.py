@@ -32,7 +32,6 @@ from softkern.operators.geometry import Geometry, squared_distances
 from softkern.operators.low_rank import NystroemOperator
 
 SUMMED_PARTS = 8  # partial products that one task adds
-ROUNDING = 100  # rounding of products through landmarks, times that of exact products
 
 Local = Callable[[Any], KernelOperator]
 
@@ -40,19 +39,8 @@ Local = Callable[[Any], KernelOperator]
 class DistributedOperator(KernelOperator):
     """Exact products over all pairs of rows, chunk by chunk.
 
-    `local` makes the operator over the rows of one block, and `make_subsample` the one over the
-    subsample, by default also `local`.
-
-    Examples
-    --------
-    >>> import dask.array as da
-    >>> from softkern.kernels import Gaussian
-    >>> from softkern.operators.tiled import TiledOperator
-    >>> X = da.random.default_rng(0).normal(size=(50, 3), chunks=(20, 3))
-    >>> local = partial(TiledOperator, Gaussian(0.5))
-    >>> operator = DistributedOperator(Gaussian(0.5), ChunkedRows.of(X), local)
-    >>> (operator @ da.ones((50, 2), chunks=(20, 2))).chunks
-    ((20, 20, 10), (2,))
+    `local` makes the operator over the rows of one block, and by default also `sample`, the one
+    over the subsample.
     """
 
     engine: ClassVar[str] = "distributed"
@@ -62,12 +50,11 @@ class DistributedOperator(KernelOperator):
         kernel: Kernel,
         rows: ChunkedRows,
         local: Local,
-        make_subsample: Callable[[], KernelOperator] | None = None,
+        sample: KernelOperator | None = None,
     ) -> None:
-        self.rows = rows
-        self.kernel, self.X, self.local = kernel, rows.X, local
-        self._make_subsample = make_subsample or partial(local, rows.subsample.X)
+        self.kernel, self.rows, self.X, self.local = kernel, rows, rows.X, local
         kernel.check(rows.subsample.X)
+        self.sample = local(rows.subsample.X) if sample is None else sample
 
     def __matmul__(self, A: Any) -> Any:
         product = super().__matmul__(A)
@@ -79,7 +66,7 @@ class DistributedOperator(KernelOperator):
         from dask import delayed
 
         A = persist(A)  # all chunks need it
-        multiply, local = delayed(multiply_chunks), broadcast(self.local)
+        multiply, local = delayed(_multiply_chunks), broadcast(self.local)
         blocks, parts = self.X.to_delayed().ravel(), A.to_delayed().ravel()
         products = []
         for block, size in zip(blocks, self.X.chunks[0], strict=True):
@@ -97,28 +84,16 @@ class DistributedOperator(KernelOperator):
         """Σ K(points, X_b) A_b over all chunks, (m, c), summed on the workers in float64."""
         from dask import delayed
 
-        local, points = broadcast(self.local), broadcast(points)
+        multiply, local = delayed(_multiply_chunks), broadcast(self.local)
+        points = broadcast(points)
         pairs = zip(self.X.to_delayed().ravel(), A.to_delayed().ravel(), strict=True)
-        parts = [delayed(sum_at_points)(local, points, *pair) for pair in pairs]
-        return np.asarray(merge_parts(parts, partial(np.sum, axis=0), SUMMED_PARTS))
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """float32 or float64."""
-        return self.rows.dtype
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(n, n)."""
-        return self.rows.shape[0], self.rows.shape[0]
+        parts = [multiply(local, points, [block], [part], None) for block, part in pairs]
+        add = partial(np.sum, axis=0, dtype=np.float64)
+        return np.asarray(merge_parts(parts, add, SUMMED_PARTS), dtype=np.float64)
 
     def subsample(self, weight: Any) -> tuple[KernelOperator, Array]:
         """Return the operator over the subsample, and its weights."""
-        return self._sample, self.rows.subsample.weight
-
-    @cached_property
-    def _sample(self) -> KernelOperator:
-        return self._make_subsample()
+        return self.sample, self.rows.subsample.weight
 
     def geometry(self, A: Any, product: Any = None) -> Geometry:
         """Similarities and distances of the rows to centers A (n, c), and their norms.
@@ -179,13 +154,23 @@ class DistributedOperator(KernelOperator):
 
     @property
     def error(self) -> float:
-        """Error of the operators of the blocks."""
-        return self._sample.error
+        """Error of the operator over the subsample."""
+        return self.sample.error
+
+    @property
+    def attainable_error(self) -> float:
+        """Rounding of its products."""
+        return self.sample.attainable_error
+
+    @property
+    def approximation_error(self) -> float:
+        """Share of the trace that it leaves out."""
+        return self.sample.approximation_error
 
     @property
     def distance_error(self) -> float:
         """Error of distances in the subsample."""
-        return self._sample.distance_error
+        return self.sample.distance_error
 
     def _check_columns(self, A: Any) -> tuple[Any, bool]:
         """Convert A to a Dask array (n, c) in the chunks of X."""
@@ -214,11 +199,10 @@ class DistributedNystroem(DistributedOperator):
     def __init__(
         self, kernel: Kernel, rows: ChunkedRows, local: Local, factor: NystroemOperator
     ) -> None:
-        super().__init__(kernel, rows, local, lambda: factor)
+        super().__init__(kernel, rows, local, factor)
         sample = rows.subsample
         self.landmarks = sample.rows[factor.landmarks]  # row numbers, (m,)
         self._points, self._lower = sample.X[factor.landmarks], factor.lower
-        self._factor = factor
         self._last: tuple[str, Array] = ("", np.empty(0))  # name of the last A, and its result
 
     def on_landmarks(self, A: Any) -> Array:
@@ -263,26 +247,11 @@ class DistributedNystroem(DistributedOperator):
         order = np.argsort(self.landmarks)
         return self._points[order[np.searchsorted(self.landmarks, index, sorter=order)]]
 
-    @property
-    def error(self) -> float:
-        """Rounding, and the largest part of a diagonal value that the landmarks leave out."""
-        return self.attainable_error + float(self._factor.residual.max())
-
-    @property
-    def attainable_error(self) -> float:
-        """Rounding of products through the landmarks."""
-        return ROUNDING * super().error
-
-    @property
-    def approximation_error(self) -> float:
-        """Share of the trace that the landmarks leave out."""
-        return self._factor.trace_error
-
 
 # Tasks
 
 
-def multiply_chunks(
+def _multiply_chunks(
     local: Local, block: Array, others: Sequence[Array], weights: Sequence[Array], total: Any
 ) -> Array:
     """K(block, others) @ weights, added to the sum so far."""
@@ -290,11 +259,6 @@ def multiply_chunks(
         product = local(rows).cross(block) @ part
         total = product if total is None else total + product
     return np.asarray(total)
-
-
-def sum_at_points(local: Local, points: Array, block: Array, A: Array) -> Array:
-    """K(points, block) @ A, (m, c), in float64."""
-    return np.asarray(local(block).cross(points) @ A, dtype=np.float64)
 
 
 def _similarities(X: Array, support: KernelOperator, weights: Array) -> Array:

@@ -6,7 +6,6 @@ Kernel and bandwidth come from the subsample. Called by `softkern.plan` and by `
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from softkern._utils.threads import available_threads
@@ -111,8 +110,8 @@ def build(chosen: Plan, rows: ChunkedRows, random_state: Any = 0) -> Distributed
     local = replace(chosen, priced=()).prediction_operator  # sent to the workers
     if rank is None:
         one = plan(sample.X, kernel=kernel, products=chosen.problem.products, surrogate=True)
-        make_sample = partial(one.build, sample.X, sample.weight, random_state)
-        return DistributedOperator(kernel, rows, local, make_sample)
+        small = one.build(sample.X, sample.weight, random_state)
+        return DistributedOperator(kernel, rows, local, small)
     options = {k: v for k, v in chosen.options.items() if k not in OPTIONS}
     factor = NystroemOperator(
         kernel,

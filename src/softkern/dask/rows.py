@@ -73,12 +73,6 @@ class ChunkedRows:
         """Number of rows and columns."""
         return int(self.X.shape[0]), int(self.X.shape[1])
 
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """float32 or float64."""
-        dtype: np.dtype[Any] = self.X.dtype
-        return dtype
-
 
 def row_chunks(X: Any) -> Any:
     """Convert a Dask array or dataframe to floats in chunks of whole rows with known sizes."""

@@ -89,7 +89,7 @@ def calibrate_density(model: OneClassPCM, rows: ChunkedRows, own: Any) -> None:
                 own,
                 numbered=True,
                 name="surprisals",
-                like=np.empty((0, 2), dtype=rows.dtype),
+                like=np.empty((0, 2), dtype=rows.X.dtype),
                 model=worker_copy(model),
             )
         )

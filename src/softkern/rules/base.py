@@ -9,7 +9,7 @@ they return (`Evaluation`, `Centers`), never in the rules.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 from softkern._utils.typing import AnyArray
 
@@ -74,23 +74,6 @@ class CenterRule(Protocol):
 
     def centers(self, mass: AnyArray, weight: AnyArray, previous: Centers | None) -> Centers:
         """Return centers of the masses (n, c). `previous` are those of the last step."""
-
-
-@runtime_checkable
-class SolverRule(CenterRule, Protocol):
-    """A center rule that computes products with K itself, on an operator that can be exchanged."""
-
-    def on_operator(self, operator: Any, correction: AnyArray | None) -> SolverRule:
-        """Return the rule on another operator, given K @ A minus its product, (n, c).
-
-        It may solve less accurately.
-        """
-
-    def with_product(self, centers: Centers, product: AnyArray) -> Centers:
-        """Return the centers updated by their product K @ A, (n, c)."""
-
-    def error(self, centers: Centers) -> float:
-        """Return how far centers are from those of the rule for the same masses."""
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,10 @@ underflow. The rules of the loop are built from them.
 from __future__ import annotations
 
 import numpy as np
-from array_api_compat import device
+from array_api_compat import device, is_numpy_array
 
 from softkern._utils.arrays import (
     BLOCK_ROWS,
-    is_surely_all,
     namespace,
     row_max,
     row_min,
@@ -32,7 +31,8 @@ def fuzzy(distances: AnyArray, m: float) -> AnyArray:
     A point that lies on centers is a member of these clusters only.
     """
     xp, nearest = namespace(distances), row_min(distances)  # (n, 1)
-    is_off = is_surely_all(nearest > 0)  # whether no point lies on a center
+    # whether no point lies on a center; lazy arrays and devices would have to wait for this
+    is_off = is_numpy_array(nearest) and bool((nearest > 0).all())
     share = nearest / (distances if is_off else xp.where(distances > 0, distances, 1.0))
     if m != 2:
         share = share ** (1.0 / (m - 1.0))
@@ -46,7 +46,7 @@ def fuzzy(distances: AnyArray, m: float) -> AnyArray:
 def log_fuzzy(distances: AnyArray, m: float) -> AnyArray:
     """Return the logarithm of `fuzzy`, which does not underflow for m near one."""
     xp, nearest = namespace(distances), row_min(distances)  # (n, 1)
-    is_off = is_surely_all(nearest > 0)
+    is_off = is_numpy_array(nearest) and bool((nearest > 0).all())
     logs = xp.log(distances if is_off else xp.where(distances > 0, distances, 1.0))
     logs -= xp.log(nearest if is_off else xp.where(nearest > 0, nearest, 1.0))
     logs /= 1.0 - m

@@ -33,12 +33,33 @@ def directions(projections: Array) -> Array:
 
 
 def codes_of(
-    projections: Array, weight: Array, n_clusters: int, assignment: str, n_starts: int | None = None
+    projections: Array,
+    weight: Array,
+    n_clusters: int,
+    assignment: str,
+    n_starts: int = KMEANS_STARTS,
 ) -> Array:
-    """Return codes of the clusters, (k, q), for either assignment."""
+    """Return codes of the clusters, (k, q), for either assignment.
+
+    The seed of k-means is fixed, so that the result is a function of the rows in their order.
+    """
     if assignment == "codebook":
         return codebook(projections, weight, n_clusters)
-    return direction_centers(projections, weight, n_clusters, n_starts)
+    if n_clusters == 1:
+        return np.empty((1, 0))
+    from sklearn.cluster import KMeans  # slow import
+
+    unit = directions(np.asarray(projections, dtype=np.float64))
+    count = len(np.unique(unit.round(9), axis=0))
+    if count < n_clusters:
+        raise DataError(
+            f"the projections point in {count} directions, fewer than "
+            f"n_clusters={n_clusters}; use fewer clusters or another bandwidth."
+        )
+    means = KMeans(n_clusters, n_init=n_starts, random_state=SEED)
+    with one_thread() if len(unit) <= SUBSAMPLE_ROWS else nullcontext():
+        means.fit(unit, sample_weight=weight)
+    return np.asarray(means.cluster_centers_)
 
 
 def labels_by(projections: Array, codes: Array, assignment: str) -> NDArray[np.intp]:
@@ -74,30 +95,6 @@ def _words(projections: Array, weight: Array) -> tuple[Array, Array]:
     """Return all sign patterns in the order of their signs, and the mass of each."""
     words, inverse = np.unique(_signs(projections), axis=0, return_inverse=True)
     return words, np.bincount(inverse.ravel(), weights=weight)
-
-
-def direction_centers(
-    projections: Array, weight: Array, n_clusters: int, n_starts: int | None = None
-) -> Array:
-    """Return the centers of k-means on the directions e / ‖e‖ of the projections, (k, q).
-
-    The seed is fixed, so that the result is a function of the rows in their order.
-    """
-    from sklearn.cluster import KMeans  # slow import
-
-    if n_clusters == 1:
-        return np.empty((1, 0))
-    unit = directions(np.asarray(projections, dtype=np.float64))
-    count = len(np.unique(unit.round(9), axis=0))
-    if count < n_clusters:
-        raise DataError(
-            f"the projections point in {count} directions, fewer than "
-            f"n_clusters={n_clusters}; use fewer clusters or another bandwidth."
-        )
-    means = KMeans(n_clusters, n_init=n_starts or KMEANS_STARTS, random_state=SEED)
-    with one_thread() if len(unit) <= SUBSAMPLE_ROWS else nullcontext():
-        means.fit(unit, sample_weight=weight)
-    return np.asarray(means.cluster_centers_)
 
 
 def prototypes(projections: Array, labels: Array, weight: Array, n_clusters: int) -> Array:

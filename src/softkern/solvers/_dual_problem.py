@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from softkern._utils.typing import Array
 from softkern.operators.base import KernelOperator
-from softkern.rules.one_class import FORMULATIONS, Formulation, margin, margin_interval
+from softkern.rules.one_class import Formulation, margin, margin_interval
 
 SAMPLE = 1000  # points that give the start, and in a working set while few are free
 SMALLEST_SET = 200  # smallest working set
@@ -33,7 +33,7 @@ class Problem:
     spread: Array  # largest squared distance of a weighted point from the first center, (c,)
 
     def __init__(
-        self, operator: KernelOperator, weights: ArrayLike, nu: float, formulation: Any
+        self, operator: KernelOperator, weights: ArrayLike, nu: float, formulation: Formulation
     ) -> None:
         w = np.asarray(weights, dtype=np.float64)
         n = operator.shape[0]
@@ -47,12 +47,7 @@ class Problem:
             raise ValueError(f"the weights of column {empty[0]} are all zero.")
         if not 0 < nu <= 1:
             raise ValueError(f"nu must lie in (0, 1], got {nu!r}.")
-        if isinstance(formulation, str):
-            if formulation not in FORMULATIONS:
-                raise ValueError(f"formulation must be 'ocsvm' or 'svdd', got {formulation!r}.")
-            formulation = FORMULATIONS[formulation]
-        self.operator = operator
-        self.formulation: Formulation = formulation
+        self.operator, self.formulation = operator, formulation
         self.diag = operator.diag().astype(np.float64)  # (n,)
         self.given = w  # (n, c)
         self.total = nu * w.sum(axis=0)  # (c,)
@@ -193,7 +188,8 @@ def _filled(alpha: Array, weights: Array, order: Array) -> Array:
     missing = 1.0 - float(alpha.sum())
     rising = missing > 0
     room = weights - alpha if rising else alpha
-    ranks = _first_with_room(order if rising else -order, room, abs(missing))
+    ranks = np.flatnonzero(room > 0)
+    ranks = ranks[np.argsort((order if rising else -order)[ranks], kind="stable")]
     room, begin = room[ranks], alpha[ranks]
     used = np.diff(np.minimum(np.cumsum(room), abs(missing)), prepend=0.0)
     edge = weights[ranks] if rising else np.zeros_like(room)
@@ -202,19 +198,6 @@ def _filled(alpha: Array, weights: Array, order: Array) -> Array:
     # a filled point is exactly full, an emptied one exactly empty
     filled[ranks] = np.where(used >= FULL * room, np.where(room > 0, edge, begin), moved)
     return np.clip(filled, 0.0, weights)
-
-
-def _first_with_room(order: Array, room: Array, missing: float) -> Array:
-    """Return the first rows in the given order that have room for the missing weight."""
-    rows = np.flatnonzero(room > 0)
-    values, size = order[rows], SAMPLE
-    while size < rows.size:
-        first = np.argpartition(values, size - 1)[:size]
-        if room[rows[first]].sum() > missing:
-            rows, values = rows[first], values[first]
-            break
-        size *= 4
-    return np.asarray(rows[np.argsort(values, kind="stable")])
 
 
 def _largest(excess: Array, allowed: Array, limit: float, most: int) -> Array:

@@ -21,7 +21,7 @@ from array_api_compat import is_numpy_array
 from softkern._utils.arrays import moved, namespace, on_host
 from softkern._utils.typing import AnyArray
 from softkern.operators.base import Geometry, KernelOperator
-from softkern.rules.base import Centers, Rule, SolverRule
+from softkern.rules.base import Centers, Rule
 from softkern.rules.centers import Mean
 from softkern.rules.fuzzy import Fuzzy
 from softkern.solvers.steps import Solution, Steps, SurrogateSteps
@@ -44,17 +44,6 @@ def alternate(
 
     `tol` is compared with the measure of `stopping` ("relative", "mean", "sum" or "objective", see
     `softkern.solvers.stopping`). Further options are those of `alternate_all`.
-
-    Examples
-    --------
-    >>> from softkern import plan
-    >>> X = np.array([[0.0], [0.5], [1.0], [5.0], [5.5]])
-    >>> operator, weight = plan(X, bandwidth=1.0, n_vectors=2).build(X), np.ones(5)
-    >>> start = Mean().centers(np.eye(5)[:, [0, 3]], weight, None)
-    >>> rule = Rule(Fuzzy(2.0), Mean())
-    >>> solution = alternate(operator, rule, start, sample_weight=weight, tol=1e-6, max_iter=99)
-    >>> solution.converged, solution.memberships.argmax(axis=1).tolist()
-    (True, [0, 0, 0, 1, 1])
     """
     options |= {"tol": tol, "max_iter": max_iter}
     with progress_bar(verbose, description, tol, max_iter) as report:
@@ -90,14 +79,21 @@ def alternate_all(
     pending = runs
     while pending:
         if shares_product:
-            _share_product(operator, pending)
+            coefficients = [run.centers.coefficients for run in pending]
+            product = operator @ namespace(coefficients[0]).concat(coefficients, axis=1)
+            width = coefficients[0].shape[1]
+            for k, run in enumerate(pending):
+                part = product[:, k * width : (k + 1) * width]
+                run.geometry = operator.geometry(coefficients[k], part)
+        going = []
         for run in pending:
             run.turn()
             if report is not None:
                 report(run.n_iter, run.change)
             if not run.is_done:
                 run.advance()
-        pending = [run for run in pending if not run.is_done]
+                going.append(run)
+        pending = going
     return [moved(run.solution(), on_host) if moves else run.solution() for run in runs]
 
 
@@ -115,20 +111,9 @@ def make_driver(
     is_in_memory = features is not None and isinstance(features.points, np.ndarray)
     if is_fuzzy and is_in_memory and not options.get("cycles"):
         return Sweeps(operator, rule, centers, weight, **options)
-    can_correct = rule.goes_anywhere or isinstance(rule.centers, SolverRule)
-    if can_correct and operator.draft is not operator:
+    if operator.draft is not operator:
         return SurrogateSteps(operator, rule, centers, weight, **options)
     return Steps(operator, rule, centers, weight, geometry, **options)
-
-
-def _share_product(operator: KernelOperator, runs: Sequence[Steps]) -> None:
-    """Compute the geometry of several runs from one product."""
-    coefficients = [run.centers.coefficients for run in runs]
-    product = operator @ namespace(coefficients[0]).concat(coefficients, axis=1)
-    width = coefficients[0].shape[1]
-    for k, run in enumerate(runs):
-        part = product[:, k * width : (k + 1) * width]
-        run.geometry = operator.geometry(coefficients[k], part)
 
 
 def anneal(

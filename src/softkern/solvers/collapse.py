@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +25,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from softkern._utils.arrays import namespace, on_host
 from softkern._utils.typing import AnyArray, Array
 from softkern.operators.base import KernelOperator
-from softkern.rows import check_weights, row_slices
+from softkern.rows import row_slices
 
 SAFE_RATIO = 1.2  # above it memberships leave 1/c fast enough
 SMALLEST_M = 1e-6  # smallest m − 1, with practically hard memberships
@@ -40,39 +39,11 @@ BLOCK_ROWS = 4096  # rows of features per block
 BASIS = 12  # vectors of the eigenvalue iteration
 
 
-def collapse_ratio(
-    operator: KernelOperator,
-    m: float = 2.0,
-    *,
-    sample_weight: Any = None,
-    q: float = 0.0,
-    plain: bool = False,
-) -> float:
-    """Compute ρ, how fast fuzzy memberships leave u = 1/c. Below one they collapse to it.
-
-    The ratio depends on the data, the kernel and m, not on the number of clusters. A wider kernel
-    or a smaller m increases it. `q` is the exponent of the outlier weights of
-    `softkern.OutlierFuzzyCMeans`. With `plain`, centers are means with masses u, not u^m / w^q.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from softkern import plan
-    >>> X = load_iris().data
-    >>> operator = plan(X, bandwidth=1.0).build(X)
-    >>> round(collapse_ratio(operator, m=2.0), 4)
-    1.6407
-    """
-    if not m > 1:
-        raise ValueError(f"m={m!r} must be above 1.")
-    if not q >= 0:
-        raise ValueError(f"q={q!r} must not be negative.")
-    weight = check_weights(sample_weight, operator.shape[0])
-    return ratio_at(m, collapse_eigenvalue(operator, weight, 0.0 if plain else q), plain)
-
-
 def ratio_at(m: float, eigenvalue: float, plain: bool = False) -> float:
-    """Return the collapse ratio ρ of an exponent from λ_max, which does not depend on it."""
+    """Return ρ, how fast fuzzy memberships leave u = 1/c, from λ_max, which does not depend on m.
+
+    With `plain`, centers are means with masses u, not u^m / w^q.
+    """
     return 2 * (1.0 if plain else m) / (m - 1) * eigenvalue
 
 
@@ -86,7 +57,10 @@ def largest_m(eigenvalue: float, m: float, plain: bool = False, goal: float = SA
 
 
 def collapse_eigenvalue(operator: KernelOperator, weight: Array, q: float = 0.0) -> float:
-    """Return λ_max of S (H K Hᵀ) S with S = √(a / D), between 0 and 1."""
+    """Return λ_max of S (H K Hᵀ) S with S = √(a / D), between 0 and 1.
+
+    `q` is the exponent of the outlier weights of `softkern.OutlierFuzzyCMeans`.
+    """
     a, distances = _common_center(operator, weight.astype(np.float64), q)
     # points on the common center do not move
     rounding = max(1e-10 * distances.max(initial=0), ALL_ONE * operator.distance_error)
@@ -113,11 +87,6 @@ def coinciding(coefficients: AnyArray) -> list[tuple[int, int]]:
     """Return pairs of coinciding centers, by the cosine of their coefficients (n, c).
 
     The cosine depends neither on the kernel nor on the width of clusters.
-
-    Examples
-    --------
-    >>> coinciding(np.array([[0.5, 0.5, 0.0], [0.5, 0.49, 0.0], [0.0, 0.01, 1.0]]))
-    [(0, 1)]
     """
     xp = namespace(coefficients)
     products = np.asarray(on_host(xp.matmul(xp.matrix_transpose(coefficients), coefficients)))

@@ -1,9 +1,10 @@
 """The weighted one-class dual: SVDD and OC-SVM for all clusters at once.
 
 For every column of weights w the dual has coefficients 0 ≤ α_i ≤ w_i with Σ α = ν Σ w that minimize
-αᵀKα (OC-SVM), or αᵀKα − (Σ α) Σ α_i K_ii (SVDD: eq. 10 of Bicego and Figueiredo, whose "min" is a
-maximum, in this scale). At the optimum α_i = w_i where the field, half the gradient, is below a
-threshold, α_i = 0 above it, and α_i is in between on the threshold, the margin.
+αᵀKα (OC-SVM), or αᵀKα − (Σ α) Σ α_i K_ii (SVDD: eq. 10 of Bicego and Figueiredo 2009, whose "min"
+is a maximum, in this scale; :doi:`10.1016/j.patcog.2008.07.004`). At the optimum α_i = w_i where
+the field, half the gradient, is below a threshold, α_i = 0 above it, and α_i is in between on the
+threshold, the margin.
 
 The operator only computes products. Points that violate these conditions most form the working
 set, together with those between the bounds, of which a narrow kernel has many. Pairwise moves
@@ -22,7 +23,7 @@ from numpy.typing import ArrayLike
 from softkern._utils.typing import AnyArray, Array
 from softkern.operators.base import KernelOperator
 from softkern.rules.base import Centers
-from softkern.rules.one_class import Formulation, Margins
+from softkern.rules.one_class import OCSVM, Formulation, Margins
 from softkern.solvers._dual_problem import Problem
 
 PATIENCE = 25  # iterations in which the gap must halve, unless rounding prevents it
@@ -57,7 +58,7 @@ def solve_dual(
     weights: ArrayLike,
     nu: float,
     *,
-    formulation: Formulation | str = "ocsvm",
+    formulation: Formulation = OCSVM,
     start: DualSolution | None = None,
     correction: Array | None = None,
     tol: float = 1e-6,
@@ -69,20 +70,6 @@ def solve_dual(
     `start` is a solution for similar weights. `correction` (n, c) is the difference between K @ α
     and the product of the operator, for Σ α = 1. `tol` is that of the gap, at least the error of
     the operator, and `max_iter` limits the working sets.
-
-    References
-    ----------
-    M. Bicego, M. A. T. Figueiredo, "Soft clustering using weighted one-class support vector
-    machines", Pattern Recognition 42(1), 2009. :doi:`10.1016/j.patcog.2008.07.004`
-
-    Examples
-    --------
-    >>> from softkern.kernels import Gaussian
-    >>> from softkern.operators.dense import DenseOperator
-    >>> X = np.array([[0.0], [0.1], [0.2], [5.0]])
-    >>> solution = solve_dual(DenseOperator(Gaussian(1.0), X), np.ones(4), nu=0.5)
-    >>> solution.coefficients[:, 0].round(1)  # the outlier, and the edge of the others
-    array([0.5, 0. , 0.5, 1. ])
     """
     problem = Problem(operator, weights, nu, formulation)
     alpha = problem.weights.copy() if nu == 1 else problem.first_alpha(start)

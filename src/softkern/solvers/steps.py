@@ -20,7 +20,8 @@ from softkern._utils.arrays import column_changes, namespace
 from softkern._utils.typing import AnyArray
 from softkern.exceptions import DataError
 from softkern.operators.base import Geometry, KernelOperator
-from softkern.rules.base import Centers, Evaluation, Rule, SolverRule
+from softkern.rules.base import Centers, Evaluation, Rule
+from softkern.solvers.dual import OneClassCenters
 from softkern.solvers.stopping import CycleWatch, Step, measured_change
 
 PROGRESS = 0.5  # of the last change: an exact step above it shows that K̃ is of no use
@@ -158,9 +159,8 @@ class SurrogateSteps(Steps):
     ) -> None:
         super().__init__(operator, rule, centers, weight, **options)
         self.surrogate = operator.draft
-        self.exact_rule: Any = rule.centers
-        # rules of array operations alone do not compute products themselves
-        self.solves = isinstance(rule.centers, SolverRule)
+        # duals compute products themselves, means do not
+        self.exact = rule.centers if isinstance(rule.centers, OneClassCenters) else None
         self.low_rank_steps = 0
         self.correction: AnyArray | None = None  # K A₀ − K̃ A₀
         self.is_rough = True  # whether the present centers were computed with K̃
@@ -170,16 +170,17 @@ class SurrogateSteps(Steps):
 
     def step(self) -> Step:
         """Take one exact step, and report how many surrogate steps led to it."""
-        self.rule = replace(self.rule, centers=self.exact_rule)
+        if self.exact is not None:
+            self.rule = replace(self.rule, centers=self.exact)
         if self.is_rough:
             self.geometry = self.operator.geometry(self.centers.coefficients)
-            if self.solves:
-                self.centers = self.exact_rule.with_product(self.centers, self.geometry.product)
+            if self.exact is not None:
+                self.centers = self.exact.with_product(self.centers, self.geometry.product)
         step = super().step()
         low_rank_steps, self.low_rank_steps = self.low_rank_steps, 0
         before, self.moved = self.moved, self._mean_change(step)
         error_before = self.error
-        self.error = self.exact_rule.error(self.centers) if self.solves else 0.0
+        self.error = 0.0 if self.exact is None else self.exact.error(self.centers)
         self.makes_progress = self.moved <= PROGRESS * before
         if self.is_rough and self.error > SETTLED:  # not yet the centers of K
             step = replace(step, changes=None)
@@ -213,8 +214,8 @@ class SurrogateSteps(Steps):
                 return
 
     def _advance_surrogate(self) -> None:
-        if self.solves:
-            rough = self.exact_rule.on_operator(self.surrogate, self.correction)
+        if self.exact is not None:
+            rough = self.exact.on_operator(self.surrogate, self.correction)
             self.rule = replace(self.rule, centers=rough)
         super().advance()
 
