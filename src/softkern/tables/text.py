@@ -295,31 +295,30 @@ REASONS: dict[str, Callable[[Any, RowView, int], str]] = {
 
 def cluster_column_text(part: ClusterColumn, is_one: bool) -> str:
     """Return a column of a cluster compared with all rows, or alone if there is one cluster."""
-    name = quote(part.name, 40)
-    if part.own is None or part.every is None:
-        if not part.name:
-            return ""
-        text = f"{name} {quote(part.value, 30)} in {format_percent(part.shares[0])}"
-        return text if is_one else f"{text} (all rows {format_percent(part.shares[1])})"
-    (low, median, high), (all_low, all_median, all_high) = part.own, part.every
+    if not part.column:
+        return ""
+    name = quote(part.column, 40)
+    if part.value is not None:
+        text = f"{name} {quote(part.value, 30)} in {format_percent(part.value_share)}"
+        return text if is_one else f"{text} (all rows {format_percent(part.all_share)})"
     if part.is_date:
-        own, every = (
-            f"{format_day(ends[0])} to {format_day(ends[2])}" for ends in (part.own, part.every)
-        )
-        return f"{name} {own}" if is_one else f"{name} {own} (all rows {every})"
+        text = f"{name} {format_day(part.low)} to {format_day(part.high)}"
+        every = f"{format_day(part.all_low)} to {format_day(part.all_high)}"
+        return text if is_one else f"{text} (all rows {every})"
+    text, median = f"{name} {format_span(part.low, part.high)}", format_number(part.median, 3)
     if is_one:
-        return f"{name} {format_span(low, high)}, median {format_number(median, 3)}"
-    is_skewed = all_high - all_median > SKEWED * max(all_median - all_low, all_median)
-    if part.is_positive and is_skewed and median > 0 and all_median > 0:
-        ratio = median / all_median
+        return f"{text}, median {median}"
+    low, middle, high = part.all_low, part.all_median, part.all_high
+    is_skewed = high - middle > SKEWED * max(middle - low, middle)
+    if part.is_positive and is_skewed and part.median > 0 and middle > 0:
+        ratio = part.median / middle
         if ratio >= RATIO or ratio <= 1 / RATIO:
-            return f"{name} {format_ratio(ratio)} the median ({format_number(median, 3)})"
-    is_narrow = part.shift <= SHIFT and high - low < all_high - all_low
-    if is_narrow or median == all_median:
-        return f"{name} {format_span(low, high)} (all rows {format_span(all_low, all_high)})"
-    side = "high" if median > all_median else "low"
-    medians = f"median {format_number(median, 3)}, all rows {format_number(all_median, 3)}"
-    return f"{name} {side} ({medians})"
+            return f"{name} {format_ratio(ratio)} the median ({median})"
+    is_narrow = part.shift <= SHIFT and part.high - part.low < high - low
+    if is_narrow or part.median == middle:
+        return f"{text} (all rows {format_span(low, high)})"
+    side = "high" if part.median > middle else "low"
+    return f"{name} {side} (median {median}, all rows {format_number(middle, 3)})"
 
 
 # Notes of the preparation

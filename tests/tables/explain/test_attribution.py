@@ -22,7 +22,7 @@ def causes_of(X, bandwidth=0.7):
 
 
 def named(X, row, most=3):
-    return causes_of(X).find(np.asarray(row, dtype=float)[None], [0], most)[0]
+    return causes_of(X).find(np.asarray(row, dtype=float)[None], np.zeros(1, int), most)[0]
 
 
 @pytest.fixture

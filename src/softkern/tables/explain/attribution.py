@@ -8,7 +8,7 @@ usual alone, it disagrees with another: the one without which it would be as exp
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,8 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softkern._utils.typing import Array
-
-__all__ = ["Attribution", "CalibratedDensity", "ColumnAttribution"]
 
 STANDING_OUT = 0.9  # quantile of the largest parts of typical rows, the unit of parts
 # A further column is named, once those before are excluded, if it is far out alone or has a part
@@ -32,23 +30,12 @@ LEFT = 0.5  # of the first column's part at most, without the column that it dis
 
 @dataclass(frozen=True)
 class ColumnAttribution:
-    """Columns that explain an outlier, most important first, and the parts of all columns.
-
-    Attributes
-    ----------
-    columns : list of int
-    against : list of int
-        Columns that the first one may disagree with, if it is not far out alone.
-    partner : int or None
-        The one without which it would be as expected.
-    parts : array of shape (d,)
-        What a column takes off, in units of what stands out, for `columns` at the time of choice.
-    """
+    """Columns that explain an outlier, most important first, and the parts of all columns."""
 
     columns: list[int]
-    against: list[int]
-    partner: int | None
-    parts: Array
+    against: list[int]  # columns that the first one may disagree with, if it is not far out alone
+    partner: int | None  # the one of these without which it would be as expected
+    parts: Array  # (d,), in units of what stands out, of `columns` at the time of choice
 
 
 @dataclass(frozen=True)
@@ -78,14 +65,9 @@ class CalibratedDensity:
 
 
 class Attribution:
-    """Find the columns that make rows outliers.
+    """Find the columns that make rows outliers, by two densities of the typical rows.
 
-    Parameters
-    ----------
-    kernel, normal : CalibratedDensity
-        Densities of the typical rows.
-    is_far : callable of a value, a column and a cluster
-        Whether a value alone is far out.
+    `is_far` tells whether a value alone, of a column and a cluster, is far out.
     """
 
     def __init__(
@@ -96,39 +78,37 @@ class Attribution:
     ) -> None:
         self._kernel, self._normal, self._is_far = kernel, normal, is_far
 
-    def find(self, X: Array, nearest: Sequence[int], most: int) -> list[ColumnAttribution]:
+    def find(self, X: Array, nearest: Array, most: int) -> list[ColumnAttribution]:
         """Return at most so many columns for each of the rows (m, d) in their nearest clusters."""
         kernel, normal = self._kernel.parts(X), self._normal.parts(X)
+        # the kernel decides on values that are far out alone: under the normal density, all that
+        # goes with such a column stands out too
         is_normal = normal.max(axis=1) > kernel.max(axis=1)
-        for i in np.flatnonzero(is_normal).tolist():
-            # the kernel decides on values that are far out alone: under the normal density, all
-            # that goes with such a column stands out too
-            first = int(np.argmax(normal[i]))
-            is_normal[i] = not self._is_far(X[i, first], first, nearest[i])
-        attributions: dict[int, ColumnAttribution] = {}
+        is_normal &= ~self._are_far(X, np.argmax(normal, axis=1), nearest)
+        found = np.empty(len(X), dtype=object)
         for density, parts, chosen in (
             (self._kernel, kernel, ~is_normal),
             (self._normal, normal, is_normal),
         ):
-            rows = np.flatnonzero(chosen).tolist()
-            own = [nearest[i] for i in rows]
-            attributions |= zip(
-                rows, self._find(density, X[rows], own, parts[rows], most), strict=True
-            )
-        return [attributions[i] for i in range(len(X))]
+            found[chosen] = self._find(density, X[chosen], nearest[chosen], parts[chosen], most)
+        return list(found)
+
+    def _are_far(self, X: Array, columns: Array, nearest: Array) -> NDArray[np.bool_]:
+        """Return whether the value of one column of each row alone is far out."""
+        values = X[np.arange(len(X)), columns]
+        return np.array([*map(self._is_far, values, columns.tolist(), nearest)], dtype=bool)
 
     def _find(
-        self, density: CalibratedDensity, X: Array, nearest: Sequence[int], parts: Array, most: int
+        self, density: CalibratedDensity, X: Array, nearest: Array, parts: Array, most: int
     ) -> list[ColumnAttribution]:
         """Do the same under one density, given the parts (m, d) of all columns."""
-        columns = [[self._next(X[i], parts[i], nearest[i], most)] for i in range(len(X))]
+        columns = [[self._next(*row, most)] for row in zip(X, parts, nearest, strict=True)]
         reported, total = parts.copy(), np.maximum(parts, 0).sum(axis=1)
         is_open = np.ones(len(X), dtype=bool)
         for count in range(1, min(most, X.shape[1])):
             rows = np.flatnonzero(is_open)
-            excluded = np.array([columns[i] for i in rows.tolist()], dtype=np.intp)
-            left = density.parts(X[rows], excluded.reshape(-1, count))
-            for i, own in zip(rows.tolist(), left, strict=True):
+            excluded = np.array([columns[i] for i in rows], dtype=np.intp).reshape(-1, count)
+            for i, own in zip(rows, density.parts(X[rows], excluded), strict=True):
                 j = self._next(X[i], own, nearest[i], most)
                 is_open[i] = own[j] >= density.rare or (
                     own[j] >= max(1.0, LEAST_OF_ALL * total[i])
@@ -137,7 +117,8 @@ class Attribution:
                 if is_open[i]:
                     columns[i].append(j)
                     reported[i, j] = max(reported[i, j], own[j])
-        against, partners = self._disagreeing(density, X, nearest, parts, columns)
+        first = np.array([named[0] for named in columns], dtype=np.intp)
+        against, partners = self._disagreeing(density, X, nearest, parts, first)
         fields = zip(columns, against, partners, reported, strict=True)
         return [ColumnAttribution(*row) for row in fields]
 
@@ -152,16 +133,14 @@ class Attribution:
         self,
         density: CalibratedDensity,
         X: Array,
-        nearest: Sequence[int],
+        nearest: Array,
         parts: Array,
-        columns: list[list[int]],
+        first: NDArray[np.intp],
     ) -> tuple[list[list[int]], list[int | None]]:
         """Return columns against the first one, and the one without which it is as expected."""
-        against: list[list[int]] = [[] for _ in columns]
-        partners: list[int | None] = [None] * len(columns)
-        first = np.array([named[0] for named in columns], dtype=np.intp)
-        is_far = [self._is_far(X[i, j], j, nearest[i]) for i, j in enumerate(first.tolist())]
-        rows = np.flatnonzero(~np.array(is_far, dtype=bool))
+        against: list[list[int]] = [[] for _ in first]
+        partners: list[int | None] = [None] * len(first)
+        rows = np.flatnonzero(~self._are_far(X, first, nearest))
         if X.shape[1] < 2 or not rows.size:
             return against, partners
         X, first = X[rows], first[rows]
@@ -170,7 +149,7 @@ class Attribution:
         others = np.concatenate(tried, axis=1)
         left, whole = density.density.beside(X, first, others)
         best = np.argmin(left, axis=1)
-        for k, i in enumerate(rows.tolist()):
+        for k, i in enumerate(rows):
             against[i] = list(dict.fromkeys(others[k].tolist()))
             if left[k, best[k]] <= LEFT * whole[k]:
                 partners[i] = int(others[k, best[k]])

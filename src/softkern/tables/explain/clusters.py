@@ -10,23 +10,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
+from pandas.api.types import is_bool_dtype, is_complex_dtype, is_numeric_dtype
 
 from softkern._utils.text import plural
 from softkern._utils.typing import Array
 from softkern.fitted import fitted_step
 from softkern.ranking import Ranker
 from softkern.rows import check_weights, lower_quantile
+from softkern.tables.explain.row_view import check_training_rows
+from softkern.tables.preparation.cells import as_table
 from softkern.tables.preparation.dates import TIMESTAMP, to_days
 from softkern.tables.preparation.model import preparation_of
 from softkern.tables.text import cluster_column_text, format_number
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-__all__ = ["cluster_lines", "cluster_parts", "describe", "describe_clusters"]
 
 QUANTILES = (0.05, 0.5, 0.95)  # the usual range and its median
 DISTINCT = 0.25  # effect from which a column is reported
@@ -85,65 +84,43 @@ def describe_clusters(model: Any, X: Any, *, sample_weight: Any = None) -> pd.Da
     cluster 0: 200 rows; age 25.5 to 34.7 (all rows 26 to 62.6); city Bern in 90 % (all rows 60 %)
     cluster 1: 100 rows; age high (median 59, all rows 32.1); city Basel in 100 % (all rows 40 %)
     """
-    ranker = Ranker(model)
-    last, _ = fitted_step(model)
-    labels = ranker.score_points().labels
-    table = _as_table(model, X)
-    if len(table) != len(labels):
-        raise ValueError(
-            f"X has {len(table)} rows, and the model was fitted on {len(labels)}; pass the table "
-            "that it was fitted on."
-        )
-    if sample_weight is None:
-        sample_weight = getattr(last, "sample_weight_", None)
-    return describe(table, labels, sample_weight)
-
-
-def _as_table(model: Any, X: Any) -> pd.DataFrame:
-    """Return X as a DataFrame, without the numbers that a preparation left out."""
-    from softkern.tables.preparation.cells import as_table
-
-    if hasattr(X, "toarray"):
-        X = X.toarray()
-    table = as_table(X)
+    labels = Ranker(model).score_points().labels
+    table = as_table(X.toarray() if hasattr(X, "toarray") else X)
+    check_training_rows(len(table), len(labels))
     preparation = preparation_of(model)
-    if preparation is None or not hasattr(X, "columns"):
-        return table
-    used = preparation.used_columns_
-    return table[[c for c in table.columns if c in used or not _is_number(table[c])]]
+    if preparation is not None and hasattr(X, "columns"):
+        used = preparation.used_columns_  # and text: numbers that were left out tell nothing
+        table = table[[c for c in table if c in used or not holds_numbers(table[c].dtype)]]
+    if sample_weight is None:
+        sample_weight = getattr(fitted_step(model)[0], "sample_weight_", None)
+    return describe(table, labels, sample_weight)
 
 
 def describe(table: pd.DataFrame, labels: Array, weight: Any = None) -> pd.DataFrame:
     """Return the table of `describe_clusters` for rows with labels (n,), −1 in no cluster."""
-    import pandas as pd
-
-    labels = np.asarray(labels)
     weight = check_weights(weight, len(table))
-    is_weighted = weight > 0
-    present = np.unique(labels[is_weighted])
-    clusters = [*present[present >= 0].tolist(), *present[present < 0].tolist()]
-    place = {cluster: k for k, cluster in enumerate(clusters)}
-    group = np.array([place.get(label, 0) for label in labels.tolist()])
+    clusters, group = np.unique(labels, return_inverse=True)
+    own_weight = np.bincount(group, weights=weight)
+    order = [k for k in np.argsort(clusters < 0, kind="stable") if own_weight[k] > 0]
     parts = [
         part
         for k, name in enumerate(table.columns)  # by position: names may occur twice
-        for part in _compare(str(name), table.iloc[:, k], weight, group, len(clusters))
+        for part in _compare(str(name), table.iloc[:, k], weight, group)
     ]
     records = []
-    is_one, total = len(clusters) == 1, float(weight.sum())
-    for k, cluster in enumerate(clusters):
+    is_one = len(order) == 1
+    for k in order:
         own = [part for part in parts if part.group == k]
         if not is_one:
             own.sort(key=lambda part: (-round(part.effect, 2), -part.shift))
-        inside = is_weighted & (group == k)
         head = {
-            "cluster": int(cluster),
-            "rows": int(inside.sum()),
-            "share": float(weight[inside].sum()) / total,
+            "cluster": int(clusters[k]),
+            "rows": int((weight[group == k] > 0).sum()),
+            "share": float(own_weight[k] / weight.sum()),
         }
         for rank, part in enumerate(own or [ClusterColumn(k)], 1):
             words = cluster_column_text(part, is_one)
-            records.append(head | {"rank": rank, **part.cells(), "words": words})
+            records.append(head | vars(part) | {"rank": rank, "words": words})
     return pd.DataFrame(records, columns=list(NAMES))
 
 
@@ -181,16 +158,21 @@ def cluster_lines(table: pd.DataFrame, most: int = 3) -> dict[int, str]:
     return {cluster: "; ".join([head, *words]) for cluster, (head, words) in parts}
 
 
-@dataclass(frozen=True)
+@dataclass
 class ClusterColumn:
     """A column of a cluster: quantiles of numbers, or the most over-represented value."""
 
     group: int
-    name: str = ""
-    own: tuple[float, ...] | None = None  # low, median, high
-    every: tuple[float, ...] | None = None  # the same for all rows
-    value: Any = None
-    shares: tuple[float, float] = (np.nan, np.nan)  # in the cluster, in all rows
+    column: str = ""
+    low: float = np.nan
+    median: float = np.nan
+    high: float = np.nan
+    all_low: float = np.nan
+    all_median: float = np.nan
+    all_high: float = np.nan
+    value: str | None = None
+    value_share: float = np.nan
+    all_share: float = np.nan
     effect: float = 0.0
     is_positive: bool = False
     is_date: bool = False  # numbers are days since 1970
@@ -198,29 +180,17 @@ class ClusterColumn:
     @property
     def shift(self) -> float:
         """Distance between the medians, in ranges of all rows. It breaks ties of effects."""
-        if self.own is None or self.every is None:
-            return 0.0
-        width = self.every[2] - self.every[0]
-        return abs(self.own[1] - self.every[1]) / width if width > 0 else 0.0
-
-    def cells(self) -> dict[str, Any]:
-        """Return the cells of the table."""
-        blank = (np.nan, np.nan, np.nan)
-        quantiles = dict(zip(("low", "median", "high"), self.own or blank, strict=True))
-        every = dict(zip(("all_low", "all_median", "all_high"), self.every or blank, strict=True))
-        shares = {"value_share": self.shares[0], "all_share": self.shares[1]}
-        head = {"column": self.name, "value": self.value, "effect": self.effect}
-        return head | quantiles | every | shares
+        width = self.all_high - self.all_low
+        return abs(self.median - self.all_median) / width if width > 0 else 0.0
 
 
-def _is_number(column: pd.Series[Any]) -> bool:
-    from pandas.api.types import is_bool_dtype, is_numeric_dtype
-
-    return bool(is_numeric_dtype(column.dtype) and not is_bool_dtype(column.dtype))
+def holds_numbers(dtype: Any) -> bool:
+    """Return whether columns of a dtype hold real numbers; booleans are categories."""
+    return is_numeric_dtype(dtype) and not is_bool_dtype(dtype) and not is_complex_dtype(dtype)
 
 
 def _compare(
-    name: str, column: pd.Series[Any], weight: Array, group: Array, count: int
+    name: str, column: pd.Series[Any], weight: Array, group: Array
 ) -> Iterator[ClusterColumn]:
     """Compare clusters with all rows in a column, unless it is constant or names rows."""
     is_present = np.asarray((weight > 0) & column.notna().to_numpy(dtype=bool))
@@ -228,68 +198,62 @@ def _compare(
     is_date = column.dtype.kind == "M"
     if is_date:
         column = to_days(column, TIMESTAMP)
-    if _is_number(column) and column.nunique() > FEW:
+    is_number = holds_numbers(column.dtype)
+    if is_number and column.nunique() > FEW:
         values = column.to_numpy(dtype=np.float64)
         ok = np.isfinite(values)
-        yield from _compare_numbers(name, values[ok], weight[ok], group[ok], count, is_date)
+        yield from _compare_numbers(name, values[ok], weight[ok], group[ok], is_date)
     elif 1 < column.nunique() <= MOST_TEXTS and column.dtype.kind != "m" and not is_date:
-        yield from _compare_texts(name, column, weight, group, count)
+        codes, distinct = pd.factorize(column)
+        texts = [format_number(float(v)) if is_number else str(v) for v in distinct]
+        yield from _compare_texts(name, codes, texts, weight, group)
 
 
 def _compare_numbers(
-    name: str, values: Array, weight: Array, group: Array, count: int, is_date: bool
+    name: str, values: Array, weight: Array, group: Array, is_date: bool
 ) -> Iterator[ClusterColumn]:
     order = np.argsort(values, kind="stable")
     values, weight, group = values[order], weight[order], group[order]
-    every = tuple(lower_quantile(values, weight, QUANTILES).tolist())
+    all_low, all_median, all_high = lower_quantile(values, weight, QUANTILES).tolist()
     below, up_to = _shares_below(values, weight)
-    for k in range(count):
+    for k in np.unique(group):
         own = np.flatnonzero(group == k)
-        if not own.size:
-            continue
         x, w = values[own], weight[own]
         own_below, own_up_to = _shares_below(x, w)
         apart = max(np.abs(own_up_to - up_to[own]).max(), np.abs(own_below - below[own]).max())
         others = 1.0 - float(w.sum() / weight.sum())
-        yield ClusterColumn(
-            k,
-            name,
-            own=tuple(lower_quantile(x, w, QUANTILES).tolist()),
-            every=every,
-            # F_cluster − F_all is the share of the others times F_cluster − F_others
-            effect=min(1.0, float(apart) / others) if others > 1e-12 else 0.0,
-            is_positive=bool(values[0] >= 0),
-            is_date=is_date,
-        )
+        low, median, high = lower_quantile(x, w, QUANTILES).tolist()
+        part = ClusterColumn(k, name, low, median, high, all_low, all_median, all_high)
+        # F_cluster − F_all is the share of the others times F_cluster − F_others
+        part.effect = min(1.0, float(apart) / others) if others > 1e-12 else 0.0
+        part.is_positive, part.is_date = bool(values[0] >= 0), is_date
+        yield part
 
 
 def _shares_below(values: Array, weight: Array) -> tuple[Array, Array]:
     """Return the share of the weight below every sorted value, and up to it, ties included."""
     reached = np.concatenate([[0.0], np.cumsum(weight)])
     reached /= reached[-1]
-    first = np.searchsorted(values, values)
-    last = np.searchsorted(values, values, side="right")
-    return reached[first], reached[last]
+    return reached[np.searchsorted(values, values)], reached[
+        np.searchsorted(values, values, "right")
+    ]
 
 
 def _compare_texts(
-    name: str, column: pd.Series[Any], weight: Array, group: Array, count: int
+    name: str, codes: Array, texts: list[str], weight: Array, group: Array
 ) -> Iterator[ClusterColumn]:
-    import pandas as pd
-
-    codes, values = pd.factorize(column)
-    table = np.zeros((count, len(values)))
-    np.add.at(table, (group, codes), weight)
-    whole = table.sum(axis=0)
-    every = whole / table.sum()
-    for k in range(count):
-        mass = table[k].sum()
-        if mass == 0:
-            continue
-        own, has_others = table[k] / mass, mass < table.sum()
-        more = own - (whole - table[k]) / max(table.sum() - mass, 1e-300) if has_others else own
+    whole = np.bincount(codes, weight)
+    for k in np.unique(group):
+        own = np.bincount(codes[group == k], weight[group == k], len(texts))
+        others = whole - own
+        has_others = others.sum() > 0
+        more = own / own.sum() - (others / others.sum() if has_others else 0.0)
         best = int(np.argmax(more))
-        value = format_number(float(values[best])) if _is_number(column) else str(values[best])
-        shares = float(own[best]), float(every[best])
-        effect = float(max(more[best], 0.0)) if has_others else 0.0
-        yield ClusterColumn(k, name, value=value, shares=shares, effect=effect)
+        yield ClusterColumn(
+            k,
+            name,
+            value=texts[best],
+            value_share=float(own[best] / own.sum()),
+            all_share=float(whole[best] / whole.sum()),
+            effect=max(float(more[best]), 0.0) if has_others else 0.0,
+        )

@@ -23,8 +23,6 @@ from softkern._utils.typing import Array
 from softkern.kernels.radial import Radial
 from softkern.rows import lower_quantile, row_slices
 
-__all__ = ["Ellipsoids", "KernelDensity"]
-
 CELLS = 2**20  # numbers in a block of rows, reference rows and columns, which fits in the cache
 LEAST_WIDTH = 0.03  # of a column within a cluster, in units of its spread over all rows
 CLIPPED = 4.0  # spreads from the median at which values are clipped for a covariance
@@ -34,25 +32,16 @@ MOST_ELLIPSOIDS = 50
 
 @dataclass(frozen=True)
 class KernelDensity:
-    """f(x) = Σ_i w_i Π_j k_j(x_j, r_ij) of reference rows r, except duplicates of x.
+    """f(x) = Σ_i w_i Π_j k_j(x_j, r_ij) of reference rows r, except duplicates of x."""
 
-    Attributes
-    ----------
-    kernel : Radial
-        With one bandwidth per column.
-    rows : array of shape (n, d)
-    weight : array of shape (n,)
-    """
-
-    kernel: Radial
-    rows: Array
-    weight: Array
+    kernel: Radial  # with one bandwidth per column
+    rows: Array  # (n, d)
+    weight: Array  # (n,)
 
     def parts(self, X: Array, excluded: NDArray[np.intp] | None = None) -> Array:
         """Return log f without column j, less log f, (m, d), both without `excluded`, (m, s)."""
         parts = np.zeros(X.shape)
-        for block in self._blocks(len(X)):
-            logs, total = self._logs(X[block])
+        for block, logs, total in self._blocks(X):
             for columns in () if excluded is None else excluded[block].T:
                 total -= _of_each(logs, columns)
             whole = log_sums(total.copy())
@@ -65,8 +54,7 @@ class KernelDensity:
     ) -> tuple[Array, Array]:
         """Return the part of one column without each of some others, (m, k), and with all, (m,)."""
         left, whole = np.zeros(others.shape), np.zeros(len(X))
-        for block in self._blocks(len(X)):
-            logs, total = self._logs(X[block])
+        for block, logs, total in self._blocks(X):
             own = _of_each(logs, first[block])
             whole[block] = log_sums(total - own) - log_sums(total.copy())
             for k, columns in enumerate(others[block].T):
@@ -74,35 +62,25 @@ class KernelDensity:
                 left[block, k] = log_sums(rest - own) - log_sums(rest)
         return left, whole
 
-    def _blocks(self, count: int) -> Iterator[slice]:
-        return row_slices(count, max(1, CELLS // self.rows.size))
-
-    def _logs(self, X: Array) -> tuple[Array, Array]:
-        """Return log factors, (d, m, n), and log terms of f, (m, n), without duplicates."""
-        logs = self.kernel.column_logs(X, self.rows)
-        total = logs.sum(axis=0)
-        with np.errstate(divide="ignore"):
-            total += np.where((logs == 0).all(axis=0), -np.inf, np.log(self.weight))
-        is_alone = np.isneginf(total).all(axis=1)  # all rows are duplicates: all parts are 0
-        total[is_alone] = 0.0
-        logs[:, is_alone] = 0.0
-        return logs, total
+    def _blocks(self, X: Array) -> Iterator[tuple[slice, Array, Array]]:
+        """Yield rows, their log factors, (d, m, n), and log terms of f, (m, n), no duplicates."""
+        for block in row_slices(len(X), max(1, CELLS // self.rows.size)):
+            logs = self.kernel.column_logs(X[block], self.rows)
+            total = logs.sum(axis=0)
+            with np.errstate(divide="ignore"):
+                total += np.where((logs == 0).all(axis=0), -np.inf, np.log(self.weight))
+            is_alone = np.isneginf(total).all(axis=1)  # all rows are duplicates: all parts are 0
+            total[is_alone] = 0.0
+            logs[:, is_alone] = 0.0
+            yield block, logs, total
 
 
 @dataclass(frozen=True)
 class Ellipsoids:
-    """One normal density per cluster.
+    """One normal density per cluster."""
 
-    Attributes
-    ----------
-    spread : array of shape (d,)
-        Unit of every column.
-    means : array of shape (c, d)
-    precisions : list of Precision
-    """
-
-    spread: Array
-    means: Array
+    spread: Array  # (d,), the unit of every column
+    means: Array  # (c, d)
     precisions: list[Precision]
 
     @classmethod
@@ -176,28 +154,18 @@ class Ellipsoids:
         self, X: Array, first: NDArray[np.intp], others: NDArray[np.intp]
     ) -> tuple[Array, Array]:
         """Return the part of one column without each of some others, (m, k), and with all, (m,)."""
-        whole = np.take_along_axis(self.parts(X), first[:, None], axis=1)[:, 0]
-        left = [
-            np.take_along_axis(self.parts(X, columns[:, None]), first[:, None], axis=1)[:, 0]
-            for columns in others.T
-        ]
-        return np.stack(left, axis=1), whole
+        at = np.arange(len(X)), first
+        left = [self.parts(X, columns[:, None])[at] for columns in others.T]
+        return np.stack(left, axis=1), self.parts(X)[at]
 
 
 @dataclass(frozen=True)
 class Precision:
-    """An inverse covariance, diag(t) + F diag(g) Fᵀ with F (d, r), r no more than there are rows.
+    """An inverse covariance, diag(t) + F diag(g) Fᵀ, where r is at most the number of rows."""
 
-    Attributes
-    ----------
-    flat : array of shape (d,)
-    directions : array of shape (d, r)
-    gains : array of shape (r,)
-    """
-
-    flat: Array
-    directions: Array
-    gains: Array
+    flat: Array  # t, (d,)
+    directions: Array  # F, (d, r)
+    gains: Array  # g, (r,)
 
     @classmethod
     def of(cls, parts: Sequence[tuple[float, Array]], shrinkage: float) -> Precision:
@@ -227,11 +195,8 @@ class Precision:
     def rows(self, index: NDArray[np.intp]) -> Array:
         """Return some rows of the matrix, (*index.shape, d)."""
         rows = (self.directions[index] * self.gains) @ self.directions.T
-        places = index[..., None]
-        np.put_along_axis(
-            rows, places, np.take_along_axis(rows, places, -1) + self.flat[places], axis=-1
-        )
-        return np.asarray(rows)
+        is_own = index[..., None] == np.arange(len(self.flat))
+        return np.asarray(rows + is_own * self.flat)
 
 
 def _without(

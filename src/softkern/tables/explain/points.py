@@ -7,9 +7,10 @@ compares their values with usual ranges, and `softkern.tables.text` renders the 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from softkern._utils.typing import Array
@@ -18,19 +19,14 @@ from softkern.kernels.bandwidths import select_bandwidth
 from softkern.kernels.radial import Gaussian, Radial
 from softkern.ranking import PointScores, Ranker
 from softkern.rows import Rows, check_weights
-from softkern.tables.explain.attribution import Attribution, CalibratedDensity
+from softkern.tables.explain.attribution import Attribution, CalibratedDensity, ColumnAttribution
 from softkern.tables.explain.densities import Ellipsoids, KernelDensity
-from softkern.tables.explain.reasons import Explanation, ReasonFinder
-from softkern.tables.explain.reference import ReferenceRanges
-from softkern.tables.explain.row_view import RowView, view_prepared, view_table
+from softkern.tables.explain.reasons import Explanation, explain_between, explain_outlier
+from softkern.tables.explain.reference import UsualValues
+from softkern.tables.explain.row_view import RowView, check_training_rows, view_prepared, view_table
 from softkern.tables.preparation import TablePreparation
 from softkern.tables.preparation.model import preparation_of
 from softkern.tables.text import explanation_text, grade
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-__all__ = ["Explainer", "explain_points", "flagged_rows", "saved_explainer", "unusual_rows"]
 
 UNUSUAL = 10  # rows that are explained if none is flagged
 LEARNED_ROWS = 10_000  # typical rows for medians, spreads and covariances
@@ -89,14 +85,12 @@ def explain_points(
     Notes
     -----
     The share of a column is that of log f without it less log f, compared with a typical row. f is
-    the density of the typical rows with the model's own kernel if that is a product over columns
-    (rbf, laplacian), else with a Gaussian one. Without a column it is exact, since the other
-    factors of the kernel are the density without it. It is computed from at most 2,000 rows,
-    which are selected by their values. In many columns a kernel does not detect that two columns
-    disagree. Therefore a normal density of every cluster is evaluated too, and the one in which a
-    column stands out more is used, for every row. The first column is then excluded and the others
-    are evaluated again, as long as one is far out alone or stands out as in one of a hundred
-    typical rows: two columns that are far out mask each other.
+    the density of at most 2,000 typical rows with the model's own kernel if that is a product over
+    columns (rbf, laplacian), else with a Gaussian one. In many columns a kernel does not detect
+    that two columns disagree, so a normal density of every cluster is evaluated too, and for every
+    row the one in which a column stands out more is used. Two columns that are far out mask each
+    other. The first column is therefore excluded and the others are evaluated again, as long as one
+    is far out alone or stands out as in one of a hundred typical rows.
 
     Examples
     --------
@@ -174,22 +168,20 @@ class Explainer:
         is_typical = (weight > 0) & ~ranks["is_outlier"].to_numpy(dtype=bool)
         if not is_typical.any():
             is_typical = weight > 0
-        typical = np.flatnonzero(is_typical)
-        labels = nearest_clusters(points)[typical]
-        typical_rows, weight = rows.take(typical), weight[typical]
-        many, mass = Rows(typical_rows.values, weight).sample(LEARNED_ROWS)
-        ranges = ReferenceRanges(typical_rows, weight, labels, many)
-        values, labels = typical_rows.values[many], labels[many]
+        labels, weight = nearest_clusters(points)[is_typical], weight[is_typical]
+        typical = rows.take(is_typical)
+        many, mass = Rows(typical.values, weight).sample(LEARNED_ROWS)
+        self._typical = UsualValues(typical, weight, labels, many, mass)
+        values = typical.values[many]
         some, some_mass = Rows(values, mass).sample(REFERENCE_ROWS)
         kernel = _kernel(model, values[some], some_mass, own_kernel)
         standard = values[Rows(values, mass).sample(STANDARD_ROWS)[0]]
         densities = (
             KernelDensity(kernel, values[some], some_mass / some_mass.max()),
-            Ellipsoids.fit(values, mass, labels),
+            Ellipsoids.fit(values, mass, labels[many]),
         )
-        self._reasons = ReasonFinder(ranges, values, mass, labels)
         kernel_parts, normal_parts = (CalibratedDensity.fit(d, standard) for d in densities)
-        self._attribution = Attribution(kernel_parts, normal_parts, self._reasons.is_far)
+        self._attribution = Attribution(kernel_parts, normal_parts, self._typical.is_far)
 
     @classmethod
     def of(cls, model: Any, X: Any, *, contamination: float | None = None) -> Explainer:
@@ -200,22 +192,17 @@ class Explainer:
         last, _ = fitted_step(model)
         preparation = preparation_of(model)
         steps = len(getattr(model, "steps", ())) - (preparation is not None)
-        rows = view_table(X, preparation)
-        points = ranker.score_points()
+        rows, points = view_table(X, preparation), ranker.score_points()
         ranks = ranker.table(points)
-        if len(rows) != len(ranks):
-            raise ValueError(
-                f"X has {len(rows)} rows, and the model was fitted on {len(ranks)}; pass the table "
-                "that it was fitted on."
-            )
-        weight = getattr(last, "sample_weight_", None)
+        check_training_rows(len(rows), len(ranks))
+        weight, is_own = getattr(last, "sample_weight_", None), steps < 2
         return cls(
             last,
             rows,
             points,
             ranks,
             weight,
-            own_kernel=steps < 2,
+            own_kernel=is_own,
             ranker=ranker,
             preparation=preparation,
         )
@@ -229,77 +216,61 @@ class Explainer:
         self, rows: RowView, points: PointScores, ranks: pd.DataFrame, places: Any, columns: int = 3
     ) -> pd.DataFrame:
         """Return the table of `explain_points` for the rows at these positions."""
-        import pandas as pd
-
         places = np.asarray(places, dtype=np.intp)
-        rows, ranks = rows.take(places), ranks.iloc[places]
-        pairs = self._pairs(points, places, ranks["is_overlap"].to_numpy(dtype=bool))
-        is_outlier = ranks["is_outlier"].to_numpy(dtype=bool)
-        nearest = nearest_clusters(points)[places]
-        explanations = self._explanations(rows.values, nearest, pairs, is_outlier, columns)
-        scores = ranks["outlier_score"].to_numpy()
-        records = [
-            {
-                "row": place,
-                "outlier_score": scores[i],
-                "grade": grade(scores[i], bool(is_outlier[i])),
-                "between": "" if pairs[i] is None else "{} and {}".format(*pairs[i]),
-                **_causes(rows, i, explanations[i], columns),
-                "why": explanation_text(explanations[i], rows, i),
-            }
-            for i, place in enumerate(places.tolist())
+        rows, ranks, nearest = (
+            rows.take(places),
+            ranks.iloc[places],
+            nearest_clusters(points)[places],
+        )
+        pairs = [
+            self._pair(points.memberships[place]) if overlaps else None
+            for place, overlaps in zip(places, ranks["is_overlap"], strict=True)
         ]
+        others = np.flatnonzero([pair is None for pair in pairs])
+        attributions = iter(self._attribution.find(rows.values[others], nearest[others], columns))
+        flags = zip(ranks["outlier_score"], ranks["is_outlier"], strict=True)
+        records = []
+        for i, (score, is_outlier) in enumerate(flags):
+            x, pair = rows.values[i], pairs[i]
+            if pair is not None:
+                explanation = explain_between(self._typical, x, pair, columns)
+            else:
+                found, cluster = next(attributions), int(nearest[i])
+                explanation = Explanation()
+                if is_outlier or self._stands_out(x, found, cluster):
+                    explanation = explain_outlier(self._typical, x, found, cluster, columns)
+            between = "" if pair is None else "{} and {}".format(*pair)
+            cells = _cause_cells(rows, i, explanation, columns)
+            why = explanation_text(explanation, rows, i)
+            records.append([places[i], score, grade(score, is_outlier), between, *cells, why])
         causes = [f"{name}_{k + 1}" for k in range(columns) for name in CAUSE]
         names = ["row", "outlier_score", "grade", "between", *causes, "why"]
         return pd.DataFrame(records, columns=names)
 
-    def _pairs(self, points: PointScores, places: Array, is_overlap: Array) -> list[Any]:
-        """Return the two clusters of rows between clusters, None for other rows."""
-        pairs = []
-        for place, overlaps in zip(places.tolist(), is_overlap, strict=True):
-            pair = _two_largest(points.memberships[place]) if overlaps else None
-            is_known = pair is not None and all(map(self._reasons.has_cluster, pair))
-            pairs.append(pair if is_known else None)
-        return pairs
+    def _pair(self, memberships: Any) -> tuple[int, int] | None:
+        """Return the two clusters of highest membership, the lower number first, if they exist."""
+        if np.ndim(memberships) == 0 or len(memberships) < 2:
+            return None
+        first, second = sorted(np.argsort(-memberships, kind="stable")[:2].tolist())
+        medians = self._typical.medians
+        return (first, second) if first in medians and second in medians else None
 
-    def _explanations(
-        self, X: Array, nearest: Array, pairs: list[Any], is_outlier: Array, most: int
-    ) -> list[Explanation]:
-        """Return the explanations of rows, (m, d), by at most so many columns each."""
-        others = [i for i, pair in enumerate(pairs) if pair is None]
-        attributions = self._attribution.find(X[others], nearest[others].tolist(), most)
-        by_row = dict(zip(others, attributions, strict=True))
-        explanations = []
-        for i, pair in enumerate(pairs):
-            cluster = int(nearest[i])
-            if pair is not None:
-                explanations.append(self._reasons.between(X[i], pair, most))
-                continue
-            first = by_row[i].columns[0]
-            stands_out = by_row[i].parts[first] >= 1 or self._reasons.is_far(
-                X[i, first], first, cluster
-            )
-            if is_outlier[i] or stands_out:
-                explanations.append(self._reasons.outlier(X[i], by_row[i], cluster, most))
-            else:
-                explanations.append(Explanation())
-        return explanations
+    def _stands_out(self, x: Array, found: ColumnAttribution, cluster: int) -> bool:
+        """Return whether the first column explains a row that is not flagged."""
+        first = found.columns[0]
+        return bool(found.parts[first] >= 1) or self._typical.is_far(x[first], first, cluster)
 
 
 CAUSE = ("column", "value", "low", "high", "share")
 
 
-def _causes(rows: RowView, i: int, explanation: Explanation, columns: int) -> dict[str, Any]:
-    """Return the cells of the columns that explain a row."""
-    cells: dict[str, Any] = {}
-    for k in range(columns):
-        values: tuple[Any, ...] = ("", None, np.nan, np.nan, np.nan)
-        if k < len(explanation.causes):
-            cause = explanation.causes[k]
-            j, usual = cause.column, cause.usual
-            values = (rows.names[j], rows.value(i, j), usual.low, usual.high, cause.share)
-        cells |= {f"{name}_{k + 1}": value for name, value in zip(CAUSE, values, strict=True)}
-    return cells
+def _cause_cells(rows: RowView, i: int, explanation: Explanation, columns: int) -> list[Any]:
+    """Return the cells of the columns that explain a row, empty ones where there are fewer."""
+    cells: list[Any] = []
+    for cause in explanation.causes:
+        j, usual = cause.column, cause.usual
+        cells += [rows.names[j], rows.value(i, j), usual.low, usual.high, cause.share]
+    return cells + ["", None, np.nan, np.nan, np.nan] * (columns - len(explanation.causes))
 
 
 def nearest_clusters(points: PointScores) -> NDArray[np.int64]:
@@ -309,14 +280,6 @@ def nearest_clusters(points: PointScores) -> NDArray[np.int64]:
     if points.memberships.shape[1] == 0:
         return np.zeros_like(points.labels)
     return np.where(points.labels < 0, np.argmax(points.memberships, axis=1), points.labels)
-
-
-def _two_largest(memberships: Any) -> tuple[int, int] | None:
-    """Return the two clusters of highest membership, the lower number first."""
-    if np.ndim(memberships) == 0 or len(memberships) < 2:
-        return None
-    first, second = np.argsort(-memberships, kind="stable")[:2].tolist()
-    return min(first, second), max(first, second)
 
 
 def _kernel(model: Any, rows: Array, mass: Array, is_own: bool) -> Radial:

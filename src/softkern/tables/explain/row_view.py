@@ -19,45 +19,19 @@ from softkern.tables.preparation import PreparedTable, TablePreparation
 from softkern.tables.preparation.dates import DURATION
 from softkern.tables.text import format_day, format_number, format_span, join_words
 
-__all__ = ["RowView", "date_columns", "view_prepared", "view_table"]
-
 MOST_VALUES = 3  # values of a text column that are listed
 
 
 @dataclass(frozen=True)
 class RowView:
-    """Rows in two units.
-
-    Attributes
-    ----------
-    names : list of str
-        Column names.
-    own : array of shape (n, d)
-        In the table's own units, codes for a text column.
-    values : array of shape (n, d)
-        On the model's scale.
-    texts : dict
-        Index of every text column, and the values of its codes.
-    is_imputed : boolean array of shape (n, d), or None
-        Cells that were missing in the table.
-    dates : set of int
-        Columns that count days since 1970.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> own, values = np.array([[38.0, 1.0]]), np.array([[0.2, 1.0]])
-    >>> rows = RowView(["age", "town"], own, values, texts={1: ["Rome", "Turin"]})
-    >>> rows.format_value(0, 0), rows.format_value(0, 1)
-    ('38', 'Turin')
-    """
+    """Rows in two units."""
 
     names: list[str]
-    own: Array
-    values: Array
-    texts: Mapping[int, Sequence[str]] = field(default_factory=dict)
-    is_imputed: Array | None = None
-    dates: Set[int] = frozenset()
+    own: Array  # (n, d), in the table's own units, codes for a text column
+    values: Array  # (n, d), on the model's scale
+    texts: Mapping[int, Sequence[str]] = field(default_factory=dict)  # of the codes of text columns
+    is_imputed: Array | None = None  # (n, d), cells that were missing in the table
+    dates: Set[int] = frozenset()  # columns that count days since 1970
 
     def __len__(self) -> int:
         return len(self.own)
@@ -102,15 +76,17 @@ class RowView:
         return format_day(value) if column in self.dates else format_number(value)
 
 
-def view_table(X: Any, preparation: TablePreparation | None) -> RowView:
-    """Return all rows of a table as the model sees them.
+def check_training_rows(given: int, fitted: int) -> None:
+    """Raise an error if a table has not as many rows as the model was fitted on."""
+    if given != fitted:
+        raise ValueError(
+            f"X has {given} rows, and the model was fitted on {fitted}; pass the table that it was "
+            "fitted on."
+        )
 
-    Parameters
-    ----------
-    X : DataFrame or array of shape (n, d)
-    preparation : TablePreparation or None
-        The model's preparation, or None if it takes numbers as they are.
-    """
+
+def view_table(X: Any, preparation: TablePreparation | None) -> RowView:
+    """Return all rows of a table as the model sees them, with its preparation if it has one."""
     if preparation is None:
         names = getattr(X, "columns", None)
         own = check_array(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
