@@ -8,7 +8,7 @@ argument in Python, an option on the command line.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -22,26 +22,11 @@ if TYPE_CHECKING:
 
     from softkern.tables.explain.clusters import ClusterColumn
     from softkern.tables.explain.reasons import Explanation
+    from softkern.tables.explain.reference import UsualRange
     from softkern.tables.explain.row_view import RowView
-
-__all__ = [
-    "cluster_column_text",
-    "content_text",
-    "explanation_text",
-    "format_day",
-    "format_number",
-    "format_percent",
-    "format_ratio",
-    "format_span",
-    "grade",
-    "join_words",
-    "note_text",
-    "summary",
-]
 
 MOST_DAYS = 700_000  # from 1970 that a calendar has
 GRADES = {"extreme": 10.0, "strong": 6.0, "mild": 0.0}  # outlier scores: −log10 of a share of rows
-NO_COLUMN = "no column stands out"
 SKEWED = 2.0  # from the median to the upper end, in lengths from the lower end, or 0, to it
 RATIO = 1.5  # from which a median is reported as a multiple of another
 SHIFT = 0.1  # of the range of all rows, up to which a median counts as that of all
@@ -101,25 +86,13 @@ SEVERAL = {
 
 
 def grade(score: float, is_outlier: bool = True) -> str:
-    """Return the grade of an outlier score of `rank_points`, empty if the row is not flagged.
-
-    Examples
-    --------
-    >>> grade(4.5), grade(7.0), grade(40.0), grade(4.5, is_outlier=False)
-    ('mild', 'strong', 'extreme', '')
-    """
+    """Return the grade of an outlier score of `rank_points`, empty if the row is not flagged."""
     graded = next((name for name, least in GRADES.items() if score >= least), "mild")
     return graded if is_outlier else ""
 
 
 def format_number(value: float, digits: int = 4) -> str:
-    """Return a number with few digits, whole ones with separators.
-
-    Examples
-    --------
-    >>> [format_number(value) for value in (999999.0, 0.144, 12345.678, 1e-7, -0.0)]
-    ['999,999', '0.144', '12,346', '1e-07', '0']
-    """
+    """Return a number with few digits, whole ones with separators."""
     if not math.isfinite(value):
         return "nothing" if math.isnan(value) else "infinite" if value > 0 else "minus infinite"
     if value == 0:
@@ -133,13 +106,7 @@ def format_number(value: float, digits: int = 4) -> str:
 
 
 def format_day(value: float) -> str:
-    """Return the date of days since 1970, with the time if it is not midnight.
-
-    Examples
-    --------
-    >>> format_day(18915.0), format_day(18915.75)
-    ('2021-10-15', '2021-10-15 18:00')
-    """
+    """Return the date of days since 1970, with the time if it is not midnight."""
     if not math.isfinite(value) or abs(value) > MOST_DAYS:
         return format_number(value)
     minutes = round(24 * 60 * value)
@@ -148,13 +115,7 @@ def format_day(value: float) -> str:
 
 
 def format_span(low: float, high: float) -> str:
-    """Return a range, its ends with three digits if these differ.
-
-    Examples
-    --------
-    >>> format_span(19.92, 8973.0), format_span(3.0, 3.0), format_span(100.01, 100.02)
-    ('19.9 to 8,970', '3', '100.01 to 100.02')
-    """
+    """Return a range, its ends with three digits if these differ."""
     if low == high:
         return format_number(low)
     for digits in (3, 5, 8, 17):
@@ -165,13 +126,7 @@ def format_span(low: float, high: float) -> str:
 
 
 def format_ratio(ratio: float) -> str:
-    """Return a ratio in words.
-
-    Examples
-    --------
-    >>> format_ratio(12.3), format_ratio(2.34), format_ratio(0.52), format_ratio(0.08)
-    ('12 times', '2.3 times', 'half', '1/12 of')
-    """
+    """Return a ratio in words."""
     if ratio >= 1:
         return f"{ratio:,.0f} times" if ratio >= 9.5 else f"{ratio:.1f} times"
     part = 1 / ratio
@@ -181,24 +136,12 @@ def format_ratio(ratio: float) -> str:
 
 
 def join_words(words: Sequence[str], conjunction: str = "and") -> str:
-    """Join words with commas, the last one with a conjunction.
-
-    Examples
-    --------
-    >>> join_words(["a", "b", "c"]), join_words(["a"]), join_words(["a", "b"], "or")
-    ('a, b and c', 'a', 'a or b')
-    """
+    """Join words with commas, the last one with a conjunction."""
     return f" {conjunction} ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
 def format_percent(share: float) -> str:
-    """Return a share in percent, never 0 % of something nor 100 % of less than all.
-
-    Examples
-    --------
-    >>> format_percent(0.5), format_percent(0.001), format_percent(0.999)
-    ('50 %', 'under 1 %', 'over 99 %')
-    """
+    """Return a share in percent, never 0 % of something nor 100 % of less than all."""
     whole = round(100 * share)
     if whole == 100 and share < 1:
         return "over 99 %"
@@ -206,17 +149,7 @@ def format_percent(share: float) -> str:
 
 
 def summary(ranks: pd.DataFrame, is_detector: bool = False) -> str:
-    """Return a sentence on the table of `softkern.rank_points`. A detector has no clusters.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from softkern import OneClassPCM, rank_points
-    >>> X = np.random.default_rng(0).normal(size=(300, 2))
-    >>> X[0] = 30
-    >>> summary(rank_points(OneClassPCM().fit(X)), is_detector=True)
-    '300 rows: 1 is an outlier (1 extreme).'
-    """
+    """Return a sentence on the table of `softkern.rank_points`. A detector has no clusters."""
     labels = ranks["label"]
     clusters, noise = int(labels[labels >= 0].nunique()), int((labels < 0).sum())
     overlaps, outliers = int(ranks["is_overlap"].sum()), int(ranks["is_outlier"].sum())
@@ -241,56 +174,40 @@ def summary(ranks: pd.DataFrame, is_detector: bool = False) -> str:
 
 def explanation_text(explanation: Explanation, rows: RowView, i: int) -> str:
     """Return the reasons of row i as text."""
-    texts = (REASONS[reason.kind](reason, rows, i) for reason in explanation.reasons)
-    return "; ".join(texts) or NO_COLUMN
+    texts = (_reason_text(reason, rows, i) for reason in explanation.reasons)
+    return "; ".join(texts) or "no column stands out"
 
 
-def _cell(rows: RowView, i: int, j: int) -> str:
-    return f"{rows.name(j)} {rows.format_value(i, j)}"
+def _reason_text(reason: Any, rows: RowView, i: int) -> str:
+    def cell(j: int) -> str:
+        return f"{rows.name(j)} {rows.format_value(i, j)}"
 
+    def span(j: int, usual: UsualRange) -> str:
+        return rows.format_range(j, usual.low, usual.high)
 
-def _range(rows: RowView, j: int, usual: Any) -> str:
-    return rows.format_range(j, usual.low, usual.high)
-
-
-def _outside_text(reason: Any, rows: RowView, i: int) -> str:
-    j, cluster = reason.column, reason.cluster
-    where = "" if cluster is None else f" in cluster {cluster}"
-    return f"{_cell(rows, i, j)}, usual {_range(rows, j, reason.usual)}{where}"
-
-
-def _combination_text(reason: Any, rows: RowView, i: int) -> str:
-    j, given = reason.column, reason.given
-    usual = f"{rows.name(j)} is usually {_range(rows, j, reason.usual)}"
-    near = f"{rows.name(given)} near {rows.format_value(i, given)}"
-    return f"unusual combination: for {near}, {usual} (here {rows.format_value(i, j)})"
-
-
-def _together_text(reason: Any, rows: RowView, i: int) -> str:
-    cells = [_cell(rows, i, j) for j in reason.columns]
-    if len(rows.names) == 1:
-        return f"{cells[0]}, a rare value"
-    if len(cells) == 1:
-        return f"{cells[0]} is usual alone, but not with the other columns"
-    return f"{join_words(cells)} are unusual together, but not alone"
-
-
-def _between_text(reason: Any, rows: RowView, i: int) -> str:
+    match reason.kind:
+        case "outside":
+            where = "" if reason.cluster is None else f" in cluster {reason.cluster}"
+            return f"{cell(reason.column)}, usual {span(reason.column, reason.usual)}{where}"
+        case "combination":
+            j, given = reason.column, reason.given
+            usual = f"{rows.name(j)} is usually {span(j, reason.usual)}"
+            near = f"{rows.name(given)} near {rows.format_value(i, given)}"
+            return f"unusual combination: for {near}, {usual} (here {rows.format_value(i, j)})"
+        case "together":
+            cells = [cell(j) for j in reason.columns]
+            if len(rows.names) == 1:
+                return f"{cells[0]}, a rare value"
+            if len(cells) == 1:
+                return f"{cells[0]} is usual alone, but not with the other columns"
+            return f"{join_words(cells)} are unusual together, but not alone"
     a, b = reason.clusters
     parts = [
-        f"{_cell(rows, i, j)} ({_range(rows, j, first)} in {a}, {_range(rows, j, second)} in {b})"
+        f"{cell(j)} ({span(j, first)} in {a}, {span(j, second)} in {b})"
         for j, (first, second) in zip(reason.columns, reason.ranges, strict=True)
     ]
     side = "halfway" if reason.nearer is None else f"nearer to cluster {reason.nearer}"
     return f"{side} in {join_words(parts)}"
-
-
-REASONS: dict[str, Callable[[Any, RowView, int], str]] = {
-    "outside": _outside_text,
-    "combination": _combination_text,
-    "together": _together_text,
-    "between": _between_text,
-}
 
 
 def cluster_column_text(part: ClusterColumn, is_one: bool) -> str:
@@ -325,13 +242,7 @@ def cluster_column_text(part: ClusterColumn, is_one: bool) -> str:
 
 
 def note_text(note: Note, spell: Spell = str) -> str:
-    """Return a note as one line.
-
-    Examples
-    --------
-    >>> note_text(Note("dates", ["when"]), lambda remedy: f"--{remedy.parameter}")
-    "left out 'when': dates; use --dates to include them as days"
-    """
+    """Return a note as one line."""
     columns = quote_list(note.columns)
     if note.kind in LEFT_OUT:
         return f"left out {columns}: {content_text(note)}{_remedy(note, spell)}"
@@ -339,8 +250,8 @@ def note_text(note: Note, spell: Spell = str) -> str:
         return f"use {spell(Remedy('columns'))} to include a column in any case"
     if note.kind == "missing values":
         return _missing_text(**note.values)
-    fields = NOTE_FIELDS[note.kind](note.values, spell) if note.kind in NOTE_FIELDS else {}
-    return NOTES[note.kind].format(**_words(note), **(note.values | {"columns": columns} | fields))
+    fields = note.values | {"columns": columns} | _fields(note, spell)
+    return NOTES[note.kind].format(**_words(note), **fields)
 
 
 def content_text(note: Note) -> str:
@@ -364,52 +275,46 @@ def _remedy(note: Note, spell: Spell) -> str:
     return ""
 
 
-def _days_fields(values: dict[str, Any], spell: Spell) -> dict[str, str]:
-    first = "month" if values.get("is_month_first") else "day"
-    example = values["ambiguous"]
-    return {"doubt": f" ({example} is read with the {first} first)" if example else ""}
+def _fields(note: Note, spell: Spell) -> dict[str, Any]:
+    """Return the words of a note that follow from its values."""
+    values = note.values
+    match note.kind:
+        case "days":
+            first = "month" if values.get("is_month_first") else "day"
+            example = values["ambiguous"]
+            return {"doubt": f" ({example} is read with the {first} first)" if example else ""}
+        case "number format":
+            doubts = "; ".join(_format_doubts(values, spell))
+            text = _format_text(values["format"])
+            return {"format": text, "doubt": f" ({doubts})" if doubts else ""}
+        case "category":
+            shown = [quote(value, 20) for value in values["values"][:MOST_SHOWN]]
+            shown += ["…"] * (len(values["values"]) > MOST_SHOWN)
+            return {"n_categories": len(values["values"]), "shown": ", ".join(shown)}
+        case "identifiers used":
+            return {"look": "lack most of their values or look" if values["is_sparse"] else "look"}
+        case "new value" | "rows without values":
+            return {"rows": plural(values["rows"], "row")}
+    return {}
 
 
-def _format_fields(values: dict[str, Any], spell: Spell) -> dict[str, str]:
-    read: NumberFormat = values["format"]
+def _format_text(read: NumberFormat) -> str:
     details = ["thousands separators"] * bool(read.thousands)
     details += ["a decimal comma"] * (read.decimal == ",")
     parts = ["numbers" + (f" with {join_words(details)}" if details else "")]
     parts += [f"in {read.unit}"] * bool(read.unit)
     parts += [f"negative ones {read.negative}"] * bool(read.negative)
-    doubts = []
+    return ", ".join(parts)
+
+
+def _format_doubts(values: dict[str, Any], spell: Spell) -> Iterator[str]:
+    read: NumberFormat = values["format"]
     if values["ambiguous"]:
         other = spell(Remedy("decimal", "," if read.decimal == "." else "."))
         meaning = "thousands" if read.thousands else "decimals"
-        doubts.append(f"{values['ambiguous']} is read as {meaning} unless {other}")
+        yield f"{values['ambiguous']} is read as {meaning} unless {other}"
     if values["bare"]:
-        cells = plural(values["bare"], "cell")
-        doubts.append(f"{cells} without {read.unit}, read as if they had it")
-    return {"format": ", ".join(parts), "doubt": f" ({'; '.join(doubts)})" if doubts else ""}
-
-
-def _category_fields(values: dict[str, Any], spell: Spell) -> dict[str, Any]:
-    shown = [quote(value, 20) for value in values["values"][:MOST_SHOWN]]
-    shown += ["…"] * (len(values["values"]) > MOST_SHOWN)
-    return {"n_categories": len(values["values"]), "shown": ", ".join(shown)}
-
-
-def _row_fields(values: dict[str, Any], spell: Spell) -> dict[str, str]:
-    return {"rows": plural(values["rows"], "row")}
-
-
-def _look_fields(values: dict[str, Any], spell: Spell) -> dict[str, str]:
-    return {"look": "lack most of their values or look" if values["is_sparse"] else "look"}
-
-
-NOTE_FIELDS: dict[str, Callable[[dict[str, Any], Spell], dict[str, Any]]] = {
-    "days": _days_fields,
-    "number format": _format_fields,
-    "identifiers used": _look_fields,
-    "category": _category_fields,
-    "new value": _row_fields,
-    "rows without values": _row_fields,
-}
+        yield f"{plural(values['bare'], 'cell')} without {read.unit}, read as if they had it"
 
 
 def _missing_text(action: str, cells: dict[str, int], rows: int, of: int) -> str:
