@@ -246,6 +246,12 @@ def test_values_that_contain_and_are_listed_whole():
     assert rows.format_range(0, 0, 1) == "Research and Dev or Sales"
 
 
+def test_values_are_numbers_or_texts_of_codes():
+    own, values = np.array([[38.0, 1.0]]), np.array([[0.2, 1.0]])
+    rows = RowView(["age", "town"], own, values, texts={1: ["Rome", "Turin"]})
+    assert [rows.format_value(0, j) for j in (0, 1)] == ["38", "Turin"]
+
+
 def test_a_constructed_explainer_reads_new_rows():
     X = two_groups()
     model = softkern.OneClassPCM().fit(X)

@@ -29,10 +29,10 @@ from softkern.tables.explain.clusters import describe
 from softkern.tables.report import axes as report_axes
 from softkern.tables.report import directions, write_report
 from softkern.tables.report.axes import MIN_FEATURES
-from softkern.tables.report.categories import categorical_columns
+from softkern.tables.report.columns import categorical_columns
 from softkern.tables.report.data import TOP_OUTLIERS, TOP_OVERLAPS, select_rows
-from softkern.tables.report.levels import alpha_levels, cuts_by_number, steps_below
 from softkern.tables.report.packing import isolate_right_to_left, pack
+from softkern.tables.report.tree import alpha_levels, cuts_by_number, steps_below
 
 HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror=window.hacked=1>\u2028'\""
 
@@ -488,6 +488,14 @@ def test_thirty_equal_groups_can_be_had_in_every_number(bandwidth):
         assert cut["sizes"] == np.bincount(other.labels_).tolist()
         # no group is divided
         assert len(set(zip(labels.tolist(), groups.tolist(), strict=True))) == 30
+
+
+def test_cuts_of_a_tree_of_three_points():
+    edges, saddles = np.array([[0, 1], [1, 2]]), np.array([0.5, 0.2])
+    tree = AlphaTree(edges, saddles, np.array([0.9, 0.6, 0.8]))
+    parts, numbers = cuts_by_number(tree, np.array([1, 1, 1]), least=1)
+    assert parts.tolist() == [0, 2, 1]
+    assert numbers[1] == {"sizes": [2, 1], "names": [0, 1, 0]}
 
 
 def test_pieces_of_few_rows_count_as_no_cluster(model):

@@ -5,8 +5,6 @@ from __future__ import annotations
 from importlib.resources import files
 from typing import Any
 
-__all__ = ["asset", "template"]
-
 
 def asset(name: str) -> str:
     """Return the text of a file in this folder."""

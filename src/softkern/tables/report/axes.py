@@ -6,14 +6,16 @@ models, or a neighbor map (see `directions`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from softkern._utils.typing import Array
 from softkern.fitted import choice_of, with_tree
+from softkern.tables.explain.clusters import holds_numbers
 from softkern.tables.report.directions import (
     MAX_COMPONENTS,
     discriminant_directions,
@@ -25,12 +27,10 @@ from softkern.tables.report.directions import (
     separation_by_column,
     standardize,
 )
-from softkern.tables.report.packing import holds_numbers, pack, shorten
+from softkern.tables.report.packing import pack, shorten
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-__all__ = ["MIN_FEATURES", "make_axes"]
+    from softkern.tables.report.data import Drawn
 
 MIN_FEATURES = 24  # columns offered as axes, however many rows are drawn
 MAX_VALUES = 250_000  # values of all columns offered as axes (1.3 megabytes)
@@ -53,50 +53,34 @@ class _Axes:
         self.axes.extend(_axis(*pair) for pair in zip(names, values.T, strict=True))
 
 
-def make_axes(
-    model: Any,
-    X: pd.DataFrame,
-    table: pd.DataFrame,
-    features: Array,
-    rows: Array,
-    is_typical: Array,
-    labels: Array,
-    first_columns: tuple[str, str] | None,
-    dates: Set[int],
-    has_typicality: bool,
-    random_state: int,
-) -> dict[str, Any]:
-    """Return the axes and views of the drawn rows, and the two axes to draw first.
-
-    `features` are the values that the model was fitted on, (n, d). `is_typical` marks the drawn
-    rows that directions may be computed from, (m,).
-    """
-    columns = _choose_columns(X, labels, first_columns, len(rows))
-    collected = _Axes(
-        [
-            _axis(shorten(X.columns[k]), _numbers(X.iloc[rows, k])) | {"isDate": k in dates}
-            for k in columns
-        ]
-    )
+def make_axes(drawn: Drawn, has_typicality: bool) -> dict[str, Any]:
+    """Return the axes and views of the drawn rows, and the two axes to draw first."""
+    X, rows = drawn.X, drawn.rows
+    most = max(MIN_FEATURES, MAX_VALUES // max(len(rows), 1))
+    first_columns = [list(X.columns).index(name) for name in drawn.features or ()]
+    columns = _choose_columns(drawn, first_columns, most)
+    collected = _Axes()
     axes = collected.axes
-    start = [columns.index(list(X.columns).index(name)) for name in first_columns or ()]
-    if features.shape[1] > 2:
-        names = list(X.columns) if features.shape[1] == X.shape[1] else []
-        values = features[rows]
-        drawn = _add_directions(
-            collected, model, values, names, is_typical, labels[rows], bool(start), random_state
-        )
-        start = start or drawn
-    projections = getattr(model, "projections_", None)
+    for k in columns:
+        axes.append(_column_axis(X, k, rows) | {"isDate": k in drawn.dates})
+    start = [columns.index(k) for k in first_columns]
+    if drawn.values.shape[1] > 2:
+        directions = _add_directions(collected, drawn)
+        start = start or directions
+    projections = getattr(drawn.model, "projections_", None)
     if projections is not None and np.shape(projections)[0] == len(X):
         values = np.asarray(projections, dtype=np.float64).reshape(len(X), -1)
         values = values[rows, :MAX_COMPONENTS]
-        if values.shape[1] > 1 and first_columns is None:
+        if values.shape[1] > 1 and drawn.features is None:
             start = [len(axes), len(axes) + 1]
         names = [f"eigenspace {k + 1}" for k in range(values.shape[1])]
         collected.add_view("eigenspace", "coordinates in which the model clusters", values, names)
-    for k in _other_numeric_columns(X, table, len(rows)):
-        axes.append(_axis(shorten(table.columns[k]), _numbers(table.iloc[rows, k])))
+    others = [  # numeric columns that are no features
+        k
+        for k, (name, dtype) in enumerate(drawn.table.dtypes.items())
+        if name not in X.columns and holds_numbers(dtype)
+    ]
+    axes.extend(_column_axis(drawn.table, k, rows) for k in others[:most])
     start = start or list(range(min(2, X.shape[1])))
     return {
         "axes": axes,
@@ -108,28 +92,35 @@ def make_axes(
     }
 
 
-def _add_directions(
-    collected: _Axes,
-    model: Any,
-    values: Array,
-    names: Sequence[Any],
-    is_typical: Array,
-    labels: Array,
-    has_start: bool,
-    random_state: int,
-) -> list[int]:
+def _choose_columns(drawn: Drawn, first_columns: list[int], most: int) -> list[int]:
+    """Return the columns offered as axes: all, or those that separate the clusters best."""
+    if drawn.X.shape[1] <= most:
+        return list(range(drawn.X.shape[1]))
+    values = np.nan_to_num(drawn.X.to_numpy(np.float64, na_value=np.nan))
+    separation = separation_by_column(values, drawn.labels)
+    separation[first_columns] = np.inf
+    return sorted(np.argsort(-separation, kind="stable")[:most].tolist())
+
+
+def _add_directions(collected: _Axes, drawn: Drawn) -> list[int]:
     """Add discriminant directions, components and a neighbor map; return the first two axes."""
-    is_inner = inner_rows(values, is_typical)
+    values = drawn.values[drawn.rows]
+    columns = list(drawn.X.columns) if values.shape[1] == drawn.X.shape[1] else []
+    is_inner = inner_rows(values, drawn.is_typical)
     scaled = standardize(values, is_inner)
     first = len(collected.axes)
     across = np.empty((len(values), 0))
-    if choice_of(model) is not None and with_tree(model) is None:
+    if choice_of(drawn.model) is not None and with_tree(drawn.model) is None:
         # clusters of `softkern.cluster` differ along directions that components need not show
+        labels = drawn.labels[drawn.rows]
         across = discriminant_directions(scaled, np.where(is_inner, labels, -1))
-    components, shares = principal_components(scaled, is_inner, random_state)
+    components, shares = principal_components(scaled, is_inner, drawn.random_state)
     start = [first + k for k in first_two_directions(across[is_inner], components[is_inner])]
+    if across.shape[1] == 1 and drawn.features is None:
+        help_text = "the direction that separates the clusters best, and a principal component"
+        collected.views.append({"name": "across the clusters", "help": help_text, "axes": start})
     across_names, component_names = (
-        name_directions(found, scaled, is_inner, names) for found in (across, components)
+        name_directions(found, scaled, is_inner, columns) for found in (across, components)
     )
     collected.add_view(
         "across the clusters",
@@ -146,42 +137,16 @@ def _add_directions(
             for k, (share, name) in enumerate(zip(shares, component_names, strict=True))
         ],
     )
-    if across.shape[1] == 1 and not has_start:
-        help_text = "the direction that separates the clusters best, and a principal component"
-        collected.views.insert(0, {"name": "across the clusters", "help": help_text, "axes": start})
     if values.shape[1] > MAP_COLUMNS:
-        coordinates, help_text = neighbor_map(scaled, is_typical, random_state)
-        map_names = [f"neighbor map {k + 1}" for k in range(coordinates.shape[1])]
-        collected.add_view("neighbor map", help_text, coordinates, map_names)
+        coordinates, help_text = neighbor_map(scaled, drawn.is_typical, drawn.random_state)
+        names = [f"neighbor map {k + 1}" for k in range(coordinates.shape[1])]
+        collected.add_view("neighbor map", help_text, coordinates, names)
     return start
 
 
-def _choose_columns(
-    X: pd.DataFrame, labels: Array, first_columns: tuple[str, str] | None, n_rows: int
-) -> list[int]:
-    """Return the columns offered as axes: all, or those that separate the clusters best."""
-    most = max(MIN_FEATURES, MAX_VALUES // max(n_rows, 1))
-    if X.shape[1] <= most:
-        return list(range(X.shape[1]))
-    values = np.nan_to_num(X.to_numpy(np.float64, na_value=np.nan))
-    separation = separation_by_column(values, labels)
-    separation[[list(X.columns).index(name) for name in first_columns or ()]] = np.inf
-    return sorted(np.argsort(-separation, kind="stable")[:most].tolist())
-
-
-def _other_numeric_columns(X: pd.DataFrame, table: pd.DataFrame, n_rows: int) -> list[int]:
-    """Return numeric columns of the table that are not features, as many as features at most."""
-    most = max(MIN_FEATURES, MAX_VALUES // max(n_rows, 1))
-    features = set(X.columns)
-    return [
-        k
-        for k, (name, kind) in enumerate(table.dtypes.items())
-        if name not in features and holds_numbers(kind)
-    ][:most]
-
-
-def _numbers(column: pd.Series[Any]) -> Array:
-    return column.to_numpy(np.float64, na_value=np.nan)
+def _column_axis(table: pd.DataFrame, k: int, rows: Array) -> dict[str, Any]:
+    values = table.iloc[rows, k].to_numpy(np.float64, na_value=np.nan)
+    return _axis(shorten(table.columns[k]), values)
 
 
 def _axis(name: str, values: Array) -> dict[str, Any]:

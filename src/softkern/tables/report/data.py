@@ -8,24 +8,20 @@ order of rows. Counts on the page always refer to all rows.
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from sklearn.base import is_outlier_detector
 
 from softkern._utils.typing import Array
 from softkern.fitted import choice_of, histogram_bins, typicality_of, with_tree
 from softkern.rows import Rows
 from softkern.tables.report.axes import make_axes
-from softkern.tables.report.categories import categorical_columns
-from softkern.tables.report.cells import listed_cells
+from softkern.tables.report.columns import categorical_columns, listed_cells
 from softkern.tables.report.packing import pack, shorten
 from softkern.tables.report.tree import encode_tree
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-__all__ = ["page_data", "select_rows"]
 
 MAX_ROWS = 4_000  # sampled rows; with more, the sliders would respond with a delay
 TOP_OUTLIERS, TOP_OVERLAPS = 500, 250  # always drawn
@@ -34,52 +30,54 @@ REJECTION_STEPS = 400
 MIN_OVERLAP = 1e-3  # overlap score from which a row is listed
 
 
-def page_data(
-    model: Any,
-    X: pd.DataFrame,
-    ranks: pd.DataFrame,
-    *,
-    ids: Sequence[Any] | None,
-    features: tuple[str, str] | None,
-    X_model: Array | None,
-    table: pd.DataFrame | None,
-    dates: Set[int],
-    random_state: int,
-) -> tuple[dict[str, Any], Array]:
-    """Return the data of the page's script, ready for JSON, and the indices of the drawn rows.
+PACKED = {  # arrays of the page, and the columns of the ranks
+    "membership": ("membership", np.float32),
+    "outlierScore": ("outlier_score", np.float32),
+    "outlierRank": ("outlier_rank", np.int32),
+    "overlapScore": ("overlap_score", np.float32),
+    "overlapRank": ("overlap_rank", np.int32),
+}
 
-    `dates` are indices of date columns.
-    """
-    values = X.to_numpy(np.float64, na_value=np.nan) if X_model is None else np.asarray(X_model)
-    table = X if table is None else table
-    rows, is_sampled = select_rows(values, ranks, random_state)
-    labels = ranks["label"].to_numpy().astype(np.int64)
-    is_typical = is_sampled & ~ranks["is_outlier"].to_numpy(dtype=bool)[rows]
+
+@dataclass(frozen=True)
+class Drawn:
+    """What the page is about, and the rows that it draws."""
+
+    model: Any
+    X: pd.DataFrame  # (n, d), the columns to show
+    table: pd.DataFrame  # (n, ·), all columns of the user's table
+    ranks: pd.DataFrame
+    values: Array  # (n, ·), what the model was fitted on
+    rows: Array  # (m,), indices of the drawn rows
+    is_sampled: Array  # (m,), not drawn for their ranks
+    features: tuple[str, str] | None  # columns to draw first
+    dates: Set[int]  # places of date columns in X
+    random_state: int
+
+    @property
+    def labels(self) -> Array:
+        """The clusters of all rows, (n,)."""
+        return self.ranks["label"].to_numpy().astype(np.int64)
+
+    @property
+    def is_typical(self) -> Array:
+        """Which of the drawn rows directions may be computed from, (m,)."""
+        return self.is_sampled & ~self.ranks["is_outlier"].to_numpy(dtype=bool)[self.rows]
+
+
+def page_data(drawn: Drawn, ids: Sequence[Any] | None) -> dict[str, Any]:
+    """Return the data of the page's script, ready for JSON."""
+    model, X, ranks, rows, labels = drawn.model, drawn.X, drawn.ranks, drawn.rows, drawn.labels
     tables = _ranked_tables(ranks, rows)
     names = list(X.index if ids is None else ids)
     tree_model = with_tree(model)
-    kind, typicality = typicality_of(model if tree_model is None else tree_model) or (
-        "membership",
-        ranks["membership"].to_numpy(),
-    )
+    memberships = "membership", ranks["membership"].to_numpy()
+    kind, typicality = typicality_of(model if tree_model is None else tree_model) or memberships
     has_typicality = kind == "typicality"
-    axes = make_axes(
-        model,
-        X,
-        table,
-        values,
-        rows,
-        is_typical,
-        labels,
-        features,
-        dates,
-        has_typicality,
-        random_state,
-    )
-    data = {
+    return {
         "n": len(X),
         "isSample": len(rows) < len(X),
-        "sampled": pack(is_sampled, np.uint8),
+        "sampled": pack(drawn.is_sampled, np.uint8),
         "isDetector": bool(is_outlier_detector(model)),
         "outliers": int(ranks["is_outlier"].sum()),
         "overlaps": int(ranks["is_overlap"].sum()),
@@ -90,25 +88,18 @@ def page_data(
         "noise": int((labels < 0).sum()),
         **{
             name: pack(ranks[column].to_numpy()[rows], dtype)
-            for name, column, dtype in (
-                ("membership", "membership", np.float32),
-                ("outlierScore", "outlier_score", np.float32),
-                ("outlierRank", "outlier_rank", np.int32),
-                ("overlapScore", "overlap_score", np.float32),
-                ("overlapRank", "overlap_rank", np.int32),
-            )
+            for name, (column, dtype) in PACKED.items()
         },
         "typicality": pack(typicality[rows]) if has_typicality else None,
-        **axes,
+        **make_axes(drawn, has_typicality),
         "tables": tables,
-        "cells": listed_cells(table, rows, sorted({*tables["outliers"], *tables["overlaps"]})),
-        "known": categorical_columns(table, rows, labels),
+        "cells": listed_cells(drawn.table, rows, sorted(set().union(*tables.values()))),
+        "known": categorical_columns(drawn.table, rows, labels),
         "rejection": _rejection(ranks),
         "histogram": _histogram(kind, typicality),
         "tree": None if tree_model is None else encode_tree(tree_model, labels, rows),
         "choice": choice_of(model),
     }
-    return data, rows
 
 
 def select_rows(values: Array, ranks: pd.DataFrame, random_state: int) -> tuple[Array, Array]:

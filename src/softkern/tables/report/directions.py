@@ -18,17 +18,6 @@ from softkern._utils.progress import stage
 from softkern._utils.typing import Array
 from softkern.tables.report.packing import shorten
 
-__all__ = [
-    "discriminant_directions",
-    "first_two_directions",
-    "inner_rows",
-    "name_directions",
-    "neighbor_map",
-    "principal_components",
-    "separation_by_column",
-    "standardize",
-]
-
 MAX_COLUMNS = 24  # columns of the discriminant directions, and clusters that separate columns
 MAX_COMPONENTS = 3
 RIDGE = 0.02  # share of the mean variance added to covariances, against overfitting
@@ -164,12 +153,8 @@ def neighbor_map(scaled: Array, is_typical: Array, random_state: int) -> tuple[A
     if scaled.shape[1] > MAP_COMPONENTS:
         size = min(MAP_COMPONENTS, len(mapped))
         scaled = PCA(size, random_state=random_state).fit(scaled[mapped]).transform(scaled)
-    tsne = TSNE(
-        perplexity=min(PERPLEXITY, (len(mapped) - 1) / 3),
-        max_iter=500,
-        init="pca",
-        random_state=random_state,
-    )
+    perplexity = min(PERPLEXITY, (len(mapped) - 1) / 3)
+    tsne = TSNE(perplexity=perplexity, max_iter=500, init="pca", random_state=random_state)
     with stage("neighbor map"):
         coordinates = tsne.fit_transform(scaled[mapped])
     nearest = NearestNeighbors(n_neighbors=1).fit(scaled[mapped])

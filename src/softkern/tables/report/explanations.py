@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from softkern._utils.text import plural, shorten
 from softkern._utils.typing import Array
 from softkern.ranking import Ranker
 from softkern.tables.explain import Explainer, RowView
 from softkern.tables.explain.clusters import cluster_parts, describe
+from softkern.tables.report.data import Drawn
 from softkern.tables.report.packing import isolate_right_to_left
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-__all__ = ["explanations"]
 
 MAX_BARS, MIN_BARS = 6, 3  # columns drawn per cluster
 MIN_EFFECT = 0.25  # effect from which more than `MIN_BARS` columns are drawn
@@ -26,60 +23,42 @@ MAX_LENGTH = 32  # characters of a bar's name, on two lines
 
 
 def explanations(
-    model: Any,
-    X: pd.DataFrame,
-    ranks: pd.DataFrame,
+    drawn: Drawn,
     tables: Mapping[str, list[int]],
-    rows: Array,
-    X_model: Array | None,
-    explainer: Explainer | None,
+    explainer: Explainer,
     clusters: pd.DataFrame | None,
 ) -> dict[str, Any]:
     """Return `why` of the listed rows and `clusters`, ready for JSON."""
-    if explainer is None:
-        explainer = _explainer(model, X, ranks, X_model)
     if clusters is None:
-        weight = getattr(model, "sample_weight_", None)
-        clusters = describe(X, ranks["label"].to_numpy(), weight)
-    return {"why": _why(explainer, ranks, tables, rows), **_clusters(clusters)}
+        weight = getattr(drawn.model, "sample_weight_", None)
+        clusters = describe(drawn.X, drawn.labels, weight)
+    why = {name: _why(drawn, places, explainer, name) for name, places in tables.items()}
+    return {"why": why, **_clusters(clusters)}
 
 
-def _explainer(model: Any, X: pd.DataFrame, ranks: pd.DataFrame, values: Array | None) -> Explainer:
+def page_explainer(
+    model: Any, X: pd.DataFrame, ranks: pd.DataFrame, values: Array | None
+) -> Explainer:
     """Explain by the columns of X, in the model's kernel if the model has the same columns."""
-    own = _fill_gaps(X.to_numpy(np.float64, na_value=np.nan))
+    shown = X.to_numpy(np.float64, na_value=np.nan)
+    finite = pd.DataFrame(np.where(np.isfinite(shown), shown, np.nan))
+    own = finite.fillna(finite.median()).fillna(0.0).to_numpy()
     is_same = values is not None and values.shape[1] == own.shape[1]
     largest = np.abs(own).max(axis=0)
     scaled = own / np.where(largest > 0, largest, 1.0)  # so that nothing overflows
-    values = np.asarray(values, np.float64) if is_same else scaled
-    rows = RowView([str(name) for name in X.columns], own, values)
+    rows = RowView(list(map(str, X.columns)), own, np.asarray(values, float) if is_same else scaled)
     weight = getattr(model, "sample_weight_", None)
     return Explainer(model, rows, Ranker(model).score_points(), ranks, weight, own_kernel=is_same)
 
 
-def _fill_gaps(values: Array) -> Array:
-    """Replace cells that are not finite by the median of their column."""
-    finite = np.where(np.isfinite(values), values, np.nan)
-    is_empty = np.isnan(finite).all(axis=0)
-    medians = np.where(is_empty, 0.0, np.nanmedian(np.where(is_empty, 0.0, finite), axis=0))
-    return np.where(np.isnan(finite), medians, finite)
-
-
-def _why(
-    explainer: Explainer, ranks: pd.DataFrame, tables: Mapping[str, list[int]], rows: Array
-) -> dict[str, Any]:
-    """Return the reasons of the rows in each table: as outliers, or as between clusters."""
-    reasons = {}
-    for name, is_between in (("outliers", False), ("overlaps", True)):
-        places = tables[name]
-        flags = ranks.assign(is_overlap=is_between, is_outlier=ranks["is_outlier"] & ~is_between)
-        table = explainer.explain(explainer.rows, explainer.points, flags, rows[places])
-        reasons[name] = [
-            {"grade": grade, "between": between, "why": isolate_right_to_left(why)}
-            for grade, between, why in zip(
-                table["grade"], table["between"], table["why"], strict=True
-            )
-        ]
-    return reasons
+def _why(drawn: Drawn, places: list[int], explainer: Explainer, name: str) -> list[dict[Any, Any]]:
+    """Return the reasons of the rows in a table: as outliers, or as between clusters."""
+    is_between, is_outlier = name == "overlaps", drawn.ranks["is_outlier"]
+    ranks = drawn.ranks.assign(is_overlap=is_between, is_outlier=is_outlier & (not is_between))
+    rows = drawn.rows[places]
+    table = explainer.explain(explainer.rows, explainer.points, ranks, rows)
+    table["why"] = table["why"].map(isolate_right_to_left)
+    return table[["grade", "between", "why"]].to_dict("records")
 
 
 def _clusters(table: pd.DataFrame) -> dict[str, Any]:

@@ -8,33 +8,46 @@ from __future__ import annotations
 
 from typing import Any
 
-from softkern._utils.colors import COLORS, NEUTRAL, SCALE
+from bokeh.embed import json_item
+from bokeh.models import (
+    BasicTicker,
+    BoxZoomTool,
+    ColumnDataSource,
+    FixedTicker,
+    HoverTool,
+    LinearColorMapper,
+    PanTool,
+    Range1d,
+    ResetTool,
+    TapTool,
+    WheelZoomTool,
+)
+from bokeh.models.annotations import Span
+from bokeh.plotting import figure
+from bokeh.transform import transform
 
-__all__ = ["figures"]
+from softkern._utils.colors import COLORS, NEUTRAL, SCALE
 
 
 def figures(tree: dict[str, Any] | None) -> dict[str, Any]:
     """Return the JSON of each figure by the name of its element. `tree` is the page's tree data."""
-    from bokeh.embed import json_item
-
     drawn = {"points": _points(), "histogram": _histogram()}
     if tree is not None:
         drawn["tree"] = _tree(tree["ticks"])
-    return {name: json_item(figure) for name, figure in drawn.items()}
+    return {name: json_item(one) for name, one in drawn.items()}
 
 
 def _tone(column: str = "tone") -> Any:
     """Map numbers to colors: cluster colors, the neutral color, then the color scale."""
-    from bokeh.models import LinearColorMapper
-    from bokeh.transform import transform
-
     palette = [*COLORS, NEUTRAL, *SCALE]
     return transform(column, LinearColorMapper(palette=palette, low=-0.5, high=len(palette) - 0.5))
 
 
-def _figure(tools: list[Any], **options: Any) -> Any:
-    from bokeh.plotting import figure
+def _source(name: str, *columns: str) -> ColumnDataSource:
+    return ColumnDataSource({column: [] for column in columns}, name=name)
 
+
+def _figure(tools: list[Any], **options: Any) -> Any:
     drawn = figure(
         sizing_mode="stretch_both",
         tools=tools,
@@ -52,25 +65,9 @@ def _figure(tools: list[Any], **options: Any) -> Any:
 
 
 def _points() -> Any:
-    from bokeh.models import (
-        BasicTicker,
-        BoxZoomTool,
-        ColumnDataSource,
-        FixedTicker,
-        HoverTool,
-        PanTool,
-        Range1d,
-        ResetTool,
-        TapTool,
-        WheelZoomTool,
-    )
-
-    source = ColumnDataSource(
-        {name: [] for name in ("x", "y", "tone", "line", "alpha", "filled", "open", "marker")},
-        name="points",
-    )
-    far = ColumnDataSource({name: [] for name in ("x", "y", "angle", "tone", "place")}, name="far")
-    ring = ColumnDataSource({"x": [], "y": []}, name="ring")
+    columns = ("x", "y", "tone", "line", "alpha", "filled", "open", "marker")
+    source = _source("points", *columns)
+    far = _source("far", "x", "y", "angle", "tone", "place")
     pan = PanTool()
     drawn = _figure(
         [pan, BoxZoomTool(), WheelZoomTool(name="wheel"), ResetTool()],
@@ -82,41 +79,16 @@ def _points() -> Any:
     )
     # Two glyphs, because filled points without a line draw twice as fast. Each point has a size in
     # one of them and zero in the other. Filled cluster points cover open ones.
-    open_ = drawn.scatter(
-        "x",
-        "y",
-        source=source,
-        marker="marker",
-        size="open",
-        fill_color=None,
-        line_color=_tone("line"),
-        line_width=1.2,
-        line_alpha=0.7,
-        name="open glyph",
-    )
-    filled = drawn.scatter(
-        "x",
-        "y",
-        source=source,
-        marker="marker",
-        size="filled",
-        fill_color=_tone(),
-        fill_alpha="alpha",
-        line_color=None,
-    )
-    arrows = drawn.scatter(
-        "x",
-        "y",
-        source=far,
-        marker="triangle",
-        angle="angle",
-        size=12,
-        fill_color=_tone(),
-        line_width=1,
-        name="far glyph",
-    )
+    outline: dict[str, Any] = {"fill_color": None, "line_width": 1.2, "line_alpha": 0.7}
+    outline |= {"line_color": _tone("line"), "name": "open glyph"}
+    fill = {"fill_color": _tone(), "fill_alpha": "alpha", "line_color": None}
+    open_ = drawn.scatter("x", "y", source=source, marker="marker", size="open", **outline)
+    filled = drawn.scatter("x", "y", source=source, marker="marker", size="filled", **fill)
+    arrow = {"marker": "triangle", "angle": "angle", "size": 12, "line_width": 1}
+    arrows = drawn.scatter("x", "y", source=far, fill_color=_tone(), name="far glyph", **arrow)
     for glyph in (filled, open_, arrows):
         glyph.selection_glyph = glyph.nonselection_glyph = glyph.hover_glyph = None
+    ring = _source("ring", "x", "y")
     drawn.scatter("x", "y", source=ring, size=18, fill_color=None, line_width=3, name="ring glyph")
     drawn.add_tools(
         HoverTool(renderers=[filled, open_, arrows], tooltips=None, visible=False),
@@ -132,23 +104,10 @@ def _points() -> Any:
 
 
 def _histogram() -> Any:
-    from bokeh.models import ColumnDataSource
-    from bokeh.models.annotations import Span
-
-    source = ColumnDataSource(
-        {name: [] for name in ("left", "right", "top", "tone", "alpha")}, name="bars"
-    )
+    source = _source("bars", "left", "right", "top", "tone", "alpha")
     drawn = _figure([], name="histogram figure", y_axis_label="rows", toolbar_location=None)
-    drawn.quad(
-        left="left",
-        right="right",
-        top="top",
-        bottom=0,
-        source=source,
-        fill_color=_tone(),
-        fill_alpha="alpha",
-        line_color=None,
-    )
+    bars = {"left": "left", "right": "right", "top": "top", "bottom": 0}
+    drawn.quad(source=source, fill_color=_tone(), fill_alpha="alpha", line_color=None, **bars)
     drawn.y_range.start = 0
     drawn.xgrid.visible = False
     drawn.add_layout(Span(dimension="height", line_width=2, name="histogram cut", visible=False))
@@ -156,24 +115,12 @@ def _histogram() -> Any:
 
 
 def _tree(ticks: dict[str, str]) -> Any:
-    from bokeh.models import ColumnDataSource
-    from bokeh.models.annotations import Span
-
-    columns = ("x0", "y0", "x1", "y1", "tone", "width", "alpha")
-    source = ColumnDataSource({name: [] for name in columns}, name="lines")
-    splits = ColumnDataSource({"x": [], "y": []}, name="splits")
+    ends = ("x0", "y0", "x1", "y1")
+    source = _source("lines", *ends, "tone", "width", "alpha")
     drawn = _figure([], name="tree figure", y_axis_label="level", toolbar_location=None)
-    drawn.segment(
-        "x0",
-        "y0",
-        "x1",
-        "y1",
-        source=source,
-        line_color=_tone(),
-        line_width="width",
-        line_alpha="alpha",
-        line_cap="round",
-    )
+    line = {"line_width": "width", "line_alpha": "alpha", "line_cap": "round"}
+    drawn.segment(*ends, source=source, line_color=_tone(), **line)
+    splits = _source("splits", "x", "y")
     drawn.scatter("x", "y", source=splits, size=11, line_width=2.5, name="split glyph")
     drawn.xaxis.visible = False
     drawn.xgrid.visible = False

@@ -8,11 +8,8 @@ from datetime import datetime, time
 from typing import Any
 
 import numpy as np
-from pandas.api.types import is_bool_dtype, is_complex_dtype, is_numeric_dtype
 
 from softkern._utils import text as formatting
-
-__all__ = ["holds_numbers", "isolate_right_to_left", "pack", "shorten"]
 
 # runs of words in Hebrew, Arabic and related scripts
 _LETTERS = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc"
@@ -34,11 +31,6 @@ def isolate_right_to_left(sentence: str) -> str:
     Browsers would treat a number after an Arabic name as part of it and move it to the front.
     """
     return RIGHT_TO_LEFT.sub("\\1\N{LEFT-TO-RIGHT MARK}", sentence)
-
-
-def holds_numbers(kind: Any) -> bool:
-    """Return whether a dtype is numeric; booleans are categories."""
-    return is_numeric_dtype(kind) and not is_bool_dtype(kind) and not is_complex_dtype(kind)
 
 
 def pack(values: Any, dtype: Any = np.float32) -> dict[str, str]:

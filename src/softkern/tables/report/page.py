@@ -13,10 +13,13 @@ import hashlib
 import json
 import math
 import os
+import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
+from pandas.api.types import is_numeric_dtype
 
 from softkern._utils.colors import COLORS, NEUTRAL, SCALE
 from softkern._utils.progress import stage
@@ -26,40 +29,16 @@ from softkern.fitted import fitted_step
 from softkern.ranking import rank_points
 from softkern.tables.explain import Explainer, summary
 from softkern.tables.report.assets import asset, template
-from softkern.tables.report.data import page_data
-from softkern.tables.report.explanations import explanations
+from softkern.tables.report.data import Drawn, page_data, select_rows
+from softkern.tables.report.explanations import explanations, page_explainer
 from softkern.tables.report.packing import shorten
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-__all__ = ["write_report"]
-
-RANKS = (
-    "label",
-    "membership",
-    "outlier_score",
-    "outlier_rank",
-    "is_outlier",
-    "overlap_score",
-    "overlap_rank",
-    "is_overlap",
-)
+RANKS = ["label", "membership", "outlier_score", "outlier_rank", "is_outlier"]
+RANKS += ["overlap_score", "overlap_rank", "is_overlap"]
 # six colors and seven shapes: 42 clusters before a combination repeats
 MARKERS = ("circle", "square", "triangle", "diamond", "inverted_triangle", "plus", "star")
-SCRIPTS = (
-    "tree.js",
-    "data.js",
-    "dates.js",
-    "chosen.js",
-    "color.js",
-    "legend.js",
-    "frame.js",
-    "pictures.js",
-    "tables.js",
-    "save.js",
-    "script.js",
-)
+SCRIPTS = ["tree", "data", "dates", "chosen", "color", "legend", "frame", "pictures", "tables"]
+SCRIPTS += ["save", "script"]
 MAX_TITLE = 160
 
 
@@ -147,19 +126,16 @@ def write_report(
     model, _ = fitted_step(model)
     ranks = rank_points(model) if ranks is None else ranks
     _check(X, ranks, ids, features, X_model, table)
-    data, rows = page_data(
-        model,
-        X,
-        ranks,
-        ids=ids,
-        features=features,
-        X_model=X_model,
-        table=table,
-        dates=frozenset() if explainer is None else explainer.rows.dates,
-        random_state=random_state,
-    )
+    table = X if table is None else table
+    values = X.to_numpy(np.float64, na_value=np.nan) if X_model is None else np.asarray(X_model)
+    rows, is_sampled = select_rows(values, ranks, random_state)
+    if explainer is None:
+        explainer = page_explainer(model, X, ranks, X_model)
+    dates = explainer.rows.dates
+    drawn = Drawn(model, X, table, ranks, values, rows, is_sampled, features, dates, random_state)
+    data = page_data(drawn, ids)
     with stage("explanations"):
-        data |= explanations(model, X, ranks, data["tables"], rows, X_model, explainer, clusters)
+        data |= explanations(drawn, data["tables"], explainer, clusters)
     data["style"] = {"colors": COLORS, "neutral": NEUTRAL, "markers": MARKERS, "scale": SCALE}
     filters = {"is_mapping": lambda value: isinstance(value, Mapping), "text": _text}
     page = template("page.html", **filters).render(
@@ -194,7 +170,7 @@ def _check(
     for name, given in others.items():
         if given is not None and len(given) != len(X):
             raise ValueError(f"{name} has {len(given)} rows, but X has {len(X)}.")
-    words = [name for name, kind in X.dtypes.items() if not _is_number(kind)]
+    words = [name for name, dtype in X.dtypes.items() if not is_numeric_dtype(dtype)]
     if words:
         raise ValueError(f"columns {words[:5]} are not numeric. Leave them out of X.")
     if features is not None:
@@ -203,12 +179,6 @@ def _check(
             raise ValueError(
                 f"features={features!r} must name two columns of X: {list(X.columns)[:20]}."
             )
-
-
-def _is_number(kind: Any) -> bool:
-    from pandas.api.types import is_numeric_dtype
-
-    return bool(is_numeric_dtype(kind))
 
 
 def _text(value: object) -> str:
@@ -232,40 +202,26 @@ def _embedded(data: dict[str, Any]) -> dict[str, Any]:
 
     library = Resources(mode="inline", components=["bokeh"], minified=True).js_raw[0]
     # one function around all scripts: they share names, and nothing leaks out
-    script = "\n".join(["(() => {", *map(asset, SCRIPTS), "})();"])
-    scripts = [_script(library), _script(script)]
-    hashes = " ".join(f"'sha256-{_hash(text)}'" for text in scripts)
+    script = "\n".join(["(() => {", *(asset(f"{name}.js") for name in SCRIPTS), "})();"])
+    # browsers turn carriage returns into newlines, which would change the hash
+    scripts = [re.sub("\r\n?", "\n", text).strip("\n") for text in (library, script)]
+    assert "</script" not in "".join(scripts).lower(), "a script of the page ends itself"
+    hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in scripts]
+    allowed = " ".join(f"'sha256-{text}'" for text in hashes)
     policy = (
-        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data:; "
+        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
     return {
         "policy": policy,
-        "scripts": [_markup(text) for text in scripts],
-        "style": _markup(asset("style.css")),
-        "payload": _markup(_json(data)),
-        "figures": _markup(_json(figures(data["tree"]))),
+        "scripts": scripts,
+        "style": asset("style.css"),
+        "payload": _json(data),
+        "figures": _json(figures(data["tree"])),
     }
-
-
-def _script(text: str) -> str:
-    # browsers turn carriage returns into newlines, which would change the hash
-    text = text.replace("\r\n", "\n").replace("\r", "\n").strip("\n")
-    assert "</script" not in text.lower(), "a script of the page ends itself"
-    return text
-
-
-def _hash(text: str) -> str:
-    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 def _json(value: object) -> str:
     """Return JSON that is safe inside an HTML script element."""
     text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-def _markup(text: str) -> Any:
-    from markupsafe import Markup
-
-    return Markup(text)

@@ -1,22 +1,33 @@
-"""Encode the density tree for `tree.js` and `pictures.js`: cuts by level and number, and lines."""
+"""The density tree for `tree.js` and `pictures.js`: cuts by level and by number, and its lines.
+
+The tree is stored as a sequence of points in which each cluster of each level is a contiguous run
+(`softkern.density_tree.layout.flatten`). A cut at α walks along the sequence and starts a new
+cluster at each gap of α or less (`tree.js`). The slider steps through a list of levels, so a saddle
+is stored as the number of levels below it: two bytes, and the comparison is exact.
+
+Cuts into a number of clusters need not correspond to a level, since equal clusters separate at
+once. They are nested, so the browser gets the parts of the finest cut and their clusters in each
+coarser one.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from softkern._utils.typing import Array
 from softkern.density_tree.layout import Line, dendrogram, flatten
-from softkern.density_tree.tree import SMALL_SHARE
+from softkern.density_tree.tree import SMALL_SHARE, AlphaTree
 from softkern.fitted import level_of
-from softkern.tables.report.levels import alpha_levels, cuts_by_number, steps_below
 from softkern.tables.report.packing import pack
-
-__all__ = ["encode_tree"]
 
 TICKS = 7  # on the axis of the tree
 MIN_ROWS = 3  # of a cluster
+STEPS = 400  # slider steps over the range of the levels, and as many over their quantiles
+RESOLUTION = 1e4  # steps of the rounded levels within their range, at least
+MAX_CLUSTERS = 60  # clusters that the slider offers
 
 
 def encode_tree(model: Any, labels: Array, rows: Array) -> dict[str, Any]:
@@ -31,6 +42,7 @@ def encode_tree(model: Any, labels: Array, rows: Array) -> dict[str, Any]:
     least = max(MIN_ROWS, round(SMALL_SHARE * len(labels)))
     parts, numbers = cuts_by_number(tree, counts, least)
     start = np.searchsorted(levels, np.quantile(tree.heights, 0.05) if own is None else own)
+    ticks = np.unique(np.linspace(0, len(levels) - 1, TICKS).astype(int)).tolist()
     # clusters chosen individually need not correspond to one level
     has_level = own is not None and (model.alpha != "auto" or model.rejection is not None)
     return {
@@ -50,7 +62,7 @@ def encode_tree(model: Any, labels: Array, rows: Array) -> dict[str, Any]:
         "node": pack(model.node_[rows], np.int32),
         "steps": pack(steps_below(levels, model.level_[rows]), np.uint16),
         "noise": np.searchsorted(np.sort(model.level_), levels, side="right").tolist(),
-        "ticks": {str(k): f"{levels[k]:.4g}" for k in _ticks(len(levels))},
+        "ticks": {str(k): f"{levels[k]:.4g}" for k in ticks},
         **_dendrogram(dendrogram(tree), levels, label_of, parts),
     }
 
@@ -82,6 +94,56 @@ def _dendrogram(lines: list[Line], levels: Array, label_of: Array, parts: Array)
     }
 
 
-def _ticks(steps: int) -> list[int]:
-    ticks: list[int] = np.unique(np.linspace(0, steps - 1, TICKS).astype(int)).tolist()
-    return ticks
+def alpha_levels(tree: AlphaTree, own: float | None = None) -> NDArray[np.float64]:
+    """Return the levels of the slider, (k,), increasing, within (0, 1).
+
+    Half of them are equally spaced in α, half are quantiles of the saddles and heights, because
+    sparse clusters occupy a small part of the range. They are rounded, so that a level on the page
+    can be given to the model. `own` is the model's level, which is not rounded.
+    """
+    values = np.concatenate([tree.saddles, tree.heights])
+    low, high = float(values.min()), float(values.max())
+    decimals = int(np.ceil(np.log10(RESOLUTION / max(high - low, 1e-9))))
+    spread = np.concatenate(
+        [np.linspace(low, high, STEPS), np.quantile(values, np.linspace(0, 1, STEPS))]
+    )
+    # one step below all values, where all points are one cluster
+    below = low - 10.0**-decimals
+    levels = np.unique(np.round(np.append(spread, below if below > 0 else low / 2), decimals))
+    if own is not None:
+        levels = np.union1d(levels, [own])
+    inside = levels[(levels > 0) & (levels < 1)]
+    return np.asarray(inside if inside.size else [0.5])
+
+
+def steps_below(levels: Array, values: Array) -> NDArray[np.uint16]:
+    """Count the levels below each value: ``value > levels[k]`` is ``steps_below > k``."""
+    return np.searchsorted(levels, values, side="left").astype(np.uint16)
+
+
+def cuts_by_number(
+    tree: AlphaTree, rows: Array, least: int
+) -> tuple[NDArray[np.uint8], list[dict[str, list[int]]]]:
+    """Cut the tree into 1, 2, 3, … clusters, as the model does (`AlphaTree.labels_of`).
+
+    Pieces with fewer than `least` rows are noise, −1, and do not count. `rows` are the number of
+    rows of each point of the tree, (n,). Returns the parts of the finest cut, (n,), and for each
+    number of clusters their `sizes` in rows and `names`, the cluster of each part.
+    """
+    first: dict[int, tuple[NDArray[np.uint8], Array]] = {}
+    for count in range(1, tree.count_tips() + 1):
+        # clusters of at least 1% each: at most 100
+        labels = tree.labels_of(count)[0].astype(np.uint8)
+        sizes = np.bincount(labels, weights=rows).astype(np.int64)
+        first.setdefault(int((sizes >= least).sum()), (labels, sizes))
+        if MAX_CLUSTERS in first:
+            break
+    # consecutive cuts differ by at most one cluster, so the largest number was reached last
+    parts = first[max(first)][0]
+    places = np.unique(parts, return_index=True)[1]
+    numbers = []
+    for labels, sizes in (first[number] for number in sorted(first) if number > 0):
+        is_large = sizes >= least
+        names = np.where(is_large, np.cumsum(is_large) - 1, -1)
+        numbers.append({"sizes": sizes[is_large].tolist(), "names": names[labels[places]].tolist()})
+    return parts, numbers

@@ -1,0 +1,117 @@
+"""The user's table: cells of the listed rows, and categorical columns such as known labels.
+
+Rows are colored by categorical columns, and clusters are compared with them. The cross table of
+clusters and values counts all rows. The adjusted Rand index measures their agreement.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.metrics import adjusted_rand_score
+
+from softkern._utils.typing import Array
+from softkern.tables.explain.clusters import holds_numbers
+from softkern.tables.report.packing import pack, shorten
+
+MAX_LISTED = 300  # columns of the cells
+MAX_LENGTH = 200  # characters of a cell
+MAX_VALUES = 36  # values of a column with a mark of their own
+MAX_NUMBERS = 12  # distinct values up to which a numeric column is categorical
+MAX_COLUMNS = 100  # that are categorical
+MAX_CLUSTERS = 60  # rows of a cross table
+MISSING = 255  # code of an empty cell
+
+
+def listed_cells(table: pd.DataFrame, rows: Array, places: list[int]) -> dict[str, Any]:
+    """Return cells of some of the drawn rows: numbers, text, or None for an empty cell."""
+    part = table.iloc[rows[places], :MAX_LISTED]
+    columns = [_cells(part.iloc[:, k]) for k in range(part.shape[1])]
+    return {
+        "columns": [shorten(name) for name in part.columns],
+        "more": max(0, table.shape[1] - MAX_LISTED),
+        "rows": {str(place): [column[k] for column in columns] for k, place in enumerate(places)},
+    }
+
+
+def _cells(column: pd.Series[Any]) -> list[Any]:
+    if holds_numbers(column.dtype):
+        return [_number(value) for value in column.to_numpy(np.float64, na_value=np.nan).tolist()]
+    is_empty = column.isna().tolist()
+    return [
+        None if empty else shorten(value, MAX_LENGTH)
+        for value, empty in zip(column.tolist(), is_empty, strict=True)
+    ]
+
+
+def _number(value: float) -> float | str | None:
+    """Return a number as JSON can hold it, where none is infinite."""
+    if math.isnan(value):
+        return None
+    if math.isinf(value):
+        return str(value)
+    return int(value) if value.is_integer() and abs(value) < 2**53 else value
+
+
+def categorical_columns(table: pd.DataFrame, rows: Array, labels: Array) -> list[dict[str, Any]]:
+    """Return the categorical columns of the table with their most frequent values.
+
+    Each has `values`, their `counts` in all rows, the `codes` of the drawn `rows` (one code for all
+    rare values), the cross table `clusters` × values, and the adjusted Rand index `ari`, None
+    without two clusters and two values. Columns without repeated values are left out.
+    """
+    named = ((name, _codes(table.iloc[:, k])) for k, name in enumerate(table.columns))
+    found = ((name, *column) for name, column in named if column is not None)
+    return [
+        {
+            "name": shorten(name),
+            "values": [shorten(value, 40) for value in values[:MAX_VALUES]],
+            "rarer": max(0, len(values) - MAX_VALUES),
+            "codes": pack(_merge_rare(codes)[rows], np.uint8),
+            **_cross(codes, labels, len(values)),
+        }
+        for name, codes, values in islice(found, MAX_COLUMNS)
+    ]
+
+
+def _codes(column: pd.Series[Any]) -> tuple[Array, list[Any]] | None:
+    """Return the codes of the cells (−1 if empty) and the values, most frequent first."""
+    if column.dtype.kind in "mM":
+        return None
+    is_number = holds_numbers(column.dtype)
+    if not is_number:
+        column = column.astype(str).where(column.notna())
+    counts = column.value_counts().sort_index().sort_values(ascending=False, kind="stable")
+    if len(counts) < 2 or counts.iloc[0] < 2 or (is_number and len(counts) > MAX_NUMBERS):
+        return None
+    return counts.index.get_indexer(pd.Index(column)), counts.index.tolist()
+
+
+def _merge_rare(codes: Array) -> Array:
+    """Give all rare values one code, and empty cells another."""
+    return np.where(codes < 0, MISSING, np.minimum(codes, MAX_VALUES))
+
+
+def _cross(codes: Array, labels: Array, count: int) -> dict[str, Any]:
+    """Return the cross table of clusters and values, without empty cells."""
+    is_present = codes >= 0
+    merged, labels_present = _merge_rare(codes[is_present]), labels[is_present]
+    width = min(count, MAX_VALUES + 1)
+    numbers = np.unique(labels)
+    numbers = np.concatenate([numbers[numbers >= 0], numbers[numbers < 0]])  # no cluster comes last
+    listed = numbers[:MAX_CLUSTERS].tolist()
+    cross = [np.bincount(merged[labels_present == k], minlength=width).tolist() for k in listed]
+    is_both = len(np.unique(labels_present)) > 1 and len(np.unique(codes[is_present])) > 1
+    ari = adjusted_rand_score(codes[is_present], labels_present) if is_both else None
+    return {
+        "counts": np.bincount(merged, minlength=width).tolist(),
+        "missing": int((~is_present).sum()),
+        "clusters": listed,
+        "cross": cross,
+        "moreClusters": len(numbers) - len(listed),
+        "ari": None if ari is None else float(ari),
+    }
