@@ -6,13 +6,13 @@ from sklearn.datasets import make_blobs, make_moons
 
 from softkern import AlphaCutClustering, OneClassPCM
 from softkern.density_tree.gaps import density_left
-from softkern.models.alpha_cut import landscape_of
+from softkern.density_tree.landscape import Landscape
 
 
 def left_between(X, labels, pairs=((0, 1),), bandwidth=0.3, seed=0):
     def fit(half):
         points, mass = X[half], np.ones(half.sum())
-        return landscape_of(OneClassPCM(bandwidth=bandwidth).fit(points), points, mass)
+        return Landscape(points, mass, OneClassPCM(bandwidth=bandwidth).fit(points))
 
     return density_left(fit, labels, np.array(pairs), seed)
 

@@ -5,8 +5,9 @@ import pytest
 from sklearn.datasets import make_circles
 
 from softkern import AlphaCutClustering
+from softkern.density_tree.landscape import Landscape
 from softkern.density_tree.memberships import membership_kernel
-from softkern.models.alpha_cut import Density, landscape_of
+from softkern.models.alpha_cut import Density
 
 
 def between_two_blobs(d, count, seed):
@@ -45,7 +46,7 @@ def test_a_small_cluster_is_not_swallowed():
     large, small = generator.normal(size=(1200, 2)), 0.1 * generator.normal(size=(15, 2))
     X = np.concatenate([large, small + np.array([4.5, 0])])
     labels = np.repeat([0, 1], [1200, 15])
-    landscape = landscape_of(Density(bandwidth=0.2).fit(X), X, np.ones(len(X)))
+    landscape = Landscape(X, np.ones(len(X)), Density(bandwidth=0.2).fit(X))
     wide = membership_kernel(landscape, labels)
     mass = wide.block(X, X) @ np.eye(2)[labels]
     assert (mass[1200:, 1] > 2 * mass[1200:, 0]).mean() >= 0.9
@@ -53,7 +54,7 @@ def test_a_small_cluster_is_not_swallowed():
 
 def test_one_cluster_keeps_the_kernel():
     X = np.random.default_rng(0).normal(size=(100, 2))
-    landscape = landscape_of(Density(bandwidth=0.3).fit(X), X, np.ones(100))
+    landscape = Landscape(X, np.ones(100), Density(bandwidth=0.3).fit(X))
     assert membership_kernel(landscape, np.zeros(100, dtype=int)) is landscape.kernel
     assert membership_kernel(landscape, np.full(100, -1)) is landscape.kernel
 

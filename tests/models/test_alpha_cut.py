@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import adjusted_rand_score
 
 from softkern import AlphaCutClustering, OneClassPCM
-from softkern.density_tree.landscape import distinct_nodes
+from softkern.density_tree.landscape import Landscape, distinct_nodes
 from softkern.density_tree.segments import (
     _gaussian_levels,
     _path_levels,
@@ -20,7 +20,6 @@ from softkern.density_tree.segments import (
     segment_counts,
 )
 from softkern.density_tree.tree import maximum_spanning_tree
-from softkern.models.alpha_cut import landscape_of
 from tests.models.contract import ModelContract
 
 PAPER = {"stopping": "sum", "tol": 0.01}
@@ -164,7 +163,7 @@ def test_product_identity_is_direct_evaluation(blobs):
 
 def test_path_levels_are_the_bottlenecks(blobs):
     X, mass, _ = distinct_nodes(blobs[0][:60], np.ones(60))
-    segments = landscape_of(OneClassPCM(bandwidth=0.5).fit(X), X, mass).joins()
+    segments = Landscape(X, mass, OneClassPCM(bandwidth=0.5).fit(X)).joins()
     best = np.full((60, 60), -np.inf)
     best[tuple(segments.pairs.T)] = best[tuple(segments.pairs[:, ::-1].T)] = segments.level
     for k in range(60):  # Floyd and Warshall

@@ -1,4 +1,4 @@
-"""Compiled loops over the merges of a tree. Called by `layout` and `tree`."""
+"""Compiled loops over the merges of a tree. Called by `layout`, `segments` and `tree`."""
 
 from __future__ import annotations
 
@@ -8,14 +8,12 @@ import numpy as np
 
 from softkern._utils.jit import compiled_later
 
-__all__ = ["best_scores", "highest", "interleaved", "strung", "sums", "united"]
-
 
 @compiled_later
 def united(n: int, edges: Any) -> tuple[Any, Any]:
-    """Which edges join two branches, in their order, (m,), and the branches they join, (m, 2).
+    """Numbers of the edges that join two branches, (m,), and the branches that they join, (m, 2).
 
-    Points are below n; n + k is what the k-th of these joins makes.
+    Points are below n, and n + k is the branch that the k-th of these edges makes.
     """
     root = np.arange(2 * n)
     kept = np.empty(max(n - 1, 0), dtype=np.intp)
@@ -53,7 +51,7 @@ def sums(merged: Any, points: Any) -> Any:
 
 @compiled_later
 def highest(merged: Any, heights: Any) -> Any:
-    """The highest point of every branch, (n + m,); of equals that of the first side."""
+    """The highest point of every branch, (n + m,), of the first side among equals."""
     n = len(heights)
     points = np.arange(n + len(merged))
     for k in range(len(merged)):
@@ -64,7 +62,7 @@ def highest(merged: Any, heights: Any) -> Any:
 
 @compiled_later
 def strung(merged: Any, levels: Any, n: int) -> tuple[Any, Any]:
-    """The point that follows each in a row of all branches, −1 at an end, and the level between."""
+    """The next point of each in a row of all branches, −1 at an end, and the level between them."""
     first, last = np.arange(n + len(merged)), np.arange(n + len(merged))
     after, gap = np.full(n, -1), np.full(n, -np.inf)
     for k in range(len(merged)):
@@ -76,10 +74,7 @@ def strung(merged: Any, levels: Any, n: int) -> tuple[Any, Any]:
 
 @compiled_later
 def best_scores(merged: Any, scores: Any, n: int) -> Any:
-    """Of the two sides of every merge the lesser score, each at least that of a merge in it, (m,).
-
-    `scores` (m, 2) are those of the sides themselves.
-    """
+    """The lower score of both sides (m, 2) of every merge, each at least that of merges in it."""
     best = np.full(n + len(merged), -np.inf)
     found = np.empty(len(merged))
     for k in range(len(merged)):
@@ -87,27 +82,3 @@ def best_scores(merged: Any, scores: Any, n: int) -> Any:
         found[k] = min(max(best[i], scores[k, 0]), max(best[j], scores[k, 1]))
         best[n + k] = max(found[k], best[i], best[j])
     return found
-
-
-@compiled_later
-def interleaved(rows: Any, others: Any, level: Any) -> Any:
-    """The order of two lists of rows after each other, both by decreasing level and by number.
-
-    Equal levels are in the order of their numbers.
-    """
-    m = len(rows)
-    order = np.empty(m + len(others), dtype=np.intp)
-    i = j = 0
-    for k in range(len(order)):
-        if i == m or j == len(others):
-            is_first = i < m
-        else:
-            a, b = level[rows[i]], level[others[j]]
-            is_first = a > b or (a == b and rows[i] < others[j])
-        if is_first:
-            order[k] = i
-            i += 1
-        else:
-            order[k] = m + j
-            j += 1
-    return order

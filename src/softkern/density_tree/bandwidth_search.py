@@ -1,18 +1,16 @@
 """Clusters at the scale of each part of the data: alpha trees at a ladder of bandwidths.
 
-One bandwidth cannot serve groups of different density. In each part of the data, trees at
-bandwidths from coarse to fine are looked at until one splits, and each side is then treated as a
-table of its own, with its own bandwidths, until nothing splits. How far the ladder reaches depends
-on the number of columns: in a few, a fine estimate's noise is known well enough to be told from
-structure; in many it is not, and there a split of the tree must be confirmed by a valley on the
-line between its sides (`softkern.splitting`). Private to `AlphaCutClustering`.
+One bandwidth cannot serve clusters of different density. In each part of the data, trees at
+bandwidths from coarse to fine are tried until one splits, and each side is then a table of its own,
+with its own bandwidths, until nothing splits. How fine the ladder is depends on the number of
+columns. In a few, the noise of a fine estimate is known well enough to separate it from structure.
+In many it is not, and a split of the tree must be confirmed by a density gap on the line between
+its sides (`softkern.splitting`). Called by `AlphaCutClustering`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,28 +27,26 @@ from softkern.splitting.observations import make_continuous, observation_rows
 from softkern.splitting.settings import SPLITTING
 from softkern.splitting.split import separations, split
 
-__all__ = ["FEW_COLUMNS", "BandwidthSearchResult", "search_bandwidths"]
-
 RULE = "tree"  # of the coarsest bandwidth
 # Bandwidths of the ladder, in those of the rule, by the number of columns: as fine as
 # structureless data allow without a split (benchmarks/calibrate.py).
 LADDERS = {1: (1.0,), 2: (1.0, 0.7, 0.5, 0.35), 3: (1.0, 0.7)}
 CRITICAL = 1.0  # significance of a split, at the rule's own bandwidth
 CRITICAL_CAUTIOUS = 1.3  # at finer ones, which are tried besides, and within parts, again
-CAUTION = 2.0  # along curves, which a fine estimate and a second look at a part break up
-# Density that may be left in a gap which rows show that had no part in finding it: at the rule's
-# own bandwidth, more for each unit of significance beyond the critical; at other bandwidths and
-# within parts; and, on the mean, between round groups, which lines have shown already.
+CAUTION = 2.0  # along curves, which a fine estimate and a second test of a part break up
+# Density that may be left in a gap, by rows that had no part in finding it: at the rule's own
+# bandwidth, more for each unit of significance beyond the critical; at other bandwidths and within
+# parts; and, on the mean, between round clusters, which lines have shown already.
 LEFT, LEFT_MORE = 0.4, 0.5
 LEFT_CAUTIOUS = 0.3
 LEFT_BETWEEN_ROUND = 0.85
 FILLED = 0.92  # of its columns, from which on a part is no curve
-ROUND = (0.75, 1.6)  # shares of the kurtosis of normal points that a round group has
-ONE_GROUP = 0.05  # off it, in a part that is a single normal group, or its standard error
-STRETCHED = 2.0  # times, in coordinates in which all groups together are round
-FEWEST_ROUND = 40.0  # rows of a part in which round groups are sought
-ROUND_SAMPLE = 600  # of them, at most, on which groups are found
-FEWEST = 12.0  # rows of a part that is looked at
+ROUND = (0.75, 1.6)  # shares of the kurtosis of normal points that a round cluster has
+ONE_NORMAL = 0.05  # deviation from it of a part that is one normal cluster, or its standard error
+STRETCHED = 2.0  # times, in coordinates in which all clusters together are round
+FEWEST_ROUND = 40.0  # rows of a part in which round clusters are searched
+ROUND_SAMPLE = 600  # of these rows at most
+FEWEST = 12.0  # rows of a part that may be split
 # Distinct rows on which the ladder is searched, by the number of columns; with more in three
 # columns pieces of a heavy tail would pass for clusters.
 SAMPLES = {1: 5000, 2: 5000}
@@ -58,39 +54,16 @@ SAMPLE = 3000
 FARTHEST = 1e30  # spreads from zero, which single precision holds
 FEW_COLUMNS = 3  # up to which a density tree decides
 
-Fit = Callable[[Array, Array, Any], Landscape]
-
-
-@dataclass(frozen=True)
-class BandwidthSearchResult:
-    """Clusters, and the finest bandwidth that any of them needed.
-
-    Attributes
-    ----------
-    labels : array of shape (n,)
-        Of the nodes, from 0.
-    finest : float
-        In bandwidths of the rule "tree" of all data.
-    """
-
-    labels: NDArray[np.int64]
-    finest: float
+Fit = Callable[[Array, Array, str | Array], Landscape]  # points, masses, bandwidth or its rule
 
 
 def search_bandwidths(
     nodes: Array, mass: Array, fit: Fit, count: int | None = None, seed: int = 0
-) -> BandwidthSearchResult:
-    """The clusters of distinct points.
+) -> tuple[NDArray[np.int64], float]:
+    """The clusters of distinct points (n, d), (n,), and the finest bandwidth that any needed.
 
-    Parameters
-    ----------
-    nodes : array of shape (n, d)
-    mass : array of shape (n,)
-        How many rows each point stands for.
-    fit : callable
-        The landscape of points, their masses, and a bandwidth or the name of its rule.
-    count : int, default=None
-        How many clusters to cut the tree into; None finds it.
+    The bandwidth is in units of that of the rule "tree". `count` is the number of clusters, or None
+    to estimate it.
     """
     rows, weight = np.arange(len(nodes)), mass
     most = SAMPLES.get(varying_columns(nodes), SAMPLE)
@@ -101,12 +74,10 @@ def search_bandwidths(
     points = np.clip(nodes[rows] / robust_spread(nodes[rows], weight), -FARTHEST, FARTHEST)
     labels = search.split(points, weight) if count is None else search.cut(points, weight, count)
     if labels.max() > 0 and varying_columns(nodes) > FEW_COLUMNS and count is None:
-        labels = _confirmed(points, weight, labels, seed)
+        labels = _merge_without_gap(points, weight, labels, seed)
     if len(rows) < len(nodes):
-        labels = _of_nearest(nodes, rows, labels)
-    if labels.max() == 0:
-        return BandwidthSearchResult(labels, 1.0)
-    return BandwidthSearchResult(labels, min(1.0, search.finest / search.coarsest))
+        labels = _labels_of_nearest(nodes, rows, labels)
+    return labels, 1.0 if labels.max() == 0 else min(1.0, search.finest / search.coarsest)
 
 
 class _Search:
@@ -116,21 +87,28 @@ class _Search:
     """
 
     def __init__(self, fit: Fit, seed: int) -> None:
-        self._fit = fit
-        self._seed = seed
+        self._fit, self._seed = fit, seed
         self.coarsest = self.finest = np.inf
+
+    def _fit_coarse(self, nodes: Array, mass: Array) -> Landscape:
+        """The landscape at the bandwidth of the rule."""
+        # around their own middle, where single precision has most digits
+        points = np.asarray(nodes - np.median(nodes, axis=0), dtype=np.float32)
+        return self._fit(points, mass, RULE)
 
     def split(self, nodes: Array, mass: Array, is_part: bool = False) -> NDArray[np.int64]:
         """Clusters of a part, from 0."""
         labels = np.zeros(len(nodes), dtype=np.int64)
         if mass.sum() < FEWEST or len(nodes) < 3:
             return labels
-        coarse = self._fit(_around_zero(nodes), mass, RULE)
+        coarse = self._fit_coarse(nodes, mass)
         if not is_part:
             self.coarsest = _width(coarse)
         is_area = 2 <= nodes.shape[1] <= FEW_COLUMNS and _fills(coarse)
-        if is_part and is_area and _is_normal(nodes):
-            return labels
+        if is_part and is_area:
+            deviation = abs(_kurtosis(nodes) - 1)
+            if deviation < max(ONE_NORMAL, len(nodes) ** -0.5):
+                return labels
         parts = self._parts(coarse, is_part)
         if parts is None:
             return self._split_round(coarse) if is_area else labels
@@ -143,44 +121,44 @@ class _Search:
         return labels
 
     def _split_round(self, coarse: Landscape) -> NDArray[np.int64]:
-        """A part that fills its columns, split where a valley lies between round groups.
+        """Clusters of a part that fills its columns, where density gaps separate round ones.
 
-        Round groups that touch are told apart by the line between them long before a tree sees
-        the saddle. Curves, and clusters with noise around them, have valleys on lines as well, and
-        are left whole: the groups must be normal ones of like shape, and no ridge may
-        join them.
+        The line between round clusters that touch separates them long before a tree has a saddle.
+        Curves, and clusters with noise around them, have gaps on lines as well and are left whole:
+        the clusters must be normal and of like shape, and no ridge may join them.
         """
         nodes, mass = coarse.nodes.astype(np.float64), coarse.mass
+        whole = np.zeros(len(nodes), dtype=np.int64)
         if mass.sum() < FEWEST_ROUND:
-            return np.zeros(len(nodes), dtype=np.int64)
+            return whole
         rows = observation_rows(Rows(nodes, mass), ROUND_SAMPLE, self._seed)
-        found = split(make_continuous(nodes[rows], self._seed), self._seed)
-        labels = _of_nearest(nodes, rows, found)
+        clusters = split(make_continuous(nodes[rows], self._seed), self._seed)
+        labels = _labels_of_nearest(nodes, rows, clusters)
         count = int(labels.max()) + 1
         if count == 1 or not _are_round([nodes[labels == k] for k in range(count)]):
-            return np.zeros_like(labels)
+            return whole
         left = self._density_left(coarse, labels, np.stack(np.triu_indices(count, 1), axis=1))
-        return labels if left.mean() < LEFT_BETWEEN_ROUND else np.zeros_like(labels)
+        return labels if left.mean() < LEFT_BETWEEN_ROUND else whole
 
     def cut(self, nodes: Array, mass: Array, count: int) -> NDArray[np.int64]:
-        """The tree cut into so many clusters, at the scale where the last split is clearest."""
+        """The tree cut into `count` clusters, at the scale where the last split is clearest."""
         labels = np.zeros(len(nodes), dtype=np.int64)
-        coarse, best = self._fit(_around_zero(nodes), mass, RULE), -np.inf
+        coarse, best = self._fit_coarse(nodes, mass), -np.inf
         self.coarsest = _width(coarse)
         for landscape in self._ladder(coarse):
-            found, clearest = landscape.tree().labels_of(count)
+            clusters, clearest = landscape.tree().labels_of(count)
             if clearest > best:
-                labels, best, self.finest = found, clearest, _width(landscape)
+                labels, best, self.finest = clusters, clearest, _width(landscape)
         return labels
 
     def _parts(self, coarse: Landscape, is_part: bool) -> NDArray[np.int64] | None:
-        """The clusters of the coarsest tree with a real split; None where none has one.
+        """The clusters of the coarsest tree with a confirmed split; None if none has one.
 
-        A finer one shows what the coarse one shows, and breaks up what it should not.
+        A finer tree shows the same splits, and breaks up what it should not.
         """
         for landscape in self._ladder(coarse):
             if is_part or landscape is not coarse:
-                tree = replace(landscape, caution=CAUTION).tree()
+                tree = landscape.tree(caution=CAUTION)
                 is_cut = tree.is_split(CRITICAL_CAUTIOUS)
                 most = np.full(int(is_cut.sum()), LEFT_CAUTIOUS)
             else:
@@ -190,27 +168,21 @@ class _Search:
             if not is_cut.any():
                 continue
             labels = tree.labels_without(is_cut)
-            is_cut[is_cut] = self._is_gap(landscape, labels, labels[tree.edges[is_cut]], most)
+            is_gap = most >= 1  # so significant that nothing need be measured
+            if not is_gap.all():
+                pairs = labels[tree.edges[is_cut]][~is_gap]
+                is_gap[~is_gap] = self._density_left(landscape, labels, pairs) < most[~is_gap]
+            is_cut[is_cut] = is_gap
             if is_cut.any():
                 self.finest = min(self.finest, _width(landscape))
                 return tree.labels_without(is_cut)
         return None
 
-    def _is_gap(
-        self, landscape: Landscape, labels: Array, pairs: Array, most: Array
-    ) -> NDArray[np.bool_]:
-        """Whether at most so much density is left between pairs of clusters, (m,)."""
-        is_gap = most >= 1  # so significant that nothing need be measured
-        if not is_gap.all():
-            is_gap[~is_gap] = self._density_left(landscape, labels, pairs[~is_gap]) < most[~is_gap]
-        return is_gap
-
     def _density_left(self, landscape: Landscape, labels: Array, pairs: Array) -> Array:
-        """Of the gaps between clusters, in halves of the points at the bandwidth of all of them."""
-        nodes, mass, bandwidth = landscape.nodes, landscape.mass, _bandwidth(landscape)
+        """Density left between clusters, in halves of the points at the bandwidth of all."""
 
         def fit(half: NDArray[np.bool_]) -> Landscape:
-            return self._fit(nodes[half], mass[half], bandwidth)
+            return self._fit(landscape.nodes[half], landscape.mass[half], landscape.bandwidth)
 
         return density_left(fit, labels, pairs, self._seed)
 
@@ -220,32 +192,23 @@ class _Search:
             if factor == 1:
                 yield coarse
             else:
-                yield self._fit(coarse.nodes, coarse.mass, factor * _bandwidth(coarse))
+                yield self._fit(coarse.nodes, coarse.mass, factor * coarse.bandwidth)
 
 
-def _around_zero(nodes: Array) -> NDArray[np.float32]:
-    """Points in single precision, whose digits all count around their own middle."""
-    return np.asarray(nodes - np.median(nodes, axis=0), dtype=np.float32)
-
-
-def _of_nearest(nodes: Array, rows: Array, labels: Array) -> NDArray[np.int64]:
-    """The labels of some rows, carried to all by the nearest of them."""
+def _labels_of_nearest(nodes: Array, rows: Array, labels: Array) -> NDArray[np.int64]:
+    """The labels of some rows, and those of the nearest of these rows for all others."""
     spread = np.maximum(nodes[rows].std(axis=0), np.finfo(np.float64).tiny)
     near = k_nearest(nodes[rows] / spread, nodes / spread, 1, available_threads())[1][:, 0]
     return np.asarray(labels[near], dtype=np.int64)
 
 
-def _bandwidth(landscape: Landscape) -> Array:
-    return np.asarray(landscape.kernel.bandwidth, dtype=np.float64)  # type: ignore[attr-defined]
-
-
 def _width(landscape: Landscape) -> float:
     """The bandwidth as one number, comparable between parts of the same data."""
-    return float(np.exp(np.log(_bandwidth(landscape)).mean()))
+    return float(np.exp(np.log(landscape.bandwidth).mean()))
 
 
 def _kurtosis(points: Array) -> float:
-    """That of points in all directions, as a share of that of normal ones (Mardia 1970).
+    """Kurtosis of points in all directions, as a share of that of normal ones (Mardia 1970).
 
     NaN where they are too few, or do not spread in all directions.
     """
@@ -258,16 +221,8 @@ def _kurtosis(points: Array) -> float:
     return float(np.square(squares).mean()) / (d * (d + 2))
 
 
-def _is_normal(points: Array) -> bool:
-    """Whether points have the kurtosis of a single normal group, as far as can be told."""
-    return abs(_kurtosis(points) - 1) < max(ONE_GROUP, len(points) ** -0.5)
-
-
 def _are_round(groups: list[Array]) -> bool:
-    """Whether groups may be normal ones, stretched alike.
-
-    Pieces of a curve turn, each along its own direction.
-    """
+    """Whether clusters may be normal and stretched alike; pieces of a curve turn."""
     if not all(ROUND[0] < _kurtosis(group) < ROUND[1] for group in groups):
         return False
     centered = [group - group.mean(axis=0) for group in groups]
@@ -277,38 +232,28 @@ def _are_round(groups: list[Array]) -> bool:
 
 
 def _fills(landscape: Landscape) -> bool:
-    """Whether points fill all columns at the scale of the kernel; no where it does not say."""
-    square, halving = landscape.kernel.squared(), landscape.kernel.log2_square_ratio
-    if square is None or halving is None:
+    """Whether points fill all columns at the scale of the kernel, if its square is known."""
+    halving, variance = landscape.kernel.log2_square_ratio, landscape.variance
+    if variance is None or halving is None:
         return False
-    a = np.asarray(landscape.coefficients, dtype=np.float64)
-    own = np.maximum(a / landscape.mass, np.finfo(np.float64).tiny)
-    squares = landscape.operator_of(landscape.nodes, square) @ (a * own).astype(
-        landscape.nodes.dtype
-    )
-    filled = float(
-        filled_dimensions(
-            landscape.mass @ np.maximum(squares / own - own, 0),
-            landscape.mass @ np.maximum(np.exp(landscape.level) - own, 0),
-            halving,
-        )
-    )
+    own = np.maximum(landscape.own.astype(np.float64), np.finfo(np.float64).tiny)
+    squares = landscape.mass @ np.maximum(variance / own - own, 0)
+    values = landscape.mass @ np.maximum(np.exp(landscape.level) - own, 0)
+    filled = float(filled_dimensions(squares, values, halving))
     return filled >= FILLED * landscape.nodes.shape[1]
 
 
-def _confirmed(nodes: Array, mass: Array, labels: Array, seed: int) -> NDArray[np.int64]:
-    """Clusters between which there is a valley on a line; others are merged."""
+def _merge_without_gap(nodes: Array, mass: Array, labels: Array, seed: int) -> NDArray[np.int64]:
+    """Merge clusters without a density gap on the line between them."""
     rows = observation_rows(Rows(nodes, mass), SPLITTING.max_rows, seed)
     X = make_continuous(nodes[rows], seed)
-    while labels.max() > 0 and X.shape[1] > 0:
-        inside = np.unique(labels[rows], return_inverse=True)[1]
+    names, inside = np.unique(labels[rows], return_inverse=True)
+    while len(names) > 1 and X.shape[1] > 0:
         depths = separations(X, inside, seed)
         i, j = np.unravel_index(np.argmin(depths), depths.shape)
         if depths[i, j] > 1:
             return labels
-        names = np.unique(labels[rows])
         labels = np.where(labels == names[j], names[i], labels)
         labels = np.unique(labels, return_inverse=True)[1].astype(np.int64)
-        if len(np.unique(labels[rows])) == 1:
-            break
+        names, inside = np.unique(labels[rows], return_inverse=True)
     return np.zeros(len(nodes), dtype=np.int64)

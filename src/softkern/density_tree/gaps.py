@@ -1,8 +1,8 @@
-"""Gaps of an alpha tree looked at again: found in one half of the points, measured in the other.
+"""Gaps of an alpha tree, found in one half of the points and measured in the other.
 
-A tree finds the lowest place between two clusters wherever chance has made it, and along a curve
-there are many places to choose from. How deep a gap is, is therefore asked of points that had no
-part in finding it: there a gap by chance is none. Private to `AlphaCutClustering`.
+A tree finds the lowest point between two clusters wherever chance has made it, and along a curve
+there are many points to choose from. Points that had no part in finding a gap show how deep it is:
+a gap by chance is none there. Called by `bandwidth_search`.
 """
 
 from __future__ import annotations
@@ -17,26 +17,16 @@ from softkern._utils.typing import Array
 from softkern.density_tree.landscape import Landscape
 from softkern.density_tree.layout import flatten
 
-__all__ = ["density_left"]
-
 HALVINGS = 3
 
 
 def density_left(
     fit: Callable[[NDArray[np.bool_]], Landscape], labels: Array, pairs: Array, seed: int
 ) -> NDArray[np.float64]:
-    """Density in the gaps between clusters, as a share of that where they are dense, (m,).
+    """Density in the gaps between pairs (m, 2) of clusters over that inside them, (m,).
 
-    The median over halvings of the points, at most one. A cluster of one point is not found again.
-
-    Parameters
-    ----------
-    fit : callable
-        The landscape of some of the points, given as booleans (n,).
-    labels : array of shape (n,)
-        Clusters of the points.
-    pairs : array of shape (m, 2)
-        Clusters between which to look.
+    The median over halvings of the points, at most one. `fit` returns the landscape of the points
+    of a mask (n,), `labels` (n,) are their clusters. A cluster of one point is not found again.
     """
     n = len(labels)
     generator = np.random.default_rng(seed)

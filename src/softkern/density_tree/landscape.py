@@ -1,17 +1,16 @@
-"""From the landscape of a one-cluster model to its alpha tree.
+"""From the density of a one-cluster model to its alpha tree.
 
-Memberships of one possibilistic cluster rise and fall over data space like a landscape.
-`Landscape` measures its heights at the points and its lowest points between them, and hands both
-to `AlphaTree`, together with the density estimate's error where the kernel's square is known. It
-gets the model as values and functions. Private to `AlphaCutClustering`, which also uses it in one
-dimension to separate noise from clusters.
+`Landscape` computes the density at the points and its lowest values between them, and builds the
+`AlphaTree`, with the error of the density estimate where the square of the kernel is known. Called
+by `AlphaCutClustering`, which also uses it in one dimension to separate noise from clusters.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,8 +31,6 @@ from softkern.kernels.spread import robust_spread
 from softkern.operators.base import KernelOperator
 from softkern.rows import lower_quantile, varying_columns
 
-__all__ = ["Landscape", "distinct_nodes", "noise_levels"]
-
 PLANE = 2
 NOISE_CRITICAL = 1.1  # significance from which low levels are a population of their own
 NOISE_CONTRAST = 0.95  # of log density, between the middle of a cluster's rows and of its noise
@@ -45,53 +42,76 @@ MOST_LEVELS = 2000  # more are taken together in groups of equal mass
 class Landscape:
     """Levels of one possibilistic cluster at and between distinct points.
 
-    A level is log Σ a K where the kernel vanishes far away, and log u for others: memberships
-    saturate far from all data, levels do not.
-
-    Attributes
-    ----------
-    nodes : array of shape (n, d)
-        Distinct points.
-    mass : array of shape (n,)
-        How many rows each stands for.
-    coefficients : array of shape (n,)
-        The center's, a.
-    eta : float
-        The cluster's width, η.
-    kernel : softkern.kernels.Kernel
-    levels : callable
-        Levels of any points (m, d), (m,).
-    typicality : callable
-        Their memberships u, (m,).
-    operator_of : callable
-        The operator of points (m, d) and a kernel, for products and new points.
-    caution : float, default=1.0
-        As in `Evidence`.
+    A level is log Σ a K where the kernel vanishes far away, and log u for other kernels:
+    memberships saturate far from all data, levels do not.
     """
 
-    nodes: Array
-    mass: Array
-    coefficients: Array
-    eta: float
-    kernel: Kernel
-    levels: Callable[[Array], Array]
-    typicality: Callable[[Array], Array]
-    operator_of: Callable[[Array, Kernel], KernelOperator]
-    caution: float = 1.0
+    nodes: Array  # (n, d), distinct points
+    mass: Array  # (n,), number of rows that each point stands for
+    model: Any  # a `OneClassPCM` fitted to the nodes
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel of the model."""
+        kernel: Kernel = self.model.kernel_
+        return kernel
+
+    @property
+    def bandwidth(self) -> NDArray[np.float64]:
+        """The bandwidth of the kernel, one for all columns or one each."""
+        return np.asarray(self.model.bandwidth_, dtype=np.float64)
+
+    @cached_property
+    def coefficients(self) -> Array:
+        """Coefficients a of the nodes in the center, (n,)."""
+        coefficients = np.zeros(len(self.nodes), dtype=self.model.dual_coef_.dtype)
+        coefficients[self.model.support_] = self.model.dual_coef_
+        return coefficients
 
     @cached_property
     def level(self) -> NDArray[np.float64]:
         """Levels of the nodes, (n,)."""
         return np.asarray(self.levels(self.nodes), dtype=np.float64)
 
+    def levels(self, points: Array) -> Array:
+        """Levels of any points, (m,)."""
+        levels: Array = self.model.score_samples(points)
+        return levels
+
+    def operator_of(self, points: Array, kernel: Kernel) -> KernelOperator:
+        """The operator of points and a kernel, for products and new points."""
+        operator: KernelOperator = self.model.plan_.prediction_operator(points, kernel)
+        return operator
+
+    @cached_property
+    def own(self) -> Array:
+        """Coefficient of a single observation at each node, (n,): equal rows are separate ones."""
+        return self.coefficients.astype(self.nodes.dtype) / self.mass.astype(self.nodes.dtype)
+
+    @cached_property
+    def _square(self) -> KernelOperator | None:
+        """The operator of the nodes and the squared kernel, where the square is known."""
+        square = self.kernel.squared()
+        if square is None or self.kernel.log2_square_ratio is None:
+            return None
+        return self.operator_of(self.nodes, square)
+
+    @cached_property
+    def variance(self) -> Array | None:
+        """Sampling variance of the density at the nodes, (n,), where the square is known."""
+        if self._square is None:
+            return None
+        squares = self.coefficients.astype(self.nodes.dtype) * self.own
+        return np.maximum(self._square @ squares, squares).astype(np.float64)
+
     def memberships(self, level: Array) -> Array:
         """Membership at these levels: log u = log u₀ + 2 p/η, since D² = K(x, x) − 2 p + ‖v‖²."""
         if not self.kernel.decays:
             return np.exp(level)
-        top = int(np.argmax(self.level))
-        log_top = np.log(float(self.typicality(self.nodes[top : top + 1])[0]))
-        log_zero = log_top - 2 / self.eta * np.exp(self.level[top])
-        return np.asarray(np.exp(log_zero + 2 / self.eta * np.exp(level)))
+        top, eta = int(np.argmax(self.level)), self.model.eta_
+        log_top = np.log(float(self.model.memberships(self.nodes[top : top + 1])[0]))
+        log_zero = log_top - 2 / eta * np.exp(self.level[top])
+        return np.asarray(np.exp(log_zero + 2 / eta * np.exp(level)))
 
     def joins(self, graph: str = "knn", segment_points: int = 20) -> Segments:
         """The segments of the alpha tree with their lowest levels, highest first."""
@@ -106,76 +126,70 @@ class Landscape:
         if Z.shape[1] == 1:  # sorted as they are: neighbors on the line are all pairs
             pairs = np.stack([np.arange(n - 1), np.arange(1, n)], axis=1)
             return self._spanning(Z, pairs, least)
+        if is_complete:
+            require_complete_memory(n)
+            if not isinstance(self.kernel, Gaussian):
+                return self._spanning(Z, np.stack(np.triu_indices(n, 1), axis=1), least)
+        pairs = neighbor_pairs(Z, self.operator_of(self.nodes, self.kernel).near_rows)
+        known = self._spanning(Z, pairs, least)
         if not is_complete:
-            return self._spanning(Z, self._neighbor_pairs(Z), least)
-        require_complete_memory(n)
-        if not isinstance(self.kernel, Gaussian):
-            return self._spanning(Z, np.stack(np.triu_indices(n, 1), axis=1), least)
-        known = self._spanning(Z, self._neighbor_pairs(Z), least)
-        weights = np.asarray(self.coefficients, dtype=np.float64)
+            return known
+        weights = self.coefficients.astype(np.float64)
         more = complete_pairs(Z, weights, self.level, known, segment_points)
         return self._spanning(Z, np.concatenate([known.pairs, more]), least)
 
-    def _neighbor_pairs(self, Z: Array) -> NDArray[np.intp]:
-        return neighbor_pairs(Z, self.operator_of(self.nodes, self.kernel).near_rows)
-
     def _spanning(self, Z: Array, pairs: Array, least: int) -> Segments:
         counts = segment_counts(lengths(Z, pairs), least)
-        screen = self._screen() if self.nodes.dtype == np.float64 else None
+        is_rough_exact = self.nodes.dtype != np.float64 or not isinstance(self.kernel, Gaussian)
+        screen = None if is_rough_exact else self._rough_levels
         return spanning_segments(self.nodes, pairs, counts, self.level, self.levels, screen)
 
-    def _screen(self) -> Callable[[Array], Array] | None:
-        """Levels in single precision, around the middle of the nodes."""
-        if not isinstance(self.kernel, Gaussian):
-            return None
+    @cached_property
+    def _rough_operator(self) -> tuple[KernelOperator, Array]:
+        """The operator in single precision, around the middle of the nodes, and that middle."""
         middle = np.median(self.nodes, axis=0)
-        coefficients = np.asarray(self.coefficients, dtype=np.float32)
+        return self.operator_of((self.nodes - middle).astype(np.float32), self.kernel), middle
 
-        @cache
-        def operator() -> KernelOperator:
-            return self.operator_of((self.nodes - middle).astype(np.float32), self.kernel)
+    def _rough_levels(self, points: Array) -> Array:
+        """Levels of any points in single precision, (m,)."""
+        operator, middle = self._rough_operator
+        near = operator.cross((points - middle).astype(np.float32))
+        levels = near.log_product(self.coefficients.astype(np.float32))
+        return np.asarray(levels, dtype=np.float64)
 
-        def levels(points: Array) -> Array:
-            near = operator().cross((points - middle).astype(np.float32))
-            return np.asarray(near.log_product(coefficients), dtype=np.float64)
-
-        return levels
-
-    def tree(self, graph: str = "knn", segment_points: int = 20) -> AlphaTree:
-        """The alpha tree, with evidence where the kernel gives it."""
+    def tree(
+        self, graph: str = "knn", segment_points: int = 20, *, caution: float = 1.0
+    ) -> AlphaTree:
+        """The alpha tree, with evidence where the kernel gives it; `caution` as in `Evidence`."""
         segments = self.joins(graph, segment_points)
         return AlphaTree(
             segments.pairs,
             self.memberships(segments.level),
             self.memberships(self.level),
             weight=self.mass,
-            evidence=self._evidence(segments),
+            evidence=self._evidence(segments, caution) if self.kernel.decays else None,
         )
 
-    def _evidence(self, segments: Segments) -> Evidence | None:
-        square, halving = self.kernel.squared(), self.kernel.log2_square_ratio
-        if not self.kernel.decays or square is None or halving is None:
+    def _evidence(self, segments: Segments, caution: float) -> Evidence | None:
+        halving = self.kernel.log2_square_ratio
+        if self._square is None or self.variance is None or halving is None:
             return None
-        a = np.asarray(self.coefficients, dtype=self.nodes.dtype)
-        # equal rows are separate observations: w of them, each with the coefficient a/w
-        own = a / self.mass.astype(a.dtype)
-        squares = a * own
-        operator = self.operator_of(self.nodes, square)
         points = segments.points(self.nodes)
-        lows = operator.cross(points) @ squares if len(points) else np.empty(0)
+        squares = self.coefficients.astype(self.nodes.dtype) * self.own
+        lows = self._square.cross(points) @ squares if len(points) else np.empty(0)
         return Evidence(
-            mass=self.mass.sum() * a.astype(np.float64),
-            own=own.astype(np.float64),
+            mass=self.mass.sum() * self.coefficients.astype(np.float64),
+            own=self.own.astype(np.float64),
             density=np.exp(self.level),
-            variance=np.maximum(operator @ squares, squares).astype(np.float64),
+            variance=self.variance,
             saddle_density=np.exp(segments.level),
             saddle_variance=np.maximum(lows, 0).astype(np.float64),
             # In the plane isolated points (noise between dense clusters) form chains by chance:
-            # with a whole observation taken off they count for nothing. In many columns all
-            # points are nearly isolated, and half of one must do.
+            # with a whole observation removed they count for nothing. In many columns all points
+            # are nearly isolated, and half of one must do.
             continuity=1.0 if varying_columns(self.nodes) <= PLANE else 0.5,
             halving=halving,
-            caution=self.caution,
+            caution=caution,
         )
 
 
@@ -197,50 +211,56 @@ def distinct_nodes(X: Array, weight: Array) -> tuple[Array, Array, NDArray[np.in
 def noise_levels(
     landscape: Landscape, labels: Array, fit_line: Callable[[Array, Array], Landscape]
 ) -> NDArray[np.float64]:
-    """The level below which each cluster's points are noise, (c,); −inf where there is none.
+    """The level below which each cluster's points are noise, (c,); −∞ where there is none.
 
-    Noise lies around most clusters. Where those with such a level hold at least half of the
-    points, a cluster that nowhere rises above the lowest of them is noise altogether, +inf, and
-    where they are at least half of the others, the rest takes the lowest. Where they hold less, a
-    level is its cluster's alone: two clusters of unequal density that are not told apart have one
-    too, and most of the data would be noise to it. One cluster alone has no noise, its tail is its
-    own; nor have data of one column, whose levels pile up at every turning point of the density.
-    `fit_line` gives the landscape of one column and its masses.
+    `fit_line` returns the landscape of one column and its masses.
+
+    Most clusters may have noise around them. If clusters with a level of their own hold at least
+    half of the points, a cluster that nowhere exceeds the lowest of these levels is noise
+    altogether, +∞. If they are at least half of the clusters left, the others get the lowest level
+    too. If they hold less, every level counts for its own cluster only: two clusters of unequal
+    density that are not separated have a level too, by which most of the data would be noise. A
+    single cluster has no noise, since its tail is its own, and neither have data of one column,
+    whose levels pile up at every turning point of the density.
     """
     count = int(labels.max()) + 1
-    found = np.full(count, -np.inf)
+    none = np.full(count, -np.inf)
     if count == 1 or varying_columns(landscape.nodes) == 1:
-        return found
+        return none
     mass = np.bincount(labels[labels >= 0], landscape.mass[labels >= 0], count)
-    peaks = np.empty(count)
+    levels, peaks = np.empty(count), np.empty(count)
     for c in range(count):
         inside = labels == c
-        found[c] = _noise_level(landscape.level[inside], landscape.mass[inside], fit_line)
+        levels[c] = _noise_level(landscape.level[inside], landscape.mass[inside], fit_line)
         peaks[c] = landscape.level[inside].max()
-    if not np.isfinite(found).any() or mass[np.isfinite(found)].sum() < 0.5 * mass.sum():
-        return found
-    lowest = found[np.isfinite(found)].min()
-    found[peaks < lowest] = np.inf
-    if (peaks >= lowest).sum() < 2:  # what is left is one cluster, and its tail is its own
-        return np.full(count, -np.inf)
-    if np.isfinite(found[peaks >= lowest]).mean() >= 0.5:
-        found = np.maximum(found, lowest)
-    return found
+    has_level = np.isfinite(levels)
+    if not has_level.any() or mass[has_level].sum() < 0.5 * mass.sum():
+        return levels
+    lowest = levels[has_level].min()
+    levels[peaks < lowest] = np.inf
+    is_left = peaks >= lowest
+    if is_left.sum() < 2:
+        return none
+    return np.maximum(levels, lowest) if np.isfinite(levels[is_left]).mean() >= 0.5 else levels
 
 
 def _noise_level(level: Array, mass: Array, fit_line: Callable[[Array, Array], Landscape]) -> float:
-    """The level below which a cluster's points are noise; −inf where there is none.
+    """The level below which a cluster's points are noise; −∞ where there is none.
 
-    Noise is a population of its own in the distribution of the points' levels: the same test of
-    significance, in one dimension. It is also far thinner than the rest: stripes of a column of
-    few values are populations too, and none of them is noise.
+    Noise is a population of its own in the distribution of levels, by the same test of
+    significance in one dimension. It is also far less dense than the rest: stripes of a column of
+    few values are populations too, but no noise.
     """
     # rounded: on a grid all inner points have one level, and rounding is no spread
     values, mass, _ = distinct_nodes(np.round(level, 9)[:, None], mass)
     if len(values) < FEWEST_LEVELS:
         return -np.inf
-    if len(values) > MOST_LEVELS:
-        values, mass = _binned(values, mass, MOST_LEVELS)
+    if len(values) > MOST_LEVELS:  # means of groups of neighboring values, of equal mass
+        place = np.cumsum(mass) - mass / 2
+        _, group = np.unique(np.floor(place / mass.sum() * MOST_LEVELS), return_inverse=True)
+        total = np.bincount(group, weights=mass)
+        values = (np.bincount(group, weights=mass * values[:, 0]) / total)[:, None]
+        mass = total
     tree = fit_line(values, mass).tree()
     splits = tree.edges[tree.is_split(NOISE_CRITICAL)]
     if len(splits) == 0:
@@ -251,11 +271,3 @@ def _noise_level(level: Array, mass: Array, fit_line: Callable[[Array, Array], L
         for side in (values[:, 0] < cut, values[:, 0] >= cut)
     )
     return cut if high - low > NOISE_CONTRAST else -np.inf
-
-
-def _binned(values: Array, mass: Array, count: int) -> tuple[Array, Array]:
-    """Means (m, 1) and masses (m,) of groups of neighboring sorted values, of equal mass."""
-    middle = np.cumsum(mass) - mass / 2
-    _, group = np.unique(np.floor(middle / mass.sum() * count), return_inverse=True)
-    total = np.bincount(group, weights=mass)
-    return (np.bincount(group, weights=mass * values[:, 0]) / total)[:, None], total

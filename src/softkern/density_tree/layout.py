@@ -1,9 +1,8 @@
-"""Trees of merges laid out: as a hierarchy of branches, as a row of points, as a dendrogram.
+"""Trees of merges laid out: as branches, as a row of points, as a dendrogram.
 
-Every edge of a spanning tree, highest first, merges two branches into one. `merges` lists them;
-whatever else is asked of a tree (what its branches hold, a row in which every cluster of every
-level is a run, the lines of its picture) follows from that list. Called by `AlphaTree`, by the
-complete graph's search, and by whoever draws a tree: `softkern.display`, `softkern.tables.report`.
+Every edge of a spanning tree, highest first, merges two branches into one. Called by `AlphaTree`,
+by the search of the complete graph, and where trees are drawn: `softkern.display`,
+`softkern.tables.report`.
 """
 
 from __future__ import annotations
@@ -13,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
 from softkern._utils.typing import Array
 from softkern.density_tree._branches import highest, strung, sums, united
@@ -20,35 +21,24 @@ from softkern.density_tree._branches import highest, strung, sums, united
 if TYPE_CHECKING:
     from softkern.density_tree.tree import AlphaTree
 
-__all__ = ["Line", "dendrogram", "flatten", "merges"]
+
+def components(n: int, pairs: Array) -> tuple[int, NDArray[np.int32]]:
+    """Number of connected parts of a graph of n points with edges (m, 2), and every point's."""
+    graph = csr_array((np.ones(len(pairs), dtype=bool), (pairs[:, 0], pairs[:, 1])), shape=(n, n))
+    count, part = connected_components(graph, directed=False)
+    return int(count), part
 
 
 def merges(n: int, edges: Array) -> NDArray[np.intp]:
-    """The two branches that each edge of a forest merges: points below n, n + k what edge k made.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> merges(4, np.array([[0, 1], [2, 3], [1, 2]])).tolist()
-    [[0, 1], [2, 3], [4, 5]]
-    """
+    """The two branches that each edge merges, (m, 2): points below n, n + k is made by edge k."""
     return np.asarray(united(n, edges)[1])
 
 
 def flatten(n: int, edges: Array, levels: Array) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Points in a row in which every cluster of every level is a run, and the gaps between them.
+    """Points in a row in which every cluster of every level is a run, (n,), and gaps, (n − 1,).
 
-    Two points are in one cluster at α where no gap between them is α or less: the smallest gap
-    between two points of the row is the level at which they merge.
-
-    `edges` (m, 2) are those of a forest, with their levels (m,). Returned are the order (n,) and
-    the gaps (n − 1,), −∞ between parts that no edge joins.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> flatten(3, np.array([[0, 2], [2, 1]]), np.array([0.6, 0.2]))
-    (array([0, 2, 1], dtype=int32), array([0.6, 0.2]))
+    The edges (m, 2) of a forest have levels (m,). The smallest gap between two points of the row is
+    the level at which they merge, −∞ where no edge joins them.
     """
     # levels may saturate, and then differ from the order of the edges by rounding
     order = np.argsort(-levels, kind="stable")

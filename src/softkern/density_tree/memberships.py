@@ -1,10 +1,9 @@
-"""How wide a kernel the clusters' shares are taken in: as wide as the clusters allow.
+"""The kernel of memberships: as wide as the clusters allow.
 
-In the kernel of the tree a row's own mass outweighs all others where data are thin, and a row half
-way between two clusters would be wholly of one. In a kernel as wide as the clusters it has about
-half of each; but clusters that lie around each other flow together there. So it is the widest in
-which nearly all points still are of their own cluster, and clearly. Private to
-`AlphaCutClustering`.
+In the kernel of the tree a row's own mass outweighs all others where data are sparse, and a row
+between two clusters would belong to one alone. In a kernel as wide as the clusters it belongs to
+each by half, but clusters that surround each other merge. This is therefore the widest kernel in
+which nearly all points still clearly belong to their own cluster. Called by `AlphaCutClustering`.
 """
 
 from __future__ import annotations
@@ -18,8 +17,6 @@ from softkern.density_tree.landscape import Landscape
 from softkern.kernels import Kernel
 from softkern.rows import Rows
 
-__all__ = ["membership_kernel"]
-
 SAMPLE = 2000  # points that are looked at
 STEP = 2**0.25  # from one width to the next
 CLEARLY = 2.0  # times the share of any other cluster
@@ -30,12 +27,7 @@ UNCLEAR_OF_ONE = 0.1  # and of each cluster
 def membership_kernel(landscape: Landscape, labels: Array, seed: Any = 0) -> Kernel:
     """The landscape's kernel, in each column widened up to the spread within the clusters.
 
-    Parameters
-    ----------
-    landscape : Landscape
-        Of a kernel with a bandwidth.
-    labels : array of shape (n,)
-        Clusters of its nodes, −1 for none.
+    `labels` (n,) are the clusters of the nodes, −1 for none.
     """
     kernel = landscape.kernel
     inside = np.flatnonzero(labels >= 0)
@@ -48,7 +40,7 @@ def membership_kernel(landscape: Landscape, labels: Array, seed: Any = 0) -> Ker
     shares = columns / columns.sum(axis=0)
     squares = np.square(points - (shares.T @ points)[number])
     spread = np.sqrt(np.average(squares, axis=0, weights=weight))
-    narrow = np.broadcast_to(np.asarray(kernel.bandwidth), spread.shape)  # type: ignore[attr-defined]
+    narrow = np.broadcast_to(landscape.bandwidth, spread.shape)
 
     def widened(times: float) -> Kernel:
         return kernel.with_bandwidth(np.clip(times * narrow, narrow, np.maximum(narrow, spread)))

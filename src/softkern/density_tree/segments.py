@@ -1,9 +1,8 @@
 """Pairs of points, and the lowest level along the segments between them.
 
-The alpha tree needs the smallest membership on the way between points. Levels are evaluated by a
-function of points that the caller gives, in batches; on the complete graph the Gaussian's own
-algebra gives all pairs at once. Private to `AlphaCutClustering`. Coordinates Z are in units of
-the bandwidth.
+Levels are evaluated by a function of points, in batches. On the complete graph the algebra of the
+Gaussian gives those of all pairs at once. Coordinates Z are in units of the bandwidth. Called by
+`Landscape`.
 """
 
 from __future__ import annotations
@@ -13,44 +12,31 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from softkern._utils.memory import available_memory
 from softkern._utils.neighbors import k_nearest
 from softkern._utils.progress import stage
 from softkern._utils.threads import available_threads
 from softkern._utils.typing import Array
-from softkern.density_tree._branches import interleaved, united
-from softkern.density_tree.layout import flatten
+from softkern.density_tree._branches import united
+from softkern.density_tree.layout import components, flatten
 from softkern.density_tree.tree import maximum_spanning_tree
 from softkern.rows import row_slices
 
-__all__ = [
-    "Segments",
-    "complete_pairs",
-    "lengths",
-    "measure_segments",
-    "neighbor_pairs",
-    "require_complete_memory",
-    "segment_counts",
-    "spanning_segments",
-]
-
 NEIGHBORS = 10
 CLOSEST_PAIRS = 20  # between two components of the neighbor graph
-FACING = 200  # rows of either that show how near they come
+FACING = 200  # rows of each component that bound the distance of the closest pairs
 NEAR_COMPONENTS = 8  # that a component is joined to
 SPACING = 0.5  # of points along a segment, in bandwidths
-MOST_POINTS = 200  # on a segment; one so long passes through nothing
-SCREENED = 1e-3  # of a level, more than what single precision loses
+MOST_POINTS = 200  # on a segment; a longer one passes through empty space
+SCREENED = 1e-3  # of a level, more than single precision loses
 FEW_VALUES = 10**8  # of the kernel, up to which every segment is measured
 BATCH = 2**22  # coordinates of points evaluated at once
-COMPLETE_NUMBERS = 8  # times n², in memory at once where all pairs are looked at
-LARGEST = 1e150  # size of numbers whose squares are numbers
+COMPLETE_NUMBERS = 8  # times n² in memory at once, for all pairs
+LARGEST = 1e150  # numbers whose squares are finite
 IDENTITY_REACH = 70.0  # bandwidths beyond which the product of powers overflows
 
-NearRows = Callable[[Array, int], Array]
+Levels = Callable[[Array], Array]  # of points (m, d), (m,)
 
 
 @dataclass(frozen=True)
@@ -64,6 +50,12 @@ class Segments:
     def __getitem__(self, kept: Array) -> Segments:
         return Segments(self.pairs[kept], self.level[kept], self.place[kept])
 
+    def lower(self, rows: Array, level: Array, place: Array) -> None:
+        """Set level and place of those rows whose new level is lower."""
+        is_lower = level < self.level[rows]
+        self.level[rows[is_lower]] = level[is_lower]
+        self.place[rows[is_lower]] = place[is_lower]
+
     def points(self, X: Array) -> Array:
         """The lowest points themselves, (m, d)."""
         return _between(X, self.pairs, self.place)
@@ -74,25 +66,24 @@ def _between(X: Array, pairs: Array, share: Array) -> Array:
     return np.asarray(start + share[:, None].astype(X.dtype) * (X[pairs[:, 1]] - start))
 
 
-def neighbor_pairs(Z: Array, near_rows: NearRows | None = None) -> NDArray[np.intp]:
-    """Every point with its nearest ones, and components with the nearest components, (m, 2).
+def neighbor_pairs(
+    Z: Array, near_rows: Callable[[Array, int], Array] | None = None
+) -> NDArray[np.intp]:
+    """Every point with its nearest points, and components with the nearest components, (m, 2).
 
-    `near_rows` gives the numbers of the k nearest of every point, itself among them, (n, k).
+    `near_rows` returns the numbers of the k nearest points of each, with itself, (n, k).
     """
     n = len(Z)
     if n == 1:
         return np.empty((0, 2), dtype=np.intp)
     k = min(NEIGHBORS, n - 1)
     reach = np.abs(Z).max()
-    if reach > LARGEST:  # squares of differences would be infinite, and all points as far
+    if reach > LARGEST:  # squares of all differences would be infinite
         Z = Z / reach
     index = k_nearest(Z, Z, k + 1)[1] if near_rows is None else near_rows(Z, k + 1)
-    pairs = np.stack([np.repeat(np.arange(n), k + 1), index.ravel()], axis=1)
-    pairs = _unique_pairs(n, pairs)
+    pairs = _unique_pairs(n, np.stack([np.repeat(np.arange(n), k + 1), index.ravel()], axis=1))
     while True:
-        i, j = pairs.T
-        graph = csr_array((np.ones(len(i), dtype=bool), (i, j)), shape=(n, n))
-        count, component = connected_components(graph, directed=False)
+        count, component = components(n, pairs)
         if count == 1:
             return pairs
         pairs = _unique_pairs(n, np.concatenate([pairs, _bridges(Z, component, count)]))
@@ -121,17 +112,15 @@ def _bridges(Z: Array, component: Array, count: int) -> Array:
 
 
 def _closest_pairs(Z: Array, rows: Array, others: Array) -> Array:
-    """The closest pairs of two components, five a row of the smaller one at most, (m, 2)."""
+    """The closest pairs of two components, at most five per row of the smaller one, (m, 2)."""
     small, large = (rows, others) if len(rows) <= len(others) else (others, rows)
     direction = Z[large].mean(axis=0) - Z[small].mean(axis=0)
     direction /= max(float(np.linalg.norm(direction)), np.finfo(np.float64).tiny)
     ahead, behind = Z[small] @ direction, Z[large] @ direction
     if small.size * large.size > FACING**2:
-        # nearest along the line between the components: they bound how far the closest pairs are
-        faces = _facing(small, -ahead), _facing(large, behind)
-        reach = _pairs_of(Z, *faces)[1].max()
-        # no other pair is nearer than the two are along that line
-        room = reach * (1 + 1e-9)
+        # the nearest along the line between the components bound the distance of the closest pairs,
+        # and no pair is nearer than along that line
+        room = _pairs_of(Z, _facing(small, -ahead), _facing(large, behind))[1].max() * (1 + 1e-9)
         small = small[behind.min() - ahead <= room]
         large = large[behind - ahead.max() <= room]
     return _pairs_of(Z, small, large)[0]
@@ -183,87 +172,60 @@ def spanning_segments(
     pairs: Array,
     counts: Array,
     level: Array,
-    evaluate: Callable[[Array], Array],
-    screen: Callable[[Array], Array] | None = None,
+    evaluate: Levels,
+    screen: Levels | None = None,
 ) -> Segments:
     """The segments of a maximum spanning tree by their lowest levels, highest first.
 
-    The same tree as if every segment were measured, but most are looked at in the middle only:
-    that bounds their level from above, and a segment is measured when it is in the tree of these
-    bounds. What stands before the first open one is settled, and its branches are taken as points
-    from then on. Arguments as in `measure_segments`; `screen` gives levels of any points to
-    within `SCREENED`, and suffices for the bounds.
+    It is the tree of all segments measured, but most are evaluated in the middle only, which bounds
+    their level from above. A segment is measured if it is in the tree of these bounds. Edges before
+    the first open one are final, and their branches are single points from then on. Arguments as in
+    `measure_segments`. For the bounds, `screen` suffices: levels to within `SCREENED`.
     """
     if counts.sum() * len(X) <= FEW_VALUES:
-        found = measure_segments(X, pairs, counts, level, evaluate)
-        return found[maximum_spanning_tree(len(X), pairs, found.level)]
+        segments = measure_segments(X, pairs, counts, level, evaluate)
+        return segments[maximum_spanning_tree(len(X), pairs, segments.level)]
     if screen is None:
-        found, is_open = _middles(X, pairs, counts, level, evaluate), counts > 1
+        segments, is_open = _middles(X, pairs, counts, level, evaluate), counts > 1
     else:
-        found = _middles(X, pairs, counts, level, lambda points: screen(points) + SCREENED)
+        segments = _middles(X, pairs, counts, level, lambda points: screen(points) + SCREENED)
         is_open = counts > 0
-    branch = np.arange(len(X))
-    kept: list[Array] = []
-    left = np.argsort(-found.level, kind="stable")
-    ends = pairs[left]
+    branch: Array = np.arange(len(X))
+    final: list[Array] = []
+    left = np.arange(len(pairs))
     with stage("joining parts", total=len(X) - 1) as done:
         for more in 2 ** np.arange(60):
-            joined = sum(map(len, kept))
+            joined = sum(map(len, final))
             done(joined)
-            tree = left[united(len(X) - joined, ends)[0]]
+            left = left[np.argsort(-segments.level[left], kind="stable")]
+            tree = left[united(len(X) - joined, branch[pairs[left]])[0]]
             opened = np.flatnonzero(is_open[tree])
             if not opened.size:
                 break
-            kept.append(tree[: opened[0]])
-            branch = _joined(branch, pairs[kept[-1]])
+            final.append(tree[: opened[0]])
+            branch = components(len(branch), branch[pairs[final[-1]]])[1][branch]
             left = left[np.not_equal(*branch[pairs[left]].T)]
             # and some of those that may come next, twice as many every time: the number of rounds
             # stays small where many segments could join the same two branches
             rows = np.union1d(tree[opened], left[is_open[left]][:more])
             measured = measure_segments(X, pairs[rows], counts[rows], level, evaluate)
-            found.level[rows], found.place[rows], is_open[rows] = (
-                measured.level,
-                measured.place,
-                False,
-            )
-            left = _moved(left, rows, found.level)
-            ends = branch[pairs[left]]
-    return found[np.concatenate([*kept, tree])]
+            segments.level[rows], segments.place[rows] = measured.level, measured.place
+            is_open[rows] = False
+            left.sort()  # segments of equal level are in the order of their numbers
+    return segments[np.concatenate([*final, tree])]
 
 
-def _moved(left: Array, rows: Array, level: Array) -> Array:
-    """Rows in order of their levels again, highest first, when some of them have new ones."""
-    is_new = np.zeros(len(level), dtype=bool)
-    is_new[rows] = True
-    stay, moved = left[~is_new[left]], rows[np.argsort(-level[rows], kind="stable")]
-    return np.concatenate([stay, moved])[interleaved(stay, moved, level)]
-
-
-def _joined(branch: Array, pairs: Array) -> NDArray[np.intp]:
-    """The branch of every point when pairs of points (m, 2) are joined as well, from 0."""
-    i, j = branch[pairs].T
-    graph = csr_array((np.ones(len(i), dtype=bool), (i, j)), shape=(len(branch),) * 2)
-    return np.asarray(connected_components(graph, directed=False)[1][branch], dtype=np.intp)
-
-
-def _middles(
-    X: Array,
-    pairs: Array,
-    counts: Array,
-    level: Array,
-    evaluate: Callable[[Array], Array],
-) -> Segments:
+def _middles(X: Array, pairs: Array, counts: Array, level: Array, evaluate: Levels) -> Segments:
     """The lowest of both ends and of the middle one of the inner points."""
-    found = _ends(pairs, level)
+    segments = _ends(pairs, level)
     batches = np.array_split(np.flatnonzero(counts), 1 + len(pairs) * X.shape[1] // BATCH)
     with stage("between neighbors", total=len(batches)) as done:
         for number, inner in enumerate(batches):
             done(number)
             middle = np.ceil(counts[inner] / 2) / (counts[inner] + 1)
             values = evaluate(_between(X, pairs[inner], middle)) if inner.size else middle
-            lower = values < found.level[inner]
-            found.level[inner[lower]], found.place[inner[lower]] = values[lower], middle[lower]
-    return found
+            segments.lower(inner, values, middle)
+    return segments
 
 
 def _ends(pairs: Array, level: Array) -> Segments:
@@ -273,26 +235,13 @@ def _ends(pairs: Array, level: Array) -> Segments:
 
 
 def measure_segments(
-    X: Array,
-    pairs: Array,
-    counts: Array,
-    level: Array,
-    evaluate: Callable[[Array], Array],
+    X: Array, pairs: Array, counts: Array, level: Array, evaluate: Levels
 ) -> Segments:
-    """The lowest level on every segment, its ends included.
+    """The lowest level on every segment, at its ends and at `counts` (m,) inner points.
 
-    Parameters
-    ----------
-    X : array of shape (n, d)
-    pairs : array of shape (m, 2)
-    counts : array of shape (m,)
-        Inner points of each segment.
-    level : array of shape (n,)
-        Levels of the points of X.
-    evaluate : callable
-        Levels of any points.
+    `level` (n,) are the levels of the points of X, `evaluate` gives those of any points.
     """
-    found = _ends(pairs, level)
+    segments = _ends(pairs, level)
     inner = np.flatnonzero(counts)
     batches = np.cumsum(counts[inner]) // max(1, BATCH // X.shape[1])
     for rows in np.split(inner, np.flatnonzero(np.diff(batches)) + 1) if inner.size else []:
@@ -302,22 +251,20 @@ def measure_segments(
         values = evaluate(_between(X, pairs[rows[repeat]], share))
         smallest = np.minimum.reduceat(values, starts)
         hits = np.flatnonzero(values == smallest[repeat])[::-1]
-        where = np.empty(rows.size)
-        where[repeat[hits]] = share[hits]  # the first of equals is written last
-        lower = smallest < found.level[rows]
-        found.level[rows[lower]] = smallest[lower]
-        found.place[rows[lower]] = where[lower]
-    return found
+        place = np.empty(rows.size)
+        place[repeat[hits]] = share[hits]  # the first of equals is written last
+        segments.lower(rows, smallest, place)
+    return segments
 
 
 def complete_pairs(
     Z: Array, weights: Array, level: Array, known: Segments, points: int
 ) -> NDArray[np.intp]:
-    """Pairs beyond a known tree's that a maximum spanning tree of all pairs may need, (m, 2).
+    """Pairs beyond those of a known tree that a tree of all pairs may need, (m, 2).
 
-    The level of all pairs at `points` inner points is exact for short pairs and a bound from above
-    for long ones; a pair whose bound does not exceed the lowest level on the known tree's path
-    between its ends is not needed. Pairs more than 70 bandwidths apart are left to the known ones.
+    The level at `points` inner points is exact for short pairs, and a bound from above for long
+    ones. A pair is not needed if its bound does not exceed the lowest level on the path in the
+    known tree, or if it is more than 70 bandwidths long.
     """
     n = len(Z)
     bound = np.minimum(_gaussian_levels(Z, weights, points), np.minimum(level[:, None], level))

@@ -1,10 +1,10 @@
-"""The alpha tree: the clusters of every alpha cut at once, and which of them are real.
+"""The alpha tree: the clusters of every alpha cut at once, and which of them are significant.
 
-Two points belong together at level α when no point of the segment between them has a membership
-of α or less [1]_. With w_ij the smallest membership along the segment, the maximum spanning tree
-over w_ij therefore holds the labels of every α. Branches of the tree are peaks of the density
-that the memberships describe; `AlphaTree` also knows which peaks stand out of the estimate's own
-noise. This file knows graphs only: who calls it (`AlphaCutClustering`) measures the segments.
+Two points belong to the same cluster at level α if no point of the segment between them has a
+membership of α or less [1]_. With w_ij the smallest membership along the segment, the maximum
+spanning tree over w_ij therefore holds the labels of every α. Branches of the tree are peaks of the
+density, and `AlphaTree` tests which peaks exceed the noise of the estimate. `Landscape` measures
+the segments.
 
 References
 ----------
@@ -22,31 +22,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter1d
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from softkern._utils.typing import Array
 from softkern.density_tree._branches import best_scores, highest, sums, united
-from softkern.density_tree.layout import merges
+from softkern.density_tree.layout import components, merges
 from softkern.rows import lower_quantile, order_by_mass
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "SMALL_SHARE",
-    "AlphaTree",
-    "Evidence",
-    "drop_small",
-    "filled_dimensions",
-    "histogram_valley",
-    "maximum_spanning_tree",
-    "number_by_mass",
-    "rejection_level",
-]
-
-# Standard errors by which a branch must stand out, at a dimension of the branch of 1.2 and less
-# and of 1.8 and more. A curve is torn by chance far more easily than an area: these are the
+# Standard errors by which a branch must exceed the noise, at a dimension of the branch of 1.2 and
+# less and of 1.8 and more. A curve breaks by chance far more easily than an area: these are the
 # largest values of several hundred draws without structure (uniform, normal, rings, heavy tails).
 CRITICAL_DIMENSIONS, CRITICAL_ERRORS = (1.2, 1.8), (3.5, 1.8)
 CAUTIOUS_PLANE = 2.1  # dimensions from which on caution is not needed
@@ -58,38 +44,20 @@ LEAST_MODE = 0.02
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the significance of a split is judged by: a density estimate and its error.
+    """What the significance of a split is judged by: a density estimate and its error."""
 
-    Attributes
-    ----------
-    mass : array of shape (n,)
-        Number of observations that each point stands for in the estimate, W a_i.
-    own : array of shape (n,)
-        What one observation at the point adds to the density there, a_i / w_i.
-    density : array of shape (n,)
-        The estimate at each point, p = Σ a_j K.
-    variance : array of shape (n,)
-        Its sampling variance, v = Σ a_j² K².
-    saddle_density, saddle_variance : arrays of shape (m,)
-        The same at the lowest point of every edge of the tree.
-    continuity : float, default=0.5
-        Observations taken off a branch for each independent cell of the kernel in it.
-    halving : float, default=0.5
-        Halvings of ∫K² against ∫K per dimension of the data: ½ for the Gaussian, 1 for the
-        Laplacian.
-    caution : float, default=1.0
-        Factor of the critical value where points fill one dimension: a fine estimate breaks up
-        along a curve by chance.
-    """
-
-    mass: Array
-    own: Array
-    density: Array
-    variance: Array
-    saddle_density: Array
-    saddle_variance: Array
+    mass: Array  # (n,), observations that each point stands for in the estimate, W a_i
+    own: Array  # (n,), what one observation adds to the density at its point, a_i / w_i
+    density: Array  # (n,), the estimate, p = Σ a_j K
+    variance: Array  # (n,), its sampling variance, v = Σ a_j² K²
+    saddle_density: Array  # (m,), the same at the lowest point of every edge of the tree
+    saddle_variance: Array  # (m,)
+    # Observations removed from a branch for each independent cell of the kernel in it
     continuity: float = 0.5
+    # Halvings of ∫K² against ∫K per dimension of the data: ½ for the Gaussian, 1 for the Laplacian
     halving: float = 0.5
+    # Factor of the critical value where points fill one dimension: a fine estimate breaks up along
+    # a curve by chance
     caution: float = 1.0
 
 
@@ -99,15 +67,15 @@ class AlphaTree:
     Parameters
     ----------
     edges : array of shape (m, 2)
-        Pairs of points; more than a spanning tree is reduced to one.
+        Pairs of points, which are reduced to a spanning tree.
     saddles : array of shape (m,)
-        Smallest membership along each pair's segment.
+        Smallest membership along the segment of each pair.
     heights : array of shape (n,)
         Membership of each point.
     weight : array of shape (n,), default=None
-        How many rows each point stands for; ones by default.
+        Number of rows that each point stands for; ones by default.
     evidence : Evidence, default=None
-        For `significance`; one value per edge given, so that a tree must be given with it.
+        The density estimate, for `significance`.
 
     Attributes
     ----------
@@ -116,8 +84,8 @@ class AlphaTree:
     masses, peaks : arrays of shape (n − 1, 2)
         Weight and highest membership of the two branches that each edge joins.
     significance : array of shape (n − 1,)
-        By how much the weaker branch of each join stands out of the estimate's noise, as a
-        multiple of what chance may do: above one a split is real. NaN without evidence.
+        By how much the weaker branch of each join exceeds the noise of the estimate, as a multiple
+        of the critical value. A split above one is significant. NaN without evidence.
 
     Examples
     --------
@@ -149,7 +117,7 @@ class AlphaTree:
         kept = maximum_spanning_tree(n, edges, order_by)
         self.edges, self.saddles = edges[kept], saddles[kept]
         merged = merges(n, self.edges)
-        self.masses = _of_sides(merged, self.weight)
+        self.masses = sums(merged, self.weight)[merged]
         self.peaks = self.heights[highest(merged, self.heights)[merged]]
         self.significance = np.full(len(kept), np.nan)
         if evidence is not None:
@@ -162,31 +130,31 @@ class AlphaTree:
         """The paper's labels at any level, (n,): −1 where u ≤ α, clusters by decreasing mass."""
         if not 0 <= alpha < 1:
             raise ValueError(f"alpha must lie between 0 and 1, got {alpha!r}.")
-        component = self._components(self.saddles > alpha)
+        component = self._parts(self.saddles > alpha)
         component[self.heights <= alpha] = -1
         return number_by_mass(component, self.weight, self.heights)
 
     def is_split(self, threshold: float = 1.0) -> NDArray[np.bool_]:
-        """Edges between branches that both stand out of the estimate's noise, (n − 1,)."""
+        """Edges between branches that both exceed the noise of the estimate, (n − 1,)."""
         if np.isnan(self.significance).any():
             raise ValueError("the tree was built without evidence; give an alpha instead.")
         return np.asarray(self.significance > threshold)
 
     def significant_labels(self, threshold: float = 1.0) -> NDArray[np.int64]:
-        """The clusters that stand out of the estimate's noise, (n,); every point has one."""
+        """The clusters that exceed the noise of the estimate, (n,); every point has one."""
         return self.labels_without(self.is_split(threshold))
 
     def labels_without(self, is_cut: Any) -> NDArray[np.int64]:
         """The clusters that are left without these edges, (n,), by decreasing mass."""
         kept = ~np.asarray(is_cut, dtype=bool)
-        return number_by_mass(self._components(kept), self.weight, self.heights)
+        return number_by_mass(self._parts(kept), self.weight, self.heights)
 
     def labels_of(self, count: int) -> tuple[NDArray[np.int64], float]:
-        """The tree cut into so many clusters, (n,), and the significance of the last split.
+        """The tree cut into `count` clusters, (n,), and the significance of the last split.
 
-        The most significant joins are cut; without evidence those of the highest lower peak.
-        Branches of less than a hundredth of the mass come last, for they are outliers rather than
-        clusters. Fewer clusters than asked for come where the tree has fewer points.
+        The most significant joins are cut, without evidence those of the highest lower peak.
+        Branches with less than a hundredth of the mass come last, since they are outliers rather
+        than clusters. There are fewer clusters if the tree has fewer points.
         """
         values = self.significance
         if np.isnan(values).any():
@@ -198,11 +166,11 @@ class AlphaTree:
         return self.labels_without(is_cut), last
 
     def count_tips(self) -> int:
-        """Into how many clusters of a hundredth of the mass or more `labels_of` can cut it."""
+        """Number of clusters with a hundredth of the mass or more that `labels_of` can return."""
         return 1 + int((~self._is_small()).sum())
 
     def _is_small(self) -> NDArray[np.bool_]:
-        """Joins of which one side holds less than a hundredth of the mass, (n − 1,)."""
+        """Joins with less than a hundredth of the mass on one side, (n − 1,)."""
         return np.asarray(self.masses.min(axis=1) < SMALL_SHARE * self.weight.sum())
 
     def separating_alpha(self, threshold: float = 1.0) -> float:
@@ -210,7 +178,7 @@ class AlphaTree:
         return float(self.saddles[self.is_split(threshold)].max(initial=0.0))
 
     def to_pandas(self) -> pd.DataFrame:
-        """One row a join, highest first: its level, its two branches, its significance."""
+        """One row per join, highest first: its level, its two branches, its significance."""
         import pandas as pd
 
         larger = np.argmax(self.masses, axis=1)[:, None]
@@ -220,22 +188,12 @@ class AlphaTree:
             columns[f"smaller_{name}"] = np.take_along_axis(values, 1 - larger, axis=1)[:, 0]
         return pd.DataFrame({**columns, "significance": self.significance})
 
-    def _components(self, kept: Array) -> Array:
-        n = len(self.heights)
-        i, j = self.edges[kept].T
-        graph = csr_array((np.ones(len(i), dtype=bool), (i, j)), shape=(n, n))
-        return np.asarray(connected_components(graph, directed=False)[1], dtype=np.int64)
+    def _parts(self, kept: Array) -> Array:
+        return components(len(self.heights), self.edges[kept])[1].astype(np.int64)
 
 
 def maximum_spanning_tree(n: int, edges: Array, weight: Array) -> NDArray[np.intp]:
-    """Numbers of the edges of a maximum spanning tree (or forest), highest weight first.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> maximum_spanning_tree(3, np.array([[0, 1], [1, 2], [0, 2]]), np.array([0.1, 0.3, 0.2]))
-    array([1, 2])
-    """
+    """Numbers of the edges of a maximum spanning tree (or forest), highest weight first."""
     order = np.argsort(-np.asarray(weight), kind="stable")
     return np.asarray(order[united(n, edges[order])[0]])
 
@@ -257,9 +215,9 @@ def number_by_mass(component: Array, weight: Array, heights: Array) -> NDArray[n
 
 
 def drop_small(labels: Array, mass: Array) -> NDArray[np.int64]:
-    """Clusters with less than 1 % of the mass become noise, −1, if two others are left.
+    """Turn clusters with less than 1 % of the mass into noise, −1, if two others are left.
 
-    With one cluster there is no noise, and they stay with it.
+    With one cluster there is no noise.
     """
     counts = np.bincount(labels, weights=mass)
     is_small = counts < SMALL_SHARE * mass.sum()
@@ -285,18 +243,20 @@ def rejection_level(values: Array, weight: Array, share: float) -> float:
 def histogram_valley(memberships: Any, weight: Any = None) -> float:
     """The membership that separates the two modes of the histogram (2007 paper).
 
-    The histogram is smoothed; of all its valleys the one counts whose lower neighboring mode
-    rises farthest above it.
+    The histogram is smoothed. The valley is the one whose lower neighboring mode rises farthest
+    above it, and 0 where the histogram has one mode only.
 
     Parameters
     ----------
     memberships : array of shape (n,)
+        Memberships.
     weight : array of shape (n,), default=None
+        Their weights; ones by default.
 
     Returns
     -------
     valley : float
-        0 where the histogram has one mode only: there is nothing to separate.
+        The level.
 
     Examples
     --------
@@ -327,24 +287,19 @@ def histogram_valley(memberships: Any, weight: Any = None) -> float:
     return float((bounds[at] + bounds[at + 1]) / 2)
 
 
-def _of_sides(merged: Array, points: Array) -> Array:
-    """Sums over the points of both branches of every merge, (m, 2)."""
-    return np.asarray(sums(merged, points)[merged])
-
-
 def _significance(merged: Array, evidence: Evidence, kept: Array) -> Array:
-    """By how much the weaker branch of every join stands out, in critical values, (m,).
+    """By how much the weaker branch of every join exceeds the noise, in critical values, (m,).
 
-    A branch of N observations that joins at density λ is compared with a plateau of density λ
-    over the same region, which would hold M = λ Σ 1/p observations. N has variance N, and M that
-    of the estimate λ. A part of an observation is taken off for each independent cell of the
-    kernel, m = Σ v/p² of them, because the estimate follows its own noise upwards. A branch that
-    itself holds a better split keeps that one's value.
+    A branch of N observations that joins at density λ is compared with a plateau of density λ over
+    the same region, which would hold M = λ Σ 1/p observations. N has variance N, and M that of the
+    estimate λ. A part of an observation is removed for each independent cell of the kernel,
+    m = Σ v/p² of them, because the estimate follows its own noise upwards. A branch that contains a
+    better split keeps the value of that split.
     """
     p = np.maximum(evidence.density, np.finfo(np.float64).tiny)
     mass = evidence.mass
     terms = (mass, mass / p, mass * evidence.variance / p**2)
-    N, V, m = (_of_sides(merged, points) for points in terms)
+    N, V, m = (sums(merged, points)[merged] for points in terms)  # of both sides, (m, 2)
     plateau = evidence.saddle_density[kept][:, None] * V
     error = np.sqrt(N + evidence.saddle_variance[kept][:, None] * V**2)
     z = (N - plateau - evidence.continuity * m) / np.maximum(error, np.finfo(np.float64).tiny)
@@ -357,25 +312,18 @@ def _significance(merged: Array, evidence: Evidence, kept: Array) -> Array:
 
 
 def _dimensions(merged: Array, evidence: Evidence) -> Array:
-    """How many dimensions the points of both branches of every join fill, (m, 2).
-
-    Where points fill k dimensions evenly, Σ K² is 2^(−k/2) of Σ K for the Gaussian, whatever the
-    density and the bandwidth; a point itself is left out of its sums.
-    """
-    tiny = np.finfo(np.float64).tiny
-    own, mass = np.maximum(evidence.own, tiny), evidence.mass
-    squares = _of_sides(merged, mass * np.maximum(evidence.variance / own - own, 0))
-    values = _of_sides(merged, mass * np.maximum(evidence.density - own, 0))
+    """How many dimensions the points of both branches of every join fill, (m, 2)."""
+    own, mass = np.maximum(evidence.own, np.finfo(np.float64).tiny), evidence.mass
+    squares = sums(merged, mass * np.maximum(evidence.variance / own - own, 0))[merged]
+    values = sums(merged, mass * np.maximum(evidence.density - own, 0))[merged]
     return filled_dimensions(squares, values, evidence.halving)
 
 
 def filled_dimensions(squares: Any, values: Any, halving: float) -> Array:
-    """How many dimensions points fill of whose kernel these are Σ K² and Σ K, themselves left out.
+    """How many dimensions points fill, from sums of K² and K without the points themselves.
 
-    Examples
-    --------
-    >>> float(filled_dimensions(0.25, 1.0, halving=0.5))
-    4.0
+    Where points fill k dimensions evenly, Σ K² is 2^(−k/2) of Σ K for the Gaussian, whatever the
+    density and the bandwidth.
     """
     tiny = np.finfo(np.float64).tiny
     ratio = np.maximum(squares, tiny) / np.maximum(values, tiny)

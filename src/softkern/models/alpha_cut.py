@@ -18,10 +18,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from softkern._utils.neighbors import k_nearest
 from softkern._utils.progress import stage
-from softkern._utils.random import child_seed
+from softkern._utils.random import child_seed, fixed_seed
 from softkern._utils.sklearn_compat import Interval, StrOptions
 from softkern._utils.typing import Array
-from softkern.density_tree.bandwidth_search import BandwidthSearchResult, search_bandwidths
+from softkern.density_tree.bandwidth_search import search_bandwidths
 from softkern.density_tree.landscape import Landscape, distinct_nodes, noise_levels
 from softkern.density_tree.memberships import membership_kernel
 from softkern.density_tree.tree import (
@@ -44,8 +44,6 @@ from softkern.models.state_schema import Floats, Indices, Instance, KernelSpec, 
 from softkern.operators.base import KernelOperator
 from softkern.planning.engines import prediction_parameters
 from softkern.rows import Rows, reduce_weights
-
-__all__ = ["AlphaCutClustering"]
 
 COMPLETE_LIMIT = 2000  # points up to which all pairs are examined
 
@@ -245,20 +243,35 @@ objective_, history_
         X, weight = rows.X, rows.weight
         nodes, mass, self.node_ = distinct_nodes(X, weight)
         mass = reduce_weights(mass)
-        with stage("searching for clusters at several bandwidths"):
-            search = self._search(nodes, mass)
-        bandwidth = self._plan_options()["bandwidth"]
-        if search is not None and search.finest < 1:
-            rule = select_bandwidth(nodes, bandwidth, sample_weight=mass)
-            bandwidth = search.finest * np.asarray(rule)
+        bandwidth, labels = (
+            self._auto_bandwidth if self._is_bandwidth_open else self.bandwidth,
+            None,
+        )
+        is_level_open = self._is_automatic or self.n_clusters is not None
+        if is_level_open and self._is_bandwidth_open:
+            with stage("searching for clusters at several bandwidths"):
+                labels, finest = search_bandwidths(
+                    nodes, mass, self._fit_trial, self.n_clusters, child_seed(self._fit_seed)
+                )
+            if finest < 1:
+                rule = select_bandwidth(nodes, bandwidth, sample_weight=mass)
+                bandwidth = finest * np.asarray(rule)
         with stage("density"):
-            self.one_class_ = self._fit_one_class(nodes, mass, bandwidth)
-        landscape = landscape_of(self.one_class_, nodes, mass)
+            model = self._one_class(
+                bandwidth,
+                engine=self.engine,
+                engine_params=self.engine_params,
+                verbose=self.verbose,
+            )
+            landscape = _fit_landscape(model, nodes, mass)
+        self.one_class_ = model
+        for name in ("eta_", *FIT_ATTRIBUTES):
+            setattr(self, name, getattr(model, name))
         with stage("density tree"):
             self.tree_: AlphaTree = landscape.tree(self._graph(len(nodes)), self.segment_points)
         with stage("clusters and memberships"):
-            labels = self._cut(landscape, search)
-            parts = self._store_clusters(landscape, labels, is_wide=search is not None)
+            is_wide = labels is not None
+            parts = self._store_clusters(landscape, self._cut(landscape, labels), is_wide)
         parts = {name: part[self.node_] for name, part in parts.items()}
         is_left_out = weight == 0
         if is_left_out.any():  # samples without weight are scored as new ones
@@ -309,19 +322,6 @@ objective_, history_
     def _is_automatic(self) -> bool:
         return self.rejection is None and isinstance(self.alpha, str) and self.alpha == "auto"
 
-    def _search(self, nodes: Array, mass: Array) -> BandwidthSearchResult | None:
-        """Find clusters at several bandwidths, if both the level and the bandwidth are open."""
-        is_level_open = self._is_automatic or self.n_clusters is not None
-        if not is_level_open or not self._is_bandwidth_open:
-            return None
-
-        def fit(points: Array, weight: Array, bandwidth: Any) -> Landscape:
-            options = prediction_parameters(self.engine, self.engine_params)
-            one_class = self._one_class(bandwidth, Density, **options)
-            return landscape_of(one_class.fit(points, sample_weight=weight), points, weight)
-
-        return search_bandwidths(nodes, mass, fit, self.n_clusters, child_seed(self._fit_seed))
-
     def _one_class(
         self, bandwidth: Any, kind: type[OneClassPCM] = OneClassPCM, **options: Any
     ) -> OneClassPCM:
@@ -336,13 +336,15 @@ objective_, history_
         }
         return kind(bandwidth=bandwidth, **shared, **options)
 
-    def _fit_one_class(self, nodes: Array, mass: Array, bandwidth: Any) -> OneClassPCM:
-        one_class = self._one_class(
-            bandwidth, engine=self.engine, engine_params=self.engine_params, verbose=self.verbose
-        ).fit(nodes, sample_weight=mass)
-        for name in ("eta_", *FIT_ATTRIBUTES):
-            setattr(self, name, getattr(one_class, name))
-        return one_class
+    def _fit_trial(self, nodes: Array, mass: Array, bandwidth: Any) -> Landscape:
+        """Fit the landscape of a tree that is only examined."""
+        options = prediction_parameters(self.engine, self.engine_params)
+        return _fit_landscape(self._one_class(bandwidth, Density, **options), nodes, mass)
+
+    def _fit_line(self, values: Array, mass: Array) -> Landscape:
+        """Fit the landscape of a single column (m, 1), with default parameters."""
+        options = prediction_parameters(self.engine, self.engine_params)
+        return _fit_landscape(Density(bandwidth="tree", max_iter=1000, **options), values, mass)
 
     def _graph(self, n: int) -> str:
         if self.graph != "auto":
@@ -350,17 +352,22 @@ objective_, history_
         is_paper = not self._is_automatic and isinstance(self.kernel_, Gaussian)
         return "complete" if is_paper and n <= COMPLETE_LIMIT else "knn"
 
-    def _cut(self, landscape: Landscape, search: BandwidthSearchResult | None) -> NDArray[np.int64]:
-        """Choose the level, and return the cluster of every node, (n,), −1 for none."""
+    def _cut(self, landscape: Landscape, labels: NDArray[np.int64] | None) -> NDArray[np.int64]:
+        """Choose the level, and return the cluster of every node, (n,), −1 for none.
+
+        `labels` are those of the search for bandwidths, if there was one.
+        """
         tree = self.tree_
         self._noise_levels: Array | None = None
         if self.n_clusters is not None:
-            labels = tree.labels_of(self.n_clusters)[0] if search is None else search.labels
+            if labels is None:
+                labels = tree.labels_of(self.n_clusters)[0]
             self.alpha_ = 0.0
             self._noise_levels = np.full(int(labels.max()) + 1, -np.inf)
             return labels
         if self._is_automatic:
-            labels = tree.significant_labels() if search is None else search.labels
+            if labels is None:
+                labels = tree.significant_labels()
             labels = drop_small(labels, landscape.mass)
             self.alpha_ = tree.separating_alpha() if labels.max() > 0 else 0.0
             self._noise_levels = noise_levels(landscape, labels, self._fit_line)
@@ -409,29 +416,13 @@ objective_, history_
             "overlap_scores": scores.overlap_scores,
         }
 
-    def _fit_line(self, values: Array, mass: Array) -> Landscape:
-        """Return the landscape of a single column (m, 1), with default parameters."""
-        options = prediction_parameters(self.engine, self.engine_params)
-        one_class = Density(bandwidth="tree", max_iter=1000, **options)
-        return landscape_of(one_class.fit(values, sample_weight=mass), values, mass)
-
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = False
         return tags
 
 
-def landscape_of(one_class: OneClassPCM, nodes: Array, mass: Array) -> Landscape:
-    """Return the landscape of a model that was fitted to distinct points."""
-    coefficients = np.zeros(len(nodes), dtype=one_class.dual_coef_.dtype)
-    coefficients[one_class.support_] = one_class.dual_coef_
-    return Landscape(
-        nodes,
-        mass,
-        coefficients,
-        one_class.eta_,
-        one_class.kernel_,
-        levels=one_class.score_samples,
-        typicality=one_class.memberships,
-        operator_of=one_class.plan_.prediction_operator,
-    )
+def _fit_landscape(model: OneClassPCM, nodes: Array, mass: Array) -> Landscape:
+    """Fit a model to distinct points."""
+    rows = Rows(nodes, mass.astype(nodes.dtype))
+    return Landscape(nodes, mass, model._fit_rows(rows, fixed_seed(model.random_state)))
