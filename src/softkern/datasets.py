@@ -53,10 +53,8 @@ def make_dense_regions(
 
     Returns
     -------
-    X : array of shape (2 n_rectangle + n_ring + n_noise, 2)
-        The points.
-    y : array of shape (2 n_rectangle + n_ring + n_noise,)
-        Their labels.
+    X, y : arrays of shape (n, 2) and (n,), n = 2 n_rectangle + n_ring + n_noise
+        The points and their labels.
 
     Examples
     --------
@@ -64,8 +62,7 @@ def make_dense_regions(
     >>> X.shape, [int((y == label).sum()) for label in (0, 1, 2, -1)]
     ((1500, 2), [100, 100, 300, 1000])
     """
-    _check_sizes(n_rectangle=n_rectangle, n_ring=n_ring, n_noise=n_noise)
-    rng = _generator(random_state)
+    rng = _generator(random_state, n_rectangle=n_rectangle, n_ring=n_ring, n_noise=n_noise)
     left = rng.uniform([1.0, 6.5], [2.24, 7.5], (n_rectangle, 2))
     right = rng.uniform([6.0, 7.5], [7.24, 8.5], (n_rectangle, 2))
     inner = 1.5
@@ -103,10 +100,8 @@ def make_six_clusters(
 
     Returns
     -------
-    X : array of shape (n, 2)
-        The points.
-    y : array of shape (n,)
-        Their labels.
+    X, y : arrays of shape (n, 2) and (n,)
+        The points and their labels.
 
     Examples
     --------
@@ -114,8 +109,9 @@ def make_six_clusters(
     >>> X.shape, sorted(set(y.tolist()))
     ((290, 2), [-1, 0, 1, 2, 3, 4, 5])
     """
-    _check_sizes(n_ball=n_ball, n_banana=n_banana, n_ring=n_ring, n_outliers=n_outliers)
-    rng = _generator(random_state)
+    rng = _generator(
+        random_state, n_ball=n_ball, n_banana=n_banana, n_ring=n_ring, n_outliers=n_outliers
+    )
     centers = [(-6.0, 6.0), (-2.0, 6.0), (-6.0, 1.5), (-2.0, 1.5)]
     clusters = [0.4 * rng.normal(size=(n_ball, 2)) + center for center in centers]
     angle = rng.uniform(0, np.pi, n_banana)
@@ -149,10 +145,8 @@ def make_gaussian_outliers(
 
     Returns
     -------
-    X : array of shape (n, 2)
-        The points.
-    y : array of shape (n,)
-        Their labels.
+    X, y : arrays of shape (n, 2) and (n,)
+        The points and their labels.
 
     Examples
     --------
@@ -160,8 +154,7 @@ def make_gaussian_outliers(
     >>> X.shape, int((y == -1).sum())
     ((430, 2), 30)
     """
-    _check_sizes(n_inliers=n_inliers, n_right=n_right, n_left=n_left)
-    rng = _generator(random_state)
+    rng = _generator(random_state, n_inliers=n_inliers, n_right=n_right, n_left=n_left)
     inliers = rng.normal(size=(n_inliers, 2))
     right = rng.uniform([3, -10], [10, 10], (n_right, 2))
     left = rng.uniform([-10, -10], [-3, 10], (n_left, 2))
@@ -188,10 +181,8 @@ def make_two_groups_outliers(
 
     Returns
     -------
-    X : array of shape (2 n_group + n_outliers, 2)
-        The points.
-    y : array of shape (2 n_group + n_outliers,)
-        Their labels.
+    X, y : arrays of shape (2 n_group + n_outliers, 2) and (2 n_group + n_outliers,)
+        The points and their labels.
 
     Examples
     --------
@@ -199,8 +190,7 @@ def make_two_groups_outliers(
     >>> X.shape, int((y == -1).sum())
     ((124, 2), 4)
     """
-    _check_sizes(n_group=n_group, n_outliers=n_outliers)
-    rng = _generator(random_state)
+    rng = _generator(random_state, n_group=n_group, n_outliers=n_outliers)
     groups = [0.7 * rng.normal(size=(n_group, 2)) + center for center in ((-2.5, 0), (2.5, 0))]
     angle = rng.uniform(0, 2 * np.pi) + 2 * np.pi * np.arange(n_outliers) / max(n_outliers, 1)
     return _labeled(groups, _around([0.0, 0.0], np.full(n_outliers, 7.0), angle))
@@ -226,10 +216,8 @@ def make_ring_outliers(
 
     Returns
     -------
-    X : array of shape (n_group + n_ring + 3, 2)
-        The points.
-    y : array of shape (n_group + n_ring + 3,)
-        Their labels.
+    X, y : arrays of shape (n_group + n_ring + 3, 2) and (n_group + n_ring + 3,)
+        The points and their labels.
 
     Examples
     --------
@@ -237,8 +225,7 @@ def make_ring_outliers(
     >>> X.shape, X[-1].tolist()
     ((163, 2), [6.0, -6.0])
     """
-    _check_sizes(n_group=n_group, n_ring=n_ring)
-    rng = _generator(random_state)
+    rng = _generator(random_state, n_group=n_group, n_ring=n_ring)
     radius = 4 + 0.2 * rng.normal(size=n_ring)
     ring = _around([0.0, 0.0], radius, 2 * np.pi * np.arange(n_ring) / max(n_ring, 1))
     group = 0.5 * rng.normal(size=(n_group, 2))
@@ -263,10 +250,8 @@ def make_three_gaussians(
 
     Returns
     -------
-    X : array of shape (3 n_group, 2)
-        The points.
-    y : array of shape (3 n_group,)
-        Their labels.
+    X, y : arrays of shape (3 n_group, 2) and (3 n_group,)
+        The points and their labels.
 
     Examples
     --------
@@ -274,24 +259,20 @@ def make_three_gaussians(
     >>> X.shape, sorted(set(y.tolist()))
     ((1500, 2), [0, 1, 2])
     """
-    _check_sizes(n_group=n_group)
-    rng = _generator(random_state)
+    rng = _generator(random_state, n_group=n_group)
     corners = distance * np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(0.75)]])
     groups = [rng.normal(size=(n_group, 2)) + corner for corner in corners]
     return _labeled(groups, np.empty((0, 2)))
 
 
-def _generator(random_state: Any) -> np.random.Generator:
-    """Return a new generator; a RandomState provides its seed."""
-    if isinstance(random_state, np.random.RandomState):
-        random_state = child_seed(random_state)
-    return np.random.default_rng(random_state)
-
-
-def _check_sizes(**sizes: Any) -> None:
+def _generator(random_state: Any, **sizes: Any) -> np.random.Generator:
+    """Return a new generator, seeded by a RandomState if one is given, and check sizes."""
     for name, size in sizes.items():
         if not isinstance(size, int | np.integer) or isinstance(size, bool) or size < 0:
             raise ValueError(f"{name} must be an integer ≥ 0, got {size!r}.")
+    if isinstance(random_state, np.random.RandomState):
+        random_state = child_seed(random_state)
+    return np.random.default_rng(random_state)
 
 
 def _around(center: ArrayLike, radius: Points, angle: Points) -> Points:

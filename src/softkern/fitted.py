@@ -11,16 +11,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from softkern._utils.typing import Array
 
-__all__ = [
-    "as_sample_of",
-    "choice_of",
-    "fitted_step",
-    "histogram_bins",
-    "level_of",
-    "typicality_of",
-    "with_tree",
-]
-
 BINS = (10, 60)  # fewest and most bins of a histogram
 
 

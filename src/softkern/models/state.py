@@ -70,20 +70,18 @@ CLASSES = {
     "SpectralSearch": "models.spectral_search:SpectralSearch",
     "TablePreparation": "tables.preparation.transformer:TablePreparation",
 }
-# Names and fields in files of earlier versions
-RENAMED = {"Workload": "ProblemSize"}
-RENAMED_FIELDS = {
-    "Plan": {
-        "ahead": "surrogate",
-        "ahead_rank": "surrogate_rank",
-        "candidates": "priced",
-        "instead": "fallback",
-        "unresolved": "open_kernel",
-        "work": "problem",
-    }
+# Names of objects, their fields and parameters in files of earlier versions
+RENAMED = {
+    "Workload": "ProblemSize",
+    "ahead": "surrogate",
+    "ahead_rank": "surrogate_rank",
+    "candidates": "priced",
+    "centres": "centers",
+    "instead": "fallback",
+    "unresolved": "open_kernel",
+    "work": "problem",
 }
-REMOVED = {"ProblemSize": {"chunks"}}
-RENAMED_PARAMETERS = {"centres": "centers"}
+REMOVED = {"chunks"}
 FILE_NAMES = {path: name for name, path in CLASSES.items()}
 BIT_GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
 MOST_LETTERS = 2**26  # characters that an array of texts may hold
@@ -153,7 +151,11 @@ def _parts(value: Any, where: str) -> tuple[str, dict[str, Any]]:
     file_name = FILE_NAMES.get(_path(type(value)))
     if file_name or isinstance(value, Kernel):
         name = file_name or _import_name(type(value), where)
-        return "object", {"name": name, "fields": _fields(value)}
+        if is_dataclass(value):
+            names = [field.name for field in fields(value) if field.init]
+        else:
+            names = list(vars(value))
+        return "object", {"name": name, "fields": {key: getattr(value, key) for key in names}}
     if isinstance(value, BaseEstimator):
         return "estimator", _estimator_parts(value, where)
     if isinstance(value, np.ndarray) and value.dtype.kind in "OU":
@@ -231,7 +233,7 @@ def _build_model(name: str, params: dict[str, Any], fitted: dict[str, Any]) -> A
     if name not in MODELS:
         raise ValueError(f"{name} is not a model of softkern.")
     kind = resolve_name(f"softkern.{MODELS[name]}")
-    model = kind(**{RENAMED_PARAMETERS.get(key, key): value for key, value in params.items()})
+    model = kind(**{RENAMED.get(key, key): value for key, value in params.items()})
     if fitted:
         model._validate_params()
         names = stored_names(kind)
@@ -242,18 +244,10 @@ def _build_model(name: str, params: dict[str, Any], fitted: dict[str, Any]) -> A
     return model
 
 
-def _fields(value: Any) -> dict[str, Any]:
-    """Return the fields that a dataclass's constructor takes, or all attributes of an object."""
-    if is_dataclass(value):
-        return {field.name: getattr(value, field.name) for field in fields(value) if field.init}
-    return dict(vars(value))
-
-
 def _build_object(trusted: Collection[str], *, name: str, fields: dict[str, Any]) -> Any:
     name = RENAMED.get(name, name)
-    names, removed = RENAMED_FIELDS.get(name, {}), REMOVED.get(name, ())
-    fields = {names.get(k, k): value for k, value in fields.items() if k not in removed}
     if name in CLASSES:
+        fields = {RENAMED.get(k, k): value for k, value in fields.items() if k not in REMOVED}
         kind: Any = resolve_name(f"softkern.{CLASSES[name]}")
         validate_arrays(name, fields)
     else:
