@@ -256,30 +256,27 @@ class WeightedSVDD(_OneClassDetector):
         ``"relative"``: ν is a share of Σ w, 0 ≤ α_i ≤ w_i / (ν Σ w). ``"absolute"``: of the number
         of samples n, α_i ≤ w_i / (ν n), as in eq. 11 of the 2009 paper. It needs Σ w ≥ ν n.
     threshold : {"auto", "margin", "fresh"}, default="auto"
-        Threshold of `predict`. ``"margin"``: the margin of the dual, as in the papers. A narrow
-        kernel keeps every training sample inside it, and rejects many more new samples than the
-        share ν, up to half of them. ``"fresh"``: the margin moved out until about the share ν of
-        new samples is beyond it, estimated by leaving samples out in five folds (one fold, above
-        5000 distinct samples). ``"auto"`` is "fresh" with ``bandwidth="auto"``, and "margin" where
-        a bandwidth is given or the kernel has none.
+        Threshold of `predict`. ``"margin"``: the margin of the dual, as in the papers, beyond which
+        a narrow kernel finds up to half of all new samples. ``"fresh"``: the margin moved out until
+        about the share ν of new samples is beyond it, estimated by leaving samples out in five
+        folds (one fold above 5000 distinct samples). ``"auto"`` is "fresh" with
+        ``bandwidth="auto"``, and "margin" where a bandwidth is given or the kernel has none.
     kernel : str, callable or softkern.kernels.Kernel, default="rbf"
         Positive semidefinite kernel, by name, as a function of two arrays, or as an object.
     kernel_params : dict, default=None
         Parameters of a kernel that is given by name or as a function.
     bandwidth : str, float or array of shape (n_features,), default="auto"
-        Bandwidth of the kernel, or a rule that chooses it. See
-        `softkern.kernels.select_bandwidth`. ``"auto"`` is the rule "boundary", half as wide as the
-        data. A narrow one such as "scott" with nu=0.5 ranks outliers better still.
+        Bandwidth of the kernel, or a rule of `softkern.kernels.select_bandwidth`. ``"auto"`` is
+        "boundary", half as wide as the data. "scott" with nu=0.5 ranks outliers better still.
     engine : str, default="auto"
         How products with the kernel matrix are computed. See `softkern.plan`.
     engine_params : dict, default=None
         Options of the engine, such as ``{"rank": 100}`` for ``engine="nystroem"``. Its α are
-        approximate and its scores exact. Where they contradict each other, the threshold is the
-        weighted ν-quantile of the training scores, so that ν keeps its meaning at a low rank.
+        approximate and its scores exact. Where they disagree, the threshold is the weighted
+        ν-quantile of the training scores.
     tol : float, default=1e-10
-        Largest KKT gap, with Σ α = 1, relative to the largest squared distance from the center.
-        For `WeightedOneClassSVM` relative to ρ, where it is smaller. It is not lower than the
-        error of the engine's products.
+        Largest KKT gap, with Σ α = 1, relative to the largest squared distance from the center (for
+        `WeightedOneClassSVM` to ρ, if smaller), but at least the error of the engine's products.
     max_iter : int, default=1000
         Largest number of working sets of the solver, each followed by one product.
     random_state : int, RandomState or None, default=0
@@ -377,15 +374,15 @@ class WeightedOneClassSVM(_OneClassDetector):
         inside. `decision_function` is `score_samples` minus this: Σ α K(x, ·) − ρ with Σ α = 1.
     memberships_, support_, dual_coef_, radius_, gap_, outlier_scores_
         As in `WeightedSVDD`.
-    bandwidth_, kernel_, plan_, engine_, approximation_error_, n_iter_, converged_, objective_, \
-history_
+    bandwidth_, kernel_, plan_, engine_, approximation_error_, n_iter_, converged_, \
+objective_, history_
         As in `WeightedSVDD`.
 
     Notes
     -----
-    `score_samples` is the similarity Σ α K(x, ·) to the support vectors, with Σ α = 1. For kernels
-    that do not vanish far away, `outlier_scores` is minus that similarity: with the linear or
-    polynomial kernel it is low for a sample far out on the data's own side of the origin.
+    `score_samples` is the similarity Σ α K(x, ·) to the support vectors. For kernels that do not
+    vanish far away, `outlier_scores` is minus that similarity: with the linear or polynomial kernel
+    it is low for a sample far out on the data's own side of the origin.
 
     References
     ----------

@@ -36,7 +36,7 @@ from softkern.models.subset import (
     training_size,
     which_training_row,
 )
-from softkern.operators.base import CrossOperator, KernelOperator
+from softkern.operators.base import KernelOperator
 from softkern.rows import Rows, order_by_mass
 from softkern.rules.projections import (
     ASSIGNMENTS,
@@ -262,17 +262,6 @@ class SpectralClusterer(Clusterer, KernelModel):
         The record also has `projections` and `log_similarity`.
         """
         return SpectralScores(self, self._cross(X))
-
-    def _log_similarity(self, rows: CrossOperator, degree: Array) -> Array:
-        """Logarithm of the mean kernel value with the training points, (m,)."""
-        if not self.kernel_.decays:
-            return self._log_share(degree[:, 0])
-        if self._density is None:
-            logs = rows.log_product(self._degree_coef, degree)
-        else:
-            points, density = self._density
-            logs = self._stored_operator("density", points).cross(rows.X).log_product(density)[:, 0]
-        return np.asarray(logs.astype(np.float64) - np.log(self._total_weight))
 
     def _log_share(self, degree: Array) -> Array:
         """Logarithm of degrees as shares of the weight, (m,), bounded from below."""

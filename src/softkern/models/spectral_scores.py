@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from softkern._utils.typing import Array
 from softkern.models.point_scores import PointScores
-from softkern.operators.base import CrossOperator
 from softkern.rules.memberships import fuzzy, log_fuzzy
 from softkern.rules.projections import prototype_distances
 
@@ -21,22 +20,34 @@ class SpectralScores(PointScores):
     They follow from one product with `rows`, or from the given `parts`.
     """
 
-    def __init__(self, model: Any, rows: CrossOperator | None = None, **parts: Array) -> None:
+    def __init__(self, model: Any, rows: Any = None, **parts: Array) -> None:
         super().__init__(**parts)
         self._model, self._rows = model, rows
-        if rows is not None:  # (m, k)
-            self._product = rows @ np.column_stack([model.dual_coef_, model._degree_coef])
+
+    @cached_property
+    def _product(self) -> Array:
+        """Products with the coefficients of the projections and of the degree, (m, n_clusters)."""
+        model = self._model
+        return np.asarray(self._rows @ np.column_stack([model.dual_coef_, model._degree_coef]))
 
     @cached_property
     def projections(self) -> Array:
         """e = K(X, support) α + b, (m, n_clusters − 1)."""
-        return np.asarray(self._product[:, :-1], dtype=np.float64) + self._model.bias_
+        return self._product[:, :-1].astype(np.float64) + self._model.bias_
 
     @cached_property
     def log_similarity(self) -> Array:
         """Logarithm of the mean kernel value with the training samples, (m,)."""
-        assert self._rows is not None
-        return self._model._log_similarity(self._rows, self._product[:, -1:])
+        model, degree = self._model, self._product[:, -1:]
+        if not model.kernel_.decays:
+            return model._log_share(degree[:, 0])
+        if model._density is None:
+            logs = self._rows.log_product(model._degree_coef, degree)
+        else:
+            points, coefficients = model._density
+            density = model._stored_operator("density", points).cross(self._rows.X)
+            logs = density.log_product(coefficients)[:, 0]
+        return np.asarray(logs.astype(np.float64) - np.log(model._total_weight))
 
     @cached_property
     def mean_similarity(self) -> Array:

@@ -223,15 +223,17 @@ class SpectralSearch:
 
 
 def _bandwidths(rows: Rows, bandwidths: str | Sequence[Any] | None, random_state: Any) -> list[Any]:
-    def rule(name: str) -> Any:
-        return select_bandwidth(rows, name, random_state=random_state)
-
     if bandwidths is None:
         return [None]
     if isinstance(bandwidths, str):
-        widest = np.asarray(rule("global"))
+        widest = np.asarray(select_bandwidth(rows, "global", random_state=random_state))
         return [multiple * widest for multiple in MULTIPLES]
-    return [rule(given) if isinstance(given, str) else given for given in bandwidths]
+    return [
+        select_bandwidth(rows, given, random_state=random_state)
+        if isinstance(given, str)
+        else given
+        for given in bandwidths
+    ]
 
 
 def _split(

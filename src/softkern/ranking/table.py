@@ -86,15 +86,14 @@ default=None
     Notes
     -----
     Up to the upper fifth the share is counted among the training samples. Above, it is that of a
-    generalized Pareto tail. Samples far beyond a first, rough tail are excluded from it, so that
-    outliers do not mask each other, as long as they are fewer than a fifth. Weights of the fit
-    count as repeated rows.
+    generalized Pareto tail, fitted without the samples far beyond a first, rough tail, so that
+    outliers do not mask each other as long as they are fewer than a fifth. Weights of the fit count
+    as repeated rows.
 
-    `WeightedSVDD` and `WeightedOneClassSVM` with nu below one half separate a share nu of the
-    samples, outliers or not, and give the others similar scores: no outliers are then excluded from
-    the tail, and many outliers mask each other. Where two centers of a model coincide, all of their
-    samples are flagged as overlap. docs/benchmarks.md has the measured shares of false alarms and
-    of planted outliers that are detected.
+    One-class SVMs with nu below one half give most samples similar scores. No outliers are then
+    excluded from the tail, and many outliers mask each other. Where two centers coincide, all of
+    their samples are flagged as overlap. docs/benchmarks.md has the measured shares of false alarms
+    and of planted outliers that are detected.
 
     References
     ----------
@@ -115,8 +114,6 @@ default=None
     >>> table = rank_points(PossibilisticCMeans(2).fit(X))
     >>> table.index[table["is_outlier"]].tolist()
     [100]
-    >>> int(table["outlier_rank"][100])
-    1
     """
     options: dict[str, Any] = {"contamination": contamination, "false_alarms": false_alarms}
     if is_dask(X) or (X is None and is_dask(getattr(model, "outlier_scores_", None))):

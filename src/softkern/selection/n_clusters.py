@@ -76,10 +76,6 @@ default="fuzzy_silhouette"
         `converged`, and `suggested`, which is true for the best row, or for none if all fits have
         collapsed.
 
-    See Also
-    --------
-    softkern.selection.validity_scorer : The same indices for `GridSearchCV`.
-
     Examples
     --------
     >>> from sklearn.datasets import make_blobs

@@ -152,7 +152,9 @@ def _draw(
         threshold, share = _threshold(own, round(rejection * len(own)))
         is_tie = rng.random(len(transferred)) < share
         by_first = (transferred < threshold) | ((transferred == threshold) & is_tie)
-        by_second = _lowest(direct, round(rejection * len(direct)), rng)
+        order = np.lexsort((rng.random(len(direct)), direct))
+        by_second = np.zeros(len(direct), dtype=bool)
+        by_second[order[: round(rejection * len(direct))]] = True
         scores.append(float((by_first & by_second).sum() / (by_first | by_second).sum()))
     return scores
 
@@ -164,14 +166,6 @@ def _threshold(scores: Scores, count: int) -> tuple[float, float]:
         # The midpoint, so that rounding errors of recomputed scores do not decide.
         return float(min(low + (high - low) / 2, np.nextafter(high, low))), 1.0
     return float(low), float((count - (scores < low).sum()) / (scores == low).sum())
-
-
-def _lowest(scores: Scores, count: int, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Return the mask of the `count` lowest scores; ties are broken at random."""
-    order = np.lexsort((rng.random(len(scores)), scores))
-    mask = np.zeros(len(scores), dtype=bool)
-    mask[order[:count]] = True
-    return mask
 
 
 def _clone(detector: Any, rng: np.random.Generator) -> Any:
@@ -219,7 +213,8 @@ def _check_share(rejection: Any, n: int) -> None:
     if not isinstance(rejection, Real) or not 0 < float(rejection) < 1:
         raise ValueError(f"rejection must be a number between 0 and 1, got {rejection!r}.")
     for half in (n // 2, n - n // 2):
-        if not 0 < (count := round(float(rejection) * half)) < half:
+        count = round(float(rejection) * half)
+        if not 0 < count < half:
             raise ValueError(
                 f"rejection={rejection:g} rejects {count} of the {half} samples in a half, which "
                 "leaves nothing to compare. Use more samples or another rejection."
