@@ -16,6 +16,8 @@ from softkern.operators.base import KernelOperator
 from softkern.rows import check_weights
 from softkern.rules.memberships import runner_up
 
+__all__ = ["fuzzy_silhouette", "partition_coefficient", "partition_entropy", "xie_beni"]
+
 
 def partition_coefficient(memberships: Any, sample_weight: Any = None) -> float:
     """Compute the partition coefficient, the mean of Σ u².
