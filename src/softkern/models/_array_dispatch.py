@@ -12,28 +12,15 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from array_api_compat import (
-    array_namespace,
-    device,
-    is_array_api_obj,
-    is_dask_array,
-    is_numpy_array,
-)
+from array_api_compat import array_namespace, device, is_array_api_obj
 from sklearn import get_config
 
 from softkern._utils.arrays import is_dask, on_host
 
-__all__ = ["dispatch_arrays", "to_host"]
-
-
-def is_foreign(X: Any) -> bool:
-    """Return whether X is an array of another library. Tables and sparse matrices are not."""
-    return is_array_api_obj(X) and not is_numpy_array(X) and not is_dask_array(X)
-
 
 def to_host(X: Any) -> Any:
-    """Copy an array of another library to a NumPy array. Return anything else unchanged."""
-    return on_host(X) if is_foreign(X) else X
+    """Copy an array of another library to a NumPy array. Return tables and others unchanged."""
+    return on_host(X) if is_array_api_obj(X) and not is_dask(X) else X
 
 
 def dispatch_arrays(method: Callable[..., Any]) -> Any:
@@ -47,8 +34,9 @@ def dispatch_arrays(method: Callable[..., Any]) -> Any:
             if arguments or options:
                 raise TypeError(f"{method.__name__} takes no options for Dask arrays.")
             return apply_method(self, method.__name__, X)
-        result = method(self, to_host(X), *arguments, **options)
-        if not (is_foreign(X) and get_config()["array_api_dispatch"]):
+        values = to_host(X)
+        result = method(self, values, *arguments, **options)
+        if values is X or not get_config()["array_api_dispatch"]:
             return result
         return array_namespace(X).asarray(result, device=device(X))
 

@@ -16,8 +16,6 @@ from softkern._utils.colors import COLORS, CUT, NEUTRAL
 from softkern._utils.typing import Array
 from softkern.fitted import level_of, typicality_of
 
-__all__ = ["fitted_html"]
-
 WIDTH, HEIGHT, FOOT = 320, 90, 16  # pixels of the bars, and of the numbers below
 BINS = 40
 LISTED = 6  # clusters that are listed
@@ -25,8 +23,7 @@ LISTED = 6  # clusters that are listed
 
 def fitted_html(model: Any) -> str:
     """Return the picture and the plan as HTML, empty for an unfitted model."""
-    parts = [_picture(model), _notes(model), _plan(model)]
-    inside = "".join(part for part in parts if part)
+    inside = _picture(model) + _notes(model) + _plan(model)
     style = "margin:.4em 0;font-size:.85em;max-width:60em"
     return f'<div class="softkern-fitted" style="{style}">{inside}</div>' if inside else ""
 

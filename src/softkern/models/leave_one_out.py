@@ -12,8 +12,6 @@ import numpy as np
 from softkern._utils.typing import Array
 from softkern.operators.base import KernelOperator
 
-__all__ = ["log_sums_of_others", "subtract_from_logs", "subtract_own_parts"]
-
 LEAST_LEFT = 1e-3  # share of a sum that is left without its largest part, in an approximation
 
 
@@ -21,15 +19,13 @@ def log_sums_of_others(
     operator: KernelOperator, coefficients: Array, product: Array, weight: Array
 ) -> Array:
     """Return log K @ A of the training samples without their own part, (n, c), exactly."""
-    first, left_out, _ = operator.support_rows.reweighted(weight).duplicates
+    first, left_out, sums = _duplicates(operator, coefficients, weight)
     if np.unique(first[weight > 0]).size == 1:  # there are no others
         return operator.log_product(coefficients, product)
-    together = _sum_duplicates(first, coefficients)
-    columns = [
-        operator.log_product_of_others(a, a * left_out.astype(a.dtype), g)
-        for a, g in zip(together.T, product.T, strict=True)
-    ]
-    return np.stack(columns, axis=1)[first]
+    logs = np.empty_like(product)
+    for k, a in enumerate(sums.T):
+        logs[:, k] = operator.log_product_of_others(a, a * left_out, product[:, k])
+    return logs[first]
 
 
 def subtract_own_parts(
@@ -40,9 +36,8 @@ def subtract_own_parts(
     For engines whose stored centers only approximate those of the loop. What is left of a sample
     without other neighbors is lost in the approximation.
     """
-    first, left_out, _ = operator.support_rows.reweighted(weight).duplicates
-    sums = _sum_duplicates(first, coefficients)[first]
-    return subtract_from_logs(logs, sums * left_out[:, None] * operator.diag()[:, None])
+    first, left_out, sums = _duplicates(operator, coefficients, weight)
+    return subtract_from_logs(logs, sums[first] * (left_out * operator.diag())[:, None])
 
 
 def subtract_from_logs(logs: Array, own: Array) -> Array:
@@ -52,8 +47,11 @@ def subtract_from_logs(logs: Array, own: Array) -> Array:
     return logs + np.log(np.maximum(1 - own * inverse, LEAST_LEFT)).astype(logs.dtype)
 
 
-def _sum_duplicates(first: Array, coefficients: Array) -> Array:
-    """Sum the coefficients (n, c) of duplicates in the row that represents them."""
-    together = np.zeros_like(coefficients)
-    np.add.at(together, first, coefficients)
-    return together
+def _duplicates(
+    operator: KernelOperator, coefficients: Array, weight: Array
+) -> tuple[Array, Array, Array]:
+    """Return the row that represents each, the share left out, and summed coefficients, (n, c)."""
+    first, left_out, _ = operator.support_rows.reweighted(weight).duplicates
+    sums = np.zeros_like(coefficients)
+    np.add.at(sums, first, coefficients)
+    return first, left_out.astype(coefficients.dtype), sums

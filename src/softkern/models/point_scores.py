@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from softkern._utils.typing import Array
 from softkern.rules.memberships import runner_up
 
-__all__ = ["PointScores"]
-
 TIE = 16.0  # rounding errors by which two equal logarithms may differ
 
 
@@ -27,8 +25,7 @@ class PointScores:
     Parameters
     ----------
     **parts : arrays
-        Parts that are known already, by the names of the attributes. Subclasses compute the
-        others.
+        Parts that are known already, by the names of the attributes.
 
     Attributes
     ----------
@@ -58,10 +55,8 @@ class PointScores:
         names = ("labels", "memberships", "outlier_scores", "overlap_scores")
         return PointScores(**{name: getattr(model, f"{name}_") for name in names})
 
-    @cached_property
-    def log_memberships(self) -> Array:
-        """Logarithms of memberships, (m, n_clusters)."""
-        raise AttributeError("log_memberships")
+    log_memberships: Any  # (m, n_clusters), where known
+    outlier_scores: Any  # (m,), where known
 
     @cached_property
     def memberships(self) -> Any:
@@ -71,12 +66,10 @@ class PointScores:
     @cached_property
     def labels(self) -> NDArray[np.int_]:
         """Clusters, (m,)."""
-        return _first_of_largest(self.log_memberships)
-
-    @cached_property
-    def outlier_scores(self) -> Array:
-        """Outlier scores, (m,)."""
-        raise AttributeError("outlier_scores")
+        logs = self.log_memberships
+        # the first of those that are the largest up to rounding, as those of equal centers
+        least = logs.max(axis=1, keepdims=True) - TIE * np.finfo(logs.dtype).eps
+        return np.argmax(logs >= least, axis=1)
 
     @cached_property
     def overlap_scores(self) -> Array:
@@ -86,11 +79,3 @@ class PointScores:
             return np.zeros(len(logs), dtype=logs.dtype)
         first, second = runner_up(logs)
         return np.exp(second - first)
-
-
-def _first_of_largest(logs: Array) -> NDArray[np.intp]:
-    """Return the first column that is the largest up to rounding, (m,): equal centers tie."""
-    if not logs.shape[1]:
-        return np.argmax(logs, axis=1)
-    least = logs.max(axis=1, keepdims=True) - TIE * np.finfo(logs.dtype).eps
-    return np.argmax(logs >= least, axis=1)

@@ -11,8 +11,6 @@ import numpy as np
 from softkern._utils.typing import Array
 from softkern.planning import plan
 
-__all__ = ["reduce_center"]
-
 FIRST_RANK = 32
 
 

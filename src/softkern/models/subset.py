@@ -23,15 +23,6 @@ from softkern.models.checks import check_n_clusters
 from softkern.operators.base import row_blocks
 from softkern.rows import Rows, row_slices, row_uniforms
 
-__all__ = [
-    "ROWS_PER_CLUSTER",
-    "TrainingRows",
-    "renyi_rows",
-    "training_rows",
-    "training_size",
-    "which_training_row",
-]
-
 Index = NDArray[np.intp]
 
 AUTO_TRAIN = 2000  # training rows of n_train="auto"
@@ -75,12 +66,8 @@ def training_rows(
     kernel: Kernel, data: Rows, size: int | None, subset: str, random_state: Any
 ) -> TrainingRows:
     """Choose the rows to train on, at most `size` of them."""
-    X, weight = data.X, data.weight
-    if kernel.takes_points:
-        rows, weights = data.canonical
-    else:
-        _check_gram(X)
-        rows, weights = _gram_rows(X, weight)
+    X = data.X
+    rows, weights = data.canonical if kernel.takes_points else _gram_rows(X, data.weight)
     own = np.minimum(weights, 1.0)
     if size is None or rows.size <= size:
         return TrainingRows(rows, weights, own)
@@ -103,22 +90,18 @@ def training_rows(
     return TrainingRows(pool[chosen], total, np.minimum(own[chosen], total))
 
 
-def _check_gram(X: Any) -> None:
-    """Raise a DataError unless X is a matrix of kernel values between all rows."""
-    if X.shape[0] != X.shape[1]:
-        raise DataError(f"a precomputed kernel must be square, got shape {X.shape}.")
-    if sp.issparse(X):
-        raise DataError(
-            "a precomputed kernel must be a dense array, got a sparse matrix; use X.toarray()."
-        )
-
-
 def _gram_rows(X: Any, weight: Array) -> tuple[Index, NDArray[np.float64]]:
     """Return rows of a Gram matrix in the order of their sorted values, and their weights.
 
     The order of rows changes that of the columns too, so that rows are identified by their sorted
     values. Equal rows need not be equal points, and are no duplicates.
     """
+    if X.shape[0] != X.shape[1]:
+        raise DataError(f"a precomputed kernel must be square, got shape {X.shape}.")
+    if sp.issparse(X):
+        raise DataError(
+            "a precomputed kernel must be a dense array, got a sparse matrix; use X.toarray()."
+        )
     rows = np.flatnonzero(weight > 0)
     rows = rows[np.argsort(row_uniforms(np.sort(X[rows], axis=1)), kind="stable")]
     return rows, weight[rows].astype(np.float64)
@@ -129,12 +112,8 @@ def renyi_rows(kernel: Kernel, X: Any, pool: Index, size: int) -> Index:
 
     The sample starts with the pool's first rows. Every other row of the pool then replaces the row
     that the others resemble most, if that lowers the sum of all similarities within the sample.
-    Sums are updated, so that each candidate costs one row of similarities.
-
-    References
-    ----------
-    J. A. K. Suykens et al., "Least Squares Support Vector Machines", World Scientific, 2002.
-    :doi:`10.1142/5089`
+    Sums are updated, so that each candidate costs one row of similarities (Suykens et al., "Least
+    Squares Support Vector Machines", 2002).
     """
     place = np.arange(size)
     sums = np.zeros(size)  # similarity of every chosen row to the others

@@ -23,15 +23,6 @@ from softkern._utils.typing import Array
 from softkern.kernels import Kernel
 from softkern.rows import DUPLICATE_SHARE, Rows, lower_quantile
 
-__all__ = [
-    "combine_scales",
-    "isolated_rows",
-    "log_background_density",
-    "median_distance",
-    "robust_location_scale",
-    "widen_kernel",
-]
-
 # −log k of the median pair of samples: bandwidths of 0.4 and 0.7 of its distance for a Gaussian.
 WIDE = 3.125
 WIDEST = 1.0
@@ -57,7 +48,7 @@ def widen_kernel(kernel: Kernel, distance: float, exponent: float) -> Kernel | N
 
     It is never narrower than the kernel, and None for kernels without powers.
     """
-    distance = min(distance, float(np.finfo(np.float64).max))  # overflows in very narrow kernels
+    distance = min(distance, float(np.finfo(np.float64).max))  # infinite for very narrow kernels
     return kernel.power(exponent / max(distance, exponent))
 
 
