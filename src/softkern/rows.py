@@ -35,10 +35,7 @@ Weights = NDArray[np.float64]
 
 
 def check_weights(sample_weight: Any, n: int) -> Weights:
-    """Return sample weights as an array of shape (n,), scaled by `scale_weights`; None gives ones.
-
-    Raises a ValueError if a weight is negative or not finite, or if all are zero.
-    """
+    """Return valid sample weights (n,), scaled by `scale_weights`; None gives ones."""
     if sample_weight is None:
         return np.ones(n)
     weight = np.asarray(sample_weight, dtype=np.float64)
@@ -87,10 +84,7 @@ def reduce_weights(weight: Any) -> Weights:
 
 
 def lower_quantile(values: Any, weight: Any, share: Any) -> Any:
-    """Return the smallest value up to which at least this share of the weight lies.
-
-    A number for one share, an array for several.
-    """
+    """Return the smallest value up to which at least this share, or each of several, lies."""
     exact = 1 - 1e-12  # a share that is met exactly is not missed by rounding
     if len(weight) and weight[0] > 0 and (weight == weight[0]).all():
         place = np.ceil(np.asarray(share) * len(weight) * exact).astype(np.intp) - 1
@@ -213,7 +207,7 @@ class Rows:
             return first, np.bincount(group, self.weight).astype(np.float64)
         present = np.flatnonzero(self.weight > 0)
         _, first, group = np.unique(group[present], return_index=True, return_inverse=True)
-        total = np.bincount(group.ravel(), self.weight[present])
+        total = np.bincount(group, self.weight[present])
         return present[first], total.astype(np.float64)
 
     @cached_property
@@ -248,15 +242,10 @@ class Rows:
     def sample(self, size: int, random_state: Any = 0) -> tuple[Index, Weights]:
         """Draw at most `size` distinct rows, with weights that represent all of them.
 
-        Priority sampling [1]_: row i gets the priority w_i / u_i with u_i uniform, the rows of
-        highest priority are drawn, and each then weighs max(w_i, t), where t is the highest
-        priority left out. Sums over the sample estimate sums over the data without bias. If all
-        distinct rows fit, they are returned with their own weights.
-
-        References
-        ----------
-        .. [1] N. Duffield, C. Lund, M. Thorup, "Priority sampling for estimation of arbitrary
-           subset sums", J. ACM 54(6), 2007. :doi:`10.1145/1314690.1314696`
+        Priority sampling (Duffield, Lund and Thorup, J. ACM 54(6), 2007): row i gets the priority
+        w_i / u_i with u_i uniform, the rows of highest priority are drawn, and each then weighs
+        max(w_i, t), where t is the highest priority left out. Sums over the sample estimate sums
+        over the data without bias.
         """
         index, weight = self.distinct
         if index.size <= size:
@@ -270,14 +259,12 @@ class Rows:
     def duplicates(self) -> Duplicates:
         """What leave-one-out sums leave out of every row besides the row itself.
 
-        A row is no evidence for itself, and neither are its duplicates: two equal errors of
-        measurement are not typical. A value that a larger part of the data has is typical. At
-        most 1 % of the weight is left out, or the median weight of a distinct row where that is
-        more. A row of weight zero represents itself.
+        Neither a row nor its duplicates are evidence for the row: two equal errors of measurement
+        are not typical. A value that a larger part of the data has is typical. At most 1 % of the
+        weight is left out, or the median weight of a distinct row where that is more.
         """
         present = np.flatnonzero(self.weight > 0)
         _, one, group = np.unique(self.groups[1][present], return_index=True, return_inverse=True)
-        group = group.ravel()
         mass = np.bincount(group, weights=self.weight[present] / self.weight.max())
         share = mass / mass.sum()
         largest = max(DUPLICATE_SHARE, lower_quantile(share, np.ones(share.size), 0.5))
@@ -287,10 +274,7 @@ class Rows:
         return Duplicates(first, left_out, largest)
 
     def share_among_duplicates(self, A: NDArray[Any]) -> NDArray[Any]:
-        """Distribute the sums of A (n, c) over duplicates by weight, (n, c).
-
-        For coefficients that are determined only up to their sums over duplicates.
-        """
+        """Distribute sums of coefficients (n, c) over duplicates by weight, (n, c)."""
         first, group = self.groups
         if first.size == self.shape[0]:
             return A
@@ -304,10 +288,7 @@ class Rows:
 
 
 def row_uniforms(X: Any, seed: int = 0) -> Weights:
-    """Return a number in (0, 1) for every row, (n,), made from its values and the seed.
-
-    Equal rows get equal numbers. The units of columns do not matter.
-    """
+    """Return a number in (0, 1) from the values of every row and the seed, for any units, (n,)."""
     return _uniforms(_row_keys(_without_units(X)), seed)
 
 
@@ -336,7 +317,6 @@ def _uniforms(keys: NDArray[np.uint64], seed: int = 0) -> Weights:
 def _group_rows(X: Any, keys: NDArray[np.uint64]) -> tuple[Index, Index]:
     """Group rows by their keys, and split groups whose rows differ although their keys agree."""
     _, first, group = np.unique(keys, return_index=True, return_inverse=True)
-    group = group.ravel()
     duplicates = np.flatnonzero(first[group] != np.arange(group.size))
     differs = np.zeros(duplicates.size, dtype=bool)
     for part in row_slices(duplicates.size, max(1, COMPARED_VALUES // max(1, X.shape[1]))):
@@ -375,10 +355,7 @@ def _terms(values: NDArray[Any], column: Any) -> NDArray[np.uint64]:
 
 
 def _mix(keys: NDArray[np.uint64], step: Any = 0) -> NDArray[np.uint64]:
-    """Apply the finalizer of splitmix64: every input bit changes every output bit.
-
-    `step` separates columns and seeds, by odd multiples.
-    """
+    """Mix the bits of keys (the finalizer of splitmix64). `step` separates columns and seeds."""
     keys = keys + np.atleast_1d(np.asarray(step)).astype(np.uint64) * _STEP
     keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
