@@ -89,6 +89,7 @@ class SoftModel(Estimator, ABC):
         **SAMPLE_ATTRIBUTES,
         **FIT_ATTRIBUTES,
         "_fit_seed": Spec(transient=True),  # one draw of random_state per fit
+        "_plan_like": Spec(transient=True),  # see `_fit_rows`
     }
     _accepts_sparse: ClassVar[bool] = False
 
@@ -123,10 +124,13 @@ class SoftModel(Estimator, ABC):
         weight = check_weights(to_host(sample_weight), X.shape[0]).astype(X.dtype)
         return self._fit_rows(Rows(X, weight), self._fit_seed)
 
-    def _fit_rows(self, rows: Rows, seed: int) -> Self:
-        """Fit checked rows, for `fit` and for models that fit others to rows of their own."""
+    def _fit_rows(self, rows: Rows, seed: int, plan_like: Any = None) -> Self:
+        """Fit checked rows, for `fit` and for models that fit others to rows of their own.
+
+        `plan_like` is a plan for other rows, whose kernel and engine are used.
+        """
         self.n_features_in_, self.sample_weight_ = rows.shape[1], rows.weight
-        self._fit_seed = seed
+        self._fit_seed, self._plan_like = seed, plan_like
         with config_context(assume_finite=True):
             self._fit(rows)
         return self

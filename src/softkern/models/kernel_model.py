@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -111,11 +111,8 @@ class KernelModel(SoftModel):
         "stopping": [StrOptions(set(STOPPING))],
         **SoftModel._parameter_constraints,
     }
-    # operators over stored points, by name, and a plan that was made for rows like those of a fit
-    _fitted: ClassVar[dict[str, Spec]] = {
-        "_operators": Spec(transient=True),
-        "_plan_like": Spec(transient=True),
-    }
+    # operators over stored points, by name
+    _fitted: ClassVar[dict[str, Spec]] = {"_operators": Spec(transient=True)}
     _accepts_sparse: ClassVar[bool] = True
 
     # The rule behind bandwidth="auto": near neighbors for densities, all data for a few centers
@@ -127,11 +124,6 @@ class KernelModel(SoftModel):
     _low_rank_from: ClassVar[float] = np.inf
 
     # Fitting
-
-    def _fit_rows(self, rows: Rows, seed: int, plan_like: Plan | None = None) -> Self:
-        """Fit checked rows, with the kernel and engine of a plan for other rows if there is one."""
-        self._plan_like = plan_like
-        return super()._fit_rows(rows, seed)
 
     def _planned(
         self, rows: Rows, n_vectors: int = 1, kernel: Kernel | None = None
