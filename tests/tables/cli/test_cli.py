@@ -685,7 +685,7 @@ def test_internal_errors_are_not_reported_as_bad_data(error, data, folder, capsy
     def faulty(*arguments, **keywords):
         raise error("operands could not be broadcast together")
 
-    monkeypatch.setattr("softkern.AlphaCutClustering.fit", faulty)
+    monkeypatch.setattr("softkern.AutoClustering.fit", faulty)
     words = (error.__name__, "could not be broadcast", "internal error", "report it", "--debug")
     assert refused(capsys, analyze(), *words) == 1
     assert leftovers(folder, "data.csv") == []
@@ -849,6 +849,9 @@ def test_version_plan_and_models(folder, capsys):
     assert re.search(r"the density tree: about \d+ (s|min) more \(used by auto\)", printed)
     assert run(["plan", "1000", "5", "--clusters", "3"]) == 0
     assert "--model alpha-cut, not auto" in capsys.readouterr().out
+    assert run(["plan", "100", "600"]) == 0
+    printed = capsys.readouterr().out
+    assert "no density tree: 600 columns are too many for it (up to 500)" in printed
     assert run(["models"]) == 0
     printed = capsys.readouterr().out
     assert all(name.value in printed for name in ModelName)

@@ -6,7 +6,7 @@ import pytest
 import typer
 
 from softkern.exceptions import Remedy
-from softkern.tables.cli import run
+from softkern.tables.cli import run, values
 from softkern.tables.cli.errors import spell_option
 from softkern.tables.cli.options import AnalyzeSettings, ReadOptions, ScoreSettings, command, option
 from softkern.tables.io import Format
@@ -65,3 +65,35 @@ def test_an_error_of_two_options_is_not_taken_for_one_of_a_value(capsys):
 )
 def test_remedies_are_spelled_as_options(value, expected):
     assert spell_option(Remedy("columns", value)) == expected
+
+
+@pytest.mark.parametrize(
+    ("remedy", "expected"),
+    [
+        (Remedy("missing", "drop"), "--missing drop"),
+        (Remedy("n_clusters", 2), "--clusters 2"),
+        (Remedy("categories"), "--categories"),
+        (Remedy("na_values", "?"), "--na '?'"),
+        (Remedy("skip_bad_lines", True), "--skip-bad-lines"),
+        (Remedy("header", False), "--no-header"),
+    ],
+)
+def test_parameters_have_names_of_their_own_as_options(remedy, expected):
+    assert spell_option(remedy) == expected
+
+
+@pytest.mark.parametrize(
+    ("parse", "word", "expected"),
+    [
+        (values.parse_share, "0.05", 0.05),
+        (values.parse_share, "5%", 0.05),
+        (values.parse_clusters, "3", 3),
+        (values.parse_clusters, "auto", None),
+        (values.parse_separator, "tab", "\t"),
+        (values.parse_separator, ";", ";"),
+        (values.integer_parser(1, 100), "7", 7),
+        (values.choice_parser(["fuzzy", "auto"]), "fuzzy", "fuzzy"),
+    ],
+)
+def test_values_of_options(parse, word, expected):
+    assert parse(word) == expected

@@ -23,7 +23,7 @@ from softkern.ranking import Ranker
 from softkern.rows import row_slices
 from softkern.tables.cli.clock import Clock
 from softkern.tables.cli.errors import OutputError
-from softkern.tables.cli.models import check_columns, make
+from softkern.tables.cli.models import make
 from softkern.tables.cli.options import AnalyzeSettings, OutputOptions, ScoreSettings
 from softkern.tables.cli.output_folder import results_folder
 from softkern.tables.cli.parts import Parts, Summary
@@ -137,7 +137,6 @@ def _analyze(job: Job) -> None:
 def _fit(job: Job, data: TableInput) -> tuple[Any, list[str]]:
     """Fit the model, and return it with the warnings."""
     X, fit, verbose = data.prepared.values, job.settings.fit, job.settings.verbose
-    check_columns(fit.model, X.shape[1])
     with warnings.catch_warnings(record=True) as caught, job.clock.step("fit"):
         warnings.simplefilter("always")
         is_shown = verbose and not job.printer.quiet
@@ -171,7 +170,7 @@ def _explain(job: Job, data: TableInput, model: Any, warned: list[str]) -> Resul
         explainer = Explainer(model, view, scores, ranks)
         places = np.union1d(flagged_rows(ranks), unusual_rows(ranks))
         explained = explainer.explain(view, scores, ranks, places)
-        clusters = describe(data.to_describe(job.settings.prepare), ranks["label"].to_numpy())
+        clusters = describe(data.to_describe(), ranks["label"].to_numpy())
     wide = job.settings.output.all_memberships
     points = points_table(ranks, scores.memberships, data.rows, data.ids, wide, explained)
     return Result(model, warned, ranks, explainer, explained, clusters, points)

@@ -35,6 +35,8 @@ ON_PAGE = 500  # rows on the page
 FEWEST = 3  # columns that are printed if none drifted
 MOST_CLUSTERS = 20  # clusters that are printed
 CLUSTER_HEAD = ("before", "rows", "now", "rows now")
+DRIFT_COLUMNS = ["column", "kind", "drift", "is_chance", "distance", "chance", "shift"]
+DRIFT_COLUMNS += ["median_before", "median_after", "missing_before", "missing_after"]
 DISTANCE_HELP = "distance: 0 is identical, 1 is entirely different"
 
 Table = tuple[pd.DataFrame, TablePreparation]
@@ -264,9 +266,12 @@ def _drift(
 
 
 def _write(settings: CompareSettings, found: Changes, folder: Path) -> None:
-    write_chunks([found.points.rows], str(folder / "changes.csv"))
-    write_chunks([_drift_table(found.drift)], str(folder / "drift.csv"))
-    points = found.points
+    points, match = found.points, found.points.match
+    drift = [{**asdict(one), "drift": one.drift, "is_chance": one.is_chance} for one in found.drift]
+    table = pd.DataFrame(drift, columns=pd.Index(DRIFT_COLUMNS))
+    table["description"] = [describe_drift(one) for one in found.drift]
+    write_chunks([points.rows], str(folder / "changes.csv"))
+    write_chunks([table], str(folder / "drift.csv"))
     record = {
         "before": str(settings.before),
         "after": settings.after,
@@ -281,16 +286,13 @@ def _write(settings: CompareSettings, found: Changes, folder: Path) -> None:
         "clusters": {
             "before": points.sizes_before,
             "after": points.sizes_after,
-            "same": points.match.pairs,
-            "merged": points.match.merged,
-            "split": points.match.split,
-            "gone": points.match.gone,
-            "new": points.match.new,
+            "same": match.pairs,
+            **{name: getattr(match, name) for name in ("merged", "split", "gone", "new")},
             "shared_rows": [
-                {"before": b, "after": a, "rows": n} for (b, a), n in points.match.overlap.items()
+                {"before": b, "after": a, "rows": n} for (b, a), n in match.overlap.items()
             ],
         },
-        "drift": None if not found.has_drift else [_drift_record(drift) for drift in found.drift],
+        "drift": drift if found.has_drift else None,
         "softkern": version("softkern"),
     }
     write_json(record, folder / "compare.json")
@@ -299,39 +301,18 @@ def _write(settings: CompareSettings, found: Changes, folder: Path) -> None:
 def _write_page(settings: CompareSettings, found: Changes, path: Path) -> None:
     from softkern.tables.report.comparison import Part, write_comparison
 
-    points = found.points
-    head, lines = _row_lines(points, ON_PAGE)
-    listed = f"{len(lines):,} of {len(points.rows):,}; all are in changes.csv" if lines else ""
-    columns: list[list[str | float]] = [
+    points, head = found.points, ["column", "distance", "drift", "change"]
+    drift: list[list[str | float]] = [
         [quote(one.column), one.distance, one.drift, describe_drift(one)] for one in found.drift
     ]
-    agreement = _agreement(points)
-    write_comparison(
-        path,
-        f"{quote(settings.before)} and {quote(settings.after)}",
-        found.summary(),
-        found.notes,
-        [
-            Part("Clusters", CLUSTER_HEAD, _cluster_lines(points), agreement),
-            Part(
-                "Drift by column", ["column", "distance", "drift", "change"], columns, DISTANCE_HELP
-            ),
-            Part("Changed rows", head, lines, listed),
-        ],
-    )
-
-
-def _drift_record(drift: ColumnDrift) -> dict[str, Any]:
-    return {**asdict(drift), "drift": drift.drift, "is_chance": drift.is_chance}
-
-
-def _drift_table(drift: Sequence[ColumnDrift]) -> pd.DataFrame:
-    names = ["column", "kind", "drift", "is_chance", "distance", "chance", "shift"]
-    names += ["median_before", "median_after", "missing_before", "missing_after"]
-    lines = [[*(getattr(one, name) for name in names), describe_drift(one)] for one in drift]
-    table = pd.DataFrame(lines, columns=pd.Index([*names, "description"]))
-    numbers = ["distance", "chance", "shift", *names[7:]]
-    return table.astype(dict.fromkeys(numbers, float))
+    row_head, rows = _row_lines(points, ON_PAGE)
+    parts = [
+        Part("Clusters", CLUSTER_HEAD, _cluster_lines(points), _agreement(points)),
+        Part("Drift by column", head, drift, DISTANCE_HELP),
+        Part("Changed rows", row_head, rows, f"{_of_all(rows, points)}; all are in changes.csv"),
+    ]
+    title = f"{quote(settings.before)} and {quote(settings.after)}"
+    write_comparison(path, title, found.summary(), found.notes, parts)
 
 
 # Print
@@ -350,7 +331,7 @@ def _print(printer: Printer, found: Changes) -> None:
         title += f", the first {MOST_CLUSTERS} of {len(lines)}"
     printer.table(CLUSTER_HEAD, lines[:MOST_CLUSTERS], title)
     head, rows = _row_lines(points, TOP)
-    printer.table(head, rows, f"Changed rows ({len(rows)} of {len(points.rows):,})")
+    printer.table(head, rows, f"Changed rows ({_of_all(rows, points)})")
     _print_drift(printer, found.drift)
 
 
@@ -411,6 +392,10 @@ def _row_lines(points: PointsComparison, most: int) -> tuple[list[str], list[lis
         cells = [_from_to(row, *how) for how in zip(COMPARED_COLUMNS[:3], FORMS, strict=True)]
         lines.append([row["change"], *name, *cells])
     return head, lines
+
+
+def _of_all(lines: Sequence[Any], points: PointsComparison) -> str:
+    return f"{len(lines):,} of {len(points.rows):,}"
 
 
 def _from_to(row: pd.Series[Any], name: str, form: Any) -> str:

@@ -87,17 +87,7 @@ def _message(error: BaseException, code: int) -> str:
 
 
 def spell_option(remedy: Remedy) -> str:
-    """Return a parameter as it is typed on the command line.
-
-    Examples
-    --------
-    >>> spell_option(Remedy("missing", "drop")), spell_option(Remedy("n_clusters", 2))
-    ('--missing drop', '--clusters 2')
-    >>> spell_option(Remedy("categories")), spell_option(Remedy("na_values", "?"))
-    ('--categories', "--na '?'")
-    >>> spell_option(Remedy("skip_bad_lines", True)), spell_option(Remedy("header", False))
-    ('--skip-bad-lines', '--no-header')
-    """
+    """Return a parameter as it is typed on the command line."""
     name = OPTIONS.get(remedy.parameter, remedy.parameter).replace("_", "-")
     if remedy.value is None or remedy.value is True:
         return f"--{name}"

@@ -28,78 +28,61 @@ class ModelName(StrEnum):
 class Choice:
     """An estimator by its public name, and what it finds.
 
-    `counts` is how it estimates the number of clusters: "parameter" (n_clusters="auto"), "itself"
-    (without n_clusters), or "groups" (it needs a number: clusters with density gaps between them
-    are counted for it).
+    `n_clusters` is used where no number is given. None: the model has no such parameter value.
+    "estimated": the model needs a number, which is estimated for it.
     """
 
     estimator: str
-    counts: str
     finds: str
+    n_clusters: str | None = "auto"
     options: dict[str, Any] = field(default_factory=dict)
     most_columns: int | None = None  # more take too much memory or time
 
 
 MODELS: dict[ModelName, Choice] = {
-    ModelName.auto: Choice(
-        "AutoClustering", "parameter", "the model that suits the table, with the reason"
-    ),
+    ModelName.auto: Choice("AutoClustering", "the model that suits the table, with the reason"),
     ModelName.alpha_cut: Choice(
         "AlphaCutClustering",
-        "itself",
         "clusters of any shape and number; outliers belong to none",
+        n_clusters=None,
         most_columns=500,
     ),
-    ModelName.fuzzy: Choice("FuzzyCMeans", "parameter", "overlapping clusters"),
+    ModelName.fuzzy: Choice("FuzzyCMeans", "overlapping clusters"),
     ModelName.outlier_fuzzy: Choice(
-        "OutlierFuzzyCMeans", "parameter", "overlapping clusters; outliers get little weight"
+        "OutlierFuzzyCMeans", "overlapping clusters; outliers get little weight"
     ),
     ModelName.mixture: Choice(
-        "OneClassMixture",
-        "parameter",
-        "overlapping clusters, each with a boundary of its own",
+        "OneClassMixture", "overlapping clusters, each with a boundary of its own"
     ),
     ModelName.spectral: Choice(
         "SoftKernelSpectralClustering",
-        "parameter",
         "overlapping clusters of any shape",
-        {"n_train": "auto"},
+        options={"n_train": "auto"},
     ),
     ModelName.possibilistic: Choice(
-        "PossibilisticCMeans", "groups", "clusters that do not compete; outliers belong to none"
+        "PossibilisticCMeans",
+        "clusters that do not compete; outliers belong to none",
+        n_clusters="estimated",
     ),
 }
 
 
 def make(name: ModelName, clusters: int | None, X: Any, seed: int, verbose: bool) -> Any:
-    """Return the estimator for these rows, not fitted."""
-    import softkern
-
-    choice = MODELS[name]
-    estimator = getattr(softkern, choice.estimator)
-    options = {**choice.options, "random_state": seed, "verbose": verbose}
-    if clusters is not None:
-        options["n_clusters"] = clusters
-    elif choice.counts != "itself":
-        options["n_clusters"] = "auto" if choice.counts == "parameter" else _groups(X, seed)
-    return estimator(**options)
-
-
-def _groups(X: Any, seed: int) -> int:
-    """Return the number that n_clusters="auto" estimates."""
+    """Return the estimator for these rows, not fitted. Raise an error for too many columns."""
     import numpy as np
 
+    import softkern
     from softkern.models.n_clusters import estimate_n_clusters
 
-    return estimate_n_clusters(X, np.ones(len(X)), seed)
-
-
-def check_columns(name: ModelName, columns: int) -> None:
-    """Raise an error, before the work, for a table with too many columns for the model."""
-    most = MODELS[name].most_columns
-    if most is not None and columns > most:
-        others = ", ".join(n.value for n, choice in MODELS.items() if choice.most_columns is None)
+    choice, columns = MODELS[name], X.shape[1]
+    if choice.most_columns is not None and columns > choice.most_columns:
+        others = ", ".join(other.value for other, one in MODELS.items() if one.most_columns is None)
         raise DataError(
-            f"{columns:,} columns are too many for --model {name.value} (up to {most:,}). Choose "
-            f"--columns, or --model {others}."
+            f"{columns:,} columns are too many for --model {name.value} (up to "
+            f"{choice.most_columns:,}). Choose --columns, or --model {others}."
         )
+    n_clusters = choice.n_clusters if clusters is None else clusters
+    if n_clusters == "estimated":
+        n_clusters = estimate_n_clusters(X, np.ones(len(X)), seed)
+    options = choice.options if n_clusters is None else choice.options | {"n_clusters": n_clusters}
+    return getattr(softkern, choice.estimator)(**options, random_state=seed, verbose=verbose)

@@ -20,9 +20,9 @@ from softkern.tables.cli.models import ModelName
 from softkern.tables.cli.values import (
     choice_parser,
     integer_parser,
-    number_parser,
     parse_clusters,
     parse_decimal,
+    parse_memory,
     parse_separator,
     parse_share,
 )
@@ -37,6 +37,7 @@ Scale = Literal["auto", "none", "standard", "robust"]
 Missing = Literal["neighbors", "refuse", "drop", "impute"]
 PointsFormat = Literal["csv", "xlsx", "jsonl", "parquet"]
 STDOUT = "-"
+OUT = ("--out", "-o")
 COUNT = integer_parser(1, 10**9)
 LINES = integer_parser(0, 10**9)
 
@@ -83,22 +84,6 @@ def _input() -> Any:
         "CSV, TSV, Excel (.xlsx), JSON lines, Parquet or NPY, also as gzip, bzip2, xz or zip; a "
         "folder or a pattern of Parquet or NPY files; - for standard input."
     )
-
-
-def _identifier() -> Any:
-    return option("Column that identifies the rows.", metavar="COLUMN", names=("--id",))
-
-
-def _out(help: str, default: Any = MISSING) -> Any:
-    return option(help, names=("--out", "-o"), default=default)
-
-
-def _force() -> Any:
-    return flag("Replace existing files.", "--force", "-f")
-
-
-def _quiet() -> Any:
-    return flag("Print only errors.", "--quiet", "-q")
 
 
 TEXT = "Reading text and workbooks"
@@ -161,7 +146,7 @@ class PrepareOptions:
         "Columns to use (default: all numeric columns).", metavar="A,B,…"
     )
     exclude: list[str] | None = option("Columns to leave out.", metavar="A,B,…")
-    id: str | None = _identifier()
+    id: str | None = option("Column that identifies the rows.", metavar="COLUMN", names=("--id",))
     scale: Scale = option(
         "auto: logarithms of skewed columns, all columns in robust units.",
         default="auto",
@@ -209,8 +194,8 @@ class OutputOptions:
     raw_text: bool = flag(
         "Do not escape text such as =1+1, which spreadsheets would execute.", "--raw-text"
     )
-    force: bool = _force()
-    quiet: bool = _quiet()
+    force: bool = flag("Replace existing files.", "--force", "-f")
+    quiet: bool = flag("Print only errors.", "--quiet", "-q")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -218,7 +203,7 @@ class AnalyzeSettings:
     """Settings of `softkern analyze`."""
 
     data: str = _input()
-    out: Path = _out("Folder for the results.")
+    out: Path = option("Folder for the results.", names=OUT, default=MISSING)
     prepare: PrepareOptions = PrepareOptions()
     fit: FitOptions = FitOptions()
     show: str | None = option("The two columns that the report draws first.", metavar="A,B")
@@ -246,8 +231,12 @@ class ScoreSettings:
 
     model: Path = argument("model.safetensors of softkern analyze.")
     data: str = _input()
-    out: str = _out("File (.csv, .tsv, .xlsx, .jsonl or .parquet); - for standard output.", STDOUT)
-    id: str | None = _identifier()
+    out: str = option(
+        "File (.csv, .tsv, .xlsx, .jsonl or .parquet); - for standard output.",
+        names=OUT,
+        default=STDOUT,
+    )
+    id: str | None = option("Column that identifies the rows.", metavar="COLUMN", names=("--id",))
     missing: Missing | None = option(
         "Default: as in the analysis; drop leaves such rows blank.", choices=get_args(Missing)
     )
@@ -265,9 +254,11 @@ class CompareSettings:
         "Another results folder, or a table to score with the model of the first; - for standard "
         "input."
     )
-    out: Path | None = _out("Folder for a page, changes.csv, drift.csv and compare.json.", None)
-    force: bool = _force()
-    quiet: bool = _quiet()
+    out: Path | None = option(
+        "Folder for a page, changes.csv, drift.csv and compare.json.", names=OUT
+    )
+    force: bool = flag("Replace existing files.", "--force", "-f")
+    quiet: bool = flag("Print only errors.", "--quiet", "-q")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -278,27 +269,13 @@ class PlanSettings:
     d: int = argument("Columns.", COUNT, "D")
     clusters: int = option("Clusters computed at once.", COUNT, "N", default=1)
     engine: str = option("auto, or the engine to use.", default="auto")
-    memory: float | None = option("Memory limit in GiB.", number_parser(10**9), "GIB")
+    memory: float | None = option("Memory limit in GiB.", parse_memory, "GIB")
 
 
 def command(
     app: typer.Typer, settings: type[Settings]
 ) -> Callable[[Callable[[Settings], None]], Callable[[Settings], None]]:
-    """Return a decorator that makes a command of a function of one settings object.
-
-    Examples
-    --------
-    >>> app = typer.Typer()
-    >>> @dataclass(frozen=True, kw_only=True)
-    ... class Greeting:
-    ...     name: str = argument("Whom to greet.")
-    ...     loud: bool = flag("Whether to shout.")
-    >>> @command(app, Greeting)
-    ... def greet(settings):
-    ...     print(f"hello {settings.name}{'!' * settings.loud}")
-    >>> typer.main.get_command(app).main(["you", "--loud"], standalone_mode=False)
-    hello you!
-    """
+    """Return a decorator that makes a command of a function of one settings object."""
     parameters = _parameters(settings)
 
     def decorate(function: Callable[[Settings], None]) -> Callable[[Settings], None]:
@@ -316,8 +293,7 @@ def command(
 
 def _parameters(settings: type) -> list[inspect.Parameter]:
     """Return one keyword parameter per field, groups included."""
-    found = []
-    hints = get_type_hints(settings)
+    found, hints = [], get_type_hints(settings)
     for one in fields(settings):
         hint = hints[one.name]
         if is_dataclass(hint):
@@ -331,9 +307,9 @@ def _parameters(settings: type) -> list[inspect.Parameter]:
 
 def _build(settings: type[Settings], values: dict[str, Any]) -> Settings:
     """Return the settings object with these values, groups included."""
-    hints, parts = get_type_hints(settings), {}
-    for one in fields(settings):  # type: ignore[arg-type]
-        hint: Any = hints[one.name]
-        is_group = is_dataclass(hint)
-        parts[one.name] = _build(hint, values) if is_group else values[one.name]
+    hints = get_type_hints(settings)
+    parts = {
+        name: _build(hint, values) if is_dataclass(hint) else values[name]  # type: ignore[arg-type]
+        for name, hint in hints.items()
+    }
     return settings(**parts)

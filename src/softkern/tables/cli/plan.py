@@ -17,31 +17,21 @@ def show_plan(settings: PlanSettings) -> None:
     """Print the plan. Raise a MemoryError where the chosen engine exceeds the memory limit."""
     limit = None if settings.memory is None else int(settings.memory * 2**30)
 
-    def planned(clusters: int) -> Plan:
+    def plan_for(clusters: int) -> Plan:
+        size = (settings.n, settings.d)
         try:
-            return plan(
-                (settings.n, settings.d),
-                n_vectors=clusters,
-                engine=settings.engine,
-                memory_limit=limit,
-            )
+            return plan(size, n_vectors=clusters, engine=settings.engine, memory_limit=limit)
         except ValueError as error:  # no such engine, or one that cannot compute this
             raise typer.BadParameter(str(error)) from error
 
-    chosen = planned(settings.clusters)
-    one = chosen if settings.clusters == 1 else planned(1)
-    Printer(False).line(f"{chosen}\n\n{describe_tree(one)}")
+    chosen = plan_for(settings.clusters)
+    one = chosen if settings.clusters == 1 else plan_for(1)
+    Printer(False).line(f"{chosen}\n\n{_describe_tree(one)}")
     chosen.require_memory()
 
 
-def describe_tree(one: Plan) -> str:
-    """Return how long the density tree takes beyond a plan for one vector.
-
-    Examples
-    --------
-    >>> describe_tree(plan((100, 600)))
-    'no density tree: 600 columns are too many for it (up to 500)'
-    """
+def _describe_tree(one: Plan) -> str:
+    """Return how long the density tree takes beyond a plan for one vector."""
     columns, most = one.problem.d, MODELS[ModelName.alpha_cut].most_columns
     if most is not None and columns > most:
         return f"no density tree: {columns} columns are too many for it (up to {most})"

@@ -52,7 +52,7 @@ class TableInput:
         """Identifiers of the used rows, or None."""
         return None if self.id is None else self.used[self.id].to_numpy()
 
-    def to_describe(self, options: PrepareOptions) -> pd.DataFrame:
+    def to_describe(self) -> pd.DataFrame:
         """Return the columns that describe clusters: features as they were read, and all text."""
         preparation, table = self.prepared.preparation, self.used
         columns = preparation.columns_
@@ -60,8 +60,7 @@ class TableInput:
         for k in date_columns(preparation):
             numbers[columns[k]] = pd.to_datetime(numbers.iloc[:, k], unit="D")
         numbers = numbers.mask(table[columns].isna())
-        excluded = split_names(options.exclude or [], list(table.columns))
-        hidden = {self.id, *excluded, *columns}
+        hidden = {self.id, *preparation.exclude, *columns}
         texts = [
             name
             for name in table.columns

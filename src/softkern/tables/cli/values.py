@@ -7,15 +7,11 @@ from collections.abc import Callable, Sequence
 from softkern._utils.text import closest_match
 from softkern.tables.cli.errors import OptionError
 
+MOST_MEMORY = 10**9  # GiB
+
 
 def parse_share(word: str | float) -> float:
-    """Return a share of the rows.
-
-    Examples
-    --------
-    >>> parse_share("0.05"), parse_share("5%")
-    (0.05, 0.05)
-    """
+    """Return a share of the rows."""
     text = str(word).strip()
     try:
         value = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
@@ -28,13 +24,7 @@ def parse_share(word: str | float) -> float:
 
 
 def parse_clusters(word: str | int) -> int | None:
-    """Return a number of clusters, None for "auto".
-
-    Examples
-    --------
-    >>> parse_clusters("3"), parse_clusters("auto")
-    (3, None)
-    """
+    """Return a number of clusters, None for "auto"."""
     text = str(word)
     if text == "auto":
         return None
@@ -44,13 +34,7 @@ def parse_clusters(word: str | int) -> int | None:
 
 
 def parse_separator(word: str) -> str:
-    r"""Return the character between fields.
-
-    Examples
-    --------
-    >>> parse_separator("tab"), parse_separator(";")
-    ('\t', ';')
-    """
+    r"""Return the character between fields."""
     mark = {"tab": "\t", r"\t": "\t"}.get(word, word)
     if len(mark) != 1 or not mark.isascii() or mark in '"\r\n\0':
         raise OptionError(f"{word!r} must be one character, or tab; no quote, no line break.")
@@ -65,13 +49,7 @@ def parse_decimal(word: str) -> str:
 
 
 def integer_parser(low: int, high: int) -> Callable[[str | int], int]:
-    """Return a parser of whole numbers from `low` to `high`.
-
-    Examples
-    --------
-    >>> integer_parser(1, 100)("7")
-    7
-    """
+    """Return a parser of whole numbers from `low` to `high`."""
 
     def parse(word: str | int) -> int:
         text = str(word).strip().replace(",", "")
@@ -84,29 +62,19 @@ def integer_parser(low: int, high: int) -> Callable[[str | int], int]:
     return parse
 
 
-def number_parser(high: float) -> Callable[[str | float], float]:
-    """Return a parser of numbers from 0 to `high`."""
-
-    def parse(word: str | float) -> float:
-        try:
-            value = float(word)
-        except ValueError:
-            value = -1.0
-        if not 0 <= value <= high:
-            raise OptionError(f"{word} must be a number from 0 to {high:,.0f}, such as 8.")
-        return value
-
-    return parse
+def parse_memory(word: str | float) -> float:
+    """Return a number of GiB."""
+    try:
+        value = float(word)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= MOST_MEMORY:
+        raise OptionError(f"{word} must be a number from 0 to {MOST_MEMORY:,}, such as 8.")
+    return value
 
 
 def choice_parser(names: Sequence[str]) -> Callable[[str], str]:
-    """Return a parser that accepts one of several words.
-
-    Examples
-    --------
-    >>> choice_parser(["fuzzy", "auto"])("fuzzy")
-    'fuzzy'
-    """
+    """Return a parser that accepts one of several words."""
 
     def parse(word: str) -> str:
         if word in names:

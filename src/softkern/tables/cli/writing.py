@@ -10,13 +10,14 @@ import io
 import json
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import date
 from pathlib import Path
 from typing import Any, TextIO, cast
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import is_scalar
 
 from softkern._utils.text import quote
 from softkern.tables.cli.errors import NoReaderError, OutputError
@@ -132,16 +133,13 @@ def _write_parquet(tables: Iterable[pd.DataFrame], path: str) -> int:
     except ImportError:
         raise OutputError("Parquet needs pyarrow: pip install 'softkern[parquet]'.") from None
     count, writer = 0, None
-    try:
+    with ExitStack() as stack:
         for table in tables:
             arrow = pa.Table.from_pandas(table, preserve_index=False)
             if writer is None:
-                writer = pq.ParquetWriter(path, arrow.schema)
+                writer = stack.enter_context(pq.ParquetWriter(path, arrow.schema))
             writer.write_table(arrow.cast(writer.schema))
             count += len(table)
-    finally:
-        if writer is not None:
-            writer.close()
     return count
 
 
@@ -202,7 +200,7 @@ def _plain(value: Any) -> Any:
     """Return a cell as a Python value, None if it is missing."""
     if isinstance(value, np.generic):
         value = value.item()
-    if value is None or value is pd.NA or value is pd.NaT or value != value:
+    if is_scalar(value) and pd.isna(value):
         return None
     if isinstance(value, float) and np.isinf(value):
         return str(value)
