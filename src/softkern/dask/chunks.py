@@ -99,14 +99,13 @@ class TableChunks:
     def sample(self, size: int, seed: int = 0) -> tuple[NDArray[np.int64], Any]:
         """Draw rows that represent all. Return their numbers and a table of them."""
         import pandas as pd
-        from dask import delayed
 
         numbers = lowest_numbers(self.rows, size, seed)
         starts = np.cumsum([0, *self.lengths])[:-1]
         chosen = np.split(numbers, np.searchsorted(numbers, starts[1:]))
         tables = compute(
             *(
-                delayed(_rows_of_table)(part, rows - start)
+                part.iloc[rows - start]
                 for part, rows, start in zip(self.parts, chosen, starts, strict=True)
                 if rows.size
             )
@@ -124,10 +123,6 @@ class TableChunks:
             for part, n in zip(self.parts, self.lengths, strict=True)
         ]
         return da.concatenate(arrays)
-
-
-def _rows_of_table(table: Any, rows: Any) -> Any:
-    return table.iloc[rows]
 
 
 def map_tables(

@@ -113,26 +113,24 @@ def _fit_all(model: Any, rows: ChunkedRows, chosen: Plan) -> Any:
 
 
 def _fit_subsample(model: Any, rows: ChunkedRows) -> None:
-    """Fit a clone to the subsample and copy its results."""
-    sample, small = rows.subsample, clone(model)
-    is_local = model.engine != ENGINE
+    """Fit the model to the subsample."""
+    sample, is_local, init = rows.subsample, model.engine != ENGINE, getattr(model, "init", None)
     dropped = OPTIONS[1:] if is_local else OPTIONS
     options = {k: v for k, v in (model.engine_params or {}).items() if k not in dropped}
-    engine = model.engine if is_local else "auto"
-    small.set_params(engine=engine, engine_params=options or None, random_state=model._fit_seed)
-    init = getattr(model, "init", None)
+    params = {"engine": model.engine if is_local else "auto", "engine_params": options or None}
     if init is not None and not isinstance(init, str):
-        small.set_params(init=np.asarray(init[sample.rows]))
-    small.fit(sample.X, sample_weight=sample.weight)
-    _copy_results(small, model)
+        params["init"] = np.asarray(init[sample.rows])
+    _fit_clone(model, sample.X, sample.weight, **params)
     if hasattr(model, "support_"):
         model.support_ = sample.rows[model.support_]
 
 
-def _copy_results(source: Any, model: Any) -> None:
-    """Copy all attributes but the parameters from another model of the same class."""
-    params = set(model.get_params(deep=False))
-    vars(model).update({k: v for k, v in vars(source).items() if k not in params})
+def _fit_clone(model: Any, X: Any, sample_weight: Any = None, **params: Any) -> None:
+    """Fit a clone with other parameters, and copy its results."""
+    fitted = clone(model).set_params(random_state=model._fit_seed, **params)
+    fitted.fit(X, sample_weight=sample_weight)
+    names = set(model.get_params(deep=False))
+    vars(model).update({k: v for k, v in vars(fitted).items() if k not in names})
 
 
 # Attributes of all rows
@@ -199,14 +197,13 @@ def _fit_table(model: Any, X: Any, sample_weight: Any) -> None:
     table = TableChunks.of(X)
     model._fit_seed = fixed_seed(model.random_state)
     numbers, sample = table.sample(SUBSAMPLE_ROWS, child_seed(model._fit_seed))
-    fitted = clone(model).set_params(random_state=model._fit_seed).fit(sample)
-    _copy_results(fitted, model)
-    weights = np.full(len(numbers), table.rows / len(numbers))
-    model.sample_rows_, model.sample_row_weights_ = numbers, weights
-    model.sample_outlier_scores_ = np.asarray(fitted.outlier_scores_)
+    _fit_clone(model, sample)
+    model.sample_rows_ = numbers
+    model.sample_row_weights_ = np.full(len(numbers), table.rows / len(numbers))
+    model.sample_outlier_scores_ = np.asarray(model.outlier_scores_)
     small, example = without_rows(model), sample.iloc[:1]
     for name, method in row_methods(type(model)).items():
         setattr(model, name, map_table_method(small, method, table, example))
     _insert_sample_scores(model)
-    dtype = fitted.sample_weight_.dtype
+    dtype = model.sample_weight_.dtype
     model.sample_weight_ = da.ones(table.rows, chunks=(table.lengths,), dtype=dtype)

@@ -130,20 +130,18 @@ class ChunkSummary(NamedTuple):
     high: Array
     largest: float  # weight
     present: int  # number of rows with positive weight
-    rows: NDArray[np.int64]  # of highest priority
+    rows: NDArray[np.int64]  # of highest priority, in its order
     X: Array
     weight: Array
     priority: Array  # its logarithm
 
     def subsample(self, size: int, unit: float) -> Subsample:
         """Select the rows of highest priority, in the order of their numbers."""
-        order = np.lexsort((self.rows, -self.priority))
-        chosen = order[:size]
-        chosen = chosen[np.argsort(self.rows[chosen])]
+        chosen = np.argsort(self.rows[:size])
         is_complete = self.present <= size
         weight = self.weight[chosen] / unit
         if not is_complete:  # a row at least as heavy as the first priority left out is always in
-            certain = self.priority[order[size]]
+            certain = self.priority[size]
             weight = np.exp(np.maximum(np.log(self.weight[chosen]) - certain, 0.0))
         weight = weight.astype(self.X.dtype)
         return Subsample(self.rows[chosen], self.X[chosen], weight, is_complete)
@@ -173,7 +171,7 @@ def summarize_chunk(
         present = np.flatnonzero(weight > 0)
         rows = (start + present).astype(np.int64)
         priority = np.log(weight[present]) - np.log(number_uniforms(rows, seed))
-    best = _highest(rows, priority, size)
+    best = np.lexsort((rows, -priority))[:size]
     chosen = present[best]
     return ChunkSummary(
         fault,
@@ -194,7 +192,7 @@ def merge_summaries(parts: Sequence[ChunkSummary], size: int) -> ChunkSummary:
         np.concatenate([getattr(part, name) for part in parts])
         for name in ("rows", "X", "weight", "priority")
     )
-    best = _highest(rows, priority, size)
+    best = np.lexsort((rows, -priority))[:size]
     return ChunkSummary(
         next((part.fault for part in parts if part.fault is not None), None),
         np.min([part.low for part in parts], axis=0),
@@ -206,11 +204,6 @@ def merge_summaries(parts: Sequence[ChunkSummary], size: int) -> ChunkSummary:
         weight[best],
         priority[best],
     )
-
-
-def _highest(rows: Array, priority: Array, size: int) -> Array:
-    """Positions of the highest priorities, with ties in the order of the rows."""
-    return np.arange(rows.size) if rows.size <= size else np.lexsort((rows, -priority))[:size]
 
 
 def _fault(X: Array, weight: Array, chunk: int, start: int) -> str | None:

@@ -85,15 +85,22 @@ class Problem:
         values = self.formulation.field(self.product, self.diag[:, None])
         return float(np.einsum("ij,ij->", self.alpha, 2 * values - self.product))
 
-    def margins(self) -> tuple[Array, Array]:
-        """Return ρ and R², (c,) each, the middles of their intervals."""
+    def measures(self) -> dict[str, Any]:
+        """Return the fields ρ, R², gap and unit of a `DualSolution`, (c,) each."""
+        gaps, unit = self.gaps()
         norms = np.einsum("ij,ij->j", self.alpha, self.product)
         rho, radius = np.empty_like(norms), np.empty_like(norms)
         for k in range(norms.size):
             product, alpha, weights = self.product[:, k], self.alpha[:, k], self.weights[:, k]
             rho[k] = margin(product, alpha, weights)
             radius[k] = norms[k] - margin(2 * product - self.diag, alpha, weights)
-        return rho, np.maximum(radius, 0.0)
+        radius = np.maximum(radius, 0.0)
+        return {
+            "rho": rho * self.total,  # ρ and R² are the middles of their intervals
+            "squared_radius": radius,
+            "gap": gaps / unit,
+            "unit": unit,
+        }
 
     # The start
 

@@ -94,21 +94,17 @@ def solve_dual(
             break
         if not problem.improve(active, limit):
             break
-    rho, squared_radius = problem.margins()
     # α = w stays exact
     alpha = np.minimum(problem.alpha * problem.total, problem.given)
     alpha = np.where(problem.alpha < problem.weights, alpha, problem.given)
     return DualSolution(
         coefficients=alpha.astype(operator.dtype),
         product=(problem.product * problem.total).astype(operator.dtype),
-        rho=rho * problem.total,
-        squared_radius=squared_radius,
-        gap=gaps / unit,
         n_iter=iteration,
         converged=gaps <= limit,
-        unit=unit,
         weights=problem.given,
         history=history,
+        **problem.measures(),
     )
 
 
@@ -155,16 +151,7 @@ class OneClassCenters:
         is_full = solution.coefficients >= problem.given
         alpha = np.where(is_full, problem.weights, solution.coefficients / problem.total)
         problem.set_state(alpha, product.astype(np.float64) / problem.total)
-        gaps, unit = problem.gaps()
-        rho, squared_radius = problem.margins()
-        solution = replace(
-            solution,
-            product=product,
-            rho=rho * problem.total,
-            squared_radius=squared_radius,
-            gap=gaps / unit,
-            unit=unit,
-        )
+        solution = replace(solution, product=product, **problem.measures())
         sums = np.asarray(margins.totals) / self.nu
         return self._centers_of(solution, margins.weights, sums, centers.shares)
 
