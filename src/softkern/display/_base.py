@@ -44,6 +44,10 @@ class PlaneDisplay(Display):
     names: tuple[str, str] = ("feature 0", "feature 1")
     note: str = ""
 
+    def _draw_points(self, ax: Any, size: float | None) -> None:
+        if self.points is not None:
+            scatter_points(ax, self.points, self.labels, size)
+
     def _finish(self, ax: Any, legend: bool) -> None:
         """Set scale, labels, limits, note and legend."""
         set_aspect(ax, np.ptp(self.x), np.ptp(self.y))
@@ -144,10 +148,8 @@ def legend_above(ax: Any, **options: Any) -> None:
         ax.legend(fontsize="small", frameon=False, handletextpad=0.4, **above, **options)
 
 
-def scatter_points(ax: Any, points: Array | None, labels: Array | None, size: float | None) -> None:
-    """Draw the points, if any, colored by label, with noise as crosses below them."""
-    if points is None:
-        return
+def scatter_points(ax: Any, points: Array, labels: Array | None, size: float | None) -> None:
+    """Draw the points, colored by label, with noise as crosses below them."""
     if size is None:
         size = float(np.clip(10_000 / len(points), 1.5, 14))
     if labels is None:

@@ -9,14 +9,7 @@ import numpy as np
 
 from softkern._utils.colors import CUT
 from softkern._utils.typing import Array
-from softkern.display._base import (
-    Features,
-    PlaneDisplay,
-    color_of,
-    light_grays,
-    make_plane,
-    scatter_points,
-)
+from softkern.display._base import Features, PlaneDisplay, color_of, light_grays, make_plane
 from softkern.fitted import level_of, typicality_of
 
 TINT = 0.45  # strength of a cluster's color where its membership is one
@@ -140,7 +133,7 @@ class MembershipDisplay(PlaneDisplay):
         highest = self.memberships.max(axis=2)
         is_cut = self.alpha is not None and bool(highest.min() < self.alpha < highest.max())
         shades = ax.contourf(self.x, self.y, highest, levels, cmap=light_grays(), zorder=0)
-        scatter_points(ax, self.points, self.labels, size)
+        self._draw_points(ax, size)
         if self.alpha is None:
             self._draw_contours(ax)
         else:
@@ -286,7 +279,7 @@ class BoundaryDisplay(PlaneDisplay):
             extent = (self.x[0], self.x[-1], self.y[0], self.y[-1])
             colors = _mix_colors(self.memberships)
             ax.imshow(colors, origin="lower", extent=extent, interpolation="bilinear")
-        scatter_points(ax, self.points, self.labels, size)
+        self._draw_points(ax, size)
         self._draw_lines(ax)
         self._finish(ax, legend)
         return self

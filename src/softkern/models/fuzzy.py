@@ -177,7 +177,7 @@ default="k-means++"
         )
         del start, first  # to free memory
         if isinstance(self.init, str):
-            solution = sort_by_mass(solution, weight @ solution.memberships)
+            solution = sort_by_mass(solution, weight)
         self._warn_of_coinciding(
             solution.coefficients, "Use fewer clusters, a smaller m or a wider kernel"
         )

@@ -102,7 +102,7 @@ class OneClassClusterer(CenterClusterer):
         self._choose_scales(operator, weight)
         solution = self._best_of_starts(operator, weight)
         if isinstance(self.init, str):
-            solution = sort_by_mass(solution, weight @ solution.memberships)
+            solution = sort_by_mass(solution, weight)
         self._warn_of_collapse(self._keep(operator, solution, weight))
 
     @property

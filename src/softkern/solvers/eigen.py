@@ -147,12 +147,8 @@ def solve(
             "kernel. Use fewer clusters or a smaller bandwidth."
         )
     count = max(1, int(is_positive.sum()))
-    shrink = np.divide(scale, weight, out=np.zeros_like(scale), where=scale > 0)  # 1/√(w d)
-    alpha = shrink[:, None] * vectors[:, :count]
-    alpha /= np.abs(alpha).max(axis=0)  # avoids overflow for extreme degrees
-    signs = np.where(weight @ alpha**3 < 0, -1.0, 1.0)  # the longer tail is positive
-    alpha *= signs / np.sqrt((weight if vector_scale == "unit" else weight * degree) @ alpha**2)
-    coefficients = weight[:, None] * alpha
+    mass = weight if vector_scale == "unit" else weight * degree
+    coefficients = weight[:, None] * _scaled(vectors[:, :count], scale, weight, mass)
     product = np.asarray(operator @ coefficients, dtype=np.float64)
     bias = -(scale**2 @ product) / (scale @ scale)
     return Spectrum(
@@ -166,6 +162,15 @@ def solve(
         history,
         history["change"][-1] <= tol,
     )
+
+
+def _scaled(vectors: Array, scale: Array, weight: Array, mass: Array) -> Array:
+    """Return α = β / √(w d), with Σ mass α² = 1 and the longer tail positive, (n, q)."""
+    shrink = np.divide(scale, weight, out=np.zeros_like(scale), where=scale > 0)  # 1/√(w d)
+    alpha = shrink[:, None] * vectors
+    alpha /= np.abs(alpha).max(axis=0)  # avoids overflow for extreme degrees
+    signs = np.where(weight @ alpha**3 < 0, -1.0, 1.0)
+    return np.asarray(alpha * (signs / np.sqrt(mass @ alpha**2)))
 
 
 def _degree(operator: KernelOperator, weight: Array, own: Array) -> tuple[Array, NDArray[np.bool_]]:

@@ -199,9 +199,10 @@ def best_fuzzy(
         runs = alternate_all(operator, rule, starts, **options)
         best = best_of(runs if best is None else [best, *runs])
     assert best is not None
-    return sort_by_mass(best, weight @ best.memberships)
+    return sort_by_mass(best, weight)
 
 
-def sort_by_mass(solution: Solution, mass: Array) -> Solution:
-    """Sort clusters by decreasing mass (c,), so that their order does not depend on the start."""
+def sort_by_mass(solution: Solution, weight: Array) -> Solution:
+    """Sort clusters by decreasing mass, so that their order does not depend on the start."""
+    mass = weight @ solution.memberships
     return solution.take(order_by_mass(mass, solution.geometry.norms, SAME_SIZE))
