@@ -10,18 +10,7 @@ table is repeated. Only whole numbers that increase evenly with the rows are rec
 
 from __future__ import annotations
 
-from softkern.tables.preparation.formats import NumberFormat
-from softkern.tables.preparation.kinds import Column, ColumnKind, column_notes, recognize
-from softkern.tables.preparation.notes import Note
+from softkern.tables.preparation.kinds import column_notes, recognize
 from softkern.tables.preparation.transformer import PreparedTable, TablePreparation
 
-__all__ = [
-    "Column",
-    "ColumnKind",
-    "Note",
-    "NumberFormat",
-    "PreparedTable",
-    "TablePreparation",
-    "column_notes",
-    "recognize",
-]
+__all__ = ["PreparedTable", "TablePreparation", "column_notes", "recognize"]

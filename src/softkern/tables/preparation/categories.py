@@ -21,8 +21,6 @@ from softkern.tables.preparation.notes import Note
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["MOST_CATEGORIES", "category_values", "encode", "order_values"]
-
 MOST_CATEGORIES = 20
 FARTHEST = 5.0  # spreads from a column's median at which values are clipped
 
@@ -56,8 +54,8 @@ def order_values(text: pd.Series[Any], values: Sequence[str], Z: Array) -> list[
     return [values[k] for k in np.argsort(means @ line, kind="stable")]
 
 
-def encode(text: pd.Series[Any], column: str, values: Sequence[str]) -> tuple[Array, list[Note]]:
-    """Return the code of every cell, (n,), NaN where it is missing, and notes.
+def encode(text: pd.Series[Any], column: str, values: Sequence[str]) -> tuple[Array, Note | None]:
+    """Return the code of every cell, (n,), NaN where it is missing, and a note on new values.
 
     A value that is not among `values` is halfway between the first and the last.
     """
@@ -67,6 +65,6 @@ def encode(text: pd.Series[Any], column: str, values: Sequence[str]) -> tuple[Ar
     is_new = np.isnan(codes) & text.notna().to_numpy()
     codes[is_new] = (len(values) - 1) / 2
     if not is_new.any():
-        return codes, []
+        return codes, None
     example = quote(words.to_numpy(dtype=object)[is_new][0])
-    return codes, [Note("new value", [column], {"rows": int(is_new.sum()), "example": example})]
+    return codes, Note("new value", [column], {"rows": int(is_new.sum()), "example": example})

@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["DateGuess", "infer_date_format", "to_days"]
-
 DURATION, TIMESTAMP, ISO = "duration", "timestamp", "ISO8601"  # formats that strptime lacks
 SECONDS = 86_400.0  # per day
 LONGEST = 40  # characters of a cell that may be a date
@@ -59,12 +57,9 @@ def infer_date_format(values: pd.Series[Any], decimal: str = ".") -> DateGuess |
     formats = [form for form in _formats_of(first) if _are_dates(cells, form)]
     if not formats:
         return None
-    day_first = [form for form in formats if form.startswith("%d")]
-    if not day_first or len(day_first) == len(formats):
-        return DateGuess(formats[0])
-    if decimal == ",":
-        return DateGuess(day_first[0], first)
-    return DateGuess(next(form for form in formats if form not in day_first), first)
+    usual = [form for form in formats if form.startswith("%d") == (decimal == ",")]
+    is_ambiguous = 0 < len(usual) < len(formats)
+    return DateGuess(usual[0], first) if is_ambiguous else DateGuess(formats[0])
 
 
 def _formats_of(cell: str) -> list[str]:

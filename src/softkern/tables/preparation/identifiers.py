@@ -10,8 +10,6 @@ from scipy.special import kolmogorov
 
 from softkern._utils.typing import Array
 
-__all__ = ["are_dates", "identifier_kind"]
-
 LARGEST_WHOLE = 2.0**53  # beyond it, floats do not represent all whole numbers
 FEWEST_NUMBERED = 20  # rows from which whole numbers without a gap are no coincidence
 FEWEST_COUNTED = 3  # the same if the name shows that they count

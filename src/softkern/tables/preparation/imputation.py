@@ -15,8 +15,6 @@ from softkern._utils.typing import Array
 from softkern.rows import Rows, row_slices
 from softkern.tables.preparation.scaling import ColumnScaler
 
-__all__ = ["NearestRowImputer"]
-
 DONOR_ROWS = 1000  # rows from which missing cells are imputed
 DONOR_CELLS = 50_000  # the same for wide tables: model files stay small
 NEIGHBORS = 9

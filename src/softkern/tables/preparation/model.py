@@ -14,8 +14,6 @@ from sklearn.pipeline import Pipeline
 from softkern.exceptions import DataError
 from softkern.tables.preparation.transformer import TablePreparation
 
-__all__ = ["attach_preparation", "preparation_of", "with_preparation"]
-
 
 def preparation_of(model: Any) -> TablePreparation | None:
     """Return the preparation that a fitted model carries, or None if it takes numbers only."""

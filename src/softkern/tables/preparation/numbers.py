@@ -117,11 +117,9 @@ def _text_kind(values: pd.Series[Any]) -> str:
 def _are_long(values: pd.Series[Any]) -> bool:
     """Return whether most cells are whole numbers so long that floats cannot represent them."""
     if values.dtype.kind in "iu":
-        return bool(len(values)) and bool((values.abs() >= 10 ** (LONG - 1)).mean() > 0.5)
-    if not is_text(values.dtype) or values.empty:
-        return False
-    sample = sample_cells(values)
-    return sum(bool(DIGITS.fullmatch(cell)) for cell in sample) > len(sample) / 2
+        return bool((values.abs() >= 10 ** (LONG - 1)).mean() > 0.5)
+    sample = sample_cells(values) if is_text(values.dtype) else []
+    return sum(map(bool, map(DIGITS.fullmatch, sample))) > len(sample) / 2
 
 
 def _not_numbers(notes: Sequence[Note]) -> DataError:

@@ -20,8 +20,6 @@ import numpy as np
 
 from softkern._utils.typing import Array
 
-__all__ = ["SignedLog", "fit_signed_log"]
-
 SHAPE_POINTS = 64  # quantiles that represent the shape of a column
 TRIMMED = 0.01  # share at each end that is not part of the shape
 FEWEST_SHAPED = 20  # distinct values from which a shape is visible

@@ -127,15 +127,11 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     Examples
     --------
     >>> import pandas as pd
-    >>> table = pd.DataFrame({"x": [1.0, 2.0, 4.0], "one": 1, "who": ["a", "b", "a"]})
+    >>> table = pd.DataFrame({"x": [1.0, 2.0, 4.0], "one": 1})
     >>> preparation = TablePreparation(scale="none").fit(table)
-    >>> preparation.get_feature_names_out()
-    array(['x'], dtype=object)
-    >>> for note in preparation.notes_:
-    ...     print(note)
-    left out 'who': text column; use categories=['who'] to include it
+    >>> print(*preparation.notes_, sep="; ")
     left out 'one': it has one value
-    >>> preparation.transform(table[["who", "x"]]).ravel()
+    >>> preparation.transform(table).ravel()
     array([1., 2., 4.])
     """
 
@@ -247,7 +243,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
         numbers, logs = self._select(used)
-        raw = np.column_stack([numbers, *self._codes(used)[0]])
+        raw, _ = self._with_codes(numbers, used)
         self._learn(raw, [*logs, *(None for _ in self.categories_)])
         prepared = self._prepare(raw, self.missing, 1)
         if len(prepared.values) < 2:
@@ -297,10 +293,8 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         numbers = read_numbers(
             table, self.columns_, self.formats_, decimal=self.decimal_, first_row=first_row
         )
-        codes, notes = self._codes(table)
-        prepared = self._prepare(
-            np.column_stack([numbers, *codes]), missing or self.missing, first_row
-        )
+        raw, notes = self._with_codes(numbers, table)
+        prepared = self._prepare(raw, missing or self.missing, first_row)
         return replace(prepared, notes=[*prepared.notes, *notes])
 
     def with_decimal(self, decimal: str) -> Self:
@@ -316,16 +310,21 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             return None
         return self._prepare(self.imputer_.rows(), "refuse", 1)
 
-    def _codes(self, table: pd.DataFrame) -> tuple[list[Array], list[Note]]:
-        """Return the codes of text columns, each (n,), and notes."""
-        encoded = [encode(table[c], c, values) for c, values in self.categories_.items()]
-        return [codes for codes, _ in encoded], [note for _, notes in encoded for note in notes]
+    def _with_codes(self, numbers: Array, table: pd.DataFrame) -> tuple[Array, list[Note]]:
+        """Append the codes of text columns to the numbers of a table, (n, d). Add notes."""
+        columns, notes = [numbers], []
+        for name, values in self.categories_.items():
+            codes, note = encode(table[name], name, values)
+            columns.append(codes)
+            notes += [note] if note else []
+        return np.column_stack(columns), notes
 
     def _select(self, table: pd.DataFrame) -> tuple[Array, Logs]:
         """Choose the features of a table. Return the numeric ones (n, d) and their logarithms."""
         chosen = {*(table.columns if self.columns is None else self.columns), *self.categories}
         names = [name for name in table.columns if name in chosen and name not in self.exclude]
         others = [name for name in names if name not in self.categories]
+        texts = [name for name in names if name in self.categories]
         self.decimal_ = decimal = self.decimal or infer_decimal(table, others)
         numeric, formats, notes = find_numbers(
             table, others, are_required=self.columns is not None, decimal=decimal, dates=self.dates
@@ -340,10 +339,11 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.columns_ = [column.name for column in columns if column.is_feature]
         self.formats_ = {c: formats[c] for c in self.columns_ if c in formats}
         self.notes_ = [*notes, *more]
-        categories = {c: category_values(table[c], c) for c in names if c in self.categories}
-        Z = ColumnScaler.fit(numbers, logs).transform(numbers) if categories else numbers
-        self.categories_ = {c: order_values(table[c], v, Z) for c, v in categories.items()}
-        for name, values in self.categories_.items():
+        self.categories_ = {}
+        Z = ColumnScaler.fit(numbers, logs).transform(numbers) if texts else numbers
+        for name in texts:
+            values = order_values(table[name], category_values(table[name], name), Z)
+            self.categories_[name] = values
             self.notes_.append(Note("category", [name], {"values": values}))
         if not self.used_columns_:
             why = "; ".join(map(str, self.notes_)) or "there is none"
@@ -392,25 +392,20 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self, is_missing: Array, is_used: Array, missing: Missing, first_row: int
     ) -> list[Note]:
         """Report missing values and what is done about them, or raise an error."""
-        blank = int((~is_used).sum()) if missing == "neighbors" else 0
-        counted = is_missing[is_used] if blank else is_missing
-        cells = dict(zip(self.used_columns_, counted.sum(axis=0).tolist(), strict=True))
-        cells = {name: number for name, number in cells.items() if number}
-        values: dict[str, Any] = {
-            "action": missing,
-            "cells": cells,
-            "rows": int(counted.any(axis=1).sum()),
-            "of": len(is_missing),
-        }
-        note = Note("missing values", list(cells), values)
-        can_impute = bool(self.fill_values_) if missing == "impute" else self.imputer_ is not None
-        if missing == "refuse" or (missing != "drop" and not can_impute):
+        can_impute = self.imputer_ is not None
+        is_refused = missing == "refuse" or (missing != "drop" and not can_impute)
+        counted = is_missing if missing == "drop" else is_missing[is_used]
+        columns = zip(self.used_columns_, counted.sum(axis=0).tolist(), strict=True)
+        cells = {name: number for name, number in columns if number}
+        rows = {"rows": int(counted.any(axis=1).sum()), "of": len(is_missing)}
+        action = "refuse" if is_refused else missing
+        note = Note("missing values", list(cells), {"action": action, "cells": cells, **rows})
+        if is_refused:
             first = int(np.flatnonzero(is_missing.any(axis=1))[0]) + first_row
-            message = str(replace(note, values={**values, "action": "refuse"}))
-            can_fill = self.imputer_ is not None
-            raise DataError(f"{message} (first: row {first:,}).", FILLS if can_fill else FILLS[:1])
-        notes = [note] if values["rows"] else []
-        return notes + ([Note("rows without values", values={"rows": blank})] if blank else [])
+            raise DataError(f"{note} (first: row {first:,}).", FILLS if can_impute else FILLS[:1])
+        n_blank = len(is_missing) - len(counted)
+        blank = Note("rows without values", values={"rows": n_blank})
+        return [note] * bool(cells) + [blank] * bool(n_blank)
 
 
 def _reject_tiny(features: pd.DataFrame) -> None:
