@@ -139,9 +139,8 @@ class Scorer:
         """Collect the notes on a chunk. Rows with missing values are counted over all chunks."""
         notes = (note for note in prepared.notes if note.kind not in MISSING_KINDS)
         self._notes |= {note_text(note, spell_option): None for note in notes}
-        blank = int((~prepared.is_used).sum())
-        self._blank_rows += blank
-        self._filled_rows += prepared.n_incomplete - blank
+        self._blank_rows += int((~prepared.is_used).sum())
+        self._filled_rows += int(prepared.is_imputed.any(axis=1).sum())
 
     @cached_property
     def explainer(self) -> Explainer | None:

@@ -65,11 +65,7 @@ class TableBytes:
             self.close()
         self.head = start[:HEAD]
         self.is_cut = self._whole is None or len(start) > HEAD
-
-    @property
-    def suffix(self) -> str:
-        """The packing as a kind of table shows it."""
-        return f", {self.packing}" if self.packing else ""
+        self.suffix = f", {self.packing}" if self.packing else ""  # as a kind of table shows it
 
     def open(self, end: int | None = None) -> BinaryIO:
         """Return the bytes from the beginning, up to `end`."""

@@ -61,11 +61,6 @@ class PreparedTable:
     def __len__(self) -> int:
         return len(self.is_used)
 
-    @property
-    def n_incomplete(self) -> int:
-        """Rows of the table with missing values, left out or imputed."""
-        return int(self.is_imputed.any(axis=1).sum() + (~self.is_used).sum())
-
     def used_rows(self) -> PreparedTable:
         """Return the used rows as a table of their own."""
         return replace(self, is_used=np.ones(len(self.values), dtype=bool))
@@ -144,13 +139,6 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         "decimal": [StrOptions({".", ","}), None],
         "dates": ["boolean"],
     }
-    columns: Sequence[str] | None
-    categories: Sequence[str]
-    scale: Scale
-    missing: Missing
-    exclude: Sequence[str]
-    decimal: str | None
-    dates: bool
     columns_: list[str]
     categories_: dict[str, list[str]]
     formats_: dict[str, NumberFormat]
