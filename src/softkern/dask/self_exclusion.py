@@ -53,8 +53,7 @@ def _density_scores(X: Array, own: Array, number: Array, model: OneClassPCM) -> 
 def _surprisals(X: Array, own: Array, number: Array, model: OneClassPCM) -> Array:
     """−log densities of training rows at two scales, (b, 2), the narrow one without the row."""
     rows = model._cross(X)
-    is_exact = rows.support.error_is_known
-    narrow, wide = model._log_densities(rows, model._geometry(rows), is_exact)
+    narrow, wide = model._log_densities(rows, rows @ model._columns)
     logs, coefficients = narrow[:, None], model._inlier_coef[:, None]
     others = _exclude_self(model, logs, own, number, coefficients, np.exp(logs))[:, 0]
     background = log_background_density(wide, narrow, model._max_duplicate_share)

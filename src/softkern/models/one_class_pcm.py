@@ -34,7 +34,7 @@ from softkern.models.two_scale_scores import (
     robust_location_scale,
     widen_kernel,
 )
-from softkern.operators.base import CrossOperator, Geometry, KernelOperator
+from softkern.operators.base import CrossOperator, KernelOperator
 from softkern.rows import DUPLICATE_SHARE, Rows, lower_quantile, scale_weights
 from softkern.rules.base import Rule
 from softkern.rules.centers import Mean
@@ -71,9 +71,12 @@ class PCMScores(DetectorScores):
 
     @cached_property
     def outlier_scores(self) -> Array:
-        if self._model._wide_kernel is None:
+        model = self._model
+        if model._wide_kernel is None:
             return super().outlier_scores
-        return self._model._two_scale_scores(self.rows, self.geometry)
+        narrow, wide = model._log_densities(self.rows, self.geometry.product)
+        background = log_background_density(wide, narrow, model._max_duplicate_share)
+        return combine_scales(-narrow, -background, model._score_scaling)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -213,7 +216,7 @@ class OneClassPCM(Detector):
         self.outlier_scores_ = (
             scores.outlier_scores
             if self._wide_kernel is None
-            else self._training_scores(operator, coefficients, scores.geometry, weight)
+            else self._training_scores(operator, coefficients, scores.geometry.product, weight)
         )
 
     def _fit_density(self, rows: Rows) -> tuple[KernelOperator, Solution]:
@@ -285,27 +288,20 @@ class OneClassPCM(Detector):
         mass = sample.cross(support) @ weight.astype(coefficients.dtype)
         is_small = mass < SURELY_MORE
         if is_small.any():
-            mass[is_small] = (
-                self.plan_.prediction_operator(support, kernel).cross(support[is_small])
-                @ coefficients
-            )
+            exact = self.plan_.prediction_operator(support, kernel)
+            mass[is_small] = exact.cross(support[is_small]) @ coefficients
         return np.asarray(mass)
 
-    def _log_densities(
-        self, rows: CrossOperator, geometry: Geometry, is_exact: bool
-    ) -> tuple[Array, Array]:
-        """Return logarithms of the narrow and the wide density of samples, (m,) each.
-
-        `is_exact` refers to the operator that computed the geometry.
-        """
+    def _log_densities(self, rows: CrossOperator, product: Array) -> tuple[Array, Array]:
+        """Return logarithms of the narrow and the wide density of samples, (m,) each."""
         assert self._wide_kernel is not None
         wide = self._stored_operator("wide", kernel=self._wide_kernel)
         is_support = rows.X is self._support  # the operator itself is then faster
         over_all = wide if is_support else wide.cross(rows.X)
-        narrow = self._log_narrow_density(rows, geometry.product, is_exact)
+        narrow = self._log_narrow_density(rows, product)
         return narrow, over_all.log_product(self._inlier_coef)
 
-    def _log_narrow_density(self, rows: CrossOperator, product: Array, is_exact: bool) -> Array:
+    def _log_narrow_density(self, rows: CrossOperator, product: Array) -> Array:
         """Return the logarithm of the narrow density, (m,), given K a with all coefficients.
 
         The part of a few isolated points is subtracted. Where that leaves hardly any digits, the
@@ -314,7 +310,8 @@ class OneClassPCM(Detector):
         isolated = np.flatnonzero(self._inlier_coef != self.dual_coef_)
         if not isolated.size:
             return rows.log_product(self._inlier_coef, product)
-        if not (is_exact and isolated.size <= MOST_ISOLATED * self._inlier_coef.size):
+        is_few = isolated.size <= MOST_ISOLATED * self._inlier_coef.size
+        if not (is_few and rows.support.error_is_known):
             return rows.log_product(self._inlier_coef)
         part = self.plan_.prediction_operator(self._support[isolated], self.kernel_).cross(rows.X)
         whole = product.reshape(-1)
@@ -322,19 +319,13 @@ class OneClassPCM(Detector):
         is_lost = left <= np.sqrt(np.finfo(whole.dtype).eps) * whole
         return rows.log_product(self._inlier_coef, np.where(is_lost, 0, left))
 
-    def _two_scale_scores(self, rows: CrossOperator, geometry: Geometry) -> Array:
-        """Return outlier scores of new samples at two scales, (m,)."""
-        narrow, wide = self._log_densities(rows, geometry, rows.support.error_is_known)
-        background = log_background_density(wide, narrow, self._max_duplicate_share)
-        return combine_scales(-narrow, -background, self._score_scaling)
-
     def _training_scores(
-        self, operator: KernelOperator, coefficients: Array, geometry: Geometry, weight: Array
+        self, operator: KernelOperator, coefficients: Array, product: Array, weight: Array
     ) -> Array:
         """Return leave-one-out outlier scores at two scales, (n,), and set their scaling."""
         is_whole = np.array_equal(self.support_, np.arange(operator.shape[0]))
         rows = self._stored_operator().cross(self._support if is_whole else operator.X)
-        narrow, wide = self._log_densities(rows, geometry, operator.error_is_known)
+        narrow, wide = self._log_densities(rows, product)
         if operator.is_exact_support:
             inliers = np.zeros_like(coefficients)
             inliers[self.support_, 0] = self._inlier_coef
@@ -376,9 +367,8 @@ class OneClassPCM(Detector):
             raise ValueError(f"tolerance must be positive, got {tolerance!r}.")
         if self.kernel_.is_positive_semidefinite is not True:
             raise ValueError(f"reduce needs a positive semidefinite kernel, not {self.kernel_!r}.")
-        return reduce_center(
-            self, tolerance, self.random_state if random_state is None else random_state
-        )
+        seed = self.random_state if random_state is None else random_state
+        return reduce_center(self, tolerance, seed)
 
 
 def first_eta(
