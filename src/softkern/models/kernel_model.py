@@ -75,11 +75,7 @@ class KernelScores(PointScores):
         if self._training is not None and self._training[0].is_exact_support:
             operator, A, _ = self._training
             return operator.log_product(A, product)
-        if model._density is None:
-            return self.rows.log_product(model._columns, product)
-        points, coefficients = model._density
-        density = model._stored_operator("density", points)
-        return np.asarray(density.cross(self.rows.X).log_product(coefficients))
+        return np.asarray(model._log_product(self.rows, model._columns, product))
 
     @cached_property
     def log_of_others(self) -> Array:
@@ -283,6 +279,13 @@ class KernelModel(SoftModel):
         """Validate new samples and return the operator between them and the support."""
         X = self._check_new(X)
         return self._stored_operator().cross(self.kernel_.restrict_new(X, self.support_))
+
+    def _log_product(self, rows: CrossOperator, columns: Array, product: Array) -> Array:
+        """Compute log K @ columns of samples, (m, c), on a coarser support if there is one."""
+        if self._density is None:
+            return rows.log_product(columns, product)
+        points, coefficients = self._density
+        return self._stored_operator("density", points).cross(rows.X).log_product(coefficients)
 
     def _geometry(self, rows: CrossOperator) -> Geometry:
         """Compute the geometry of samples relative to the stored centers."""

@@ -41,12 +41,7 @@ class SpectralScores(PointScores):
         model, degree = self._model, self._product[:, -1:]
         if not model.kernel_.decays:
             return model._log_share(degree[:, 0])
-        if model._density is None:
-            logs = self._rows.log_product(model._degree_coef, degree)
-        else:
-            points, coefficients = model._density
-            density = model._stored_operator("density", points).cross(self._rows.X)
-            logs = density.log_product(coefficients)[:, 0]
+        logs = model._log_product(self._rows, model._degree_coef[:, None], degree)[:, 0]
         return np.asarray(logs.astype(np.float64) - np.log(model._total_weight))
 
     @cached_property
