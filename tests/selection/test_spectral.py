@@ -247,6 +247,12 @@ def test_validation_samples(X):
     assert found.strength[0, 0] == pytest.approx(expected, abs=1e-6)
 
 
+def test_validation_samples_of_a_gram_matrix(X):
+    gram = Gaussian(1.5).block(X, X)
+    found = select_spectral(gram, [3], kernel="precomputed", n_train=100, n_validation=60)
+    assert found.strength[0, 0] > 0.9
+
+
 @pytest.mark.parametrize("n_validation", [0, 180, -3])
 def test_bad_number_of_validation_samples(X, n_validation):
     with pytest.raises(ValueError, match=r"n_validation=-?\d+ must be between 1 and 179"):

@@ -128,15 +128,14 @@ class SpectralSearch:
                 f"{numbers.min()} clusters need at least {numbers.min()} different points, and "
                 f"there are {chosen.rows.size}; use fewer clusters."
             )
-        points, validation = (
-            Rows(kernel.restrict(data.X, part.rows), part.mass) for part in (chosen, aside)
-        )
+        points = Rows(kernel.restrict(data.X, chosen.rows), chosen.mass)
+        validation = None
+        if n_validation:
+            validation = Rows(kernel.restrict_new(data.X[aside.rows], chosen.rows), aside.mass)
         engines = {"engine": engine, "engine_params": None if engine == "auto" else engine_params}
         kernels = [kernel if b is None else kernel.with_bandwidth(b) for b in tried]
         setting = _Setting(numbers, assignment, eigenvector_scale, random_state)
-        surfaces = _surfaces(
-            points, chosen.own, kernels, setting, engines, validation if n_validation else None
-        )
+        surfaces = _surfaces(points, chosen.own, kernels, setting, engines, validation)
         is_unique = surfaces[-1] == 1
         if is_unique.any():  # a regular grid has equal eigenvalues at any bandwidth
             surfaces[:-1, ~is_unique] = np.nan
