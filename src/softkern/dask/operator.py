@@ -6,8 +6,8 @@ With landmarks (Nyström), a center is a combination of a few hundred rows that 
     G_b = K(X_b, L) B                   (b, c)    one map over them
 
 so that the data moved do not grow with n. Without landmarks every pair of chunks is multiplied, and
-the product is exact. `local` makes the operator that multiplies one block. Results are Dask arrays
-for Dask arrays A, and NumPy arrays for NumPy arrays.
+the product is exact. `local` makes the operator that multiplies one block. A and the results are
+Dask arrays.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
-from array_api_compat import is_dask_array
 from scipy.linalg import cho_solve
 from scipy.optimize import nnls
 
@@ -55,10 +54,6 @@ class DistributedOperator(KernelOperator):
         self.kernel, self.rows, self.X, self.local = kernel, rows, rows.X, local
         kernel.check(rows.subsample.X)
         self.sample = local(rows.subsample.X) if sample is None else sample
-
-    def __matmul__(self, A: Any) -> Any:
-        product = super().__matmul__(A)
-        return product if is_dask_array(A) else compute(product)[0]
 
     def _product(self, A: Any) -> Any:
         """Multiply every chunk with all others. It starts at once, while A is persisted."""
@@ -100,13 +95,7 @@ class DistributedOperator(KernelOperator):
 
         The norms are NumPy arrays.
         """
-        geometry = self._geometry(self._check_columns(A)[0], product)
-        if is_dask_array(A):
-            return geometry
-        return Geometry(*compute(geometry.product, geometry.norms, geometry.distances))
-
-    def _geometry(self, A: Any, product: Any) -> Geometry:
-        A = persist(A)
+        A = persist(self._check_columns(A)[0])
         product = persist(self._product(A) if product is None else product)
         norms = compute((A * product).sum(axis=0, dtype=np.float64))[0].astype(self.dtype)
         is_semidefinite = self.kernel.is_positive_semidefinite
@@ -158,11 +147,6 @@ class DistributedOperator(KernelOperator):
         return self.sample.error
 
     @property
-    def attainable_error(self) -> float:
-        """Rounding of its products."""
-        return self.sample.attainable_error
-
-    @property
     def approximation_error(self) -> float:
         """Share of the trace that it leaves out."""
         return self.sample.approximation_error
@@ -173,15 +157,7 @@ class DistributedOperator(KernelOperator):
         return self.sample.distance_error
 
     def _check_columns(self, A: Any) -> tuple[Any, bool]:
-        """Convert A to a Dask array (n, c) in the chunks of X."""
-        import dask.array as da
-
-        if not is_dask_array(A):
-            columns, is_vector = super()._check_columns(A)
-            return da.from_array(columns, chunks=(self.X.chunks[0], -1)), is_vector
-        n = self.shape[0]
-        if A.ndim not in (1, 2) or A.shape[0] != n:
-            raise ValueError(f"A has shape {A.shape}; it must be ({n},) or ({n}, c).")
+        """Return A (n, c) in the chunks of X, and whether it was a vector (n,)."""
         is_vector = A.ndim == 1
         A = A[:, None] if is_vector else A
         return A.rechunk((self.X.chunks[0], -1)).astype(self.dtype), is_vector
@@ -220,13 +196,10 @@ class DistributedNystroem(DistributedOperator):
         return broadcast(self.local(self._points))
 
     def _product(self, A: Any) -> Any:
-        return self._geometry(A, None).product
+        return self.geometry(A).product
 
-    def _cross_product(self, X_new: Any, A: Any) -> Any:
-        weights = self.on_landmarks(A).astype(self.dtype)
-        return self.local(self._points).cross(X_new) @ weights
-
-    def _geometry(self, A: Any, product: Any) -> Geometry:
+    def geometry(self, A: Any, product: Any = None) -> Geometry:
+        """As for exact products. The given product is not needed."""
         weights = self.on_landmarks(A)
         norms = np.square(self._lower.T @ weights).sum(axis=0).astype(self.dtype)
         geometry = self._geometry_to(self._support, weights, norms)
