@@ -15,9 +15,8 @@ from softkern.tables.compare.clusters import ClusterMatch, match_clusters
 
 Key = Literal["id", "row"]
 COMPARED_COLUMNS = ("label", "membership", "is_outlier", "outlier_score")
-KINDS = {"row": "Int64"} | dict(
-    zip(COMPARED_COLUMNS, ("Int64", "Float64", "boolean", "Float64"), strict=True)
-)
+KINDS = {"row": "Int64", "label": "Int64", "membership": "Float64"}
+KINDS |= {"is_outlier": "boolean", "outlier_score": "Float64"}
 CHANGES = {  # counts of the comparison, and their names in its rows
     "moved": "moved",
     "outliers_new": "now an outlier",
@@ -133,16 +132,17 @@ def compare_points(
     is_added, is_removed = (table[f"row_{when}"].isna() for when in ("before", "after"))
     shared = table[~(is_added | is_removed)]
     old, new = (shared[f"label_{when}"].to_numpy(np.int64) for when in ("before", "after"))
-    has_moved = np.zeros(len(table), dtype=bool)
     is_comparable = len(shared) > 0
     if not is_comparable and labels_by_old_model is not None:
         old, new = np.asarray(labels_by_old_model, np.int64), after["label"].to_numpy(np.int64)
         is_comparable = len(after) > 0 and not is_same_model
-    sizes = [_cluster_sizes(points) for points in (before, after)]
+    labels = (points["label"].astype(int).tolist() for points in (before, after))
+    sizes = [dict(sorted(Counter(one).items())) for one in labels]
     first, second = ([label for label in size if label >= 0] for size in sizes)
     match = match_clusters(old, new, (first, second))
     if is_same_model:
         match = match.by_number(first, second)
+    has_moved = np.zeros(len(table), dtype=bool)
     if len(shared):
         has_moved[shared.index] = ~match.has_stayed(old, new)
     flags = table["is_outlier_before"], table["is_outlier_after"]
@@ -162,10 +162,6 @@ def compare_points(
         is_same_model=is_same_model,
         **dict(zip(CHANGES, changes.sum(axis=0).tolist(), strict=True)),
     )
-
-
-def _cluster_sizes(points: pd.DataFrame) -> dict[int, int]:
-    return dict(sorted(Counter(points["label"].astype(int).tolist()).items()))
 
 
 def _align(before: pd.DataFrame, after: pd.DataFrame, key: Key | None) -> pd.DataFrame:

@@ -9,7 +9,7 @@ usual alone, it disagrees with another: the one without which it would be as exp
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -28,14 +28,14 @@ PARTNERS = 4  # columns of the largest parts, and as many that contradict the fi
 LEFT = 0.5  # of the first column's part at most, without the column that it disagrees with
 
 
-@dataclass(frozen=True)
+@dataclass
 class ColumnAttribution:
     """Columns that explain an outlier, most important first, and the parts of all columns."""
 
     columns: list[int]
-    against: list[int]  # columns that the first one may disagree with, if it is not far out alone
-    partner: int | None  # the one of these without which it would be as expected
     parts: Array  # (d,), in units of what stands out, of `columns` at the time of choice
+    against: list[int] = field(default_factory=list)  # what the first column may disagree with
+    partner: int | None = None  # the one of these without which it would be as expected
 
 
 @dataclass(frozen=True)
@@ -102,12 +102,15 @@ class Attribution:
         self, density: CalibratedDensity, X: Array, nearest: Array, parts: Array, most: int
     ) -> list[ColumnAttribution]:
         """Do the same under one density, given the parts (m, d) of all columns."""
-        columns = [[self._next(*row, most)] for row in zip(X, parts, nearest, strict=True)]
-        reported, total = parts.copy(), np.maximum(parts, 0).sum(axis=1)
+        found = [
+            ColumnAttribution([self._next(x, own, cluster, most)], own.copy())
+            for x, own, cluster in zip(X, parts, nearest, strict=True)
+        ]
+        total = np.maximum(parts, 0).sum(axis=1)
         is_open = np.ones(len(X), dtype=bool)
         for count in range(1, min(most, X.shape[1])):
             rows = np.flatnonzero(is_open)
-            excluded = np.array([columns[i] for i in rows], dtype=np.intp).reshape(-1, count)
+            excluded = np.array([found[i].columns for i in rows], dtype=np.intp).reshape(-1, count)
             for i, own in zip(rows, density.parts(X[rows], excluded), strict=True):
                 j = self._next(X[i], own, nearest[i], most)
                 is_open[i] = own[j] >= density.rare or (
@@ -115,12 +118,10 @@ class Attribution:
                     and self._is_far(X[i, j], j, nearest[i])
                 )
                 if is_open[i]:
-                    columns[i].append(j)
-                    reported[i, j] = max(reported[i, j], own[j])
-        first = np.array([named[0] for named in columns], dtype=np.intp)
-        against, partners = self._disagreeing(density, X, nearest, parts, first)
-        fields = zip(columns, against, partners, reported, strict=True)
-        return [ColumnAttribution(*row) for row in fields]
+                    found[i].columns.append(j)
+                    found[i].parts[j] = max(found[i].parts[j], own[j])
+        self._find_disagreeing(density, X, nearest, parts, found)
+        return found
 
     def _next(self, x: Array, parts: Array, cluster: int, most: int) -> int:
         """Return the column of the largest part, or before it one that is far out alone."""
@@ -129,20 +130,19 @@ class Attribution:
         far = (j for j in order if parts[j] >= least and self._is_far(x[j], j, cluster))
         return int(next(far, order[0]))
 
-    def _disagreeing(
+    def _find_disagreeing(
         self,
         density: CalibratedDensity,
         X: Array,
         nearest: Array,
         parts: Array,
-        first: NDArray[np.intp],
-    ) -> tuple[list[list[int]], list[int | None]]:
-        """Return columns against the first one, and the one without which it is as expected."""
-        against: list[list[int]] = [[] for _ in first]
-        partners: list[int | None] = [None] * len(first)
+        found: list[ColumnAttribution],
+    ) -> None:
+        """Find columns against a first one that is not far out alone, and its partner."""
+        first = np.array([one.columns[0] for one in found], dtype=np.intp)
         rows = np.flatnonzero(~self._are_far(X, first, nearest))
         if X.shape[1] < 2 or not rows.size:
-            return against, partners
+            return
         X, first = X[rows], first[rows]
         contradicting = self._normal.density.against(X, first)
         tried = [_largest(values, first) for values in (contradicting, parts[rows])]
@@ -150,10 +150,9 @@ class Attribution:
         left, whole = density.density.beside(X, first, others)
         best = np.argmin(left, axis=1)
         for k, i in enumerate(rows):
-            against[i] = list(dict.fromkeys(others[k].tolist()))
+            found[i].against = list(dict.fromkeys(others[k].tolist()))
             if left[k, best[k]] <= LEFT * whole[k]:
-                partners[i] = int(others[k, best[k]])
-        return against, partners
+                found[i].partner = int(others[k, best[k]])
 
 
 def _largest(values: Array, but: NDArray[np.intp]) -> NDArray[np.intp]:

@@ -11,7 +11,7 @@ detects a row that breaks a correlation in 200 columns. Neither replaces the oth
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -117,38 +117,38 @@ class Ellipsoids:
         The cluster is the one that the row would fit best except for one column. Columns
         `excluded`, (m, s), do not count.
         """
-        Z = X / self.spread
-        best = np.full(len(X), np.inf)
-        parts = np.zeros(X.shape)
-        for mean, precision in zip(self.means, self.precisions, strict=True):
-            off = Z - mean
-            pull = precision.times(off)  # (m, d)
+
+        def evaluate(precision: Precision, off: Array, pull: Array) -> tuple[Array, Array]:
             width = np.broadcast_to(precision.diagonal, pull.shape)
             total = np.einsum("ij,ij->i", off, pull)
             if excluded is not None:
                 pull, width, total = _without(precision, pull, total, excluded)
             r2 = pull**2 / width
-            rest = total - r2.max(axis=1)  # without its worst column
-            is_better = rest < best
-            best = np.where(is_better, rest, best)
-            parts[is_better] = 0.5 * r2[is_better]
-        return parts
+            return total - r2.max(axis=1), 0.5 * r2  # without its worst column
+
+        return self._in_best_cluster(X, evaluate)
 
     def against(self, X: Array, first: NDArray[np.intp]) -> Array:
         """Return how far each column moves the expectation of one, (m,), off its value, (m, d)."""
-        Z = X / self.spread
-        best = np.full(len(X), np.inf)
-        moved = np.zeros(X.shape)
         at = np.arange(len(X)), first
-        for mean, precision in zip(self.means, self.precisions, strict=True):
-            off = Z - mean
-            pull = precision.times(off)
+
+        def evaluate(precision: Precision, off: Array, pull: Array) -> tuple[Array, Array]:
             rest = np.einsum("ij,ij->i", off, pull) - pull[at] ** 2 / precision.diagonal[first]
-            is_better = rest < best
-            best = np.where(is_better, rest, best)
-            drawn = precision.rows(first) * off * np.sign(pull[at])[:, None]
-            moved[is_better] = drawn[is_better]
-        return moved
+            return rest, precision.rows(first) * off * np.sign(pull[at])[:, None]
+
+        return self._in_best_cluster(X, evaluate)
+
+    def _in_best_cluster(
+        self, X: Array, evaluate: Callable[[Precision, Array, Array], tuple[Array, Array]]
+    ) -> Array:
+        """Return values of rows, (m, d), from the cluster where the squared length is least."""
+        best, values = np.full(len(X), np.inf), np.zeros(X.shape)
+        for mean, precision in zip(self.means, self.precisions, strict=True):
+            off = X / self.spread - mean
+            length, own = evaluate(precision, off, precision.times(off))
+            is_better = length < best
+            best[is_better], values[is_better] = length[is_better], own[is_better]
+        return values
 
     def beside(
         self, X: Array, first: NDArray[np.intp], others: NDArray[np.intp]

@@ -341,15 +341,10 @@ def saved_explainer(model: Any, ranker: Ranker) -> Explainer | None:
         return None
     prepared = preparation.reference_rows()
     if prepared is None and last.kernel_.takes_points:
-        prepared = preparation.prepare(_support(last))
+        support = last.support_vectors_
+        values = np.asarray(support.toarray() if hasattr(support, "toarray") else support, float)
+        prepared = preparation.prepare(values[np.sort(Rows(values).sample(REFERENCE_ROWS)[0])])
     if prepared is None or len(prepared.values) < FEWEST_ROWS:
         return None
     points = ranker.score_points(prepared)
     return Explainer(last, view_prepared(prepared), points, ranker.table(points), ranker=ranker)
-
-
-def _support(model: Any) -> Array:
-    """Return rows that the model keeps, a sample of many."""
-    rows = model.support_vectors_
-    rows = np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows, dtype=np.float64)
-    return rows[np.sort(Rows(rows).sample(REFERENCE_ROWS)[0])]
