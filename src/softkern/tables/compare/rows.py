@@ -112,19 +112,16 @@ def compare_points(
         adjusted_rand_index
             Agreement of the clusters: 1 is identical, 0 is chance. None if it is unknown.
         rows
-            The rows that moved, changed their outlier flag, were added or removed, the largest
-            changes first.
+            The rows with a change, the largest changes first.
         is_same
             Whether nothing changed except the numbering of the clusters.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> from softkern.tables.compare import compare_points
     >>> before = pd.DataFrame({"row": range(1, 9), "label": [0, 0, 0, 0, 1, 1, 2, 2]})
     >>> before = before.assign(membership=1.0, is_outlier=False, outlier_score=0.0)
-    >>> after = before.assign(label=[0, 0, 0, 1, 1, 1, 1, 1])
-    >>> comparison = compare_points(before, after)
+    >>> comparison = compare_points(before, before.assign(label=[0, 0, 0, 1, 1, 1, 1, 1]))
     >>> comparison.moved, comparison.match.merged
     (1, {1: [1, 2]})
     """

@@ -19,7 +19,7 @@ from softkern.kernels.bandwidths import select_bandwidth
 from softkern.kernels.radial import Gaussian, Radial
 from softkern.ranking import PointScores, Ranker
 from softkern.rows import Rows, check_weights
-from softkern.tables.explain.attribution import Attribution, CalibratedDensity, ColumnAttribution
+from softkern.tables.explain.attribution import Attribution, CalibratedDensity
 from softkern.tables.explain.densities import Ellipsoids, KernelDensity
 from softkern.tables.explain.reasons import Explanation, explain_between, explain_outlier
 from softkern.tables.explain.reference import UsualValues
@@ -32,6 +32,7 @@ UNUSUAL = 10  # rows that are explained if none is flagged
 LEARNED_ROWS = 10_000  # typical rows for medians, spreads and covariances
 REFERENCE_ROWS = 2_000  # typical rows of the kernel density
 FEWEST_ROWS = 2  # that show what is usual
+CAUSE = ("column", "value", "low", "high", "share")  # cells of a column that explains a row
 STANDARD_ROWS = 100  # typical rows that show how much a column usually takes off
 
 
@@ -76,9 +77,9 @@ def explain_points(
         between
             The two clusters of a row that is flagged as between clusters, such as "0 and 2".
         column_1, value_1, low_1, high_1, share_1, and so on
-            The columns that explain the row, most important first: the value, the usual range (the
-            inner nine tenths of typical rows, of all or of its cluster, or for an unusual
-            combination the inner half of similar rows), and the share among all columns.
+            The columns that explain the row, most important first: the value, the usual range
+            (the inner nine tenths of typical rows, of all or of its cluster, or the inner half of
+            similar rows for an unusual combination), and the share among all columns.
         why
             The same as text.
 
@@ -96,14 +97,11 @@ def explain_points(
     --------
     >>> import numpy as np, pandas as pd
     >>> from softkern import OneClassPCM, explain_points
-    >>> rng = np.random.default_rng(0)
-    >>> X = pd.DataFrame({"age": rng.normal(40, 5, 300), "height": rng.normal(170, 8, 300)})
+    >>> X = pd.DataFrame(np.random.default_rng(0).normal(40, 5, (300, 2)), columns=["age", "size"])
     >>> X.loc[7, "age"] = 140
     >>> table = explain_points(OneClassPCM().fit(X), X=X)
-    >>> table.loc[7, ["grade", "column_1"]].tolist()
-    ['extreme', 'age']
-    >>> print(table.loc[7, "why"])
-    age 140, usual 32.6 to 48.2
+    >>> table.loc[7, ["grade", "column_1", "why"]].tolist()
+    ['extreme', 'age', 'age 140, usual 32.1 to 47.4']
     """
     if columns != int(columns) or columns < 1:
         raise ValueError(f"columns={columns!r} must be a whole number from 1.")
@@ -217,11 +215,8 @@ class Explainer:
     ) -> pd.DataFrame:
         """Return the table of `explain_points` for the rows at these positions."""
         places = np.asarray(places, dtype=np.intp)
-        rows, ranks, nearest = (
-            rows.take(places),
-            ranks.iloc[places],
-            nearest_clusters(points)[places],
-        )
+        rows, ranks = rows.take(places), ranks.iloc[places]
+        nearest = nearest_clusters(points)[places]
         pairs = [
             self._pair(points.memberships[place]) if overlaps else None
             for place, overlaps in zip(places, ranks["is_overlap"], strict=True)
@@ -236,9 +231,7 @@ class Explainer:
                 explanation = explain_between(self._typical, x, pair, columns)
             else:
                 found, cluster = next(attributions), int(nearest[i])
-                explanation = Explanation()
-                if is_outlier or self._stands_out(x, found, cluster):
-                    explanation = explain_outlier(self._typical, x, found, cluster, columns)
+                explanation = explain_outlier(self._typical, x, found, cluster, is_outlier, columns)
             between = "" if pair is None else "{} and {}".format(*pair)
             cells = _cause_cells(rows, i, explanation, columns)
             why = explanation_text(explanation, rows, i)
@@ -254,14 +247,6 @@ class Explainer:
         first, second = sorted(np.argsort(-memberships, kind="stable")[:2].tolist())
         medians = self._typical.medians
         return (first, second) if first in medians and second in medians else None
-
-    def _stands_out(self, x: Array, found: ColumnAttribution, cluster: int) -> bool:
-        """Return whether the first column explains a row that is not flagged."""
-        first = found.columns[0]
-        return bool(found.parts[first] >= 1) or self._typical.is_far(x[first], first, cluster)
-
-
-CAUSE = ("column", "value", "low", "high", "share")
 
 
 def _cause_cells(rows: RowView, i: int, explanation: Explanation, columns: int) -> list[Any]:

@@ -76,13 +76,21 @@ class Explanation:
 
 
 def explain_outlier(
-    typical: UsualValues, x: Array, attribution: ColumnAttribution, cluster: int, most: int
+    typical: UsualValues,
+    x: Array,
+    attribution: ColumnAttribution,
+    cluster: int,
+    is_flagged: bool,
+    most: int,
 ) -> Explanation:
-    """Explain an outlier x, (d,), of a nearest cluster, by at most so many columns."""
+    """Explain a row x, (d,), of a nearest cluster, if it is an outlier or a column stands out."""
     columns, first = list(attribution.columns), attribution.columns[0]
+    is_far = typical.is_far(x[first], first, cluster)
+    if not (is_flagged or is_far or attribution.parts[first] >= 1):
+        return Explanation()
     usual: dict[int, UsualRange] = {}
     reasons: list[Reason] = []
-    if not typical.is_far(x[first], first, cluster):
+    if not is_far:
         found = _combination(typical, x, cluster, first, attribution.against)
         if found is not None:
             columns = [found.column, found.given, *columns]

@@ -30,15 +30,6 @@ REJECTION_STEPS = 400
 MIN_OVERLAP = 1e-3  # overlap score from which a row is listed
 
 
-PACKED = {  # arrays of the page, and the columns of the ranks
-    "membership": ("membership", np.float32),
-    "outlierScore": ("outlier_score", np.float32),
-    "outlierRank": ("outlier_rank", np.int32),
-    "overlapScore": ("overlap_score", np.float32),
-    "overlapRank": ("overlap_rank", np.int32),
-}
-
-
 @dataclass(frozen=True)
 class Drawn:
     """What the page is about, and the rows that it draws."""
@@ -68,7 +59,8 @@ class Drawn:
 def page_data(drawn: Drawn, ids: Sequence[Any] | None) -> dict[str, Any]:
     """Return the data of the page's script, ready for JSON."""
     model, X, ranks, rows, labels = drawn.model, drawn.X, drawn.ranks, drawn.rows, drawn.labels
-    tables = _ranked_tables(ranks, rows)
+    shown = ranks.iloc[rows]
+    tables = _ranked_tables(shown)
     names = list(X.index if ids is None else ids)
     tree_model = with_tree(model)
     memberships = "membership", ranks["membership"].to_numpy()
@@ -86,10 +78,11 @@ def page_data(drawn: Drawn, ids: Sequence[Any] | None) -> dict[str, Any]:
         "labels": pack(labels[rows], np.int32),
         "sizes": np.bincount(labels[labels >= 0]).tolist(),
         "noise": int((labels < 0).sum()),
-        **{
-            name: pack(ranks[column].to_numpy()[rows], dtype)
-            for name, (column, dtype) in PACKED.items()
-        },
+        "membership": pack(shown["membership"]),
+        "outlierScore": pack(shown["outlier_score"]),
+        "outlierRank": pack(shown["outlier_rank"], np.int32),
+        "overlapScore": pack(shown["overlap_score"]),
+        "overlapRank": pack(shown["overlap_rank"], np.int32),
         "typicality": pack(typicality[rows]) if has_typicality else None,
         **make_axes(drawn, has_typicality),
         "tables": tables,
@@ -123,16 +116,14 @@ def _last_rank(rank: Array, most: int) -> int:
     return int(top[-1]) - 1
 
 
-def _ranked_tables(ranks: pd.DataFrame, rows: Array) -> dict[str, list[int]]:
-    """Return the places of the top-ranked rows among the drawn rows."""
-    drawn = ranks.iloc[rows]
-    outliers = np.argsort(drawn["outlier_rank"].to_numpy(), kind="stable")[:MAX_LISTED]
-    overlaps = np.argsort(drawn["overlap_rank"].to_numpy(), kind="stable")[:MAX_LISTED]
-    score = drawn["overlap_score"].to_numpy()
-    return {
-        "outliers": outliers.tolist(),
-        "overlaps": [place for place in overlaps.tolist() if score[place] > MIN_OVERLAP],
-    }
+def _ranked_tables(ranks: pd.DataFrame) -> dict[str, list[int]]:
+    """Return the places of the top-ranked rows among the drawn rows, which have these ranks."""
+    outliers, overlaps = (
+        np.argsort(ranks[name].to_numpy(), kind="stable")[:MAX_LISTED]
+        for name in ("outlier_rank", "overlap_rank")
+    )
+    is_listed = ranks["overlap_score"].to_numpy()[overlaps] > MIN_OVERLAP
+    return {"outliers": outliers.tolist(), "overlaps": overlaps[is_listed].tolist()}
 
 
 def _rejection(ranks: pd.DataFrame) -> dict[str, Any]:

@@ -71,25 +71,16 @@ def _clusters(table: pd.DataFrame) -> dict[str, Any]:
         is_filler = (part["rank"] <= MIN_BARS) & (part["value"].isna() | (len(lines) == 1))
         drawn = part[(part["effect"] >= MIN_EFFECT) | is_filler].head(MAX_BARS)
         bars = [_bar(row) for row in drawn.to_dict("records") if row["words"] and cluster >= 0]
-        clusters.append(
-            {
-                "cluster": cluster,
-                "head": head,
-                "words": isolate_right_to_left("; ".join(words)),
-                "bars": bars,
-            }
-        )
+        text = isolate_right_to_left("; ".join(words))
+        clusters.append({"cluster": cluster, "head": head, "words": text, "bars": bars})
     more = len(lines) - len(clusters)
     return {"clusters": clusters, "moreClusters": plural(more, "cluster") if more else ""}
 
 
 def _bar(row: Mapping[Any, Any]) -> dict[str, Any]:
     """Return range and median of a column, or the share of a value, and those of all rows (%)."""
-    bar: dict[str, Any] = {
-        "name": shorten(str(row["column"]), MAX_LENGTH),
-        "words": row["words"],
-        "value": "",
-    }
+    name = shorten(str(row["column"]), MAX_LENGTH)
+    bar: dict[str, Any] = {"name": name, "words": row["words"], "value": ""}
     if isinstance(row["value"], str):
         own, every = (
             {"left": 0.0, "width": share, "median": share}

@@ -79,14 +79,12 @@ def write_report(
     title : str, default=None
         Title of the page, by default the name of the model.
     details : mapping, default=None
-        Parameters, versions and other details for the last section. Values are text, numbers,
-        lists or mappings.
+        Texts, numbers, lists or mappings for the last section, such as parameters and versions.
     ids : sequence of length n_samples, default=None
         Names of the rows, by default the index of X.
     features : pair of column names, default=None
-        Columns to plot first. By default both of two columns. With more columns: the model's
-        eigenspace if it has one, directions across the clusters of `softkern.cluster`, or else two
-        principal components.
+        Columns to plot first. By default both of two columns, otherwise the model's eigenspace if
+        it has one, directions across the clusters of `softkern.cluster`, or principal components.
     X_model : array of shape (n_samples, n_model_features), default=None
         Values that the model was fitted on, if these are not X.
     table : DataFrame of n_samples rows, default=None
@@ -103,16 +101,11 @@ def write_report(
 
     Examples
     --------
-    >>> import pathlib, tempfile
-    >>> import pandas as pd
-    >>> from softkern import AlphaCutClustering
-    >>> from softkern.datasets import make_dense_regions
-    >>> from softkern.tables.report import write_report
-    >>> X = pd.DataFrame(make_dense_regions(random_state=0)[0], columns=["width", "height"])
-    >>> model = AlphaCutClustering().fit(X)
+    >>> import pathlib, tempfile, pandas as pd, softkern
+    >>> X = pd.DataFrame(softkern.datasets.make_dense_regions(random_state=0)[0]).add_prefix("x")
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     page = pathlib.Path(folder) / "report.html"
-    ...     write_report(page, model, X, title="Dense regions")
+    ...     write_report(page, softkern.AlphaCutClustering().fit(X), X, title="Dense regions")
     ...     page.stat().st_size < 2_000_000
     True
     """
@@ -125,7 +118,7 @@ def write_report(
         ) from error
     model, _ = fitted_step(model)
     ranks = rank_points(model) if ranks is None else ranks
-    _check(X, ranks, ids, features, X_model, table)
+    _check(X, {"ranks": ranks, "ids": ids, "X_model": X_model, "table": table}, features)
     table = X if table is None else table
     values = X.to_numpy(np.float64, na_value=np.nan) if X_model is None else np.asarray(X_model)
     rows, is_sampled = select_rows(values, ranks, random_state)
@@ -150,35 +143,24 @@ def write_report(
         temporary.write_text(page, encoding="utf-8", errors="replace")
 
 
-def _check(
-    X: pd.DataFrame,
-    ranks: pd.DataFrame,
-    ids: Sequence[Any] | None,
-    features: tuple[str, str] | None,
-    X_model: Array | None,
-    table: pd.DataFrame | None,
-) -> None:
-    for name, rows in (("X", X), ("table", X if table is None else table)):
-        if not hasattr(rows, "columns"):
+def _check(X: pd.DataFrame, others: Mapping[str, Any], features: tuple[str, str] | None) -> None:
+    for name, rows in (("X", X), ("table", others["table"])):
+        if rows is not None and not hasattr(rows, "columns"):
             raise TypeError(f"{name} must be a pandas DataFrame, got {type(rows).__name__}.")
     if len(X) == 0 or X.shape[1] == 0:
         raise ValueError(f"X has {len(X)} rows and {X.shape[1]} columns. It must not be empty.")
-    missing = [name for name in RANKS if name not in ranks.columns]
+    missing = [name for name in RANKS if name not in others["ranks"].columns]
     if missing:
         raise ValueError(f"ranks lacks {missing}. Pass the result of softkern.rank_points(model).")
-    others: dict[str, Any] = {"ranks": ranks, "ids": ids, "X_model": X_model, "table": table}
     for name, given in others.items():
         if given is not None and len(given) != len(X):
             raise ValueError(f"{name} has {len(given)} rows, but X has {len(X)}.")
     words = [name for name, dtype in X.dtypes.items() if not is_numeric_dtype(dtype)]
     if words:
         raise ValueError(f"columns {words[:5]} are not numeric. Leave them out of X.")
-    if features is not None:
-        unknown = [name for name in features if name not in list(X.columns)]
-        if unknown or len(features) != 2:
-            raise ValueError(
-                f"features={features!r} must name two columns of X: {list(X.columns)[:20]}."
-            )
+    names = list(X.columns)
+    if features is not None and (not {*features} <= {*names} or len(features) != 2):
+        raise ValueError(f"features={features!r} must name two columns of X: {names[:20]}.")
 
 
 def _text(value: object) -> str:
