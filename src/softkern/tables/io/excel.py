@@ -12,7 +12,7 @@ import pandas as pd
 from softkern._utils.text import closest_match, plural, quote, quote_list
 from softkern.tables.io.bytes import TableBytes, naming_damage
 from softkern.tables.io.footer import MOST_NOTES, find_footer
-from softkern.tables.io.layout import find_header
+from softkern.tables.io.layout import MOST_LINES, find_header
 from softkern.tables.io.reader import (
     ERRORS,
     Format,
@@ -25,7 +25,6 @@ from softkern.tables.io.reader import (
 from softkern.tables.preparation.formats import NumberFormat
 
 Row = tuple[Any, ...]
-HEAD_ROWS = 200  # rows by which the layout is detected
 
 
 class ExcelReader(RecordReader):
@@ -49,7 +48,7 @@ class ExcelReader(RecordReader):
                 f"the sheet '{quote(title)}' is read; --sheet names {quote_list(others)}"
             )
         rows = sheets[title]
-        names, skip = find_header(_words(rows[:HEAD_ROWS]), form, data.name, self.notes)
+        names, skip = find_header(_words(rows[:MOST_LINES]), form, data.name, self.notes)
         body = rows[skip:]
         width = max(len(names), *map(len, body), 0)
         body = body[: _find_end(body, width, form, self.notes)]
@@ -122,7 +121,7 @@ def _find_end(rows: Sequence[Row], width: int, form: Format, notes: list[str]) -
         body = [row + (None,) * (width - len(row)) for row in rows[: start + place]]
         yield pd.DataFrame(body, columns=range(width), dtype=object)
 
-    last, first = _words(rows[start:]), _words(rows[:HEAD_ROWS])
+    last, first = _words(rows[start:]), _words(rows[:MOST_LINES])
     number_format = NumberFormat(form.decimal or ".")
     place, found = find_footer(last, first, width, form.skip_footer, tables_above, number_format)
     notes.extend(found)

@@ -34,14 +34,20 @@ def identifier_kind(x: Array, values: Array, name: str) -> IdentifierKind | None
     """
     if not _are_whole(values):
         return None
+    words = _words(name)
+    is_identifier = words[0] in IDENTIFIERS or words[-1] in IDENTIFIERS
+    is_counter = words[-1] in ("no", "nr") or (len(words) == 1 and words[0] in COUNTERS)
     is_unique = values.size == x.size
-    if is_unique and _numbers_rows(values, name):
-        return "row number"
+    if is_unique and values[-1] - values[0] == values.size - 1:
+        is_named = is_identifier or is_counter or NAMELESS.fullmatch(name)
+        is_count = is_named and values[0] in (0, 1)
+        if values.size >= (FEWEST_COUNTED if is_count else FEWEST_NUMBERED):
+            return "row number"
     if values.size < FEWEST_NUMBERED:
         return None
     if are_dates(values):
         return "date"
-    if _identifies_by_name(name) or (is_unique and _counts_by_name(name)):
+    if is_identifier or (is_unique and is_counter):
         return "named identifier"
     if not is_unique:
         return None
@@ -55,29 +61,10 @@ def identifier_kind(x: Array, values: Array, name: str) -> IdentifierKind | None
     return "random digits" if _fills_its_digits(values) else None
 
 
-def _numbers_rows(values: Array, name: str) -> bool:
-    """Return whether distinct values number the rows."""
-    if values[-1] - values[0] != values.size - 1:
-        return False
-    is_counter = NAMELESS.fullmatch(name) or _counts_by_name(name) or _identifies_by_name(name)
-    is_named = bool(is_counter) and values[0] in (0, 1) and values.size >= FEWEST_COUNTED
-    return is_named or values.size >= FEWEST_NUMBERED
-
-
 def _words(name: str) -> list[str]:
     """Return the words of a name such as "customer_id", "CustomerID" or "Customer No."."""
     words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name)
     return [word.lower() for word in words] or [""]
-
-
-def _identifies_by_name(name: str) -> bool:
-    words = _words(name)
-    return words[0] in IDENTIFIERS or words[-1] in IDENTIFIERS
-
-
-def _counts_by_name(name: str) -> bool:
-    words = _words(name)
-    return words[-1] in ("no", "nr") or (len(words) == 1 and words[0] in COUNTERS)
 
 
 def _are_whole(values: Array) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from softkern._utils.typing import Array
 from softkern.rows import Rows, row_slices
@@ -76,13 +77,10 @@ def _shorth(distances: Array, values: Array) -> Array:
         return np.zeros(len(distances))
     distances, values = distances[:, present], values[present]
     is_isolated = np.isnan(distances).all(axis=1)
-    nearest = values[np.newaxis].repeat(len(distances), axis=0)
-    if present.size > NEIGHBORS:
-        order = np.argpartition(np.nan_to_num(distances, nan=np.inf), NEIGHBORS - 1, axis=1)
-        nearest = values[order[:, :NEIGHBORS]]
-    nearest = np.sort(nearest, axis=1)
-    agreeing = min(AGREEING, nearest.shape[1] // 2 + 1)
-    width = nearest[:, agreeing - 1 :] - nearest[:, : nearest.shape[1] - agreeing + 1]
-    first = np.argmin(width, axis=1)[:, np.newaxis]
-    means = np.take_along_axis(nearest, first + np.arange(agreeing), axis=1).mean(axis=1)
+    near = min(NEIGHBORS, present.size)
+    order = np.argpartition(np.nan_to_num(distances, nan=np.inf), near - 1, axis=1)
+    nearest = np.sort(values[order[:, :near]], axis=1)
+    runs = sliding_window_view(nearest, min(AGREEING, near // 2 + 1), axis=1)
+    closest = np.argmin(runs[..., -1] - runs[..., 0], axis=1)
+    means = runs[np.arange(len(runs)), closest].mean(axis=1)
     return np.where(is_isolated, np.median(values), means)
