@@ -134,12 +134,9 @@ class ClusterError(RuntimeError):
 
     Examples
     --------
-    >>> from softkern import FuzzyCMeans
-    >>> def fitted(chunks):
-    ...     try:
-    ...         return FuzzyCMeans(3).fit(chunks)
-    ...     except ClusterError as error:
-    ...         print(f"nothing is lost, and it may be fitted again: {error}")
+    >>> from softkern.exceptions import ClusterError
+    >>> issubclass(ClusterError, RuntimeError)
+    True
     """
 
 
