@@ -6,7 +6,6 @@ by them (Filippone, Masulli and Rovetta 2007, 2010).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -163,8 +162,8 @@ history_
         memberships = self._start(operator, weight)
         start = Mean().centers(weight[:, None] * memberships, weight, None)
         first = operator.geometry(start.coefficients)
-
-        def run(scale: float) -> Solution:
+        best: Solution | None = None  # with the most distinct clusters
+        for scale in self._scales():
             eta = self._start_eta(operator, first.distances, memberships, weight, scale)
             solution = alternate(
                 operator,
@@ -175,12 +174,16 @@ history_
                 description="possibilistic c-means",
                 **self._loop_options,
             )
-            return _merge_coinciding(solution)
-
-        solution = self._most_clusters(run)
+            solution = _merge_coinciding(solution)
+            if best is None or len(solution.geometry.norms) > len(best.geometry.norms):
+                best = solution
+            if len(best.geometry.norms) == self.n_clusters:
+                break
+        assert best is not None
         if isinstance(self.init, str):  # given clusters keep their order
-            solution = _select_clusters(solution, _order_by_size(solution, weight))
-        rule: Any = solution.rule.memberships
+            mass = on_host(column_sums(hard(best.memberships), weight))
+            best = _select_clusters(best, order_by_mass(mass, best.geometry.norms))
+        rule: Any = best.rule.memberships
         self.eta_ = rule.eta
         self.eta_scale_ = float(rule.eta_scale)
         self.n_clusters_ = len(rule.eta)
@@ -192,20 +195,13 @@ history_
                 "AlphaCutClustering.",
                 CollapseWarning,
             )
-        return solution
-
-    def _most_clusters(self, run: Callable[[float], Solution]) -> Solution:
-        """Return the solution of the given γ, or of the largest with the most distinct clusters."""
-        if not isinstance(self.eta_scale, str):
-            return run(float(self.eta_scale))
-        is_open = isinstance(self.eta, str) and not self.update_eta
-        best = run(SCALES[0])
-        for scale in SCALES[1:] if is_open else ():
-            if len(best.geometry.norms) == self.n_clusters:
-                break
-            other = run(scale)
-            best = other if len(other.geometry.norms) > len(best.geometry.norms) else best
         return best
+
+    def _scales(self) -> tuple[float, ...]:
+        """Return the values of γ to try, until all clusters are distinct."""
+        if not isinstance(self.eta_scale, str):
+            return (float(self.eta_scale),)
+        return SCALES if isinstance(self.eta, str) and not self.update_eta else SCALES[:1]
 
     def _start(self, operator: KernelOperator, weight: Array) -> Array:
         """Return the initial memberships, (n, c): those of kernel fuzzy c-means."""
@@ -257,9 +253,3 @@ def _select_clusters(solution: Solution, order: Array) -> Solution:
     smallest = None if rule.smallest is None else rule.smallest[order]
     rule = replace(rule, eta=rule.eta[order], smallest=smallest)
     return replace(solution.take(order), rule=replace(solution.rule, memberships=rule))
-
-
-def _order_by_size(solution: Solution, weight: Array) -> Array:
-    """Return the order of the clusters by the weight of their samples."""
-    mass = on_host(column_sums(hard(solution.memberships), weight))
-    return order_by_mass(mass, solution.geometry.norms)
