@@ -14,7 +14,7 @@ from rich.progress import Progress
 
 from softkern.tables.cli import run
 from softkern.tables.cli.clock import STEPS
-from softkern.tables.cli.printer import _time_left
+from softkern.tables.cli.printer import TimeLeft
 
 pty = pytest.importorskip("pty", reason="there are no pseudo-terminals here")
 
@@ -70,15 +70,15 @@ def test_every_stage_of_analyze_is_shown(model, tmp_path, monkeypatch, in_termin
     assert "open out/report.html" in shown
 
 
-def test_the_time_left_is_shown_where_steps_are_counted():
+def test_theTimeLeft_is_shown_where_steps_are_counted():
     now = 0.0
-    bars = Progress(_time_left(), get_time=lambda: now)
+    bars = Progress(TimeLeft(), get_time=lambda: now)
     counted = bars.add_task("counted", total=10)
     bars.add_task("other", total=None)
     for step in range(1, 4):
         now = 20.0 * step
         bars.update(counted, completed=step)
-    column = _time_left()
+    column = TimeLeft()
     words = {task.description: column(task).plain for task in bars.tasks}
     assert words == {"counted": "0:02:20 left", "other": ""}
 

@@ -28,15 +28,9 @@ from softkern.tables.cli.options import AnalyzeSettings, OutputOptions, ScoreSet
 from softkern.tables.cli.output_folder import results_folder
 from softkern.tables.cli.parts import Parts, Summary
 from softkern.tables.cli.pieces import FrameReader
-from softkern.tables.cli.points import has_all_columns, joined, points_table, with_blanks
+from softkern.tables.cli.points import joined, points_table, with_blanks
 from softkern.tables.cli.printer import Printer
-from softkern.tables.cli.results import (
-    fit_messages,
-    note_doubts,
-    print_choice,
-    print_memberships,
-    print_result,
-)
+from softkern.tables.cli.results import Result, fit_messages, print_choice, print_result
 from softkern.tables.cli.run_record import make_record, without_details
 from softkern.tables.cli.source import STDIN, open_source
 from softkern.tables.cli.table_input import TableInput, joined_name, read_input
@@ -81,19 +75,6 @@ class Job:
         return [*self.points_names, CLUSTERS, MODEL, *page, RECORD]
 
 
-@dataclass(frozen=True)
-class Result:
-    """A fitted model, and what it found in the table."""
-
-    model: Any
-    warnings: list[str]
-    ranks: pd.DataFrame
-    explainer: Explainer
-    explained: pd.DataFrame
-    clusters: pd.DataFrame
-    points: pd.DataFrame  # the results of every row
-
-
 def analyze(settings: AnalyzeSettings) -> None:
     """Analyze a table. The folder `settings.out` appears at the end."""
     if settings.report and find_spec("bokeh") is None:
@@ -127,7 +108,9 @@ def _analyze(job: Job) -> None:
         data = read_input(settings, job.open_table, job.row_numbers, job.printer, job.clock)
         result = _explain(job, data, *_fit(job, data))
         names, all_rows = _write(job, folder, data, result)
-    _print_outcome(job, result, all_rows)
+    print_result(job.printer, result, settings)
+    if all_rows is not None:
+        _print_all_rows(job.printer, all_rows)
     _print_files(job, names)
 
 
@@ -263,24 +246,14 @@ def _write_page(
 # Print
 
 
-def _print_outcome(job: Job, result: Result, all_rows: Summary | None) -> None:
-    """Print the result, and what to know about it."""
-    printer, verbose, points = job.printer, job.settings.verbose, result.points
-    names = points[[name for name in ("row", "id") if name in points]]
-    print_result(printer, result.ranks, result.clusters, result.explained, names)
-    if verbose:
-        print_memberships(printer, result.ranks)
-    printer.notes(note_doubts(job.settings.fit.clusters, result.ranks))
-    memberships, wide = result.model.memberships_, job.settings.output.all_memberships
-    if verbose and not has_all_columns(memberships, wide):
-        printer.notes(["points has no column for every cluster; see --all-memberships"])
-    if all_rows is not None:
-        sizes = ", ".join(f"{size:,}" for size in all_rows.sizes[:8])
-        printer.line(
-            f"of all {all_rows.rows:,} rows: clusters of {sizes} rows; "
-            f"{plural(all_rows.outliers, 'outlier')}, {all_rows.overlaps:,} between clusters"
-        )
-        printer.notes(all_rows.notes)
+def _print_all_rows(printer: Printer, found: Summary) -> None:
+    """Print the result for all rows of a table in parts."""
+    sizes = ", ".join(f"{size:,}" for size in found.sizes[:8])
+    printer.line(
+        f"of all {found.rows:,} rows: clusters of {sizes} rows; "
+        f"{plural(found.outliers, 'outlier')}, {found.overlaps:,} between clusters"
+    )
+    printer.notes(found.notes)
 
 
 def _print_files(job: Job, names: list[str]) -> None:

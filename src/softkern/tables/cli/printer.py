@@ -9,6 +9,15 @@ from typing import Any
 
 import rich
 from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    Progress,
+    ProgressColumn,
+    SpinnerColumn,
+    Task,
+    TextColumn,
+    TimeElapsedColumn,
+)
 from rich.table import Table
 from rich.text import Text
 
@@ -50,16 +59,14 @@ class Printer:
         if self.quiet or not self._console.is_terminal:
             yield
             return
-        from rich import progress as bars
-
         columns = (
-            bars.SpinnerColumn(),
-            bars.TextColumn("{task.description}", markup=False),
-            bars.BarColumn(30),
-            bars.TimeElapsedColumn(),
-            _time_left(),
+            SpinnerColumn(),
+            TextColumn("{task.description}", markup=False),
+            BarColumn(30),
+            TimeElapsedColumn(),
+            TimeLeft(),
         )
-        shown = bars.Progress(*columns, console=self._console, transient=True)
+        shown = Progress(*columns, console=self._console, transient=True)
         with shown, progress_listener(_Bars(shown)):
             yield
 
@@ -82,30 +89,26 @@ class Printer:
             no_wrap = wide is not None and name != wide
             shown.add_column(Text(quote(name, 24)), justify=justify, no_wrap=no_wrap)
         for row in rows:
-            longest = [LONGEST_SENTENCE if name == wide else LONGEST_CELL for name in head]
-            cells = map(_cell, row, longest)
-            shown.add_row(*(Text(cell) for cell in cells))
+            longest = (LONGEST_SENTENCE if name == wide else LONGEST_CELL for name in head)
+            shown.add_row(*map(_cell, row, longest))
         self._console.print(shown)
 
 
-def _time_left() -> Any:
-    """Return a column with the time left, for stages whose steps are counted."""
-    from rich.progress import ProgressColumn, Task
+class TimeLeft(ProgressColumn):
+    """The time left, for stages whose steps are counted."""
 
-    class Left(ProgressColumn):
-        max_refresh = 0.5
+    max_refresh = 0.5
 
-        def render(self, task: Task) -> Text:
-            left = task.time_remaining
-            return Text("" if left is None else f"{timedelta(seconds=int(left))} left", "cyan")
-
-    return Left()
+    def render(self, task: Task) -> Text:
+        """Return the time in words, or nothing."""
+        left = task.time_remaining
+        return Text("" if left is None else f"{timedelta(seconds=int(left))} left", "cyan")
 
 
 class _Bars:
     """Shows stages as bars, nested ones below their parents."""
 
-    def __init__(self, progress: Any) -> None:
+    def __init__(self, progress: Progress) -> None:
         self._progress, self._depth = progress, 0
 
     def begin(self, name: str, total: float | None) -> Any:
@@ -124,10 +127,8 @@ class _Bars:
         self._progress.remove_task(task_id)
 
 
-def _cell(value: Any, longest: int) -> str:
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    return quote(value, longest)
+def _cell(value: Any, longest: int) -> Text:
+    return Text(f"{value:.6g}" if isinstance(value, float) else quote(value, longest))
 
 
 def _is_number(value: Any) -> bool:

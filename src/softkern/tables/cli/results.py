@@ -7,16 +7,20 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
 
 from softkern._utils.text import plural
 from softkern.exceptions import CollapseWarning, ReseedWarning, SpectrumWarning
 from softkern.fitted import choice_of
+from softkern.tables.cli.options import AnalyzeSettings
+from softkern.tables.cli.points import has_all_columns
 from softkern.tables.cli.printer import Printer
-from softkern.tables.explain import cluster_lines, summary
+from softkern.tables.explain import Explainer, cluster_lines, summary
 
 TOP = 10  # rows in a table
 MOST_LINES = 20  # clusters in a list
@@ -32,27 +36,43 @@ WARNINGS: dict[type[Warning], str] = {
 }
 
 
-def print_result(
-    printer: Printer,
-    ranks: pd.DataFrame,
-    clusters: pd.DataFrame,
-    explained: pd.DataFrame,
-    names: pd.DataFrame,
-) -> None:
-    """Print the result.
+@dataclass(frozen=True)
+class Result:
+    """A fitted model, and what it found in the table."""
 
-    `explained` is the table of `explain_points` for the flagged and the most unusual rows. `names`
-    has a "row", and an "id" if there is one, for every row.
-    """
+    model: Any
+    warnings: list[str]
+    ranks: pd.DataFrame
+    explainer: Explainer
+    explained: pd.DataFrame  # the flagged and the most unusual rows
+    clusters: pd.DataFrame
+    points: pd.DataFrame  # the results of every row
+
+
+def print_result(printer: Printer, result: Result, settings: AnalyzeSettings) -> None:
+    """Print what was found, and what to know about it."""
+    ranks, verbose = result.ranks, settings.verbose
     printer.line()
     printer.line(summary(ranks), "bold")
-    lines = list(cluster_lines(clusters).values())
+    lines = list(cluster_lines(result.clusters).values())
     printer.line("What each cluster is" if len(lines) > 1 else "What the table is", "bold")
     for line in lines[:MOST_LINES]:
         printer.line(f"  {line}")
     if len(lines) > MOST_LINES:
         printer.line(f"  … and {plural(len(lines) - MOST_LINES, 'cluster')} more in clusters.csv")
     printer.line()
+    _print_flagged(printer, result)
+    if verbose:
+        _print_memberships(printer, ranks)
+    printer.notes(_doubts(settings.fit.clusters, ranks))
+    wide = settings.output.all_memberships
+    if verbose and not has_all_columns(result.model.memberships_, wide):
+        printer.notes(["points has no column for every cluster; see --all-memberships"])
+
+
+def _print_flagged(printer: Printer, result: Result) -> None:
+    """Print the outliers, or the most unusual rows, and the rows between clusters."""
+    explained = result.explained
     outliers = explained[explained["grade"] != ""]
     title = _title("Outliers", "outliers", len(outliers))
     if outliers.empty:
@@ -61,10 +81,10 @@ def print_result(
             printer.line("No row stands out.", "bold")
             outliers = outliers[:0]
         title = f"The most unusual {plural(min(TOP, len(outliers)), 'row')}; none is an outlier"
-    _print_rows(printer, outliers, names, "grade", title, ranks["outlier_rank"])
+    _print_rows(printer, result, outliers, "grade", "outlier_rank", title)
     between = explained[explained["between"] != ""]
     title = _title("Between clusters", "rows between clusters", len(between))
-    _print_rows(printer, between, names, "between", title, ranks["overlap_rank"])
+    _print_rows(printer, result, between, "between", "overlap_rank", title)
 
 
 def _title(few: str, many: str, count: int) -> str:
@@ -72,22 +92,16 @@ def _title(few: str, many: str, count: int) -> str:
 
 
 def _print_rows(
-    printer: Printer,
-    explained: pd.DataFrame,
-    names: pd.DataFrame,
-    column: str,
-    title: str,
-    rank: pd.Series[Any],
+    printer: Printer, result: Result, explained: pd.DataFrame, column: str, rank: str, title: str
 ) -> None:
     """Print the rows of highest rank with their reasons."""
-    order = rank.to_numpy()[explained["row"].to_numpy()].argsort(kind="stable")[:TOP]
-    head = [*names.columns, *([column] if explained[column].any() else []), "why"]
-    rows = []
-    for _, row in explained.iloc[order].iterrows():
-        cells = names.iloc[int(row["row"])].map(str).to_dict()
-        cells |= {column: row[column], "why": row["why"]}
-        rows.append([cells[name] for name in head])
-    printer.table(head, rows, title, wide="why")
+    places = explained["row"].to_numpy(dtype=np.intp)
+    order = result.ranks[rank].to_numpy()[places].argsort(kind="stable")[:TOP]
+    points = result.points.iloc[places[order]].astype(str)
+    names = [name for name in ("row", "id") if name in points]
+    reasons = [column, "why"] if explained[column].any() else ["why"]
+    rows = np.hstack([points[names], explained[reasons].iloc[order]]).tolist()
+    printer.table([*names, *reasons], rows, title, wide="why")
 
 
 def print_choice(printer: Printer, model: Any, verbose: bool) -> None:
@@ -117,7 +131,7 @@ def _compared(row: dict[str, Any]) -> tuple[Any, ...]:
     return row["model"], row["clusters"], *measures, taken
 
 
-def print_memberships(printer: Printer, ranks: pd.DataFrame) -> None:
+def _print_memberships(printer: Printer, ranks: pd.DataFrame) -> None:
     """Print sizes and mean memberships of the clusters, for --verbose."""
     rows: list[tuple[Any, ...]] = []
     for label, group in ranks.groupby("label"):
@@ -136,7 +150,7 @@ def fit_messages(caught: Sequence[warnings.WarningMessage], technical: bool) -> 
     return list(dict.fromkeys(" ".join(text.split()) for text in texts))
 
 
-def note_doubts(requested: int | None, ranks: pd.DataFrame) -> list[str]:
+def _doubts(requested: int | None, ranks: pd.DataFrame) -> list[str]:
     """Return notes on clusters that are fewer than requested, and on many rows in none."""
     labels, notes = ranks["label"], []
     found = int(labels[labels >= 0].nunique())

@@ -52,39 +52,35 @@ def write_chunks(
         with _open_text(path, name) as file:
             return _write_json_lines(tables, file)
     tables = tables if raw_text else map(escape_formulas, tables)
-    own, count = style or Style(), 0
-    separator = "\t" if name.endswith(".tsv") else own.separator
-    with _open_text(path, name, own.encoding) as file:
-        for number, table in enumerate(tables):
-            end, has_header = _line_end(table), number == 0
-            if style is None:
-                _write_results(
-                    table, csv.writer(file, delimiter=separator, lineterminator=end), has_header
-                )
-            else:
-                table.to_csv(
-                    file,
-                    index=False,
-                    header=has_header,
-                    lineterminator=end,
-                    sep=separator,
-                    decimal=own.decimal,
-                )
-            count += len(table)
+    separator = "\t" if name.endswith(".tsv") else (style or Style()).separator
+    with _open_text(path, name, (style or Style()).encoding) as file:
+        return _write_csv(tables, file, separator, None if style is None else style.decimal)
+
+
+def _write_csv(
+    tables: Iterable[pd.DataFrame], file: TextIO, separator: str, decimal: str | None
+) -> int:
+    """Write a user's own table with its `decimal`, or results in half of the time of pandas."""
+    count = 0
+    for number, table in enumerate(tables):
+        end, has_header = _line_end(table), number == 0
+        if decimal is None:
+            writer = csv.writer(file, delimiter=separator, lineterminator=end)
+            writer.writerows([table.columns] if has_header else [])
+            writer.writerows(zip(*(_cells(column) for _, column in table.items()), strict=True))
+        else:
+            form: dict[str, Any] = {"sep": separator, "decimal": decimal, "lineterminator": end}
+            table.to_csv(file, index=False, header=has_header, **form)
+        count += len(table)
     return count
 
 
-def _write_results(table: pd.DataFrame, writer: Any, has_header: bool) -> None:
-    """Write a table with `DIGITS` of its numbers, in half of the time of `DataFrame.to_csv`."""
-    if has_header:
-        writer.writerow(table.columns)
-    columns = []
-    for _, column in table.items():
-        cells = column.astype(object).where(column.notna(), None).tolist()
-        if column.dtype.kind == "f":
-            cells = [None if cell is None else DIGITS % cell for cell in cells]
-        columns.append(cells)
-    writer.writerows(zip(*columns, strict=True))
+def _cells(column: pd.Series[Any]) -> list[Any]:
+    """Return a column of results with `DIGITS` of its numbers, and None for blanks."""
+    cells = column.astype(object).where(column.notna(), None).tolist()
+    if column.dtype.kind != "f":
+        return cells
+    return [None if cell is None else DIGITS % cell for cell in cells]
 
 
 def write_json(record: dict[str, Any], path: Path) -> None:
