@@ -203,7 +203,8 @@ class OperatorContract:
         operator = self.make(self.kernel, X)
         weight = np.ones(40)
         weight[3] = 0
-        for index, total in (operator.distinct_rows(weight), operator.canonical_rows(weight)):
+        rows = operator.support_rows.reweighted(weight)
+        for index, total in (rows.distinct, rows.canonical):
             assert sorted(total.tolist()) == [1.0] * 37 + [2.0]
             assert set(index) | {7, 30} == set(range(40)) - {3}
 

@@ -34,7 +34,7 @@ def test_gram_is_built_when_it_is_first_multiplied(X, monkeypatch):
     fresh = DenseOperator(Gaussian(1.0), X)
     monkeypatch.setattr(DenseOperator, "gram", property(lambda self: pytest.fail("was built")))
     cross = fresh.cross(new)
-    assert cross.squared_distances(a, expected) == pytest.approx(
+    assert cross.geometry(a, expected).distances[:, 0] == pytest.approx(
         1 - 2 * Gaussian(1.0).block(new, X).mean(axis=1) + expected
     )
     assert cross.log_product(a).shape == (9,)

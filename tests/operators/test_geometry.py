@@ -1,14 +1,10 @@
 """Geometry and distances on every kind of array, where it lives: nothing is converted."""
 
-from dataclasses import replace
-
 import array_api_strict
 import numpy as np
 import pytest
 
-from softkern._utils.arrays import moved
 from softkern.operators.geometry import (
-    FeatureGeometry,
     FeaturePoints,
     Geometry,
     center_norms,
@@ -127,16 +123,3 @@ def test_the_numpy_path_works_in_place():
     distances = -np.ones((3, 2))
     points = FeaturePoints(np.zeros((3, 1)), np.zeros(1), distances[:, 0].copy())
     assert np.array_equal(points.distances(np.zeros((1, 2))), np.zeros((3, 2)))
-
-
-def test_geometry_of_features_is_a_dataclass_like_the_other():
-    """Its parts can be replaced, and moved to another device."""
-    generator = np.random.default_rng(0)
-    rows, vectors = generator.normal(size=(20, 3)), generator.normal(size=(3, 2))
-    geometry = FeatureGeometry(rows, vectors, np.ones(2), np.ones((20, 2)))
-    assert geometry.product == pytest.approx(rows @ vectors)
-    changed = replace(geometry, norms=np.zeros(2))
-    assert (changed.norms == 0).all()
-    assert changed.product == pytest.approx(rows @ vectors)
-    away = moved(geometry, lambda array: array.astype(np.float32))
-    assert away.distances.dtype == away.product.dtype == np.float32

@@ -113,11 +113,6 @@ def test_the_end_is_read_as_other_operators_read_it(m):
     model = FuzzyCMeans(3, m=m, kernel="linear").fit(X, sample_weight=weight)
     operator = FeatureOperator(Linear(), X)
     usual = operator.geometry(model.dual_coef_)
-    lean = operator.lean_geometry(model.dual_coef_)
-    assert lean.product == pytest.approx(usual.product)
-    assert lean.norms == pytest.approx(usual.norms)
-    assert lean.distances == pytest.approx(usual.distances)
-    assert lean.take([2, 0]).product == pytest.approx(usual.take([2, 0]).product)
     operator.release()
     assert operator.geometry(model.dual_coef_).distances == pytest.approx(usual.distances)
     # the coefficients are those of the memberships that they lead to

@@ -54,6 +54,7 @@ class DistributedOperator(KernelOperator):
         self.kernel, self.rows, self.X, self.local = kernel, rows, rows.X, local
         kernel.check(rows.subsample.X)
         self.sample = local(rows.subsample.X) if sample is None else sample
+        self.approximation_error = self.sample.approximation_error
 
     def _product(self, A: Any) -> Any:
         """Multiply every chunk with all others. It starts at once, while A is persisted."""
@@ -145,11 +146,6 @@ class DistributedOperator(KernelOperator):
     def error(self) -> float:
         """Error of the operator over the subsample."""
         return self.sample.error
-
-    @property
-    def approximation_error(self) -> float:
-        """Share of the trace that it leaves out."""
-        return self.sample.approximation_error
 
     @property
     def distance_error(self) -> float:

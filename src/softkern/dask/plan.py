@@ -16,8 +16,9 @@ from softkern.operators.base import ProblemSize
 from softkern.operators.low_rank import DEFAULT_RANK, NystroemOperator
 from softkern.operators.work import Cost
 from softkern.planning.engines import ENGINES, machine_speed
-from softkern.planning.plan import SAMPLE, Plan, plan, problem_of_data
+from softkern.planning.plan import SAMPLE, Plan, plan, problem_of_rows
 from softkern.planning.prices import Candidate, memory_limit_of_machine, rank_for
+from softkern.rows import Rows
 
 ENGINE = DistributedOperator.engine
 TASK_SECONDS = 1e-3  # Dask's own work per task
@@ -47,7 +48,9 @@ def plan_chunks(
     rows = X if isinstance(X, ChunkedRows) else ChunkedRows.of(X, sample_weight)
     sample, options = rows.subsample, dict(engine_params or {})
     named = {"kernel": "rbf", **named}
-    problem = problem_of_data(sample.X, named, sample.weight, random_state)
+    checked = Rows.of(sample.X, sample.weight)
+    problem = problem_of_rows(checked, named, random_state)
+    problem = problem.with_sample(checked, SAMPLE, random_state)
     if not problem.kernel.takes_points:
         raise ValueError(
             f"engine={ENGINE!r} cannot be used here: it needs points, and a precomputed kernel "

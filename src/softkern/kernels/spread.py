@@ -15,8 +15,8 @@ from softkern.rows import Rows, column_ranges, lower_quantile, row_slices, scale
 SPREAD_SAMPLE = 20_000  # rows from which the quantiles of a column are taken
 STRIP = 256  # columns of a wide sparse table that are made dense at a time
 NORMAL_RANGE = 2.5631031310892007  # 10 to 90 % quantile range of the standard normal
-# The quantile range of a column with one value in most rows says nothing about the other rows if
-# it is below this share of the standard deviation.
+# Below this share of the standard deviation, the quantile range of a column with one value in most
+# rows does not describe the other rows.
 SMALL_RANGE = 0.1
 TIED = 0.25  # distinct values per row below which a column is recorded in steps
 FEWEST_STEPS = 5  # distinct values of such a column; fewer are categories, such as yes and no

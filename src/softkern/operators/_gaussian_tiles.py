@@ -7,22 +7,20 @@ A at a time. Distances are taken by differences, not by products, so they keep t
 far the data lie from the origin. The exponential is a polynomial in base 2 whose scale is added to
 the exponent bits (`math.exp` would not vectorize). Sums run over one tile in the data's dtype and
 over tiles in float64. Every row is summed by one thread in one order: results do not depend on the
-number of threads. A tile whose bounding box or ball is so far from a block of rows that no kernel
-value between them counts is passed over. `gaussian_pairs` is the same for a vector and the support
-itself, whose values are those of both of two points: each is computed once.
+number of threads. A tile so far from a block of rows that no kernel value between them counts is
+skipped. `gaussian_pairs` is the same for a vector and the support itself, where each value is
+computed once for both of its points.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from softkern._utils.jit import compiled  # first: it says where there is no room for a compiler
+from softkern._utils.jit import compiled  # first: it raises where there is no room for a compiler
 
 # isort: split
 from llvmlite import ir
 from numba.extending import intrinsic, overload
-
-__all__ = ["ROW_BLOCK", "gaussian_pairs", "gaussian_rows"]
 
 ROW_BLOCK = 64  # rows that share a tile while it is in the first-level cache
 
@@ -30,14 +28,7 @@ ROW_BLOCK = 64  # rows that share a tile while it is in the first-level cache
 # float64: Taylor series to degree 12, relative error 2e-16.
 _EXP2_F32 = tuple(
     np.float32(c)
-    for c in (
-        1.000000119,
-        0.6931469440,
-        0.2402212024,
-        0.05550713092,
-        0.009675540961,
-        0.001327647129,
-    )
+    for c in (1.000000119, 0.693146944, 0.2402212024, 0.05550713092, 0.009675540961, 0.001327647129)
 )
 _EXP2_F64 = tuple(float(np.log(2.0) ** k / np.prod(np.arange(1.0, k + 1))) for k in range(13))
 # Adding 1.5 · 2^(mantissa bits) rounds to a whole number and leaves it in the low bits.
@@ -70,11 +61,8 @@ def _exp2_f32(x):
     rounded = x + _ROUND_F32
     r = x - (rounded - _ROUND_F32)
     p = _EXP2_F32[5]
-    p = p * r + _EXP2_F32[4]
-    p = p * r + _EXP2_F32[3]
-    p = p * r + _EXP2_F32[2]
-    p = p * r + _EXP2_F32[1]
-    p = p * r + _EXP2_F32[0]
+    for k in range(4, -1, -1):
+        p = p * r + _EXP2_F32[k]
     return _add_exponent(p, rounded)
 
 
@@ -84,18 +72,8 @@ def _exp2_f64(x):
     rounded = x + _ROUND_F64
     r = x - (rounded - _ROUND_F64)
     p = _EXP2_F64[12]
-    p = p * r + _EXP2_F64[11]
-    p = p * r + _EXP2_F64[10]
-    p = p * r + _EXP2_F64[9]
-    p = p * r + _EXP2_F64[8]
-    p = p * r + _EXP2_F64[7]
-    p = p * r + _EXP2_F64[6]
-    p = p * r + _EXP2_F64[5]
-    p = p * r + _EXP2_F64[4]
-    p = p * r + _EXP2_F64[3]
-    p = p * r + _EXP2_F64[2]
-    p = p * r + _EXP2_F64[1]
-    p = p * r + _EXP2_F64[0]
+    for k in range(11, -1, -1):
+        p = p * r + _EXP2_F64[k]
     return _add_exponent(p, rounded)
 
 
@@ -112,25 +90,12 @@ def _exp2_of_dtype(x):
 
 
 @compiled(fastmath=_SUMS)
-def _two_columns(e0, e1, e2, e3, y0, y1, q):
-    """E = −(squared differences in both columns), four rows q (4, 2) at a time."""
-    a0, a1, a2, a3 = q[0, 0], q[1, 0], q[2, 0], q[3, 0]
-    b0, b1, b2, b3 = q[0, 1], q[1, 1], q[2, 1], q[3, 1]
-    for j in range(y0.size):
-        u = y0[j]
-        v = y1[j]
-        s = u - a0
-        t = v - b0
-        e0[j] = -(s * s + t * t)
-        s = u - a1
-        t = v - b1
-        e1[j] = -(s * s + t * t)
-        s = u - a2
-        t = v - b2
-        e2[j] = -(s * s + t * t)
-        s = u - a3
-        t = v - b3
-        e3[j] = -(s * s + t * t)
+def _two_columns(e, y0, y1, a, b):
+    """e = −(squared differences of a point (a, b) from the points of a tile)."""
+    for j in range(e.size):
+        s = y0[j] - a
+        t = y1[j] - b
+        e[j] = -(s * s + t * t)
 
 
 @compiled(fastmath=_SUMS)
@@ -171,7 +136,8 @@ def _add_four_columns(e0, e1, e2, e3, y0, y1, y2, y3, q, k):
 def _distances(E, y, four):
     """E (4, width) = −(squared distances) of four rows (4, d) from the points of a tile."""
     if four.shape[1] == 2:
-        _two_columns(E[0], E[1], E[2], E[3], y[0], y[1], four)
+        for r in range(4):
+            _two_columns(E[r], y[0], y[1], four[r, 0], four[r, 1])
         return
     E[:] = 0
     for k in range(0, four.shape[1], 4):
@@ -179,43 +145,23 @@ def _distances(E, y, four):
 
 
 @compiled(fastmath=_SUMS)
-def _sum_one_column(e0, e1, e2, e3, a, out):
-    """out[:, 0] += Σ 2^E a: exponential and sum in one pass."""
-    zero = a.dtype.type(0)
-    s0, s1, s2, s3 = zero, zero, zero, zero
+def _sum_one_column(e, a):
+    """Σ 2^e a: exponential and sum in one pass."""
+    total = a.dtype.type(0)
     for j in range(a.size):
-        w = a[j]
-        s0 += w * _exp2(e0[j])
-        s1 += w * _exp2(e1[j])
-        s2 += w * _exp2(e2[j])
-        s3 += w * _exp2(e3[j])
-    out[0, 0] += s0
-    out[1, 0] += s1
-    out[2, 0] += s2
-    out[3, 0] += s3
+        total += a[j] * _exp2(e[j])
+    return total
 
 
 @compiled(fastmath=_SUMS)
-def _sum_both_ways(e0, e1, e2, e3, a, own, out, back):
-    """out[:, 0] += Σ 2^E a, and back += 2^E own, own (4,) the weights of the four rows."""
-    zero = a.dtype.type(0)
-    s0, s1, s2, s3 = zero, zero, zero, zero
-    w0, w1, w2, w3 = own[0], own[1], own[2], own[3]
+def _sum_both_ways(e, a, own, back):
+    """Σ 2^e a; and back += 2^e own, where `own` is the weight of the row."""
+    total = a.dtype.type(0)
     for j in range(a.size):
-        w = a[j]
-        x0 = _exp2(e0[j])
-        x1 = _exp2(e1[j])
-        x2 = _exp2(e2[j])
-        x3 = _exp2(e3[j])
-        s0 += w * x0
-        s1 += w * x1
-        s2 += w * x2
-        s3 += w * x3
-        back[j] += w0 * x0 + w1 * x1 + w2 * x2 + w3 * x3
-    out[0, 0] += s0
-    out[1, 0] += s1
-    out[2, 0] += s2
-    out[3, 0] += s3
+        x = _exp2(e[j])
+        total += a[j] * x
+        back[j] += own * x
+    return total
 
 
 @compiled(fastmath=_SUMS)
@@ -276,23 +222,32 @@ def _sum_four_columns(e0, e1, e2, e3, a, b, c, d, out, k):
 
 
 @compiled()
-def _squared_gap(low, high, other_low, other_high):
-    """Squared distance between two boxes, all four (d,)."""
-    total = 0.0
-    for k in range(low.size):
-        gap = max(other_low[k] - high[k], low[k] - other_high[k])
-        if gap > 0:
-            total += gap * gap
-    return total
+def _bounds(rows, low, high, middle):
+    """Set the box of rows (m, d) and their mean, (d,) each, and return the largest distance."""
+    for k in range(rows.shape[1]):
+        low[k] = rows[:, k].min()
+        high[k] = rows[:, k].max()
+        middle[k] = rows[:, k].mean()
+    farthest = 0.0
+    for r in range(rows.shape[0]):
+        farthest = max(farthest, np.square(rows[r] - middle).sum())
+    return np.sqrt(farthest)
 
 
 @compiled()
-def _squared_gap_of_balls(center, radius, other, other_radius):
-    """Squared distance between two balls, their centers (d,)."""
+def _is_far(middle, radius, low, high, center, tile_radius, tile_low, tile_high, cutoff):
+    """Whether two balls, or the boxes around the same points, are too far from each other."""
     total = 0.0
     for k in range(center.size):
-        total += (center[k] - other[k]) ** 2
-    return max(np.sqrt(total) - radius - other_radius, 0.0) ** 2
+        total += (middle[k] - center[k]) ** 2
+    if max(np.sqrt(total) - radius - tile_radius, 0.0) ** 2 > cutoff:
+        return True
+    total = 0.0
+    for k in range(low.size):
+        gap = max(tile_low[k] - high[k], low[k] - tile_high[k])
+        if gap > 0:
+            total += gap * gap
+    return total > cutoff
 
 
 @compiled(nogil=True)
@@ -307,31 +262,23 @@ def gaussian_rows(Q, Y, center, radius, low, high, A, cutoff, out):
         Center of every tile, the largest distance from it, and the bounding box.
     A : array of shape (tiles, c, width), c one or a multiple of 4, zero where Y is padding
     cutoff : float
-        Exponent from which on a tile is passed over: none of its kernel values reaches 2^−cutoff.
+        Exponent above which a tile is skipped: none of its kernel values reaches 2^−cutoff.
     out : float64 array of shape (m, c), overwritten
     """
     tiles, d, width = Y.shape
     c = A.shape[1]
     E = np.empty((4, width), Y.dtype)
     q = np.empty((ROW_BLOCK, d), Y.dtype)
-    block_low = np.empty(d)
-    block_high = np.empty(d)
+    box_low = np.empty(d)
+    box_high = np.empty(d)
     middle = np.empty(d)
     out[:] = 0
     for start in range(0, Q.shape[0], ROW_BLOCK):
         stop = min(Q.shape[0], start + ROW_BLOCK)
-        for k in range(d):
-            block_low[k] = Q[start:stop, k].min()
-            block_high[k] = Q[start:stop, k].max()
-            middle[k] = Q[start:stop, k].mean()
-        farthest = 0.0
-        for r in range(start, stop):
-            farthest = max(farthest, np.square(Q[r] - middle).sum())
-        farthest = np.sqrt(farthest)
+        farthest = _bounds(Q[start:stop], box_low, box_high, middle)
         for t in range(tiles):
-            if _squared_gap_of_balls(middle, farthest, center[t], radius[t]) > cutoff:
-                continue
-            if _squared_gap(block_low, block_high, low[t], high[t]) > cutoff:
+            tile = center[t], radius[t], low[t], high[t]
+            if _is_far(middle, farthest, box_low, box_high, *tile, cutoff):
                 continue
             y = Y[t]
             a = A[t]
@@ -343,7 +290,8 @@ def gaussian_rows(Q, Y, center, radius, low, high, A, cutoff, out):
                 o = out[start + r : start + r + 4]
                 _distances(E, y, four)
                 if c == 1:
-                    _sum_one_column(E[0], E[1], E[2], E[3], a[0], o)
+                    for e in range(4):
+                        o[e, 0] += _sum_one_column(E[e], a[0])
                 else:
                     for e in range(4):
                         _exponentials(E[e])
@@ -354,7 +302,7 @@ def gaussian_rows(Q, Y, center, radius, low, high, A, cutoff, out):
 
 
 @compiled(nogil=True)
-def gaussian_pairs(Y, center, radius, low, high, counts, A, cutoff, rows, others, out):
+def gaussian_pairs(Y, center, radius, low, high, counts, A, cutoff, first, others, out):
     """Add to 2^(−‖x − y‖²) @ a what points of some tiles and of others are to each other.
 
     Parameters
@@ -363,7 +311,7 @@ def gaussian_pairs(Y, center, radius, low, high, counts, A, cutoff, rows, others
     counts : array of shape (tiles,)
         Points of every tile, without padding.
     A : array of shape (tiles, 1, width), zero where Y is padding
-    rows, others : pairs of int
+    first, others : pairs of int
         First tile and the one after the last; the same, or those of `others` are all later.
     out : float64 array of shape (tiles, width, 1), added to
     """
@@ -371,26 +319,20 @@ def gaussian_pairs(Y, center, radius, low, high, counts, A, cutoff, rows, others
     E = np.empty((4, width), Y.dtype)
     q = np.empty((ROW_BLOCK, d), Y.dtype)
     back = np.empty(width, Y.dtype)
-    block_low = np.empty(d)
-    block_high = np.empty(d)
+    rows = np.empty((ROW_BLOCK, d))
+    box_low = np.empty(d)
+    box_high = np.empty(d)
     middle = np.empty(d)
-    for s in range(rows[0], rows[1]):
+    for s in range(first[0], first[1]):
         for start in range(0, counts[s], ROW_BLOCK):
             stop = min(counts[s], start + ROW_BLOCK)
-            for k in range(d):
-                block = Y[s, k, start:stop]
-                block_low[k] = center[s, k] + block.min()
-                block_high[k] = center[s, k] + block.max()
-                middle[k] = center[s, k] + block.mean()
-            farthest = 0.0
             for r in range(start, stop):
-                farthest = max(farthest, np.square(center[s] + Y[s, :, r] - middle).sum())
-            farthest = np.sqrt(farthest)
+                rows[r - start] = center[s] + Y[s, :, r]
+            farthest = _bounds(rows[: stop - start], box_low, box_high, middle)
             four_rows = stop - start + (start - stop) % 4
             for t in range(max(s, others[0]), others[1]):
-                if _squared_gap_of_balls(middle, farthest, center[t], radius[t]) > cutoff:
-                    continue
-                if _squared_gap(block_low, block_high, low[t], high[t]) > cutoff:
+                tile = center[t], radius[t], low[t], high[t]
+                if _is_far(middle, farthest, box_low, box_high, *tile, cutoff):
                     continue
                 for k in range(d):
                     shift = center[s, k] - center[t, k]
@@ -398,14 +340,13 @@ def gaussian_pairs(Y, center, radius, low, high, counts, A, cutoff, rows, others
                         q[r, k] = Y[s, k, start + r] + shift
                 back[:] = 0
                 for r in range(0, four_rows, 4):
-                    first = start + r
-                    o = out[s, first : first + 4]
                     _distances(E, Y[t], q[r : r + 4])
-                    if s == t:
-                        _sum_one_column(E[0], E[1], E[2], E[3], A[t, 0], o)
-                    else:
-                        own = A[s, 0, first : first + 4]
-                        _sum_both_ways(E[0], E[1], E[2], E[3], A[t, 0], own, o, back)
+                    for e in range(4):
+                        row = start + r + e
+                        if s == t:
+                            out[s, row, 0] += _sum_one_column(E[e], A[t, 0])
+                        else:
+                            out[s, row, 0] += _sum_both_ways(E[e], A[t, 0], A[s, 0, row], back)
                 if s != t:
                     for j in range(width):
                         out[t, j, 0] += back[j]

@@ -21,8 +21,6 @@ from softkern._utils.typing import Array
 from softkern.operators.base import row_blocks
 from softkern.rows import Rows, row_uniforms
 
-__all__ = ["PivotedCholesky", "Proposals"]
-
 PANEL = 100  # landmarks proposed at once
 # block(rows, columns) returns kernel values (len(rows), len(columns)), on a device or the host
 Block = Callable[[Any, Any], Any]
@@ -32,21 +30,8 @@ UNIFORM_ROWS = 10_000  # that uniform landmarks are drawn from
 class PivotedCholesky:
     """A partial Cholesky factor, extended by one panel of landmarks at a time.
 
-    Parameters
-    ----------
-    diagonal : array of shape (n,)
-    dtype : dtype
-        Of the factor.
-    name : str
-        Of the kernel, for error messages.
-
-    Attributes
-    ----------
-    panels : list of arrays of shape (t, n)
-        Fᵀ in pieces.
-    landmarks : array of shape (rank,)
-    residual : array of shape (n,)
-        diag(K − F Fᵀ).
+    `panels` are Fᵀ in pieces (t, n), and `residual` is diag(K − F Fᵀ). The name of the kernel is
+    for error messages.
     """
 
     def __init__(self, diagonal: Array, dtype: Any, name: str) -> None:
@@ -136,11 +121,7 @@ def _solve_lower(lower: Array, values: Any) -> Any:
 class Proposals:
     """Candidate landmarks, drawn in the same way for any order of the samples.
 
-    Parameters
-    ----------
-    landmarks : {"rpcholesky", "uniform"} or array of int
-    rows : Rows
-    generator : RandomState
+    `landmarks` are "rpcholesky", "uniform" or row numbers.
     """
 
     def __init__(self, landmarks: Any, rows: Rows, generator: np.random.RandomState) -> None:

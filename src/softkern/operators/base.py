@@ -1,16 +1,14 @@
-"""The product K @ A, and all that follows from it.
+"""The product K @ A, and what follows from it.
 
-`KernelOperator` is a kernel and its support points X, and stands for the matrix K of kernel
-values between them, which only some operators ever form. An operator says how the product is
-computed, for the support itself and for new points; distances to centers, columns, degrees,
-logarithms and the view as a scipy LinearOperator are derived here once for all. It also says what
-it is (traits), where it cannot be used (`refusal`) and what it will cost (`cost`), so that `plan`
-can choose without knowing any operator's inside.
+`KernelOperator` is a kernel and its support points X. It stands for the matrix K of kernel values
+between them, which only some operators form. A subclass computes the product for the support
+itself and for new points (`CrossOperator`). Distances to centers, columns and logarithms follow
+from these. A subclass also states its traits, its error, and where it cannot be used.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -29,6 +27,7 @@ from softkern.kernels import Kernel
 from softkern.operators.geometry import FeaturePoints, center_norms, squared_distances
 from softkern.operators.geometry import Geometry as Geometry
 from softkern.operators.log_sums import LogKernelSum
+from softkern.operators.products import KernelProducts
 from softkern.operators.work import ProblemSize as ProblemSize
 from softkern.rows import Rows, row_slices
 
@@ -54,12 +53,12 @@ def blocked_product(kernel: Kernel, queries: Any, X: Any, A: Array) -> Array:
     return out
 
 
-class KernelOperator(ABC):
+class KernelOperator(KernelProducts):
     """The symmetric matrix K of kernel values between the rows of X, as something to multiply.
 
-    A subclass implements `_product`, `_cross_product`, `refusal` and `cost`, sets `engine` and the
-    traits that are not the usual ones. Further parameters of its constructor are options that
-    `plan(engine_params=...)` passes on.
+    A subclass implements `_product` and `_cross_product`, sets `engine`, and overrides the traits
+    that differ. Further parameters of its constructor are options that `plan(engine_params=...)`
+    passes on.
 
     Parameters
     ----------
@@ -84,6 +83,7 @@ class KernelOperator(ABC):
     error_is_known: ClassVar[bool] = True  # before the operator is built
     on_device: bool = False  # its arrays live on a device, where `to_device` takes others
 
+    approximation_error: float = 0.0  # share of the trace of K that the operator leaves out
     points: Any = None  # X on the operator's device, where it has one
 
     def __init__(self, kernel: Kernel, X: Any) -> None:
@@ -92,16 +92,14 @@ class KernelOperator(ABC):
                 f"kernel must be a softkern.kernels.Kernel, such as Gaussian(1.0), got {kernel!r}."
             )
         self.kernel = kernel
-        self.support_rows: Any
-        if not isinstance(X, Rows):
-            X = Rows(check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32]))
-        self.support_rows, self.X = X, X.X
+        self.support_rows = Rows.of(X)
+        self.X = self.support_rows.X
         kernel.check(self.X)
         reason = self.unsupported_reason(ProblemSize.of(self.X, kernel))
         if reason:
             raise ValueError(f"engine={self.engine!r} cannot be used here: {reason}.")
 
-    # What an operator must say
+    # What an operator implements
 
     @abstractmethod
     def _product(self, A: Array) -> Array:
@@ -153,11 +151,6 @@ class KernelOperator(ABC):
         """As `error`, for the matrix that `entries` gives in place of K."""
         return self.error
 
-    @property
-    def approximation_error(self) -> float:
-        """Share of the trace of K that the operator leaves out."""
-        return 0.0
-
     def _largest_value(self) -> float:
         """The kernel's bound, or the largest of the diagonal, or an estimate from some rows."""
         if self.kernel.bound is not None:
@@ -183,41 +176,18 @@ class KernelOperator(ABC):
         dtype: np.dtype[Any] = self.X.dtype
         return dtype
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(n, n)."""
-        return self.X.shape[0], self.X.shape[0]
-
     def __repr__(self) -> str:
         n, d = self.X.shape
         return f"{type(self).__name__}({self.kernel!r}, n={n}, d={d}, {self.dtype})"
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Without what is computed on first use, and can be computed again."""
-        kept = {
-            name
-            for cls in type(self).__mro__
-            for name, value in vars(cls).items()
-            if isinstance(value, cached_property)
-        }
-        return {name: value for name, value in self.__dict__.items() if name not in kept}
-
-    def __matmul__(self, A: Any) -> Array:
-        columns, is_vector = self._check_columns(A)
-        product = self._product(columns)
-        return product[:, 0] if is_vector else product
+    @property
+    def support(self) -> KernelOperator:
+        """The operator itself."""
+        return self
 
     def cross(self, X_new: Any) -> CrossOperator:
         """The matrix of kernel values between new points (rows) and the support (columns)."""
         return CrossOperator(self, X_new)
-
-    def diag(self) -> Array:
-        """Kernel value of every support point with itself, (n,)."""
-        return self._diagonal.copy()
-
-    @cached_property
-    def _diagonal(self) -> Array:
-        return self.kernel.diag(self.X)
 
     def columns(self, index: Any) -> Array:
         """Columns of K as an array, (n, len(index))."""
@@ -234,7 +204,7 @@ class KernelOperator(ABC):
     def entries(self, rows: Any, columns: Any) -> Array:
         """Values (len(rows), len(columns)) of the matrix that `@` multiplies with.
 
-        Kernel values, or what stands for them where the operator is an approximation.
+        Kernel values, or their approximations where the operator is an approximation.
         """
         return self._kernel_block(rows, columns)
 
@@ -268,14 +238,6 @@ class KernelOperator(ABC):
         """Rows of the support by their numbers; of a matrix, what new points need of it."""
         return self.kernel.restrict(self.X, index)
 
-    def distinct_rows(self, weight: Any = None) -> tuple[Array, Array]:
-        """One number of every distinct support point, and the summed weight of its copies."""
-        return self.support_rows.reweighted(weight).distinct
-
-    def canonical_rows(self, weight: Any = None) -> tuple[Array, Array]:
-        """As `distinct_rows`, in a pseudo-random order that the points' values decide."""
-        return self.support_rows.reweighted(weight).canonical
-
     # Centers
 
     @cached_property
@@ -287,15 +249,6 @@ class KernelOperator(ABC):
         """Squared length of every center, colsum(A ∘ K A), (c,)."""
         columns, _ = self._check_columns(A)
         return center_norms(columns, self._product(columns))
-
-    def squared_distances(self, A: Any) -> Any:
-        """Squared distance in feature space of every support point to every center, (n, c)."""
-        columns, is_vector = self._check_columns(A)
-        if self.features is None:
-            distances = self.geometry(columns).distances
-        else:  # the product is not needed
-            distances = self.features.distances(self.features.centers(columns))
-        return distances[:, 0] if is_vector else distances
 
     def distances_to_rows(self, index: Any) -> Any:
         """Squared distance of every support point to some of them, (n, len(index))."""
@@ -312,23 +265,7 @@ class KernelOperator(ABC):
         """
         columns, _ = self._check_columns(A)
         product = self._product(columns) if product is None else product.reshape(columns.shape)
-        norms = center_norms(columns, product)
-        is_away = self.on_device and not is_numpy_array(columns)
-        if self.features is None or is_away:
-            is_semidefinite = self.kernel.is_positive_semidefinite
-            diag = self._device_diagonal if is_away else self._diagonal
-            distances = squared_distances(diag, product, norms, is_semidefinite)
-        else:
-            distances = self.features.distances(self.features.centers(columns))
-        return Geometry(product, norms, distances)
-
-    @cached_property
-    def _device_diagonal(self) -> Any:
-        return self.to_device(self._diagonal)
-
-    def lean_geometry(self, A: Any) -> Geometry:
-        """As `geometry`, without an array of the product where it can be made when asked for."""
-        return self.geometry(A)
+        return self._geometry_of(columns, product, center_norms(columns, product))
 
     def compressed(self, A: Any, nonnegative: bool = False) -> tuple[Array, Array]:
         """Numbers of rows, and coefficients on these, that give the same centers.
@@ -342,23 +279,10 @@ class KernelOperator(ABC):
             return np.arange(self.shape[0]), columns
         return used, columns[used]
 
-    def release(self) -> None:  # noqa: B027, most have nothing to let go of
-        """Let go of arrays that a loop needs and what is read from its end does not."""
+    def release(self) -> None:
+        """Free arrays that are only needed while iterating."""
 
-    # Logarithms
-
-    def log_product(self, A: Any, product: Array | None = None) -> Array:
-        """log(K @ A) for A ≥ 0, to relative accuracy however far a point is from the support.
-
-        Entries that the product gives too coarsely, because they underflow or vanish in its
-        error, are evaluated again exactly, so that ranks far away follow distance. (The nystroem
-        operator takes its approximation as it is, and evaluates again only what vanishes in it.)
-        The product is computed where it is not given.
-        """
-        columns, is_vector = self._check_columns(A)
-        product = self._product(columns) if product is None else product.reshape(columns.shape)
-        logs = self._log_product(self.X, product, columns)
-        return logs[:, 0] if is_vector else logs
+    # Logarithms (see `log_product` too)
 
     def log_product_of_others(
         self, a: Any, own: Any, product: Array | None = None, rows: Array | None = None
@@ -384,36 +308,24 @@ class KernelOperator(ABC):
         again = np.flatnonzero(lost)
         if again.size:
             numbers = some[again]
-            logs[again] = self._far_sums.logs(
-                self.X[numbers], columns[:, 0], available_threads(), numbers, left[again]
-            )
-        return logs
-
-    def _log_product(self, queries: Any, product: Array, A: Array) -> Array:
-        if (A < 0).any():
-            raise ValueError("log_product needs A ≥ 0: a sum of mixed signs has no logarithm.")
-        doubtful = self._doubtful(product, A)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            logs: Array = np.log(product)
-        for c in range(A.shape[1]):
-            again = np.flatnonzero(doubtful[:, c])
-            if not A[:, c].any():
-                logs[:, c] = -np.inf
-            elif again.size:
-                far = self._far_sums.logs(queries[again], A[:, c], available_threads())
-                with np.errstate(over="ignore"):  # in float32 the farthest are −∞
-                    logs[again, c] = far
+            logs[again] = self._far_logs(self.X[numbers], columns[:, 0], numbers, left[again])
         return logs
 
     def _doubtful(self, product: Array, A: Array) -> Array:
         """Entries of K @ A, (m, c), that are not accurate in relative terms."""
         return np.asarray(product <= SMALLEST_SUM * np.finfo(self.dtype).tiny * A.sum(axis=0))
 
+    def _far_logs(
+        self, queries: Any, a: Array, own: Array | None = None, left: Array | None = None
+    ) -> Array:
+        """Logarithms of Σ_r K(x, x_r) a_r however small, (m,). See `LogKernelSum.logs`."""
+        return self._far_sums.logs(queries, a, available_threads(), own, left)
+
     @cached_property
     def _far_sums(self) -> LogKernelSum:
         return LogKernelSum(self.kernel, self.X)
 
-    # What the square and the rectangular operator share
+    # Checks of arguments
 
     def _check_columns(self, A: Any) -> tuple[Array, bool]:
         """A as a finite (n, c) array of this operator's dtype, and whether it was a vector.
@@ -446,80 +358,42 @@ class KernelOperator(ABC):
         return X_new
 
 
-class CrossOperator:
+class CrossOperator(KernelProducts):
     """Kernel values between new points (m rows) and an operator's support (n columns).
 
     Made by `KernelOperator.cross`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from softkern.kernels import Gaussian
-    >>> from softkern.operators.dense import DenseOperator
-    >>> operator = DenseOperator(Gaussian(1.0), np.array([[0.0], [2.0]]))
-    >>> similar = operator.cross([[0.0], [1.0], [9.0]]) @ np.array([1.0, 0.0])
-    >>> similar.round(2)
-    array([1.  , 0.61, 0.  ])
     """
 
     def __init__(self, support: KernelOperator, X_new: Any) -> None:
-        self.support = support
+        self._support = support
         self.X = support._check_new(X_new)
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """(m, n)."""
-        return self.X.shape[0], self.support.shape[0]
+    def support(self) -> KernelOperator:
+        """The operator over the support."""
+        return self._support
 
     def __repr__(self) -> str:
         return f"CrossOperator({self.support!r}, m={self.shape[0]})"
 
-    def __matmul__(self, A: Any) -> Array:
-        columns, is_vector = self.support._check_columns(A)
-        product = self.support._cross_product(self.X, columns)
-        return product[:, 0] if is_vector else product
-
-    def diag(self) -> Array:
-        """Kernel value of every new point with itself, (m,)."""
-        return self.support.kernel.diag(self.X)
+    def _product(self, A: Array) -> Array:
+        return self.support._cross_product(self.X, A)
 
     @property
     def lengths_are_known(self) -> bool:
         """Whether `diag`, and with it distances, can be had."""
         return True
 
-    def squared_distances(self, A: Any, norms: Any = None) -> Any:
-        """Squared distance of every new point to every center, (m, c).
+    @cached_property
+    def _new_features(self) -> Any:
+        return self.support.kernel.features(self.X)
 
-        `norms` are the centers' squared norms (`KernelOperator.squared_norms`), where known.
+    def geometry(self, A: Any, norms: Any = None, product: Array | None = None) -> Geometry:
+        """Similarities and distances of the new points to centers A (n, c).
+
+        The product K @ A and the squared norms of the centers are computed where not given.
         """
-        columns, is_vector = self.support._check_columns(A)
-        if norms is None:
-            norms = self.support.squared_norms(columns)
-        distances = self.geometry(columns, norms).distances
-        return distances[:, 0] if is_vector else distances
-
-    def geometry(self, A: Any, norms: Array, product: Array | None = None) -> Geometry:
-        """Similarities and distances of the new points to centers A (n, c) of known norms.
-
-        The product K @ A is computed where it is not given.
-        """
-        support = self.support
-        columns, _ = support._check_columns(A)
-        product = support._cross_product(self.X, columns) if product is None else product
-        known = support.features
-        if known is None:
-            is_semidefinite = support.kernel.is_positive_semidefinite
-            distances = squared_distances(self.diag(), product, norms, is_semidefinite)
-        else:
-            features = support.kernel.features(self.X)
-            distances = known.distances(known.centers(columns), features)
-        return Geometry(product, norms, distances)
-
-    def log_product(self, A: Any, product: Array | None = None) -> Array:
-        """log(K @ A) for A ≥ 0, as `KernelOperator.log_product`."""
-        columns, is_vector = self.support._check_columns(A)
-        if product is None:
-            product = self.support._cross_product(self.X, columns)
-        logs = self.support._log_product(self.X, product.reshape(-1, columns.shape[1]), columns)
-        return logs[:, 0] if is_vector else logs
+        columns, _ = self.support._check_columns(A)
+        norms = self.support.squared_norms(columns) if norms is None else norms
+        product = self._product(columns) if product is None else product
+        return self._geometry_of(columns, product, norms)

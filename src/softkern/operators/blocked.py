@@ -9,25 +9,9 @@ import numpy as np
 from softkern._utils.typing import Array
 from softkern.operators.base import KernelOperator, blocked_product
 
-__all__ = ["BlockedOperator"]
-
 
 class BlockedOperator(KernelOperator):
-    """K computed block by block, every time it is multiplied; memory is that of the data.
-
-    Parameters
-    ----------
-    kernel : softkern.kernels.Kernel
-    X : array or CSR matrix of shape (n, d)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from softkern.kernels import Laplacian
-    >>> X = np.random.default_rng(0).normal(size=(2000, 3))
-    >>> (BlockedOperator(Laplacian(0.5), X) @ np.ones((2000, 2))).shape
-    (2000, 2)
-    """
+    """K computed block by block, every time it is multiplied; memory is that of the data."""
 
     engine: ClassVar[str] = "blocked"
 
@@ -38,5 +22,5 @@ class BlockedOperator(KernelOperator):
         return blocked_product(self.kernel, X_new, self.X, A)
 
     def partial_product(self, index: Any, A: Any) -> Array:
-        """K @ A, (n, c), for an A that is zero but in the rows `index`, A (len(index), c)."""
+        """K @ A for an A that is zero except in some rows, see `KernelOperator`."""
         return blocked_product(self.kernel, self.X, self.X[index], np.asarray(A, self.dtype))

@@ -3,34 +3,17 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 
 from softkern._utils.typing import Array
-from softkern.operators.base import Geometry, KernelOperator, ProblemSize
-from softkern.operators.geometry import FeatureGeometry, FeaturePoints, feature_sums
-
-__all__ = ["FeatureOperator"]
+from softkern.operators.base import KernelOperator, ProblemSize
+from softkern.operators.geometry import feature_sums
 
 
 class FeatureOperator(KernelOperator):
-    """K as the product of two thin matrices: neither its memory nor its time grows with n².
-
-    Parameters
-    ----------
-    kernel : softkern.kernels.Kernel
-        One whose `features` are not None.
-    X : array or CSR matrix of shape (n, d)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from softkern.kernels import Linear
-    >>> X = np.array([[1.0, 0.0], [0.0, 2.0]])
-    >>> FeatureOperator(Linear(), X) @ np.ones(2)
-    array([1., 4.])
-    """
+    """K as the product of two thin matrices: neither its memory nor its time grows with n²."""
 
     engine: ClassVar[str] = "features"
 
@@ -39,33 +22,18 @@ class FeatureOperator(KernelOperator):
         """F (n, r), sparse where the data are."""
         return self.kernel.features(self.X)
 
-    @cached_property
-    def features(self) -> FeaturePoints | None:
-        """The support in the feature map; None where it is sparse and must stay so."""
-        return FeaturePoints.of(self._rows)
-
     def _product(self, A: Array) -> Array:
         return self._times(self._rows, self._rows, A)
 
-    def lean_geometry(self, A: Any) -> Geometry:
-        """As `geometry`; the product is not kept, since the centers are vectors."""
-        if self.features is None:
-            return self.geometry(A)
-        columns, _ = self._check_columns(A)
-        vectors = feature_sums(self._rows, columns).astype(self.dtype)
-        norms = (vectors * vectors).sum(axis=0)
-        distances = self.features.distances(self.features.centers(columns))
-        return cast(Geometry, FeatureGeometry(self._rows, vectors, norms, distances))
-
     def release(self) -> None:
-        """Let go of the features less their middle, which are made again where they are needed."""
+        """Free the features less their middle, which are computed again when needed."""
         self.__dict__.pop("features", None)
 
     def _cross_product(self, X_new: Any, A: Array) -> Array:
         return self._times(self.kernel.features(X_new), self._rows, A)
 
     def partial_product(self, index: Any, A: Any) -> Array:
-        """K @ A, (n, c), for an A that is zero but in the rows `index`, A (len(index), c)."""
+        """K @ A for an A that is zero except in some rows, see `KernelOperator`."""
         return self._times(self._rows, self._rows[index], np.asarray(A, self.dtype))
 
     def _times(self, rows: Any, support: Any, A: Array) -> Array:

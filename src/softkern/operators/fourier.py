@@ -12,8 +12,7 @@ from __future__ import annotations
 import math
 import os
 import threading
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,14 +22,6 @@ from softkern._utils.typing import Array
 from softkern.kernels import Gaussian, Kernel
 from softkern.operators.base import KernelOperator, ProblemSize, blocked_product
 
-__all__ = [
-    "FourierOperator",
-    "default_tolerance",
-    "fourier_grid",
-    "problem_extent",
-    "transform_seconds",
-]
-
 MODES_LIMIT = 2**27  # a larger grid takes more memory and time than it saves
 FEW_MODES = 2**16  # of which a transform takes milliseconds; more than pairs of points save nothing
 PEAK_ROWS = 256  # of the support that its largest entry is read from
@@ -38,6 +29,9 @@ RELATIVE = 1e-4  # accuracy that log_product asks of an entry before it takes it
 WIDEST = 1e12  # bandwidths; beyond, the number of modes is over any limit
 KEPT_BYTES = 2**26  # modes of the last coefficients are kept for new points up to this size
 NORMAL_WIDTH = 8.3  # of n^(1/2d) default bandwidths: how wide normal data are, where unknown
+
+# One or two columns of K @ A: their numbers, their sizes, and their scaled modes on the grid
+Modes = tuple[Array, Array, Array]
 
 # Of the reference machine (benchmarks/calibrate.py)
 STEP_SECONDS = 1.1e-9  # of one thread, for N log2(N) of a grid of N numbers
@@ -47,7 +41,7 @@ PAIR_SECONDS = 1.5e-8  # a kernel value and its weighted sum, without transforms
 
 
 class FourierOperator(KernelOperator):
-    """The Gaussian kernel on one, two or three columns, at the cost of a few passes over the data.
+    """The Gaussian kernel on up to three columns, at the cost of a few passes over the data.
 
     Parameters
     ----------
@@ -56,21 +50,6 @@ class FourierOperator(KernelOperator):
     tolerance : float, default=None
         Error of an entry of K @ A, as a share of the largest entry of ``K @ |A|``. By default 1e-9
         for float64 and 1e-6 for float32.
-
-    Attributes
-    ----------
-    modes : tuple of int
-        Size of the Fourier grid.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from softkern.kernels import Gaussian
-    >>> X = np.random.default_rng(0).normal(size=(5000, 2))
-    >>> operator = FourierOperator(Gaussian(0.3), X)
-    >>> exact = Gaussian(0.3).block(X[:5], X).sum(axis=1)
-    >>> bool(np.allclose(operator.degree()[:5], exact, rtol=1e-8))
-    True
     """
 
     engine: ClassVar[str] = "fourier"
@@ -94,18 +73,17 @@ class FourierOperator(KernelOperator):
         self._forget()
 
     def _forget(self) -> None:
-        """Transforms hold pointers, and modes are many: both are made anew when needed."""
-        self._lock_process = os.getpid()
-        self._plans: dict[int, tuple[Any, int]] = {}  # to modes (1) and back to the support (2)
-        self._kept: tuple[Array, list[_Modes]] | None = None
+        """Drop transforms, which hold pointers, and modes: both are made anew when needed."""
+        self._process = os.getpid()
+        self._plans: dict[int, Any] = {}  # to modes (1) and back to the support (2)
+        self._kept: tuple[Array, list[Modes]] | None = None
         self._peak: tuple[Array, Array] | None = None
         self._lock = threading.RLock()  # a transform has one workspace
 
     def __getstate__(self) -> dict[str, Any]:
+        forgotten = ("_plans", "_kept", "_peak", "_lock")
         state = super().__getstate__()
-        for name in ("_plans", "_kept", "_peak", "_lock"):
-            del state[name]
-        return state
+        return {name: value for name, value in state.items() if name not in forgotten}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -117,14 +95,12 @@ class FourierOperator(KernelOperator):
     def _product(self, A: Array) -> Array:
         out = np.zeros((self.shape[0], A.shape[1]), dtype=self.dtype)
         with self._locked():
-            for modes in self._modes(A):
-                modes.write_to(out, self._support_plan(2))
+            _write(out, self._modes(A), self._support_plan(2))
         return out
 
     def _locked(self) -> Any:
-        if self._lock_process != os.getpid():
-            self._lock = threading.RLock()  # a fork may have copied one that is held for good
-            self._lock_process = os.getpid()
+        if self._process != os.getpid():
+            self._forget()  # a fork has no threads for the plans, and may hold the lock for good
         return self._lock
 
     def _cross_product(self, X_new: Array, A: Array) -> Array:
@@ -140,12 +116,11 @@ class FourierOperator(KernelOperator):
             return out
         values, to_points = np.zeros((inside.size, A.shape[1])), self._plan(2, X_new[inside])
         with self._locked():
-            for modes in self._known_modes(A):
-                modes.write_to(values, to_points)
+            _write(values, self._known_modes(A), to_points)
         out[inside] = values
         return out
 
-    def _known_modes(self, A: Array) -> list[_Modes] | Iterator[_Modes]:
+    def _known_modes(self, A: Array) -> Iterable[Modes]:
         """Modes of A, those of the last call where A is the same and they are not too large."""
         if self._kept is not None and np.array_equal(self._kept[0], A):
             return self._kept[1]
@@ -155,12 +130,10 @@ class FourierOperator(KernelOperator):
         return self._kept[1]
 
     def _support_plan(self, transform: int) -> Any:
-        """The transform of the support, kept in the process that made it."""
-        plan, process = self._plans.get(transform, (None, 0))
-        if plan is None or process != os.getpid():
-            plan = self._plan(transform, self.X)
-            self._plans[transform] = plan, os.getpid()
-        return plan
+        """The transform of the support, kept for the next product."""
+        if transform not in self._plans:
+            self._plans[transform] = self._plan(transform, self.X)
+        return self._plans[transform]
 
     def _plan(self, transform: int, points: Array) -> Any:
         import finufft
@@ -178,11 +151,12 @@ class FourierOperator(KernelOperator):
         plan.setpts(*(np.ascontiguousarray(column) for column in angles.T))
         return plan
 
-    def _modes(self, A: Array) -> Iterator[_Modes]:
+    def _modes(self, A: Array) -> Iterator[Modes]:
         """K's spectrum times that of A, two real columns as one complex one: the kernel is real.
 
         They are brought to one size first, so that the error of one does not drown the other.
         """
+        assert isinstance(self.kernel, Gaussian)
         size = np.abs(A).max(axis=0, initial=0).astype(np.float64)
         filled = np.flatnonzero(size)
         for start in range(0, filled.size, 2):
@@ -192,18 +166,11 @@ class FourierOperator(KernelOperator):
             if pair.size > 1:
                 column.imag = A[:, pair[1]] / size[pair[1]]
             spectrum = self._support_plan(1).execute(column).reshape(self.modes)
-            for axis, factor in enumerate(self._factors()):
+            for axis, (m, period) in enumerate(zip(self.modes, self._period, strict=True)):
+                factor = self.kernel.spectrum(2 * np.pi * (np.arange(m) - m // 2) / period) / period
                 others = tuple(k for k in range(len(self.modes)) if k != axis)
                 spectrum *= np.expand_dims(factor, others)
-            yield _Modes(pair, size[pair], spectrum)
-
-    def _factors(self) -> list[Array]:
-        """The kernel's spectrum, one factor per column."""
-        assert isinstance(self.kernel, Gaussian)
-        return [
-            self.kernel.spectrum(2 * np.pi * (np.arange(m) - m // 2) / period) / period
-            for m, period in zip(self.modes, self._period, strict=True)
-        ]
+            yield pair, size[pair], spectrum
 
     @property
     def error(self) -> float:
@@ -247,19 +214,11 @@ class FourierOperator(KernelOperator):
         return f"the data are {width} bandwidths wide: too many Fourier modes for {problem.n} rows"
 
 
-@dataclass(frozen=True)
-class _Modes:
-    """Fourier modes of one or two columns of K @ A."""
-
-    columns: Array  # their numbers, (1,) or (2,)
-    sizes: Array  # what they were divided by, (1,) or (2,)
-    spectrum: Array  # complex, the shape of the grid
-
-    def write_to(self, out: Array, to_points: Any) -> None:
-        """Write the columns of K @ A at the points of a transform into out (m, c)."""
-        values = to_points.execute(self.spectrum)
-        parts = (values.real, values.imag)
-        for part, c, size in zip(parts, self.columns, self.sizes, strict=False):
+def _write(out: Array, all_modes: Iterable[Modes], to_points: Any) -> None:
+    """Write the columns of K @ A at the points of a transform into out (m, c)."""
+    for columns, sizes, spectrum in all_modes:
+        values = to_points.execute(spectrum)
+        for part, c, size in zip((values.real, values.imag), columns, sizes, strict=False):
             out[:, c] = part * size
 
 

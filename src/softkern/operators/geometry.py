@@ -18,15 +18,6 @@ from array_api_compat import device, is_dask_array, is_numpy_array
 from softkern._utils.arrays import namespace, row_sums
 from softkern.rows import row_slices
 
-__all__ = [
-    "FeatureGeometry",
-    "FeaturePoints",
-    "Geometry",
-    "center_norms",
-    "feature_sums",
-    "squared_distances",
-]
-
 GAP_ROWS = 8192  # summed at once, in float64
 MIDDLE_ROWS = 1024  # at least, where there are as many
 ON_CENTER = 8  # rounding errors of K(x, x): a squared distance below them is zero
@@ -66,29 +57,6 @@ class Geometry:
             means += xp.astype(A[rows, :], xp.float64, copy=False).T @ distances
         gaps = means - xp.linalg.diagonal(means)[:, None]
         return (gaps + gaps.T) / 2
-
-
-@dataclass(frozen=True)
-class FeatureGeometry:
-    """A `Geometry` of centers that are vectors of features; computes the product on demand."""
-
-    rows: Any  # F, (n, r)
-    vectors: Any  # Fᵀ A, (r, c)
-    norms: Any  # squared lengths of the centers, (c,)
-    distances: Any  # squared distances to them, (n, c)
-
-    @property
-    def product(self) -> Any:
-        """K @ A = F (Fᵀ A), (n, c)."""
-        return self.rows @ self.vectors
-
-    def take(self, order: Any) -> FeatureGeometry:
-        """Select or reorder centers by index."""
-        return FeatureGeometry(
-            self.rows, self.vectors[:, order], self.norms[order], self.distances[:, order]
-        )
-
-    gaps = Geometry.gaps
 
 
 def center_norms(A: Any, product: Any) -> Any:

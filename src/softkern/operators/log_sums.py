@@ -1,9 +1,9 @@
-"""Logarithms of far sums: log Σ_r k(x, x_r) a_r without underflow.
+"""Logarithms of sums in the tails: log Σ_r k(x, x_r) a_r without underflow.
 
 Far from all support points K @ A underflows, or vanishes in an operator's error, and ranks there
 would be noise. Where the kernel's logarithm is half a squared distance, a tree of neighbors finds
-the few points that matter; any other kernel is evaluated in logarithms on all of them. Called by
-`KernelOperator.log_product` for entries that are in doubt.
+the few points that matter. Any other kernel is evaluated in logarithms on all of them. Called by
+`log_product` for entries that are in doubt.
 """
 
 from __future__ import annotations
@@ -22,13 +22,11 @@ from softkern._utils.typing import Array
 from softkern.kernels import Kernel
 from softkern.rows import row_slices
 
-__all__ = ["LogKernelSum", "near_logs"]
-
 TAIL_ACCURACY = 1e-6  # in the logarithm
 NEIGHBORS_AT_ONCE = 2_000_000  # neighbors of queries held at once
 VALUES_AT_ONCE = 2**22  # logarithms of kernel values held at once
-WIDEST = 1e150  # bandwidths; squares of more are no numbers, and a tree refuses them
-BEYOND = 1e200  # bandwidths: as far as any place whose square is no number
+WIDEST = 1e150  # bandwidths; squares of more overflow, and a tree rejects them
+BEYOND = 1e200  # bandwidths: farther than any place whose square does not overflow
 ORIGIN_ROWS = 1024  # of the support, at least, whose median is the tree's origin
 
 
@@ -38,10 +36,6 @@ class LogKernelSum:
     def __init__(self, kernel: Kernel, X: Any) -> None:
         self.kernel = kernel
         self.X = X
-
-    def log_values(self, queries: Any, index: Array) -> Array:
-        """Log k between queries and the support points of these numbers, (m, len(index))."""
-        return self.kernel.log_block(queries, self.X[index])
 
     def logs(
         self,
@@ -56,28 +50,25 @@ class LogKernelSum:
         Where queries are support points, `own` are their numbers, and `left` what takes the place
         of their own weights.
         """
-        used = np.flatnonzero(a > 0)
+        used, m = np.flatnonzero(a > 0), queries.shape[0]
         if used.size == 0:
-            return np.full(queries.shape[0], -np.inf)
+            return np.full(m, -np.inf)
+        # the place of every query among the points in use, −1 if it is none of them
+        place, log_left = np.full(m, -1), np.zeros(m)
         with np.errstate(divide="ignore"):
             log_a = np.log(a[used].astype(np.float64))
-            log_left = None if left is None else np.log(left.astype(np.float64))
-        if own is not None:
-            place = np.searchsorted(used, own)
-            is_used = used[np.minimum(place, used.size - 1)] == own
-            own = np.where(is_used, place, -1)
-        if not self._has_tree:
-            return self._all_logs(queries, used, log_a, own, log_left)
-        is_whole = used.size == self.X.shape[0]
-        tree = self._tree if is_whole else cKDTree(self._scaled(self.X[used]))
-        if max(tree.maxes.max(), -tree.mins.min()) > WIDEST:
-            return self._all_logs(queries, used, log_a, own, log_left)
-        far = np.clip(self._scaled(queries), -BEYOND, BEYOND)  # a tree takes no infinite places
-        return near_logs(tree, log_a, far, own, log_left, threads)
-
-    @property
-    def _has_tree(self) -> bool:
-        return self.kernel.log_is_half_squared_distance and self.X.shape[1] <= TREE_COLUMNS
+            if own is not None and left is not None:
+                log_left = np.log(left.astype(np.float64))
+                place = np.searchsorted(used, own)
+                place[used[np.minimum(place, used.size - 1)] != own] = -1
+        if self.kernel.log_is_half_squared_distance and self.X.shape[1] <= TREE_COLUMNS:
+            is_whole = used.size == self.X.shape[0]
+            tree = self._tree if is_whole else cKDTree(self._scaled(self.X[used]))
+            if max(tree.maxes.max(), -tree.mins.min()) <= WIDEST:
+                # a tree takes no infinite places
+                far = np.clip(self._scaled(queries), -BEYOND, BEYOND)
+                return _near_logs(tree, log_a, far, place, log_left, threads)
+        return self._all_logs(queries, used, log_a, place, log_left)
 
     @cached_property
     def _origin(self) -> Array:
@@ -92,32 +83,34 @@ class LogKernelSum:
     def _scaled(self, X: Any) -> Array:
         return np.asarray(self.kernel.scaled(_dense(X), self._origin))
 
+    def _log_values(self, queries: Any, index: Array) -> Array:
+        """Log k between queries and the support points of these numbers, (m, len(index))."""
+        if self.kernel.takes_points:
+            return self.kernel.log_block(queries, self.X[index])
+        values = queries[:, index]
+        if (values < 0).any():
+            raise ValueError("the precomputed kernel has negative values; they have no logarithm.")
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(values))
+
     def _all_logs(
-        self, queries: Any, used: Array, log_a: Array, own: Array | None, log_left: Array | None
+        self, queries: Any, used: Array, log_a: Array, own: Array, log_left: Array
     ) -> Array:
         """From all support points in use, a block of queries at a time."""
         out = np.empty(queries.shape[0])
         for rows in row_slices(queries.shape[0], max(1, VALUES_AT_ONCE // used.size)):
-            terms = self.log_values(queries[rows], used).astype(np.float64, copy=False)
-            if own is not None and log_left is not None:
-                itself = np.flatnonzero(own[rows] >= 0)
-                at = itself, own[rows][itself]
-                own_terms = terms[at] + log_left[rows][itself]
-                terms += log_a
-                terms[at] = own_terms
-            else:
-                terms += log_a
+            terms = self._log_values(queries[rows], used).astype(np.float64, copy=False)
+            itself = np.flatnonzero(own[rows] >= 0)
+            at = itself, own[rows][itself]
+            own_terms = terms[at] + log_left[rows][itself]
+            terms += log_a
+            terms[at] = own_terms
             out[rows] = log_sums(terms)
         return out
 
 
-def near_logs(
-    tree: cKDTree,
-    log_weights: Array,
-    queries: Array,
-    own: Array | None = None,
-    log_own: Array | None = None,
-    threads: int = 1,
+def _near_logs(
+    tree: cKDTree, log_weights: Array, queries: Array, own: Array, log_own: Array, threads: int
 ) -> Array:
     """Logarithm of Σ w exp(−r²/2) for every query, (m,), over the tree's points that matter.
 
@@ -129,45 +122,41 @@ def near_logs(
     logs = np.full(len(queries), -np.inf)
     least = _largest_term(tree, log_weights, queries, own, log_own, threads)
     within = np.flatnonzero(np.isfinite(least))
-    if within.size:
-        numbers = None if own is None else own[within]
-        log_numbers = None if log_own is None else log_own[within]
-        logs[within] = _sums(
-            tree, log_weights, queries[within], least[within], numbers, log_numbers, threads
-        )
-    return logs
-
-
-def _sums(
-    tree: cKDTree,
-    log_weights: Array,
-    queries: Array,
-    least: Array,
-    own: Array | None,
-    log_own: Array | None,
-    threads: int,
-) -> Array:
-    """`near_logs` of queries whose largest term has the finite lower bound `least`."""
+    if not within.size:
+        return logs
+    queries, least, own, log_own = (part[within] for part in (queries, least, own, log_own))
     points = np.asarray(tree.data)
     slack = np.log(tree.n / TAIL_ACCURACY)
     # halves first: twice the square of the largest distance there is would overflow
     span = np.maximum((log_weights.max() - least) / 2 + slack / 2, 0)
     radius = 2 * np.sqrt(span) * (1 + 1e-12)
     counts = tree.query_ball_point(queries, radius, workers=threads, return_length=True)
-    logs = np.empty(len(queries))
     for rows in _batches(counts):
         near = tree.query_ball_point(queries[rows], radius[rows], workers=threads)
         support = np.concatenate(near).astype(np.intp)
         query = np.repeat(np.arange(rows.start, rows.stop), counts[rows])
         terms = log_weights[support] - 0.5 * np.square(points[support] - queries[query]).sum(axis=1)
-        if own is not None and log_own is not None:
-            terms = np.where(support == own[query], log_own[query], terms)
+        terms = np.where(support == own[query], log_own[query], terms)
         starts = np.concatenate([[0], np.cumsum(counts[rows])[:-1]])
         # the largest term itself: its bound has lost all digits where distances are huge
         shift = np.maximum.reduceat(terms, starts)
         total = np.log(np.add.reduceat(np.exp(terms - np.repeat(shift, counts[rows])), starts))
-        logs[rows] = total + shift
+        logs[within[rows]] = total + shift
     return logs
+
+
+def _largest_term(
+    tree: cKDTree, log_weights: Array, queries: Array, own: Array, log_own: Array, threads: int
+) -> Array:
+    """A lower bound, (m,), of the largest log w − r²/2, from a few nearest points."""
+    k = min(8, tree.n)
+    distance, index = tree.query(queries, k=k, workers=threads)
+    distance, index = distance.reshape(-1, k), index.reshape(-1, k)
+    with np.errstate(over="ignore"):
+        # at infinite distance the tree names no point
+        terms = log_weights[np.minimum(index, tree.n - 1)] - 0.5 * np.square(distance)
+    terms = np.where(index == own[:, None], log_own[:, None], terms)
+    return np.asarray(terms.max(axis=1))
 
 
 def _batches(counts: Array) -> Iterator[slice]:
@@ -180,26 +169,6 @@ def _batches(counts: Array) -> Iterator[slice]:
         stop = max(stop, start + 1)
         yield slice(start, stop)
         start = stop
-
-
-def _largest_term(
-    tree: cKDTree,
-    log_weights: Array,
-    queries: Array,
-    own: Array | None,
-    log_own: Array | None,
-    threads: int,
-) -> Array:
-    """A lower bound, (m,), of the largest log w − r²/2, from a few nearest points."""
-    k = min(8, tree.n)
-    distance, index = tree.query(queries, k=k, workers=threads)
-    distance, index = distance.reshape(-1, k), index.reshape(-1, k)
-    with np.errstate(over="ignore"):
-        # at infinite distance the tree names no point
-        terms = log_weights[np.minimum(index, tree.n - 1)] - 0.5 * np.square(distance)
-    if own is not None and log_own is not None:
-        terms = np.where(index == own[:, None], log_own[:, None], terms)
-    return np.asarray(terms.max(axis=1))
 
 
 def _dense(X: Any) -> Array:

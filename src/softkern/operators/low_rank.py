@@ -21,9 +21,7 @@ from softkern._utils.typing import Array
 from softkern.kernels import Kernel
 from softkern.operators._pivoted_cholesky import PivotedCholesky, Proposals
 from softkern.operators.base import KernelOperator, ProblemSize, row_blocks
-from softkern.rows import Rows, check_weights
-
-__all__ = ["NystroemOperator"]
+from softkern.rows import Rows
 
 DEFAULT_RANK = 500
 ROUNDING = 100  # times that of an exact product: the factor's own
@@ -49,16 +47,8 @@ class NystroemOperator(KernelOperator):
     sample_weight : array of shape (n,), default=None
         Rows count this often in the choice of landmarks and in the trace.
     random_state : int, RandomState or None, default=0
-
-    Attributes
-    ----------
-    rank : int
-    landmarks : array of shape (rank,)
-        Row numbers.
-    trace_error : float
-        trace(K − F Fᵀ) / trace(K).
-    residual : array of shape (n,)
-        diag(K − F Fᵀ); ``|K_ij − (F Fᵀ)_ij| ≤ √(residual_i residual_j)``.
+    points : array of shape (n, d), default=None
+        X on a device, where the factor is to live there.
 
     References
     ----------
@@ -68,15 +58,6 @@ class NystroemOperator(KernelOperator):
 
     E. N. Epperly, J. A. Tropp, R. J. Webber, "Embrace rejection: kernel matrix approximation by
     accelerated randomly pivoted Cholesky", 2024. :doi:`10.48550/arXiv.2410.03969`
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from softkern.kernels import Gaussian
-    >>> X = np.random.default_rng(0).normal(size=(2000, 5))
-    >>> operator = NystroemOperator(Gaussian(3.0), X, rank=100)
-    >>> bool(operator.trace_error < 0.01)
-    True
     """
 
     engine: ClassVar[str] = "nystroem"
@@ -95,8 +76,8 @@ class NystroemOperator(KernelOperator):
         random_state: Any = 0,
         points: Any = None,
     ) -> None:
-        super().__init__(kernel, X)
-        n = self.shape[0]
+        super().__init__(kernel, Rows.of(X, sample_weight))
+        n, weight = self.shape[0], self.support_rows.weight
         if rank is not None and rank < 1:
             raise ValueError(f"rank must be at least 1, or None, got {rank!r}.")
         if not 0 <= trace_tolerance < 1:
@@ -104,44 +85,21 @@ class NystroemOperator(KernelOperator):
         if not row_tolerance >= 0:
             raise ValueError(f"row_tolerance must not be negative, got {row_tolerance!r}.")
         self._points, self.on_device = points, points is not None
-        self._weight = X.weight if isinstance(X, Rows) else check_weights(sample_weight, n)
-        self._factor = PivotedCholesky(self.diag(), self.dtype, repr(kernel))
+        factor = PivotedCholesky(self.diag(), self.dtype, repr(kernel))
+        trace = float(weight @ self._diagonal)
         largest = row_tolerance * float(self._diagonal.max())
 
+        def trace_error() -> float:
+            return float(weight @ factor.residual) / trace if trace > 0 else 0.0
+
         def is_done() -> bool:
-            is_small = bool(self.residual.max() <= largest)
-            return self.trace_error <= trace_tolerance and is_small
+            return trace_error() <= trace_tolerance and bool(factor.residual.max() <= largest)
 
-        rows = self.support_rows.reweighted(self._weight)
-        proposals = Proposals(landmarks, rows, as_random_state(random_state))
-        self._factor.extend(self._block, proposals, n if rank is None else min(rank, n), is_done)
-
-    # The factor
-
-    @property
-    def landmarks(self) -> Array:
-        """Row numbers of the landmarks, (rank,)."""
-        return self._factor.landmarks
-
-    @property
-    def residual(self) -> Array:
-        """diag(K − F Fᵀ), (n,)."""
-        return self._factor.residual
-
-    @property
-    def _panels(self) -> list[Any]:
-        return self._factor.panels
-
-    @property
-    def rank(self) -> int:
-        """Number of landmarks."""
-        return int(self.landmarks.size)
-
-    @property
-    def trace_error(self) -> float:
-        """trace(K − F Fᵀ) / trace(K), rows counted with their weights."""
-        trace = float(self._weight @ self._diagonal)
-        return float(self._weight @ self.residual) / trace if trace > 0 else 0.0
+        proposals = Proposals(landmarks, self.support_rows, as_random_state(random_state))
+        factor.extend(self._block, proposals, n if rank is None else min(rank, n), is_done)
+        self._panels, self.landmarks = factor.panels, factor.landmarks
+        self.rank, self.residual = int(factor.landmarks.size), factor.residual
+        self.trace_error = self.approximation_error = trace_error()
 
     # The device
 
@@ -164,7 +122,7 @@ class NystroemOperator(KernelOperator):
         return self.partial_product(slice(None), A)
 
     def partial_product(self, index: Any, A: Any) -> Any:
-        """K @ A, (n, c), for an A that is zero except in the rows `index`, A (len(index), c)."""
+        """K @ A for an A that is zero except in some rows, see `KernelOperator`."""
         columns = self._on_panels(A)
         xp = namespace(columns)
         dtype = self._points.dtype if self.on_device else self.dtype
@@ -195,10 +153,9 @@ class NystroemOperator(KernelOperator):
     def _cross_product(self, X_new: Any, A: Array) -> Array:
         if self.rank == 0:  # K is zero
             return np.zeros((X_new.shape[0], A.shape[1]), dtype=self.dtype)
-        image, lower = self._landmark_form(A)
         # Fᵀ of new points is lower⁻¹ K(landmarks, X_new): solve on the side of A, once.
-        weights = solve_triangular(lower, image, lower=True, trans="T", check_finite=False)
-        weights, points = weights.astype(self.dtype), self.X[self.landmarks]
+        weights = self._landmark_weights(self._image(A)).astype(self.dtype)
+        points = self.X[self.landmarks]
         out = np.empty((X_new.shape[0], A.shape[1]), dtype=self.dtype)
         for rows in row_blocks(X_new.shape[0], self.rank, 8):
             out[rows] = self.kernel.block(X_new[rows], points) @ weights
@@ -206,26 +163,29 @@ class NystroemOperator(KernelOperator):
 
     def image(self, A: Any) -> Array:
         """Fᵀ A, (rank, c): the part of the centers that each landmark adds to those before."""
-        return self._landmark_form(self._check_columns(A)[0])[0]
+        return self._image(self._check_columns(A)[0])
+
+    def _image(self, A: Any) -> Array:
+        columns = self._on_panels(A)
+        image = np.concatenate([on_host(panel @ columns) for panel in self._panels])
+        return image.astype(np.float64)
+
+    def _landmark_weights(self, image: Array) -> Array:
+        """Coefficients on the landmarks, (rank, c), of centers of this image."""
+        return solve_triangular(self.lower, image, lower=True, trans="T", check_finite=False)
 
     def compressed(self, A: Any, nonnegative: bool = False) -> tuple[Array, Array]:
         """Landmarks, and the coefficients on them nearest to the centers in feature space."""
-        columns, _ = self._check_columns(A)
         if self.rank == 0:
             return super().compressed(A, nonnegative)
-        image, lower = self._landmark_form(columns)
+        image = self.image(A)
         if nonnegative:
+            lower = self.lower
             weights = np.column_stack([nnls(lower.T, column)[0] for column in image.T])
         else:
-            weights = solve_triangular(lower, image, lower=True, trans="T", check_finite=False)
+            weights = self._landmark_weights(image)
         used = weights.any(axis=1)
         return self.landmarks[used], weights[used].astype(self.dtype)
-
-    def _landmark_form(self, A: Any) -> tuple[Array, Array]:
-        """Fᵀ A (rank, c), and the Cholesky factor of K between landmarks (rank, rank)."""
-        columns = self._on_panels(A)
-        image = np.concatenate([on_host(panel @ columns) for panel in self._panels])
-        return image.astype(np.float64), self.lower
 
     @property
     def lower(self) -> Array:
@@ -242,11 +202,6 @@ class NystroemOperator(KernelOperator):
     def attainable_error(self) -> float:
         """Rounding of products with F Fᵀ, as a share of ``Σ |A|``."""
         return ROUNDING * super().error
-
-    @property
-    def approximation_error(self) -> float:
-        """The trace error."""
-        return self.trace_error
 
     def _doubtful(self, product: Array, A: Array) -> Array:
         return np.asarray(product <= 100 * np.finfo(self.dtype).eps * A.sum(axis=0))

@@ -1,4 +1,4 @@
-"""Rows in an order in which neighbors follow each other, so that far ones can be passed over.
+"""Rows in an order in which neighbors follow each other, so that far ones can be skipped.
 
 In few columns a k-d tree gives the order. In many, its boxes are as wide as the data; there rows go
 to the nearest of some seeds, drawn as those of k-means++, and cells that are near each other follow
@@ -17,8 +17,6 @@ from scipy.spatial.distance import cdist
 from softkern._utils.typing import Array
 from softkern.rows import row_slices
 
-__all__ = ["TREE_COLUMNS", "Ordering", "share_of_near_pairs"]
-
 TREE_COLUMNS = 6  # beyond these, boxes of near points fill the space
 SEEDS = 32
 SEED_SAMPLE = 1000  # rows that the seeds are drawn from
@@ -32,13 +30,8 @@ TILE_REACH = 1.5  # distances to a tile's share of neighbors that a tile extends
 class Ordering:
     """How to put rows beside their neighbors.
 
-    Parameters
-    ----------
-    X : array of shape (n, d)
-    scaled : callable
-        Coordinates of rows (m, d), in which distances are taken, (m, d).
-    reach : float
-        Distance from which on points do not matter to each other.
+    `scaled` gives the coordinates in which distances are taken. Points farther apart than `reach`
+    do not matter to each other.
     """
 
     def __init__(self, X: Array, scaled: Callable[[Array], Array], reach: float) -> None:
@@ -65,7 +58,7 @@ class Ordering:
     def order_and_breaks(self, X: Array, least: int) -> tuple[Array, list[int]]:
         """The order, and places in it between rows that do not matter to each other.
 
-        No places where parts would be shorter than `least` rows, as a rule.
+        There are none if parts would usually be shorter than `least` rows.
         """
         if self.seeds is None:
             return self.order(X), []

@@ -1,15 +1,15 @@
 """K @ A exactly and without the matrix: Gaussian values live for one tile and are gone.
 
 Distance, exponential and weighted sum are fused (`_gaussian_tiles`), vectorized, and run on all
-threads. Tiles that are too far from a block of rows to matter are passed over.
+threads. Tiles that are too far from a block of rows to matter are skipped.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -24,15 +24,12 @@ from softkern.operators.base import KernelOperator, ProblemSize, blocked_product
 from softkern.operators.ordering import Ordering
 from softkern.rows import row_slices
 
-__all__ = ["TiledOperator", "padded_columns"]
-
 DENSE_PAIRS = 1_000_000  # of points, up to which blocks of kernel values need no compilation
 COLUMNS_AT_ONCE = 64
 ROWS_PER_TASK = 1024
 TILE = 512
 GROUPS = 128  # of tiles that meet in rounds; half as many threads have work
-SMALL_WORK = 1_000_000  # numbers of all pairs, up to which starting threads takes as long
-LONG_WORK = 10_000_000_000  # and from which on it is said how far a product is
+LONG_WORK = 10_000_000_000  # numbers of all pairs, from which on progress is reported
 CUTOFF = 64.0  # kernel values below 2^−64 are nothing: the rounding of one at zero distance
 SKIPPING_WIDTH = 4 * CUTOFF  # twice the distance at which the kernel is nothing, squared, base 2
 REACH = float(np.sqrt(2 * CUTOFF * np.log(2.0)))  # that distance in bandwidths
@@ -50,15 +47,6 @@ class TiledOperator(KernelOperator):
     X : array of shape (n, d)
     threads : int, default=None
         None uses as many as are available. The result does not depend on them.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from softkern.kernels import Gaussian
-    >>> X = np.random.default_rng(0).normal(size=(2000, 3))
-    >>> operator = TiledOperator(Gaussian(0.5), X)
-    >>> (operator @ np.ones((2000, 2))).shape
-    (2000, 2)
     """
 
     engine: ClassVar[str] = "tiled"
@@ -85,14 +73,14 @@ class TiledOperator(KernelOperator):
         return self._tiles.product(X_new, A, self.threads or available_threads(), self.X)
 
     def partial_product(self, index: Any, A: Any) -> Array:
-        """K @ A, (n, c), for an A that is zero but in the rows `index`, A (len(index), c)."""
+        """K @ A for an A that is zero except in some rows, see `KernelOperator`."""
         if 2 * len(index) > self.shape[0]:
             return super().partial_product(index, A)
-        if not len(index):
-            return np.zeros((self.shape[0], A.shape[1]), dtype=self.dtype)
+        points, weights = self.X[index], np.ascontiguousarray(A, self.dtype)
+        if len(index) * self.shape[0] <= DENSE_PAIRS:
+            return blocked_product(self.kernel, self.X, points, weights)
         assert isinstance(self.kernel, Gaussian)
-        points, threads = self.X[index], self.threads or available_threads()
-        weights = np.ascontiguousarray(A, self.dtype)
+        threads = self.threads or available_threads()
         return _GaussianTiles(self.kernel, points).product(self.X, weights, threads, points)
 
     def _doubtful(self, product: Array, A: Array) -> Array:
@@ -107,12 +95,14 @@ class TiledOperator(KernelOperator):
         return "it needs a dense array" if problem.is_sparse else None
 
 
-def _silent(done: float) -> None:
-    """Nobody is told."""
+def _progress(total: int, work: float) -> AbstractContextManager[Callable[[float], None]]:
+    """Progress of a long product; that of a short one is not reported."""
+    is_long = work > LONG_WORK
+    return stage("similarities", total=total) if is_long else nullcontext(lambda done: None)
 
 
 def _rounds(count: int) -> list[list[tuple[int, int]]]:
-    """Rounds in which all meet: first each itself, then all pairs, nobody twice in a round."""
+    """Rounds of pairs: first each with itself, then all pairs, none twice in a round."""
     circle: list[int | None] = [*range(count), *([None] if count % 2 else [])]
     rounds = [[(k, k) for k in range(count)]]
     for _ in range(len(circle) - 1):
@@ -124,7 +114,7 @@ def _rounds(count: int) -> list[list[tuple[int, int]]]:
 
 
 def padded_columns(d: int) -> int:
-    """Columns as the tiles want them: two, or a multiple of four."""
+    """The number of columns in a tile: two, or a multiple of four."""
     return 2 if d <= 2 else -(-d // 4) * 4
 
 
@@ -188,20 +178,24 @@ class _GaussianTiles:
             return np.arange(X.shape[0])
         return self.ordering.order(X)
 
+    def _work(self, m: int, c: int) -> float:
+        """Operations of a product of m rows with c columns."""
+        return m * self.n * (self.support.shape[1] + c)
+
     def product(self, X_new: Array | None, A: Array, threads: int, X: Array) -> Array:
         """K(X_new, X) @ A, (m, c); None stands for X itself."""
-        if X_new is None and A.shape[1] == 1 and len(self.parts) > 1:
-            return self._product_with_itself(A, threads)
-        rows, order = (X, self.order) if X_new is None else (X_new, self._order(X_new))
-        out = np.empty((rows.shape[0], A.shape[1]), dtype=self.dtype)
-        if rows.shape[0] * self.n * (self.support.shape[1] + A.shape[1]) < SMALL_WORK:
-            threads = 1
+        rows = X if X_new is None else X_new
         with nullcontext() if threads == 1 else ThreadPoolExecutor(threads) as pool:
+            run = map if pool is None else pool.map
+            if X_new is None and A.shape[1] == 1 and len(self.parts) > 1:
+                return self._product_with_itself(A, run)
+            order = self.order if X_new is None else self._order(rows)
+            out = np.empty((len(rows), A.shape[1]), dtype=self.dtype)
             for columns in row_slices(A.shape[1], COLUMNS_AT_ONCE):
-                self._fill(rows, order, A[:, columns], out[:, columns], threads, pool)
+                self._fill(rows, order, A[:, columns], out[:, columns], threads, run)
         return out
 
-    def _product_with_itself(self, a: Array, threads: int) -> Array:
+    def _product_with_itself(self, a: Array, run: Callable[..., Iterable[Any]]) -> Array:
         """K @ a, (n, 1), every kernel value computed once for both of its points.
 
         Groups of tiles meet in rounds, as in a tournament: of each round no two tasks have a group
@@ -213,22 +207,16 @@ class _GaussianTiles:
         counts = np.array([part.stop - part.start for part in self.parts])
         sums = np.zeros((len(self.parts), TILE, 1))
         ends = np.linspace(0, len(self.parts), min(len(self.parts), GROUPS) + 1).astype(int)
+        boxes = self.center, self.radius, self.low, self.high
 
         def task(pair: tuple[int, int]) -> None:
             rows, others = ((ends[g], ends[g + 1]) for g in pair)
-            boxes = self.center, self.radius, self.low, self.high
             gaussian_pairs(self.support, *boxes, counts, weights, CUTOFF, rows, others, sums)
 
         meetings = _rounds(len(ends) - 1)
-        work = self.n**2 * (self.support.shape[1] + 1)
-        is_long, is_small = work > LONG_WORK, work < SMALL_WORK
-        with (
-            nullcontext() if threads == 1 or is_small else ThreadPoolExecutor(threads) as pool,
-            stage("similarities", total=len(meetings)) if is_long else nullcontext(_silent) as done,
-        ):
+        with _progress(len(meetings), self._work(self.n, 1)) as done:
             for number, pairs in enumerate(meetings, 1):
-                for _ in map(task, pairs) if pool is None else pool.map(task, pairs):
-                    pass
+                list(run(task, pairs))
                 done(number)
         out = np.empty((self.n, 1), dtype=self.dtype)
         for t, part in enumerate(self.parts):
@@ -242,7 +230,7 @@ class _GaussianTiles:
         A: Array,
         out: Array,
         threads: int,
-        pool: ThreadPoolExecutor | None,
+        run: Callable[..., Iterable[Any]],
     ) -> None:
         """Columns of the product, tasks of rows shared out among threads."""
         from softkern.operators._gaussian_tiles import ROW_BLOCK, gaussian_rows
@@ -252,23 +240,19 @@ class _GaussianTiles:
         weights = self._tiled(padded_c, lambda tile: A[self.order[self.parts[tile]]])
         share = -(-m // (4 * threads * ROW_BLOCK)) * ROW_BLOCK  # some tasks a thread, to balance
         rows_per_task = min(ROWS_PER_TASK, share)
+        boxes = self.center, self.radius, self.low, self.high
 
         def task(start: int) -> None:
             index = order[start : start + rows_per_task]
             coordinates = self.scaled(rows[index])
             # four rows go together: the last is repeated where some are missing
-            missing = np.full(-len(index) % 4, len(index) - 1)
-            queries = np.zeros((len(index) + len(missing), self.support.shape[1]))
+            queries = np.zeros((-(-len(index) // 4) * 4, self.support.shape[1]))
             queries[: len(index), : coordinates.shape[1]] = coordinates
-            queries[len(index) :] = queries[missing]
+            queries[len(index) :] = queries[len(index) - 1]
             sums = np.empty((len(queries), padded_c))
-            boxes = self.center, self.radius, self.low, self.high
             gaussian_rows(queries, self.support, *boxes, weights, CUTOFF, sums)
             out[index] = sums[: len(index), :c]
 
-        starts = range(0, m, rows_per_task)
-        tasks = map(task, starts) if pool is None else pool.map(task, starts)
-        is_long = m * self.n * (self.support.shape[1] + c) > LONG_WORK
-        with stage("similarities", total=m) if is_long else nullcontext(_silent) as done:
-            for number, _ in enumerate(tasks, 1):
+        with _progress(m, self._work(m, c)) as done:
+            for number, _ in enumerate(run(task, range(0, m, rows_per_task)), 1):
                 done(min(m, number * rows_per_task))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from softkern._utils.typing import Array
 from softkern.kernels import Kernel
+from softkern.rows import Rows, column_ranges
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,20 @@ class ProblemSize:
         n, d = X.shape
         nonzeros = int(X.nnz) if sp.issparse(X) else None
         return cls(n, d, kernel, dtype=X.dtype, nonzeros=nonzeros)
+
+    def with_extent(self, X: Any) -> ProblemSize:
+        """Add the width of every column in bandwidths, where the kernel has bandwidths."""
+        if not self.kernel.has_bandwidth or not isinstance(X, np.ndarray):
+            return self
+        low, high = column_ranges(X)
+        return replace(self, extent=tuple(self.kernel.scaled(high[None], low)[0].tolist()))
+
+    def with_sample(self, rows: Rows, size: int, random_state: Any) -> ProblemSize:
+        """Add a sample of the data, where the extent is known."""
+        if self.extent is None:
+            return self
+        index, _ = rows.reweighted().sample(size, random_state)
+        return replace(self, sample=self.kernel.scaled(rows.X[index], rows.X.min(axis=0)))
 
     @property
     def is_sparse(self) -> bool:
@@ -63,3 +78,7 @@ class Cost:
     setup: float  # seconds, once
     product: float  # seconds, every K @ A
     device: int = 0  # bytes on the operator's own device
+
+    def total(self, products: int) -> float:
+        """Seconds of the set-up and all products."""
+        return self.setup + products * self.product

@@ -87,7 +87,7 @@ class Engine:
     def _parameters(self) -> tuple[str, ...]:
         return tuple(inspect.signature(self.operator.__init__).parameters)
 
-    @cached_property
+    @property
     def option_names(self) -> tuple[str, ...]:
         """Parameters of the constructor beyond kernel, data, weights and seed."""
         return tuple(name for name in self._parameters if name not in COMMON)
@@ -116,7 +116,7 @@ ENGINES: dict[str, Engine] = {}
 def register(
     operator: type[KernelOperator], cost: Callable[..., Cost], **facts: Any
 ) -> type[KernelOperator]:
-    """Make an engine known under its name to `plan` and to every estimator.
+    """Make an engine known by its name to `plan` and to every estimator.
 
     Parameters
     ----------
@@ -172,8 +172,8 @@ BUILT_IN = tuple(ENGINES)
 def exact_engine(problem: ProblemSize) -> Engine:
     """Return the exact engine without the matrix; "precomputed" where the kernel is a matrix.
 
-    The engine "tiled" stands for it, and it serves new points where the engine of the training
-    points does not.
+    The engine name "tiled" selects it. It also serves new points where the engine of the
+    training points does not.
     """
     if not problem.kernel.takes_points:
         return ENGINES["precomputed"]

@@ -31,13 +31,12 @@ from softkern.planning.prices import (
     Candidate,
     Prices,
     is_small,
+    loop_cost,
     memory_limit_of_machine,
     rank_for,
-    total_seconds,
-    with_loop,
 )
 from softkern.planning.text import bytes_in_words, plan_text
-from softkern.rows import Rows, column_ranges
+from softkern.rows import Rows
 
 SAMPLE = 1000  # rows that show cost models how the data are distributed
 SURROGATE_ERROR = 0.05  # share of the trace that a low-rank surrogate may leave out
@@ -184,16 +183,14 @@ class Plan:
         else exact and without the matrix. `kernel` replaces the plan's own.
         """
         kernel = self.kernel if kernel is None else kernel
-        problem = ProblemSize.of(support, kernel)
-        engine, options = ENGINES.get(self.options.get("local", self.engine)), self.options
+        problem, options = ProblemSize.of(support, kernel), dict[str, Any]()
+        engine = ENGINES.get(self.options.get("local", self.engine))
         if engine is not None and engine.predicts:
-            problem = replace(problem, extent=_extent(support, kernel))
-            if engine.unsupported_reason(problem, options):
-                engine = None
-        if engine is None or not engine.predicts:
+            problem, options = problem.with_extent(support), engine.known(self.options)
+        if engine is None or not engine.predicts or engine.unsupported_reason(problem, options):
             engine, options = exact_engine(problem), {}
         with config_context(assume_finite=True):
-            return engine.build(kernel, support, **(engine.known(options) if options else {}))
+            return engine.build(kernel, support, **options)
 
     @property
     def shortage(self) -> str | None:
@@ -300,17 +297,20 @@ def plan(
         work |= {"engine": engine, "engine_params": engine_params, "memory_limit": memory_limit}
         work |= {"sample_weight": sample_weight, "random_state": random_state}
         return plan_chunks(X_or_shape, **named, **work)
-    options, open_kernel = dict(engine_params or {}), None
-    if isinstance(X_or_shape, tuple):
-        problem = _problem_of_shape(X_or_shape, named, dtype)
-        if isinstance(bandwidth, str) and has_open_bandwidth(kernel, kernel_params):
-            open_kernel = named
+    rows = None if isinstance(X_or_shape, tuple) else Rows.of(X_or_shape, sample_weight)
+    is_open = rows is None and isinstance(bandwidth, str)
+    open_kernel = named if is_open and has_open_bandwidth(kernel, kernel_params) else None
+    if rows is None:
+        fixed = named if open_kernel is None else {**named, "bandwidth": 1.0}
+        stored = _problem_of_shape(X_or_shape, resolve(**fixed), dtype)
     else:
-        problem = problem_of_data(X_or_shape, named, sample_weight, random_state)
-    problem = replace(problem, **work, threads=available_threads())
-    stored = replace(problem, sample=None)  # a plan is stored without data
-    if engine == "auto" and not options and memory_limit is None and is_small(problem):
-        return Plan("dense", problem.kernel, stored, open_kernel=open_kernel)
+        stored = problem_of_rows(rows, named, random_state)
+    stored = replace(stored, **work, threads=available_threads())
+    options = dict(engine_params or {})
+    if engine == "auto" and not options and memory_limit is None and is_small(stored):
+        return Plan("dense", stored.kernel, stored, open_kernel=open_kernel)
+    # a plan is stored without data
+    problem = stored if rows is None else stored.with_sample(rows, SAMPLE, random_state)
     limit = memory_limit_of_machine() if memory_limit is None else int(memory_limit)
     prices = Prices(problem, options, limit, surrogate)
     choice = prices.choose(patience) if engine == "auto" else _resolve_engine(engine, problem)
@@ -336,39 +336,19 @@ def plan(
 # The size of a problem
 
 
-def _problem_of_shape(shape: tuple[int, ...], named: dict[str, Any], dtype: Any) -> ProblemSize:
-    """The problem of a shape (n, d), with a bandwidth of one where it is a rule."""
+def _problem_of_shape(shape: tuple[int, ...], kernel: Kernel, dtype: Any) -> ProblemSize:
+    """The problem of a shape (n, d)."""
     if len(shape) != 2 or min(shape) < 1:
         raise ValueError(f"the shape must be (n, d) with n, d ≥ 1, got {shape!r}.")
-    is_open = has_open_bandwidth(named["kernel"], named["kernel_params"])
-    if isinstance(named["bandwidth"], str) and is_open:
-        named = {**named, "bandwidth": 1.0}
-    kernel = resolve(**named)
     return ProblemSize(int(shape[0]), int(shape[1]), kernel, dtype=np.dtype(dtype or np.float64))
 
 
-def problem_of_data(
-    X: Any, named: dict[str, Any], sample_weight: Any, random_state: Any
-) -> ProblemSize:
-    """The problem of the data and a kernel, with a sample where the kernel has a bandwidth."""
-    rows = Rows.of(X, sample_weight)
+def problem_of_rows(rows: Rows, named: dict[str, Any], random_state: Any) -> ProblemSize:
+    """The problem of the data and a kernel."""
     with config_context(assume_finite=True):
         kernel = resolve(X=rows, **named, random_state=random_state)
         kernel.check(rows.X)
-    problem, extent = ProblemSize.of(rows.X, kernel), _extent(rows.X, kernel)
-    if extent is None:
-        return problem
-    index, _ = rows.reweighted().sample(SAMPLE, random_state)
-    sample = kernel.scaled(rows.X[index], rows.X.min(axis=0))
-    return replace(problem, extent=extent, sample=sample)
-
-
-def _extent(X: Any, kernel: Kernel) -> tuple[float, ...] | None:
-    """Width of every column in bandwidths, where the kernel has bandwidths."""
-    if not kernel.has_bandwidth or not isinstance(X, np.ndarray):
-        return None
-    low, high = column_ranges(X)
-    return tuple(kernel.scaled(high[None], low)[0].tolist())
+    return ProblemSize.of(rows.X, kernel).with_extent(rows.X)
 
 
 # Low-rank plans
@@ -382,10 +362,10 @@ def _low_rank_plan(exact: Plan, problem: ProblemSize, seconds: float) -> Plan | 
     rank = rank_for(problem, CHECKED_TRACE, SAMPLE)
     if rank is None:
         return None
-    tolerances = {"trace_tolerance": CHECKED_TRACE, "row_tolerance": CHECKED_ROW}
-    engine, options = ENGINES[LOW_RANK], {"rank": rank, **tolerances}
-    cost = with_loop(engine.cost(problem, **options), problem)
-    total = total_seconds(cost, problem)
+    options = {"rank": rank, "trace_tolerance": CHECKED_TRACE, "row_tolerance": CHECKED_ROW}
+    engine = ENGINES[LOW_RANK]
+    cost = loop_cost(engine, problem, options)
+    total = cost.total(problem.products)
     if cost.memory > exact.limit or CHECKED_GAIN * total > seconds:
         return None
     reason = f"leaves out at most {CHECKED_TRACE:g} of the trace, which is checked once it is built"
@@ -424,7 +404,7 @@ def _with_surrogate(
 
 
 def _resolve_engine(engine: str, problem: ProblemSize) -> str:
-    """The engine that a public name stands for, given the kernel."""
+    """The engine that a public name selects, given the kernel."""
     is_matrix = not problem.kernel.takes_points
     if (engine == "dense" and is_matrix) or (engine == "tiled" and not is_matrix):
         return exact_engine(problem).name

@@ -11,7 +11,7 @@ from softkern._utils.memory import available_memory
 from softkern.operators.base import ProblemSize
 from softkern.operators.low_rank import DEFAULT_RANK
 from softkern.operators.work import Cost
-from softkern.planning.engines import BUILT_IN, ENGINES, exact_engine
+from softkern.planning.engines import BUILT_IN, ENGINES, Engine, exact_engine
 from softkern.planning.text import bytes_in_words
 
 MEMORY_SHARE = 0.8  # of the available memory
@@ -73,9 +73,8 @@ class Prices:
             if reason is not None:
                 self.reasons[name] = reason
                 continue
-            known = engine.known(options)
-            self.costs[name] = cost = with_loop(engine.cost(problem, **known), problem)
-            free = engine.device_memory(**known)
+            self.costs[name] = cost = loop_cost(engine, problem, options)
+            free = engine.device_memory(**engine.known(options))
             if free is not None and cost.device > MEMORY_SHARE * free:
                 self.crowded.add(name)
         if not self.costs:
@@ -91,11 +90,12 @@ class Prices:
 
     def _seconds(self, name: str, cost: Cost) -> float:
         """Seconds of all products on the reference machine, with a factor where that is faster."""
-        engine, seconds = ENGINES[name], total_seconds(cost, self.problem)
+        products = self.problem.products
+        engine, seconds = ENGINES[name], cost.total(products)
         if not self.rank or not engine.is_exact:
             return seconds
         factor = engine.factor_cost(self.problem, self.rank)
-        faster = cost.setup + EXACT_STEPS * cost.product + total_seconds(factor, self.problem)
+        faster = cost.setup + EXACT_STEPS * cost.product + factor.total(products)
         if cost.memory + factor.memory > self.limit or seconds <= FACTOR_GAIN * faster:
             return seconds
         self.factors[name] = factor
@@ -106,13 +106,16 @@ class Prices:
 
         An exact engine is preferred unless it takes longer than `patience`.
         """
-        small = [name for name, cost in self.costs.items() if cost.memory <= self.limit]
-        fitting = [name for name in small if name not in self.crowded]
+        fitting = {
+            name: self.times[name]
+            for name, cost in self.costs.items()
+            if cost.memory <= self.limit and name not in self.crowded
+        }
         if not fitting:
             return min(self.costs, key=lambda name: self.costs[name].memory)
-        exact = [name for name in fitting if ENGINES[name].is_exact]
-        best = min(exact or fitting, key=self.times.__getitem__)
-        return best if self.times[best] <= patience else min(fitting, key=self.times.__getitem__)
+        exact = {name: time for name, time in fitting.items() if ENGINES[name].is_exact} or fitting
+        best = min(exact, key=exact.__getitem__)
+        return best if exact[best] <= patience else min(fitting, key=fitting.__getitem__)
 
     def require(self, name: str) -> None:
         """Raise an error where an engine cannot be used."""
@@ -129,12 +132,14 @@ class Prices:
         """All engines with their costs, and the reasons beside the chosen one."""
         table = []
         for name, engine in ENGINES.items():
-            cost, reason, speed = self.costs.get(name), self.reasons.get(name), 1.0
-            if name in self.crowded:
+            if name in self.reasons:
+                table.append(Candidate(name, None, self.reasons[name]))
+            elif name in self.crowded:
                 reason = "over the memory that is free on its device"
-            elif reason is None:
-                reason, speed = self._reason(name, chosen, is_requested), engine.speed()
-            table.append(Candidate(name, cost, reason, speed))
+                table.append(Candidate(name, self.costs[name], reason))
+            else:
+                reason = self._reason(name, chosen, is_requested)
+                table.append(Candidate(name, self.costs[name], reason, engine.speed()))
         return tuple(table)
 
     def _reason(self, name: str, chosen: str, is_requested: bool) -> str:
@@ -148,14 +153,10 @@ class Prices:
         return f"{slower:.3g} × the time" if slower >= 1 else "not requested"
 
 
-def with_loop(cost: Cost, problem: ProblemSize) -> Cost:
-    """Add the arrays of the loop to a cost."""
+def loop_cost(engine: Engine, problem: ProblemSize, options: dict[str, Any]) -> Cost:
+    """Cost of an engine with the arrays of the loop."""
+    cost = engine.cost(problem, **engine.known(options))
     return replace(cost, memory=cost.memory + LOOP_ARRAYS * problem.vectors)
-
-
-def total_seconds(cost: Cost, problem: ProblemSize) -> float:
-    """Seconds of the set-up and all products on the reference machine."""
-    return cost.setup + problem.products * cost.product
 
 
 def rank_for(problem: ProblemSize, tolerance: float, size: int) -> int | None:

@@ -49,7 +49,7 @@ def seed_mass(
 
     Each is drawn by its squared distance to the nearest one so far.
     """
-    index, mass = operator.canonical_rows(weight)
+    index, mass = operator.support_rows.reweighted(weight).canonical
     start = np.zeros((operator.shape[0], n_clusters), dtype=operator.dtype)
     nearest = np.ones(operator.shape[0])
     for k in range(n_clusters):
@@ -68,7 +68,7 @@ def random_mass(
     operator: KernelOperator, weight: Array, n_clusters: int, generator: np.random.RandomState
 ) -> Array:
     """Return a random number for every distinct row and cluster, times its weight, (n, c)."""
-    index, mass = operator.canonical_rows(weight)
+    index, mass = operator.support_rows.reweighted(weight).canonical
     start = np.zeros((weight.size, n_clusters), dtype=weight.dtype)
     # the first of the duplicates gets their mass, which gives the same centers
     start[index] = mass[:, None] * generator.uniform(size=(index.size, n_clusters))
@@ -110,7 +110,7 @@ def gaussian_mass(
             "init='gmm' needs the data as a dense array, not kernel values or a sparse matrix. Use "
             "'k-means++', 'k-means' or 'random'."
         )
-    index, mass = operator.canonical_rows(weight)
+    index, mass = operator.support_rows.reweighted(weight).canonical
     reached = np.cumsum(mass)
     # with few integer weights, every row is drawn as often as it weighs
     fewest = max(index.size, n_clusters)

@@ -104,7 +104,7 @@ class Sweeps(Steps):
         return Solution(
             self.rule,
             centers,
-            self.operator.lean_geometry(centers.coefficients),
+            self.operator.geometry(centers.coefficients),
             self.memberships.T,
             self.objective,
             self.n_iter,

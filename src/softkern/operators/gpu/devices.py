@@ -10,8 +10,6 @@ from typing import Any
 
 from softkern._utils.threads import is_forked
 
-__all__ = ["devices", "free_memory", "slowdown", "unavailable_reason"]
-
 DRIVERS = ("libcuda.so.1", "libamdhip64.so", "nvcuda.dll")
 MULTIPROCESSORS = 132  # of an H200, on which costs were measured
 CPU_SLOWDOWN = 3000.0  # of device="cpu" on two cores, which exists for tests
@@ -25,8 +23,11 @@ def unavailable_reason(device: str | None = None, **options: Any) -> str | None:
         return _unknown(device)
     if not _has_device():
         return "there is no CUDA device that PyTorch can use"
-    if is_forked() and _is_used_by_parent():
-        return "the process that this one is a fork of uses CUDA already; start it by spawn"
+    if is_forked():
+        import torch
+
+        if torch.cuda._is_in_bad_fork():
+            return "the process that this one is a fork of uses CUDA already; start it by spawn"
     return None if device is None else _unknown(device)
 
 
@@ -78,13 +79,6 @@ def _has_driver() -> bool:
             continue
         return True
     return False
-
-
-def _is_used_by_parent() -> bool:
-    """Whether a fork inherited CUDA in a state that it cannot use."""
-    import torch
-
-    return bool(torch.cuda._is_in_bad_fork())
 
 
 def _unknown(device: str) -> str | None:

@@ -11,8 +11,6 @@ from typing import Any
 
 import torch
 
-__all__ = ["FRAME", "in_frames", "places_in_frames"]
-
 FRAME = 1024  # support rows that share a center
 LEAF_FRAMES = 8  # at least, below which cells are cut into frames, which limits padding
 

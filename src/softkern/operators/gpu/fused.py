@@ -20,8 +20,6 @@ import torch
 from softkern.kernels import Gaussian, Kernel, Laplacian
 from softkern.operators.gpu.frames import FRAME, in_frames, places_in_frames
 
-__all__ = ["FusedPoints", "SplitPoints", "has_fused"]
-
 BLOCK = 128  # query rows that share a list of near frames
 CUTOFF = 64.0  # kernel values below 2^−64 are negligible
 WIDE = 36.0  # squared radius of a frame above which products of halves lose digits
@@ -80,15 +78,9 @@ class _Round:
 class FusedPoints:
     """A support for the compiled loops.
 
-    Parameters
-    ----------
-    kernel : Gaussian or Laplacian
-    points : tensor of shape (n, d)
-    precision : {"float32", "float64"}
-        Of kernel values; sums are in double precision.
-    share : (int, int), default=(0, 1)
-        Of how many shares of the queries the sums are computed: the number of the share, and of
-        all of them. The sums of other queries are zero.
+    `precision`, "float32" or "float64", is that of kernel values; sums are in double precision.
+    `share` is the number of this share of the queries, and how many shares there are: the sums of
+    the others are zero.
     """
 
     def __init__(
@@ -137,11 +129,6 @@ class FusedPoints:
         return _split(self.local.T.contiguous(), self.kind)
 
     @cached_property
-    def _all_digits(self) -> tuple[Any, Any]:
-        """Coordinates (d, size) as they are, and what they leave out."""
-        return self._own_blocks.whole, self._own_blocks.rest
-
-    @cached_property
     def _halves(self) -> tuple[Any, Any, Any, Any]:
         """Local coordinates (size, K) as halves, their rests, −‖y‖², and the centers (F, K)."""
         half, rest = _split(self.local, torch.float16)
@@ -161,18 +148,20 @@ class FusedPoints:
         return _power(3 * self.d) if self._is_stacked else _power(self.d)
 
     def _beside(self, values: Any) -> Any:
-        """Columns (m, d) as the products want them, (m, K)."""
+        """Columns (m, d) in the layout of the products, (m, K)."""
         return _padded([values] * (3 if self._is_stacked else 1), self._width)
 
     # Queries
 
     @cached_property
     def _own_blocks(self) -> _Blocks:
-        return self._blocks(self._scaled_support(), self.place)
-
-    def _scaled_support(self) -> Any:
         frames = self.local.view(-1, FRAME, self.d) + self.center.to(torch.float64)[:, None]
-        return frames.view(self.size, self.d)
+        return self._blocks(frames.view(self.size, self.d), self.place)
+
+    @property
+    def _own_columns(self) -> tuple[Any, Any]:
+        """Coordinates (d, size) as they are, and what they leave out."""
+        return self._own_blocks.whole, self._own_blocks.rest
 
     def _queries(self, points: Any) -> _Blocks:
         scaled = self._scaled(points)
@@ -253,17 +242,14 @@ class FusedPoints:
 
     def product(self, A: Any, points: Any = None) -> Any:
         """K(points, support) @ A, (m, c), in double precision; None stands for the support."""
-        with _on(self.device):
-            return self._product(A, points)
-
-    def _product(self, A: Any, points: Any) -> Any:
         queries = self._own_blocks if points is None else self._queries(points)
         out = torch.empty(len(queries.place), A.shape[1], dtype=torch.float64, device=self.device)
         is_single = self.kind == torch.float64
         width = 1 if is_single or A.shape[1] == 1 else COLUMN_GROUP
-        for first in range(0, A.shape[1], width):
-            group = slice(first, first + width)
-            out[:, group] = self._group(queries, A[:, group])[queries.place]
+        with _on(self.device):
+            for first in range(0, A.shape[1], width):
+                group = slice(first, first + width)
+                out[:, group] = self._group(queries, A[:, group])[queries.place]
         return out
 
     def _group(self, queries: _Blocks, A: Any) -> Any:
@@ -310,7 +296,7 @@ class FusedPoints:
         sums_by_differences[work.programs(bm)](
             work.queries.whole[:, work.rows],
             work.queries.rest[:, work.rows],
-            *(self._all_digits if is_double else self._columns),
+            *(self._own_columns if is_double else self._columns),
             self.center,
             *work.weights,
             work.sums[work.rows],
@@ -361,10 +347,6 @@ class FusedPoints:
 
     def logs(self, points: Any, log_a: Any, own: Any = None, log_left: Any = None) -> Any:
         """log Σ_r k(x, x_r) a_r, (m,), however far; `log_left` is of a query's own row `own`."""
-        with _on(self.device):
-            return self._logs(points, log_a, own, log_left)
-
-    def _logs(self, points: Any, log_a: Any, own: Any, log_left: Any) -> Any:
         from softkern.operators.gpu.kernels import log_sums
 
         queries = self._queries(points)
@@ -378,30 +360,30 @@ class FusedPoints:
         out = torch.empty(queries.size, dtype=torch.float64, device=self.device)
         best = laid.view(-1, FRAME).topk(2, dim=1).values
         bm = 32
-        for first, starts, near in self._near(
-            queries, self._frames_of("all"), (best[:, 0], best[:, 1])
-        ):
+        frames = self._frames_of("all")
+        for first, starts, near in self._near(queries, frames, (best[:, 0], best[:, 1])):
             rows = slice(first * BLOCK, None)
-            log_sums[((len(starts) - 1) * BLOCK // bm,)](
-                queries.whole[:, rows],
-                queries.rest[:, rows],
-                *self._all_digits,
-                laid,
-                itself[rows],
-                of_itself[rows],
-                out[rows],
-                starts,
-                near,
-                queries.size,
-                self.size,
-                D=self.d,
-                BM=bm,
-                BN=64,
-                TILES=FRAME // 64,
-                BLOCK=BLOCK,
-                SQUARES=self.is_square,
-                num_warps=4,
-            )
+            with _on(self.device):
+                log_sums[((len(starts) - 1) * BLOCK // bm,)](
+                    queries.whole[:, rows],
+                    queries.rest[:, rows],
+                    *self._own_columns,
+                    laid,
+                    itself[rows],
+                    of_itself[rows],
+                    out[rows],
+                    starts,
+                    near,
+                    queries.size,
+                    self.size,
+                    D=self.d,
+                    BM=bm,
+                    BN=64,
+                    TILES=FRAME // 64,
+                    BLOCK=BLOCK,
+                    SQUARES=self.is_square,
+                    num_warps=4,
+                )
         return out[queries.place] / math.log2(math.e)
 
 

@@ -12,8 +12,6 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-__all__ = ["log_sums", "sums_by_differences", "sums_by_products"]
-
 LARGEST_HALF = tl.constexpr(60000.0)  # a difference beyond it is far, whatever its digits
 
 

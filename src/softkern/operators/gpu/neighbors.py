@@ -12,13 +12,11 @@ import torch
 
 from softkern.operators.gpu.frames import in_frames
 
-__all__ = ["near_rows"]
-
 FRAME = 1024  # points that are sought for at once
 FRAMES_AT_ONCE = 32  # within which neighbors are sought first
 DISTANCES_AT_ONCE = 2**27
 SINGLE = 1e-4  # share of the squared width of all that is looked at, near which single digits do
-SPARE = 6  # neighbors beyond those asked for, since distances by products lose digits
+SPARE = 6  # more neighbors than needed, since distances by products lose digits
 
 
 def near_rows(points: Any, k: int) -> Any:

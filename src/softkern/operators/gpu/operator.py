@@ -20,15 +20,13 @@ from softkern.operators.base import KernelOperator, ProblemSize
 from softkern.operators.gpu.devices import devices, unavailable_reason
 from softkern.rows import row_slices
 
-__all__ = ["GpuOperator"]
-
 PRECISIONS = ("float32", "float64")
 GRAM_ROWS = 4096  # up to which kernel values are kept, in the precision of the data
 ROWS_AT_ONCE = 2**19  # new points on the device at a time
 SPLIT_ROWS = 100_000  # from which on several devices share the work
 SUBSAMPLE_ROWS = 512  # whose kernel values with all others are formed as they are
 DOUBTFUL = 2.0**-32  # share of Σ A below which halves have lost digits of a sum
-CUTOFF = 2.0**-50  # the same where the frames passed over may show
+CUTOFF = 2.0**-50  # the same where skipped frames may show
 
 
 class GpuOperator(KernelOperator):
@@ -48,15 +46,6 @@ class GpuOperator(KernelOperator):
     precision : {"float32", "float64"}, default="float32"
         Of the kernel values; sums are in double precision either way. Single precision gives
         products to about 1e-6 of ``Σ |A|``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from softkern.kernels import Gaussian
-    >>> X = np.random.default_rng(0).normal(size=(50, 3))
-    >>> operator = GpuOperator(Gaussian(0.5), X, device="cpu")  # doctest: +SKIP
-    >>> (operator @ np.ones((50, 2))).shape  # doctest: +SKIP
-    (50, 2)
     """
 
     engine: ClassVar[str] = "gpu"
@@ -82,18 +71,19 @@ class GpuOperator(KernelOperator):
 
     @cached_property
     def _support(self) -> Any:
-        return self._laid_out(self.points)
-
-    def _laid_out(self, points: Any) -> Any:
-        """Points as products between them want them: their kernel values, where they are few."""
+        """The layout for products with the support itself: kernel values, for few points."""
         from softkern.operators.gpu.tiled import TiledPoints
 
-        if len(points) > GRAM_ROWS:
-            return self._for_many(points)
-        return TiledPoints(self.kernel, points, keeps_gram=True)
+        if self.shape[0] > GRAM_ROWS:
+            return self._for_many(self.points)
+        return TiledPoints(self.kernel, self.points, keeps_gram=True)
+
+    @cached_property
+    def _support_of_many(self) -> Any:
+        return self._support if self.shape[0] > GRAM_ROWS else self._for_many(self.points)
 
     def _for_many(self, points: Any) -> Any:
-        """Points as products with many others want them."""
+        """The layout for products with many points."""
         from softkern.operators.gpu.fused import FusedPoints, SplitPoints, has_fused
         from softkern.operators.gpu.tiled import TiledPoints
 
@@ -104,10 +94,6 @@ class GpuOperator(KernelOperator):
             return SplitPoints(self.kernel, points, self.precision, shared)
         return FusedPoints(self.kernel, points, self.precision)
 
-    @cached_property
-    def _support_of_many(self) -> Any:
-        return self._support if self.shape[0] > GRAM_ROWS else self._for_many(self.points)
-
     def to_device(self, array: Any) -> Any:
         """An array on the device."""
         from softkern.operators.gpu.tiled import tensor
@@ -115,26 +101,26 @@ class GpuOperator(KernelOperator):
         return tensor(array).to(self.device)
 
     @staticmethod
-    def _is_here(array: Any) -> bool:
+    def _is_tensor(array: Any) -> bool:
         torch = sys.modules.get("torch")
         return torch is not None and isinstance(array, torch.Tensor)
 
-    def _as_asked(self, array: Any, asked: Any) -> Any:
+    def _like_input(self, array: Any, given: Any) -> Any:
         """A result in the dtype of the data, where the array that was given lives."""
         array = array.to(self.points.dtype)
-        return array if self._is_here(asked) else on_host(array)
+        return array if self._is_tensor(given) else on_host(array)
 
-    # What an operator must say
+    # The product
 
     def _product(self, A: Any) -> Any:
-        return self._as_asked(self._support.product(self.to_device(A)), A)
+        return self._like_input(self._support.product(self.to_device(A)), A)
 
     def _cross_product(self, X_new: Any, A: Any) -> Any:
         weights = self.to_device(A)
         many = X_new.shape[0] * self.shape[0] > GRAM_ROWS**2
         support = self._support_of_many if many else self._support
-        if self._is_here(X_new):
-            return self._as_asked(support.product(weights, X_new), X_new)
+        if self._is_tensor(X_new):
+            return self._like_input(support.product(weights, X_new), X_new)
         from softkern.operators.gpu.tiled import uploaded
 
         out = np.empty((X_new.shape[0], A.shape[1]), dtype=self.dtype)
@@ -180,7 +166,7 @@ class GpuOperator(KernelOperator):
         return self.points[index if is_slice else self.to_device(np.asarray(index))]
 
     def partial_product(self, index: Any, A: Any) -> Array:
-        """K @ A, (n, c), for an A that is zero but in the rows `index`, A (len(index), c)."""
+        """K @ A for an A that is zero except in some rows, see `KernelOperator`."""
         if 2 * len(index) > self.shape[0]:
             return super().partial_product(index, A)
         if not len(index):
@@ -190,7 +176,7 @@ class GpuOperator(KernelOperator):
         chosen = self._on_points(index)
         few = len(index) <= SUBSAMPLE_ROWS or self.shape[0] <= GRAM_ROWS
         support = TiledPoints(self.kernel, chosen) if few else self._for_many(chosen)
-        return np.asarray(self._as_asked(support.product(self.to_device(A), self.points), A))
+        return np.asarray(self._like_input(support.product(self.to_device(A), self.points), A))
 
     def near_rows(self, Z: Array, k: int) -> Array:
         """Numbers of the k points of Z (n, d) nearest to each, itself among them, (n, k)."""
@@ -198,12 +184,18 @@ class GpuOperator(KernelOperator):
 
         return np.asarray(on_host(near_rows(self.to_device(Z), k)))
 
-    @cached_property
-    def _far_sums(self) -> Any:
-        return _FarSums(self)
+    def _far_logs(
+        self, queries: Any, a: Array, own: Array | None = None, left: Array | None = None
+    ) -> Array:
+        with np.errstate(divide="ignore"):
+            log_a = self.to_device(np.log(a.astype(np.float64)))
+            log_left = None if left is None else self.to_device(np.log(left.astype(np.float64)))
+        own = None if own is None else self.to_device(own)
+        logs = self._support.logs(self.to_device(queries), log_a, own, log_left)
+        return np.asarray(on_host(logs))
 
     def _check_new(self, X_new: Any) -> Any:
-        if not self._is_here(X_new):
+        if not self._is_tensor(X_new):
             return super()._check_new(X_new)
         if X_new.ndim != 2 or X_new.shape[1] != self.X.shape[1]:
             raise ValueError(
@@ -211,26 +203,3 @@ class GpuOperator(KernelOperator):
                 "columns."
             )
         return X_new.to(self.points.dtype)
-
-
-class _FarSums:
-    """Logarithms of far sums on the device; as `softkern.operators.log_sums.LogKernelSum`."""
-
-    def __init__(self, operator: GpuOperator) -> None:
-        self.operator = operator
-
-    def logs(
-        self,
-        queries: Any,
-        a: Array,
-        threads: int,
-        own: Array | None = None,
-        left: Array | None = None,
-    ) -> Array:
-        """The logarithms for the queries given, (m,), a (n,) not negative."""
-        to_device, support = self.operator.to_device, self.operator._support
-        with np.errstate(divide="ignore"):
-            log_a = to_device(np.log(a.astype(np.float64)))
-            log_left = None if left is None else to_device(np.log(left.astype(np.float64)))
-        itself = None if own is None else to_device(own)
-        return np.asarray(on_host(support.logs(to_device(queries), log_a, itself, log_left)))

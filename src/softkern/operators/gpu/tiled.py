@@ -12,8 +12,6 @@ import torch
 
 from softkern.kernels import Kernel
 
-__all__ = ["TiledPoints", "tensor", "uploaded"]
-
 TILE_BYTES = 2**28  # kernel values held at once
 LEAST_TILE = 64  # rows of the smallest tile
 
