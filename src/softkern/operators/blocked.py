@@ -22,5 +22,4 @@ class BlockedOperator(KernelOperator):
         return blocked_product(self.kernel, X_new, self.X, A)
 
     def partial_product(self, index: Any, A: Any) -> Array:
-        """K @ A for an A that is zero except in some rows, see `KernelOperator`."""
         return blocked_product(self.kernel, self.X, self.X[index], np.asarray(A, self.dtype))

@@ -51,15 +51,12 @@ class DenseOperator(KernelOperator):
         return blocked_product(self.kernel, X_new, self.X, A)
 
     def columns(self, index: Any) -> Array:
-        """Columns of K as an array, (n, len(index))."""
         return np.ascontiguousarray(self.gram[:, np.atleast_1d(np.asarray(index))])
 
     def entries(self, rows: Any, columns: Any) -> Array:
-        """Values (len(rows), len(columns)) of K."""
         return np.asarray(self.gram[np.ix_(rows, columns)])
 
     def partial_product(self, index: Any, A: Any) -> Array:
-        """K @ A for an A that is zero except in some rows, see `KernelOperator`."""
         if 4 * len(index) > self.shape[0]:
             return super().partial_product(index, A)
         # K is symmetric, and its rows lie together

@@ -33,7 +33,6 @@ class FeatureOperator(KernelOperator):
         return self._times(self.kernel.features(X_new), self._rows, A)
 
     def partial_product(self, index: Any, A: Any) -> Array:
-        """K @ A for an A that is zero except in some rows, see `KernelOperator`."""
         return self._times(self._rows, self._rows[index], np.asarray(A, self.dtype))
 
     def _times(self, rows: Any, support: Any, A: Array) -> Array:
@@ -41,7 +40,6 @@ class FeatureOperator(KernelOperator):
 
     @classmethod
     def unsupported_reason(cls, problem: ProblemSize) -> str | None:
-        """Only kernels with a finite feature map."""
         if problem.kernel.features(np.ones((1, problem.d), dtype=problem.dtype)) is None:
             return f"it needs a finite feature map, and {type(problem.kernel).__name__} has none"
         return None

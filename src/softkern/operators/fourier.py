@@ -198,7 +198,6 @@ class FourierOperator(KernelOperator):
 
     @classmethod
     def unsupported_reason(cls, problem: ProblemSize) -> str | None:
-        """Only the Gaussian, on at most three dense columns, of a bounded width in bandwidths."""
         if not isinstance(problem.kernel, Gaussian):
             return f"it needs the Gaussian kernel, not {type(problem.kernel).__name__}"
         if problem.d > 3:

@@ -104,7 +104,6 @@ class NystroemOperator(KernelOperator):
     # The device
 
     def to_device(self, array: Any) -> Any:
-        """Return an array of the host on the device of the factor."""
         return like(array, self._points) if self.on_device else array
 
     def _block(self, rows: Any, columns: Any) -> Any:
@@ -122,7 +121,6 @@ class NystroemOperator(KernelOperator):
         return self.partial_product(slice(None), A)
 
     def partial_product(self, index: Any, A: Any) -> Any:
-        """K @ A for an A that is zero except in some rows, see `KernelOperator`."""
         columns = self._on_panels(A)
         xp = namespace(columns)
         dtype = self._points.dtype if self.on_device else self.dtype
@@ -208,7 +206,6 @@ class NystroemOperator(KernelOperator):
 
     @classmethod
     def unsupported_reason(cls, problem: ProblemSize) -> str | None:
-        """Support only kernels that have a Cholesky factor."""
         if problem.kernel.is_positive_semidefinite is False:
             return f"it needs a positive semidefinite kernel, and {problem.kernel!r} is not"
         return super().unsupported_reason(problem)

@@ -60,7 +60,6 @@ class PrecomputedOperator(DenseOperator):
 
     @classmethod
     def unsupported_reason(cls, problem: ProblemSize) -> str | None:
-        """Only a dense, square matrix."""
         if problem.kernel.takes_points:
             return "it takes a Gram matrix, with kernel='precomputed'"
         if problem.n != problem.d:
@@ -83,7 +82,6 @@ class _GivenValues(CrossOperator):
 
     @property
     def lengths_are_known(self) -> bool:
-        """Whether they are given, or the support's are all equal."""
         return self._given is not None
 
     @property

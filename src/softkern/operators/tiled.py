@@ -73,7 +73,6 @@ class TiledOperator(KernelOperator):
         return self._tiles.product(X_new, A, self.threads or available_threads(), self.X)
 
     def partial_product(self, index: Any, A: Any) -> Array:
-        """K @ A for an A that is zero except in some rows, see `KernelOperator`."""
         if 2 * len(index) > self.shape[0]:
             return super().partial_product(index, A)
         points, weights = self.X[index], np.ascontiguousarray(A, self.dtype)
@@ -89,7 +88,6 @@ class TiledOperator(KernelOperator):
 
     @classmethod
     def unsupported_reason(cls, problem: ProblemSize) -> str | None:
-        """Only the Gaussian on dense data."""
         if not isinstance(problem.kernel, Gaussian):
             return f"it needs the Gaussian kernel, not {type(problem.kernel).__name__}"
         return "it needs a dense array" if problem.is_sparse else None

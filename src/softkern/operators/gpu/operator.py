@@ -95,7 +95,6 @@ class GpuOperator(KernelOperator):
         return FusedPoints(self.kernel, points, self.precision)
 
     def to_device(self, array: Any) -> Any:
-        """An array on the device."""
         from softkern.operators.gpu.tiled import tensor
 
         return tensor(array).to(self.device)
@@ -144,7 +143,6 @@ class GpuOperator(KernelOperator):
 
     @property
     def rounding(self) -> float:
-        """That of kernel values."""
         if self.shape[0] <= GRAM_ROWS:
             return super().rounding
         kind = np.float64 if self.precision == "float64" else np.float32
@@ -166,7 +164,6 @@ class GpuOperator(KernelOperator):
         return self.points[index if is_slice else self.to_device(np.asarray(index))]
 
     def partial_product(self, index: Any, A: Any) -> Array:
-        """K @ A for an A that is zero except in some rows, see `KernelOperator`."""
         if 2 * len(index) > self.shape[0]:
             return super().partial_product(index, A)
         if not len(index):
@@ -179,7 +176,6 @@ class GpuOperator(KernelOperator):
         return np.asarray(self._like_input(support.product(self.to_device(A), self.points), A))
 
     def near_rows(self, Z: Array, k: int) -> Array:
-        """Numbers of the k points of Z (n, d) nearest to each, itself among them, (n, k)."""
         from softkern.operators.gpu.neighbors import near_rows
 
         return np.asarray(on_host(near_rows(self.to_device(Z), k)))
