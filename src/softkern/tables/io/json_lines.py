@@ -7,13 +7,13 @@ as they are. Here lists become their text.
 from __future__ import annotations
 
 import json
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from typing import Any
 
 from softkern.tables.io.bytes import TableBytes, naming_errors
 from softkern.tables.io.reader import Format, RecordReader, Style, TableError, unique_names
 
-BOM = b"\xef\xbb\xbf"
 ARRAY = "turn it into JSON lines, one object per line: jq -c '.[]' FILE | softkern analyze - …"
 
 
@@ -42,7 +42,7 @@ class JsonLinesReader(RecordReader):
     def _rows(self) -> Iterator[dict[str, Any]]:
         with naming_errors(self.name):
             for number, line in enumerate(self._data.open(), start=1):
-                text = line.removeprefix(BOM).strip() if number == 1 else line.strip()
+                text = line.removeprefix(BOM_UTF8).strip() if number == 1 else line.strip()
                 if not text:
                     continue
                 try:
@@ -60,7 +60,7 @@ class JsonLinesReader(RecordReader):
 
 def is_json_lines(head: bytes, name: str) -> bool:
     """Return whether the lines of a file are JSON objects. Reject JSON of another shape."""
-    start = head.removeprefix(BOM).lstrip()
+    start = head.removeprefix(BOM_UTF8).lstrip()
     if start.startswith(b"["):
         rest = start[1:].lstrip()
         if rest[:1] in (b"{", b"[") or _is_json(start):

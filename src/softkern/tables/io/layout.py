@@ -220,7 +220,9 @@ def _find_decimal(records: Sequence[Record]) -> str | None:
 
 
 def split_line(line: str, separator: str) -> list[str]:
-    """Return the cells of one line."""
+    """Return the cells of a line. A line that begins or ends within quotes has none of its own."""
+    if line.count('"') % 2:
+        return ['"', '"']
     return next(_split_records(line, separator), ([], 0))[0]
 
 

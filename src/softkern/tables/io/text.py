@@ -8,7 +8,7 @@ import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, BinaryIO
+from typing import Any
 
 import pandas as pd
 
@@ -80,7 +80,7 @@ class TextReader(Reader):
         # the first line of a tail need not be whole
         lines = lines[layout.lines :] if size <= HEAD else lines[1:]
         lines = lines[-max(skip or 0, MOST_NOTES) * 2 :]
-        records = [_split_line(line, layout.separator) for line in lines]
+        records = [split_line(line, layout.separator) for line in lines]
 
         def encode_from(place: int) -> bytes:
             return "".join(lines[place:]).encode(encoding, errors="replace")
@@ -106,7 +106,9 @@ class TextReader(Reader):
         self, end: int | None, rows: int | None, text: Names, words: Names, notes: list[str]
     ) -> Tables:
         options = self._pandas_options(text, words)
-        with self._text(self._data.open(end)) as lines:
+        # a byte order mark is no part of a cell even if the encoding was given
+        encoding = "utf-8-sig" if self._encoding == "utf-8" else self._encoding
+        with io.TextIOWrapper(self._data.open(end), encoding, newline="") as lines:
             with self._as_table_errors(notes):
                 for _ in range(self._layout.lines):  # pandas counts lines of quoted names otherwise
                     lines.readline()
@@ -118,11 +120,6 @@ class TextReader(Reader):
                     return
                 if len(piece) or rows is None:
                     yield piece
-
-    def _text(self, stream: BinaryIO) -> io.TextIOWrapper:
-        # a byte order mark is no part of a cell even if the encoding was given
-        encoding = "utf-8-sig" if self._encoding == "utf-8" else self._encoding
-        return io.TextIOWrapper(stream, encoding, newline="")
 
     def _pandas_options(self, text: Names, words: Names) -> dict[str, Any]:
         marks = self.form.marks()
@@ -194,11 +191,6 @@ def _survey(data: TableBytes) -> tuple[int, bytes, bool]:
     if is_utf8 and data.can_reopen:
         is_utf8 = not decoder.getstate()[0]  # no part of a letter is left
     return size, tail, is_utf8
-
-
-def _split_line(line: str, separator: str) -> list[str]:
-    """Return the cells of a line. A line that begins or ends within quotes has none of its own."""
-    return ['"', '"'] if line.count('"') % 2 else split_line(line, separator)
 
 
 def _style(separator: str, decimal: str, encoding: str) -> Style:

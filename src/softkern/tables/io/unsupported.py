@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
+
 from softkern.tables.io.reader import TableError
 
 CONVERT = "convert it to CSV or Parquet with the program that wrote it"
@@ -44,7 +46,7 @@ def reject_unsupported(head: bytes, name: str) -> None:
             raise TableError(f"{name} is {what}; {remedy}.")
     if head[257:262] == b"ustar":
         raise TableError(f"{name} is a tar archive; unpack it and give one of its files.")
-    start = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:200].lower()
+    start = head.removeprefix(BOM_UTF8).lstrip()[:200].lower()
     if start.startswith(PAGES):
         raise TableError(
             f"{name} is a web page (HTML), which some programs write as .xls; open it in a "

@@ -51,8 +51,8 @@ def recognize(
 
     A name such as "customer_id" is a hint, never needed. Columns in `features` are features in any
     case. A column that lacks more than half of its values is not one: imputed, most of it would
-    consist of a few repeated values, which form clusters. A table that is repeated as a whole is
-    looked at once.
+    consist of a few repeated values, which form clusters. A table in which every row occurs
+    equally often counts as one without repeats.
 
     Examples
     --------
@@ -67,8 +67,10 @@ def recognize(
     names = [f"column {j}" for j in range(X.shape[1])] if names is None else list(names)
     if len(X) == 0:
         return [Column(name, "empty") for name in names]
-    rows = _without_repeats(X)
-    return [_recognize(rows[:, j], name, name in features) for j, name in enumerate(names)]
+    index, copies = Rows(X).distinct
+    if copies.min() == copies.max() > 1:
+        X = X[np.sort(index)]
+    return [_recognize(X[:, j], name, name in features) for j, name in enumerate(names)]
 
 
 def choose_features(
@@ -94,13 +96,6 @@ def choose_features(
     if any(column.kind not in {"empty", "constant", "date", *FEATURES} for column in columns):
         notes.append(Note("columns can be named"))
     return columns, notes
-
-
-def _without_repeats(X: Array) -> Array:
-    """Return the table once if every row occurs equally often."""
-    index, copies = Rows(X).distinct
-    is_repeated = copies.min() == copies.max() > 1
-    return X[np.sort(index)] if is_repeated else X
 
 
 def _recognize(x: Array, name: str, is_feature: bool) -> Column:
