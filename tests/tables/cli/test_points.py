@@ -1,4 +1,4 @@
-"""The table of points as text: written as pandas writes it."""
+"""The table of points as text: written fast, and as pandas writes it."""
 
 import csv
 import io
@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from softkern.tables.cli.writing import DIGITS, write_chunks
+from softkern.tables.cli.writing import DIGITS, _csv_lines, write_chunks
 
 NUMBERS = np.array([0.0, 1.0, -0.0, 1 / 3, 1e-300, 123456789.5, np.inf, -5e-324, 2**60])
 IDS = {
@@ -49,6 +49,14 @@ def test_as_pandas_writes_it(ids, blank, tmp_path):
     path = tmp_path / "points.csv"
     assert write_chunks([first, second], str(path)) == 18
     assert path.read_bytes().decode() == expected.getvalue()
+
+
+@pytest.mark.filterwarnings("ignore:overflow")
+def test_plain_tables_use_the_fast_writer():
+    assert _csv_lines(table_of("plain")) is not None
+    assert _csv_lines(table_of("numbers").astype({"id": int})) is not None
+    assert _csv_lines(table_of("quoted")) is None
+    assert _csv_lines(table_of("blank")) is None
 
 
 def test_a_carriage_return_in_a_cell_ends_no_row(tmp_path):
