@@ -141,6 +141,7 @@ def _publish(hidden: Path, out: Path, names: Sequence[str], force: bool) -> None
             check_free(out / name, force)
         _exchange(hidden, out, written)
         sync_folder(out)
+    shutil.rmtree(hidden)  # while signals wait
 
 
 def _exchange(hidden: Path, out: Path, names: Sequence[str]) -> None:

@@ -81,7 +81,7 @@ def read_input(
     options = settings.prepare
     with clock.step("read"), open_table(settings.read.format) as reader:
         identifier = reader.identifier(options.id)
-        categories = split_names(options.categories or [], reader.columns)
+        categories = split_names(options.categories, reader.columns)
         table = reader.read(text=[] if identifier is None else [identifier], words=categories)
     shape = f"{plural(len(table), 'row')} × {plural(len(reader.columns), 'column')}"
     printer.line(f"{reader.name}: {reader.kind}, {shape}")
@@ -118,7 +118,7 @@ def joined_name(settings: AnalyzeSettings, reader: Reader) -> str:
     return f"joined{reader.style.extension if settings.points is None else f'.{settings.points}'}"
 
 
-def split_names(words: Sequence[str], columns: Sequence[str]) -> list[str]:
+def split_names(words: Sequence[str] | None, columns: Sequence[str]) -> list[str]:
     """Return the column names in options such as "a,b".
 
     A name with a comma in it is recognized as a whole. A name of several lines may be given in
@@ -126,7 +126,7 @@ def split_names(words: Sequence[str], columns: Sequence[str]) -> list[str]:
     """
     by_line = {one_line(column): column for column in reversed(columns)}
     names: list[str] = []
-    for word in words:
+    for word in words or ():
         is_one = word in columns or word in by_line
         parts = [word] if is_one else [part.strip() for part in word.split(",")]
         names += [part if part in columns else by_line.get(part, part) for part in parts]
@@ -138,7 +138,7 @@ def _excluded(
 ) -> list[str]:
     """Return the columns that are no features. Note those that may not be meant as features."""
     columns = list(table.columns)
-    excluded = split_names(options.exclude or [], columns)
+    excluded = split_names(options.exclude, columns)
     lacking = [name for name in excluded if name not in columns]
     if lacking:
         raise TableError(f"--exclude: there is no column {unknown_names(lacking, columns)}")
