@@ -52,6 +52,7 @@ class DistributedOperator(KernelOperator):
         sample: KernelOperator | None = None,
     ) -> None:
         self.kernel, self.rows, self.X, self.local = kernel, rows, rows.X, local
+        self.dtype = rows.X.dtype
         kernel.check(rows.subsample.X)
         self.sample = local(rows.subsample.X) if sample is None else sample
         self.approximation_error = self.sample.approximation_error

@@ -42,7 +42,8 @@ def robust_spread(
     for strip in row_slices(spread.size, STRIP):
         columns = sample[:, strip].toarray() if sp.issparse(sample) else sample[:, strip]
         columns = np.asarray(columns, dtype=np.float64)
-        spread[strip] = np.maximum(_column_spread(columns, weight), _category_steps(columns))
+        steps = _median_steps(columns, 2, min(FEWEST_STEPS, index.size) - 1)
+        spread[strip] = np.maximum(_column_spread(columns, weight), steps)
     return spread
 
 
@@ -61,14 +62,6 @@ def _column_spread(columns: Array, weight: Array) -> NDArray[np.float64]:
     return np.where(is_rounding, np.where(is_constant, 1.0, whole), spread)
 
 
-def _category_steps(columns: Array) -> NDArray[np.float64]:
-    """Return the step between the values of a column of categories, (d,), else zero.
-
-    The rows are distinct: two values of a single column are two points, not categories.
-    """
-    return _median_steps(columns, 2, min(FEWEST_STEPS, len(columns)) - 1)
-
-
 def column_steps(rows: Rows, random_state: Any) -> NDArray[np.float64]:
     """Return the step in which every column is recorded, (d,); zero if it is not rounded.
 
@@ -78,12 +71,15 @@ def column_steps(rows: Rows, random_state: Any) -> NDArray[np.float64]:
         return np.zeros(rows.shape[1])
     index, _ = rows.reweighted().sample(SPREAD_SAMPLE, random_state)
     columns = rows.X[index]
-    steps = _median_steps(columns, FEWEST_STEPS, TIED * index.size)
-    return np.maximum(_category_steps(columns), steps)
+    categories = _median_steps(columns, 2, min(FEWEST_STEPS, index.size) - 1)
+    return np.maximum(categories, _median_steps(columns, FEWEST_STEPS, TIED * index.size))
 
 
 def _median_steps(columns: Array, least: float, most: float) -> NDArray[np.float64]:
-    """Return the median step between values, (d,); zero unless there are `least` to `most`."""
+    """Return the median step between values, (d,), zero unless there are `least` to `most`.
+
+    Rows are distinct, so that as many values as rows are points and not categories.
+    """
     steps = np.zeros(columns.shape[1])
     for j, column in enumerate(columns.T):
         values = np.unique(column)

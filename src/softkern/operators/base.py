@@ -94,6 +94,7 @@ class KernelOperator(KernelProducts):
         self.kernel = kernel
         self.support_rows = Rows.of(X)
         self.X = self.support_rows.X
+        self.dtype: np.dtype[Any] = self.X.dtype  # float32 or float64
         kernel.check(self.X)
         reason = self.unsupported_reason(ProblemSize.of(self.X, kernel))
         if reason:
@@ -156,32 +157,26 @@ class KernelOperator(KernelProducts):
         if self.kernel.bound is not None:
             return float(self.kernel.bound)
         if self.kernel.is_positive_semidefinite:
-            return float(np.abs(self.diag()).max())
+            return float(np.abs(self._diagonal).max())
         some = np.unique(np.linspace(0, self.shape[0] - 1, SAMPLED_ROWS).astype(np.intp))
         return 4 * float(np.abs(self.columns(some)).max())
 
     @property
     def distance_error(self) -> float:
         """Rounding of a squared distance, of the order of that of the largest number in its sum."""
-        sizes = self.diag() if self.features is None else self.features.norms
+        sizes = self._diagonal if self.features is None else self.features.norms
         xp, limits = namespace(sizes), np.finfo(self.dtype)
         largest = float(xp.max(xp.abs(sizes)))
         return max(4 * self.rounding * largest, float(limits.tiny) / float(limits.eps))
 
     # What follows
 
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """float32 or float64."""
-        dtype: np.dtype[Any] = self.X.dtype
-        return dtype
-
     def __repr__(self) -> str:
         n, d = self.X.shape
         return f"{type(self).__name__}({self.kernel!r}, n={n}, d={d}, {self.dtype})"
 
     @property
-    def support(self) -> KernelOperator:
+    def support(self) -> KernelOperator:  # type: ignore[override]
         """The operator itself."""
         return self
 
@@ -255,7 +250,7 @@ class KernelOperator(KernelProducts):
         index = np.atleast_1d(np.asarray(index))
         if self.features is not None:
             return self.features.distances(self.features.points[index].T)
-        diag, is_semidefinite = self.diag(), self.kernel.is_positive_semidefinite
+        diag, is_semidefinite = self._diagonal, self.kernel.is_positive_semidefinite
         return squared_distances(diag, self.columns(index), diag[index], is_semidefinite)
 
     def geometry(self, A: Any, product: Array | None = None) -> Geometry:
@@ -364,25 +359,17 @@ class CrossOperator(KernelProducts):
     Made by `KernelOperator.cross`.
     """
 
-    def __init__(self, support: KernelOperator, X_new: Any) -> None:
-        self._support = support
-        self.X = support._check_new(X_new)
+    lengths_are_known: bool = True  # whether `diag`, and with it distances, can be had
 
-    @property
-    def support(self) -> KernelOperator:
-        """The operator over the support."""
-        return self._support
+    def __init__(self, support: KernelOperator, X_new: Any) -> None:
+        self.support = support
+        self.X = support._check_new(X_new)
 
     def __repr__(self) -> str:
         return f"CrossOperator({self.support!r}, m={self.shape[0]})"
 
     def _product(self, A: Array) -> Array:
         return self.support._cross_product(self.X, A)
-
-    @property
-    def lengths_are_known(self) -> bool:
-        """Whether `diag`, and with it distances, can be had."""
-        return True
 
     @cached_property
     def _new_features(self) -> Any:

@@ -41,7 +41,7 @@ class DenseOperator(KernelOperator):
         squares = [(rows, columns) for i, rows in enumerate(slices) for columns in slices[i:]]
         with one_thread("blas"), ThreadPoolExecutor(available_threads()) as pool:
             list(pool.map(fill, squares))
-        np.fill_diagonal(gram, self.diag())
+        np.fill_diagonal(gram, self._diagonal)
         return gram
 
     def _product(self, A: Array) -> Array:

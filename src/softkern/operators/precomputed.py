@@ -76,13 +76,10 @@ class _GivenValues(CrossOperator):
         super().__init__(support, X_new)
         if diag is None and support.has_equal_diagonal:
             diag = np.full(self.shape[0], support.diag()[0])
+        self.lengths_are_known = diag is not None
         self._given = None if diag is None else np.asarray(diag, dtype=support.dtype)
         if self._given is not None and self._given.shape != (self.shape[0],):
             raise ValueError(f"diag has shape {self._given.shape}; it must be ({self.shape[0]},).")
-
-    @property
-    def lengths_are_known(self) -> bool:
-        return self._given is not None
 
     @property
     def _diagonal(self) -> Array:

@@ -25,12 +25,8 @@ class KernelProducts(ABC):
     """Kernel values between the rows X (m, d) and the support of an operator (n rows)."""
 
     X: Any
+    support: KernelOperator  # the operator over the support
     _new_features: Any = None  # of rows other than the support, where the operator has features
-
-    @property
-    @abstractmethod
-    def support(self) -> KernelOperator:
-        """The operator over the support."""
 
     @abstractmethod
     def _product(self, A: Array) -> Array:
