@@ -22,7 +22,6 @@ from softkern.tables.io.reader import (
     Tables,
     unique_names,
 )
-from softkern.tables.preparation.formats import NumberFormat
 
 Row = tuple[Any, ...]
 
@@ -122,8 +121,7 @@ def _find_end(rows: Sequence[Row], width: int, form: Format, notes: list[str]) -
         yield pd.DataFrame(body, columns=range(width), dtype=object)
 
     last, first = _words(rows[start:]), _words(rows[:MOST_LINES])
-    number_format = NumberFormat(form.decimal or ".")
-    place, found = find_footer(last, first, width, form.skip_footer, tables_above, number_format)
+    place, found = find_footer(last, first, width, form.skip_footer, tables_above, form.decimal)
     notes.extend(found)
     return start + place
 

@@ -49,7 +49,7 @@ def find_footer(
     width: int,
     skip: int | None,
     tables_above: Callable[[int], Iterable[pd.DataFrame]],
-    number_format: NumberFormat,
+    decimal: str | None,
 ) -> tuple[int, list[str]]:
     """Return the place below the rows among the last records of a table, and notes.
 
@@ -65,7 +65,7 @@ def find_footer(
     end = len(records) if width > 1 else max(filled, default=-1) + 1
     if skip == 0:
         return end, []
-    numeric = _numeric_columns(sample, width)
+    numeric, number_format = _numeric_columns(sample, width), NumberFormat(decimal or ".")
     place = _first_note(records, width, numeric)
     totals = [k for k in range(place, len(records)) if _total_word(records[k])]
     columns = {

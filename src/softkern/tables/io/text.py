@@ -19,7 +19,6 @@ from softkern.tables.io.encoding import detect_encoding, without_mark
 from softkern.tables.io.footer import MOST_NOTES, find_footer
 from softkern.tables.io.layout import BLANKS, ONE_COLUMN, detect_layout, split_line
 from softkern.tables.io.reader import Format, Names, Reader, Style, TableError, Tables, unique_names
-from softkern.tables.preparation.formats import NumberFormat
 
 TAB = "\t"
 MOST_ROWS = 2**31 - 1  # more than a table in memory has
@@ -88,9 +87,9 @@ class TextReader(Reader):
         def tables_above(place: int) -> Tables:
             return self._tables(size - len(encode_from(place)), self.rows_at_once(), (), (), [])
 
-        number_format = NumberFormat(layout.decimal or ".")
-        width = len(layout.names)
-        place, notes = find_footer(records, layout.sample, width, skip, tables_above, number_format)
+        place, notes = find_footer(
+            records, layout.sample, len(self.columns), skip, tables_above, self.decimal
+        )
         below = encode_from(place)
         if tail.endswith(below):
             self.notes.extend(notes)
@@ -129,7 +128,7 @@ class TextReader(Reader):
             "header": None,
             # a blank line is a missing value if there is only one column
             "skip_blank_lines": len(self.columns) > 1,
-            "decimal": self._layout.decimal or ".",
+            "decimal": self.decimal or ".",
             "skipinitialspace": True,
             "low_memory": False,
             "on_bad_lines": "warn" if self.form.skip_bad_lines else "error",
