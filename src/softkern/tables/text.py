@@ -179,8 +179,11 @@ def explanation_text(explanation: Explanation, rows: RowView, i: int) -> str:
 
 
 def _reason_text(reason: Any, rows: RowView, i: int) -> str:
+    def name(j: int) -> str:
+        return quote(rows.names[j], 40)
+
     def cell(j: int) -> str:
-        return f"{rows.name(j)} {rows.format_value(i, j)}"
+        return f"{name(j)} {rows.format_value(i, j)}"
 
     def span(j: int, usual: UsualRange) -> str:
         return rows.format_range(j, usual.low, usual.high)
@@ -191,8 +194,8 @@ def _reason_text(reason: Any, rows: RowView, i: int) -> str:
             return f"{cell(reason.column)}, usual {span(reason.column, reason.usual)}{where}"
         case "combination":
             j, given = reason.column, reason.given
-            usual = f"{rows.name(j)} is usually {span(j, reason.usual)}"
-            near = f"{rows.name(given)} near {rows.format_value(i, given)}"
+            usual = f"{name(j)} is usually {span(j, reason.usual)}"
+            near = f"{name(given)} near {rows.format_value(i, given)}"
             return f"unusual combination: for {near}, {usual} (here {rows.format_value(i, j)})"
         case "together":
             cells = [cell(j) for j in reason.columns]

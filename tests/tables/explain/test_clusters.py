@@ -46,6 +46,12 @@ def test_skewed_columns_are_reported_as_ratios():
     assert words["age"].startswith("age high (median 59")
 
 
+def test_one_line_per_cluster():
+    cost = np.append(np.arange(1.0, 10), np.arange(120.0, 123))
+    table = describe(pd.DataFrame({"cost": cost, "one": 1}), [0] * 9 + [1] * 3)
+    assert cluster_lines(table)[1] == "cluster 1: 3 rows; cost 20 times the median (121)"
+
+
 def test_over_represented_values_of_text():
     city = ["Bern"] * 90 + ["Basel"] * 10 + ["Basel"] * 80 + ["Bern"] * 20
     table = describe(pd.DataFrame({"city": city}), np.repeat([0, 1], 100))

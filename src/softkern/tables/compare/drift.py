@@ -83,9 +83,8 @@ def comparable_columns(
     for name in table.columns:
         values = numbers[:, names.index(name)] if name in kinds else to_words(table[name])
         is_date = name in dates or kinds.get(name) == "date"
-        if name in preparation.used_columns_:
-            columns[name] = values
-        elif is_date or (kinds[name] in ROW_NAMES if name in kinds else _names_rows(values)):
+        names_rows = kinds[name] in ROW_NAMES if name in kinds else _names_rows(values)
+        if (is_date or names_rows) and name not in preparation.used_columns_:
             reason = "dates" if is_date else "names rows"
             notes.append(Note("not compared", [name], {"reason": reason}))
         else:
@@ -131,26 +130,22 @@ def _compare_column(
 
 def _compare_numbers(x: Array, y: Array) -> dict[str, Any]:
     """Return the distance, its p-value and further fields of a numeric column."""
-    medians = [float(np.median(values)) if values.size else None for values in (x, y)]
-    fields: dict[str, Any] = {"median_before": medians[0], "median_after": medians[1]}
-    if not x.size or not y.size:
+    before, after = (float(np.median(values)) if values.size else None for values in (x, y))
+    fields = {"median_before": before, "median_after": after}
+    if before is None or after is None:
         return fields
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # the exact p-value may be out of reach
         method = "exact" if x.size * y.size <= MAX_EXACT_PAIRS else "asymp"
         test = ks_2samp(x, y, method=method)
-    fields |= {"distance": float(test.statistic), "p_value": float(test.pvalue)}
-    return fields | {"shift": _shift(x, y)}
-
-
-def _shift(x: Array, y: Array) -> float:
-    """Return the shift of the median in robust standard deviations of x (or of x and y)."""
-    difference = float(np.median(y) - np.median(x))
-    if difference == 0:
-        return 0.0
-    low, high = np.quantile(x, [0.1, 0.9])
-    spread = float(high - low) / NORMAL_DECILE_RANGE or float(np.std(x)) or float(np.std([*x, *y]))
-    return difference / spread if spread else 0.0
+    # robust standard deviation, of both tables where it is 0 in the first
+    low, high = np.quantile(x, [0.1, 0.9]).tolist()
+    spread = (high - low) / NORMAL_DECILE_RANGE or float(np.std(x)) or float(np.std([*x, *y]))
+    return fields | {
+        "distance": float(test.statistic),
+        "p_value": float(test.pvalue),
+        "shift": (after - before) / spread if spread else 0.0,
+    }
 
 
 def _compare_texts(before: pd.Series[Any], after: pd.Series[Any]) -> dict[str, Any]:

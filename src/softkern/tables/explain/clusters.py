@@ -144,16 +144,7 @@ def cluster_parts(table: pd.DataFrame, most: int = 3) -> dict[int, tuple[str, li
 
 
 def cluster_lines(table: pd.DataFrame, most: int = 3) -> dict[int, str]:
-    """Return one line of text for every cluster of `describe_clusters`.
-
-    Examples
-    --------
-    >>> import numpy as np, pandas as pd
-    >>> cost = np.append(np.arange(1.0, 10), np.arange(120.0, 123))
-    >>> table = describe(pd.DataFrame({"cost": cost, "one": 1}), [0] * 9 + [1] * 3)
-    >>> cluster_lines(table)[1]
-    'cluster 1: 3 rows; cost 20 times the median (121)'
-    """
+    """Return one line of text for every cluster of `describe_clusters`."""
     parts = cluster_parts(table, most).items()
     return {cluster: "; ".join([head, *words]) for cluster, (head, words) in parts}
 

@@ -41,10 +41,6 @@ class RowView:
         imputed = None if self.is_imputed is None else self.is_imputed[rows]
         return replace(self, own=self.own[rows], values=self.values[rows], is_imputed=imputed)
 
-    def name(self, column: int) -> str:
-        """Return a column's name for a sentence."""
-        return quote(self.names[column], 40)
-
     def value(self, row: int, column: int) -> Any:
         """Return a cell: a number, or the text of a code."""
         code = float(self.own[row, column])

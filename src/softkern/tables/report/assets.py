@@ -19,4 +19,6 @@ def template(name: str, **filters: Any) -> Any:
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters |= filters
+    # JSON is escaped, too: it has no character that could end a script element
+    environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
     return environment.from_string(asset(name))

@@ -12,12 +12,11 @@ from softkern._utils.text import plural, shorten
 from softkern._utils.typing import Array
 from softkern.ranking import Ranker
 from softkern.tables.explain import Explainer, RowView
-from softkern.tables.explain.clusters import cluster_parts, describe
+from softkern.tables.explain.clusters import DISTINCT, cluster_parts, describe
 from softkern.tables.report.data import Drawn
 from softkern.tables.report.packing import isolate_right_to_left
 
-MAX_BARS, MIN_BARS = 6, 3  # columns drawn per cluster
-MIN_EFFECT = 0.25  # effect from which more than `MIN_BARS` columns are drawn
+MAX_BARS, MIN_BARS = 6, 3  # columns drawn per cluster, more than the fewest if distinct
 MAX_CLUSTERS = 24
 MAX_LENGTH = 32  # characters of a bar's name, on two lines
 
@@ -69,7 +68,7 @@ def _clusters(table: pd.DataFrame) -> dict[str, Any]:
         part = table[table["cluster"] == cluster]
         # values of text columns need a clear effect
         is_filler = (part["rank"] <= MIN_BARS) & (part["value"].isna() | (len(lines) == 1))
-        drawn = part[(part["effect"] >= MIN_EFFECT) | is_filler].head(MAX_BARS)
+        drawn = part[(part["effect"] >= DISTINCT) | is_filler].head(MAX_BARS)
         bars = [_bar(row) for row in drawn.to_dict("records") if row["words"] and cluster >= 0]
         text = isolate_right_to_left("; ".join(words))
         clusters.append({"cluster": cluster, "head": head, "words": text, "bars": bars})

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
-import math
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -168,7 +166,7 @@ def _text(value: object) -> str:
     if isinstance(value, bool | np.bool_):
         return "yes" if value else "no"
     if isinstance(value, float | np.floating):
-        return f"{float(value):.6g}" if math.isfinite(float(value)) else str(float(value))
+        return f"{float(value):.6g}"
     if isinstance(value, np.ndarray):
         return np.array2string(value, precision=6, threshold=20)
     if isinstance(value, list | tuple):
@@ -177,7 +175,7 @@ def _text(value: object) -> str:
 
 
 def _embedded(data: dict[str, Any]) -> dict[str, Any]:
-    """Return scripts, styles and data for the template, and the policy that allows the scripts."""
+    """Return scripts, styles and figures for the template, and the policy that allows scripts."""
     from bokeh.resources import Resources
 
     from softkern.tables.report.figures import figures
@@ -198,12 +196,5 @@ def _embedded(data: dict[str, Any]) -> dict[str, Any]:
         "policy": policy,
         "scripts": scripts,
         "style": asset("style.css"),
-        "payload": _json(data),
-        "figures": _json(figures(data["tree"])),
+        "figures": figures(data["tree"]),
     }
-
-
-def _json(value: object) -> str:
-    """Return JSON that is safe inside an HTML script element."""
-    text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

@@ -97,21 +97,17 @@ def _dendrogram(lines: list[Line], levels: Array, label_of: Array, parts: Array)
 def alpha_levels(tree: AlphaTree, own: float | None = None) -> NDArray[np.float64]:
     """Return the levels of the slider, (k,), increasing, within (0, 1).
 
-    Half of them are equally spaced in α, half are quantiles of the saddles and heights, because
-    sparse clusters occupy a small part of the range. They are rounded, so that a level on the page
-    can be given to the model. `own` is the model's level, which is not rounded.
+    Half of them are equally spaced in α, half are quantiles, because sparse clusters occupy a small
+    part of the range. All but the model's `own` are rounded, to be given to the model.
     """
     values = np.concatenate([tree.saddles, tree.heights])
     low, high = float(values.min()), float(values.max())
     decimals = int(np.ceil(np.log10(RESOLUTION / max(high - low, 1e-9))))
-    spread = np.concatenate(
-        [np.linspace(low, high, STEPS), np.quantile(values, np.linspace(0, 1, STEPS))]
-    )
     # one step below all values, where all points are one cluster
-    below = low - 10.0**-decimals
-    levels = np.unique(np.round(np.append(spread, below if below > 0 else low / 2), decimals))
-    if own is not None:
-        levels = np.union1d(levels, [own])
+    below = low - 10.0**-decimals if low > 10.0**-decimals else low / 2
+    quantiles = np.quantile(values, np.linspace(0, 1, STEPS))
+    levels = np.round([*np.linspace(low, high, STEPS), *quantiles, below], decimals)
+    levels = np.union1d(levels, [] if own is None else [own])
     inside = levels[(levels > 0) & (levels < 1)]
     return np.asarray(inside if inside.size else [0.5])
 
