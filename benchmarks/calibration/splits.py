@@ -142,7 +142,7 @@ def _is_joined(X: np.ndarray, y: np.ndarray) -> bool:
     mixture: Any = fit_mixture(X, y, 1)
     way = mixture.centers[1] - mixture.centers[0]
     order = np.random.default_rng(SEED).permutation(len(X))
-    return curvature.is_curved(mixture.whitening.rows(X[order]), way, y[order] == 1)
+    return curvature.is_curved(X[order] @ mixture.whitening, way, y[order] == 1)
 
 
 def beyond(full: bool) -> list[Row]:

@@ -24,7 +24,7 @@ def curve(generator, n, d, span, width=0.1):
 def is_one_curve(X, is_above):
     mixture = fit_mixture(X, is_above.astype(int), 1)
     way = mixture.centers[1] - mixture.centers[0]
-    return is_curved(mixture.whitening.rows(X), way, is_above)
+    return is_curved(X @ mixture.whitening, way, is_above)
 
 
 @pytest.mark.parametrize("d", [3, 6])

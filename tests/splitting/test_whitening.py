@@ -44,7 +44,7 @@ def test_inverse_covariance_is_that_of_the_formulas(n, d):
     found = fit_whitening(X, shares)
     expected = inverse_covariance(X, shares)
     root = np.sqrt(np.diag(expected))
-    product = found.rows(np.eye(d)) @ found.rows(np.eye(d)).T
+    product = (np.eye(d) @ found) @ (np.eye(d) @ found).T
     assert product / np.outer(root, root) == pytest.approx(
         expected / np.outer(root, root), abs=1e-6
     )
@@ -55,14 +55,14 @@ def test_rows_and_columns_are_of_one_matrix(d):
     X, shares = table(40, d)
     found = fit_whitening(X, shares)
     axes = np.random.default_rng(1).normal(size=(d, 3))
-    assert found.rows(X) @ axes == pytest.approx(X @ found.columns(axes))
+    assert (X @ found) @ axes == pytest.approx(X @ (found @ axes))
 
 
 def test_blocks_do_not_matter(monkeypatch):
     X, shares = table(20, 70)
-    whole = fit_whitening(X, shares).rows(X)
+    whole = X @ fit_whitening(X, shares)
     monkeypatch.setattr(mixture, "COLUMNS", 16)
-    assert fit_whitening(X, shares).rows(X) == pytest.approx(whole, abs=1e-9)
+    assert X @ fit_whitening(X, shares) == pytest.approx(whole, abs=1e-9)
 
 
 def test_bends_are_the_same_in_the_directions_of_the_points():

@@ -140,8 +140,8 @@ class Landscape:
 
     def _spanning(self, Z: Array, pairs: Array, least: int) -> Segments:
         counts = segment_counts(lengths(Z, pairs), least)
-        is_rough_exact = self.nodes.dtype != np.float64 or not isinstance(self.kernel, Gaussian)
-        screen = None if is_rough_exact else self._rough_levels
+        is_double = self.nodes.dtype == np.float64
+        screen = self._rough_levels if is_double and isinstance(self.kernel, Gaussian) else None
         return spanning_segments(self.nodes, pairs, counts, self.level, self.levels, screen)
 
     @cached_property

@@ -70,15 +70,10 @@ class Line:
 
 
 def dendrogram(tree: AlphaTree, smallest: float = 0.01, threshold: float = 1.0) -> list[Line]:
-    """The lines of the tree's picture: tips are one apart in x, y is α; larger branches left.
+    """The lines of the tree's picture: tips are one apart in x, y is α, larger branches are left.
 
-    Parameters
-    ----------
-    tree : AlphaTree
-    smallest : float, default=0.01
-        A branch that holds less than this share of the mass is drawn as a part of what it joins.
-    threshold : float, default=1.0
-        Significance from which a join is a split.
+    Branches with less than the share `smallest` of the mass are drawn as parts of what they join.
+    Joins of a significance above the threshold are splits.
     """
     n, heights = len(tree.heights), tree.heights.tolist()
     joined = merges(n, tree.edges)

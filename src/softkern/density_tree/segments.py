@@ -77,9 +77,8 @@ def neighbor_pairs(
     if n == 1:
         return np.empty((0, 2), dtype=np.intp)
     k = min(NEIGHBORS, n - 1)
-    reach = np.abs(Z).max()
-    if reach > LARGEST:  # squares of all differences would be infinite
-        Z = Z / reach
+    if np.abs(Z).max() > LARGEST:  # squares of all differences would be infinite
+        Z = Z / np.abs(Z).max()
     index = k_nearest(Z, Z, k + 1)[1] if near_rows is None else near_rows(Z, k + 1)
     pairs = _unique_pairs(n, np.stack([np.repeat(np.arange(n), k + 1), index.ravel()], axis=1))
     while True:
@@ -91,9 +90,7 @@ def neighbor_pairs(
 
 def _unique_pairs(n: int, pairs: Array) -> NDArray[np.intp]:
     low, high = np.minimum(*pairs.T), np.maximum(*pairs.T)
-    keys = np.sort((low * n + high)[low != high])
-    keys = keys[np.diff(keys, prepend=-1) > 0]
-    return np.stack(np.divmod(keys, n), axis=1)
+    return np.stack(np.divmod(np.unique((low * n + high)[low != high]), n), axis=1)
 
 
 def _bridges(Z: Array, component: Array, count: int) -> Array:

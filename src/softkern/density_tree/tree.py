@@ -207,10 +207,8 @@ def number_by_mass(component: Array, weight: Array, heights: Array) -> NDArray[n
     names, index = np.unique(component[inside], return_inverse=True)
     peak = np.full(len(names), -np.inf)
     np.maximum.at(peak, index, heights[inside])
-    rank = np.empty(len(names), dtype=np.int64)
     order = order_by_mass(np.bincount(index, weights=weight[inside]), peak)
-    rank[order] = np.arange(len(names))
-    labels[inside] = rank[index]
+    labels[inside] = np.argsort(order)[index]
     return labels
 
 
@@ -243,20 +241,17 @@ def rejection_level(values: Array, weight: Array, share: float) -> float:
 def histogram_valley(memberships: Any, weight: Any = None) -> float:
     """The membership that separates the two modes of the histogram (2007 paper).
 
-    The histogram is smoothed. The valley is the one whose lower neighboring mode rises farthest
-    above it, and 0 where the histogram has one mode only.
-
     Parameters
     ----------
     memberships : array of shape (n,)
-        Memberships.
+        Memberships, of which a histogram is smoothed.
     weight : array of shape (n,), default=None
         Their weights; ones by default.
 
     Returns
     -------
     valley : float
-        The level.
+        The valley whose lower neighboring mode rises farthest above it; 0 for a single mode.
 
     Examples
     --------
@@ -275,9 +270,7 @@ def histogram_valley(memberships: Any, weight: Any = None) -> float:
     mean = np.average(u, weights=weight)
     spread = sqrt(float(np.average(np.square(u - mean), weights=weight)))
     scott = spread * float(weight.sum()) ** -0.2 / (high - low) * BINS
-    padding = int(np.ceil(4 * scott))
-    smooth = gaussian_filter1d(np.pad(counts, padding), scott)
-    smooth = smooth[padding : padding + BINS]
+    smooth = gaussian_filter1d(counts, scott, mode="constant")
     left = np.maximum.accumulate(smooth)
     right = np.maximum.accumulate(smooth[::-1])[::-1]
     rise = np.minimum(left, right) - smooth

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from softkern._utils.neighbors import k_nearest
 from softkern._utils.progress import stage
-from softkern._utils.random import child_seed, fixed_seed
+from softkern._utils.random import child_seed
 from softkern._utils.sklearn_compat import Interval, StrOptions
 from softkern._utils.typing import Array
 from softkern.density_tree.bandwidth_search import search_bandwidths
@@ -61,8 +61,7 @@ class AlphaCutClustering(Clusterer, KernelModel):
 
     All samples form one cluster in feature space, whose typicality u is a robust kernel density.
     Two samples belong to the same cluster at level α if no point between them has u ≤ α, and
-    samples with u ≤ α are noise. By default the number of clusters is estimated: clusters are
-    those modes of the density that are statistically significant.
+    samples with u ≤ α are noise. By default clusters are the significant modes of the density.
 
     Parameters
     ----------
@@ -70,24 +69,21 @@ class AlphaCutClustering(Clusterer, KernelModel):
         Level at which the density is cut.
 
         - ``"auto"``: clusters are the branches of the alpha tree whose mass significantly exceeds
-          that of a plateau at the level of their saddle. Every sample belongs to a cluster, except
-          where the samples of low density in a cluster are a population of their own: noise.
+          that of a plateau at the level of their saddle. Noise are samples of low density in a
+          cluster if they are a population of their own.
         - ``"valley"``: the level that separates the two modes of the histogram of typicality.
-        - a number: that level.
     rejection : float in (0, 1), default=None
         Share of samples to reject as noise. The level is that quantile of the typicality.
     n_clusters : int, default=None
         Number of clusters into which the tree is cut, at its most significant joins. None
-        estimates it. Fewer clusters result if further branches are nowhere the densest. Excludes a
-        level.
+        estimates it. Fewer result if further branches are nowhere the densest. Excludes a level.
     segment_points : int, default=20
-        Smallest number of inner points at which segments of the complete graph are evaluated;
-        more if they would be over half a bandwidth apart. On the neighbor graph only that spacing
-        counts.
+        Smallest number of inner points at which segments of the complete graph are evaluated. They
+        are half a bandwidth apart at most, as on the neighbor graph.
     graph : {"auto", "complete", "knn"}, default="auto"
         Pairs of samples between which the density is evaluated: all of them, or each sample's ten
-        nearest and the closest pairs between components. ``"auto"`` uses all pairs for a given
-        level, up to 2000 samples and the Gaussian kernel, as the papers do; otherwise neighbors.
+        nearest and the closest pairs between components. ``"auto"`` uses all pairs, as the papers
+        do, for a given level, up to 2000 samples and the Gaussian kernel.
     eta_scale : float, default=1.0
         As in `OneClassPCM`: factor of the width η.
     kernel : str, callable or softkern.kernels.Kernel, default="rbf"
@@ -113,9 +109,8 @@ class AlphaCutClustering(Clusterer, KernelModel):
     n_clusters_ : int
         Number of clusters.
     memberships_ : array of shape (n_samples, n_clusters_)
-        Shares of the clusters in the kernel mass, which sum to one. The largest share gives the
-        label, except for noise. If the bandwidth was chosen too, the kernel is as wide as the
-        clusters allow: a sample far from all others would otherwise be its own evidence.
+        Shares of the clusters in the kernel mass, which sum to one. The largest gives the label,
+        except for noise. If the bandwidth was chosen, the kernel is as wide as the clusters allow.
     typicality_ : array of shape (n_samples,)
         Membership u in the one cluster of all samples.
     alpha_ : float
@@ -138,8 +133,7 @@ objective_, history_
 
     Notes
     -----
-    `sample_weight` counts samples: a weight of two is two samples, and a total weight of one is a
-    single observation, in which no split is significant.
+    `sample_weight` counts samples: with a total weight of one no split is significant.
 
     References
     ----------
@@ -243,12 +237,9 @@ objective_, history_
         X, weight = rows.X, rows.weight
         nodes, mass, self.node_ = distinct_nodes(X, weight)
         mass = reduce_weights(mass)
-        bandwidth, labels = (
-            self._auto_bandwidth if self._is_bandwidth_open else self.bandwidth,
-            None,
-        )
-        is_level_open = self._is_automatic or self.n_clusters is not None
-        if is_level_open and self._is_bandwidth_open:
+        is_open, labels = self._is_bandwidth_open, None
+        bandwidth = self._auto_bandwidth if is_open else self.bandwidth
+        if is_open and (self._is_automatic or self.n_clusters is not None):
             with stage("searching for clusters at several bandwidths"):
                 labels, finest = search_bandwidths(
                     nodes, mass, self._fit_trial, self.n_clusters, child_seed(self._fit_seed)
@@ -257,13 +248,13 @@ objective_, history_
                 rule = select_bandwidth(nodes, bandwidth, sample_weight=mass)
                 bandwidth = finest * np.asarray(rule)
         with stage("density"):
-            model = self._one_class(
-                bandwidth,
+            model = OneClassPCM(
+                bandwidth=bandwidth,
                 engine=self.engine,
                 engine_params=self.engine_params,
                 verbose=self.verbose,
             )
-            landscape = _fit_landscape(model, nodes, mass)
+            landscape = self._fit_landscape(model, nodes, mass)
         self.one_class_ = model
         for name in ("eta_", *FIT_ATTRIBUTES):
             setattr(self, name, getattr(model, name))
@@ -322,29 +313,22 @@ objective_, history_
     def _is_automatic(self) -> bool:
         return self.rejection is None and isinstance(self.alpha, str) and self.alpha == "auto"
 
-    def _one_class(
-        self, bandwidth: Any, kind: type[OneClassPCM] = OneClassPCM, **options: Any
-    ) -> OneClassPCM:
-        shared = {
-            "eta_scale": self.eta_scale,
-            "kernel": self.kernel,
-            "kernel_params": self.kernel_params,
-            "tol": self.tol,
-            "max_iter": self.max_iter,
-            "stopping": self.stopping,
-            "random_state": self._fit_seed,
-        }
-        return kind(bandwidth=bandwidth, **shared, **options)
+    def _fit_landscape(self, model: OneClassPCM, nodes: Array, mass: Array) -> Landscape:
+        """Fit a model with these parameters to distinct points."""
+        names = ("eta_scale", "kernel", "kernel_params", "tol", "max_iter", "stopping")
+        shared = {name: getattr(self, name) for name in names}
+        model.set_params(random_state=self._fit_seed, **shared)
+        return _landscape(model, nodes, mass, self._fit_seed)
 
     def _fit_trial(self, nodes: Array, mass: Array, bandwidth: Any) -> Landscape:
         """Fit the landscape of a tree that is only examined."""
         options = prediction_parameters(self.engine, self.engine_params)
-        return _fit_landscape(self._one_class(bandwidth, Density, **options), nodes, mass)
+        return self._fit_landscape(Density(bandwidth=bandwidth, **options), nodes, mass)
 
     def _fit_line(self, values: Array, mass: Array) -> Landscape:
         """Fit the landscape of a single column (m, 1), with default parameters."""
         options = prediction_parameters(self.engine, self.engine_params)
-        return _fit_landscape(Density(bandwidth="tree", max_iter=1000, **options), values, mass)
+        return _landscape(Density(bandwidth="tree", max_iter=1000, **options), values, mass, 0)
 
     def _graph(self, n: int) -> str:
         if self.graph != "auto":
@@ -353,10 +337,7 @@ objective_, history_
         return "complete" if is_paper and n <= COMPLETE_LIMIT else "knn"
 
     def _cut(self, landscape: Landscape, labels: NDArray[np.int64] | None) -> NDArray[np.int64]:
-        """Choose the level, and return the cluster of every node, (n,), −1 for none.
-
-        `labels` are those of the search for bandwidths, if there was one.
-        """
+        """Choose the level, and return the clusters of the nodes, by default those searched."""
         tree = self.tree_
         self._noise_levels: Array | None = None
         if self.n_clusters is not None:
@@ -422,7 +403,6 @@ objective_, history_
         return tags
 
 
-def _fit_landscape(model: OneClassPCM, nodes: Array, mass: Array) -> Landscape:
+def _landscape(model: OneClassPCM, nodes: Array, mass: Array, seed: int) -> Landscape:
     """Fit a model to distinct points."""
-    rows = Rows(nodes, mass.astype(nodes.dtype))
-    return Landscape(nodes, mass, model._fit_rows(rows, fixed_seed(model.random_state)))
+    return Landscape(nodes, mass, model._fit_rows(Rows(nodes, mass.astype(nodes.dtype)), seed))

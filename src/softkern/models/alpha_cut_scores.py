@@ -13,8 +13,6 @@ from softkern._utils.typing import Array
 from softkern.models.point_scores import PointScores
 from softkern.rules.memberships import runner_up
 
-__all__ = ["AlphaCutScores"]
-
 
 class AlphaCutScores(PointScores):
     """Scores of samples, from one product with the coefficients of every cluster.

@@ -22,9 +22,9 @@ from softkern._utils.random import child_seed
 from softkern._utils.sklearn_compat import HasMethods, Interval, StrOptions
 from softkern._utils.typing import Array
 from softkern.kernels.spread import check_reach, robust_spread
-from softkern.models.auto_decision import Candidate, Search, print_lines
+from softkern.models.auto_decision import Search, print_lines
 from softkern.models.auto_scores import AutoScores
-from softkern.models.base import FIT_ATTRIBUTES, SAMPLE_ATTRIBUTES, SoftModel
+from softkern.models.base import FIT_ATTRIBUTES, SoftModel
 from softkern.models.clusterer import Clusterer
 from softkern.models.point_scores import PointScores
 from softkern.models.state_schema import TABLE, TEXTS, Indices, Instance, Number, Spec
@@ -32,9 +32,6 @@ from softkern.rows import Rows, check_weights, reduce_weights
 
 if TYPE_CHECKING:
     import pandas as pd
-
-# set last, `n_clusters_` at the very end
-RESULTS = ("memberships_", "labels_", "outlier_scores_", "overlap_scores_", "n_clusters_")
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -44,13 +41,12 @@ class AutoClustering(Clusterer, SoftModel):
     Parameters
     ----------
     n_clusters : "auto" or int, default="auto"
-        Number of clusters. ``"auto"`` estimates it, and returns one cluster where no density gap
-        is statistically significant.
+        Number of clusters. ``"auto"`` estimates it: one where no density gap is significant.
     prepare : bool, dict or TablePreparation, default=False
         Whether to prepare a table as `softkern analyze` does: leave out identifiers and text, take
-        logarithms of skewed columns and impute missing cells from the nearest rows. A dictionary
-        holds parameters of `softkern.tables.preparation.TablePreparation`, for example
-        ``{"categories": ["color"]}``. With False, X must be numbers without missing values.
+        logarithms of skewed columns and impute missing cells. A dictionary holds parameters of
+        `softkern.tables.preparation.TablePreparation`, for example ``{"categories": ["color"]}``.
+        With False, X must be numbers without missing values.
     engine, engine_params
         As in `OneClassPCM`, for all models that are tried.
     random_state : int, RandomState or None, default=0
@@ -61,10 +57,9 @@ class AutoClustering(Clusterer, SoftModel):
     Attributes
     ----------
     labels_ : array of shape (n_samples,)
-        Cluster of each sample, the largest cluster first. −1 is noise: for a density tree as in
-        `AlphaCutClustering`; in more than three columns with two clusters or more, samples far
-        from all clusters, at most one in a hundred; and rows of a prepared table without any
-        value.
+        Cluster of each sample, the largest cluster first. −1 is noise: in up to three columns as in
+        `AlphaCutClustering`, in more columns up to one in a hundred samples, far from all clusters.
+        Rows of a prepared table without any value are noise too.
     n_clusters_ : int
         Number of clusters. Fewer than requested where the chosen model merges some.
     memberships_ : array of shape (n_samples, n_clusters_)
@@ -74,11 +69,10 @@ class AutoClustering(Clusterer, SoftModel):
     overlap_scores_ : array of shape (n_samples,)
         One where two clusters tie.
     model_ : estimator or None
-        The chosen model. A soft model is fitted in coordinates along which clusters differ; None
-        for one cluster.
+        The chosen model, None for one cluster. A soft model is fitted in coordinates along which
+        clusters differ.
     one_class_ : OneClassPCM or None
-        Model of all samples, for outlier scores; None if `model_` is a density tree, which has its
-        own.
+        Model of outlier scores. None if `model_` is a density tree, which has its own.
     reason_ : str
         Why this model was chosen, in one sentence.
     repeats_ : int
@@ -159,19 +153,25 @@ history_
         -------
         self : AutoClustering
         """
-        self._validate_params()
         if self.prepare is False:
             super().fit(X, y, sample_weight)
             self.preparation_: Any = None
             self.notes_: list[str] = []
             return self
-        for name in SAMPLE_ATTRIBUTES:  # of an earlier fit
-            self.__dict__.pop(name, None)
+        self._validate_params()
+        self._forget_fit()
         if is_dask(X):
             return self._fit_dask(X, sample_weight)
-        prepared = _prepare(self.prepare, X, sample_weight)
+        from softkern.tables.preparation import PreparedTable, TablePreparation  # no other import
+
+        prepared = X
+        if not isinstance(X, PreparedTable):
+            given = self.prepare if isinstance(self.prepare, dict) else {}
+            is_made = isinstance(self.prepare, TablePreparation)
+            preparation = clone(self.prepare) if is_made else TablePreparation(**given)
+            prepared = preparation.fit_prepare(X, sample_weight)
         preparation, is_blank = prepared.preparation, ~prepared.is_used
-        notes = [str(note) for note in preparation.notes_]
+        notes = list(map(str, preparation.notes_))
         if prepared is not X and self.verbose:
             print_lines(notes)
         if is_blank.any():
@@ -186,10 +186,7 @@ history_
         return self
 
     def score_points(self, X: Any) -> PointScores:
-        """Compute labels, memberships and scores of samples; see `SoftModel.score_points`.
-
-        Columns of a table that is prepared are matched by name, those of an array by place.
-        """
+        """Compute labels, memberships and scores of samples; see `SoftModel.score_points`."""
         check_is_fitted(self)
         if self.preparation_ is None:
             return self._score_numbers(self._check_new(X))
@@ -218,8 +215,6 @@ history_
         return AutoScores(self, X)
 
     def _fit(self, rows: Rows) -> None:
-        for name in (*RESULTS, *AutoClustering._fitted):  # of an earlier fit
-            self.__dict__.pop(name, None)
         check_reach(rows.X, robust_spread(rows))
         distinct, together = rows.distinct
         self.repeats_ = int((rows.weight > 0).sum()) - len(distinct)
@@ -237,7 +232,7 @@ history_
         self.reason_, self.model_ = decision.reason, decision.model
         self.one_class_ = decision.one_class
         self._coordinates, self._noise_radius = decision.coordinates, decision.noise_radius
-        self._comparison = _compare(decision.candidates)
+        self._comparison = decision.comparison
         for name in FIT_ATTRIBUTES:
             setattr(self, name, getattr(self._whole, name))
         self._store_scores(self._score_training(rows))
@@ -270,7 +265,7 @@ history_
         return self.model_ if self.one_class_ is None else self.one_class_
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, RESULTS[-1])
+        return hasattr(self, "n_clusters_")  # the last that a fit sets
 
     def _check_state(self) -> None:
         model, whole, coordinates = self.model_, self.one_class_, self._coordinates
@@ -278,46 +273,21 @@ history_
         p = self.n_features_in_ if prepared is None else len(prepared.get_feature_names_out())
         if model is None and whole is None:
             raise ValueError("it holds no model.")
-        columns = getattr(self, "_columns", None)
-        if model is not None:
-            count = getattr(model, "n_clusters_", 0)
-            fits = count == self.n_clusters_ if columns is None else (columns < count).all()
-            if not fits:
-                raise ValueError("model_ has another number of clusters.")
-        if whole is not None and whole.n_features_in_ != p:
-            raise ValueError("one_class_ has other features.")
-        if whole is None and model.n_features_in_ != p:
-            raise ValueError("model_ has other features.")
-        if model is None or whole is None:
+        if self._whole.n_features_in_ != p:
+            raise ValueError(f"{'model_' if whole is None else 'one_class_'} has other features.")
+        if model is None:
+            return
+        columns, count = getattr(self, "_columns", None), getattr(model, "n_clusters_", 0)
+        fits = count == self.n_clusters_ if columns is None else (columns < count).all()
+        if not fits:
+            raise ValueError("model_ has another number of clusters.")
+        if whole is None:
             return
         if coordinates is None or coordinates.directions.shape != (p, model.n_features_in_):
             raise ValueError("the directions do not fit model_.")
         radius = getattr(self, "_noise_radius", None)
         if radius is not None and radius.coordinates.values.shape[0] != p:
             raise ValueError("the noise radius has other features.")
-
-
-def _compare(candidates: list[Candidate]) -> dict[str, list[Any]]:
-    """The candidates as columns of a table; the first is the chosen one."""
-    return {
-        "model": [candidate.name for candidate in candidates],
-        "clusters": [candidate.clusters for candidate in candidates],
-        "separation": [candidate.separation for candidate in candidates],
-        "stability": [candidate.stability for candidate in candidates],
-        "taken": [True] + [False] * (len(candidates) - 1),
-    }
-
-
-def _prepare(prepare: Any, X: Any, sample_weight: Any) -> Any:
-    """Prepare a table. The one import of `softkern.tables` from the library."""
-    from softkern.tables.preparation import PreparedTable, TablePreparation
-
-    if isinstance(X, PreparedTable):
-        return X
-    if isinstance(prepare, TablePreparation):
-        return clone(prepare).fit_prepare(X, sample_weight)
-    options = prepare if isinstance(prepare, dict) else {}
-    return TablePreparation(**options).fit_prepare(X, sample_weight)
 
 
 def cluster(
@@ -333,13 +303,11 @@ def cluster(
     """Cluster a table, and score outliers and points between clusters, without any parameter.
 
     The table is prepared as `softkern analyze` does, so that both give the same result.
-    `AutoClustering` itself uses numbers as they are.
 
     Parameters
     ----------
     X : DataFrame or array of shape (n_samples, n_features)
-        A pandas or polars table with numbers, text, dates, identifiers and missing cells, or an
-        array, which is prepared in the same way.
+        A pandas or polars table with numbers, text, dates and missing cells, or an array.
     n_clusters : "auto" or int, default="auto"
         Number of clusters; see `AutoClustering`.
     columns : sequence of str, default=None
@@ -358,10 +326,9 @@ def cluster(
     Returns
     -------
     model : AutoClustering
-        The fitted model, which predicts tables with the same columns. Pass it to
-        `softkern.rank_points` for a table of outliers and points between clusters. See its
-        `comparison_` for the models that were compared, `reason_` for the choice and `notes_` for
-        what was done to the columns.
+        The fitted model, for tables with the same columns. `softkern.rank_points` lists its
+        outliers and points between clusters. `reason_` and `comparison_` explain the choice of the
+        model, and `notes_` what was done to the columns.
 
     Examples
     --------
@@ -372,20 +339,12 @@ def cluster(
     >>> model.n_clusters_
     3
 
-    A table with an identifier, text and missing cells:
+    A table with an identifier and text:
 
-    >>> import numpy as np, pandas as pd
-    >>> rng = np.random.default_rng(0)
-    >>> age = np.append(rng.normal(30, 4, 200), rng.normal(60, 4, 200))
-    >>> table = pd.DataFrame({"customer": np.arange(400), "age": age, "city": "Bern"})
-    >>> table["spent"] = np.exp(age / 10 + rng.normal(0, 0.5, 400))
-    >>> table.loc[::10, "age"] = np.nan
-    >>> model = softkern.cluster(table)
-    >>> model.n_clusters_
-    2
-    >>> for note in model.notes_:
+    >>> import pandas as pd
+    >>> table = pd.DataFrame(X, columns=list("abcde")).assign(customer=range(150), city="Bern")
+    >>> for note in softkern.cluster(table).notes_:
     ...     print(note)
-    filled in 40 missing values in 40 of 400 rows, in 'age' (40), from the nearest rows
     left out 'city': text column with one value
     left out 'customer': it numbers the rows
     use columns=… to include a column in any case

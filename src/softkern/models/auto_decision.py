@@ -17,8 +17,8 @@
               otherwise                   -> clusters of the chosen model that win a row, by size
     one cluster, or a chosen model        -> outlier scores of OneClassPCM on all columns
 
-A density tree has no power in more than three columns, and gaps between round parts are no help
-for other shapes in fewer. Criteria are none of the models' own.
+A density tree has no power in more than three columns, and gaps between round parts do not separate
+other shapes in fewer. No model is judged by its own criterion.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -127,6 +128,14 @@ class Decision:
     coordinates: Coordinates | None = None  # map to the columns of a soft model
     noise_radius: NoiseRadius | None = None  # distance beyond which rows are in no cluster
 
+    @property
+    def comparison(self) -> dict[str, list[Any]]:
+        """The candidates as columns of a table."""
+        values = map(attrgetter("name", "clusters", "separation", "stability"), self.candidates)
+        names = ("model", "clusters", "separation", "stability")
+        columns = dict(zip(names, map(list, zip(*values, strict=True)), strict=True))
+        return columns | {"taken": [True] + [False] * (len(self.candidates) - 1)}
+
 
 @dataclass(frozen=True)
 class Search:
@@ -182,8 +191,8 @@ class Search:
         radius = None  # with one cluster there is no noise
         if best.clusters > 1:
             radius = fit_noise_radius(X, coordinates, mixture.labels)
-        others = [candidate for candidate in candidates if candidate is not best]
-        others.sort(key=lambda candidate: -candidate.stability)
+        others = sorted(candidates, key=attrgetter("stability"), reverse=True)
+        others.remove(best)
         one_class = self._fit_one_class(rows)
         reason = _reason(best, others)
         return Decision(reason, [best, *others], best.model, one_class, coordinates, radius)
@@ -275,7 +284,7 @@ def _choose(candidates: list[Candidate]) -> Candidate:
         c for c in candidates if c.model is not None and c.separation >= AUTO.separated_above
     ]
     if not separated:
-        return max(candidates, key=lambda c: (c.clusters, c.separation))
+        return max(candidates, key=attrgetter("clusters", "separation"))
     highest = max(c.stability for c in separated)
     most = max(c.clusters for c in separated)
     near = [c for c in separated if c.stability >= highest - AUTO.stability_tie]

@@ -113,9 +113,7 @@ class SoftModel(Estimator, ABC):
         """
         self._validate_params()
         self._check_parameters()
-        for name, spec in fitted_specs(type(self)).items():  # of an earlier fit
-            if spec.transient or name in SAMPLE_ATTRIBUTES:
-                self.__dict__.pop(name, None)
+        self._forget_fit()
         self._fit_seed = fixed_seed(self.random_state)
         if is_dask(X):
             return self._fit_dask(X, sample_weight)
@@ -123,6 +121,11 @@ class SoftModel(Estimator, ABC):
         check_scales(X)
         weight = check_weights(to_host(sample_weight), X.shape[0]).astype(X.dtype)
         return self._fit_rows(Rows(X, weight), self._fit_seed)
+
+    def _forget_fit(self) -> None:
+        """Remove the attributes of an earlier fit."""
+        for name in fitted_specs(type(self)):
+            self.__dict__.pop(name, None)
 
     def _fit_rows(self, rows: Rows, seed: int, plan_like: Any = None) -> Self:
         """Fit checked rows, for `fit` and for models that fit others to rows of their own.

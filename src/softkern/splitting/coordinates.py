@@ -1,12 +1,10 @@
 """Coordinates in which clusters are round and differ, for soft memberships of any points.
 
-Clusters that `splitting.split` finds differ along a few directions, one fewer than there are
-clusters. All other directions only blur the memberships. Columns are transformed as for the
-splitting, whitened by the clusters' common covariance, and projected on the directions between the
-clusters' centers. There, a point half way between two clusters is half way in any number of
-columns. The map is stored as plain arrays and applies to new points as well. Rows far from all
-clusters are noise: distances are those to the nearest center in units of the clusters' spread, in
-all columns. Called by `AutoClustering`.
+Clusters differ along a few directions, one fewer than there are clusters, and all others only blur
+the memberships. Columns are transformed as for the splitting, whitened by the clusters' common
+covariance, and projected on the directions between the clusters' centers. There, the midpoint of
+two clusters is the same in any number of columns. Rows far from all centers, in units of the
+clusters' spread in all columns, are noise. Called by `AutoClustering`.
 """
 
 from __future__ import annotations
@@ -70,8 +68,7 @@ class NoiseRadius:
 def fit_coordinates(X: Array, labels: Array) -> tuple[Coordinates, TiedMixture] | None:
     """Fit coordinates to observations and their clusters; None without a common covariance.
 
-    The labels of the returned mixture may differ for rows near a boundary, because they use the
-    covariance.
+    The returned mixture may have other labels for rows near a boundary.
     """
     values, images = _fit_knots(X)
     d = X.shape[1]
@@ -90,7 +87,7 @@ def fit_coordinates(X: Array, labels: Array) -> tuple[Coordinates, TiedMixture] 
     signs = np.sign(rows[np.arange(count), largest])  # of two possible ones, whatever the rounding
     axes = (rows[:count] * signs[:, None]).T  # (columns that vary, q)
     directions = np.zeros((d, count))
-    directions[varies] = mixture.whitening.columns(axes)
+    directions[varies] = mixture.whitening @ axes
     return Coordinates(values, images, directions, middle @ axes), mixture
 
 
@@ -113,14 +110,12 @@ def _fit_knots(X: Array) -> tuple[Array, Array]:
 def fit_noise_radius(X: Array, coordinates: Coordinates, labels: Array) -> NoiseRadius | None:
     """Fit the distance to observations and their clusters; None without a common covariance.
 
-    Rows far from all clusters are too few for a cluster, and no members of the nearest one. The
-    farthest one in a hundred rows does not count for the spread: a few far rows would widen it
+    The farthest one in a hundred rows does not count for the spread: a few far rows would widen it
     until they were near. Discrete columns are left out: in their transformation nothing is far.
     """
     d = X.shape[1]
-    is_smooth = np.empty(d, dtype=bool)
-    for j in range(d):
-        is_smooth[j] = not is_discrete(np.unique(X[:, j], return_counts=True)[1])
+    counts = [np.unique(column, return_counts=True)[1] for column in X.T]
+    is_smooth = ~np.array([is_discrete(counted) for counted in counts])
     points = coordinates.straight(X)[:, is_smooth]
     near = np.full(len(X), is_smooth.any())
     for _ in range(2):  # all rows, then without the farthest
@@ -128,11 +123,11 @@ def fit_noise_radius(X: Array, coordinates: Coordinates, labels: Array) -> Noise
         mixture = fit_mixture(points[near], labels[near], 1) if has_all else None
         if mixture is None:
             return None
-        distance = cdist(mixture.whitening.rows(points), mixture.centers).min(axis=1)
+        distance = cdist(points @ mixture.whitening, mixture.centers).min(axis=1)
         usual = float(np.quantile(distance, 1 - SPLITTING.noise_share))
         near, centers, whitening = distance <= usual, mixture.centers, mixture.whitening
     q = int(is_smooth.sum())
     directions = np.zeros((d, q))
-    directions[is_smooth] = whitening.columns(np.eye(q))
+    directions[is_smooth] = whitening @ np.eye(q)
     whitened = replace(coordinates, directions=directions, origin=np.zeros(q))
     return NoiseRadius(whitened, centers, SPLITTING.noise_factor * usual)

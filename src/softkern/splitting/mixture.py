@@ -4,12 +4,12 @@ With one covariance S for all clusters, the log ratio of two densities is linear
 with W Wᵀ = S⁻¹ makes every cluster round with unit spread: the direction between two centers there
 is the one along which the clusters are best separated. Called by `splitting.split`.
 
-The correlations in S are shrunk towards zero by as much as they are chance (Schäfer and Strimmer
-2005), while every column keeps its own variance: a column that separates clusters is narrow within
-them. `sklearn.mixture.GaussianMixture` with ``covariance_type="tied"`` follows chance correlations
-in many columns, and `sklearn.covariance.ledoit_wolf` shrinks towards one variance for all columns.
-Both need more rows than columns, or d × d arrays. Here, with more columns than rows, the covariance
-is T^½ (I + (1 − a) BᵀB) T^½ with T diagonal and B of shape (n, d).
+Correlations in S are shrunk towards zero by as much as they are chance (Schäfer and Strimmer 2005).
+Every column keeps its own variance, since one that separates clusters is narrow within them.
+`sklearn.mixture.GaussianMixture` with ``covariance_type="tied"`` follows chance correlations, and
+`sklearn.covariance.ledoit_wolf` shrinks towards one variance for all columns. Both need d × d
+arrays. Here, with more columns than rows, the covariance is T^½ (I + (1 − a) BᵀB) T^½ with T
+diagonal and B of shape (n, d).
 """
 
 from __future__ import annotations
@@ -35,47 +35,29 @@ COLUMNS = 256  # per block of correlations
 
 
 @dataclass(frozen=True)
-class FullWhitening:
-    """A matrix W of shape (d, d) with W Wᵀ the inverse covariance."""
-
-    matrix: Array
-
-    def rows(self, X: Array) -> Array:
-        """Points in units of the clusters' spread, X W, (m, d)."""
-        return np.asarray(X @ self.matrix)
-
-    def columns(self, axes: Array) -> Array:
-        """Matrix that maps points to positions along axes of that space, W axes, (d, q)."""
-        return np.asarray(self.matrix @ axes)
-
-
-@dataclass(frozen=True)
 class LowRankWhitening:
-    """W = T^−½ (I + V g Vᵀ), with T^−½ the scale (d,), directions V (d, r) and gains g (r,)."""
+    """The matrix T^−½ (I + V g Vᵀ), with T^−½ the scale (d,), directions V (d, r), gains g (r,)."""
 
     scale: Array
     directions: Array
     gains: Array
 
-    def rows(self, X: Array) -> Array:
-        """X W, (m, d)."""
+    __array_ufunc__ = None  # so that X @ W of an array X calls __rmatmul__
+
+    def __rmatmul__(self, X: Array) -> Array:
         scaled = X * self.scale
         return np.asarray(scaled + (scaled @ self.directions * self.gains) @ self.directions.T)
 
-    def columns(self, axes: Array) -> Array:
-        """W axes, (d, q)."""
+    def __matmul__(self, axes: Array) -> Array:
         turned = axes + self.directions @ (self.gains[:, None] * (self.directions.T @ axes))
         return np.asarray(self.scale[:, None] * turned)
-
-
-Whitening = FullWhitening | LowRankWhitening
 
 
 @dataclass(frozen=True)
 class TiedMixture:
     """Round clusters of unit spread after a linear map."""
 
-    whitening: Whitening  # map to units of the clusters' spread
+    whitening: Any  # W, an array (d, d) or LowRankWhitening: X W is in units of clusters' spread
     centers: Array  # (c, d), mapped
     log_shares: Array  # (c,), logarithms of the clusters' shares of the points
     labels: NDArray[np.intp]  # (n,), cluster of every fitted point
@@ -91,10 +73,7 @@ class TiedMixture:
         return np.asarray(mapped @ self.centers.T + constants)
 
     def positions(self, mapped: Array, i: Any, j: Any) -> Array:
-        """Positions of mapped points on the lines from clusters j to i, zero half way, (m, pairs).
-
-        For two numbers instead of arrays, (m,).
-        """
+        """Positions on the lines from clusters j to i, zero half way, (m, pairs) or (m,)."""
         way = self.centers[i] - self.centers[j]  # (pairs, d)
         middle = (self.centers[i] + self.centers[j]) / 2
         offsets = mapped @ way.T - (middle * way).sum(axis=-1)
@@ -120,9 +99,9 @@ def fit_mixture(X: Array, labels: Array, steps: int = STEPS) -> TiedMixture | No
         if (mass < MIN_MASS).any():
             return None
         whitening = fit_whitening(X, shares, products)
-        centers = whitening.rows(shares.T @ X / mass[:, None])
+        centers = (shares.T @ X / mass[:, None]) @ whitening
         mixture = TiedMixture(whitening, centers, np.log(mass / n), previous)
-        logs = mixture.log_ratios(whitening.rows(X))
+        logs = mixture.log_ratios(X @ whitening)
         current = np.argmax(logs, axis=1)
         shares = np.exp(logs - logs.max(axis=1, keepdims=True))
         shares /= shares.sum(axis=1, keepdims=True)
@@ -134,8 +113,8 @@ def fit_mixture(X: Array, labels: Array, steps: int = STEPS) -> TiedMixture | No
     return TiedMixture(whitening, centers[present], mixture.log_shares[present], labels)
 
 
-def fit_whitening(X: Array, shares: Array, products: Array | None = None) -> Whitening:
-    """The whitening of points (n, d) with shares (n, c) in clusters; `products` is Xᵀ X."""
+def fit_whitening(X: Array, shares: Array, products: Array | None = None) -> Any:
+    """The whitening W of points (n, d) with shares (n, c) in clusters; `products` is Xᵀ X."""
     n, d = X.shape
     if d > n:
         return _whiten_few_rows(X, shares)
@@ -150,7 +129,7 @@ def fit_whitening(X: Array, shares: Array, products: Array | None = None) -> Whi
     amount = _shrinkage(float(squares.sum()), float(np.square(squares).sum()), d, n)
     shrunk = ((1 - amount) * correlation + np.eye(d)) * np.outer(spread, spread)
     factor = cholesky(shrunk + RIDGE * np.eye(d), lower=True)
-    return FullWhitening(solve_triangular(factor, np.eye(d), lower=True).T)
+    return np.asarray(solve_triangular(factor, np.eye(d), lower=True).T)
 
 
 def _shrinkage(squares: float, fourth: float, d: int, n: int) -> float:

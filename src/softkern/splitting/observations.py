@@ -39,9 +39,9 @@ def observation_rows(rows: Rows, most: int, seed: int = 0) -> NDArray[np.intp]:
 def make_continuous(X: Array, seed: int = 0) -> Array:
     """Return columns without piles or skew, of about unit spread, (n, k), without constant ones.
 
-    A column of few values, or with a pile of rows at one value, becomes normal scores whose ties
-    are broken at random: alone it has one mode, together with others it may separate clusters.
-    Observations of other columns lie at random between the middles to the neighboring values.
+    A discrete column becomes normal scores whose ties are broken at random: alone it has one mode,
+    together with others it may separate clusters. Observations of other columns lie at random
+    between the midpoints to the neighboring values.
     """
     generator = np.random.default_rng(seed)
     n = len(X)
@@ -67,10 +67,9 @@ def make_continuous(X: Array, seed: int = 0) -> Array:
 def straighten(values: Array, counts: Array) -> Array:
     """Transform the distinct, sorted values of a column, each in the middle of its pile.
 
-    A continuous column gets the power that makes it least skewed. The outermost values do not
-    decide the power: to bring a few far values closer it would bring all of them closer. A column
-    with a clear gap is skewed by its clusters, which a power would move together, and is only
-    scaled.
+    A continuous column gets the power that makes it least skewed, by all but its outermost values:
+    to bring a few far values closer it would bring all of them closer. A column with a clear gap is
+    skewed by its clusters, which a power would move together, and is only scaled.
     """
     if is_discrete(counts):
         return np.asarray(ndtri((np.cumsum(counts) - counts / 2) / counts.sum()))

@@ -41,20 +41,13 @@ from softkern.splitting.settings import SPLITTING
 
 
 def split(X: Array, seed: int = 0, min_cluster: int = SPLITTING.min_cluster) -> NDArray[np.intp]:
-    """Return the cluster of every row, (n,), the largest first; all 0 if nothing splits.
-
-    Columns of X (n, d) are continuous (`splitting.observations`). A cluster has at least
-    `min_cluster` rows.
-    """
+    """Return the cluster of every row of continuous columns, (n,), the largest first."""
     with one_thread():  # many small products, in which threads would wait for each other
         return _by_size(_merge_close(X, _split(X, seed, min_cluster), seed))
 
 
 def split_into(X: Array, count: int, seed: int = 0) -> NDArray[np.intp]:
-    """Return a given number of clusters, (n,), whether or not gaps separate them.
-
-    There are fewer if there are fewer distinct rows.
-    """
+    """Return a given number of clusters, (n,), or as many as there are distinct rows."""
     if count == 1:
         return np.zeros(len(X), dtype=np.intp)
     labels = split(X, seed)
@@ -146,13 +139,12 @@ class GapTests:
     ) -> tuple[TiedMixture | None, float]:
         """Merge clusters until all are separated; return them and the depth of the shallowest gap.
 
-        There is no mixture if one cluster is left, or if a partition was tested before.
+        None if one cluster is left, or if a partition was tested before.
         """
         critical = SPLITTING.critical_depth
         while mixture is not None and mixture.count > 1:
-            for other in self._tested:
-                if _is_same(mixture.labels, other):
-                    return None, 0.0
+            if any(_is_same(mixture.labels, other) for other in self._tested):
+                return None, 0.0
             self._tested.append(mixture.labels)
             depths = self.depths(mixture, critical)
             self._confirm(mixture, depths)
@@ -173,7 +165,7 @@ class GapTests:
         Lines between clusters are found without the tested rows. This is skipped if a gap is less
         than `enough` already on the lines of all rows, which overestimate it.
         """
-        count, mapped = mixture.count, mixture.whitening.rows(self.Z)
+        count, mapped = mixture.count, self.Z @ mixture.whitening
         pairs = np.triu_indices(count, 1)
         positions = mixture.positions(mapped, *pairs)  # (n, pairs)
         depths = self._depths_on(positions, mixture.labels, count)
@@ -184,7 +176,7 @@ class GapTests:
             other = fit_mixture(self.Z[outside], mixture.labels[outside], SPLITTING.fold_steps)
             if other is None or other.count < count:
                 return np.where(np.isinf(depths), np.inf, 0.0)
-            points = other.whitening.rows(self.Z[inside])
+            points = self.Z[inside] @ other.whitening
             labels[inside] = np.argmax(other.log_ratios(points), axis=1)
             positions[inside] = other.positions(points, *pairs)
         depths = self._depths_on(positions, labels, count)
@@ -249,7 +241,7 @@ class GapTests:
             same = [np.mean(m.labels.astype(bool) == is_above[outside]) for m in mixtures]
             best = int(np.argmax(np.maximum(same, 1 - np.array(same))))
             mixture, first = mixtures[best], int(same[best] > 0.5)
-            points = mixture.whitening.rows(Z[inside])
+            points = Z[inside] @ mixture.whitening
             positions[inside] = mixture.positions(points, first, 1 - first)
             found_above[inside] = np.argmax(mixture.log_ratios(points), axis=1) == first
         return gap_depth(positions, found_above)
