@@ -243,3 +243,13 @@ def test_numbers_drawn_do_not_depend_on_chunks(monkeypatch):
     assert lowest_numbers(1000, 5).tolist() == drawn.tolist()
     assert lowest_numbers(3, 5).tolist() == [0, 1, 2]
     assert number_uniforms([7, 8])[1] == number_uniforms([8])[0]
+
+
+def test_some_of_the_rows_have_groups_of_their_own():
+    generator = np.random.default_rng(0)
+    X, weight = generator.integers(0, 4, (60, 2)).astype(float), generator.uniform(1, 2, 60)
+    index = np.arange(5, 55, 2)
+    part, direct = Rows(X, weight).take(index), Rows(X[index], weight[index])
+    assert np.array_equal(part.X, direct.X)
+    for one, two in zip(part.groups + part.distinct, direct.groups + direct.distinct, strict=True):
+        assert np.array_equal(one, two)

@@ -15,7 +15,7 @@ from sklearn.model_selection import GridSearchCV
 import softkern
 from softkern import AutoClustering, rank_points
 from softkern.exceptions import ApproximationWarning, CollapseWarning, DataError, warn
-from softkern.models import auto_decision
+from softkern.models import auto_decision, kernel_model
 from softkern.models.auto_decision import SOFT_MODELS
 from tests.models.contract import QUIET, ModelContract
 
@@ -230,6 +230,18 @@ def test_models_are_compared_and_one_is_taken():
     assert table["stability"].between(-1, 1).all()
     assert "gaps between its clusters" in model.reason_
     assert model.repeats_ == 0
+
+
+def test_halves_are_fitted_by_the_plan_of_the_whole(monkeypatch):
+    planned = []
+
+    def plan(rows, **options):
+        planned.append(rows.shape[0])
+        return softkern.plan(rows, **options)
+
+    monkeypatch.setattr(kernel_model, "plan", plan)
+    AutoClustering().fit(groups(3, 6, n=300)[0])
+    assert planned == [300] * 4  # three models, and that of outlier scores
 
 
 def test_repeats_are_counted():

@@ -162,7 +162,8 @@ history_
         self._forget_fit()
         if is_dask(X):
             return self._fit_dask(X, sample_weight)
-        from softkern.tables.preparation import PreparedTable, TablePreparation  # no other import
+        # the only import of softkern.tables from the library
+        from softkern.tables.preparation import PreparedTable, TablePreparation
 
         prepared = X
         if not isinstance(X, PreparedTable):
