@@ -101,6 +101,7 @@ def test_landmarks_are_independent_of_chunks():
         assert (operator @ lazy).compute() == pytest.approx(first, abs=1e-10)
     operator = operators[0]
     assert 0 < operator.approximation_error < 0.2
+    assert operator.error == pytest.approx(operator.sample.residual.max(), rel=1e-6)
     error = np.abs(kernel.block(X, X) @ A - first)
     assert np.all(error <= operator.error * A.sum(axis=0) + 0.02)
 

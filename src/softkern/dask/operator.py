@@ -45,11 +45,7 @@ class DistributedOperator(KernelOperator):
     engine: ClassVar[str] = "distributed"
 
     def __init__(
-        self,
-        kernel: Kernel,
-        rows: ChunkedRows,
-        local: Local,
-        sample: KernelOperator | None = None,
+        self, kernel: Kernel, rows: ChunkedRows, local: Local, sample: KernelOperator | None = None
     ) -> None:
         self.kernel, self.rows, self.X, self.local = kernel, rows, rows.X, local
         self.dtype = rows.X.dtype
