@@ -38,7 +38,7 @@ LIBRARIES = {
     "torch": _torch,
     "dask": _dask,
     "strict": _strict,
-    "refuses conversion": lambda: _strict("device1"),  # as the arrays of a GPU do
+    "refuses conversion": lambda: _strict("device1"),  # like the arrays of a GPU
 }
 
 
@@ -48,8 +48,8 @@ def library(request):
 
 
 @pytest.fixture(autouse=True)
-def _engine_of_choice(monkeypatch):
-    """SOFTKERN_ENGINE=gpu runs every test with that engine in place of "auto", where it can."""
+def _engine_of_the_environment(monkeypatch):
+    """Use the engine of SOFTKERN_ENGINE instead of "auto" in every test that supports it."""
     wanted, choose = os.environ.get("SOFTKERN_ENGINE"), prices.Prices.choose
 
     def chosen(self, patience):

@@ -1,10 +1,10 @@
-"""Draws that several tests share."""
+"""Random data sets that several tests share."""
 
 import numpy as np
 
 
 def blobs(n_clusters, d, seed, distance=8.0):
-    """Unit normal groups of 60 rows, no two centers nearer than the distance."""
+    """Unit normal clusters of 60 rows whose centers are further apart than the distance."""
     rng = np.random.default_rng(seed)
     centers = []
     while len(centers) < n_clusters:

@@ -1,7 +1,7 @@
-"""Peak memory of an operator and of the loop around it, measured in a process of its own.
+"""Peak memory of an operator and of the loop around it, measured in a separate process.
 
-Linux only: it reads the high-water mark of the resident memory, which unlike getrusage does not
-start from the parent's.
+Linux only: it reads the high-water mark of the resident memory. Unlike the value of getrusage, that
+mark does not start at the peak of the parent process.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import numpy as np
 
 
 def measure(engine, n, d, bandwidth, n_vectors, dtype, options=None, rows=0):
-    """MiB that `plan` promised, and MiB taken, to build an operator and take one step with it.
+    """Return the planned and the used MiB of building an operator and of one step with it.
 
-    With `rows`, the product is taken for that many rows only, as if they were new.
+    With `rows`, only the product for that many rows is computed, as if they were new.
     """
     process = _process()
     case = [engine, n, d, bandwidth, n_vectors, dtype, options or {}, rows]
@@ -30,13 +30,13 @@ def measure(engine, n, d, bandwidth, n_vectors, dtype, options=None, rows=0):
 
 @cache
 def _process():
-    """A process that has loaded all libraries and computed nothing; every case is a fork of it."""
+    """Start a process that has loaded all libraries but computed nothing. Each case forks it."""
     pipe = subprocess.PIPE
     return subprocess.Popen([sys.executable, __file__], stdin=pipe, stdout=pipe, text=True)
 
 
 def high_water():
-    """Peak resident memory of this process in MiB."""
+    """Return the peak resident memory of this process in MiB."""
     with open("/proc/self/status") as lines:
         return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM"))
 
@@ -47,7 +47,7 @@ def work(engine, n, d, bandwidth, n_vectors, dtype, options, rows):
     X = np.random.default_rng(0).normal(size=(n, d)).astype(dtype)
     chosen = plan(X, engine=engine, bandwidth=bandwidth, n_vectors=n_vectors, engine_params=options)
     with open("/proc/self/clear_refs", "w") as marks:
-        marks.write("5")  # the high-water mark starts anew
+        marks.write("5")  # reset the high-water mark
     before = high_water()
     operator = chosen.build(X)
     A = np.full((n, n_vectors), 1 / n, dtype=dtype)
@@ -62,7 +62,7 @@ def work(engine, n, d, bandwidth, n_vectors, dtype, options, rows):
 
 
 def serve():
-    """Read cases from standard input, each computed by a child; a failure is an empty line."""
+    """Compute each case of standard input in a child process. A failure prints an empty line."""
     import finufft  # noqa: F401
 
     from softkern._utils import threads as _threads

@@ -27,7 +27,7 @@ def trees():
 
 @settings(max_examples=60, deadline=None)
 @given(trees(), st.sampled_from([0.05, 0.1, 0.15, 0.2, 0.4, 0.7, 0.8]))
-def test_every_cluster_of_every_level_is_a_run_of_the_row(tree, alpha):
+def test_every_cluster_of_every_level_is_contiguous_in_the_order(tree, alpha):
     order, gaps = flatten(len(tree.heights), tree.edges, tree.saddles)
     assert sorted(order.tolist()) == list(range(len(tree.heights)))
     run = np.empty(len(order), dtype=int)
@@ -39,13 +39,13 @@ def test_every_cluster_of_every_level_is_a_run_of_the_row(tree, alpha):
     assert len(pairs) == len(set(run[inside].tolist())) == len(set(truth[inside].tolist()))
 
 
-def test_parts_that_no_edge_joins_stay_apart():
+def test_components_without_a_common_edge_stay_separate():
     tree = AlphaTree([[0, 1]], saddles=[0.5], heights=[0.9, 0.8, 0.7])
     assert flatten(3, tree.edges, tree.saddles)[1].tolist() == [0.5, -np.inf]
 
 
 @given(trees())
-def test_a_branch_holds_the_points_that_were_merged_into_it(tree):
+def test_a_branch_consists_of_the_points_merged_into_it(tree):
     n = len(tree.heights)
     merged = merges(n, tree.edges).tolist()
     members = [{i} for i in range(n)]
@@ -56,36 +56,36 @@ def test_a_branch_holds_the_points_that_were_merged_into_it(tree):
         assert not members[i] & members[j]
         for end, branch in zip(pair, (i, j), strict=True):
             assert end in members[branch]
-        # above its own level a branch is in one piece
+        # just below its own level a branch is one cluster
         labels = tree.labels_at(np.nextafter(saddle, 0))
         inside = [k for k in members[i] | members[j] if labels[k] >= 0]
         assert len(set(labels[inside].tolist())) <= 1
 
 
-# The picture
+# The dendrogram
 
 
-def parts(drawn):
+def split_lines(drawn):
     stems = [line for line in drawn if line.x0 == line.x1]
     return stems, [line for line in drawn if line.x0 != line.x1]
 
 
-def test_small_branches_become_part_of_large_ones():
+def test_small_branches_are_absorbed_by_large_ones():
     heights = np.r_[np.full(60, 0.9), np.full(39, 0.8), 0.95]
     edges = [(i, i + 1) for i in range(99)]
     saddles = np.r_[np.full(59, 0.7), 0.2, np.full(38, 0.7), 0.3]
-    stems, bars = parts(dendrogram(AlphaTree(edges, saddles, heights), smallest=0.05))
+    stems, bars = split_lines(dendrogram(AlphaTree(edges, saddles, heights), smallest=0.05))
     assert [(bar.x0, bar.x1, bar.y0, bar.y1) for bar in bars] == [(0.0, 1.0, 0.2, 0.2)]
     by_place = {stem.x0: stem for stem in stems}
-    assert [by_place[x].share for x in (0.0, 0.5, 1.0)] == [0.6, 1.0, 0.4]  # the larger one left
-    assert [by_place[x].y1 for x in (0.0, 0.5, 1.0)] == [0.9, 0.2, 0.95]  # the lone point is a tip
+    assert [by_place[x].share for x in (0.0, 0.5, 1.0)] == [0.6, 1.0, 0.4]  # larger branch left
+    assert [by_place[x].y1 for x in (0.0, 0.5, 1.0)] == [0.9, 0.2, 0.95]  # the point is a tip
     assert by_place[0.5].tips == (0, 99)
 
 
 @given(trees())
-def test_every_branch_is_drawn_where_none_is_too_small(tree):
+def test_every_branch_is_drawn_if_none_is_too_small(tree):
     n = len(tree.heights)
-    stems, bars = parts(dendrogram(tree, smallest=0.0))
+    stems, bars = split_lines(dendrogram(tree, smallest=0.0))
     assert len(stems) == 2 * n - 1
     tips = sorted((stem for stem in stems if len(stem.tips) == 1), key=lambda stem: stem.x0)
     assert [stem.x0 for stem in tips] == list(range(n))
@@ -94,8 +94,8 @@ def test_every_branch_is_drawn_where_none_is_too_small(tree):
     assert max(stem.share for stem in stems) == 1
 
 
-def test_separate_parts_each_have_a_stem():
-    stems, bars = parts(dendrogram(AlphaTree([[0, 1]], [0.5], [0.9, 0.8, 0.7])))
+def test_each_component_has_a_stem():
+    stems, bars = split_lines(dendrogram(AlphaTree([[0, 1]], [0.5], [0.9, 0.8, 0.7])))
     assert [bar.y0 for bar in bars] == [0.5]
     assert {stem.x0: stem.y1 for stem in stems} == {0.0: 0.9, 0.5: 0.5, 1.0: 0.8, 2.0: 0.7}
 

@@ -1,4 +1,4 @@
-"""The spanning tree of lowest levels, found by looking at few segments closely."""
+"""The spanning tree of lowest levels, computed from a close look at few segments."""
 
 import numpy as np
 import pytest
@@ -18,25 +18,25 @@ from softkern.density_tree.segments import (
 from softkern.density_tree.tree import maximum_spanning_tree
 
 
-def landscape_of(X, weight):
-    """Log densities of a Gaussian of width one, and how many places were asked for."""
-    asked = []
+def make_levels(X, weight):
+    """Return the log densities of a unit Gaussian kernel and the numbers of places evaluated."""
+    evaluated = []
 
     def levels(places):
-        asked.append(len(places))
+        evaluated.append(len(places))
         squares = np.square(places[:, None] - X).sum(axis=2)
         return np.log(np.exp(-squares / 2) @ weight + 1e-300)
 
-    return levels, asked
+    return levels, evaluated
 
 
 @pytest.mark.parametrize("d", [2, 4, 10])
-@pytest.mark.parametrize("repeats", [1, 3])  # equal weights and equal levels: ties
-def test_the_tree_is_that_of_all_segments_measured(monkeypatch, d, repeats):
+@pytest.mark.parametrize("repeats", [1, 3])  # repeats make ties of weights and levels
+def test_the_tree_equals_that_of_all_segments(monkeypatch, d, repeats):
     monkeypatch.setattr(module, "FEW_VALUES", 0)
     X = 2 * make_blobs(60 // repeats, d, centers=4, random_state=d)[0]
     X = np.concatenate([X + 40 * k for k in range(repeats)])
-    levels, _ = landscape_of(X, np.full(len(X), 1 / len(X)))
+    levels, _ = make_levels(X, np.full(len(X), 1 / len(X)))
     pairs = neighbor_pairs(X)
     counts, level = segment_counts(lengths(X, pairs), 0), levels(X)
     every = measure_segments(X, pairs, counts, level, levels)
@@ -51,41 +51,41 @@ def test_the_tree_is_that_of_all_segments_measured(monkeypatch, d, repeats):
 def test_a_rough_screen_gives_the_same_tree(monkeypatch, seed):
     monkeypatch.setattr(module, "FEW_VALUES", 0)
     X = 2 * np.random.default_rng(seed).normal(size=(80, 5))
-    levels, _ = landscape_of(X, np.full(80, 1 / 80))
+    levels, _ = make_levels(X, np.full(80, 1 / 80))
     pairs = neighbor_pairs(X)
     arguments = X, pairs, segment_counts(lengths(X, pairs), 0), levels(X), levels
 
-    def rough(places):
+    def add_error(places):
         exact = levels(places)
         return exact + np.random.default_rng(0).uniform(-1, 1, len(places)) * module.SCREENED
 
-    exact, found = spanning_segments(*arguments), spanning_segments(*arguments, rough)
+    exact, found = spanning_segments(*arguments), spanning_segments(*arguments, add_error)
     assert np.array_equal(found.pairs, exact.pairs)
     assert np.array_equal(found.level, exact.level)
 
 
-def test_most_segments_are_looked_at_in_the_middle_only(monkeypatch):
+def test_most_segments_are_evaluated_only_in_the_middle(monkeypatch):
     monkeypatch.setattr(module, "FEW_VALUES", 0)
     X = 2 * np.random.default_rng(0).normal(size=(300, 8))
-    levels, asked = landscape_of(X, np.full(300, 1 / 300))
+    levels, evaluated = make_levels(X, np.full(300, 1 / 300))
     pairs = neighbor_pairs(X)
     counts, level = segment_counts(lengths(X, pairs), 0), levels(X)
-    asked.clear()
+    evaluated.clear()
     spanning_segments(X, pairs, counts, level, levels)
-    assert sum(asked) < 0.4 * counts.sum()
+    assert sum(evaluated) < 0.4 * counts.sum()
 
 
-def test_few_segments_are_all_measured():
+def test_all_segments_are_measured_if_there_are_few():
     X = np.random.default_rng(0).normal(size=(30, 2))
-    levels, asked = landscape_of(X, np.ones(30))
+    levels, evaluated = make_levels(X, np.ones(30))
     pairs = neighbor_pairs(X)
     counts = np.full(len(pairs), 3)
     spanning_segments(X, pairs, counts, levels(X), levels)
-    assert sum(asked) == 30 + 3 * len(pairs)
+    assert sum(evaluated) == 30 + 3 * len(pairs)
 
 
 def test_no_segments():
-    levels, _ = landscape_of(np.zeros((1, 2)), np.ones(1))
+    levels, _ = make_levels(np.zeros((1, 2)), np.ones(1))
     found = spanning_segments(
         np.zeros((1, 2)), np.empty((0, 2), dtype=int), np.empty(0, dtype=int), np.zeros(1), levels
     )
@@ -94,7 +94,7 @@ def test_no_segments():
 
 @pytest.mark.parametrize("d", [2, 5, 12])
 @pytest.mark.parametrize("apart", [1.0, 8.0, 30.0])
-def test_closest_pairs_are_those_of_all(d, apart):
+def test_closest_pairs_equal_those_of_all_distances(d, apart):
     generator = np.random.default_rng(d)
     Z = generator.normal(size=(1500, d)) * generator.uniform(0.5, 2, size=d)
     small, large = np.arange(0, 600), np.arange(600, 1500)

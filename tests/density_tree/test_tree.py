@@ -28,7 +28,7 @@ def same_partition(a, b):
 
 
 def random_graph(seed, n=60):
-    """A complete graph whose saddles lie below both ends."""
+    """Draw a complete graph whose saddles lie below the heights at both ends."""
     generator = np.random.default_rng(seed)
     heights = generator.uniform(0.1, 0.9, n)
     pairs = np.argwhere(np.triu(np.ones((n, n)), 1))
@@ -37,7 +37,7 @@ def random_graph(seed, n=60):
 
 
 def direct_labels(pairs, saddles, heights, alpha):
-    """The papers' labeling, literally: points above α, joined by segments above α."""
+    """Return labels as the papers define them: points above α, joined by segments above α."""
     n = len(heights)
     joined = pairs[saddles > alpha]
     graph = csr_array((np.ones(len(joined)), joined.T), shape=(n, n))
@@ -46,7 +46,7 @@ def direct_labels(pairs, saddles, heights, alpha):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_labels_at_any_alpha_are_the_direct_ones(seed):
+def test_labels_at_any_alpha_equal_the_definition(seed):
     pairs, saddles, heights = random_graph(seed)
     tree = AlphaTree(pairs, saddles, heights)
     for alpha in np.random.default_rng(seed).uniform(0, 1, 40):
@@ -54,7 +54,7 @@ def test_labels_at_any_alpha_are_the_direct_ones(seed):
         assert same_partition(tree.labels_at(alpha), direct)
 
 
-def test_maximum_spanning_tree_takes_zero_weights_and_double_pairs():
+def test_maximum_spanning_tree_accepts_zero_weights_and_repeated_pairs():
     edges = np.array([[0, 1], [1, 0], [1, 2], [2, 2]])
     kept = maximum_spanning_tree(3, edges, np.array([0.2, 0.5, 0.0, 1.0]))
     assert kept.tolist() == [1, 2]
@@ -73,20 +73,20 @@ def test_one_point():
 
 
 @pytest.mark.parametrize("alpha", [1.0, -3.0, np.nan])
-def test_alpha_outside_its_range(alpha):
+def test_alpha_outside_its_range_is_an_error(alpha):
     tree = AlphaTree([[0, 1]], [0.5], [0.9, 0.8])
     with pytest.raises(ValueError, match="alpha must lie between 0 and 1"):
         tree.labels_at(alpha)
 
 
-def test_a_level_of_zero_leaves_out_nothing_but_zeros():
+def test_a_level_of_zero_leaves_out_only_heights_of_zero():
     tree = AlphaTree([[0, 1], [1, 2], [2, 3]], [0.5, 0.0, 0.0], [0.9, 0.8, 0.7, 0.0])
     assert tree.labels_at(0).tolist() == [0, 0, 1, -1]
     joined = AlphaTree([[0, 1]], [1e-300], [0.9, 0.8])
     assert joined.labels_at(0).tolist() == [0, 0]
 
 
-def test_one_cluster_is_what_its_own_level_gives():
+def test_the_separating_level_of_one_cluster_is_zero():
     tree = two_peaks(4, 0.1)
     assert tree.separating_alpha() == 0
     assert (tree.labels_at(0) == tree.significant_labels()).all()
@@ -100,7 +100,7 @@ def test_clusters_are_numbered_by_mass_then_peak():
 
 
 def two_peaks(count, valley):
-    """Two flat tops of `count` observations each, with a saddle at a share of their density."""
+    """Two plateaus of `count` observations each. The saddle has the share `valley`."""
     n = 2 * count
     pairs = np.stack([np.arange(n - 1), np.arange(1, n)], axis=1)
     saddle = np.where(pairs[:, 0] == count - 1, valley, 1.0)
@@ -115,13 +115,13 @@ def two_peaks(count, valley):
     return AlphaTree(pairs, saddle / 2, np.full(n, 0.6), evidence=evidence)
 
 
-def test_deep_valleys_between_many_points_are_significant():
+def test_only_deep_gaps_between_many_points_are_significant():
     assert two_peaks(200, 0.1).is_split().sum() == 1
     assert two_peaks(200, 0.95).is_split().sum() == 0
     assert two_peaks(4, 0.1).is_split().sum() == 0
 
 
-def test_significance_is_the_formula_of_the_weaker_branch():
+def test_significance_equals_the_formula_for_the_weaker_branch():
     count, valley = 50, 0.3
     tree = two_peaks(count, valley)
     plateau = valley * count
@@ -131,7 +131,7 @@ def test_significance_is_the_formula_of_the_weaker_branch():
 
 
 @pytest.mark.parametrize("d", [1, 2, 3])
-def test_dimension_of_what_points_fill(d):
+def test_estimated_dimension_is_that_of_the_filled_space(d):
     X = np.random.default_rng(0).uniform(size=(3000, d))
     X = np.hstack([X, np.zeros((3000, 3 - d))])
     K = np.exp(-squareform(pdist(X, "sqeuclidean")) / (2 * 0.05**2))
@@ -157,13 +157,13 @@ def test_significant_labels_and_the_level_that_separates_them():
     assert same_partition(tree.labels_at(alpha), labels)
 
 
-def test_without_evidence_there_is_no_automatic_cut():
+def test_an_automatic_cut_without_evidence_is_an_error():
     tree = AlphaTree([[0, 1]], [0.5], [0.9, 0.8])
     with pytest.raises(ValueError, match="without evidence; give an alpha"):
         tree.significant_labels()
 
 
-def test_to_pandas_has_one_row_a_join():
+def test_to_pandas_has_one_row_per_join():
     pairs, saddles, heights = random_graph(0)
     weight = np.random.default_rng(0).integers(1, 4, len(heights))
     tree = AlphaTree(pairs, saddles, heights, weight=weight)
@@ -175,7 +175,7 @@ def test_to_pandas_has_one_row_a_join():
     assert frame.iloc[-1][["larger_peak", "smaller_peak"]].max() == heights.max()
 
 
-def test_a_large_tree_is_the_direct_one_within_seconds():
+def test_a_large_tree_equals_the_definition_within_seconds():
     n = 100_000
     generator = np.random.default_rng(0)
     heights = generator.uniform(size=n)
@@ -192,13 +192,13 @@ def test_a_large_tree_is_the_direct_one_within_seconds():
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_valley_of_the_2007_set(seed):
+def test_valley_of_the_dense_regions_is_that_of_the_2007_paper(seed):
     X = make_dense_regions(random_state=seed)[0]
     model = OneClassPCM(bandwidth=0.5, stopping="sum", tol=0.01).fit(X)
     assert 0.3645 < histogram_valley(model.memberships_) < 0.3680
 
 
-def test_valley_takes_weights_for_repeats_and_knows_one_mode():
+def test_valley_treats_weights_as_repeats_and_is_zero_for_one_mode():
     generator = np.random.default_rng(0)
     u = np.r_[generator.normal(0.3, 0.03, 300), generator.normal(0.6, 0.05, 300)]
     counts = generator.integers(0, 4, len(u))
@@ -209,7 +209,7 @@ def test_valley_takes_weights_for_repeats_and_knows_one_mode():
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_tree_is_cut_into_so_many(seed):
+def test_a_tree_is_cut_into_the_given_number_of_clusters(seed):
     tree = AlphaTree(*random_graph(seed))
     before, last = tree.labels_of(1)
     assert (before == 0).all()
@@ -217,14 +217,14 @@ def test_a_tree_is_cut_into_so_many(seed):
     for count in range(2, 10):
         labels, _ = tree.labels_of(count)
         assert sorted(set(labels.tolist())) == list(range(count))
-        assert (np.diff(np.bincount(labels)) <= 0).all()  # the largest first
-        # one cluster of the coarser cut is divided, the others stay
+        assert (np.diff(np.bincount(labels)) <= 0).all()  # largest cluster first
+        # one cluster of the coarser cut is split, the others stay
         assert len(set(zip(before.tolist(), labels.tolist(), strict=True))) == count
         before = labels
     assert len(set(tree.labels_of(1000)[0].tolist())) == len(tree.heights)
 
 
-def test_the_cut_of_evidence_is_the_significant_one():
+def test_the_cut_into_the_significant_number_is_the_significant_cut():
     X = np.concatenate([np.random.default_rng(k).normal(9 * k, 1, (40, 2)) for k in range(4)])
     tree = AlphaCutClustering(bandwidth=0.6).fit(X).tree_
     count = int(tree.is_split(1.0).sum()) + 1

@@ -1,4 +1,4 @@
-"""Membership strength, line fit and local maxima against literal counts."""
+"""Membership strength, line fit and local maxima: equality with direct computations."""
 
 import numpy as np
 import pytest
@@ -18,11 +18,11 @@ def test_membership_strength_is_the_mean_of_means():
     counts = rng.integers(0, 3, 50)
     repeated = strength.membership_strength(np.repeat(U, counts, axis=0))
     assert strength.membership_strength(U, counts) == pytest.approx(repeated)
-    # a cluster without members has no strength
+    # the strength of a cluster without members is zero
     assert strength.membership_strength(np.array([[1.0, 0.0]])) == 0.5
 
 
-def test_line_fit_of_lines_and_clouds():
+def test_line_fit_is_one_for_lines_and_zero_for_a_cloud():
     t = np.linspace(0.1, 1, 30)[:, None]
     lines = np.vstack([t * [1, 0, 0], t * [0, 1, 0], t * [0, 0, 1], t * [-1, -1, -1]])
     labels = np.repeat(np.arange(4), 30)

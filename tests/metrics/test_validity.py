@@ -1,4 +1,4 @@
-"""Validity indices against literal sums over pairs, scikit-learn and their laws."""
+"""Validity indices: equality with sums over pairs and with scikit-learn, and invariances."""
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ def indices(X, U, weight=None):
     ]
 
 
-def test_extremes_of_memberships():
+def test_partition_indices_of_hard_and_of_equal_memberships():
     hard, equal = np.eye(4)[[0, 1, 2, 3, 3]], np.full((5, 4), 0.25)
     assert partition_coefficient(hard) == 1
     assert partition_coefficient(equal) == pytest.approx(0.25)
@@ -55,7 +55,7 @@ def test_xie_beni_in_data_space(X, U):
     assert value == pytest.approx(spread / (60 * gap), rel=1e-10)
 
 
-def test_silhouettes_are_scikit_learns_with_squared_distances(X, U):
+def test_silhouettes_equal_those_of_scikit_learn_for_squared_distances(X, U):
     labels = U.argmax(axis=1)
     top = np.sort(U, axis=1)
     certainty = (top[:, -1] - top[:, -2]) ** 2
@@ -81,7 +81,7 @@ def test_integer_weights_equal_repeated_samples(X, U):
     assert indices(X, U, counts) == pytest.approx(repeated, rel=1e-10)
 
 
-def test_samples_of_small_weight_leave_out_their_weight(X, U):
+def test_silhouettes_leave_out_the_weight_of_the_sample_itself(X, U):
     """A sample with a weight below one leaves out its own weight, not a whole sample."""
     weight = np.random.default_rng(3).uniform(0.05, 2.5, 60)
     pairs = 2 - 2 * np.exp(-cdist(X, X, "sqeuclidean") / 8)
@@ -106,7 +106,7 @@ def test_indices_do_not_depend_on_the_origin(X, U):
     assert fuzzy_silhouette(far, U) == pytest.approx(fuzzy_silhouette(here, U), rel=1e-6)
 
 
-def test_names_and_order_do_not_matter(X, U):
+def test_order_of_samples_and_clusters_does_not_matter(X, U):
     order = np.random.default_rng(2).permutation(60)
     assert indices(X[order], U[order][:, [2, 0, 1]]) == pytest.approx(indices(X, U), rel=1e-10)
 

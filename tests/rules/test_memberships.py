@@ -1,4 +1,4 @@
-"""Membership functions: laws, and the same values on every array library."""
+"""Membership functions: laws, and equal values in every array library."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ from softkern.rules.memberships import (
 RNG = np.random.default_rng(0)
 D = RNG.exponential(size=(40, 3))
 D[3] = [0.0, 1.0, 2.0]  # on a center
-D[4] = [0.0, 0.0, 2.0]  # on two
+D[4] = [0.0, 0.0, 2.0]  # on two centers
 W = RNG.uniform(0.5, 2, size=40)
 FUNCTIONS = {
     "fuzzy, m = 2": (lambda a: fuzzy(a(D), 2.0)),
@@ -31,18 +31,18 @@ FUNCTIONS = {
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_every_library_gives_the_same(name, library):
+def test_values_are_equal_in_every_array_library(name, library):
     to_array, to_numpy = library
     found = FUNCTIONS[name](to_array)
     assert type(found) is type(to_array(D))
     np.testing.assert_allclose(to_numpy(found), FUNCTIONS[name](np.asarray), rtol=1e-12, atol=1e-14)
 
 
-def test_hard_is_the_first_of_the_nearest():
+def test_hard_memberships_choose_the_first_of_equally_near_centers():
     np.testing.assert_array_equal(hard(np.array([[-1.0, -3.0], [-2.0, -2.0]])), [[1, 0], [1, 0]])
 
 
-def test_fuzzy_is_the_formula():
+def test_fuzzy_memberships_equal_the_formula():
     for m in (1.2, 2.0, 3.5):
         inside = D[5:]
         power = inside ** (-1 / (m - 1))
@@ -50,7 +50,7 @@ def test_fuzzy_is_the_formula():
         np.testing.assert_allclose(np.exp(log_fuzzy(D, m)), fuzzy(D, m), atol=1e-15)
 
 
-def test_points_on_centers_belong_to_these_alone():
+def test_points_on_centers_belong_only_to_these_centers():
     np.testing.assert_array_equal(fuzzy(D, 2.5)[3:5], [[1, 0, 0], [0.5, 0.5, 0]])
 
 
@@ -60,7 +60,7 @@ def test_logarithms_do_not_underflow():
     assert log_total(np.array([[-1e5, -2e5]])) == -1e5
 
 
-def test_outlier_weights_have_their_sum_and_their_floor():
+def test_outlier_weights_have_the_required_sum_and_minimum():
     spread = np.array([0.0, 1e-30, 1.0, 4.0])
     weight = np.array([1.0, 2.0, 1.0, 1.0])
     w, unit, least = outlier_weights(spread, 1.0, 5.0, weight)
@@ -79,7 +79,7 @@ def test_runner_up(columns):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_outlier_weights_of_a_small_q_stay_finite(dtype):
+def test_outlier_weights_stay_finite_for_small_q(dtype):
     spread = np.array([0.0, 1.0, 2.0], dtype=dtype)
     w, _, least = outlier_weights(spread, 0.01, 3.0, np.ones(3, dtype=dtype))
     assert least > 0

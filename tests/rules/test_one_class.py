@@ -1,4 +1,4 @@
-"""One-class SVMs as centers: they combine with any membership rule, and ties are ties."""
+"""One-class SVMs as centers: any membership rule works with them, and ties are resolved."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def one_class_centers(operator, nu, formulation="svdd"):
 
 @pytest.mark.parametrize("nu", [0.7, 1.0])
 def test_possibilistic_memberships_of_one_class_centers(nu):
-    # a cell of the table of rules that no model uses
+    # a combination of rules that no model uses
     X, y = make_blobs(120, centers=[[0, 0], [7, 0]], random_state=0)
     operator, weight = DenseOperator(Gaussian(2.0), X), np.ones(120)
     rule = one_class_centers(operator, nu)
@@ -48,7 +48,7 @@ def test_possibilistic_memberships_of_one_class_centers(nu):
     )
     assert solution.converged
     assert adjusted_rand_score(y, solution.memberships.argmax(axis=1)) == 1
-    # centers are SVMs of the memberships, and memberships those of the centers
+    # the centers are the SVMs of the memberships, and the memberships follow from the centers
     again = rule.centers(solution.memberships, weight, None)
     assert again.coefficients == pytest.approx(solution.coefficients, abs=1e-4)
     literal = np.exp(-operator.squared_distances(solution.coefficients) / eta)
@@ -70,7 +70,7 @@ def test_a_cluster_without_weight_keeps_its_svm(name):
     assert second.shares[1] == 0
 
 
-def test_formulations_are_equations_12_and_13():
+def test_formulations_equal_equations_12_and_13():
     rng = np.random.default_rng(0)
     product, norms, diag = rng.uniform(size=(30, 2)), np.array([0.7, 0.9]), 1.3
     geometry = Geometry(product, norms, diag - 2 * product + norms)
@@ -85,13 +85,13 @@ def test_formulations_are_equations_12_and_13():
         found = Mixture(formulation, 0.5).evaluate(geometry, centers, weight)
         assert found.memberships == pytest.approx(joint / joint.sum(axis=1, keepdims=True))
         assert found.objective == pytest.approx(-weight @ np.log(joint.sum(axis=1)))
-        # what is the same for all clusters, as K(x, x) is, changes no membership
+        # a term that is equal for all clusters, such as K(x, x), changes no membership
         moved = Geometry(product, norms, geometry.distances - diag)
         logs = Mixture(formulation, 0.5).log_memberships(moved, centers)
         assert np.exp(logs) == pytest.approx(found.memberships)
 
 
-def test_ties_within_the_error_go_to_the_first():
+def test_ties_within_the_error_go_to_the_first_cluster():
     distances = np.array([[1.0, 1.0 - 1e-9], [1.0, 0.5], [2.0 + 1e-9, 2.0]])
     geometry = Geometry(-distances, np.zeros(2), distances)
     centers = Centers(distances)
@@ -101,7 +101,7 @@ def test_ties_within_the_error_go_to_the_first():
     assert Hard(SVDD, 0.0).log_memberships(geometry, centers).argmax(axis=1).tolist() == [1, 1, 1]
 
 
-def test_an_empty_cluster_takes_the_point_worst_off():
+def test_an_empty_cluster_receives_the_point_furthest_from_its_center():
     distances = np.array([[1.0, 9.0], [4.0, 9.0], [0.0, 9.0]])
     rule = Hard(SVDD, 0.0, lambda row: np.arange(3) == row)
     geometry = Geometry(-distances, np.zeros(2), distances)
@@ -109,7 +109,7 @@ def test_an_empty_cluster_takes_the_point_worst_off():
     assert found.memberships[:, 1].sum() == 0
     assert found.mass[:, 1].tolist() == [0, 1, 0]
     assert (rule.reseeded, found.rule.reseeded) == (0, 1)
-    # a cluster does not give its last point away
+    # a cluster keeps its last point
     one = Hard(SVDD, 0.0, lambda row: np.ones(1, dtype=bool)).evaluate(
         Geometry(np.zeros((1, 2)), np.zeros(2), np.array([[1.0, 2.0]])), Centers(None), np.ones(1)
     )

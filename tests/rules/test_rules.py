@@ -1,4 +1,4 @@
-"""Rules as values: every array library, the literal formulas, and what does not fit."""
+"""Rules: every array library, equality with the formulas, and rejection of wrong parts."""
 
 from dataclasses import dataclass
 
@@ -20,14 +20,14 @@ OFFSET, TOTALS = np.array([0.1, 0.2, 0.3]), np.array([5.0, 7.0, 9.0])
 
 
 @dataclass(frozen=True)
-class Lie:
+class Distances:
     product: object
     norms: object
     distances: object
 
 
 def geometry(to_array):
-    return Lie(to_array(G), to_array(np.ones(3)), to_array(D))
+    return Distances(to_array(G), to_array(np.ones(3)), to_array(D))
 
 
 def centers(to_array):
@@ -48,7 +48,7 @@ RULES = {
 
 
 @pytest.mark.parametrize("name", RULES)
-def test_every_library_gives_the_same(name, library):
+def test_values_are_equal_in_every_array_library(name, library):
     to_array, to_numpy = library
     expected = RULES[name](np.asarray).evaluate(geometry(np.asarray), centers(np.asarray), W)
     rule = RULES[name](to_array)
@@ -64,7 +64,7 @@ def test_every_library_gives_the_same(name, library):
     np.testing.assert_allclose(to_numpy(made.coefficients).sum(axis=0), 1)
 
 
-def test_possibilistic_objective_is_equation_14():
+def test_possibilistic_objective_equals_equation_14():
     found = Possibilistic(ETA).evaluate(geometry(np.asarray), centers(np.asarray), W)
     u = np.exp(-D / ETA)
     literal = (W[:, None] * (u * D + ETA * (u * np.log(u) - u))).sum()
@@ -75,14 +75,14 @@ def test_possibilistic_objective_is_equation_14():
     )
 
 
-def test_fuzzy_objective_and_mass():
+def test_fuzzy_objective_and_mass_equal_the_formulas():
     found = Fuzzy(2.5).evaluate(geometry(np.asarray), centers(np.asarray), W)
     u = found.memberships
     np.testing.assert_allclose(found.mass, W[:, None] * u**2.5)
     assert found.objective == pytest.approx((W[:, None] * u**2.5 * D).sum())
 
 
-def test_outlier_objective_is_equation_9():
+def test_outlier_objective_equals_equation_9():
     rule = OutlierFuzzy(2.0, 1.5, 50.0)
     found = rule.evaluate(geometry(np.asarray), centers(np.asarray), W)
     spread = (found.memberships**2 * D).sum(axis=1)
@@ -95,7 +95,7 @@ def test_outlier_objective_is_equation_9():
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_a_mass_that_underflows_still_has_a_center(dtype):
-    far = Lie(G, np.ones(2), np.array([[1.0, 50.0], [1.0, 60.0]], dtype=dtype))
+    far = Distances(G, np.ones(2), np.array([[1.0, 50.0], [1.0, 60.0]], dtype=dtype))
     mass = Fuzzy(1.001).evaluate(far, None, np.ones(2, dtype=dtype)).mass
     made = Mean().centers(mass, np.ones(2, dtype=dtype), None).coefficients
     np.testing.assert_allclose(made.sum(axis=0), 1, rtol=1e-6)
@@ -104,7 +104,7 @@ def test_a_mass_that_underflows_still_has_a_center(dtype):
 
 
 @pytest.mark.parametrize("m", [1.3, 2.0, 3.0])
-def test_rows_of_a_sweep_are_the_rule(m):
+def test_rows_of_a_sweep_equal_the_rule(m):
     expected = Fuzzy(m).evaluate(geometry(np.asarray), centers(np.asarray), W)
     U, mass, objective = fuzzy_rows(D.T.copy(), m, W)
     np.testing.assert_allclose(U.T, expected.memberships)
@@ -112,7 +112,7 @@ def test_rows_of_a_sweep_are_the_rule(m):
     assert W @ objective == pytest.approx(expected.objective)
 
 
-def test_rules_are_values():
+def test_rules_are_immutable():
     rule = Possibilistic(ETA, 1.0, update_eta=True)
     following = rule.evaluate(geometry(np.asarray), centers(np.asarray), W).rule
     assert rule.eta is ETA
@@ -121,15 +121,15 @@ def test_rules_are_values():
         rule.eta = 1.0
 
 
-def test_a_part_that_does_not_fit_is_named():
+def test_unsuitable_parts_are_named_in_the_error():
     with pytest.raises(TypeError, match=r"Mean must implement evaluate.*missing evaluate"):
         Rule(Mean(), Mean())
     with pytest.raises(TypeError, match="Fuzzy must implement centers to be part of a rule"):
         Rule(Fuzzy(2.0), Fuzzy(2.0))
 
 
-def test_a_cluster_without_mass_stays_where_it_was():
-    """Points that lie on centers have no part in the others, of which one may be left empty."""
+def test_a_cluster_without_mass_keeps_its_center():
+    """Points on centers belong to no other cluster, so that a cluster may become empty."""
     weight, mass = np.array([1.0, 3.0]), np.array([[1.0, 0.0], [1.0, 0.0]])
     previous = Centers(np.array([[0.5, 0.9], [0.5, 0.1]]))
     centers = Mean().centers(mass, weight, previous)
