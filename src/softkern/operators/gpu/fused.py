@@ -53,28 +53,6 @@ class _Blocks:
     high: Any
 
 
-@dataclass(frozen=True)
-class _Round:
-    """What a launch works on: some blocks of queries, their near frames, weights and sums."""
-
-    queries: _Blocks
-    first: int  # block
-    starts: Any  # of the blocks' lists, (blocks + 1,)
-    near: Any  # frames
-    weights: tuple[Any, Any]  # (size, N), and what they leave out
-    sums: Any  # (rows, N)
-    shift: float
-
-    @property
-    def rows(self) -> slice:
-        """Of the queries, from the first block on."""
-        return slice(self.first * BLOCK, None)
-
-    def programs(self, rows_each: int) -> tuple[int]:
-        """How many programs there are, of so many rows each."""
-        return ((len(self.starts) - 1) * BLOCK // rows_each,)
-
-
 class FusedPoints:
     """A support for the compiled loops.
 
@@ -269,11 +247,13 @@ class FusedPoints:
             unit, shift = unit * 2.0 ** (-2 * SHIFT), SHIFT
         for part, by_products, is_double in self._ways(n):
             for first, starts, near in self._lists(queries, part):
-                work = _Round(queries, first, starts, near, weights, sums, shift)
+                rows = slice(first * BLOCK, None)
+                x = queries.whole[:, rows], queries.rest[:, rows]
+                work = (*weights, sums[rows], starts, near)
                 if by_products:
-                    self._by_products(work)
+                    self._by_products(x, work, shift)
                 else:
-                    self._by_differences(work, is_double)
+                    self._by_differences(x, work, queries.size, shift, is_double)
         return sums[:, :c] * unit
 
     def _ways(self, n: int) -> Iterator[tuple[str, bool, bool]]:
@@ -287,24 +267,24 @@ class FusedPoints:
         if bool(self.is_wide.any()):
             yield "wide", False, True
 
-    def _by_differences(self, work: _Round, is_double: bool) -> None:
+    def _by_differences(
+        self, x: tuple[Any, Any], work: tuple[Any, ...], size: int, shift: float, is_double: bool
+    ) -> None:
+        """Add to the sums of some blocks of queries x; `work` are weights, sums and lists."""
         from softkern.operators.gpu.kernels import sums_by_differences
 
-        n = work.sums.shape[1]
+        _, _, sums, starts, _ = work
+        n = sums.shape[1]
         bn = 16 if n > 1 or self.d == 3 else 32
         bm = 64 if n > 1 or self.kind == torch.float64 else BLOCK
-        sums_by_differences[work.programs(bm)](
-            work.queries.whole[:, work.rows],
-            work.queries.rest[:, work.rows],
+        sums_by_differences[_programs(starts, bm)](
+            *x,
             *(self._own_columns if is_double else self._columns),
             self.center,
-            *work.weights,
-            work.sums[work.rows],
-            work.starts,
-            work.near,
-            work.queries.size,
+            *work,
+            size,
             self.size,
-            work.shift,
+            shift,
             D=self.d,
             N=n,
             BM=bm,
@@ -316,26 +296,20 @@ class FusedPoints:
             num_warps=4,
         )
 
-    def _by_products(self, work: _Round) -> None:
+    def _by_products(self, x: tuple[Any, Any], work: tuple[Any, ...], shift: float) -> None:
+        """As `_by_differences`, by tensor cores."""
         from softkern.operators.gpu.kernels import sums_by_products
 
+        _, _, sums, starts, _ = work
         bm = bn = 64
-        half, rest, norm, center = self._halves
-        sums_by_products[work.programs(bm)](
-            self._beside(work.queries.whole[:, work.rows].T),
-            self._beside(work.queries.rest[:, work.rows].T),
-            half,
-            rest,
-            norm,
-            center,
-            *work.weights,
-            work.sums[work.rows],
-            work.starts,
-            work.near,
-            work.shift,
+        sums_by_products[_programs(starts, bm)](
+            *(self._beside(part.T) for part in x),
+            *self._halves,
+            *work,
+            shift,
             D=self.d,
             K=self._width,
-            N=work.sums.shape[1],
+            N=sums.shape[1],
             BM=bm,
             BN=bn,
             TILES=FRAME // bn,
@@ -364,7 +338,7 @@ class FusedPoints:
         for first, starts, near in self._near(queries, frames, (best[:, 0], best[:, 1])):
             rows = slice(first * BLOCK, None)
             with _on(self.device):
-                log_sums[((len(starts) - 1) * BLOCK // bm,)](
+                log_sums[_programs(starts, bm)](
                     queries.whole[:, rows],
                     queries.rest[:, rows],
                     *self._own_columns,
@@ -407,6 +381,11 @@ class SplitPoints:
     def logs(self, points: Any, log_a: Any, own: Any = None, log_left: Any = None) -> Any:
         """log Σ_r k(x, x_r) a_r, (m,), as `FusedPoints.logs`: few queries, for the first device."""
         return self.parts[0].logs(points, log_a, own, log_left)
+
+
+def _programs(starts: Any, rows_each: int) -> tuple[int]:
+    """How many programs there are for lists of near frames, of so many rows each."""
+    return ((len(starts) - 1) * BLOCK // rows_each,)
 
 
 def _on(device: torch.device) -> AbstractContextManager[Any]:
