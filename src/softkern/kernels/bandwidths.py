@@ -74,30 +74,24 @@ def select_bandwidth(
 default="auto"
         - ``"auto"``: each column's robust spread times one common factor: the mean distance to
           the √n-th distinct neighbor in the scaled columns, clipped at its 90 % quantile, times
-          0.5 for one and two columns, else 1/√(d+2), at least 0.3. The result depends neither on
-          units nor on heavy tails, and the number of points within a bandwidth grows with n, as a
-          density estimate needs. At least the step in which a rounded column is recorded. One
-          number per column.
+          0.5 for one and two columns, else 1/√(d+2), at least 0.3. At least the step in which a
+          rounded column is recorded. The result depends neither on units nor on heavy tails.
         - ``"boundary"``: half of "global", for one-class SVMs: narrow enough to exclude the gaps
-          between groups, wide enough for few support vectors.
+          between clusters, wide enough for few support vectors.
         - ``"global"``: each column's robust spread times the median distance between distinct
-          points in the scaled columns: as wide as the data, for models with a few centers. One
-          number per column.
+          points in the scaled columns: as wide as the data, for models with a few centers.
         - ``"knn"``: median distance to the 10th distinct neighbor.
-        - ``"median"``: median distance between distinct points.
-        - ``"scott"``: each column's standard deviation times n^(−1/(d+4)), with n distinct
-          points. One number per column.
         - ``"loo"``: the bandwidth of the highest leave-one-out likelihood on a sample, carried to
           n points by the rate n^(−1/(d+4)).
-        - ``"tree"``: each column's robust spread times one common factor: the median distance to
-          the n^(4/(d+4))/4-th distinct neighbor (at least the 5th) in the scaled columns, divided
-          by √(d+2), the ratio of a ball's radius to the bandwidth of a Gaussian of equal spread.
-          At least a column's step, as in "auto". It is narrower than "auto" and resolves peaks,
-          for `AlphaCutClustering`. One number per column.
-        - ``"within"``: like "global", with the spread within clusters: each column's robust
-          spread times the mean difference between near points over that between all. Columns in
-          which clusters lie far apart would otherwise hide outliers. Columns of fewer than five
-          values keep their spread. One number per column.
+        - ``"median"``: median distance between distinct points.
+        - ``"scott"``: each column's standard deviation times n^(−1/(d+4)), with n distinct points.
+        - ``"tree"``: as "auto", with the median distance to the n^(4/(d+4))/4-th distinct neighbor
+          (at least the 5th), divided by √(d+2), the ratio of a ball's radius to the bandwidth of a
+          Gaussian of equal spread. It is narrower and resolves peaks, for `AlphaCutClustering`.
+        - ``"within"``: as "global", with the spread within clusters: each column's robust spread
+          times the mean difference between near points over that between all. Columns in which
+          clusters lie far apart would otherwise hide outliers. Columns of fewer than five values
+          keep their spread.
     sample_weight : array of shape (n_samples,), default=None
         Weights of the samples. A weight of two is equivalent to two equal rows.
     random_state : int, RandomState or None, default=0
@@ -106,6 +100,7 @@ default="auto"
     Returns
     -------
     bandwidth : float or array of shape (n_features,)
+        One number for "knn", "loo" and "median", else one per column.
 
     Examples
     --------

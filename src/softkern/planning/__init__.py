@@ -4,7 +4,6 @@
 prints the choice.
 """
 
-from softkern._utils.memory import available_memory
 from softkern.operators.work import Cost
 from softkern.planning.engines import ENGINES, Engine, register
 from softkern.planning.plan import Plan, plan
@@ -17,7 +16,6 @@ __all__ = [
     "Cost",
     "Engine",
     "Plan",
-    "available_memory",
     "plan",
     "register",
     "seconds_in_words",
