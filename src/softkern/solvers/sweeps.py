@@ -86,15 +86,16 @@ class Sweeps(Steps):
 
     def advance(self) -> None:
         """Compute the means as vectors, or plain steps for an empty cluster."""
-        if not self.is_plain and (self.total > np.sqrt(np.finfo(self.vectors.dtype).tiny)).all():
+        if self.is_plain:
+            super().advance()
+        elif (self.total > np.sqrt(np.finfo(self.memberships.dtype).tiny)).all():
             means = (self.sums / self.total).astype(self.vectors.dtype)
             self.before, self.vectors = self.vectors, means
-            return
-        if not self.is_plain:
+        else:
             self.centers, self.is_plain = self._coefficients(), True
             del self.memberships
             super().step()
-        super().advance()
+            super().advance()
 
     def solution(self) -> Solution:
         """Return the current state, with coefficients."""
