@@ -121,16 +121,11 @@ class Scorer:
         points = self.ranker.score_points(used)
         ranks = self.ranker.table(points)
         explained = self._explain(prepared, points, ranks) if len(places) else None
-        table = points_table(
-            ranks.drop(columns=list(RANKS)),
-            points.memberships,
-            first_row + (places if len(places) else np.array([-1])),
-            None,
-            self.settings.output.all_memberships,
-            explained,
-        )
-        if len(places) < max(len(chunk), 1):
-            table = with_blanks(table, range(first_row, first_row + len(chunk)))
+        ranks = ranks.drop(columns=list(RANKS))
+        numbers = first_row + (places if len(places) else np.array([-1]))  # -1: in no row
+        wide = self.settings.output.all_memberships
+        scores = points_table(ranks, points.memberships, numbers, None, wide, explained)
+        table = with_blanks(scores, range(first_row, first_row + len(chunk)))
         if self.identifier is not None:
             table.insert(1, "id", chunk[self.identifier].to_numpy())
         return table
