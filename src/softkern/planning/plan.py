@@ -190,7 +190,7 @@ class Plan:
         if engine is None or not engine.predicts or engine.unsupported_reason(problem, options):
             engine, options = exact_engine(problem), {}
         with config_context(assume_finite=True):
-            return engine.build(kernel, support, **options)
+            return engine.build(kernel, Rows(support), **options)  # validated by the fit
 
     @property
     def shortage(self) -> str | None:

@@ -114,8 +114,7 @@ def fit_noise_radius(X: Array, coordinates: Coordinates, labels: Array) -> Noise
     until they were near. Discrete columns are left out: in their transformation nothing is far.
     """
     d = X.shape[1]
-    counts = [np.unique(column, return_counts=True)[1] for column in X.T]
-    is_smooth = ~np.array([is_discrete(counted) for counted in counts])
+    is_smooth = ~np.array([is_discrete(np.unique(x, return_counts=True)[1]) for x in X.T])
     points = coordinates.straight(X)[:, is_smooth]
     near = np.full(len(X), is_smooth.any())
     for _ in range(2):  # all rows, then without the farthest
