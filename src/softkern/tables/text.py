@@ -75,11 +75,7 @@ MISSING = {
     "impute": "filled in {cells} in {rows} of {of}, in {where}, with the column's median",
     "neighbors": "filled in {cells} in {rows} of {of}, in {where}, from the nearest rows",
 }
-ONE = {
-    "it": "it", "its": "its", "has": "has", "holds": "holds", "lacks": "lacks",
-    "numbers": "numbers", "contains": "contains", "is_named": "is named", "is_skewed": "is skewed",
-}  # fmt: skip
-SEVERAL = {
+PLURALS = {
     "it": "they", "its": "their", "has": "have", "holds": "hold", "lacks": "lack",
     "numbers": "number", "contains": "contain", "is_named": "are named", "is_skewed": "are skewed",
 }  # fmt: skip
@@ -264,7 +260,8 @@ def content_text(note: Note) -> str:
 
 
 def _words(note: Note) -> dict[str, str]:
-    return ONE if len(note.columns) == 1 else SEVERAL
+    is_one = len(note.columns) == 1
+    return {word: word.replace("_", " ") for word in PLURALS} if is_one else PLURALS
 
 
 def _remedy(note: Note, spell: Spell) -> str:

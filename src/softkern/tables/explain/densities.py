@@ -90,7 +90,7 @@ class Ellipsoids:
         groups = np.unique(labels)
         mass = np.array([weight[labels == g].sum() for g in groups])
         groups = groups[np.argsort(-mass, kind="stable")[:MOST_ELLIPSOIDS]]
-        means, within, counts = [], [], []
+        means, within = [], []
         for g in groups:
             Z, w = X[labels == g] / spread, weight[labels == g]
             middle = lower_medians(Z, w)
@@ -99,15 +99,14 @@ class Ellipsoids:
             shift = w @ Z / w.sum()
             means.append(middle + shift)
             within.append((Z - shift) * np.sqrt(w / w.mean())[:, None])
-            counts.append(len(Z))
         common = np.concatenate(within)
         d = X.shape[1]
         # less than is optimal without correlations, which would remove a few strong ones
         shrinkage = d / (d + 2 * len(common))
         precisions = []
-        for Z, n in zip(within, counts, strict=True):
-            trust = n / (n + 2 * d)
-            parts = ((trust / n, Z), ((1 - trust) / len(common), common))
+        for Z in within:
+            trust = len(Z) / (len(Z) + 2 * d)
+            parts = ((trust / len(Z), Z), ((1 - trust) / len(common), common))
             precisions.append(Precision.of(parts, shrinkage))
         return cls(spread, np.array(means), precisions)
 
