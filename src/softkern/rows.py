@@ -202,13 +202,17 @@ class Rows:
 
         The order depends on the values of the rows, not on that of the table.
         """
-        first, group = self.groups
-        if (self.weight > 0).all():
-            return first, np.bincount(group, self.weight).astype(np.float64)
-        present = np.flatnonzero(self.weight > 0)
-        _, first, group = np.unique(group[present], return_index=True, return_inverse=True)
-        total = np.bincount(group, self.weight[present])
-        return present[first], total.astype(np.float64)
+        present, first, group = self._present
+        return first, np.bincount(group, self.weight[present]).astype(np.float64)
+
+    @cached_property
+    def _present(self) -> tuple[Index, Index, Index]:
+        """Rows with a weight, (p,), the first of every group of equal ones, and their groups."""
+        present, (first, group) = np.flatnonzero(self.weight > 0), self.groups
+        if present.size == self.shape[0]:
+            return present, first, group
+        _, place, group = np.unique(group[present], return_index=True, return_inverse=True)
+        return present, present[place], group
 
     @cached_property
     def distinct_rows(self) -> Rows:
@@ -263,13 +267,12 @@ class Rows:
         are not typical. A value that a larger part of the data has is typical. At most 1 % of the
         weight is left out, or the median weight of a distinct row where that is more.
         """
-        present = np.flatnonzero(self.weight > 0)
-        _, one, group = np.unique(self.groups[1][present], return_index=True, return_inverse=True)
+        present, one, group = self._present
         mass = np.bincount(group, weights=self.weight[present] / self.weight.max())
         share = mass / mass.sum()
         largest = max(DUPLICATE_SHARE, lower_quantile(share, np.ones(share.size), 0.5))
         first, left_out = np.arange(self.shape[0]), np.ones(self.shape[0])
-        first[present] = present[one][group]
+        first[present] = one[group]
         left_out[present] = np.minimum(1.0, largest / share)[group]
         return Duplicates(first, left_out, largest)
 
