@@ -256,7 +256,7 @@ def scoring(clock: Clock, rows: list[int], columns: list[int]) -> None:
             with (
                 counted(scoring_command, "score", spent, "whole"),
                 counted(scorer.Scorer, "_table", spent, "scores"),
-                counted(writing, "_cells", spent, "text"),
+                counted(writing, "_csv_lines", spent, "text"),
             ):
                 run(["score", model, new, "-o", out, "-q"])
             rest = spent["whole"] - spent["scores"] - spent["text"]

@@ -8,16 +8,8 @@ from datetime import timedelta
 from typing import Any
 
 import rich
+from rich import progress as bars
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    Progress,
-    ProgressColumn,
-    SpinnerColumn,
-    Task,
-    TextColumn,
-    TimeElapsedColumn,
-)
 from rich.table import Table
 from rich.text import Text
 
@@ -60,13 +52,13 @@ class Printer:
             yield
             return
         columns = (
-            SpinnerColumn(),
-            TextColumn("{task.description}", markup=False),
-            BarColumn(30),
-            TimeElapsedColumn(),
+            bars.SpinnerColumn(),
+            bars.TextColumn("{task.description}", markup=False),
+            bars.BarColumn(30),
+            bars.TimeElapsedColumn(),
             TimeLeft(),
         )
-        shown = Progress(*columns, console=self._console, transient=True)
+        shown = bars.Progress(*columns, console=self._console, transient=True)
         with shown, progress_listener(_Bars(shown)):
             yield
 
@@ -94,12 +86,12 @@ class Printer:
         self._console.print(shown)
 
 
-class TimeLeft(ProgressColumn):
+class TimeLeft(bars.ProgressColumn):
     """The time left, for stages whose steps are counted."""
 
     max_refresh = 0.5
 
-    def render(self, task: Task) -> Text:
+    def render(self, task: bars.Task) -> Text:
         """Return the time in words, or nothing."""
         left = task.time_remaining
         return Text("" if left is None else f"{timedelta(seconds=int(left))} left", "cyan")
@@ -108,7 +100,7 @@ class TimeLeft(ProgressColumn):
 class _Bars:
     """Shows stages as bars, nested ones below their parents."""
 
-    def __init__(self, progress: Progress) -> None:
+    def __init__(self, progress: bars.Progress) -> None:
         self._progress, self._depth = progress, 0
 
     def begin(self, name: str, total: float | None) -> Any:

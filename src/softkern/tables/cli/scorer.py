@@ -125,10 +125,11 @@ class Scorer:
         numbers = first_row + (places if len(places) else np.array([-1]))  # -1: in no row
         wide = self.settings.output.all_memberships
         scores = points_table(ranks, points.memberships, numbers, None, wide, explained)
-        table = with_blanks(scores, range(first_row, first_row + len(chunk)))
+        if len(places) < max(len(chunk), 1):  # a table without blanks is written faster
+            scores = with_blanks(scores, range(first_row, first_row + len(chunk)))
         if self.identifier is not None:
-            table.insert(1, "id", chunk[self.identifier].to_numpy())
-        return table
+            scores.insert(1, "id", chunk[self.identifier].to_numpy())
+        return scores
 
     def _count(self, prepared: PreparedTable) -> None:
         """Collect the notes on a chunk. Rows with missing values are counted over all chunks."""
