@@ -34,8 +34,8 @@ from softkern.rows import lower_quantile, varying_columns
 PLANE = 2
 NOISE_CRITICAL = 1.1  # significance from which low levels are a population of their own
 NOISE_CONTRAST = 0.95  # of log density, between the middle of a cluster's rows and of its noise
-FEWEST_LEVELS = 20  # different densities from which on their distribution is looked at
-MOST_LEVELS = 2000  # more are taken together in groups of equal mass
+FEWEST_LEVELS = 20  # different densities from which their distribution is tested
+MOST_LEVELS = 2000  # more are averaged in groups of equal mass
 
 
 @dataclass(frozen=True)

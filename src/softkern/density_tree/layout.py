@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from softkern.density_tree.tree import AlphaTree
 
 
-def components(n: int, pairs: Array) -> tuple[int, NDArray[np.int32]]:
+def components(n: int, pairs: Array) -> tuple[int, NDArray[np.int64]]:
     """Number of connected parts of a graph of n points with edges (m, 2), and every point's."""
     graph = csr_array((np.ones(len(pairs), dtype=bool), (pairs[:, 0], pairs[:, 1])), shape=(n, n))
     count, part = connected_components(graph, directed=False)
-    return int(count), part
+    return int(count), part.astype(np.int64)
 
 
 def merges(n: int, edges: Array) -> NDArray[np.intp]:

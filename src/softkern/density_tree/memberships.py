@@ -17,7 +17,7 @@ from softkern.density_tree.landscape import Landscape
 from softkern.kernels import Kernel
 from softkern.rows import Rows
 
-SAMPLE = 2000  # points that are looked at
+SAMPLE = 2000  # points that decide the width
 STEP = 2**0.25  # from one width to the next
 CLEARLY = 2.0  # times the share of any other cluster
 UNCLEAR = 0.015  # of the points that may become unclear, of all

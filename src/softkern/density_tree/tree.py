@@ -189,7 +189,7 @@ class AlphaTree:
         return pd.DataFrame({**columns, "significance": self.significance})
 
     def _parts(self, kept: Array) -> Array:
-        return components(len(self.heights), self.edges[kept])[1].astype(np.int64)
+        return components(len(self.heights), self.edges[kept])[1]
 
 
 def maximum_spanning_tree(n: int, edges: Array, weight: Array) -> NDArray[np.intp]:

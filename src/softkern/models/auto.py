@@ -159,8 +159,8 @@ history_
             self.notes_: list[str] = []
             return self
         self._validate_params()
-        self._forget_fit()
         if is_dask(X):
+            self._forget_fit()
             return self._fit_dask(X, sample_weight)
         # the only import of softkern.tables from the library
         from softkern.tables.preparation import PreparedTable, TablePreparation
@@ -219,7 +219,7 @@ history_
         check_reach(rows.X, robust_spread(rows))
         distinct, together = rows.distinct
         self.repeats_ = int((rows.weight > 0).sum()) - len(distinct)
-        # a table in which every row is repeated twice tells no more than the table itself
+        # a table in which every row occurs twice carries no more evidence than the table itself
         share = float(reduce_weights(together).sum() / together.sum())
         if share != 1:
             rows = rows.reweighted(rows.weight * share)
