@@ -46,3 +46,9 @@ def test_points_and_the_table_itself(tmp_path, monkeypatch, capsys):
     np.testing.assert_array_equal(joined, table[["a", "b"]])
     assert run(["compare", "safe", "raw", "-o", "compared", "-q"]) == 0
     assert len(pd.read_csv("compared/changes.csv").query("change in ['came', 'went']")) == 0
+
+
+@pytest.mark.parametrize("dtype", ["str", "string", "category"])
+def test_a_column_of_text_without_rows_stays(dtype):
+    table = pd.DataFrame({"a": pd.Series([], dtype=dtype)})
+    assert escape_formulas(table) is table

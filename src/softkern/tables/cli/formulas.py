@@ -21,7 +21,7 @@ def escape_formulas(table: pd.DataFrame) -> pd.DataFrame:
     """Return the table with text and column names escaped that would be executed."""
     changed = {}
     for k, (_, column) in enumerate(table.items()):
-        if column.dtype.kind not in "biufM" and column.map(_is_formula).any():
+        if column.dtype.kind not in "biufM" and any(map(_is_formula, column)):
             changed[k] = column.astype(object).map(_escaped)
     columns = [changed.get(k, column) for k, (_, column) in enumerate(table.items())]
     names = [_escaped(name) for name in table.columns]
