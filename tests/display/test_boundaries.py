@@ -21,7 +21,7 @@ from softkern.display import BoundaryDisplay  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
-def close():
+def close_figures():
     yield
     plt.close("all")
 
@@ -31,7 +31,7 @@ def X():
     return make_blobs(90, centers=[[0, 0], [7, 0], [0, 7]], random_state=0)[0]
 
 
-def lines(display):
+def zero_contours(display):
     """Return the color and vertices of the contours at zero."""
     sets = [c for c in display.ax_.collections if list(getattr(c, "levels", [])) == [0]]
     return [
@@ -46,10 +46,10 @@ def lines(display):
 def test_every_cluster_has_a_boundary(model, formulation, X):
     model = model.set_params(formulation=formulation).fit(X)
     display = BoundaryDisplay.from_estimator(model, X, grid_resolution=60)
-    drawn = {color: path for color, path in lines(display) if color != to_hex("0.15")}
+    drawn = {color: path for color, path in zero_contours(display) if color != to_hex("0.15")}
     assert set(drawn) == {to_hex(color) for color in COLORS[:3]}
     for k in range(3):
-        # the line is where the decision function is zero, around the cluster's own points
+        # the decision function is zero on the line, which surrounds the center of the cluster
         path = drawn[to_hex(COLORS[k])]
         depth = model.decision_function(path)[:, k]
         assert np.abs(depth).max() < 0.05 * np.abs(display.decision[:, :, k]).max()
@@ -70,20 +70,20 @@ def test_background_mixes_colors_by_memberships(X):
 
 
 @pytest.mark.parametrize("detector", [WeightedSVDD, WeightedOneClassSVM, OneClassPCM])
-def test_detectors(detector, X):
+def test_outlier_detectors_have_one_boundary(detector, X):
     model = detector(bandwidth="global").fit(X)
     display = BoundaryDisplay.from_estimator(model, X, grid_resolution=60)
     assert display.memberships is None
-    colors = [color for color, _ in lines(display)]
+    colors = [color for color, _ in zero_contours(display)]
     assert to_hex(CUT) in colors
-    path = dict(lines(display))[to_hex(CUT)]
+    path = dict(zero_contours(display))[to_hex(CUT)]
     spread = np.ptp(display.decision)
     assert np.abs(model.decision_function(path)).max() < 0.05 * spread
     words = [text.get_text() for text in display.ax_.get_legend().get_texts()]
     assert "boundary" in words
 
 
-def test_tables_and_axes(X):
+def test_columns_by_name_and_given_axes(X):
     table = pd.DataFrame(np.c_[X, np.ones(len(X))], columns=["a", "b", "c"])
     model = OneClassMixture(3).fit(table)
     _, ax = plt.subplots()

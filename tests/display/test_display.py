@@ -56,7 +56,7 @@ class TwoBumps(Bump):
 
 
 class Cut(Bump):
-    """Like AlphaCutClustering: typicality beside memberships, a level and a tree."""
+    """Like AlphaCutClustering: it also has typicality, a level and a tree."""
 
     def fit(self, X, y=None):
         super().fit(X)
@@ -70,7 +70,7 @@ class Cut(Bump):
 
 
 @pytest.fixture(autouse=True)
-def no_figures_left():
+def close_figures():
     yield
     plt.close("all")
 
@@ -92,7 +92,7 @@ def has_lines(display, color):
     return bool(contours(display, color))
 
 
-def lines_of(display, color):
+def contour_points(display, color):
     """Return the vertices of the contours in a color."""
     lines = contours(display, color)
     return np.concatenate([path.vertices for line in lines for path in line.get_paths()])
@@ -103,7 +103,7 @@ def lines_of(display, color):
 
 def test_cut_is_where_memberships_equal_alpha(X):
     display = MembershipDisplay.from_estimator(Bump().fit(X), X, alpha=0.4, grid_resolution=200)
-    on_line = Bump().memberships(lines_of(display, CUT))
+    on_line = Bump().memberships(contour_points(display, CUT))
     assert np.abs(on_line - 0.4).max() < 0.01
 
 
@@ -130,7 +130,7 @@ def test_default_alpha(X):
     assert MembershipDisplay.from_estimator(bump, X, alpha=None).alpha is None
 
 
-def test_level_of_zero_is_no_cut(X):
+def test_a_level_of_zero_draws_no_cut(X):
     model = Cut().fit(X)
     model.alpha_ = 0.0
     for kind in (AlphaTreeDisplay, MembershipHistogramDisplay):
@@ -161,16 +161,16 @@ def test_columns_by_name():
     assert (display.ax_.get_xlabel(), display.ax_.get_ylabel()) == ("c", "a")
 
 
-def test_axes_share_a_scale_if_ranges_are_similar(X):
+def test_axes_have_equal_scales_if_ranges_are_similar(X):
     assert MembershipDisplay.from_estimator(Bump().fit(X), X).ax_.get_aspect() == 1
     wide = X * [1000, 1]
     assert MembershipDisplay.from_estimator(Bump().fit(wide), wide).ax_.get_aspect() == "auto"
 
 
-def test_each_cluster_has_its_color(X):
+def test_contours_have_the_color_of_their_cluster(X):
     display = MembershipDisplay.from_estimator(TwoBumps().fit(X), X)
     assert display.memberships.shape[2] == 2
-    right, left = (lines_of(display, color) for color in COLORS[:2])
+    right, left = (contour_points(display, color) for color in COLORS[:2])
     assert right[:, 0].mean() > 0 > left[:, 0].mean()
 
 
@@ -187,7 +187,7 @@ def test_noise_has_a_label_and_clusters_keep_their_color(X):
     assert "outliers" in outliers.ax_.get_legend_handles_labels()[1]
 
 
-def test_more_clusters_than_colors_differ_by_marker(X):
+def test_markers_differ_if_there_are_more_clusters_than_colors(X):
     y = np.arange(len(X)) % 20
     display = MembershipDisplay.from_estimator(Bump().fit(X), X, y)
     scatters = [c for c in display.ax_.collections if c.get_label().isdigit()]
@@ -209,7 +209,7 @@ def test_text_labels_and_no_labels(X):
     MembershipDisplay(display.x, display.y, display.memberships, points=X).plot()
 
 
-def test_plot_into_other_axes(X):
+def test_plot_into_given_axes(X):
     display = MembershipDisplay.from_estimator(Bump().fit(X), X)
     figure, (_, right) = plt.subplots(1, 2)
     assert display.plot(right, colorbar=False, legend=False) is display
@@ -273,7 +273,7 @@ def test_histogram_counts_all_samples_and_marks_the_valley():
     assert display.ax_.lines[0].get_xdata()[0] == display.valley
 
 
-def test_no_valley(X):
+def test_histogram_without_a_valley_has_no_line(X):
     model = Bump()
     model.memberships_ = np.full(50, 0.5)
     assert not MembershipHistogramDisplay.from_estimator(model).ax_.lines
@@ -291,7 +291,7 @@ def test_histogram_of_several_clusters(X):
     assert display.ax_.get_legend_handles_labels()[1] == ["cluster 0", "cluster 1"]
 
 
-# Tree
+# Alpha tree
 
 
 def tree_lines(display):
@@ -324,11 +324,11 @@ def test_significant_joins_are_bold():
     for threshold in (1.0, np.inf):
         display = AlphaTreeDisplay(tree).plot(threshold=threshold)
         bold = [line.get_ydata()[0] for line in display.ax_.lines if line.get_linewidth() > 1]
-        # the bar, and the stems of the two branches that begin at it
+        # the bar, and the stems of its two branches
         assert bold == ([tree.separating_alpha()] * 3 if threshold == 1 else [])
 
 
-def test_no_tree(X):
+def test_models_without_a_tree_are_rejected(X):
     with pytest.raises(TypeError, match="Bump has no alpha tree"):
         AlphaTreeDisplay.from_estimator(Bump().fit(X))
 
@@ -336,7 +336,7 @@ def test_no_tree(X):
 # matplotlib
 
 
-def test_matplotlib_is_imported_with_the_first_plot():
+def test_matplotlib_is_not_imported_before_the_first_plot():
     code = "import sys, softkern.display; sys.exit('matplotlib' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
 
@@ -344,17 +344,17 @@ def test_matplotlib_is_imported_with_the_first_plot():
 def test_error_without_matplotlib(monkeypatch):
     real = builtins.__import__
 
-    def without(name, *args, **kwargs):
+    def import_without_matplotlib(name, *args, **kwargs):
         if name.startswith("matplotlib"):
             raise ImportError(name)
         return real(name, *args, **kwargs)
 
-    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setattr(builtins, "__import__", import_without_matplotlib)
     with pytest.raises(ImportError, match=r"pip install 'softkern\[plot\]'"):
         MembershipDisplay(np.arange(2), np.arange(2), np.zeros((2, 2, 1))).plot()
 
 
-# Real models
+# Models of this package
 
 
 def test_one_class_pcm():
@@ -371,10 +371,10 @@ def test_several_possibilistic_clusters():
     X = np.r_[make_gaussian_outliers(random_state=0)[0], [[8.0, 8.0]] * 50]
     model = PossibilisticCMeans(2, kernel="linear").fit(X)
     display = MembershipDisplay.from_estimator(model, X)
-    at = np.array([display.x[30], display.y[70]])
-    assert display.memberships[70, 30] == pytest.approx(model.memberships(at[None])[0])
+    place = np.array([display.x[30], display.y[70]])
+    assert display.memberships[70, 30] == pytest.approx(model.memberships(place[None])[0])
     for k, color in enumerate(COLORS[:2]):
-        on_lines = model.memberships(lines_of(display, color))[:, k]
+        on_lines = model.memberships(contour_points(display, color))[:, k]
         assert np.abs(on_lines[:, None] - [0.25, 0.5, 0.75]).min(axis=1).max() < 0.02
     histogram = MembershipHistogramDisplay.from_estimator(model)
     assert histogram.valley is None
@@ -415,4 +415,7 @@ def test_alpha_cut_clustering():
     assert np.array_equal(display.labels, model.labels_)
     assert display.alpha == model.alpha_
     assert display.memberships.shape[2] == 1
-    assert np.abs(model.one_class_.memberships(lines_of(display, CUT)) - model.alpha_).max() < 1e-3
+    assert (
+        np.abs(model.one_class_.memberships(contour_points(display, CUT)) - model.alpha_).max()
+        < 1e-3
+    )

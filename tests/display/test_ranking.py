@@ -11,7 +11,7 @@ from softkern.display import RankDisplay  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
-def no_figures_left():
+def close_figures():
     yield
     plt.close("all")
 
@@ -30,8 +30,8 @@ def model(X):
     return PossibilisticCMeans(2, bandwidth=3.0, max_iter=500).fit(X)
 
 
-def texts(ax):
-    return [text.get_text() for text in ax.texts]
+def texts_of(ax):
+    return [text.get_text() for text in ax.texts_of]
 
 
 class TestRankDisplay:
@@ -51,7 +51,7 @@ class TestRankDisplay:
     def test_table_lists_rows_and_scores(self, model, X):
         display = RankDisplay.from_estimator(model, X)
         table = rank_points(model)
-        written = texts(display.table_ax_)
+        written = texts_of(display.table_ax_)
         for name in ("p80", "p81", "p82"):
             assert name in written
         assert f"{table['outlier_score'].max():.2f}" in written
@@ -63,7 +63,7 @@ class TestRankDisplay:
         display = RankDisplay.from_estimator(model, X)
         figure = display.figure_
         figure.canvas.draw()
-        for text in display.table_ax_.texts:
+        for text in display.table_ax_.texts_of:
             box = text.get_window_extent()
             assert figure.bbox.x0 <= box.x0 <= box.x1 <= figure.bbox.x1
             assert figure.bbox.y0 <= box.y0 <= box.y1 <= figure.bbox.y1
@@ -73,10 +73,10 @@ class TestRankDisplay:
         alone = RankDisplay.from_estimator(model, X, ax=left)
         assert alone.ax_ is left
         assert alone.table_ax_ is None
-        assert not right.texts
+        assert not right.texts_of
         both = alone.plot(left, table_ax=right)
         assert both.table_ax_ is right
-        assert right.texts
+        assert right.texts_of
 
     def test_n_top(self, model, X):
         display = RankDisplay.from_estimator(model, X, n_top=5, contamination=0.2)
@@ -87,7 +87,7 @@ class TestRankDisplay:
     def test_nothing_flagged(self):
         X = np.random.default_rng(1).uniform(size=(60, 2))
         display = RankDisplay.from_estimator(OneClassPCM().fit(X), X)
-        assert "0 overlaps of 60 points" in texts(display.table_ax_)
+        assert "0 overlaps of 60 points" in texts_of(display.table_ax_)
         assert len(display.ax_.collections) == 1
 
     def test_new_points_and_features_by_name(self, model, X):

@@ -1,4 +1,4 @@
-"""Plots of spectral models: they show the model's own projections."""
+"""Plots of spectral models show the projections of the model."""
 
 import numpy as np
 import pandas as pd
@@ -18,7 +18,7 @@ from softkern.display import EigenspaceDisplay  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
-def close():
+def close_figures():
     yield
     plt.close("all")
 
@@ -35,7 +35,7 @@ def model(X):
     return SoftKernelSpectralClustering(3, bandwidth=1.5).fit(X)
 
 
-def labels_of(display):
+def legend_labels(display):
     return [text.get_text() for text in display.ax_.get_legend().get_texts()]
 
 
@@ -46,8 +46,8 @@ def test_eigenspace(model):
     is_outlier, is_overlap = model.detect()
     assert is_overlap.any()
     assert is_outlier[0]
-    assert f"overlap ({is_overlap.sum()})" in labels_of(display)
-    assert f"outliers ({is_outlier.sum()})" in labels_of(display)
+    assert f"overlap ({is_overlap.sum()})" in legend_labels(display)
+    assert f"outliers ({is_outlier.sum()})" in legend_labels(display)
     display.figure_.canvas.draw()
 
 
@@ -61,7 +61,7 @@ def test_input_space_and_new_points(model, X):
     new.figure_.canvas.draw()
 
 
-def test_two_clusters_and_many(X):
+def test_two_and_many_clusters(X):
     two = KernelSpectralClustering(2, bandwidth=1.0).fit(X)
     display = EigenspaceDisplay.from_estimator(two)
     assert np.array_equal(display.points[:, 1], two.mean_similarity_)

@@ -16,8 +16,8 @@ def X():
     return make_blobs(400, 3, centers=3, random_state=0)[0]
 
 
-def literal_auto(X):
-    """The mean √n-th neighbor distance in scaled columns, cut off at 90 %, over √(d + 2)."""
+def compute_auto(X):
+    """The mean distance to the √n-th neighbor, capped at its 90 % quantile, over √(d + 2)."""
     low, high = np.quantile(X, [0.1, 0.9], axis=0, method="inverted_cdf")
     spread = (high - low) / 2.5631031310892007
     distances = np.sort(squareform(pdist(X / spread)), axis=1)[:, round(np.sqrt(len(X)))]
@@ -25,13 +25,13 @@ def literal_auto(X):
     return np.minimum(distances, cut).mean() / np.sqrt(X.shape[1] + 2) * spread
 
 
-def test_auto_is_its_formula(X):
-    assert select_bandwidth(X) == pytest.approx(literal_auto(X), rel=1e-6)
+def test_auto_equals_its_formula(X):
+    assert select_bandwidth(X) == pytest.approx(compute_auto(X), rel=1e-6)
 
 
-def test_auto_of_a_sample_stands_for_the_whole(monkeypatch):
+def test_auto_of_a_sample_is_near_that_of_all_rows(monkeypatch):
     X = np.random.default_rng(0).normal(size=(6000, 2))
-    whole = literal_auto(X)
+    whole = compute_auto(X)
     monkeypatch.setattr("softkern.kernels.bandwidths.REFERENCE_SAMPLE", 1500)
     assert select_bandwidth(X) == pytest.approx(whole, rel=0.1)
 
@@ -68,7 +68,7 @@ def test_loo_maximizes_the_leave_one_out_likelihood(X):
     assert likelihood(best) > max(likelihood(best * 1.01), likelihood(best / 1.01))
 
 
-def test_loo_of_a_sample_stands_for_the_whole(monkeypatch):
+def test_loo_of_a_sample_is_near_that_of_all_rows(monkeypatch):
     X = np.random.default_rng(0).normal(size=(1500, 2))
     monkeypatch.setattr("softkern.kernels.bandwidths.PAIR_SAMPLE", 500)
     sampled = [select_bandwidth(X, "loo", random_state=seed) for seed in range(3)]
@@ -92,7 +92,7 @@ def test_order_of_rows_does_not_matter(rule, n):
 
 
 @rules
-def test_unit_of_the_data(rule, X):
+def test_bandwidth_scales_with_the_data(rule, X):
     assert select_bandwidth(1000 * X, rule) == pytest.approx(
         1000 * select_bandwidth(X, rule), rel=1e-4
     )
@@ -100,7 +100,7 @@ def test_unit_of_the_data(rule, X):
 
 @pytest.mark.parametrize("rule", ["auto", "scott"])
 @pytest.mark.parametrize("n", [400, 30_000])
-def test_unit_of_one_column(rule, n):
+def test_bandwidth_scales_with_the_unit_of_a_column(rule, n):
     X = make_blobs(n, 3, centers=3, random_state=0)[0]
     units = np.array([1, 1000, 1e-3])
     assert select_bandwidth(X * units, rule) == pytest.approx(
@@ -113,13 +113,13 @@ def test_offset_does_not_matter(rule, X):
     assert select_bandwidth(X + 1e7, rule) == pytest.approx(select_bandwidth(X, rule), rel=1e-4)
 
 
-def test_one_far_point_does_not_decide(X):
+def test_one_far_point_hardly_changes_the_bandwidth(X):
     far = np.vstack([X, np.full((1, 3), 1e8)])
     assert select_bandwidth(far) == pytest.approx(select_bandwidth(X), rel=0.05)
 
 
 @rules
-def test_duplicates_do_not_drive_it_to_zero(rule, X):
+def test_bandwidth_is_positive_with_many_duplicates(rule, X):
     many = np.vstack([X, np.repeat(X[:1], 5000, axis=0)])
     assert np.all(np.asarray(select_bandwidth(many, rule)) > 0)
     grid = np.random.default_rng(0).integers(0, 3, size=(5000, 2)).astype(float)
@@ -127,7 +127,7 @@ def test_duplicates_do_not_drive_it_to_zero(rule, X):
 
 
 @rules
-def test_sparse_is_dense(rule, X):
+def test_sparse_and_dense_data_have_the_same_bandwidth(rule, X):
     X = np.where(np.abs(X) > 2, X, 0)
     assert select_bandwidth(sp.csr_matrix(X), rule) == pytest.approx(
         select_bandwidth(X, rule), rel=1e-6
@@ -143,7 +143,7 @@ def test_spread_of_a_column_that_is_mostly_one_value():
     assert robust_spread(rare)[0] == pytest.approx(rare.std())
 
 
-def test_rounding_is_no_spread():
+def test_rounding_errors_are_not_spread():
     generator = np.random.default_rng(0)
     column = 0.3 + generator.normal(size=(1000, 1)) * 1e-17
     assert robust_spread(column)[0] == 1.0
@@ -156,7 +156,7 @@ def test_spread_of_a_normal_column_is_its_standard_deviation():
     assert robust_spread(X) == pytest.approx([1, 7], rel=0.03)
 
 
-def test_constant_column_takes_no_part(X):
+def test_constant_columns_are_ignored(X):
     constant = np.hstack([X, np.full((len(X), 1), 3.0)])
     assert select_bandwidth(constant)[:3] == pytest.approx(select_bandwidth(X), rel=1e-9)
 
@@ -178,7 +178,7 @@ def test_nan(X):
         select_bandwidth(np.where(X > 3, np.nan, X))
 
 
-def test_values_that_are_near_beside_their_offset():
+def test_values_that_are_close_compared_to_their_offset():
     X = np.random.default_rng(0).normal(size=(100, 2)) * 1e-6
     X[50:] += 1e3
     near = np.sort(squareform(pdist(X)), axis=1)[:, 10]
@@ -194,7 +194,7 @@ def test_values_too_large_to_square(rule, X):
         with pytest.raises(ValueError, match=message):
             select_bandwidth(one, rule)
     narrow = X * 1e-100
-    narrow[7, 1] = 1e100  # squares of the value are numbers, those in units of the column are not
+    narrow[7, 1] = 1e100  # its square is finite, but not in units of the column
     with pytest.raises(ValueError, match=r"column 1 holds a value of size 1e\+100"):
         select_bandwidth(narrow, "auto")
 
@@ -220,25 +220,25 @@ def test_two_points(rule):
 
 @rules
 def test_a_large_table_is_sampled(rule):
-    # all pairs would be 4e10 distances, over any memory
+    # all 4e10 distances would not fit into memory
     X = np.random.default_rng(0).normal(size=(200_000, 2))
     assert np.all(np.asarray(select_bandwidth(X, rule)) > 0)
 
 
 @pytest.mark.parametrize("rule", ["auto", "tree"])
-def test_not_narrower_than_the_steps_of_a_column(rule):
+def test_bandwidth_is_not_below_the_steps_of_a_column(rule):
     X = np.random.default_rng(0).normal(size=(2000, 2))
     rounded = np.column_stack([X[:, 0], np.round(X[:, 1], 0) * 3])
     steps = select_bandwidth(rounded, rule)
     assert steps[1] >= 3
     assert steps[0] < 1
-    categories = np.column_stack([X[:, 0], 3 * (X[:, 1] > 0)])  # yes and no are no gap in the data
+    categories = np.column_stack([X[:, 0], 3 * (X[:, 1] > 0)])  # the step is not a gap
     assert select_bandwidth(categories, rule)[1] >= 3
     assert select_bandwidth(categories, rule)[0] < 1
 
 
 @pytest.mark.parametrize("share", [0.5, 0.1, 0.003])
-def test_few_values_are_a_spread_apart_where_other_columns_tell_rows_apart(share):
+def test_spread_of_a_column_of_few_values_is_at_least_their_distance(share):
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.normal(size=2000), 5.0 * (rng.uniform(size=2000) < share)])
     assert robust_spread(X)[1] == 5
@@ -269,7 +269,7 @@ def test_within_of_one_cluster_is_near_to_global():
     assert (np.abs(np.log(ratio)) < np.log(1.3)).all()
 
 
-def test_within_leaves_columns_of_few_values_as_wide_as_they_are():
+def test_within_does_not_narrow_columns_of_few_values():
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.normal(size=(300, 2)), rng.integers(0, 2, 300)])
     X[150:, 0] += 10

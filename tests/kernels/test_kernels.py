@@ -29,11 +29,11 @@ every = pytest.mark.parametrize("kernel", ALL, ids=[repr(k).split(" at 0x")[0] f
 
 @pytest.fixture
 def X():
-    return np.random.default_rng(0).uniform(size=(150, 3))  # chi² wants no negative values
+    return np.random.default_rng(0).uniform(size=(150, 3))  # chi² requires nonnegative values
 
 
-def literal(kernel, x, y):
-    """The formula of the docstring, for two points."""
+def evaluate_formula(kernel, x, y):
+    """Evaluate the formula of the docstring for two points."""
     if isinstance(kernel, Gaussian):
         return np.exp(-np.sum(((x - y) / kernel.bandwidth) ** 2) / 2)
     if isinstance(kernel, Laplacian):
@@ -52,14 +52,14 @@ def literal(kernel, x, y):
 
 
 @every
-def test_block_is_the_formula(kernel, X):
+def test_block_equals_the_formula(kernel, X):
     block = kernel.block(X[:4], X[4:9])
-    expected = [[literal(kernel, x, y) for y in X[4:9]] for x in X[:4]]
+    expected = [[evaluate_formula(kernel, x, y) for y in X[4:9]] for x in X[:4]]
     assert block == pytest.approx(np.array(expected), rel=1e-12)
 
 
 @every
-def test_diag_is_the_diagonal(kernel, X):
+def test_diag_equals_the_diagonal(kernel, X):
     assert kernel.diag(X) == pytest.approx(kernel.block(X, X).diagonal(), rel=1e-12)
 
 
@@ -69,14 +69,14 @@ def test_symmetric(kernel, X):
 
 
 @every
-def test_dtype_is_kept(kernel, X):
+def test_dtype_is_preserved(kernel, X):
     small = X.astype(np.float32)
     assert kernel.block(small, small[:5]).dtype == np.float32
     assert kernel.diag(small).dtype == np.float32
 
 
 @every
-def test_value_object(kernel):
+def test_kernels_are_immutable_and_compare_by_value(kernel):
     copy = pickle.loads(pickle.dumps(kernel))
     assert copy == kernel
     assert hash(copy) == hash(kernel)
@@ -85,7 +85,7 @@ def test_value_object(kernel):
 
 
 @every
-def test_semidefinite_where_it_says_so(kernel, X):
+def test_declared_semidefinite_kernels_are_semidefinite(kernel, X):
     smallest = np.linalg.eigvalsh(kernel.block(X, X))[0]
     if kernel.is_positive_semidefinite:
         assert smallest > -1e-9
@@ -94,7 +94,7 @@ def test_semidefinite_where_it_says_so(kernel, X):
 
 
 @every
-def test_diagonal_is_constant_where_it_says_so(kernel, X):
+def test_declared_constant_diagonals_are_constant(kernel, X):
     is_constant = np.ptp(kernel.block(X, X).diagonal()) < 1e-12
     assert is_constant or not kernel.constant_diagonal
 
@@ -109,20 +109,20 @@ def test_no_value_exceeds_the_bound(kernel, X):
 
 
 @every
-def test_vanishes_where_it_says_so(kernel, X):
+def test_declared_decaying_kernels_vanish_far_away(kernel, X):
     far = np.abs(kernel.block(X[:5], np.eye(3) * 1e5)).max()
     assert (far < 1e-12) == (kernel.decays or isinstance(kernel, CallableKernel))
 
 
 @every
-def test_squared(kernel, X):
+def test_squared_kernel_has_squared_values(kernel, X):
     square = kernel.squared()
     if square is not None:
         assert square.block(X, X) == pytest.approx(kernel.block(X, X) ** 2, rel=1e-12)
 
 
 @pytest.mark.parametrize("kernel", [Gaussian(0.7), Laplacian(0.7)], ids=repr)
-def test_halving_is_that_of_the_integrals(kernel):
+def test_log2_square_ratio_equals_that_of_the_integrals(kernel):
     x = np.linspace(-30, 30, 20_001)[:, None]
     values = kernel.block(x, np.zeros((1, 1)))
     halvings = np.log2(values.sum() / (values**2).sum())
@@ -130,7 +130,7 @@ def test_halving_is_that_of_the_integrals(kernel):
 
 
 @every
-def test_rows_of_the_data(kernel, X):
+def test_restriction_to_rows_of_the_data(kernel, X):
     rows, others = np.array([3, 1]), np.array([0, 2, 5])
     assert kernel.takes_points
     assert kernel.restrict(X, rows) == pytest.approx(X[rows])
@@ -140,7 +140,7 @@ def test_rows_of_the_data(kernel, X):
     )
 
 
-def test_rows_of_a_gram_matrix(X):
+def test_restriction_to_rows_of_a_gram_matrix(X):
     gram = Linear().block(X, X)
     rows, others = np.array([3, 1]), np.array([0, 2, 5])
     kernel = Precomputed()
@@ -150,15 +150,15 @@ def test_rows_of_a_gram_matrix(X):
     assert kernel.between(gram, rows, others) == pytest.approx(Linear().between(X, rows, others))
 
 
-class Own(Kernel):
-    """Nothing but values; k(x, x) varies, values grow."""
+class UserKernel(Kernel):
+    """A kernel that defines only `block`. Its values grow and k(x, x) varies."""
 
     def block(self, X, Y):
         return np.exp(X.sum(axis=1)[:, None] + Y.sum(axis=1))
 
 
-def test_a_kernel_of_ones_own_states_nothing(X):
-    kernel = Own()
+def test_properties_of_a_user_kernel_are_unknown_by_default(X):
+    kernel = UserKernel()
     for stated in (kernel.constant_diagonal, kernel.decays, kernel.has_bandwidth):
         assert stated is False
     for unknown in (kernel.bound, kernel.squared(), kernel.log2_square_ratio, kernel.features(X)):
@@ -171,7 +171,7 @@ def test_a_kernel_of_ones_own_states_nothing(X):
 
 
 @every
-def test_features_give_the_kernel(kernel, X):
+def test_products_of_features_equal_the_kernel(kernel, X):
     features = kernel.features(X)
     if features is not None:
         assert features @ features.T == pytest.approx(kernel.block(X, X), rel=1e-12)
@@ -189,7 +189,7 @@ def test_features_give_the_kernel(kernel, X):
     ],
     ids=repr,
 )
-def test_sparse_is_dense(kernel, X):
+def test_sparse_and_dense_data_have_the_same_values(kernel, X):
     X = np.where(X > 0.5, X, 0)
     sparse = sp.csr_matrix(X)
     assert kernel.block(sparse, sparse[:7]) == pytest.approx(kernel.block(X, X[:7]), rel=1e-9)
@@ -202,7 +202,7 @@ def test_logarithm_of_negative_values():
 
 
 @every
-def test_whole_numbers_are_no_reason_to_round(kernel):
+def test_integer_data_give_values_of_floats(kernel):
     X = np.random.default_rng(0).integers(1, 9, size=(20, 3))
     assert kernel.block(X, X[:4]) == pytest.approx(
         kernel.block(X.astype(float), X[:4].astype(float))
@@ -257,7 +257,7 @@ GIVEN = {
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("is_default", [True, False])
-def test_scikit_learn_by_name(name, is_default, X):
+def test_kernels_of_scikit_learn_by_name(name, is_default, X):
     params = {} if is_default else GIVEN.get(name, {"gamma": 0.3})
     kernel = PairwiseKernel(name, params)
     expected = pairwise_kernels(X, X[:9], metric=name, **params)
@@ -271,7 +271,7 @@ def test_scikit_learn_by_name(name, is_default, X):
     assert (np.abs(kernel.block(X[:5], np.eye(3) * 1e5)).max() < 1e-12) == kernel.decays
 
 
-def test_precomputed_has_no_values_of_its_own():
+def test_precomputed_computes_no_values():
     with pytest.raises(TypeError, match="no values beyond the matrix"):
         Precomputed().block(np.ones((2, 2)), np.ones((2, 2)))
 
@@ -290,7 +290,7 @@ def test_callables_are_checked(function, message, X):
         CallableKernel(function).check(X)
 
 
-def test_kernels_export_what_they_say():
+def test_all_exported_kernels_exist():
     for name in kernels.__all__:
         assert hasattr(kernels, name)
 
@@ -304,7 +304,7 @@ def _changing(X, Y):
     return _rbf(X, Y)
 
 
-def _lost(X, Y):
+def _missing(X, Y):
     return np.where(X[:, :1] > 1, np.nan, _rbf(X, Y))
 
 
@@ -320,11 +320,11 @@ def _lost(X, Y):
         (lambda X, Y: [[1.0], [1.0, 2.0]], "returned no table"),
         (lambda X, Y: None, r"returned shape \(\)"),
         (lambda X, Y: _rbf(Y, X), r"returned shape \(32, 1\) for X \(1, 2\)"),
-        (_lost, r"returned nan for x = \[.*\] and y = \[.*\]; values must be finite"),
+        (_missing, r"returned nan for x = \[.*\] and y = \[.*\]; values must be finite"),
         (_changing, "read-only"),
     ],
 )
-def test_functions_that_are_no_kernels_are_refused_before_any_work(function, message):
+def test_invalid_kernel_functions_are_rejected_before_the_fit(function, message):
     X = np.random.default_rng(0).normal(size=(60, 2))
     before = X.copy()
     with pytest.raises(ValueError, match=message):
@@ -332,16 +332,16 @@ def test_functions_that_are_no_kernels_are_refused_before_any_work(function, mes
     assert np.array_equal(X, before)
 
 
-def test_a_function_is_asked_for_a_part_of_the_values_at_a_time(monkeypatch):
-    """It may form d numbers for each; all pairs of rows at once could take all memory."""
+def test_functions_are_called_in_blocks(monkeypatch):
+    """A function may create d numbers per value, which might not fit into memory for all pairs."""
     monkeypatch.setattr("softkern.kernels.wrapped.MOST_VALUES", 500)
-    asked = []
+    block_sizes = []
 
-    def watched(X, Y):
-        asked.append(len(X) * len(Y))
+    def record_size(X, Y):
+        block_sizes.append(len(X) * len(Y))
         return _rbf(X, Y)
 
     X = np.random.default_rng(0).normal(size=(60, 2))
-    assert np.array_equal(CallableKernel(watched).block(X, X), _rbf(X, X))
-    assert max(asked) <= 500
-    assert sum(asked) == 3600
+    assert np.array_equal(CallableKernel(record_size).block(X, X), _rbf(X, X))
+    assert max(block_sizes) <= 500
+    assert sum(block_sizes) == 3600

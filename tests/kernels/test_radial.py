@@ -22,7 +22,7 @@ def test_logarithm_does_not_underflow(kernel, X):
     assert np.exp(near.log_block(X, X)) == pytest.approx(near.block(X, X), rel=1e-9)
 
 
-def test_spectrum_is_the_fourier_transform():
+def test_spectrum_equals_the_fourier_transform():
     x = np.linspace(-20, 20, 4001)
     values = Gaussian(1.0).block(x[:, None], np.zeros((1, 1)))[:, 0]
     for frequency in (0.0, 0.7, 2.0):
@@ -30,8 +30,8 @@ def test_spectrum_is_the_fourier_transform():
         assert Gaussian(1.0).spectrum(np.array(frequency)) == pytest.approx(integral, rel=1e-9)
 
 
-def exact_logarithm(kernel, X, Y):
-    """In fractions of the numbers as they are stored, rounded at the end."""
+def compute_exact_logarithm(kernel, X, Y):
+    """Compute with fractions of the stored numbers and round only at the end."""
     bandwidth = [Fraction(b) for b in np.broadcast_to(kernel.bandwidth, (X.shape[1],)).tolist()]
 
     def distance(x, y):
@@ -47,21 +47,21 @@ def exact_logarithm(kernel, X, Y):
 @pytest.mark.parametrize("columns", [1, 3, 20])  # by differences and by products
 @pytest.mark.parametrize("offset", [0.0, 1e8, -1e12])
 @pytest.mark.parametrize("is_per_column", [False, True])
-def test_offset_costs_no_digits(radial, columns, offset, is_per_column):
+def test_an_offset_does_not_reduce_accuracy(radial, columns, offset, is_per_column):
     generator = np.random.default_rng(0)
     X = offset + generator.integers(-3, 4, size=(12, columns)).astype(float)
     kernel = radial(generator.uniform(1.1, 2.9, columns) if is_per_column else 1.7)
-    log = exact_logarithm(kernel, X[:5], X)
+    log = compute_exact_logarithm(kernel, X[:5], X)
     assert kernel.log_block(X[:5], X) == pytest.approx(log, rel=1e-14, abs=2e-14)
     assert kernel.block(X[:5], X) == pytest.approx(np.exp(log), rel=1e-13)
 
 
 @radial
-def test_groups_far_apart_keep_their_digits(radial):
+def test_distant_clusters_do_not_reduce_accuracy(radial):
     near = np.random.default_rng(0).integers(-3, 4, size=(6, 2)).astype(float)
     X = np.vstack([near, near + 1e9, near - 1e10])
     kernel = radial([0.3, 1.7])
-    assert kernel.log_block(X, X) == pytest.approx(exact_logarithm(kernel, X, X), rel=1e-14)
+    assert kernel.log_block(X, X) == pytest.approx(compute_exact_logarithm(kernel, X, X), rel=1e-14)
 
 
 @radial
@@ -72,7 +72,7 @@ def test_units_neither_underflow_nor_overflow(radial, unit, X):
 
 
 @radial
-def test_scaled_subtracts_before_it_divides(radial):
+def test_scaled_subtracts_the_origin_before_dividing(radial):
     X = 1e8 + np.arange(6.0).reshape(3, 2)
     kernel = radial([0.3, 0.7])
     expected = (X - 1e8) / np.array([0.3, 0.7])
@@ -85,7 +85,7 @@ def test_scaled_subtracts_before_it_divides(radial):
 
 
 @radial
-def test_what_it_states(radial):
+def test_declared_properties(radial):
     kernel = radial(2.0)
     assert kernel.constant_diagonal
     assert kernel.bound == 1.0
@@ -107,7 +107,7 @@ def test_values_too_large_to_square(radial, wrap, X):
 
 @radial
 @pytest.mark.parametrize("bandwidth", [1.7, (0.5, 2.0, 1e-3)])
-def test_factors_of_columns_make_the_kernel(radial, bandwidth):
+def test_logarithms_of_columns_add_up_to_the_kernel(radial, bandwidth):
     rng = np.random.default_rng(0)
     X, Y = rng.normal(size=(5, 3)), rng.normal(size=(7, 3))
     logs = radial(bandwidth).column_logs(X, Y)

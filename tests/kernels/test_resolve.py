@@ -9,11 +9,11 @@ from softkern.kernels.wrapped import CallableKernel, Precomputed
 
 @pytest.fixture
 def X():
-    return np.random.default_rng(0).uniform(size=(50, 3))  # chi² wants no negative values
+    return np.random.default_rng(0).uniform(size=(50, 3))  # chi² requires nonnegative values
 
 
 @pytest.mark.parametrize("name", sorted(set(kernel_metrics()) - {"rbf", "laplacian"}))
-def test_defaults_are_those_of_scikit_learn(name, X):
+def test_defaults_equal_those_of_scikit_learn(name, X):
     expected = pairwise_kernels(X, X[:7], metric=name)
     assert resolve(name).block(X, X[:7]) == pytest.approx(expected, rel=1e-12)
 
@@ -29,7 +29,7 @@ def test_defaults_are_those_of_scikit_learn(name, X):
         ("sigmoid", {"gamma": 0.4, "coef0": -1}),
     ],
 )
-def test_parameters_are_those_of_scikit_learn(name, params, X):
+def test_parameters_have_the_meaning_of_scikit_learn(name, params, X):
     kernel = resolve(name, kernel_params=params)
     expected = pairwise_kernels(X, X[:7], metric=name, **params)
     assert kernel.block(X, X[:7]) == pytest.approx(expected, rel=1e-12)
@@ -37,7 +37,7 @@ def test_parameters_are_those_of_scikit_learn(name, params, X):
     assert kernel.block(small, small).dtype == np.float32
 
 
-def test_gaussian_is_rbf(X):
+def test_gaussian_and_rbf_are_the_same(X):
     assert resolve("gaussian", X) == resolve("rbf", X)
     params = {"gamma": 2.0}
     assert resolve("gaussian", kernel_params=params) == resolve("rbf", kernel_params=params)
@@ -72,7 +72,7 @@ def test_resolve_passes_values_through():
         ("laplacian", {"gamma": 1.0}, "or gamma=1.0, not both"),
     ],
 )
-def test_a_bandwidth_without_effect(kernel, params, message, bandwidth, X):
+def test_a_bandwidth_without_effect_is_an_error(kernel, params, message, bandwidth, X):
     with pytest.raises(ValueError, match=message) as error:
         resolve(kernel, X, bandwidth=bandwidth, kernel_params=params)
     assert f"bandwidth={bandwidth!r}" in str(error.value)
@@ -80,7 +80,7 @@ def test_a_bandwidth_without_effect(kernel, params, message, bandwidth, X):
 
 @pytest.mark.parametrize("name", ["rbf", "laplacian", "chi2", "poly", "sigmoid"])
 @pytest.mark.parametrize("gamma", ["scale", [1.0], 1j, np.nan])
-def test_gamma_is_a_number(name, gamma):
+def test_gamma_must_be_a_number(name, gamma):
     with pytest.raises(ValueError, match="gamma must be a") as error:
         resolve(name, kernel_params={"gamma": gamma})
     assert repr(gamma) in str(error.value)

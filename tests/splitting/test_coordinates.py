@@ -13,7 +13,7 @@ def two_blobs(d, n=600, distance=6.0, seed=0):
 
 
 @pytest.mark.parametrize("d", [4, 10, 50])
-def test_half_way_is_half_way_in_any_number_of_columns(d):
+def test_the_midpoint_is_mapped_midway_in_any_number_of_columns(d):
     X, labels, way = two_blobs(d)
     found, mixture = fit_coordinates(X, labels)
     low, middle, high = found.forward(np.stack([0 * way, way / 2, way]))[:, 0]
@@ -23,7 +23,7 @@ def test_half_way_is_half_way_in_any_number_of_columns(d):
 
 
 @pytest.mark.parametrize("count", [2, 3, 5])
-def test_one_direction_fewer_than_groups(count):
+def test_there_is_one_direction_fewer_than_clusters(count):
     generator = np.random.default_rng(0)
     labels = np.arange(1000) % count
     X = generator.normal(size=(1000, 8)) + 8 * np.eye(8)[labels]
@@ -31,14 +31,14 @@ def test_one_direction_fewer_than_groups(count):
     assert found.forward(X).shape == (1000, count - 1)
 
 
-def test_groups_are_round_there():
+def test_mapped_clusters_have_unit_spread():
     X, labels, _ = two_blobs(10, n=3000)
     places = fit_coordinates(X, labels)[0].forward(X)[:, 0]
     for group in (0, 1):
         assert places[labels == group].std() == pytest.approx(1, abs=0.15)
 
 
-def test_new_points_are_mapped_as_the_fitted_ones():
+def test_new_points_are_mapped_like_fitted_ones():
     X, labels, _ = two_blobs(6)
     found, _ = fit_coordinates(X, labels)
     whole = found.forward(X)
@@ -54,7 +54,7 @@ def test_unit_of_a_column_does_not_matter():
     assert two.forward(X * units) == pytest.approx(one.forward(X), abs=1e-3)
 
 
-def test_a_constant_column_tells_nothing():
+def test_a_constant_column_is_ignored():
     X, labels, _ = two_blobs(5)
     found, _ = fit_coordinates(np.column_stack([X, np.full(len(X), 7.0)]), labels)
     plain, _ = fit_coordinates(X, labels)
@@ -63,7 +63,7 @@ def test_a_constant_column_tells_nothing():
         assert found.forward(table) == pytest.approx(plain.forward(X), abs=1e-3)
 
 
-def test_a_column_rises_and_is_linear_beyond_its_values():
+def test_maps_of_columns_increase_and_are_linear_beyond_the_fitted_values():
     generator = np.random.default_rng(0)
     X = generator.lognormal(size=(500, 2))
     found, _ = fit_coordinates(X, (X[:, 0] > 1).astype(int))
@@ -75,7 +75,7 @@ def test_a_column_rises_and_is_linear_beyond_its_values():
     assert (np.diff(image[beyond], axis=0) > 0).all()
 
 
-def test_knots_follow_what_the_column_becomes():
+def test_straightened_columns_have_zero_mean_and_unit_spread():
     X = np.random.default_rng(0).lognormal(size=(500, 2))
     found, _ = fit_coordinates(X, (X[:, 0] > 1).astype(int))
     image = found.straight(X)
@@ -83,5 +83,5 @@ def test_knots_follow_what_the_column_becomes():
     assert image.std(axis=0) == pytest.approx(np.ones(2), abs=0.1)
 
 
-def test_one_group_has_no_directions():
+def test_one_cluster_has_no_directions():
     assert fit_coordinates(np.random.default_rng(0).normal(size=(50, 4)), np.zeros(50, int)) is None

@@ -8,13 +8,13 @@ from softkern.splitting.settings import SPLITTING
 from softkern.splitting.split import split
 
 
-def turned(X, generator):
-    """The same points in columns that have nothing to do with how they were drawn."""
+def rotate(X, generator):
+    """Rotate the points at random."""
     return X @ np.linalg.qr(generator.normal(size=(X.shape[1], X.shape[1])))[0]
 
 
-def curve(generator, n, d, span, width=0.1):
-    """Points along a part of a circle in two of the columns, the others noise; and their angles."""
+def draw_arc(generator, n, d, span, width=0.1):
+    """Draw points along an arc in two columns, noise in the others. Return the angles too."""
     angle = generator.uniform(0, span, n)
     X = width * generator.normal(size=(n, d))
     X[:, :2] += np.column_stack([np.cos(angle), np.sin(angle)])
@@ -31,22 +31,22 @@ def is_one_curve(X, is_above):
 @pytest.mark.parametrize("span", [np.pi, 1.5 * np.pi, 2 * np.pi])
 def test_halves_of_arcs_and_rings_are_one_curve(span, d):
     generator = np.random.default_rng(d)
-    X, angle = curve(generator, 600, d, span)
-    assert is_one_curve(turned(X, generator), angle > span / 2)
+    X, angle = draw_arc(generator, 600, d, span)
+    assert is_one_curve(rotate(X, generator), angle > span / 2)
 
 
 @pytest.mark.parametrize(("n", "d"), [(60, 4), (300, 10), (100, 60)])
-def test_normal_clusters_are_no_curve(n, d):
+def test_normal_clusters_are_not_one_curve(n, d):
     generator = np.random.default_rng(n)
     is_above = np.arange(n) % 2 == 0
     X = generator.normal(size=(n, d))
     X[is_above, 0] += 4
-    assert not is_one_curve(turned(X, generator), is_above)
+    assert not is_one_curve(rotate(X, generator), is_above)
 
 
-def test_halves_far_apart_are_no_curve():
-    """Halves of a ring that are pulled apart: what is off the line still tells the distance."""
-    X, angle = curve(np.random.default_rng(0), 600, 4, 2 * np.pi)
+def test_halves_far_apart_are_not_one_curve():
+    """The coordinates across the line between the halves of a ring still depend on its distance."""
+    X, angle = draw_arc(np.random.default_rng(0), 600, 4, 2 * np.pi)
     is_above = angle > np.pi
     near, far = (
         X - np.outer(is_above, [0, gap, 0, 0]) for gap in (0, 2 * SPLITTING.curve_distance)
@@ -55,14 +55,14 @@ def test_halves_far_apart_are_no_curve():
     assert not is_one_curve(far, is_above)
 
 
-def test_the_order_of_the_groups_does_not_matter():
-    X, angle = curve(np.random.default_rng(0), 300, 4, 2 * np.pi)
+def test_the_order_of_the_halves_does_not_matter():
+    X, angle = draw_arc(np.random.default_rng(0), 300, 4, 2 * np.pi)
     assert is_one_curve(X, angle > np.pi) == is_one_curve(X, angle <= np.pi)
 
 
 @pytest.mark.parametrize("n", [200, 600])
 @pytest.mark.parametrize("d", [4, 6])
-def test_rings_stay_whole(n, d):
+def test_rings_are_not_split(n, d):
     generator = np.random.default_rng(n + d)
-    X = turned(curve(generator, n, d, 2 * np.pi)[0], generator)
+    X = rotate(draw_arc(generator, n, d, 2 * np.pi)[0], generator)
     assert split(make_continuous(X)).max() == 0

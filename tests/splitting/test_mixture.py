@@ -7,7 +7,7 @@ from softkern.splitting.mixture import fit_mixture
 
 
 def groups(n, d, distance, seed=0, count=2):
-    """Correlated groups whose centers lie on different columns, and their labels."""
+    """Draw correlated clusters with centers along different columns. Return their labels too."""
     generator = np.random.default_rng(seed)
     labels = np.arange(n) % count
     mixing = np.eye(d) + 0.5 * np.triu(generator.normal(size=(d, d)), 1) / np.sqrt(d)
@@ -16,23 +16,23 @@ def groups(n, d, distance, seed=0, count=2):
     return X, labels
 
 
-def spoiled(labels, share, seed=0):
-    """Labels of which a share is drawn anew."""
+def perturb(labels, share, seed=0):
+    """Replace a share of the labels by random ones."""
     generator = np.random.default_rng(seed)
     anew = generator.integers(0, labels.max() + 1, len(labels))
     return np.where(generator.uniform(size=len(labels)) < share, anew, labels)
 
 
 @pytest.mark.parametrize(("d", "count"), [(2, 2), (5, 3), (30, 4)])
-def test_groups_are_recovered_from_a_poor_start(d, count):
+def test_clusters_are_recovered_from_a_poor_initialization(d, count):
     X, labels = groups(800, d, 8.0, count=count)
-    mixture = fit_mixture(X, spoiled(labels, 0.5))
+    mixture = fit_mixture(X, perturb(labels, 0.5))
     assert mixture.count == count
     assert adjusted_rand_score(labels, mixture.labels) > 0.98
     assert np.exp(mixture.log_shares) == pytest.approx(np.full(count, 1 / count), abs=0.03)
 
 
-def test_whitened_groups_are_round():
+def test_whitened_clusters_are_spherical():
     X, labels = groups(4000, 5, 8.0, count=3)
     mixture = fit_mixture(X, labels)
     mapped = X @ mixture.whitening
@@ -43,7 +43,7 @@ def test_whitened_groups_are_round():
         assert middle == pytest.approx(mixture.centers[group], abs=0.05)
 
 
-def test_whitened_distance_is_mahalanobis():
+def test_whitened_distance_equals_the_mahalanobis_distance():
     X, labels = groups(4000, 4, 8.0)
     mixture = fit_mixture(X, labels)
     within = X - np.stack([X[labels == c].mean(axis=0) for c in (0, 1)])[labels]
@@ -62,14 +62,14 @@ def test_more_columns_than_rows():
     assert adjusted_rand_score(labels, mixture.labels) > 0.9
 
 
-def test_points_that_were_fitted_are_assigned_like_others():
+def test_fitted_points_are_assigned_like_new_ones():
     X, labels = groups(500, 6, 5.0)
     mixture = fit_mixture(X, labels)
     likeliest = np.argmax(mixture.log_ratios(X @ mixture.whitening), axis=1)
     assert (likeliest == mixture.labels).all()
 
 
-def test_a_unit_of_a_column_does_not_matter():
+def test_unit_of_a_column_does_not_matter():
     X, labels = groups(500, 6, 5.0)
     units = np.array([1, 2, 0.5, 3, 1, 0.2])
     one, two = fit_mixture(X, labels), fit_mixture(X * units, labels)
@@ -82,14 +82,14 @@ def test_no_mixture_where_a_cluster_vanishes():
     assert fit_mixture(X, np.where(np.arange(200) == 0, 2, labels)) is None
 
 
-def test_a_constant_column_separates_nothing():
+def test_a_constant_column_is_ignored():
     X, labels = groups(300, 3, 6.0)
     mixture = fit_mixture(np.column_stack([X, np.zeros(300)]), labels)
     assert (mixture.labels == fit_mixture(X, labels).labels).all()
 
 
 def test_chance_correlations_do_not_widen_gaps():
-    """Why the mixture is not scikit-learn's: without shrinkage, few rows seem far apart."""
+    """The mixture of scikit-learn has no shrinkage: the clusters of few rows seem too far apart."""
     X, labels = groups(90, 60, 3.0)
     peer = GaussianMixture(
         2,

@@ -12,7 +12,7 @@ def X():
     return np.random.default_rng(0).normal(size=(300, 4))
 
 
-def test_repeated_stands_for_weights(X):
+def test_weights_are_repeated_rows(X):
     counts = np.random.default_rng(1).choice(4, len(X), p=[0.2, 0.7, 0.06, 0.04])
     weighted = X[observation_rows(Rows(X, counts.astype(float)), 10_000)]
     rows = np.repeat(X, counts, axis=0)
@@ -20,8 +20,8 @@ def test_repeated_stands_for_weights(X):
     assert np.array_equal(np.sort(weighted, axis=0), np.sort(rows, axis=0))
 
 
-def test_a_table_that_stands_there_several_times_counts_once(X):
-    """Also where a few rows stand there once, or more often than the others."""
+def test_a_repeated_table_counts_once(X):
+    """Even if a few rows occur only once, or more often than the others."""
     counts = np.full(len(X), 3.0)
     counts[:20], counts[20:25] = 1, 6
     found = observation_rows(Rows(X, counts), 10_000)
@@ -42,8 +42,8 @@ def test_units_do_not_change_the_order(X):
         assert np.array_equal(observation_rows(Rows(X, weight), most), wide)
 
 
-def test_a_small_group_far_away_stays_apart():
-    """A column that its groups make skewed is not straightened: that would draw them together."""
+def test_a_small_distant_cluster_stays_apart():
+    """A column that is skewed by its clusters is not straightened, which would join them."""
     values = np.sort(np.random.default_rng(0).normal(size=500))
     values[-50:] += 8
     z = straighten(values, np.ones(500))
@@ -52,18 +52,18 @@ def test_a_small_group_far_away_stays_apart():
     assert abs(skew(z)) < 0.3
 
 
-def test_a_row_without_weight_is_not_there(X):
+def test_rows_without_weight_are_left_out(X):
     weight = (np.arange(len(X)) % 3 > 0).astype(float)
     assert (weight[observation_rows(Rows(X, weight), 10_000)] > 0).all()
 
 
 @pytest.mark.parametrize("factor", [1, 7, 40])
-def test_no_more_than_asked_for_but_for_rounding(X, factor):
+def test_the_number_of_rows_is_limited_up_to_rounding(X, factor):
     rows = observation_rows(Rows(X, np.full(len(X), float(factor))), 450)
     assert len(X) <= len(rows) <= 600
 
 
-def test_a_part_of_a_row_is_still_a_row(X):
+def test_rows_with_a_weight_below_one_are_included(X):
     assert sorted(observation_rows(Rows(X, np.full(len(X), 0.2)), 1000)) == list(range(len(X)))
 
 
@@ -92,14 +92,14 @@ def test_a_column_of_few_values_has_one_mode(values):
     assert dip < 0.4
 
 
-def test_a_pile_at_zero_has_no_valley_beside_it():
+def test_many_zeros_make_no_gap():
     generator = np.random.default_rng(0)
     column = np.where(generator.uniform(size=600) < 0.6, 0, generator.lognormal(3, 1, 600))
     dip = 0.5 * excess_mass(make_continuous(column[:, None])[:, 0]) * np.sqrt(600)
     assert dip < 0.4
 
 
-def test_rounded_values_are_spread_over_what_was_rounded_to_them():
+def test_rounded_values_are_spread_over_their_rounding_interval():
     column = np.random.default_rng(0).normal(size=2000).round(1)
     Z = make_continuous(column[:, None])[:, 0]
     assert len(np.unique(Z)) == len(Z)
@@ -116,7 +116,7 @@ def test_rounded_values_are_spread_over_what_was_rounded_to_them():
     ],
     ids=["normal", "rounded", "few", "tails"],
 )
-def test_order_of_values_is_kept(column):
+def test_order_of_values_is_preserved(column):
     Z = make_continuous(np.asarray(column, dtype=float)[:, None])[:, 0]
     values, place = np.unique(column, return_inverse=True)
     low = np.full(len(values), np.inf)
@@ -131,7 +131,7 @@ def test_order_of_values_is_kept(column):
     [np.random.default_rng(0).lognormal(size=500), np.random.default_rng(0).integers(0, 9, 500)],
     ids=["skewed", "few"],
 )
-def test_straightened_values_rise_and_are_what_continuous_spreads(column):
+def test_straightened_values_increase_and_are_the_means_of_continuous_ones(column):
     values, place, counts = np.unique(column, return_inverse=True, return_counts=True)
     images = straighten(values.astype(float), counts)
     assert (np.diff(images) > 0).all()
@@ -141,6 +141,6 @@ def test_straightened_values_rise_and_are_what_continuous_spreads(column):
     assert np.average(np.abs(images - means), weights=counts) < 0.05
 
 
-def test_a_long_tail_is_drawn_in():
+def test_a_long_tail_is_shortened():
     column = np.random.default_rng(0).lognormal(0, 1.5, 1000)
     assert abs(skew(make_continuous(column[:, None])[:, 0])) < 0.5 < 5 < skew(column)

@@ -21,10 +21,10 @@ COLUMNS = {
 }
 
 
-def reference(x):
-    """The largest likelihood by a search in one column, from the formulas as they are printed."""
+def search_power(x):
+    """Maximize the printed likelihood of one column by a search."""
 
-    def image(power):
+    def transform_column(power):
         above, below = x[x >= 0], x[x < 0]
         up = ((above + 1) ** power - 1) / power if power else np.log(above + 1)
         p = 2 - power
@@ -33,7 +33,7 @@ def reference(x):
 
     def loss(power):
         change = (power - 1) * np.sum(np.sign(x) * np.log(np.abs(x) + 1))
-        return len(x) / 2 * np.log(np.var(image(power))) - change
+        return len(x) / 2 * np.log(np.var(transform_column(power))) - change
 
     coarse = np.linspace(-20, 22, 421)
     best = coarse[np.argmin([loss(power) for power in coarse])]
@@ -41,14 +41,14 @@ def reference(x):
 
 
 @pytest.mark.parametrize("n", [21, 60, 700])
-def test_power_is_that_of_a_search(n):
+def test_power_equals_that_of_a_search(n):
     rng = np.random.default_rng(n)
     for make in COLUMNS.values():
         x = make(rng, n)
-        assert find_power(x, x) == pytest.approx(reference(x), abs=1e-3)
+        assert find_power(x, x) == pytest.approx(search_power(x), abs=1e-3)
 
 
-def test_columns_are_transformed_as_by_scikit_learn():
+def test_columns_are_transformed_like_in_scikit_learn():
     rng = np.random.default_rng(0)
     for x in [make(rng, n) for make in COLUMNS.values() for n in (30, 200, 45)]:
         peer = PowerTransformer().fit(x[:, None])
@@ -67,7 +67,7 @@ def test_power_is_that_of_the_inner_values():
 @pytest.mark.parametrize("far", [1e8, 1e100, 1e300])
 def test_no_value_overflows(far):
     rng = np.random.default_rng(0)
-    x = -(np.abs(rng.normal(size=50)) ** 0.02)  # whose own power is large
+    x = -(np.abs(rng.normal(size=50)) ** 0.02)  # its power is large
     x = np.append(x - np.median(x), [-far, far])
     with np.errstate(over="raise"):
         image = least_skewed(x, x[:-2])
@@ -81,7 +81,7 @@ def test_a_constant_column_becomes_zero():
     assert least_skewed(np.arange(30.0), np.arange(30.0)).std() == pytest.approx(1)
 
 
-def test_a_symmetric_column_stays_as_it_is():
+def test_a_symmetric_column_is_only_scaled():
     x = np.linspace(-1, 1, 101)
     assert find_power(x, x) == pytest.approx(1, abs=1e-6)
     assert least_skewed(x, x) == pytest.approx(x / x.std())

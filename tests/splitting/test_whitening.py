@@ -8,7 +8,7 @@ from softkern.splitting.mixture import fit_whitening
 
 
 def table(n, d, seed=0):
-    """Correlated columns of unlike spreads, one of them constant, and shares in three groups."""
+    """Draw correlated columns of different spreads, one constant, and memberships in 3 clusters."""
     generator = np.random.default_rng(seed)
     X = generator.normal(size=(n, 5)) @ generator.normal(size=(5, d)) + generator.normal(
         size=(n, d)
@@ -21,7 +21,7 @@ def table(n, d, seed=0):
 
 
 def inverse_covariance(X, shares):
-    """By the formulas as they are printed, in d × d arrays."""
+    """Evaluate the printed formulas with d × d arrays."""
     n, d = X.shape
     covariance = np.zeros((d, d))
     for share in shares.T:
@@ -39,7 +39,7 @@ def inverse_covariance(X, shares):
 
 
 @pytest.mark.parametrize(("n", "d"), [(50, 6), (50, 50), (49, 50), (30, 90), (9, 300)])
-def test_inverse_covariance_is_that_of_the_formulas(n, d):
+def test_inverse_covariance_equals_the_formulas(n, d):
     X, shares = table(n, d)
     found = fit_whitening(X, shares)
     expected = inverse_covariance(X, shares)
@@ -51,7 +51,7 @@ def test_inverse_covariance_is_that_of_the_formulas(n, d):
 
 
 @pytest.mark.parametrize("d", [4, 80])
-def test_rows_and_columns_are_of_one_matrix(d):
+def test_rows_and_columns_use_the_same_matrix(d):
     X, shares = table(40, d)
     found = fit_whitening(X, shares)
     axes = np.random.default_rng(1).normal(size=(d, 3))
@@ -65,8 +65,8 @@ def test_blocks_do_not_matter(monkeypatch):
     assert X @ fit_whitening(X, shares) == pytest.approx(whole, abs=1e-9)
 
 
-def test_bends_are_the_same_in_the_directions_of_the_points():
-    """Columns of zeros take points from fewer columns than rows to more, and change nothing."""
+def test_curvature_does_not_depend_on_columns_of_zeros():
+    """Not even if they make more columns than rows."""
     generator = np.random.default_rng(0)
     angle = generator.uniform(0, 2 * np.pi, 120)
     ring = np.column_stack([np.cos(angle), np.sin(angle)]) * 2 + 0.1 * generator.normal(

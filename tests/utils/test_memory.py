@@ -1,4 +1,4 @@
-"""What a process may still take, on machines made of files."""
+"""The memory that is available to a process, on simulated machines."""
 
 import subprocess
 import sys
@@ -22,13 +22,13 @@ def write(path, text):
     path.write_text(str(text))
 
 
-def second(folder, limit, used, cached=0):
+def write_cgroup_v2(folder, limit, used, cached=0):
     write(folder / "memory.max", limit)
     write(folder / "memory.current", used)
     write(folder / "memory.stat", f"anon 5\ninactive_file {cached}\n")
 
 
-def first(folder, limit, used, cached=0):
+def write_cgroup_v1(folder, limit, used, cached=0):
     write(folder / "memory.limit_in_bytes", limit)
     write(folder / "memory.usage_in_bytes", used)
     write(folder / "memory.stat", f"inactive_file 0\ntotal_inactive_file {cached}\n")
@@ -38,8 +38,8 @@ def test_no_container(machine):
     assert available_memory(machine) == 64 * GIB
 
 
-def test_a_limit_that_is_met_leaves_nothing(machine):
-    second(machine / "sys/fs/cgroup", GIB, 2 * GIB)
+def test_no_memory_is_available_beyond_the_limit(machine):
+    write_cgroup_v2(machine / "sys/fs/cgroup", GIB, 2 * GIB)
     assert available_memory(machine) == 0
 
 
@@ -48,25 +48,25 @@ def test_the_tightest_of_nested_groups_counts(machine, tightest):
     top = machine / "sys/fs/cgroup"
     write(machine / "proc/self/cgroup", "0::/a/b\n")
     for group in ("", "a", "a/b"):
-        second(top / group, "max" if group == "a" != tightest else 8 * GIB, GIB)
-    second(top / tightest, 3 * GIB, GIB, cached=GIB // 2)
+        write_cgroup_v2(top / group, "max" if group == "a" != tightest else 8 * GIB, GIB)
+    write_cgroup_v2(top / tightest, 3 * GIB, GIB, cached=GIB // 2)
     assert available_memory(machine) == 2.5 * GIB
 
 
-def test_containers_of_the_first_kind(machine):
+def test_containers_of_cgroup_version_1(machine):
     top = machine / "sys/fs/cgroup/memory"
     write(machine / "proc/self/cgroup", "3:cpu,cpuacct:/x\n2:memory:/job/step\n")
-    first(top, 2**63 - 4096, 9 * GIB)
-    first(top / "job", 5 * GIB, 2 * GIB, cached=GIB)
-    first(top / "job/step", 2**63 - 4096, GIB)
+    write_cgroup_v1(top, 2**63 - 4096, 9 * GIB)
+    write_cgroup_v1(top / "job", 5 * GIB, 2 * GIB, cached=GIB)
+    write_cgroup_v1(top / "job/step", 2**63 - 4096, GIB)
     assert available_memory(machine) == 4 * GIB
     write(machine / "proc/self/cgroup", "2:memory:/seen/from/outside\n")
-    first(top, 7 * GIB, GIB)
+    write_cgroup_v1(top, 7 * GIB, GIB)
     assert available_memory(machine) == 6 * GIB
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the limit is another there")
-def test_the_plan_heeds_a_limit_of_the_address_space():
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have another limit")
+def test_the_plan_respects_a_limit_of_the_address_space():
     code = """
 import resource, sys
 import softkern
@@ -81,5 +81,5 @@ for limit in (2**29, 2**34):
     assert found.stdout.split() == ["tiled", "dense"], found.stderr
 
 
-def test_here():
+def test_available_memory_of_this_machine():
     assert 0 < available_memory(Path("/")) < 2**50

@@ -1,4 +1,4 @@
-"""Stages of long computations: named, nested, ended, and silent where nobody watches."""
+"""Stages of long computations: they have names, may be nested, end, and need no listener."""
 
 import pytest
 from sklearn.datasets import make_blobs
@@ -8,8 +8,8 @@ from softkern._utils.progress import progress_listener, stage
 from softkern.operators import tiled
 
 
-class Listing:
-    """Keeps what it is told."""
+class Recorder:
+    """Records the stages and their progress."""
 
     def __init__(self):
         self.names, self.open, self.done, self.totals = [], [], {}, {}
@@ -26,54 +26,54 @@ class Listing:
         self.done[task_id].append(done)
 
     def end(self, task_id):
-        assert self.open.pop() == task_id  # the innermost ends first
+        assert self.open.pop() == task_id  # the innermost stage ends first
 
 
-def stages_of(work):
-    listing = Listing()
-    with progress_listener(listing):
+def record_stages(work):
+    recorder = Recorder()
+    with progress_listener(recorder):
         work()
-    assert not listing.open
-    for key, done in listing.done.items():
+    assert not recorder.open
+    for key, done in recorder.done.items():
         assert done == sorted(done)
-        if listing.totals[key] is not None:
-            assert all(0 <= value <= listing.totals[key] for value in done)
-    return listing
+        if recorder.totals[key] is not None:
+            assert all(0 <= value <= recorder.totals[key] for value in done)
+    return recorder
 
 
-def test_without_a_watcher_nothing_happens():
-    with stage("nobody looks", total=3) as done:
+def test_stages_need_no_listener():
+    with stage("not recorded", total=3) as done:
         done(1)
 
 
 def test_an_error_ends_its_stages():
-    listing = Listing()
-    with pytest.raises(ValueError, match="stop"), progress_listener(listing):  # noqa: SIM117
+    recorder = Recorder()
+    with pytest.raises(ValueError, match="stop"), progress_listener(recorder):  # noqa: SIM117
         with stage("outer"), stage("inner"):
             raise ValueError("stop")
-    assert listing.names == ["outer", "inner"]
-    assert not listing.open
+    assert recorder.names == ["outer", "inner"]
+    assert not recorder.open
     with stage("later"):
         pass
-    assert len(listing.names) == 2  # the watcher is gone
+    assert len(recorder.names) == 2  # no longer recorded
 
 
-def test_the_stages_of_fits():
+def test_fits_report_their_stages():
     X = make_blobs(400, 2, centers=3, random_state=0)[0]
-    assert stages_of(lambda: AlphaCutClustering().fit(X)).names[0].startswith("searching")
-    assert "density tree" in stages_of(lambda: AlphaCutClustering().fit(X)).names
-    assert "bandwidths" in stages_of(lambda: SoftKernelSpectralClustering(3).fit(X)).names
-    assert "the number of clusters" in stages_of(lambda: FuzzyCMeans("auto").fit(X)).names
+    assert record_stages(lambda: AlphaCutClustering().fit(X)).names[0].startswith("searching")
+    assert "density tree" in record_stages(lambda: AlphaCutClustering().fit(X)).names
+    assert "bandwidths" in record_stages(lambda: SoftKernelSpectralClustering(3).fit(X)).names
+    assert "the number of clusters" in record_stages(lambda: FuzzyCMeans("auto").fit(X)).names
     wide = make_blobs(300, 5, centers=3, random_state=0)[0]
-    names = stages_of(lambda: cluster(wide)).names
+    names = record_stages(lambda: cluster(wide)).names
     assert any(name.startswith("searching for separated clusters") for name in names)
     assert "outlier scores" in names
 
 
-def test_long_products_say_how_far_they_are(monkeypatch):
+def test_long_products_report_their_progress(monkeypatch):
     monkeypatch.setattr(tiled, "LONG_WORK", 1e6)
     X = make_blobs(3000, 2, random_state=0)[0]
-    listing = stages_of(lambda: FuzzyCMeans(2, engine="tiled", n_init=1).fit(X))
-    parts = [key for key, name in enumerate(listing.names) if name == "similarities"]
+    recorder = record_stages(lambda: FuzzyCMeans(2, engine="tiled", n_init=1).fit(X))
+    parts = [key for key, name in enumerate(recorder.names) if name == "similarities"]
     assert parts
-    assert all(listing.done[key][-1] == listing.totals[key] for key in parts)
+    assert all(recorder.done[key][-1] == recorder.totals[key] for key in parts)

@@ -1,4 +1,4 @@
-"""Laws of seeds."""
+"""Seeds and random generators."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def test_an_integer_always_gives_the_same_seeds():
 
 
 @pytest.mark.parametrize("make", [np.random.RandomState, np.random.default_rng])
-def test_a_generator_gives_a_new_seed_with_every_draw(make):
+def test_a_generator_returns_a_new_seed_in_every_draw(make):
     generator = make(0)
     drawn = [fixed_seed(generator) for _ in range(20)]
     assert len(set(drawn)) == 20
@@ -41,7 +41,7 @@ def test_none_uses_the_global_state_of_numpy():
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
 def test_a_fit_draws_once_from_a_generator(model):
-    """Sub-models and samples then do not depend on the order in which they draw."""
+    """Otherwise sub-models and samples would depend on the order in which they draw."""
     X = np.random.default_rng(0).normal(size=(90, 3)) + np.repeat([[0], [6], [12]], 30, axis=0)
     generator, other = np.random.RandomState(3), np.random.RandomState(3)
     fitted = model.set_params(random_state=generator).fit(X)

@@ -12,7 +12,7 @@ def test_lines_are_joined():
     assert one_line("Revenue\r\n (EUR)") == "Revenue (EUR)"
 
 
-def test_both_ends_of_a_long_text_stay():
+def test_both_ends_of_a_long_text_are_preserved():
     assert shorten("temperature of the room, morning", 20) == "temperature o…orning"
     assert shorten("short", 20) == "short"
 
@@ -30,7 +30,7 @@ def test_quotes_are_printable(text, expected):
     assert quote(text) == expected
 
 
-def test_the_name_that_was_meant():
+def test_the_closest_name_is_suggested():
     assert closest_match("Revnue", ["revenue", "region"]) == "revenue"
     assert closest_match("x", ["revenue"]) == ""
     assert unknown_names(["Revnue"], ["revenue", "region"]) == (
