@@ -61,7 +61,7 @@ def expected():
         return model().fit(chunked(data())).memberships_.compute()
 
 
-def commands():
+def read_commands():
     """Return the commands of the documentation that start a scheduler and workers."""
     text = DOCS.read_text(encoding="utf-8")
     return re.findall(r"^    (dask (?:scheduler|worker) .*?)(?:  +#.*)?$", text, re.MULTILINE)
@@ -75,7 +75,7 @@ class ShellCluster:
             free.bind(("127.0.0.1", 0))
             self.port = str(free.getsockname()[1])
         self.address = f"tcp://127.0.0.1:{self.port}"
-        self.scheduler, self.workers = (self.start(line, folder) for line in commands()[:2])
+        self.scheduler, self.workers = (self.start(line, folder) for line in read_commands()[:2])
 
     def start(self, line, folder):
         words = line.replace("8786", self.port).replace("SCHEDULER", "127.0.0.1").split()
@@ -102,8 +102,8 @@ def client(shell_cluster):
         yield connected
 
 
-def during_second_step(monkeypatch, act):
-    """Call a function while a fit is in its loop."""
+def call_in_second_step(monkeypatch, act):
+    """Call a function in the second step of the loop of a fit."""
     steps = []
     original = DistributedNystroem.on_landmarks
 
@@ -125,7 +125,7 @@ def test_exact_product_is_persisted(client):
 
 
 def test_task_names_are_unique(monkeypatch):
-    """Dask warns of deadlocks where one name stands for tasks that were fused in two ways."""
+    """Dask warns of deadlocks if tasks that were fused in different ways have the same name."""
     messages = []
     monkeypatch.setattr(logging.getLogger("distributed.scheduler"), "warning", messages.append)
     with (
@@ -145,7 +145,7 @@ def test_result_does_not_change_when_a_worker_is_killed(client, expected, monkey
     def kill():
         threading.Timer(0.02, os.kill, (next(iter(pids.values())), signal.SIGKILL)).start()
 
-    during_second_step(monkeypatch, kill)
+    call_in_second_step(monkeypatch, kill)
     fitted = model().fit(chunked(data()))
     assert fitted.memberships_.compute() == pytest.approx(expected, abs=1e-9)
 
@@ -189,7 +189,7 @@ def test_command_line_on_a_cluster(client, shell_cluster, tmp_path, capsys):
 
 def test_all_workers_are_lost(client, shell_cluster, monkeypatch):
     monkeypatch.setattr(cluster, "PATIENCE_SECONDS", 1.0)
-    during_second_step(monkeypatch, shell_cluster.workers.terminate)
+    call_in_second_step(monkeypatch, shell_cluster.workers.terminate)
     began = time.monotonic()
     with pytest.raises(ClusterError, match="has had no worker for 1 seconds; start some"):
         model().fit(chunked(data()))

@@ -53,7 +53,7 @@ def weight():
     return np.random.default_rng(0).integers(0, 3, N).astype(float)
 
 
-def made(name, options, **more):
+def make(name, options, **more):
     return getattr(softkern, name)(**options, **more)
 
 
@@ -63,11 +63,11 @@ def in_chunks(X, chunk):
 
 @pytest.mark.parametrize("name", LOOPS)
 def test_all_pairs_equal_the_fit_in_memory(name, X, weight):
-    one = made(name, LOOPS[name], engine="tiled").fit(X, sample_weight=weight)
+    one = make(name, LOOPS[name], engine="tiled").fit(X, sample_weight=weight)
     params = {"rank": None, "sample_rows": 300}
     slack = 0.05 if name == "OneClassPCM" else 1e-5  # the wide kernel comes from the subsample
     for chunk in (N, 333) if name == "FuzzyCMeans" else (500,):
-        model = made(name, LOOPS[name], engine="distributed", engine_params=params)
+        model = make(name, LOOPS[name], engine="distributed", engine_params=params)
         model.fit(in_chunks(X, chunk), sample_weight=in_chunks(weight[:, None], 77)[:, 0])
         assert model.engine_ == "distributed"
         assert isinstance(model.memberships_, da.Array)
@@ -89,10 +89,10 @@ def test_all_pairs_equal_the_fit_in_memory(name, X, weight):
 @pytest.mark.parametrize("name", ["FuzzyCMeans", "OneClassPCM"])
 def test_landmarks_are_accurate_and_independent_of_chunks(name, X, weight):
     options = {**LOOPS[name], "bandwidth": 5.0, "tol": 1e-3}
-    one = made(name, options, engine="tiled").fit(X, sample_weight=weight)
+    one = make(name, options, engine="tiled").fit(X, sample_weight=weight)
     params = {"rank": 150, "sample_rows": 400}
     models = [
-        made(name, options, engine="nystroem", engine_params=params).fit(
+        make(name, options, engine="nystroem", engine_params=params).fit(
             in_chunks(X, chunk), sample_weight=weight
         )
         for chunk in (N, 451)
@@ -116,7 +116,7 @@ def test_landmarks_are_accurate_and_independent_of_chunks(name, X, weight):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_every_estimator_fits_and_predicts(name, X, weight):
-    model = made(name, MODELS[name], engine_params={"sample_rows": 300})
+    model = make(name, MODELS[name], engine_params={"sample_rows": 300})
     before = clone(model).get_params()
     model.fit(in_chunks(X, 500), sample_weight=weight)
     assert model.get_params() == before
@@ -146,8 +146,8 @@ def test_every_estimator_fits_and_predicts(name, X, weight):
 
 @pytest.mark.parametrize("name", ["AlphaCutClustering", "FuzzyCMeans", "WeightedSVDD"])
 def test_complete_subsample_equals_the_fit_in_memory(name, X):
-    one = made(name, MODELS[name]).fit(X)
-    model = made(name, MODELS[name]).fit(in_chunks(X, 500))
+    one = make(name, MODELS[name]).fit(X)
+    model = make(name, MODELS[name]).fit(in_chunks(X, 500))
     assert model.engine_ == one.engine_
     assert model.memberships_.compute() == pytest.approx(one.memberships(X), abs=1e-12)
     assert model.outlier_scores_.compute() == pytest.approx(one.outlier_scores_, abs=1e-12)
@@ -205,7 +205,7 @@ def test_failed_fit_leaves_declared_attributes_only(X, monkeypatch):
     monkeypatch.setattr("softkern.dask.fit._set_row_attributes", fail)
     for name in ("FuzzyCMeans", "OneClassPCM"):
         options = {**LOOPS[name], "bandwidth": 9.0, "tol": 1e-3}
-        model = made(name, options, engine="nystroem", engine_params={"rank": 150})
+        model = make(name, options, engine="nystroem", engine_params={"rank": 150})
         with pytest.raises(MemoryError):
             model.fit(in_chunks(X, 500))
         declared = fitted_specs(type(model)).keys() | model.get_params().keys()
@@ -236,7 +236,7 @@ def test_rank_points(X, tmp_path):
     far = np.vstack([X, [[60, 60, 60, 60.0], [-40, -40, 40, 40.0]]])
     for name in ("OneClassPCM", "FuzzyCMeans"):
         options = {**LOOPS[name], "tol": 1e-3}
-        model = made(name, options, engine_params={"sample_rows": 300}).fit(in_chunks(far, 400))
+        model = make(name, options, engine_params={"sample_rows": 300}).fit(in_chunks(far, 400))
         top, table = softkern.rank_points(model, n_top=10)
         whole = table.compute()
         assert whole.index.tolist() == list(range(N + 2))

@@ -24,12 +24,12 @@ def data(d=3, dtype=float, n=N):
     return (np.random.default_rng(0).normal(size=(n, d)) + 5).astype(dtype)
 
 
-def exact(kernel, X, chunk):
+def make_exact(kernel, X, chunk):
     local = partial(LOCAL[type(kernel)], kernel)
     return DistributedOperator(kernel, ChunkedRows.of(da.from_array(X, chunks=(chunk, -1))), local)
 
 
-def through_landmarks(kernel, X, chunk, rank=150, size=400):
+def make_nystroem(kernel, X, chunk, rank=150, size=400):
     rows = ChunkedRows.of(da.from_array(X, chunks=(chunk, -1)), size=size)
     params = {"rank": rank}
     chosen = plan_chunks(rows, kernel=kernel, engine="nystroem", engine_params=params)
@@ -51,7 +51,7 @@ def test_equals_the_dense_product(kernel, chunk, dtype):
     X = data(dtype=dtype)
     K = kernel.block(X.astype(float), X.astype(float))
     A = np.random.default_rng(1).uniform(size=(N, 4)).astype(dtype)
-    operator = exact(kernel, X, chunk)
+    operator = make_exact(kernel, X, chunk)
     product = (operator @ da.from_array(A)).compute()
     assert product.dtype == dtype
     allowed = operator.error * A.sum(axis=0)
@@ -66,7 +66,7 @@ def test_equals_the_dense_product(kernel, chunk, dtype):
     assert operator.diag().compute() == pytest.approx(K.diagonal(), rel=1e-6)
 
 
-@pytest.mark.parametrize("make", [exact, through_landmarks])
+@pytest.mark.parametrize("make", [make_exact, make_nystroem])
 def test_geometry_equals_the_dense_geometry(make):
     kernel, X = Gaussian(2.0), data()
     K = kernel.block(X, X)
@@ -93,7 +93,7 @@ def test_geometry_equals_the_dense_geometry(make):
 def test_landmarks_are_independent_of_chunks():
     kernel, X = Gaussian(1.5), data(d=4)
     A = np.random.default_rng(2).uniform(size=(N, 2)) / N
-    operators = [through_landmarks(kernel, X, chunk, rank=60) for chunk in CHUNKS]
+    operators = [make_nystroem(kernel, X, chunk, rank=60) for chunk in CHUNKS]
     lazy = da.from_array(A)
     first = (operators[0] @ lazy).compute()
     for operator in operators[1:]:
@@ -110,7 +110,7 @@ def test_geometry_of_centers_over_another_support():
     kernel, X = Gaussian(2.0), data()
     other = BlockedOperator(kernel, X[:40])
     A = np.full((40, 2), 1 / 40)
-    geometry = exact(kernel, X, 300).geometry_from(other, A)
+    geometry = make_exact(kernel, X, 300).geometry_from(other, A)
     assert geometry.distances.compute() == pytest.approx(
         other.cross(X).squared_distances(A), abs=1e-12
     )

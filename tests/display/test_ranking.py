@@ -31,7 +31,7 @@ def model(X):
 
 
 def texts_of(ax):
-    return [text.get_text() for text in ax.texts_of]
+    return [text.get_text() for text in ax.texts]
 
 
 class TestRankDisplay:
@@ -63,7 +63,7 @@ class TestRankDisplay:
         display = RankDisplay.from_estimator(model, X)
         figure = display.figure_
         figure.canvas.draw()
-        for text in display.table_ax_.texts_of:
+        for text in display.table_ax_.texts:
             box = text.get_window_extent()
             assert figure.bbox.x0 <= box.x0 <= box.x1 <= figure.bbox.x1
             assert figure.bbox.y0 <= box.y0 <= box.y1 <= figure.bbox.y1
@@ -73,10 +73,10 @@ class TestRankDisplay:
         alone = RankDisplay.from_estimator(model, X, ax=left)
         assert alone.ax_ is left
         assert alone.table_ax_ is None
-        assert not right.texts_of
+        assert not right.texts
         both = alone.plot(left, table_ax=right)
         assert both.table_ax_ is right
-        assert right.texts_of
+        assert right.texts
 
     def test_n_top(self, model, X):
         display = RankDisplay.from_estimator(model, X, n_top=5, contamination=0.2)

@@ -1,4 +1,4 @@
-"""The laws of every model, as one suite; the test class of a model inherits `ModelContract`."""
+"""Tests that every model must pass. The test class of a model inherits `ModelContract`."""
 
 import pickle
 import warnings
@@ -32,7 +32,7 @@ QUIET = (ConvergenceWarning, CollapseWarning, ReseedWarning, SpectrumWarning)
 
 
 class RecordingOperator(BlockedOperator):
-    """An engine like any other, which counts its products."""
+    """An engine that counts its products."""
 
     engine = "recording"
     count = 0
@@ -52,47 +52,47 @@ class RecordingOperator(BlockedOperator):
 
 @contextmanager
 def recording():
-    """The recording engine, registered; products of all other engines are counted beside."""
-    elsewhere = []
+    """Register the recording engine and yield a list of the products of all other engines."""
+    other_products = []
     others = [engine.operator for engine in softkern.planning.ENGINES.values()]
     softkern.planning.register(RecordingOperator, blocked_cost)
     RecordingOperator.count = 0
     with pytest.MonkeyPatch.context() as patch:
         for cls in others:
             for name in ("_product", "_cross_product"):
-                patch.setattr(cls, name, _noted(getattr(cls, name), cls, elsewhere))
+                patch.setattr(cls, name, _record(getattr(cls, name), cls, other_products))
         try:
-            yield elsewhere
+            yield other_products
         finally:
             del softkern.planning.ENGINES[RecordingOperator.engine]
 
 
-def _noted(method, cls, elsewhere):
-    def noted(self, *arguments):
+def _record(method, cls, other_products):
+    def recorded(self, *arguments):
         if not isinstance(self, RecordingOperator):
-            elsewhere.append(cls.__name__)
+            other_products.append(cls.__name__)
         return method(self, *arguments)
 
-    return noted
+    return recorded
 
 
 def recorded_products(model, X):
-    """Products on the recording engine and elsewhere: ((fit, predict), elsewhere)."""
-    with recording() as elsewhere, warnings.catch_warnings():
+    """Return the products of the recording engine and of others: ((fit, predict), others)."""
+    with recording() as other_products, warnings.catch_warnings():
         warnings.simplefilter("ignore", QUIET)
         model.set_params(engine="recording").fit(X)
         fitting = RecordingOperator.count
         model.predict(X), model.memberships(X), model.outlier_scores(X)
-        return (fitting, RecordingOperator.count - fitting), list(elsewhere)
+        return (fitting, RecordingOperator.count - fitting), list(other_products)
 
 
 class ModelContract:
-    """Hooks: `make(**params)`; `engines`, and what is lost at a low rank, where defaults differ."""
+    """A subclass defines `make` and overrides `engines` and limits if the defaults do not fit."""
 
     engines = ("dense", "tiled", "fourier", "nystroem")
     low_rank = 15  # of 150 points
     low_rank_agreement = 0.99  # rank correlation of outlier scores with those of dense
-    products = 2  # of score_points: one, and one for doubtful logarithms
+    products = 2  # of score_points: one, and one for inaccurate logarithms
 
     def make(self, **params):
         raise NotImplementedError
@@ -102,14 +102,14 @@ class ModelContract:
         return make_blobs(150, 2, centers=[[0, 0], [6, 6], [0, 8]], random_state=0)[0]
 
     def fitted(self, X, **params):
-        """The model of these rows, fitted once for all tests of a class: they only read it."""
+        """Return a model of these rows. All tests of a class share it and must not change it."""
         key = (type(self), X.tobytes(), str(params))
         if key not in FITTED:
             FITTED[key] = self.make(**params).fit(X)
         return FITTED[key]
 
     def same(self, one, two):
-        """Whether two sets of labels are one partition."""
+        """Return whether two arrays of labels are the same partition."""
         pairs = set(zip(one.tolist(), two.tolist(), strict=True))
         return len(pairs) == len(set(one.tolist())) == len(set(two.tolist()))
 
@@ -117,7 +117,7 @@ class ModelContract:
         return model.predict(X)
 
     def test_scikit_learn_checks(self):
-        # array_api is only checked in some environments; nothing else may be skipped
+        # array_api is only checked in some environments. No other check may be skipped.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", QUIET)
             results = check_estimator(self.make(), on_skip=None)
@@ -170,14 +170,14 @@ class ModelContract:
             assert agreement > 1 - 1e-3
 
     def rank_agreement(self, one, two):
-        """Spearman's correlation of scores; what rounding alone makes different ties."""
+        """Return Spearman's correlation of scores. Differences by rounding count as ties."""
         one, two = (np.round(scores, 6) for scores in (one, two))
         return float(spearmanr(one, two).statistic)
 
-    def test_a_low_rank(self, X):
+    def test_low_rank(self, X):
         """Training samples are scored as new ones, and the error is reported."""
         if "nystroem" not in self.engines:
-            pytest.skip("takes no approximate engine")
+            pytest.skip("supports no approximate engine")
         reference = self.fitted(X, engine="dense")
         options = {"engine": "nystroem", "engine_params": {"rank": self.low_rank}}
         with warnings.catch_warnings(record=True) as caught:
@@ -194,15 +194,15 @@ class ModelContract:
         if model.approximation_error_ > LARGE_ERROR:
             warned = [w for w in caught if w.category is ApproximationWarning]
             assert len(warned) == 1
-            assert warned[0].filename == __file__  # the line of the user's call
+            assert warned[0].filename == __file__  # the line that calls fit
 
-    def test_every_product_is_on_the_fitted_engine(self, X):
-        (fitting, predicting), elsewhere = recorded_products(self.make(), X)
+    def test_every_product_uses_the_fitted_engine(self, X):
+        (fitting, predicting), other_products = recorded_products(self.make(), X)
         assert fitting > 0
         assert predicting > 0
-        assert elsewhere == []
+        assert other_products == []
 
-    def test_scoring_makes_few_products(self, X):
+    def test_scoring_needs_few_products(self, X):
         with recording(), warnings.catch_warnings():
             warnings.simplefilter("ignore", QUIET)
             model = self.make(engine="recording").fit(X)
@@ -239,13 +239,13 @@ class ModelContract:
         scaled = StandardScaler().fit_transform(X)
         assert np.array_equal(pipeline.predict(X), self.make().fit(scaled).predict(scaled))
 
-    def test_names_of_columns(self, X):
+    def test_column_names(self, X):
         table = pd.DataFrame(X, columns=["width", "height"])
         model = self.make().fit(table)
         assert list(model.feature_names_in_) == ["width", "height"]
         for name in ("predict", "memberships", "outlier_scores", "overlap_scores"):
             if hasattr(model, name):
-                assert len(getattr(model, name)(table)) == len(X)  # and no warning
+                assert len(getattr(model, name)(table)) == len(X)  # without a warning
         with pytest.raises(ValueError, match="feature names"):
             model.predict(table[["height", "width"]])
 
@@ -259,7 +259,7 @@ class ModelContract:
         with pytest.raises(NotFittedError):
             self.make().support_vectors_  # noqa: B018
 
-    def test_reports_how_it_went(self, X):
+    def test_convergence_and_plan_are_reported(self, X):
         model = self.fitted(X)
         assert model.converged_ is True
         assert len(model.history_["objective"]) == model.n_iter_

@@ -27,19 +27,19 @@ PAPER = {"stopping": "sum", "tol": 0.01}
 
 class TestAlphaCutClustering(ModelContract):
     low_rank = 30
-    low_rank_agreement = 0.6  # its kernel is narrower still: more than half is left out
-    products = 3  # memberships have a kernel of their own
+    low_rank_agreement = 0.6  # its kernel is narrower: the rank leaves out more than half
+    products = 3  # memberships have another kernel
 
     def make(self, **params):
         return AlphaCutClustering(**params)
 
 
 def data_set(name):
-    """Feature columns of a CSV file of the project's data; the test is skipped without it."""
+    """Return the feature columns of a CSV file of the project. Skip the test without it."""
     default = Path(__file__).parents[3] / "shared" / "data"
     path = Path(os.environ.get("SOFTKERN_DATA", default)) / f"{name}.csv"
     if not path.exists():
-        pytest.skip(f"{path} is not there; set SOFTKERN_DATA")
+        pytest.skip(f"needs {path}; set SOFTKERN_DATA")
     return pd.read_csv(path).drop(columns="label").to_numpy(dtype=float)
 
 
@@ -71,11 +71,11 @@ def unequal():
 
 
 @pytest.fixture(scope="module")
-def of_unequal(unequal):
+def model_of_unequal(unequal):
     return AlphaCutClustering().fit(unequal)
 
 
-# The papers' numbers
+# Values of the papers
 
 
 def test_iris_at_ten_percent_rejection():
@@ -100,7 +100,7 @@ def test_dense_regions_at_the_printed_level():
 def test_six_clusters_at_ten_percent_rejection():
     X = reference_set("six_clusters_2")
     model = AlphaCutClustering(bandwidth=0.5, rejection=0.1, **PAPER).fit(X)
-    # the table's value was taken one step later than its other ones, hence the seventh digit
+    # this value of the table is from one step later than the others, hence the seventh digit
     assert model.alpha_ == pytest.approx(0.3525732523, rel=1e-7)
     assert sizes(model.labels_) == [82, 59, 32, 30, 30, 28]
     assert sizes(model.labels_at(0.3525732523)) == [82, 59, 32, 30, 30, 28]
@@ -116,8 +116,8 @@ def test_gaussian_outliers_at_ten_percent_rejection():
 # The tree against the definition
 
 
-def slow_pairs(X, one_class, sigma, points=20):
-    """Smallest membership on every segment, one segment at a time, (n, n)."""
+def compute_pairs_slowly(X, one_class, sigma, points=20):
+    """Return the smallest membership on every segment, one segment at a time, (n, n)."""
     support, a = X, one_class.dual_coef_
 
     def density(places):
@@ -137,11 +137,11 @@ def slow_pairs(X, one_class, sigma, points=20):
 
 
 @pytest.mark.parametrize("sigma", [0.3, 0.8])
-def test_tree_holds_the_direct_labels_of_every_alpha(sigma):
+def test_labels_of_the_tree_equal_the_definition_at_every_alpha(sigma):
     X = make_blobs(90, 2, centers=3, cluster_std=1.2, center_box=(-4, 4), random_state=3)[0]
     model = AlphaCutClustering(bandwidth=sigma, rejection=0.1, graph="complete").fit(X)
     one_class = OneClassPCM(bandwidth=sigma).fit(X)
-    between = slow_pairs(X, one_class, sigma)
+    between = compute_pairs_slowly(X, one_class, sigma)
     u = model.typicality_
     assert np.diag(between) == pytest.approx(u, rel=1e-9)
     for alpha in np.random.default_rng(0).uniform(u.min() * 0.99, u.max() * 1.01, 60):
@@ -149,7 +149,7 @@ def test_tree_holds_the_direct_labels_of_every_alpha(sigma):
         assert same_partition(model.labels_at(alpha), np.where(u > alpha, direct, -1))
 
 
-def test_product_identity_is_direct_evaluation(blobs):
+def test_levels_by_products_equal_direct_evaluation(blobs):
     Z = blobs[0][:80] / 0.4
     a = np.random.default_rng(0).dirichlet(np.ones(len(Z)))
     levels = _gaussian_levels(Z, a, 7)
@@ -161,7 +161,7 @@ def test_product_identity_is_direct_evaluation(blobs):
         assert levels[j, i] == pytest.approx(direct, rel=1e-9)
 
 
-def test_path_levels_are_the_bottlenecks(blobs):
+def test_path_levels_equal_the_bottlenecks(blobs):
     X, mass, _ = distinct_nodes(blobs[0][:60], np.ones(60))
     segments = Landscape(X, mass, OneClassPCM(bandwidth=0.5).fit(X)).joins()
     best = np.full((60, 60), -np.inf)
@@ -172,7 +172,7 @@ def test_path_levels_are_the_bottlenecks(blobs):
     assert _path_levels(60, segments)[off] == pytest.approx(best[off])
 
 
-def test_neighbor_graph_mostly_gives_the_complete_graphs_labels():
+def test_labels_of_the_neighbor_graph_mostly_equal_those_of_the_complete_graph():
     agree = []
     for seed in range(6):
         X = make_blobs(200, 2, centers=4, cluster_std=1.0, random_state=seed)[0]
@@ -185,7 +185,7 @@ def test_neighbor_graph_mostly_gives_the_complete_graphs_labels():
     assert np.mean(agree) >= 0.9
 
 
-def test_neighbor_pairs_connect_far_groups():
+def test_neighbor_pairs_connect_distant_clusters():
     Z = np.concatenate([np.random.default_rng(k).normal(1000 * k, 1, (15, 2)) for k in range(20)])
     pairs = neighbor_pairs(Z)
     assert len(maximum_spanning_tree(len(Z), pairs, np.ones(len(pairs)))) == len(Z) - 1
@@ -194,13 +194,13 @@ def test_neighbor_pairs_connect_far_groups():
     assert all(tuple(sorted((i, int(j)))) in keys for i in range(len(Z)) for j in nearest[i])
 
 
-def test_points_on_a_segment_are_half_a_bandwidth_apart():
+def test_segments_are_divided_into_steps_of_half_a_bandwidth():
     length = np.array([0.0, 0.3, 0.5, 3.2, 30.0, 1e8])
     assert segment_counts(length, 0).tolist() == [0, 0, 0, 6, 59, 200]
     assert segment_counts(length, 20).tolist() == [20, 20, 20, 20, 59, 200]
 
 
-# One path
+# Training points and new points
 
 
 @pytest.mark.parametrize(
@@ -218,8 +218,8 @@ def test_points_on_a_segment_are_half_a_bandwidth_apart():
     ],
     ids=str,
 )
-def test_training_points_are_points_like_others(unequal, of_unequal, parameters):
-    model = AlphaCutClustering(**parameters).fit(unequal) if parameters else of_unequal
+def test_training_points_are_predicted_like_new_ones(unequal, model_of_unequal, parameters):
+    model = AlphaCutClustering(**parameters).fit(unequal) if parameters else model_of_unequal
     inside = model.labels_ >= 0
     assert (model.predict(unequal) == model.labels_).all()
     assert model.memberships(unequal) == pytest.approx(model.memberships_)
@@ -244,7 +244,7 @@ def test_new_points(blobs):
     assert between[1] > between[0]
 
 
-def test_reassignment_by_share_is_nearly_the_trees_cut(unequal):
+def test_labels_by_membership_nearly_equal_the_cut_of_the_tree(unequal):
     model = AlphaCutClustering(rejection=0.1).fit(unequal)
     tree = model.labels_at(model.alpha_)
     assert adjusted_rand_score(tree, model.labels_) > 0.98
@@ -254,17 +254,17 @@ def test_reassignment_by_share_is_nearly_the_trees_cut(unequal):
 
 
 @pytest.mark.parametrize("parameters", [{}, {"rejection": 0.1}], ids=str)
-def test_order_of_rows(unequal, of_unequal, parameters):
+def test_order_of_rows(unequal, model_of_unequal, parameters):
     order = np.random.default_rng(1).permutation(len(unequal))
-    model = AlphaCutClustering(**parameters).fit(unequal) if parameters else of_unequal
+    model = AlphaCutClustering(**parameters).fit(unequal) if parameters else model_of_unequal
     shuffled = AlphaCutClustering(**parameters).fit(unequal[order])
     assert (shuffled.labels_ == model.labels_[order]).all()
     assert shuffled.tree_.significance == pytest.approx(model.tree_.significance, rel=1e-12)
 
 
 @pytest.mark.parametrize("parameters", [{}, {"rejection": 0.1}], ids=str)
-def test_unit_of_a_column(unequal, of_unequal, parameters):
-    model = AlphaCutClustering(**parameters).fit(unequal) if parameters else of_unequal
+def test_unit_of_a_column(unequal, model_of_unequal, parameters):
+    model = AlphaCutClustering(**parameters).fit(unequal) if parameters else model_of_unequal
     wide = AlphaCutClustering(**parameters).fit(unequal * [1000, 1])
     assert (wide.labels_ == model.labels_).all()
     assert wide.alpha_ == pytest.approx(model.alpha_)
@@ -310,14 +310,14 @@ def test_float32(blobs):
     ],
     ids=["uniform 2", "uniform 1", "normal 2", "normal 1", "normal 5"],
 )
-def test_no_split_where_there_is_no_structure(draw, seed):
+def test_data_without_structure_are_not_split(draw, seed):
     model = AlphaCutClustering().fit(draw(np.random.default_rng(seed)))
     assert model.n_clusters_ == 1
     assert model.alpha_ == 0
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_right_number_on_easy_families(seed):
+def test_number_of_clusters_of_simple_data_is_found(seed):
     families = [
         make_moons(600, noise=0.07, random_state=seed),
         make_circles(800, noise=0.05, factor=0.45, random_state=seed),
@@ -331,7 +331,7 @@ def test_right_number_on_easy_families(seed):
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_noise_between_clusters_is_found(seed):
+def test_noise_between_clusters_is_detected(seed):
     X, y = make_blobs(1200, 2, centers=[(2, 2), (8, 8)], cluster_std=0.4, random_state=seed)
     noise = np.random.default_rng(seed).uniform(0, 10, (500, 2))
     labels = AlphaCutClustering().fit(np.vstack([X, noise])).labels_
@@ -342,8 +342,8 @@ def test_noise_between_clusters_is_found(seed):
 
 
 @pytest.mark.parametrize(("n", "width", "seed"), [(150, 0.4, 0), (300, 0.5, 2), (150, 0.3, 0)])
-def test_a_dense_cluster_beside_another_makes_no_noise_of_the_rest(n, width, seed):
-    """Both are one hill with two populations of levels, the upper above the peaks of all others."""
+def test_a_dense_cluster_beside_another_does_not_turn_others_into_noise(n, width, seed):
+    """Both are one mode with two populations of levels. The upper exceeds all other peaks."""
     rng = np.random.default_rng(seed)
     others = [(x, y) for x in (0, 6, 12) for y in (0, 6)]
     parts = [np.array(place) + rng.normal(size=(n, 2)) for place in [*others, (6, -6)]]
@@ -355,7 +355,7 @@ def test_a_dense_cluster_beside_another_makes_no_noise_of_the_rest(n, width, see
     assert adjusted_rand_score(np.repeat(np.arange(6), n), labels) > 0.95
 
 
-# A given number
+# A given number of clusters
 
 
 @pytest.mark.parametrize(
@@ -363,24 +363,24 @@ def test_a_dense_cluster_beside_another_makes_no_noise_of_the_rest(n, width, see
     [({}, 1), ({}, 2), ({}, 3), ({}, 4), ({}, 6), ({"bandwidth": 0.5}, 2), ({"bandwidth": 0.5}, 3)],
     ids=str,
 )
-def test_the_tree_is_cut_at_a_given_number(blobs, count, parameters):
+def test_the_tree_is_cut_into_the_given_number_of_clusters(blobs, count, parameters):
     X, y = blobs
     model = AlphaCutClustering(n_clusters=count, **parameters).fit(X)
     assert model.n_clusters_ == count
-    assert sorted(set(model.labels_.tolist())) == list(range(count))  # and no noise
+    assert sorted(set(model.labels_.tolist())) == list(range(count))  # without noise
     assert np.array_equal(model.predict(X), model.labels_)
     if count == 3:
         assert adjusted_rand_score(y, model.labels_) > 0.98
 
 
-def test_a_given_number_is_not_spent_on_outliers(blobs):
+def test_outliers_are_not_counted_in_a_given_number_of_clusters(blobs):
     X, y = blobs
     far = np.array([[60.0, 60.0], [60.1, 60.0], [-70.0, 0.0]])
     model = AlphaCutClustering(n_clusters=3).fit(np.vstack([X, far]))
     assert adjusted_rand_score(y, model.labels_[: len(y)]) > 0.98
 
 
-def test_a_number_and_a_level_exclude_each_other(blobs):
+def test_n_clusters_and_alpha_exclude_each_other(blobs):
     for parameters in ({"alpha": 0.4}, {"alpha": "valley"}, {"rejection": 0.1}):
         with pytest.raises(ValueError, match="exclude each other"):
             AlphaCutClustering(n_clusters=2, **parameters).fit(blobs[0])
@@ -388,7 +388,7 @@ def test_a_number_and_a_level_exclude_each_other(blobs):
         AlphaCutClustering(n_clusters=0).fit(blobs[0])
 
 
-def test_no_more_clusters_than_distinct_rows():
+def test_there_are_no_more_clusters_than_distinct_rows():
     X = np.repeat(np.eye(2) * 5, 10, axis=0)
     assert AlphaCutClustering(n_clusters=4).fit(X).n_clusters_ == 2
 
@@ -396,8 +396,8 @@ def test_no_more_clusters_than_distinct_rows():
 # Scales
 
 
-def test_groups_of_different_density():
-    """One bandwidth joins the dense ones or breaks up the wide one."""
+def test_clusters_of_different_density_are_found():
+    """A single bandwidth joins the dense clusters or splits the wide one."""
     generator = np.random.default_rng(0)
     dense = [generator.normal(c, 0.12, (120, 2)) for c in ((0, 0), (1.1, 0), (0, 1.1))]
     X = np.vstack([*dense, generator.normal((12, 12), 2.5, (300, 2))])
@@ -408,21 +408,21 @@ def test_groups_of_different_density():
 
 
 @pytest.mark.parametrize("times", [2, 3])
-def test_the_whole_table_many_times_is_the_table(unequal, of_unequal, times):
-    once = of_unequal
+def test_repeating_the_whole_table_changes_nothing(unequal, model_of_unequal, times):
+    once = model_of_unequal
     again = AlphaCutClustering().fit(np.tile(unequal, (times, 1)))
     assert np.array_equal(again.labels_, np.tile(once.labels_, times))
     assert again.alpha_ == pytest.approx(once.alpha_)
     assert again.tree_.significance == pytest.approx(once.tree_.significance)
 
 
-def test_constant_columns_are_no_columns():
+def test_constant_columns_are_ignored():
     X, y = make_moons(400, noise=0.08, random_state=0)
     model = AlphaCutClustering().fit(np.hstack([X, np.ones((400, 3))]))
     assert adjusted_rand_score(y, model.labels_) > 0.95
 
 
-def test_a_far_group_of_few_rows_is_no_cluster():
+def test_few_distant_rows_are_no_cluster():
     generator = np.random.default_rng(0)
     X = np.vstack([generator.normal(c, 1, (400, 2)) for c in ((0, 0), (9, 0))])
     X = np.vstack([X, generator.normal((40, 40), 0.2, (5, 2))])
@@ -435,25 +435,25 @@ def test_a_far_group_of_few_rows_is_no_cluster():
 
 
 @pytest.mark.parametrize("alpha", [0.0, 1.0, -0.5, 2.0, "otsu"])
-def test_alpha_outside_its_range(blobs, alpha):
+def test_alpha_outside_its_range_is_an_error(blobs, alpha):
     with pytest.raises(ValueError, match="'alpha' parameter"):
         AlphaCutClustering(alpha=alpha).fit(blobs[0])
 
 
-def test_labels_at_before_fit_and_outside(blobs):
+def test_labels_at_before_fit_and_outside_the_range_is_an_error(blobs):
     with pytest.raises(NotFittedError):
         AlphaCutClustering().labels_at(0.5)
     with pytest.raises(ValueError, match="between 0 and 1"):
         AlphaCutClustering().fit(blobs[0]).labels_at(1.5)
 
 
-def test_labels_at_the_models_own_level_of_zero():
+def test_labels_at_the_level_zero_of_the_model():
     model = AlphaCutClustering().fit(np.random.default_rng(0).normal(size=(100, 2)))
     assert model.alpha_ == 0
     assert (model.labels_at(model.alpha_) == model.labels_).all()
 
 
-def test_a_complete_graph_that_does_not_fit_is_refused(monkeypatch, blobs):
+def test_a_complete_graph_that_exceeds_memory_is_an_error(monkeypatch, blobs):
     monkeypatch.setattr("softkern.density_tree.segments.available_memory", lambda: 2**20)
     model = AlphaCutClustering(graph="complete", rejection=0.1)
     with pytest.raises(MemoryError, match=r"n = 400 points, and .* give graph='knn'"):
@@ -466,7 +466,7 @@ def test_alpha_and_rejection_exclude_each_other(blobs):
         AlphaCutClustering(alpha=0.5, rejection=0.1).fit(blobs[0])
 
 
-def test_what_has_no_points_between_points(blobs):
+def test_data_without_a_density_between_points_are_rejected(blobs):
     with pytest.raises(ValueError, match="density between samples"):
         AlphaCutClustering(kernel="precomputed").fit(np.eye(5))
     with pytest.raises(TypeError, match="dense data is required"):
@@ -495,7 +495,7 @@ def test_one_point_far_away(blobs):
 
 
 @pytest.mark.parametrize("bandwidth", [1e-7, 1e4])
-def test_bandwidth_that_sees_nothing_or_everything(blobs, bandwidth):
+def test_extremely_small_and_large_bandwidths(blobs, bandwidth):
     model = AlphaCutClustering(bandwidth=bandwidth).fit(blobs[0][:200])
     assert 1 <= model.n_clusters_ <= 3
     assert np.isfinite(model.tree_.significance).all()
@@ -518,18 +518,18 @@ def test_nan_and_weights(blobs):
         AlphaCutClustering().fit(X)
 
 
-def test_a_point_without_any_mass_still_has_shares():
+def test_a_point_without_mass_has_memberships():
     X = np.concatenate([np.arange(1.0, 9)[:, None], -np.arange(1.0, 9)[:, None]])
     model = AlphaCutClustering(kernel="linear", alpha=0.2).fit(X)
-    shares = model.memberships([[0.0], [3.0]])
+    result = model.memberships([[0.0], [3.0]])
     if model.n_clusters_:
-        assert shares.sum(axis=1) == pytest.approx(np.ones(2))
+        assert result.sum(axis=1) == pytest.approx(np.ones(2))
     assert np.isfinite(model.overlap_scores([[0.0], [3.0]])).all()
 
 
 @pytest.mark.parametrize("values", [2, 3, 5])
 @pytest.mark.parametrize("seed", [0, 2])
-def test_stripes_of_a_column_of_few_values_are_no_noise(values, seed):
+def test_rows_of_a_column_of_few_values_are_no_noise(values, seed):
     generator = np.random.default_rng(seed)
     labels = np.arange(600) % 2
     X = np.c_[generator.normal(size=600) + 6 * labels, generator.integers(0, values, 600)]

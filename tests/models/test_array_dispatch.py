@@ -1,5 +1,7 @@
-"""Arrays of other libraries as data. `array_api_dispatch` needs a setting of scipy's own, made
-before it is imported: what depends on it runs in a process of its own.
+"""Arrays of other libraries as data.
+
+`array_api_dispatch` needs a setting of SciPy before its import, so that its test runs in a separate
+process.
 """
 
 import os
@@ -23,7 +25,7 @@ MODELS = [softkern.OneClassPCM(), softkern.FuzzyCMeans(2), softkern.AlphaCutClus
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_tensors_are_data(model):
+def test_tensors_are_accepted_as_data(model):
     there = torch.asarray(X)
     expected, result = model.fit(X).predict(X), model.fit(there).predict(there)
     assert isinstance(result, np.ndarray)
@@ -55,7 +57,7 @@ with config_context(array_api_dispatch=True):
 
 
 class Guarded(torch.Tensor):
-    """A tensor that, as those of a GPU, must be copied to the host before NumPy reads it."""
+    """A tensor that must be copied to the host before NumPy can read it, like on a GPU."""
 
     def __array__(self, *arguments, **options):
         raise TypeError("can't convert a tensor of the device to numpy")

@@ -21,7 +21,7 @@ from tests.models.contract import QUIET, ModelContract
 
 
 class AutomaticContract(ModelContract):
-    """The contract without what the models inside choose for themselves: kernel and loop."""
+    """The contract without kernel and loop, which the inner models choose."""
 
     def make(self, **params):
         return AutoClustering(**params)
@@ -33,7 +33,7 @@ class AutomaticContract(ModelContract):
             warnings.simplefilter("ignore", QUIET)
             assert search.fit(X).best_params_ == {"n_clusters": 3}
 
-    def test_reports_how_it_went(self, X):
+    def test_convergence_and_plan_are_reported(self, X):
         model = self.fitted(X)
         assert model.converged_ is True
         assert len(model.history_["objective"]) == model.n_iter_
@@ -55,16 +55,16 @@ class AutomaticContract(ModelContract):
 
 class TestInFewColumns(AutomaticContract):
     low_rank = 30
-    low_rank_agreement = 0.6  # as of AlphaCutClustering
-    products = 3  # memberships have a kernel of their own
+    low_rank_agreement = 0.6  # as for AlphaCutClustering
+    products = 3  # memberships have another kernel
 
 
 class TestInManyColumns(AutomaticContract):
     engines = ("dense", "tiled", "nystroem")
     low_rank = 100
-    low_rank_agreement = 0.6  # as of OneClassPCM in as many columns
-    products = 4  # of two models, one of clusters, one of outliers at two scales
-    test_scikit_learn_checks = None  # they bring their own data: as in few columns
+    low_rank_agreement = 0.6  # as for OneClassPCM in as many columns
+    products = 4  # of two models: one for clusters, one for outliers at two scales
+    test_scikit_learn_checks = None  # same data as in few columns
 
     @pytest.fixture
     def X(self):
@@ -78,7 +78,7 @@ class TestInManyColumns(AutomaticContract):
         assert two.memberships(X * units) == pytest.approx(one.memberships(X), abs=1e-3)
         assert self.rank_agreement(one.outlier_scores_, two.outlier_scores_) > 1 - 1e-6
 
-    def test_names_of_columns(self, X):
+    def test_column_names(self, X):
         names = list("abcde")
         table = pd.DataFrame(X, columns=names)
         model = self.make().fit(table)
@@ -90,7 +90,7 @@ class TestInManyColumns(AutomaticContract):
 
 
 def groups(count, d, n=150, distance=8.0, seed=0):
-    """Unit normal groups, each moved along a column of its own, and their labels."""
+    """Draw unit normal clusters, each shifted along another column. Return their labels too."""
     generator = np.random.default_rng(seed)
     labels = np.arange(n) % count
     X = generator.normal(size=(n, d))
@@ -98,8 +98,8 @@ def groups(count, d, n=150, distance=8.0, seed=0):
     return X, labels
 
 
-def same_answer(one, two, X):
-    """Whether two models say the same of points: clusters, and what is flagged."""
+def assert_same(one, two, X):
+    """Assert that two models have the same clusters and memberships."""
     assert one.n_clusters_ == two.n_clusters_
     assert adjusted_rand_score(one.predict(X), two.predict(X)) == 1
     assert np.sort(one.memberships(X), axis=1) == pytest.approx(
@@ -107,7 +107,7 @@ def same_answer(one, two, X):
     )
 
 
-# What it finds
+# Clusters and outliers
 
 
 @pytest.mark.parametrize("d", [1, 2, 3, 4, 10, 40])
@@ -122,7 +122,7 @@ def test_two_blobs_in_any_number_of_columns(d):
 
 
 @pytest.mark.parametrize("d", [2, 5, 20])
-def test_one_group_is_one(d):
+def test_one_cluster_is_not_split(d):
     model = AutoClustering().fit(np.random.default_rng(d).normal(size=(300, d)))
     assert model.n_clusters_ == 1
     assert (model.labels_ == 0).all()
@@ -137,7 +137,7 @@ def test_clusters_of_any_shape_in_two_columns():
     assert adjusted_rand_score(y, AutoClustering().fit(X).labels_) > 0.95
 
 
-def test_a_real_table():
+def test_classes_of_wine_are_found():
     X, y = load_wine(return_X_y=True)
     model = softkern.cluster(X)
     assert model.n_clusters_ == 3
@@ -145,7 +145,7 @@ def test_a_real_table():
 
 
 @pytest.mark.parametrize("d", [5, 30])
-def test_half_way_between_two_groups_is_half(d):
+def test_the_midpoint_of_two_clusters_belongs_to_both(d):
     X, labels = groups(2, d, n=400)
     ends = np.stack([X[labels == c].mean(axis=0) for c in (0, 1)])
     model = AutoClustering().fit(X)
@@ -155,7 +155,7 @@ def test_half_way_between_two_groups_is_half(d):
     assert model.memberships(ends).max(axis=1) == pytest.approx(1, abs=0.1)
 
 
-def test_rows_far_from_all_are_flagged_also_in_company():
+def test_equal_rows_far_from_all_others_are_flagged():
     X, _ = groups(2, 5, n=600)
     X[:3] = -999.0
     table = rank_points(AutoClustering().fit(X))
@@ -164,7 +164,7 @@ def test_rows_far_from_all_are_flagged_also_in_company():
 
 
 @pytest.mark.parametrize(("d", "far"), [(4, 1), (4, 5), (10, 5), (30, 1)])
-def test_a_few_rows_far_from_all_clusters_are_no_members(d, far):
+def test_few_rows_far_from_all_clusters_are_in_no_cluster(d, far):
     X, _ = groups(2, d, n=600)
     X[:far, 2:] += 40 / np.sqrt(d - 2)
     model = AutoClustering().fit(X)
@@ -175,8 +175,8 @@ def test_a_few_rows_far_from_all_clusters_are_no_members(d, far):
     assert (model.predict(X[:far] + 1) == -1).all()
 
 
-def test_rows_far_from_one_group_are_with_it():
-    """Noise beside a single cluster would be another cluster by its name only."""
+def test_outliers_of_a_single_cluster_belong_to_it():
+    """With a single cluster, noise would be nothing but a second cluster."""
     X = np.random.default_rng(0).normal(size=(600, 5))
     X[:5] += 20
     model = AutoClustering().fit(X)
@@ -184,12 +184,12 @@ def test_rows_far_from_one_group_are_with_it():
     assert rank_points(model).sort_index()["is_outlier"].to_numpy()[:5].all()
 
 
-# The number of clusters, given
+# A given number of clusters
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 5])
 @pytest.mark.parametrize("d", [2, 6])
-def test_a_given_number_is_obeyed(d, count):
+def test_a_given_number_of_clusters_is_used(d, count):
     X, labels = groups(min(3, d), d, n=300)
     model = AutoClustering(count).fit(X)
     assert model.n_clusters_ == model.memberships_.shape[1] == count
@@ -199,7 +199,7 @@ def test_a_given_number_is_obeyed(d, count):
 
 
 @pytest.mark.parametrize(("n", "count"), [(2, 2), (8, 2), (9, 5), (40, 7)])
-def test_a_given_number_is_obeyed_in_few_rows(n, count):
+def test_a_given_number_of_clusters_is_used_for_few_rows(n, count):
     X = np.random.default_rng(0).normal(size=(n, 6))
     model = AutoClustering(count).fit(X)
     assert model.n_clusters_ == count
@@ -207,7 +207,7 @@ def test_a_given_number_is_obeyed_in_few_rows(n, count):
     assert np.array_equal(model.predict(X), model.labels_)
 
 
-def test_the_function_is_the_model():
+def test_the_function_equals_the_estimator():
     X, _ = groups(2, 5)
     weight = np.arange(len(X)) % 3
     one = softkern.cluster(X, 3, sample_weight=weight, random_state=1)
@@ -215,10 +215,10 @@ def test_the_function_is_the_model():
     assert np.array_equal(one.memberships_, two.memberships_)
 
 
-# What it says of itself
+# Reported attributes
 
 
-def test_models_are_compared_and_one_is_taken():
+def test_models_are_compared_and_one_is_chosen():
     X, _ = groups(3, 6, n=300)
     model = AutoClustering().fit(X)
     table = model.comparison_
@@ -232,7 +232,7 @@ def test_models_are_compared_and_one_is_taken():
     assert model.repeats_ == 0
 
 
-def test_halves_are_fitted_by_the_plan_of_the_whole(monkeypatch):
+def test_halves_are_fitted_with_the_plan_of_all_rows(monkeypatch):
     planned = []
 
     def plan(rows, **options):
@@ -241,10 +241,10 @@ def test_halves_are_fitted_by_the_plan_of_the_whole(monkeypatch):
 
     monkeypatch.setattr(kernel_model, "plan", plan)
     AutoClustering().fit(groups(3, 6, n=300)[0])
-    assert planned == [300] * 4  # three models, and that of outlier scores
+    assert planned == [300] * 4  # three models and the model of outlier scores
 
 
-def test_repeats_are_counted():
+def test_repeated_rows_are_counted():
     X, _ = groups(2, 5)
     assert AutoClustering().fit(np.vstack([X, X[:7]])).repeats_ == 7
 
@@ -253,42 +253,42 @@ def test_repeats_are_counted():
 
 
 @pytest.mark.parametrize("d", [2, 6])
-def test_the_whole_table_three_times_is_the_table(d):
+def test_repeating_the_whole_table_changes_nothing(d):
     X, _ = groups(2, d, n=200, distance=6.0)
     X[0] += 40
     once, thrice = (AutoClustering().fit(np.tile(X, (k, 1))) for k in (1, 3))
-    same_answer(once, thrice, X)
+    assert_same(once, thrice, X)
     flags = [rank_points(model)["is_outlier"].sort_index().to_numpy() for model in (once, thrice)]
     assert np.array_equal(np.tile(flags[0], 3), flags[1])
     assert thrice.repeats_ == 400
 
 
 @pytest.mark.parametrize("d", [4, 8])
-def test_weights_are_repeated_rows_where_groups_are_near(d):
+def test_weights_are_repeated_rows_for_near_clusters(d):
     X, _ = groups(2, d, n=160, distance=5.0)
     counts = np.random.default_rng(0).integers(0, 4, len(X))
     weighted = AutoClustering().fit(X, sample_weight=counts)
-    same_answer(weighted, AutoClustering().fit(np.repeat(X, counts, axis=0)), X)
+    assert_same(weighted, AutoClustering().fit(np.repeat(X, counts, axis=0)), X)
 
 
 @pytest.mark.parametrize("d", [4, 12])
-def test_row_order_where_groups_are_near(d):
+def test_row_order_does_not_matter_for_near_clusters(d):
     X, _ = groups(2, d, n=160, distance=5.0)
     order = np.random.default_rng(1).permutation(len(X))
-    same_answer(AutoClustering().fit(X), AutoClustering().fit(X[order]), X)
+    assert_same(AutoClustering().fit(X), AutoClustering().fit(X[order]), X)
 
 
-def test_row_order_beyond_the_rows_that_are_looked_at(monkeypatch):
+def test_row_order_does_not_matter_for_a_subsample(monkeypatch):
     settings = replace(auto_decision.SPLITTING, max_rows=700)
     monkeypatch.setattr(auto_decision, "SPLITTING", settings)
     X, labels = groups(2, 4, n=800, distance=6.0)
     order = np.random.default_rng(1).permutation(len(X))
     one = AutoClustering().fit(X)
-    same_answer(one, AutoClustering().fit(X[order]), X)
+    assert_same(one, AutoClustering().fit(X[order]), X)
     assert adjusted_rand_score(labels, one.labels_) > 0.95
 
 
-# Tables at the edge
+# Small and degenerate tables
 
 
 EDGES = {
@@ -305,7 +305,7 @@ EDGES = {
 
 @pytest.mark.parametrize("X", EDGES.values(), ids=EDGES)
 @pytest.mark.parametrize("count", ["auto", 1])
-def test_small_tables_are_one_group(X, count):
+def test_small_tables_are_one_cluster(X, count):
     model = AutoClustering(count).fit(X)
     assert model.n_clusters_ == 1
     assert (model.labels_ == 0).all()
@@ -328,12 +328,12 @@ def test_constant_columns_change_nothing(d):
     assert adjusted_rand_score(one.labels_, two.labels_) == 1
 
 
-# Kept
+# Saved models
 
 
 @pytest.mark.parametrize("d", [2, 6])
 @pytest.mark.parametrize("count", [1, 2])
-def test_files_and_pickles_say_the_same(tmp_path, d, count):
+def test_files_and_pickles_give_the_same_results(tmp_path, d, count):
     X, _ = groups(count, d)
     X[0] += 60
     model = AutoClustering().fit(X)
@@ -348,7 +348,7 @@ def test_files_and_pickles_say_the_same(tmp_path, d, count):
 
 
 def hard_tables():
-    """Tables on which some of the models that are tried do not come to rest, or coincide."""
+    """Tables for which some of the trial models do not converge or coincide."""
     rng = np.random.default_rng(0)
 
     def two(n, d):
@@ -370,25 +370,25 @@ def hard_tables():
     ("name", "n_clusters"),
     [*((name, "auto") for name in hard_tables()), ("repeats", 3), ("skew", 3), ("one group", 3)],
 )
-def test_trial_fits_warn_of_nothing(name, n_clusters):
+def test_trial_fits_raise_no_warnings(name, n_clusters):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         softkern.cluster(hard_tables()[name], n_clusters)
 
 
-def replaced(monkeypatch, **makers):
-    """Let these functions make the models that are compared, and no others."""
+def replace_models(monkeypatch, **makers):
+    """Compare only the models that these functions make."""
     monkeypatch.setattr(auto_decision, "SOFT_MODELS", makers)
 
 
-def failing(error):
+def make_failing(error):
     def make(*args, **options):
         raise error
 
     return make
 
 
-def test_trial_fits_keep_their_warnings_to_themselves(monkeypatch):
+def test_warnings_of_trial_fits_are_suppressed(monkeypatch):
     tried = []
 
     def make(*args, name, maker, **options):
@@ -396,7 +396,9 @@ def test_trial_fits_keep_their_warnings_to_themselves(monkeypatch):
         warn(f"{name} is not sure", CollapseWarning)
         return maker(*args, **options)
 
-    replaced(monkeypatch, **{k: partial(make, name=k, maker=v) for k, v in SOFT_MODELS.items()})
+    replace_models(
+        monkeypatch, **{k: partial(make, name=k, maker=v) for k, v in SOFT_MODELS.items()}
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         softkern.cluster(hard_tables()["repeats"])
@@ -408,33 +410,35 @@ def test_an_approximation_in_a_trial_fit_is_reported(monkeypatch):
         warn("half of the kernel matrix is left out", ApproximationWarning)
         return SOFT_MODELS["FuzzyCMeans"](*args, **options)
 
-    replaced(monkeypatch, FuzzyCMeans=make)
+    replace_models(monkeypatch, FuzzyCMeans=make)
     with pytest.warns(ApproximationWarning, match="half of the kernel"):
         softkern.cluster(groups(2, 5)[0])
 
 
-def test_trial_fits_leave_the_filters_of_warnings_alone(monkeypatch):
-    """Filters belong to all threads: another one may change them during the fit."""
+def test_trial_fits_do_not_change_the_warning_filters(monkeypatch):
+    """Filters are shared by all threads, and another one may change them during the fit."""
     before = list(warnings.filters)
 
     def make(*args, **options):
         assert warnings.filters == before
         return SOFT_MODELS["FuzzyCMeans"](*args, **options)
 
-    replaced(monkeypatch, FuzzyCMeans=make)
+    replace_models(monkeypatch, FuzzyCMeans=make)
     softkern.cluster(groups(2, 5)[0])
 
 
 @pytest.mark.parametrize("error", [ValueError("a bug"), RuntimeError("a bug")])
 def test_errors_in_trial_fits_are_not_hidden(monkeypatch, error):
-    replaced(monkeypatch, FuzzyCMeans=SOFT_MODELS["FuzzyCMeans"], OneClassMixture=failing(error))
+    replace_models(
+        monkeypatch, FuzzyCMeans=SOFT_MODELS["FuzzyCMeans"], OneClassMixture=make_failing(error)
+    )
     with pytest.raises(type(error), match="a bug"):
         softkern.cluster(groups(2, 5)[0])
 
 
-def test_a_model_that_cannot_be_fitted_to_the_data_is_left_out(monkeypatch):
-    makers = SOFT_MODELS | {"FuzzyCMeans": failing(DataError("too few rows"))}
-    replaced(monkeypatch, **makers)
+def test_models_that_cannot_be_fitted_are_left_out(monkeypatch):
+    makers = SOFT_MODELS | {"FuzzyCMeans": make_failing(DataError("too few rows"))}
+    replace_models(monkeypatch, **makers)
     model = softkern.cluster(groups(2, 5)[0])
     table = model.comparison_.set_index("model")
     assert model.n_clusters_ == 2
@@ -442,17 +446,17 @@ def test_a_model_that_cannot_be_fitted_to_the_data_is_left_out(monkeypatch):
     assert not table.loc["FuzzyCMeans", "taken"]
 
 
-def test_one_cluster_where_no_model_can_be_fitted(monkeypatch):
-    replaced(monkeypatch, FuzzyCMeans=failing(DataError("too few rows")))
+def test_there_is_one_cluster_if_no_model_can_be_fitted(monkeypatch):
+    replace_models(monkeypatch, FuzzyCMeans=make_failing(DataError("too few rows")))
     model = softkern.cluster(groups(2, 5)[0])
     assert model.n_clusters_ == 1
     assert "no model could be fitted" in model.reason_
 
 
-def test_a_fit_that_fails_leaves_no_answer_behind(monkeypatch):
+def test_a_failed_fit_leaves_no_results(monkeypatch):
     X, _ = groups(2, 5)
     model = AutoClustering().fit(X[:, :2])
-    replaced(monkeypatch, FuzzyCMeans=failing(RuntimeError("a bug")))
+    replace_models(monkeypatch, FuzzyCMeans=make_failing(RuntimeError("a bug")))
     with pytest.raises(RuntimeError, match="a bug"):
         model.fit(X)
     assert not hasattr(model, "reason_")
@@ -461,7 +465,7 @@ def test_a_fit_that_fails_leaves_no_answer_behind(monkeypatch):
 
 
 def test_clusters_are_numbered_by_size_without_gaps(monkeypatch):
-    """A model may lose clusters: two centers that coincide, of which one wins no row."""
+    """A model may lose clusters: if two centers coincide, one of them has no rows."""
 
     def make(count, start, **options):
         start = np.column_stack([start[:, :1] / 2, start[:, :1] / 2, start[:, :0:-1]])
@@ -470,7 +474,7 @@ def test_clusters_are_numbered_by_size_without_gaps(monkeypatch):
     X = np.concatenate(
         [groups(3, 6, n=150)[0], groups(3, 6, n=150)[0][1::3], groups(3, 6)[0][2::3]]
     )
-    replaced(monkeypatch, FuzzyCMeans=make)
+    replace_models(monkeypatch, FuzzyCMeans=make)
     model = AutoClustering().fit(X + np.random.default_rng(0).normal(0, 0.1, X.shape))
     sizes = np.bincount(model.labels_)
     assert model.n_clusters_ == model.memberships_.shape[1] == len(sizes) == 3
@@ -482,13 +486,13 @@ def test_clusters_are_numbered_by_size_without_gaps(monkeypatch):
     assert np.array_equal(model.predict(X), np.argmax(model.memberships(X), axis=1))
 
 
-def test_a_saved_model_numbers_its_clusters_alike(tmp_path, monkeypatch):
+def test_a_saved_model_has_the_same_cluster_numbers(tmp_path, monkeypatch):
     def make(count, start, **options):
         return SOFT_MODELS["FuzzyCMeans"](count, start[:, ::-1], **options)
 
     X = np.random.default_rng(0).normal(size=(210, 5))
     X[140:, 0] += 9
-    replaced(monkeypatch, FuzzyCMeans=make)
+    replace_models(monkeypatch, FuzzyCMeans=make)
     model = AutoClustering().fit(X)
     assert np.bincount(model.labels_).tolist() == [140, 70]
     softkern.save(model, tmp_path / "model.safetensors")

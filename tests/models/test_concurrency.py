@@ -43,7 +43,7 @@ def assert_same(concurrent, alone):
     for one, two in zip(concurrent, alone, strict=True):
         assert np.array_equal(one[0], two[0])
         for first, second in zip(one[1:], two[1:], strict=True):
-            # a library may sum in another order where it has other threads
+            # a library may sum in another order with another number of threads
             assert first == pytest.approx(second, rel=1e-9, abs=1e-9)
 
 
@@ -67,10 +67,10 @@ def fitted_results(case):
 @pytest.mark.parametrize(
     "how", sorted({"fork", "spawn"} & set(multiprocessing.get_all_start_methods()))
 )
-def test_processes_after_compiled_loops_ran(alone, how):
-    """A forked one inherits loops and locks, whose threads it does not have."""
+def test_processes_started_after_compiled_loops(alone, how):
+    """A forked process inherits loops and locks, but not their threads."""
     if how == "fork" and os.environ.get("SOFTKERN_ENGINE") == "gpu":
-        pytest.skip("CUDA is not for forks; without a wish for it other engines do")
+        pytest.skip("CUDA does not work in forks, and engine='gpu' is requested")
     with ProcessPoolExecutor(1, multiprocessing.get_context(how)) as pool:
         concurrent = pool.map(fitted_results, CASES, timeout=120)
         assert_same(concurrent, alone)
@@ -96,7 +96,7 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no forks")
 def test_a_fork_does_not_wait_for_threads_of_its_parent():
     environment = os.environ | {"OMP_NUM_THREADS": "2"}
     done = subprocess.run([sys.executable, "-c", FORKED], env=environment, timeout=120)
@@ -105,7 +105,7 @@ def test_a_fork_does_not_wait_for_threads_of_its_parent():
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case[0])
 def test_one_model_predicts_in_many_threads(case, alone):
-    """What is built when it is first needed, is built by one of them or by each for itself."""
+    """Objects that are built when first needed are built by one thread or by each of them."""
     model = make(*case).fit(X)
     model.__dict__.pop("_operators", None)
     with ThreadPoolExecutor(8) as pool:

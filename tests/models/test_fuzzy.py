@@ -1,4 +1,4 @@
-"""Fuzzy c-means, FKCO and Keller: the contract, the 2004 paper's acceptance values, and laws."""
+"""Fuzzy c-means, FKCO and Keller: contract, acceptance values of the 2004 paper, and laws."""
 
 import warnings
 
@@ -30,7 +30,7 @@ TIGHT = {"tol": 1e-10, "max_iter": 3000}
 
 class FuzzyContract(ModelContract):
     def test_scikit_learn_checks(self):
-        # the check of sparse input wants predict_proba to have two columns, or four
+        # the check of sparse input requires two or four columns of predict_proba
         three, self.make = self.make, lambda: three(n_clusters=2)
         super().test_scikit_learn_checks()
 
@@ -41,12 +41,12 @@ class TestFuzzyCMeans(FuzzyContract):
 
 
 class TestOutlierFuzzyCMeans(FuzzyContract):
-    low_rank = 20  # 15 landmarks leave out the rows that lie furthest out
+    low_rank = 20  # 15 landmarks leave out the furthest rows
 
     def make(self, **params):
         return OutlierFuzzyCMeans(**{"n_clusters": 3, **params})
 
-    def test_outlier_weights_keep_the_contract(self, X):
+    def test_outlier_weights_pass_the_contract(self, X):
         counts = np.random.default_rng(0).integers(0, 4, len(X))
         weighted = self.make().fit(X, sample_weight=counts)
         repeated = self.make().fit(np.repeat(X, counts, axis=0))
@@ -58,7 +58,7 @@ class TestOutlierFuzzyCMeans(FuzzyContract):
 
 
 def errors(y, labels):
-    """Points outside the best matching of classes and clusters; −1 is not counted."""
+    """Count points outside the best matching of classes and clusters, except the class −1."""
     return matching_errors(y[y >= 0], labels[y >= 0])
 
 
@@ -67,7 +67,7 @@ def gaussian(X, sigma):
 
 
 def literal(K, u, *, m=2.0, q=None, total=None, centers="weighted", weight=None, steps=50):
-    """Eqs. 9, 11, 19, 20 and 21 from start memberships: U, w, and J of every step."""
+    """Iterate eqs. 9, 11, 19, 20 and 21 from given memberships. Return U, w and J of every step."""
     n, c = u.shape
     weight = np.ones(n) if weight is None else weight
     w = np.ones(n)
@@ -111,12 +111,12 @@ def random_start(n, c, seed=0):
 def test_acceptance_on_iris(params, objective, wide, wrong):
     model = OutlierFuzzyCMeans(3, total_weight=200.0, **TIGHT, **params)
     with warnings.catch_warnings():
-        # at eq. 11's value two of the three centers almost coincide, which raises a warning
+        # at the value of eq. 11 two of the three centers almost coincide, which raises a warning
         warnings.simplefilter("ignore" if "centers" in params else "error", CollapseWarning)
         model.fit(IRIS)
     digits = 10 ** -len(str(objective).split(".")[1])
     assert model.objective_ == pytest.approx(objective, abs=0.5 * digits)
-    # a converged Keller gives 3.514154, which the table writes as 3.51416
+    # the table has 3.51416 instead of the converged value 3.514154
     assert np.ptp(model.outlier_weights_) == pytest.approx(wide, abs=7e-6)
     assert errors(SPECIES, model.labels_) == wrong
     assert np.argsort(-model.outlier_weights_)[:5].tolist() == [118, 117, 131, 122, 105]
@@ -136,7 +136,7 @@ def test_acceptance_of_the_collapse_ratio():
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_ring_without_errors_and_its_outliers_first(seed):
+def test_ring_is_separated_and_its_outliers_are_ranked_first(seed):
     X, y = make_ring_outliers(random_state=0)
     options = {"n_init": 1, "random_state": seed, "total_weight": 200.0}
     for sigma in (1.25, 1.5, 2.0, 4.0):
@@ -156,7 +156,7 @@ def test_linear_kernel_does_not_separate_the_ring():
         assert errors(y, model.fit(X).labels_) > 30
 
 
-def test_two_groups_and_their_outliers():
+def test_two_clusters_and_their_outliers_are_found():
     X, y = make_two_groups_outliers(random_state=0)
     for params in ({"kernel": "linear"}, {}):
         model = OutlierFuzzyCMeans(2, **params).fit(X)
@@ -165,7 +165,7 @@ def test_two_groups_and_their_outliers():
 
 
 def test_outliers_beyond_the_clusters_are_detected_on_any_side():
-    # the groups lie apart in one column, whose spread must not hide who is beyond them
+    # the clusters differ in one column, whose spread must not hide outliers beyond them
     for seed in range(10):
         X, y = make_two_groups_outliers(random_state=seed)
         table = rank_points(OutlierFuzzyCMeans(2).fit(X))
@@ -183,8 +183,8 @@ def test_outliers_beyond_the_clusters_are_detected_on_any_side():
     [{}, {"q": 1.0}, {"q": 1.5, "total": 60.0}, {"q": 1.0, "centers": "plain"}],
     ids=["fcm", "q1", "q1.5", "plain"],
 )
-def test_agrees_with_the_literal_loop(kernel, m, options):
-    # in six columns no center ends on a point, where the formulas divide zero by zero
+def test_agrees_with_a_loop_of_the_formulas(kernel, m, options):
+    # in six columns no center is on a point, for which the formulas divide zero by zero
     X = make_blobs(60, 6, centers=3, cluster_std=2.0, random_state=5)[0] / 4 + 1.0
     weight = np.random.default_rng(1).integers(1, 4, 60).astype(float)
     K = X @ X.T if kernel == "linear" else gaussian(X, 4.0)
@@ -204,14 +204,14 @@ def test_agrees_with_the_literal_loop(kernel, m, options):
         model.fit(X, sample_weight=weight)
     u, w, history = literal(K, start, m=m, weight=weight, steps=20, **options)
     assert model.memberships_ == pytest.approx(u, rel=1e-8, abs=1e-12)
-    # a loop that stands still stops, also at tol=0
+    # a loop without any change stops, even with tol=0
     assert model.history_["objective"] == pytest.approx(history[: model.n_iter_], rel=1e-8)
     if "q" in options:
         assert model.outlier_weights_ == pytest.approx(w, rel=1e-8)
 
 
 @pytest.mark.parametrize("m", [1.5, 2.0, 3.0])
-def test_linear_kernel_is_scikit_fuzzys_cmeans(m):
+def test_linear_kernel_equals_cmeans_of_scikit_fuzzy(m):
     skfuzzy = pytest.importorskip("skfuzzy")
     X = make_blobs(300, 4, centers=4, cluster_std=2.0, random_state=0)[0]
     start = random_start(300, 4)
@@ -228,7 +228,7 @@ def test_linear_kernel_is_scikit_fuzzys_cmeans(m):
 
 @pytest.mark.parametrize("seed", range(10))
 def test_objective_never_rises(seed):
-    """Ten random problems a seed, 100 in all."""
+    """Ten random problems per seed, 100 in total."""
     generator = np.random.default_rng(seed)
     for _ in range(10):
         n, d, c = (
@@ -258,7 +258,7 @@ def test_objective_never_rises(seed):
             assert np.all(np.diff(objective) <= 1e-9 * objective[0])
 
 
-def test_eq_11_may_rise_and_eq_21_not():
+def test_objective_may_rise_with_eq_11_but_not_with_eq_21():
     X = IRIS[::2]
     rises = {"plain": [], "weighted": []}
     for seed in range(5):
@@ -274,8 +274,8 @@ def test_eq_11_may_rise_and_eq_21_not():
     assert max(rises["weighted"]) <= 1e-9
 
 
-def test_fixed_point():
-    """At the end, u, w and the centers follow from each other."""
+def test_result_is_a_fixed_point():
+    """At convergence, u, w and the centers follow from each other."""
     X = make_two_groups_outliers(random_state=1)[0]
     model = OutlierFuzzyCMeans(2, bandwidth=2.0, m=1.7, q=2.0, tol=1e-12, max_iter=5000).fit(X)
     u, w, K = model.memberships_, model.outlier_weights_, gaussian(X, 2.0)
@@ -286,7 +286,7 @@ def test_fixed_point():
     assert weights == pytest.approx(w, abs=1e-6)
 
 
-def test_small_m_is_kernel_k_means():
+def test_small_m_equals_kernel_k_means():
     X, _ = make_blobs(200, 3, centers=4, cluster_std=1.5, random_state=2)
     hard = KMeans(4, n_init=20, random_state=0).fit(X)
     model = FuzzyCMeans(4, m=1.01, kernel="linear", n_init=20).fit(X)
@@ -294,12 +294,12 @@ def test_small_m_is_kernel_k_means():
     assert model.objective_ == pytest.approx(hard.inertia_, rel=1e-3)
 
 
-def test_small_q_is_fuzzy_c_means():
+def test_small_q_equals_fuzzy_c_means():
     X = make_two_groups_outliers(random_state=0)[0]
     plain = FuzzyCMeans(2, **TIGHT).fit(X)
-    reading = OutlierFuzzyCMeans(2, q=1e-9, **TIGHT).fit(X)
-    assert reading.memberships_ == pytest.approx(plain.memberships_, abs=1e-6)
-    assert set(np.argsort(-reading.outlier_weights_)[:4]) == {120, 121, 122, 123}
+    robust = OutlierFuzzyCMeans(2, q=1e-9, **TIGHT).fit(X)
+    assert robust.memberships_ == pytest.approx(plain.memberships_, abs=1e-6)
+    assert set(np.argsort(-robust.outlier_weights_)[:4]) == {120, 121, 122, 123}
 
 
 def test_larger_q_is_more_robust():
@@ -348,8 +348,8 @@ def test_points_on_centers():
     assert np.isfinite(model.outlier_weights([[9.0, 9.0]])).all()
 
 
-def test_clusters_without_points_keep_a_center():
-    # four centers, memberships all or nothing, two tight groups: shares underflow
+def test_clusters_without_points_have_a_center():
+    # four centers, hard memberships and two tight clusters, so that memberships underflow
     generator = np.random.default_rng(0)
     X = np.concatenate([generator.normal(size=(30, 2)), 1e4 + generator.normal(size=(30, 2))])
     start = np.tile([1.0, 1e-300, 1e-300, 1e-300], (60, 1))
@@ -363,7 +363,7 @@ def test_clusters_without_points_keep_a_center():
         assert model.dual_coef_.sum(axis=0) == pytest.approx(np.ones(4))
 
 
-def test_outlier_weights_have_a_floor_and_their_sum():
+def test_outlier_weights_have_a_minimum_and_the_required_sum():
     weight = np.array([1.0, 2.0, 1.0, 1.0])
     w, unit, least = outlier_weights(np.array([0.0, 1.0, 4.0, 9.0]), 1.0, 10.0, weight)
     assert weight @ w == pytest.approx(10, rel=1e-12)
@@ -373,7 +373,7 @@ def test_outlier_weights_have_a_floor_and_their_sum():
 
 @pytest.mark.parametrize("seed", range(40))
 def test_outlier_weights_do_not_depend_on_samples_at_centers(seed):
-    """All at least the floor, of the wanted sum, and max(least, unit × root) of every point."""
+    """Weights are max(least, unit × root) and have the required sum."""
     generator = np.random.default_rng(seed)
     n, q = generator.integers(3, 60), generator.uniform(3, 40)
     spread = generator.uniform(size=n) ** generator.uniform(1, 40)
@@ -385,7 +385,7 @@ def test_outlier_weights_do_not_depend_on_samples_at_centers(seed):
 
 
 def test_outlier_weights_of_few_points():
-    """Many points on centers, and a floor that others fall below once these are raised to it."""
+    """Raising many points on centers to the minimum may move others below it."""
     generator = np.random.default_rng(104)
     n = int(generator.integers(2, 14))
     X = generator.normal(size=(n, int(generator.integers(1, 3))))
@@ -419,7 +419,7 @@ def test_a_moderate_q_does_not_make_memberships_hard(X, q):
 def test_linear_clusters_do_not_depend_on_the_origin(cls, engine, offset, dtype, slack):
     X = make_blobs(110, 2, centers=[[0, 0], [8, 8], [0, 9]], random_state=0)[0]
     far = (X + offset).astype(dtype)
-    near = far.astype(float) - offset  # what the rounding has left of it
+    near = far.astype(float) - offset  # the data after rounding
     model = cls(3, kernel="linear", engine=engine).fit(far)
     expected = cls(3, kernel="linear").fit(near)
     assert model.converged_
@@ -437,7 +437,7 @@ def test_years_converge_in_float32():
     assert FuzzyCMeans(3, kernel="linear").fit(X).converged_
 
 
-def test_points_that_the_kernel_cannot_tell_apart():
+def test_points_that_the_kernel_cannot_distinguish_are_an_error():
     X = make_blobs(50, 2, centers=[[0, 0], [9, 9]], random_state=0)[0]
     for cls in (FuzzyCMeans, OutlierFuzzyCMeans, PossibilisticCMeans):
         with pytest.raises(ValueError, match=r"bandwidth=1000000000.0.* smaller bandwidth"):
@@ -463,7 +463,7 @@ def test_a_large_q_stays_finite():
 
 def test_collapse_is_predicted():
     X = np.random.default_rng(0).normal(size=(100, 2))
-    model = FuzzyCMeans(3, bandwidth=0.3).fit(X)  # m="auto", and no warning
+    model = FuzzyCMeans(3, bandwidth=0.3).fit(X)  # m="auto" without a warning
     assert 1 < model.m_ < 2
     assert model.collapse_ratio_ > 1.2
     assert np.abs(model.memberships_ - 1 / 3).max() > 0.1
@@ -471,14 +471,14 @@ def test_collapse_is_predicted():
         warnings.simplefilter("always")
         left = FuzzyCMeans(3, m=2.0, bandwidth=0.3, tol=1e-9, max_iter=2000).fit(X)
     assert [w.category for w in caught] == [ParameterWarning, CollapseWarning]
-    assert all(w.filename == __file__ for w in caught)  # the user's line
+    assert all(w.filename == __file__ for w in caught)  # the line that calls fit
     assert "below one" in str(caught[0].message)
     assert "centers of clusters 0 and 1" in str(caught[1].message)
     assert left.m_ == 2
     assert left.memberships_ == pytest.approx(np.full((100, 3), 1 / 3), abs=1e-3)
 
 
-def test_a_given_m_is_obeyed():
+def test_a_given_m_is_used():
     X = make_blobs(100, 2, centers=[[0, 0], [6, 6]], random_state=0)[0]
     found = [FuzzyCMeans(2, m=m, kernel="linear").fit(X).m_ for m in (1.5, 2, 3)]
     assert found == [1.5, 2.0, 3.0]
@@ -494,7 +494,7 @@ def test_possibilistic_initialization_does_not_warn_about_m():
 
 @pytest.mark.parametrize("cls", [FuzzyCMeans, OutlierFuzzyCMeans, PossibilisticCMeans])
 @pytest.mark.parametrize("init", ["k-means++", "k-means", "random", "gmm"])
-def test_every_start_finds_clear_clusters(cls, init):
+def test_every_initialization_finds_separated_clusters(cls, init):
     X, y = make_blobs(150, 2, centers=[[0, 0], [9, 9], [0, 12]], random_state=0)
     labels = (
         cls(3, init=init, eta_scale=0.3).fit(X).labels_

@@ -1,4 +1,4 @@
-"""n_clusters="auto" of the models with centers."""
+"""n_clusters="auto" for models with centers."""
 
 import numpy as np
 import pytest
@@ -11,10 +11,10 @@ MODELS = [FuzzyCMeans, OutlierFuzzyCMeans, OneClassMixture, OneClassKMeans]
 
 
 @pytest.mark.parametrize(
-    ("Model", "d"),  # all count by the same rule
+    ("Model", "d"),  # all use the same rule
     [*((Model, 2) for Model in MODELS), (FuzzyCMeans, 10), (OneClassMixture, 10)],
 )
-def test_plain_blobs_are_counted(Model, d):
+def test_number_of_separated_blobs_is_found(Model, d):
     model = Model("auto").fit(blobs(4, d, d))
     assert model.n_clusters_ == model.memberships_.shape[1] == 4
     assert sorted(np.bincount(model.labels_)) == pytest.approx([60] * 4, abs=3)
@@ -22,13 +22,13 @@ def test_plain_blobs_are_counted(Model, d):
 
 
 @pytest.mark.parametrize("Model", MODELS)
-def test_one_group_is_one(Model):
+def test_one_cluster_is_not_split(Model):
     model = Model("auto").fit(np.random.default_rng(0).normal(size=(200, 3)))
     assert model.n_clusters_ == 1
     assert not model.labels_.any()
 
 
-def test_order_units_and_the_way_weights_are_written_do_not_matter():
+def test_order_units_and_repeats_instead_of_weights_do_not_matter():
     X = blobs(3, 4, 0)
     rng = np.random.default_rng(0)
     counts = rng.integers(1, 4, len(X))
@@ -37,7 +37,7 @@ def test_order_units_and_the_way_weights_are_written_do_not_matter():
     assert estimate_n_clusters(X, counts) == estimate_n_clusters(many, np.ones(len(many))) == 3
 
 
-def test_a_matrix_has_no_points_to_count_groups_of():
+def test_auto_with_a_precomputed_matrix_is_an_error():
     K = np.exp(-np.square(np.arange(20.0)[:, None] - np.arange(20.0)))
     with pytest.raises(ValueError, match="n_clusters='auto' needs the data"):
         FuzzyCMeans("auto", kernel="precomputed").fit(K)

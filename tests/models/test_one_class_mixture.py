@@ -1,4 +1,4 @@
-"""One-class clusterings, soft and hard: the contract, acceptance values, limits and laws."""
+"""Soft and hard one-class clustering: contract, acceptance values, limits and laws."""
 
 import warnings
 
@@ -39,12 +39,12 @@ class TestOneClassMixture(ModelContract):
         return OneClassMixture(**{"n_clusters": self.n_clusters, "n_init": 1, **params})
 
     def test_scikit_learn_checks(self):
-        self.n_clusters = 2  # columns of predict_proba that the check of sparse data expects
+        self.n_clusters = 2  # the check of sparse data expects two columns of predict_proba
         super().test_scikit_learn_checks()
 
 
 class TestOneClassMixtureOfMargins(TestOneClassMixture):
-    """The paper's own form; engines differ in the products alone, which are tested above."""
+    """The formulation of the paper, for one engine, as the engines are tested above."""
 
     engines = ("dense",)
     test_scikit_learn_checks = None  # the same parameters and data are checked above
@@ -53,7 +53,7 @@ class TestOneClassMixtureOfMargins(TestOneClassMixture):
         return super().make(**{"formulation": "ocsvm", **params})
 
 
-def configured(name):
+def load_configured(name):
     try:
         found = load_dataset(name)
     except (FileNotFoundError, ConnectionError) as error:
@@ -73,7 +73,7 @@ def start_weights(n, c):
 
 
 def accuracy(labels, y):
-    """In percent; the most frequent class of a group is its name."""
+    """Return the accuracy in percent, with the most frequent class of each cluster."""
     return 100 * majority_accuracy(y, labels)
 
 
@@ -89,7 +89,7 @@ def accuracy(labels, y):
 )
 @pytest.mark.filterwarnings("ignore::softkern.CollapseWarning")  # σ = 1 is soft for the last two
 def test_acceptance(name, value, soft, annealed):
-    X, y, params = configured(name)
+    X, y, params = load_configured(name)
     params |= {"formulation": "ocsvm", "init": start_weights(len(X), params["n_clusters"])}
     params |= {"stopping": "objective", "tol": 1e-9, "max_iter": 500}
     model = OneClassMixture(scale=1.0, **params).fit(X)
@@ -102,7 +102,7 @@ def test_acceptance(name, value, soft, annealed):
 
 
 def literal_dual(K, w, nu, linear):
-    """min ½ αᵀKα + linearᵀα by pairs that break the conditions most; α, and the margin's value."""
+    """Minimize ½ αᵀKα + linearᵀα by most violating pairs. Return α, Kα and the margin."""
     alpha = nu * w
     gradient = K @ alpha + linear
     for _ in range(200_000):
@@ -120,7 +120,7 @@ def literal_dual(K, w, nu, linear):
 
 
 def literal(K, start, nu, scale, formulation, steps):
-    """The paper's loop, formula by formula: z, γ, f_LL."""
+    """Follow the loop of the paper formula by formula. Return z and f_LL."""
     n, c = start.shape
     z, gamma = start, np.full(c, 1 / c)
     for _ in range(steps):
@@ -143,7 +143,7 @@ def literal(K, start, nu, scale, formulation, steps):
 
 @pytest.mark.parametrize("kernel", ["rbf", "linear"])
 @pytest.mark.parametrize(("formulation", "scale"), [("svdd", 0.15), ("ocsvm", 0.4)])
-def test_agrees_with_the_literal_loop(kernel, formulation, scale):
+def test_agrees_with_a_loop_of_the_formulas(kernel, formulation, scale):
     X = np.random.default_rng(0).normal(size=(24, 2)) + 3 * (np.arange(24) % 2)[:, None]
     K = np.exp(-cdist(X, X, "sqeuclidean") / (2 * 1.5**2)) if kernel == "rbf" else X @ X.T
     scale *= 1.0 if kernel == "rbf" else 20.0
@@ -164,20 +164,20 @@ def test_agrees_with_the_literal_loop(kernel, formulation, scale):
     assert -model.objective_ == pytest.approx(value, rel=1e-8)
 
 
-def test_one_depth_in_two_forms():
+def test_both_formulations_have_the_same_depth():
     # R² − D² = 2 (G − ρ) for kernels with a constant diagonal
     X = make_blobs(80, 2, centers=2, random_state=0)[0]
     spheres = OneClassMixture(nu=0.5, tol=1e-9, random_state=1).fit(X)
     depth = spheres.decision_function(X)
     spheres.formulation = "ocsvm"
     assert depth == pytest.approx(2 * spheres.decision_function(X), abs=1e-8)
-    # what lies outside and what is on the margin are the share ν of each cluster's weight
+    # points outside have at most the share ν of the weight of their cluster
     outside = (spheres.memberships_ * (depth < -1e-6)).sum(axis=0)
     assert np.all(outside <= 0.5 * spheres.memberships_.sum(axis=0) + 1e-6)
 
 
-def test_at_nu_one_it_is_expectation_maximization():
-    # of Gaussians of one variance σ/2 in input space, with the linear kernel; f_LL then rises
+def test_nu_of_one_is_expectation_maximization():
+    # for Gaussians of variance σ/2 in input space, with the linear kernel. f_LL then increases
     X = make_blobs(120, 3, centers=3, random_state=4)[0]
     params = {"nu": 1.0, "kernel": "linear", "scale": 3.0, "tol": 1e-10, "max_iter": 2000}
     model = OneClassMixture(3, init=start_weights(120, 3), **params).fit(X)
@@ -194,8 +194,8 @@ def test_at_nu_one_it_is_expectation_maximization():
 
 
 @pytest.mark.parametrize(("formulation", "margin"), [("svdd", 0.03), ("ocsvm", 0.5)])
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # it is slow there
-def test_critical_scale_is_where_clusters_become_equal(formulation, margin):
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # slow near that scale
+def test_clusters_become_equal_at_the_critical_scale(formulation, margin):
     X = make_blobs(60, 2, centers=2, cluster_std=2.0, random_state=2)[0]
     params = {"formulation": formulation, "nu": 1.0, "init": start_weights(60, 2)}
     params |= {"tol": 1e-6, "max_iter": 1000, "bandwidth": 3.0}
@@ -235,7 +235,7 @@ def test_scale_makes_memberships_soft_or_hard():
 
 
 @pytest.mark.parametrize("init", ["k-means++", "random", "gmm"])
-def test_starts_follow_the_weighted_data(init):
+def test_initializations_follow_the_weighted_data(init):
     X, y = make_blobs(60, 2, centers=[[0, 0], [5, 1]], random_state=3)
     params = {"init": init, "n_init": 2, "tol": 1e-7}
     model = OneClassMixture(**params).fit(X)
@@ -249,7 +249,7 @@ def test_starts_follow_the_weighted_data(init):
     assert weighted.memberships(X) == pytest.approx(repeated.memberships(X), abs=1e-6)
 
 
-def test_starts_differ_by_seed():
+def test_initializations_depend_on_the_seed():
     X = np.random.default_rng(0).normal(size=(50, 2))
     for init in ("k-means++", "random"):
         firsts = [
@@ -260,7 +260,7 @@ def test_starts_differ_by_seed():
 
 
 def test_cycle_raises_a_warning():
-    X, _, params = configured("pima_tr")
+    X, _, params = load_configured("pima_tr")
     with pytest.warns(ConvergenceWarning, match="entered a cycle of"):
         model = OneClassMixture(formulation="ocsvm", n_init=1, **params).fit(X)
     assert model.converged_ is False
@@ -271,9 +271,9 @@ def test_cycle_raises_a_warning():
     assert np.array_equal(model.predict(X), model.labels_)
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # one runs in a cycle
-def test_annealing_forgets_the_start():
-    X, y, params = configured("iris")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # one ends in a cycle
+def test_annealing_does_not_depend_on_the_initialization():
+    X, y, params = load_configured("iris")
     params |= {"formulation": "ocsvm", "init": "k-means++", "n_init": 1}
     reached = {
         annealing: [
@@ -292,11 +292,11 @@ def test_annealing_forgets_the_start():
 
 @pytest.mark.parametrize("formulation", ["svdd", "ocsvm"])
 @pytest.mark.parametrize("name", ["iris", "wine", "blobs"])
-def test_all_starts_of_an_automatic_annealing_end_in_the_same_clusters(name, formulation):
-    if name == "blobs":  # two of them overlap: without annealing there are two partitions
+def test_automatic_annealing_gives_the_same_clusters_from_any_initialization(name, formulation):
+    if name == "blobs":  # two blobs overlap: without annealing there are two partitions
         X, n_clusters = make_blobs(150, 2, centers=4, cluster_std=1.5, random_state=1)[0], 4
     else:
-        X, _, params = configured(name)
+        X, _, params = load_configured(name)
         n_clusters = params["n_clusters"]
     params = {"formulation": formulation, "annealing": "auto", "n_init": 1, "tol": 1e-3}
     with warnings.catch_warnings():
@@ -309,10 +309,10 @@ def test_all_starts_of_an_automatic_annealing_end_in_the_same_clusters(name, for
     assert scales[-1] == models[0].scale_ == pytest.approx(0.1 * models[0].critical_scale_)
 
 
-def test_an_automatic_annealing_ends_at_the_given_scale():
+def test_automatic_annealing_ends_at_the_given_scale():
     X = make_blobs(90, centers=[[0, 0], [6, 0], [0, 6]], random_state=0)[0]
     critical = OneClassMixture(3).fit(X).critical_scale_
-    for share in (0.3, 2.0):  # one above the schedule's start is the only one
+    for share in (0.3, 2.0):  # above the start of the schedule, it is the only scale
         model = OneClassMixture(3, annealing="auto", scale=share * critical, n_init=1)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CollapseWarning)
@@ -415,7 +415,7 @@ def test_degenerate_data(formulation):
         ({"kernel": "precomputed"}, "not positive semidefinite"),
     ],
 )
-def test_bad_parameters_of_its_own(params, message):
+def test_bad_parameters_of_the_mixture(params, message):
     X = np.random.default_rng(0).normal(size=(50, 2))
     if params.get("kernel") == "precomputed":
         X = -cdist(X, X)
@@ -431,8 +431,8 @@ def test_before_fit():
 
 
 @pytest.mark.parametrize("formulation", ["svdd", "ocsvm"])
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # it goes round
-def test_lengths_of_new_points_are_not_needed(formulation):
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # it ends in a cycle
+def test_predictions_do_not_need_the_diagonal_of_new_points(formulation):
     X = make_blobs(60, 2, centers=2, random_state=0)[0]
     params = {"init": start_weights(60, 2), "formulation": formulation, "nu": 1.0}
     given = OneClassMixture(kernel="precomputed", **params).fit(X @ X.T)
@@ -449,7 +449,7 @@ def test_lengths_of_new_points_are_not_needed(formulation):
         assert given.decision_function(new @ X.T) == pytest.approx(depth, abs=1e-6)
 
 
-def test_float32_sees_clusters_of_a_wide_kernel():
+def test_float32_finds_clusters_with_a_wide_kernel():
     X = make_blobs(110, centers=[[0, 0], [8, 8], [0, 9]], random_state=0)[0]
     double, single = (OneClassMixture(3, bandwidth=200).fit(X.astype(t)) for t in ("f8", "f4"))
     assert single.scale_ == pytest.approx(double.scale_, rel=1e-3)
@@ -471,7 +471,7 @@ def test_unit_of_the_data_does_not_change_ranks():
 
 
 @pytest.mark.filterwarnings("ignore::softkern.CollapseWarning")
-def test_weights_and_shares_of_any_size():
+def test_very_large_weights_and_very_small_nu():
     X = make_blobs(60, centers=[[0, 0], [8, 8]], random_state=0)[0]
     weight = np.random.default_rng(0).uniform(0.5, 2, 60)
     one, huge = (
@@ -490,7 +490,7 @@ def test_warning_names_the_stopping_measure():
         OneClassMixture(**params).fit(X)
 
 
-# The hard form
+# The hard clustering
 
 
 class TestOneClassKMeans(ModelContract):
@@ -500,12 +500,12 @@ class TestOneClassKMeans(ModelContract):
         return OneClassKMeans(**{"n_clusters": self.n_clusters, "n_init": 2, **params})
 
     def test_scikit_learn_checks(self):
-        self.n_clusters = 2  # columns of predict_proba that the check of sparse data expects
+        self.n_clusters = 2  # the check of sparse data expects two columns of predict_proba
         super().test_scikit_learn_checks()
 
 
 class TestOneClassKMeansFromPoints(TestOneClassKMeans):
-    """Engines differ in the products alone, which are tested above."""
+    """Initialization by k-means++, for one engine, as the engines are tested above."""
 
     engines = ("dense",)
     test_scikit_learn_checks = None  # the same parameters and data are checked above
@@ -518,7 +518,7 @@ def one_hot(labels):
     return (labels[:, None] == np.arange(labels.max() + 1)).astype(float)
 
 
-def test_at_nu_one_it_is_k_means():
+def test_nu_of_one_is_k_means():
     X = make_blobs(150, 3, centers=4, cluster_std=2.5, random_state=1)[0]
     peer = KMeans(4, init=X[:4], n_init=1, tol=0, max_iter=100).fit(X)
     start = np.zeros((150, 4))
@@ -531,7 +531,7 @@ def test_at_nu_one_it_is_k_means():
 
 
 @pytest.mark.parametrize("formulation", ["svdd", "ocsvm"])
-def test_agrees_with_the_literal_loop_hard(formulation):
+def test_hard_clustering_agrees_with_a_loop_of_the_formulas(formulation):
     X = make_blobs(40, 2, centers=2, cluster_std=2.0, random_state=0)[0]
     K = np.exp(-cdist(X, X, "sqeuclidean") / (2 * 3.0**2))
     labels = np.random.default_rng(0).integers(0, 2, 40)
@@ -548,7 +548,7 @@ def test_agrees_with_the_literal_loop_hard(formulation):
             depth[:, k] = 2 * field / total - norm if formulation == "svdd" else field - margin
         labels = depth.argmax(axis=1)
     assert np.array_equal(model.labels_, labels)
-    # the loop has ended on a fixed point: machines of the clusters give the clusters
+    # the result is a fixed point: the one-class SVMs of the clusters give the clusters
     again = OneClassKMeans(
         nu=0.5, formulation=formulation, init=model.memberships_, bandwidth=3.0
     ).fit(X)
@@ -556,7 +556,7 @@ def test_agrees_with_the_literal_loop_hard(formulation):
     assert again.n_iter_ == 2
 
 
-def test_it_is_the_mixture_of_no_softness():
+def test_hard_clustering_is_the_limit_of_the_mixture():
     X = make_blobs(120, 2, centers=3, random_state=5)[0]
     hard = OneClassKMeans(3, bandwidth=3.0).fit(X)
     soft = OneClassMixture(3, scale=1e-6, init=hard.memberships_, bandwidth=3.0).fit(X)
@@ -567,16 +567,16 @@ def test_it_is_the_mixture_of_no_softness():
     ("name", "printed"),
     [("wbc", 97.1), ("wine", 96.1), ("pima_tr", 70.0), ("biomed", 83.0), ("iris", 91.6)],
 )
-def test_table_2_from_k_means(name, printed):
-    X, y, params = configured(name)
+def test_accuracies_of_table_2_after_k_means(name, printed):
+    X, y, params = load_configured(name)
     start = one_hot(KMeans(params["n_clusters"], n_init=5, random_state=0).fit_predict(X))
     model = OneClassKMeans(formulation="ocsvm", init=start, **params).fit(X)
     assert accuracy(model.labels_, y) == pytest.approx(printed, abs=2.0)
 
 
-def test_empty_cluster_is_seeded_again():
+def test_empty_clusters_are_reseeded():
     X, y = make_blobs(90, centers=[[0, 0], [9, 0], [0, 9]], random_state=0)
-    start = np.stack([y == 0, y == 1, y == 0], axis=1).astype(float)  # two clusters, twice one
+    start = np.stack([y == 0, y == 1, y == 0], axis=1).astype(float)  # one cluster twice
     with pytest.warns(ReseedWarning, match="restarted at the sample furthest"):
         model = OneClassKMeans(3, bandwidth=6.0, init=start).fit(X)
     assert adjusted_rand_score(y, model.labels_) == 1
@@ -592,7 +592,7 @@ def test_empty_cluster_is_seeded_again():
 @pytest.mark.filterwarnings("ignore::softkern.CollapseWarning")
 @pytest.mark.filterwarnings("ignore::softkern.exceptions.ReseedWarning")
 def test_hard_cycle_raises_a_warning():
-    X, _, params = configured("pima_tr")
+    X, _, params = load_configured("pima_tr")
     params |= {"formulation": "ocsvm", "init": "k-means++", "n_init": 1}
     with pytest.warns(ConvergenceWarning, match="entered a cycle of"):
         model = OneClassKMeans(**params).fit(X)
@@ -626,7 +626,7 @@ def test_scores():
     assert alone.overlap_scores_ == pytest.approx(0)
 
 
-def test_precomputed_and_sparse_hard():
+def test_hard_clustering_of_precomputed_and_sparse_data():
     X = np.abs(make_blobs(60, 3, centers=2, random_state=0)[0])
     K = np.exp(-cdist(X, X, "sqeuclidean") / (2 * 2.0**2))
     direct = OneClassKMeans(bandwidth=2.0).fit(X)
@@ -647,13 +647,13 @@ def test_precomputed_and_sparse_hard():
         ({"kernel": "sigmoid"}, "not positive semidefinite"),
     ],
 )
-def test_bad_parameters_of_its_own_hard(params, message):
+def test_bad_parameters_of_the_hard_clustering(params, message):
     X = np.random.default_rng(0).normal(size=(50, 2))
     with pytest.raises(ValueError, match=message):
         OneClassKMeans(**params).fit(X)
 
 
-def test_before_fit_hard():
+def test_hard_clustering_before_fit():
     with pytest.raises(NotFittedError):
         OneClassKMeans().overlap_scores([[0.0, 0.0]])
 
@@ -672,7 +672,7 @@ EIGHT = [[0.276191], [-6.335314], [-4.191137], [-2.269595], [-0.666785], [2.2135
         ([[i * 1.0, i % 3] for i in range(30)], {"n_clusters": 3, "bandwidth": 1e9}),
     ],
 )
-def test_seeding_again_leaves_no_cluster_empty(X, params):
+def test_reseeding_leaves_no_empty_cluster(X, params):
     model = OneClassKMeans(**params).fit(X)
     assert np.isfinite(model.radius_).all()
     assert np.array_equal(model.predict(X), model.labels_)
@@ -687,13 +687,13 @@ def test_seeding_again_leaves_no_cluster_empty(X, params):
         (np.ones((10, 2)), {"n_clusters": 3}),
     ],
 )
-def test_ties_go_to_the_first_for_training_and_new_points(X, params):
+def test_ties_go_to_the_first_cluster_for_training_and_new_points(X, params):
     X = np.asarray(X, dtype=float)
     model = OneClassKMeans(kernel="linear", formulation="ocsvm", **params).fit(X)
     assert np.array_equal(model.predict(X), model.labels_)
 
 
-def test_lengths_of_new_points_are_not_needed_hard():
+def test_hard_predictions_do_not_need_the_diagonal_of_new_points():
     X = make_blobs(60, 2, centers=3, random_state=0)[0]
     given = OneClassKMeans(3, kernel="precomputed").fit(X @ X.T)
     points = OneClassKMeans(3, kernel="linear").fit(X)

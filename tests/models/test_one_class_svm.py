@@ -1,4 +1,4 @@
-"""Weighted SVDD and OC-SVM: the contract, the paper's acceptance values, and laws."""
+"""Weighted SVDD and one-class SVM: contract, acceptance values of the paper, and laws."""
 
 import os
 from pathlib import Path
@@ -27,7 +27,7 @@ def real(name):
 
 
 def start_weights(n, k=0):
-    """Z0 of the acceptance values."""
+    """Return the initial weights Z0 of the acceptance values."""
     i = np.arange(n)
     return (((37 * i + 61 * k + 11 * i * k) % 101) + 1) / 102
 
@@ -42,7 +42,7 @@ class TestWeightedOneClassSVM(ModelContract):
         return WeightedOneClassSVM(**params)
 
     def test_scikit_learn_checks(self):
-        # the threshold for fresh points, which takes most of the time, is in the class above
+        # the threshold for fresh points takes most of the time and is tested in the class above
         fresh, self.make = self.make, lambda: fresh(threshold="margin")
         super().test_scikit_learn_checks()
 
@@ -53,9 +53,9 @@ class TestWeightedOneClassSVM(ModelContract):
     [
         (lambda: load_iris().data, 0.85, 0.97, 0.2665091710, 0.6681654935),
         (lambda: real("wbc.csv"), 0.002, 0.99, 0.8635532091, 0.0529898309),
-        (lambda: by_std(real("wine.csv")), 0.01, 0.98, 0.8437990900, 0.0947729351),
-        (lambda: by_max(real("pima_tr.csv")), 0.1, 0.69, 0.9673465816, 0.0209566858),
-        (lambda: by_std(real("biomed.csv")), 0.002, 0.95, 0.9915355109, 0.0014228233),
+        (lambda: scale_by_std(real("wine.csv")), 0.01, 0.98, 0.8437990900, 0.0947729351),
+        (lambda: scale_by_max(real("pima_tr.csv")), 0.1, 0.69, 0.9673465816, 0.0209566858),
+        (lambda: scale_by_std(real("biomed.csv")), 0.002, 0.95, 0.9915355109, 0.0014228233),
     ],
     ids=["iris", "wbc", "wine", "pima_tr", "biomed"],
 )
@@ -70,11 +70,11 @@ def test_acceptance(engine, data, tau, nu, rho, squared_radius):
     assert -ball.offset_ == pytest.approx(squared_radius, rel=1e-8)
 
 
-def by_std(X):
+def scale_by_std(X):
     return X / X.std(axis=0, ddof=1)
 
 
-def by_max(X):
+def scale_by_max(X):
     return X / X.max(axis=0)
 
 
@@ -83,7 +83,7 @@ def X():
     return make_blobs(150, 2, centers=[[0, 0], [6, 6], [0, 8]], random_state=0)[0]
 
 
-def test_definition_of_the_scores(X):
+def test_scores_equal_their_definition(X):
     weight = np.random.default_rng(0).uniform(0.5, 2, len(X))
     new = np.random.default_rng(1).uniform(-3, 10, (30, 2))
     for kind in BOTH:
@@ -109,7 +109,7 @@ def test_definition_of_the_scores(X):
         assert np.array_equal(inside, model.predict(new) == 1)
 
 
-def test_a_ball_and_a_plane_have_one_margin_for_the_gaussian(X):
+def test_svdd_and_one_class_svm_are_equal_for_the_gaussian(X):
     ball, plane = WeightedSVDD(nu=0.2).fit(X), WeightedOneClassSVM(nu=0.2).fit(X)
     assert np.array_equal(ball.support_, plane.support_)
     assert ball.dual_coef_ == pytest.approx(plane.dual_coef_, abs=1e-6)
@@ -133,7 +133,7 @@ def test_nu_bounds_the_share_outside(kind, nu, X):
 @pytest.mark.parametrize("kind", BOTH)
 @pytest.mark.parametrize("engine", ["dense", "tiled", "fourier", "nystroem"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_the_margin_is_inside(kind, engine, dtype, X):
+def test_points_on_the_margin_are_inliers(kind, engine, dtype, X):
     X = X.astype(dtype)
     model = kind(nu=0.2, bandwidth=2.0, engine=engine).fit(X)
     bound = 1 / (0.2 * len(X))
@@ -145,7 +145,7 @@ def test_the_margin_is_inside(kind, engine, dtype, X):
 
 
 @pytest.mark.parametrize("kind", BOTH)
-def test_all_of_the_weight_gives_the_mean(kind, X):
+def test_nu_of_one_gives_the_mean(kind, X):
     weight = np.random.default_rng(0).uniform(0.1, 1, len(X))
     model = kind(nu=1.0, bandwidth=2.0).fit(X, sample_weight=weight)
     assert model.dual_coef_ == pytest.approx(weight / weight.sum(), rel=1e-12)
@@ -154,7 +154,7 @@ def test_all_of_the_weight_gives_the_mean(kind, X):
 
 
 @pytest.mark.parametrize("kind", BOTH)
-def test_ranks_follow_distance_however_far(kind, X):
+def test_ranks_follow_the_distance_of_far_points(kind, X):
     for kernel in ("rbf", "laplacian"):
         model = kind(kernel=kernel).fit(X)
         far = np.array([[30.0, 0], [100, 0], [1e4, 0], [1e6, 0]])
@@ -165,7 +165,7 @@ def test_ranks_follow_distance_however_far(kind, X):
     assert np.array_equal(np.argsort(-scores)[:4], [3, 2, 1, 0])
 
 
-def test_linear_ball_is_the_smallest_enclosing_one():
+def test_linear_svdd_is_the_smallest_enclosing_ball():
     # an equilateral triangle and points inside it: center and circumradius are known
     angles = np.pi * np.array([0.5, 0.5 + 2 / 3, 0.5 + 4 / 3])
     corners = 2 * np.c_[np.cos(angles), np.sin(angles)] + [10, -20]
@@ -178,7 +178,7 @@ def test_linear_ball_is_the_smallest_enclosing_one():
     assert np.all(np.diff(model.outlier_scores([[10, -17.0], [10, 0], [1e5, 0]])) > 0)
 
 
-def test_nu_of_the_number_of_rows():
+def test_absolute_nu_refers_to_the_number_of_rows():
     X = np.random.default_rng(0).normal(size=(100, 2))
     weight = np.full(100, 0.5)
     with pytest.raises(ValueError, match=r"at least nu × n = 60, not 50"):
@@ -202,7 +202,7 @@ def test_precomputed(kind, X):
     assert np.array_equal(given.support_, points.support_)
 
 
-def test_a_plane_needs_no_lengths_of_new_points(X):
+def test_one_class_svm_does_not_need_the_diagonal_of_new_points(X):
     given = WeightedOneClassSVM(kernel="precomputed").fit(X @ X.T)
     points = WeightedOneClassSVM(kernel="linear").fit(X)
     scores = given.decision_function((X[:7] + 0.5) @ X.T)
@@ -262,7 +262,7 @@ def test_indefinite_matrix():
 @pytest.mark.parametrize("kind", BOTH)
 @pytest.mark.parametrize("rank", [3, 10, 30])
 @pytest.mark.filterwarnings("ignore::softkern.exceptions.ApproximationWarning")
-def test_nu_holds_at_a_low_rank(kind, rank):
+def test_nu_bounds_the_share_outside_with_a_low_rank(kind, rank):
     X = np.random.default_rng(0).normal(size=(800, 4))
     weight = np.random.default_rng(1).uniform(0.5, 1, 800)
     params = {"engine": "nystroem", "engine_params": {"rank": rank}, "threshold": "margin"}
@@ -272,8 +272,8 @@ def test_nu_holds_at_a_low_rank(kind, rank):
 
 
 @pytest.mark.parametrize("engine", ["auto", "dense"])
-def test_scores_far_below_kernel_values_are_right(engine):
-    # kernel values reach 7e7 and ρ is 1: a gap relative to squared distances does not bound scores
+def test_scores_far_below_kernel_values_are_accurate(engine):
+    # kernel values reach 7e7 and ρ is 1: a gap relative to squared distances is not enough
     generator = np.random.default_rng(7)
     X = generator.normal(size=(400, 1)) + generator.choice([0, 12, 18], size=(400, 1))
     model = WeightedOneClassSVM(kernel="poly", nu=0.05, engine=engine).fit(X)
@@ -285,13 +285,13 @@ def test_scores_far_below_kernel_values_are_right(engine):
     assert 0.04 <= np.mean(model.predict(X) == -1) <= 0.05
 
 
-def test_svdd_needs_lengths_of_new_samples(X):
+def test_svdd_needs_the_diagonal_of_new_samples(X):
     model = WeightedSVDD(kernel="precomputed").fit(X @ X.T)
     with pytest.raises(ValueError, match="normalize the matrix.*WeightedOneClassSVM does not need"):
         model.predict(X[:3] @ X.T)
 
 
-def test_gram_matrix_of_unequal_lengths_is_recognized():
+def test_matrix_with_an_unequal_diagonal_is_recognized():
     X = np.random.default_rng(0).normal(size=(40, 2)) + np.array([3.0, 0.0])
     K = X @ X.T
     model = WeightedSVDD(nu=0.05, kernel="precomputed").fit(K)
@@ -299,8 +299,8 @@ def test_gram_matrix_of_unequal_lengths_is_recognized():
         model.score_samples(K[:3])
 
 
-def fresh_share(model, columns, seeds=6, n=300):
-    """Share of new points that a model of like ones rejects."""
+def rejected_share(model, columns, seeds=6, n=300):
+    """Return the share of new points of the same distribution that a model rejects."""
     shares = []
     for seed in range(seeds):
         X = np.random.default_rng(seed).normal(size=(n + 2000, columns))
@@ -309,26 +309,26 @@ def fresh_share(model, columns, seeds=6, n=300):
 
 
 @pytest.mark.parametrize(
-    ("kind", "columns"),  # the two are one where the kernel is radial: a few of both
+    ("kind", "columns"),  # few of both, which are equal for radial kernels
     [*((WeightedSVDD, d) for d in (1, 2, 12, 30)), *((WeightedOneClassSVM, d) for d in (2, 12))],
 )
 @pytest.mark.parametrize("nu", [0.05, 0.2])
 def test_about_nu_of_fresh_points_are_rejected(kind, columns, nu):
-    assert fresh_share(kind(nu=nu), columns) == pytest.approx(nu, abs=0.03)
+    assert rejected_share(kind(nu=nu), columns) == pytest.approx(nu, abs=0.03)
 
 
 def test_the_margin_rejects_more_in_many_columns():
-    assert fresh_share(WeightedSVDD(nu=0.05, threshold="margin"), 12) > 0.1
+    assert rejected_share(WeightedSVDD(nu=0.05, threshold="margin"), 12) > 0.1
 
 
 @pytest.mark.parametrize("kind", BOTH)
-def test_the_threshold_is_moved_out_only(kind, X):
+def test_the_fresh_threshold_is_outside_the_margin(kind, X):
     fresh, margin = kind(nu=0.2).fit(X), kind(nu=0.2, threshold="margin").fit(X)
     assert fresh.offset_ <= margin.offset_
     assert fresh.radius_ >= margin.radius_
     assert fresh.score_samples(X) == pytest.approx(margin.score_samples(X))
     given = kind(nu=0.2, bandwidth=fresh.bandwidth_).fit(X)
-    assert given.offset_ == margin.offset_  # where a bandwidth is given, the papers' margin
+    assert given.offset_ == margin.offset_  # the margin of the papers for a given bandwidth
     again = kind(nu=0.2, bandwidth=fresh.bandwidth_, threshold="fresh").fit(X)
     assert again.offset_ == pytest.approx(fresh.offset_)
 

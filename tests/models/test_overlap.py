@@ -1,4 +1,4 @@
-"""In-between rows mean the same for every model, in any number of columns."""
+"""Overlap points have the same meaning for every model, in any number of columns."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ GAP = 8.0
 
 
 def groups(d, n_between=4):
-    """Two groups of 100 rows along a slanting line, and last, rows half way between them."""
+    """Draw two clusters of 100 rows on a diagonal line, followed by rows midway between them."""
     rng = np.random.default_rng(d)
     line = np.ones(d) / np.sqrt(d)
     X = rng.normal(size=(200 + n_between, d))
@@ -37,7 +37,7 @@ def groups(d, n_between=4):
 
 @pytest.mark.parametrize("d", [2, 5, 10, 20, 50])
 @pytest.mark.parametrize("Model", [*CENTERED, SoftKernelSpectralClustering])
-def test_rows_half_way_are_flagged_and_others_are_not(Model, d):
+def test_only_rows_midway_between_clusters_are_flagged(Model, d):
     X = groups(d)
     table = rank_points(Model(2).fit(X), false_alarms=1e-9)
     assert table.overlap_score[200:].median() > 0.55
@@ -46,10 +46,10 @@ def test_rows_half_way_are_flagged_and_others_are_not(Model, d):
 
 
 @pytest.mark.parametrize("Model", CENTERED)
-def test_scores_fall_from_half_way_to_the_center(Model):
+def test_scores_decrease_from_the_midpoint_to_the_center(Model):
     rng = np.random.default_rng(0)
     half = rng.normal(size=(100, 2)) - [4, 0]
-    X = np.concatenate([half, half * [-1, 1]])  # the picture and its mirror image
+    X = np.concatenate([half, half * [-1, 1]])  # the points and their mirror image
     model = Model(2).fit(X)
     line = np.column_stack([-np.linspace(0, 4, 9), np.zeros(9)])
     scores = model.overlap_scores(line)
@@ -59,7 +59,7 @@ def test_scores_fall_from_half_way_to_the_center(Model):
     assert model.overlap_scores(X) == pytest.approx(model.overlap_scores_, abs=1e-6)
 
 
-def test_overlap_is_one_exactly_where_the_least_energies_tie():
+def test_overlap_is_one_only_if_the_two_lowest_energies_are_equal():
     rng = np.random.default_rng(0)
     centers = rng.normal(size=(4, 3))
     points = np.concatenate([centers, rng.normal(size=(50, 3)), (centers[:1] + centers[1:]) / 2])
@@ -82,7 +82,7 @@ def test_distance_off_the_line_has_no_influence():
         assert overlap(energies, np.array([0]), at_centers) == pytest.approx(np.exp(-2.0))
 
 
-def test_no_overlap_of_one_cluster_nor_with_an_empty_one():
+def test_one_cluster_or_an_empty_second_one_has_no_overlap():
     assert overlap(np.ones((3, 1)), np.zeros(3, int), np.zeros((1, 1))).tolist() == [0, 0, 0]
     energies = np.array([[1.0, np.inf], [2.0, np.inf]])
     at_centers = np.array([[0.0, np.inf], [9.0, np.inf]])

@@ -1,4 +1,4 @@
-"""PCM_Φ and 1-PCM_Φ: the contract, the papers' acceptance values, and laws."""
+"""PCM_Φ and 1-PCM_Φ: contract, acceptance values of the papers, and laws."""
 
 import os
 import warnings
@@ -29,7 +29,7 @@ def real(name):
 
 
 class TestOneClassPCM(ModelContract):
-    low_rank = 30  # its kernel is narrow: with 15 landmarks most of the matrix is left out
+    low_rank = 30  # with 15 landmarks the narrow kernel is too inaccurate
     low_rank_agreement = 0.8
 
     def make(self, **params):
@@ -37,14 +37,14 @@ class TestOneClassPCM(ModelContract):
 
 
 class TestPossibilisticCMeans(ModelContract):
-    low_rank = 20  # 15 landmarks leave out the rows that lie furthest out
+    low_rank = 20  # 15 landmarks leave out the furthest rows
 
     def make(self, **params):
         return PossibilisticCMeans(**{"n_clusters": 3, "eta_scale": 0.25, **params})
 
 
 def literal(X, sigma, eps, gamma=1.0):
-    """The papers' loop, formula by formula: iterations, η, u, the last normalized memberships."""
+    """Follow the loop of the papers formula by formula. Return the iterations, η and u."""
     K = np.exp(-cdist(X, X, "sqeuclidean") / (2 * sigma**2))
     u = np.ones(len(X))
     eta = None
@@ -101,7 +101,7 @@ def test_acceptance_details():
 
 
 @pytest.mark.parametrize("gamma", [0.5, 1.0, 2.0])
-def test_agrees_with_the_literal_loop(gamma):
+def test_agrees_with_a_loop_of_the_formulas(gamma):
     X = np.random.default_rng(0).normal(size=(40, 3))
     iterations, eta, u = literal(X, 0.8, 1e-10, gamma)
     model = OneClassPCM(bandwidth=0.8, eta_scale=gamma, stopping="sum", tol=1e-10, max_iter=999)
@@ -127,7 +127,7 @@ def test_objective_never_rises(seed):
         assert np.all(np.diff(objective) <= 1e-9 * np.abs(objective[0]))
 
 
-def test_linear_kernel_is_classic_pcm():
+def test_linear_kernel_equals_classic_pcm():
     X = np.random.default_rng(0).normal(size=(60, 2))
     model = OneClassPCM(kernel="linear", tol=1e-10, max_iter=1000).fit(X)
     u, center = np.ones(60), X.mean(axis=0)
@@ -143,10 +143,10 @@ def test_tiny_eta_does_not_underflow():
     model = OneClassPCM(bandwidth=1.0, eta_scale=5e-4, max_iter=1000).fit(X)
     assert model.dual_coef_.sum() == pytest.approx(1)
     assert np.isfinite(model.score_samples(X)).all()
-    assert model.memberships_.min() == 0  # in floating point; the center is there all the same
+    assert model.memberships_.min() == 0  # in floating point, but the center exists
 
 
-def test_ranks_follow_distance_however_far():
+def test_ranks_follow_the_distance_of_far_points():
     X = np.random.default_rng(0).normal(size=(300, 2))
     for engine in ("dense", "tiled", "fourier"):
         model = OneClassPCM(engine=engine).fit(X)
@@ -166,7 +166,7 @@ def test_contamination_is_the_share_of_outliers(contamination):
     assert model.decision_function(X) == pytest.approx(model.score_samples(X) - model.offset_)
 
 
-def test_score_is_the_logarithm_of_a_density():
+def test_score_equals_the_logarithm_of_a_density():
     X = np.random.default_rng(0).normal(size=(100, 2))
     model = OneClassPCM(bandwidth=0.7).fit(X)
     new = X[:9] + 0.3
@@ -176,7 +176,7 @@ def test_score_is_the_logarithm_of_a_density():
     assert model.outlier_scores_ == pytest.approx(-np.log(others @ model.dual_coef_), rel=1e-8)
 
 
-def flags(X, weight=None, **params):
+def flag_outliers(X, weight=None, **params):
     return rank_points(OneClassPCM(**params).fit(X, sample_weight=weight))["is_outlier"].to_numpy()
 
 
@@ -185,7 +185,7 @@ def flags(X, weight=None, **params):
 def test_equal_outliers_do_not_hide_each_other(count, bandwidth):
     X = np.random.default_rng(count).normal(size=(1000, 4))
     X[:count] = -999
-    assert np.array_equal(np.flatnonzero(flags(X, bandwidth=bandwidth)), np.arange(count))
+    assert np.array_equal(np.flatnonzero(flag_outliers(X, bandwidth=bandwidth)), np.arange(count))
 
 
 @pytest.mark.parametrize("columns", [1, 2, 4, 10])
@@ -197,25 +197,25 @@ def test_outliers_close_to_each_other_are_detected(columns, spread):
         group = X.copy()
         group[:count] *= spread
         group[:count, 0] += 30
-        assert np.array_equal(np.flatnonzero(flags(group)), np.arange(count))
+        assert np.array_equal(np.flatnonzero(flag_outliers(group)), np.arange(count))
 
 
 def test_repeated_rows_change_nothing():
     X = np.random.default_rng(0).normal(size=(300, 3))
     X[:4] = [[9, 9, 9], [9, 9, 8.9], [-20, 0, 0], [-20, 0, 0]]
     once = OneClassPCM().fit(X)
-    expected = flags(X)
+    expected = flag_outliers(X)
     assert np.array_equal(np.flatnonzero(expected), np.arange(4))
     for times in (2, 3):
         repeated = OneClassPCM().fit(np.repeat(X, times, axis=0))
         assert repeated.outlier_scores_[::times] == pytest.approx(once.outlier_scores_, abs=1e-6)
-        assert np.array_equal(flags(np.repeat(X, times, axis=0))[::times], expected)
-        assert np.array_equal(flags(X, np.full(len(X), float(times))), expected)
+        assert np.array_equal(flag_outliers(np.repeat(X, times, axis=0))[::times], expected)
+        assert np.array_equal(flag_outliers(X, np.full(len(X), float(times))), expected)
 
 
 def test_a_value_of_many_rows_is_typical():
     X = np.random.default_rng(0).normal(size=(1000, 3))
-    X[:300] = [4.0, 0, 0]  # alone, it would be far out
+    X[:300] = [4.0, 0, 0]  # a single such row would be an outlier
     scores = OneClassPCM().fit(X).outlier_scores_
     assert scores[0] < np.quantile(scores[300:], 0.5)
     X[1:300] = X[300:599]
@@ -227,12 +227,12 @@ def test_few_false_alarms_in_any_number_of_columns(kind):
     alarms, rows = 0, 0
     for seed, (n, columns) in enumerate([(100, 1), (100, 4), (1000, 1), (1000, 2), (1000, 10)] * 3):
         X = getattr(np.random.default_rng(seed), kind)(size=(n, columns))
-        alarms, rows = alarms + flags(X).sum(), rows + n
+        alarms, rows = alarms + flag_outliers(X).sum(), rows + n
     assert alarms <= rows / 1000
 
 
-def test_both_scales_count():
-    """A point in the gap of a ring is alone at the narrow scale only, one far out at the wide."""
+def test_both_scales_affect_the_scores():
+    """Inside a ring only the narrow scale has a high score, far outside also the wide scale."""
     angle = np.random.default_rng(0).uniform(0, 2 * np.pi, 500)
     ring = 10 * np.c_[np.cos(angle), np.sin(angle)]
     X = np.vstack([ring + np.random.default_rng(1).normal(scale=0.3, size=ring.shape), [[0, 0]]])
@@ -245,7 +245,7 @@ def test_both_scales_count():
 
 
 @pytest.mark.parametrize("tolerance", [1e-1, 1e-3])
-def test_reduced_model_keeps_its_certificate(tolerance):
+def test_error_of_a_reduced_model_is_bounded(tolerance):
     X = make_dense_regions(random_state=0)[0]
     model = OneClassPCM(bandwidth=0.5).fit(X)
     small = model.reduce(tolerance)
@@ -254,12 +254,12 @@ def test_reduced_model_keeps_its_certificate(tolerance):
     grid = np.random.default_rng(0).uniform(-2, 12, size=(2000, 2))
     error = np.abs(np.log(small.memberships(grid)) - np.log(model.memberships(grid))).max()
     assert error <= small.reduction_error_
-    assert model._support.shape[0] == len(X)  # the model itself is as it was
+    assert model._support.shape[0] == len(X)  # the original model is unchanged
     with pytest.raises(ValueError, match="tolerance must be positive"):
         model.reduce(0.0)
 
 
-def test_reduced_size_follows_the_structure_not_n():
+def test_size_of_a_reduced_model_does_not_follow_n():
     sizes = []
     for n in (1500, 6000):
         X = make_blobs(n, 2, centers=3, random_state=0)[0]
@@ -274,17 +274,17 @@ def test_update_eta_that_shrinks_to_a_point_is_an_error():
 
 
 def test_update_eta_has_its_fixed_point_in_more_dimensions():
-    # PAPERS: for Gaussian data of variance s², η* = s² (γ d − 2)
+    # for Gaussian data of variance s² the papers have η* = s² (γ d − 2)
     X = np.random.default_rng(0).normal(size=(20_000, 6))
     model = PossibilisticCMeans(1, kernel="linear", update_eta=True, tol=1e-7, max_iter=1000).fit(X)
     assert model.eta_[0] == pytest.approx(4, rel=0.1)
 
 
-def test_several_centers_find_the_groups():
+def test_several_centers_find_the_clusters():
     X, y = make_blobs(300, 2, centers=[[0, 0], [8, 0], [0, 8]], random_state=1)
     model = PossibilisticCMeans(3).fit(X)
     assert adjusted_rand_score(y, model.labels_) == 1
-    assert model.memberships([[100.0, 100.0]]).max() < 0.05  # an outlier belongs to none
+    assert model.memberships([[100.0, 100.0]]).max() < 0.05  # an outlier belongs to no cluster
 
 
 def test_ranks_of_several_clusters():
@@ -323,7 +323,7 @@ def test_two_clusters_in_any_number_of_features(d):
     assert adjusted_rand_score(np.arange(200) < 100, model.labels_) > 0.95
 
 
-def test_coinciding_clusters_are_one():
+def test_coinciding_clusters_are_merged():
     X, y = make_blobs(300, 2, centers=[[0, 0], [9, 0]], random_state=1)
     with pytest.warns(CollapseWarning, match="Only 2 of the 5 requested clusters are distinct"):
         model = PossibilisticCMeans(5, eta_scale=1.0).fit(X)
@@ -341,7 +341,7 @@ def test_coinciding_clusters_are_one():
     assert not one.overlap_scores_.any()
 
 
-def test_a_given_eta_scale_is_obeyed():
+def test_a_given_eta_scale_is_used():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 30))
     X[100:] += 8 / np.sqrt(30)
@@ -350,7 +350,7 @@ def test_a_given_eta_scale_is_obeyed():
         assert PossibilisticCMeans(2, eta_scale=1.0).fit(X).eta_scale_ == 1
 
 
-def test_given_start_and_eta():
+def test_given_initialization_and_eta():
     X = np.random.default_rng(0).normal(size=(50, 2))
     X[25:] += 6
     start = np.random.default_rng(1).uniform(size=(50, 2))
@@ -427,7 +427,7 @@ def test_engine_options():
 
 
 @pytest.mark.filterwarnings("ignore::softkern.exceptions.ApproximationWarning")
-def test_the_seed_reaches_the_landmarks():
+def test_landmarks_depend_on_the_seed():
     X, _ = make_blobs(400, 2, random_state=0)
 
     def support(seed):
@@ -439,7 +439,7 @@ def test_the_seed_reaches_the_landmarks():
 
 
 @pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])
-def test_the_width_follows_the_unit(unit):
+def test_the_unit_of_the_data_does_not_matter(unit):
     X = np.random.default_rng(0).normal(size=(60, 2))
     model = OneClassPCM(kernel="linear").fit(X * unit)
     assert model.memberships_ == pytest.approx(OneClassPCM(kernel="linear").fit(X).memberships_)
@@ -449,7 +449,7 @@ def test_the_width_follows_the_unit(unit):
     assert np.isfinite(rest.memberships_).all()
 
 
-def test_a_loop_that_stands_still_has_converged():
+def test_a_loop_without_change_has_converged():
     X = np.array([[0.0], [1.0], [5.0], [6.0]])
     model = OneClassPCM(kernel="linear", tol=0.0, max_iter=2000).fit(X)
     assert model.converged_
@@ -480,12 +480,12 @@ def test_clusters_are_numbered_by_size():
         model = PossibilisticCMeans(3, eta_scale=0.25).fit(X)
         counts = np.bincount(model.labels_)
         assert (np.diff(counts) <= 0).all()
-        assert np.array_equal(model.predict(X), model.labels_)  # widths went with their clusters
+        assert np.array_equal(model.predict(X), model.labels_)  # widths are ordered like clusters
 
 
 @pytest.mark.parametrize("d", [2, 12])
-def test_parts_of_isolated_points_are_subtracted_to_all_digits(d):
-    """Also for points with hardly any other mass around them."""
+def test_scores_of_isolated_points_are_accurate_without_themselves(d):
+    """Even for points with hardly any other mass around them."""
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(size=(1500, d)), 40 + 1e-3 * rng.normal(size=(4, d))])
     model = OneClassPCM().fit(X)

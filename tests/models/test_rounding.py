@@ -1,4 +1,4 @@
-"""Results do not depend on the order in which a machine adds up."""
+"""Results do not depend on the order of summation."""
 
 import numpy as np
 import pytest
@@ -12,8 +12,8 @@ FAR = (CLUSTERS + 1e4).astype(np.float32)
 TWO_PLACES = np.repeat([[0.3, 0.7], [1.1, 2.3]], [30, 1], axis=0)
 
 
-def round_otherwise(monkeypatch, seed):
-    """Round products differently in every place."""
+def perturb_rounding(monkeypatch, seed):
+    """Round the entries of products at random."""
     product = DenseOperator._product
     generator = np.random.default_rng(seed)
 
@@ -29,7 +29,7 @@ def round_otherwise(monkeypatch, seed):
 @pytest.mark.parametrize("seed", range(3))
 def test_more_clusters_than_distinct_rows(seed, monkeypatch):
     exact = PossibilisticCMeans(5, engine="dense").fit(TWO_PLACES)
-    round_otherwise(monkeypatch, seed)
+    perturb_rounding(monkeypatch, seed)
     model = PossibilisticCMeans(5, engine="dense").fit(TWO_PLACES)
     assert model.memberships_ == pytest.approx(exact.memberships_, abs=1e-9)
 
@@ -37,7 +37,7 @@ def test_more_clusters_than_distinct_rows(seed, monkeypatch):
 @pytest.mark.parametrize("seed", range(3))
 def test_possibilistic_clusters_far_from_the_origin(seed, monkeypatch):
     exact = PossibilisticCMeans(3, kernel="linear", engine="dense").fit(FAR.astype(float) - 1e4)
-    round_otherwise(monkeypatch, seed)
+    perturb_rounding(monkeypatch, seed)
     model = PossibilisticCMeans(3, kernel="linear", engine="dense").fit(FAR)
     assert model.eta_scale_ == exact.eta_scale_
     assert model.memberships_ == pytest.approx(exact.memberships_, abs=1e-3)

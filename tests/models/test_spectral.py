@@ -1,4 +1,4 @@
-"""KSC and SKSC: the contract, the acceptance values, a literal reference, and laws."""
+"""KSC and SKSC: contract, acceptance values, equality with the printed papers, and laws."""
 
 import warnings
 
@@ -38,7 +38,7 @@ class SpectralContract(ModelContract):
     low_rank_agreement = 0.97  # the kernel is narrow, and the search may choose another bandwidth
 
     def test_scikit_learn_checks(self):
-        # the check of sparse input wants predict_proba to have two columns, or four
+        # the check of sparse input requires two or four columns of predict_proba
         three, self.make = self.make, lambda: three(n_clusters=2)
         super().test_scikit_learn_checks()
 
@@ -53,13 +53,13 @@ class TestSoftKernelSpectralClustering(SpectralContract):
         return SoftKernelSpectralClustering(**{"n_clusters": 3, **params})
 
     def test_scikit_learn_checks(self):
-        # the search for a bandwidth, which takes most of the time, is in the class above
+        # the search for a bandwidth takes most of the time and is tested in the class above
         searching, self.make = self.make, lambda **params: searching(bandwidth=1.0, **params)
         super().test_scikit_learn_checks()
 
 
 def literal(X, sigma, k, assign):
-    """KSC and SKSC as printed: memberships, labels of the argmax, projections, bias, degrees."""
+    """Follow the printed KSC and SKSC. Return memberships, projections, bias and kernel matrix."""
     n = len(X)
     K = np.exp(-cdist(X, X, "sqeuclidean") / (2 * sigma**2))
     d = K.sum(axis=1)
@@ -104,7 +104,7 @@ def test_acceptance_iris():
 
 
 @pytest.mark.parametrize("sigma", [0.6, 1.0])
-def test_agrees_with_the_literal_papers(sigma):
+def test_agrees_with_the_printed_papers(sigma):
     X = np.unique(IRIS, axis=0)
     m, e, b, K = literal(X, sigma, 3, sign_words(3))
     model = SoftKernelSpectralClustering(3, bandwidth=sigma, assignment="codebook").fit(X)
@@ -124,7 +124,7 @@ def test_agrees_with_the_literal_papers(sigma):
         ("shapes/aggregation", 5, 32, 0, np.linspace(4.6, 5.0, 5)),
     ],
 )
-def test_counts_of_table_one_are_within_reach(name, k, overlap, outliers, sigmas):
+def test_counts_of_table_one_are_reproduced_closely(name, k, overlap, outliers, sigmas):
     # found by scanning the bandwidth, which the paper does not give
     X = real(name)
     counts = []
@@ -140,7 +140,7 @@ def test_counts_of_table_one_are_within_reach(name, k, overlap, outliers, sigmas
 
 
 @pytest.mark.parametrize("name", ["shapes/r15"])
-def test_permutations_and_seeds_do_not_change_directions(name):
+def test_permutations_and_seeds_do_not_change_results(name):
     X = real(name)
     first = SoftKernelSpectralClustering(15, bandwidth=0.5).fit(X)
     for seed in range(4):
@@ -150,7 +150,7 @@ def test_permutations_and_seeds_do_not_change_directions(name):
         assert np.array_equal(model.memberships_, first.memberships_[order])
 
 
-def test_rings_are_separated_and_new_points_too():
+def test_rings_are_separated_for_training_and_new_points():
     X, y = make_circles(500, factor=0.3, noise=0.04, random_state=0)
     for Model in BOTH:
         model = Model(2, bandwidth=0.1).fit(X)
@@ -168,14 +168,14 @@ def test_rows_sum_to_one_and_hard_is_one_hot():
     assert np.array_equal(hard.memberships_.argmax(axis=1), hard.labels_)
 
 
-def test_clusters_are_named_by_size():
+def test_clusters_are_numbered_by_size():
     X = make_blobs([20, 80, 50], centers=[[0, 0], [9, 0], [0, 9]], random_state=0)[0]
     model = SoftKernelSpectralClustering(3).fit(X)
     assert np.bincount(model.labels_).tolist() == [80, 50, 20]
 
 
 @pytest.mark.parametrize("subset", ["renyi", "random"])
-def test_a_subset_finds_what_all_rows_find(subset):
+def test_a_subset_gives_the_clusters_of_all_rows(subset):
     X, y = make_blobs(3000, centers=[[0, 0], [8, 0], [0, 8], [8, 8]], random_state=0)
     options = {"n_clusters": 4, "bandwidth": 1.2}
     model = SoftKernelSpectralClustering(n_train=200, subset=subset, **options).fit(X)
@@ -185,7 +185,7 @@ def test_a_subset_finds_what_all_rows_find(subset):
     whole = SoftKernelSpectralClustering(**options).fit(X)
     names = [np.bincount(whole.labels_[model.labels_ == p]).argmax() for p in range(4)]
     assert np.abs(model.memberships_ - whole.memberships_[:, names]).mean() < 0.01
-    # degrees are those of the data, not of the subset
+    # degrees refer to all data, not to the subset
     ratio = np.median(model.mean_similarity_ / whole.mean_similarity_)
     assert ratio == pytest.approx(1, abs=0.1)
     order = np.random.default_rng(0).permutation(3000)
@@ -204,12 +204,12 @@ def test_weights_are_repeated_rows_in_a_subset_too():
         assert weighted.memberships(X) == pytest.approx(repeated.memberships(X), abs=1e-8)
 
 
-def test_renyi_covers_more_than_chance():
+def test_renyi_subset_covers_more_than_a_random_one():
     X = np.random.default_rng(0).standard_t(3, size=(1500, 2))
     kernel = Gaussian(0.5)
     rows, mass, own = training_rows(kernel, Rows(X), 100, "renyi", 0)
     chance, weights, itself = training_rows(kernel, Rows(X), 100, "random", 0)
-    assert np.array_equal(weights, itself)  # a sampled row stands for no neighbor of its own
+    assert np.array_equal(weights, itself)  # a sampled row represents itself only
     assert np.all(own <= mass)
     entropy = [-np.log(kernel.block(X[r], X[r]).mean()) for r in (rows, chance)]
     assert entropy[0] > entropy[1] + 0.5
@@ -217,8 +217,8 @@ def test_renyi_covers_more_than_chance():
     assert weights.sum() == pytest.approx(1500, rel=0.2)
 
 
-@pytest.mark.parametrize("kept", [0, 2**23])  # similarities of swapped rows computed again, or kept
-def test_renyi_swaps_are_a_literal_count(kept, monkeypatch):
+@pytest.mark.parametrize("kept", [0, 2**23])  # similarities of swapped rows recomputed or stored
+def test_renyi_swaps_equal_a_direct_computation(kept, monkeypatch):
     monkeypatch.setattr("softkern.models.subset.KEPT", kept)
     monkeypatch.setattr("softkern.models.subset.BATCH", 70)
     X = np.random.default_rng(0).standard_t(3, size=(300, 2))
@@ -248,7 +248,7 @@ def test_n_train_auto():
 
 
 @pytest.mark.parametrize("Model", BOTH)
-def test_a_low_rank_keeps_labels_and_most_of_the_ranks(Model):
+def test_a_low_rank_preserves_labels_and_most_ranks(Model):
     X = make_blobs(400, centers=[[0, 0], [6, 0], [0, 6]], random_state=0)[0]
     exact = Model(3, bandwidth=1.0, engine="dense").fit(X)
     for rank, of_outliers, of_overlap in ((120, 0.999, 0.999), (30, 0.99, 0.85)):
@@ -263,7 +263,7 @@ def test_a_low_rank_keeps_labels_and_most_of_the_ranks(Model):
         assert spearmanr(low.overlap_scores_, exact.overlap_scores_).statistic > of_overlap
 
 
-def test_gaussian_is_rbf():
+def test_gaussian_and_rbf_are_the_same():
     X, y = make_blobs(150, centers=[[0, 0], [9, 0], [0, 9]], random_state=0)
     one, two = (SoftKernelSpectralClustering(3, kernel=k).fit(X) for k in ("rbf", "gaussian"))
     assert np.array_equal(one.memberships_, two.memberships_)
@@ -271,13 +271,13 @@ def test_gaussian_is_rbf():
 
 
 def test_the_search_runs_on_the_fitted_engine():
-    (fitting, _), elsewhere = recorded_products(KernelSpectralClustering(3), BLOBS)
+    (fitting, _), other_products = recorded_products(KernelSpectralClustering(3), BLOBS)
     (given, _), _ = recorded_products(KernelSpectralClustering(3, bandwidth=1.0), BLOBS)
-    assert elsewhere == []
-    assert fitting >= given + 11  # an eigenproblem a bandwidth
+    assert other_products == []
+    assert fitting >= given + 11  # one eigenproblem per bandwidth
 
 
-def test_ranks_follow_distance_however_far():
+def test_ranks_follow_the_distance_of_far_points():
     X = make_blobs(300, centers=[[0, 0], [8, 0], [0, 8]], random_state=0)[0]
     far = np.array([[20.0, 0], [60, 0], [1e3, 0], [1e6, 0]])
     for Model in BOTH:
@@ -286,10 +286,10 @@ def test_ranks_follow_distance_however_far():
         assert model.detect(far)[0].all()
         assert not model.detect(far)[1].any()
     X[:4] = far
-    model = SoftKernelSpectralClustering(3, bandwidth=1.0).fit(X)  # none is a cluster
+    model = SoftKernelSpectralClustering(3, bandwidth=1.0).fit(X)  # no far row is a cluster
     assert np.bincount(model.labels_).min() > 90
     assert np.array_equal(np.argsort(-model.outlier_scores_)[:4], [3, 2, 1, 0])
-    # as printed eq. 5 says the opposite of isolation among the outliers; corrected it agrees
+    # the printed eq. 5 reverses the order of outliers, the corrected one does not
     edge = np.array([[4.0 + t, 4.0 + t] for t in np.linspace(0.5, 4, 12)])
     isolation = model.outlier_scores(edge)
     printed = model.outlier_scores(edge, variant="2015")
@@ -299,7 +299,7 @@ def test_ranks_follow_distance_however_far():
 
 def test_self_similarity_does_not_hide_outliers_of_small_sets():
     X = make_blobs(60, centers=[[0, 0], [6, 0]], random_state=0)[0]
-    X[0] = [100.0, 100.0]  # with itself its mean similarity would be 1/60 > 0.01
+    X[0] = [100.0, 100.0]  # including itself, its mean similarity would be 1/60 > 0.01
     model = SoftKernelSpectralClustering(2, bandwidth=1.0).fit(X)
     assert model.detect()[0][0]
 
@@ -307,31 +307,31 @@ def test_self_similarity_does_not_hide_outliers_of_small_sets():
 BLOBS, GROUPS = make_blobs(300, centers=[[0, 0], [9, 0], [0, 9]], random_state=0)
 
 
-def around(radius, count):
+def draw_circle(radius, count):
     angle = np.arange(count) * 2 * np.pi / count + 0.3
     return radius * np.c_[np.cos(angle), np.sin(angle)]
 
 
 @pytest.mark.parametrize(("radius", "count"), [(40, 3), (40, 10), (200, 2), (200, 5), (1e6, 2)])
-def test_a_few_far_outliers_change_nothing(radius, count):
-    X = np.vstack([BLOBS, around(radius, count)])
+def test_few_far_outliers_do_not_change_clusters(radius, count):
+    X = np.vstack([BLOBS, draw_circle(radius, count)])
     for Model in BOTH:
         model = Model(3).fit(X)
         assert same_partition(model.labels_[:300], GROUPS)
         assert model.detect()[0][300:].all()
 
 
-def test_far_outliers_change_nothing_in_a_sample_either():
-    # a sampled row weighs as many as were left out, none of which is near an outlier
+def test_far_outliers_do_not_change_clusters_of_a_subset():
+    # a sampled row represents rows that were left out, but no row near an outlier
     X, y = make_blobs(3000, centers=[[0, 0], [9, 0], [0, 9]], random_state=0)
-    X = np.vstack([X, around(200, 40)])
+    X = np.vstack([X, draw_circle(200, 40)])
     for subset, bandwidth in (("random", "auto"), ("renyi", 1.5)):
         model = SoftKernelSpectralClustering(3, subset=subset, bandwidth=bandwidth, n_train=200)
         model.fit(X)
         assert (model.support_ >= 3000).any()
         assert same_partition(model.labels_[:3000], y)
         assert model.detect()[0][3000:].all()
-        # what is said of an outlier does not depend on whether it was sampled
+        # scores of outliers do not depend on whether they were sampled
         assert model.outlier_scores_[3000:].min() > model.outlier_scores_[:3000].max()
 
 
@@ -340,34 +340,34 @@ def test_heavy_tails_are_fitted(seed):
     rng = np.random.default_rng(seed)
     for X in (rng.standard_cauchy((200, 2)), rng.lognormal(0, 2, (200, 2))):
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SpectrumWarning)  # tails may hold a cluster
+            warnings.simplefilter("ignore", SpectrumWarning)  # tails may contain a cluster
             model = KernelSpectralClustering(2).fit(X)
         assert np.bincount(model.labels_).size == 2
 
 
-def test_outliers_that_lie_together_are_said():
+def test_clusters_of_few_outliers_raise_a_warning():
     pairs = np.array([[200.0, 0], [200.3, 0], [-200, 0], [-200.3, 0]])
     X = np.vstack([BLOBS, pairs])
     with pytest.warns(SpectrumWarning, match="cluster 1, 2 .*lie close together .4 points"):
         SoftKernelSpectralClustering(3, bandwidth=1.0).fit(X)
-    # one pair loses the search: its cluster is not covered, wider bandwidths have none such
+    # the search avoids bandwidths at which a pair is a cluster
     assert same_partition(SoftKernelSpectralClustering(3).fit(X[:302]).labels_[:300], GROUPS)
 
 
-def test_a_regular_grid_is_cut_somewhere():
+def test_ambiguous_cuts_of_a_grid_raise_a_warning():
     X = np.array([[i, j] for i in range(12) for j in range(12)], dtype=float)
     with pytest.warns(SpectrumWarning, match="cut equally well in several directions"):
         model = SoftKernelSpectralClustering(2).fit(X)
     assert np.bincount(model.labels_).tolist() == [72, 72]
 
 
-def test_printed_overlap_score_counts_the_point_itself():
+def test_printed_overlap_score_includes_the_point_itself():
     model = SoftKernelSpectralClustering(3, bandwidth=1.0).fit(IRIS)
     U, e, s = model.memberships_, model.projections_, model.prototypes_
     degree = model.mean_similarity(IRIS) * 150
     expected = overlap_score(e, U, s, degree, e, model.labels_)
     assert model.overlap_scores(IRIS, variant="2015") == pytest.approx(expected, rel=1e-9)
-    # copies apart, the fitted similarity is without the point itself
+    # except for duplicates, the fitted similarity excludes the point itself
     assert degree.min() > model.mean_similarity_.min() * 150 + 0.999
 
 
@@ -385,7 +385,7 @@ def test_printed_overlap_score_of_weights_and_of_isolated_points():
     assert np.isfinite(new).all()
 
 
-def test_points_beyond_all_numbers():
+def test_points_beyond_the_floating_point_range():
     model = SoftKernelSpectralClustering(3, bandwidth=1.0).fit(BLOBS)
     far = np.array([[1e3, 0], [1e100, 0], [1e155, 0], [1e200, 1e200]])
     scores = model.outlier_scores(far)
@@ -412,7 +412,7 @@ def test_overlap_scores():
             method(new, variant=variant)
 
 
-def test_auto_finds_groups(monkeypatch):
+def test_auto_finds_the_number_of_clusters(monkeypatch):
     monkeypatch.setattr("softkern.models.spectral_base.MAX_CLUSTERS", 6)
     X = make_blobs(400, centers=[[0, 0], [9, 0], [0, 9], [9, 9]], random_state=0)[0]
     model = SoftKernelSpectralClustering("auto").fit(X)
@@ -456,8 +456,8 @@ def test_sparse_documents_with_the_cosine():
     words[5] = 0.0  # an empty document
     table = sp.csr_matrix(words)
     model = SoftKernelSpectralClustering(3, kernel="cosine").fit(table)
-    kept = np.arange(90) != 5
-    assert adjusted_rand_score(np.repeat([0, 1, 2], 30)[kept], model.labels_[kept]) > 0.9
+    is_filled = np.arange(90) != 5
+    assert adjusted_rand_score(np.repeat([0, 1, 2], 30)[is_filled], model.labels_[is_filled]) > 0.9
     assert model.detect()[0][5]
     assert model.outlier_scores_.argmax() == 5
     assert np.isfinite(model.outlier_scores_).all()
@@ -496,12 +496,12 @@ def test_bad_input(Model):
         Model().detect()
 
 
-def test_tiny_bandwidth_is_said():
+def test_a_tiny_bandwidth_raises_an_error_or_warning():
     X = np.random.default_rng(0).normal(size=(60, 2))
     with pytest.raises(ValueError, match="there are 0 of 60; use a larger bandwidth"):
         SoftKernelSpectralClustering(3, bandwidth=1e-6).fit(X)
     with pytest.warns(SpectrumWarning, match="unconnected parts.*larger bandwidth"):
-        SoftKernelSpectralClustering(3, bandwidth=0.03).fit(X)  # a few pairs see each other
+        SoftKernelSpectralClustering(3, bandwidth=0.03).fit(X)  # few pairs are similar
 
 
 def test_repeated_points_and_disconnected_ones():
@@ -512,27 +512,27 @@ def test_repeated_points_and_disconnected_ones():
     assert not model.detect()[0].any()  # four equal points are similar to each other
 
 
-def test_one_cluster_is_everything():
+def test_one_cluster_contains_everything():
     model = SoftKernelSpectralClustering(1).fit(IRIS)
     assert np.array_equal(model.memberships_, np.ones((150, 1)))
     assert model.projections_.shape == (150, 0)
     assert np.array_equal(model.overlap_scores_, np.zeros(150))
 
 
-def test_no_convergence_is_said():
+def test_no_convergence_raises_a_warning():
     X = np.random.default_rng(0).normal(size=(900, 2))
     with pytest.warns(ConvergenceWarning, match="max_iter=1 .*eigenvectors.*Increase max_iter"):
         SoftKernelSpectralClustering(4, bandwidth=0.5, max_iter=1).fit(X)
 
 
-def test_warns_of_nothing_on_ordinary_data(monkeypatch):
+def test_ordinary_data_raise_no_warnings(monkeypatch):
     monkeypatch.setattr("softkern.models.spectral_base.MAX_CLUSTERS", 6)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         SoftKernelSpectralClustering("auto").fit(IRIS)
 
 
-def test_fractional_weights_and_a_sample():
+def test_fractional_weights_with_a_subset():
     X = make_blobs(300, 2, centers=[[0, 0], [8, 8]], random_state=0)[0]
     weight = np.random.default_rng(0).uniform(0.01, 0.9, 300)
     for subset in ("random", "renyi"):
@@ -542,7 +542,7 @@ def test_fractional_weights_and_a_sample():
 
 @pytest.mark.parametrize("step", ["solve", "codes_of"])
 def test_errors_in_the_search_are_not_hidden(step, monkeypatch):
-    """Only data that a bandwidth does not suit may leave a gap in the search."""
+    """Only bandwidths that are unsuitable for the data may be skipped in the search."""
 
     def fail(*args, **options):
         raise ValueError("a bug")

@@ -1,4 +1,4 @@
-"""Detection and scores of the 2015 paper against its printed formulas."""
+"""Detection and scores of the 2015 paper, compared with its printed formulas."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def test_outliers_are_tested_first():
     assert overlap.tolist() == [False, True, True, False]
 
 
-def test_overlap_score_is_equation_four(monkeypatch):
+def test_overlap_score_equals_equation_four(monkeypatch):
     rng, E, S, U = random_soft()
     labels, degree = U.argmax(axis=1), rng.uniform(1, 5, 50)
     monkeypatch.setattr(spectral_points, "BLOCK", 20)
@@ -44,7 +44,7 @@ def test_overlap_score_is_equation_four(monkeypatch):
         assert found[i] == pytest.approx(near * weighted / degree[i], rel=1e-9)
 
 
-def test_overlap_score_counts_weights_as_repeated_rows():
+def test_overlap_score_treats_weights_as_repeated_rows():
     rng, E, S, U = random_soft()
     labels, counts = U.argmax(axis=1), rng.integers(0, 4, 50)
     degree = rng.uniform(1, 5, 50)
@@ -54,7 +54,7 @@ def test_overlap_score_counts_weights_as_repeated_rows():
     assert weighted == pytest.approx(repeated, rel=1e-12)
 
 
-def test_overlap_score_of_a_point_without_similarity_is_the_largest_number():
+def test_overlap_score_of_a_point_without_similarity_is_finite_and_largest():
     _, E, S, U = random_soft()
     labels = U.argmax(axis=1)
     degree = np.where(np.arange(50) == 3, 0.0, 1.0)
@@ -63,7 +63,7 @@ def test_overlap_score_of_a_point_without_similarity_is_the_largest_number():
     assert found.argmax() == 3
 
 
-def test_outlier_score_is_equation_five():
+def test_outlier_score_equals_equation_five():
     _, E, S, U = random_soft()
     b = np.array([0.3, -0.2, 0.1])
     found = spectral_points.outlier_score(E, U, S, b, "2015")

@@ -29,7 +29,7 @@ def declare(monkeypatch):
     fitted_specs.cache_clear()
 
 
-def test_one_declaration_is_enough(declare, tmp_path):
+def test_a_declared_attribute_is_saved_loaded_and_pickled(declare, tmp_path):
     declare(extra_=Floats("n", low=0, method="memberships"), cache_=Spec(transient=True))
     model = FuzzyCMeans(2).fit(X)
     model.extra_, model.cache_ = np.ones(len(X)), lambda: "cannot be pickled"
@@ -75,7 +75,7 @@ def test_fitted_attributes_are_documented(name):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_methods_of_samples_exist(name):
+def test_declared_row_methods_exist(name):
     kind = getattr(softkern, name)
     assert all(callable(getattr(kind, method)) for method in row_methods(kind).values())
 

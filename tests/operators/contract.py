@@ -1,7 +1,7 @@
-"""What every operator promises, as two suites.
+"""Tests that every operator must pass.
 
-A member's test class inherits `OperatorContract`, or `GaussianContract` where it takes the Gaussian
-kernel, and says how it is made and on what.
+The test class of an operator inherits `OperatorContract`, or `GaussianContract` if it supports the
+Gaussian kernel, and defines how the operator is made.
 """
 
 import pickle
@@ -17,8 +17,10 @@ COLUMNS = (1, 8, 64)
 
 
 class OperatorContract:
-    """Laws for any kernel. Hooks: `make`; `kernel`, `dims`, `far`, `allowed`, `cross_allowed`,
-    `distance_slack` where the defaults do not fit.
+    """Tests for any kernel.
+
+    A subclass defines `make` and overrides `kernel`, `dims`, `far`, `allowed`, `cross_allowed` or
+    `distance_slack` if the defaults are not suitable.
     """
 
     dims = (1, 2, 3, 5, 17)
@@ -29,7 +31,7 @@ class OperatorContract:
     def make(self, kernel, X):
         raise NotImplementedError
 
-    # the cases
+    # Data
 
     @pytest.fixture(params=["float32", "float64"])
     def dtype(self, request):
@@ -37,7 +39,7 @@ class OperatorContract:
 
     def data(self, d, dtype, n=None, seed=0):
         X = np.random.default_rng(seed).normal(size=(n or self.n, d))
-        return (X + 5).astype(dtype)  # an offset must not matter
+        return (X + 5).astype(dtype)  # the offset must not matter
 
     def exact(self, X_new, X, A):
         return self.kernel.block(X_new.astype(float), X.astype(float)) @ A.astype(float)
@@ -45,7 +47,7 @@ class OperatorContract:
     def allowed(self, operator, A):
         return operator.error * np.abs(A).sum(axis=0)
 
-    # the laws
+    # Tests
 
     @pytest.mark.parametrize("columns", COLUMNS)
     def test_equals_the_dense_product(self, columns, dtype):
@@ -72,7 +74,7 @@ class OperatorContract:
     def cross_allowed(self, operator, A):
         return self.allowed(operator, A)
 
-    def test_new_points_that_are_the_old(self, dtype):
+    def test_training_points_as_new_points(self, dtype):
         X = self.data(2, dtype)
         operator = self.make(self.kernel, X)
         A = np.random.default_rng(1).uniform(size=(len(X), 2))
@@ -127,7 +129,7 @@ class OperatorContract:
         fresh = len(pickle.dumps(self.make(self.kernel, self.data(2, dtype))))
         operator.log_product_of_others(A[:, 0], A[:, 0])
         operator.cross(operator.X[:5] * 1) @ A
-        assert len(pickle.dumps(operator)) <= fresh + 1000  # what can be computed again stays out
+        assert len(pickle.dumps(operator)) <= fresh + 1000  # caches are not pickled
         copy = pickle.loads(pickle.dumps(operator))
         assert np.array_equal(copy @ A, before)
         assert copy.kernel == operator.kernel
@@ -179,16 +181,16 @@ class OperatorContract:
         assert np.all(distances >= 0)
         assert operator.distances_to_rows(3).shape == (self.n, 1)
 
-    def test_entries_are_those_of_the_matrix_that_is_multiplied(self, dtype):
+    def test_entries_are_those_of_the_matrix_in_products(self, dtype):
         operator = self.make(self.kernel, self.data(2, dtype))
-        everyone = np.arange(self.n)
+        every_row = np.arange(self.n)
         A = np.random.default_rng(1).normal(size=(self.n, 2)).astype(dtype)
-        by_hand = operator.entries(everyone, everyone).astype(float) @ A
-        error = np.abs(operator @ A - by_hand)
+        exact = operator.entries(every_row, every_row).astype(float) @ A
+        error = np.abs(operator @ A - exact)
         assert np.all(error <= 4 * operator.attainable_error * np.abs(A).sum(axis=0))
         assert operator.attainable_error <= operator.error
 
-    def test_a_part_of_the_rows(self, dtype):
+    def test_partial_products_of_some_rows(self, dtype):
         operator = self.make(self.kernel, self.data(2, dtype))
         for count in (5, self.n - 3):
             index = np.random.default_rng(2).permutation(self.n)[:count]
@@ -197,7 +199,7 @@ class OperatorContract:
             part, whole = operator.partial_product(index, A[index]), operator @ A
             assert np.all(np.abs(part - whole) <= 2 * operator.error * np.abs(A).sum(axis=0))
 
-    def test_copies_are_one_row(self, dtype):
+    def test_duplicates_are_one_row(self, dtype):
         X = self.data(2, dtype, n=40)
         X[7] = X[30]
         operator = self.make(self.kernel, X)
@@ -208,7 +210,7 @@ class OperatorContract:
             assert sorted(total.tolist()) == [1.0] * 37 + [2.0]
             assert set(index) | {7, 30} == set(range(40)) - {3}
 
-    def test_made_from_weights_and_options(self, dtype):
+    def test_operators_are_built_from_weights_and_options(self, dtype):
         X = self.data(2, dtype)
         cls = type(self.make(self.kernel, X))
         engine = ENGINES[cls.engine]
@@ -222,7 +224,7 @@ class OperatorContract:
     def uniform(self, engine, X):
         return engine.build(self.kernel, X, sample_weight=np.ones(len(X)), random_state=1)
 
-    def test_finite_scans_can_be_left_out(self):
+    def test_scans_for_nan_are_skipped_with_assume_finite(self):
         operator = self.make(self.kernel, self.data(2, np.float64))
         A = np.ones((self.n, 2))
         A[0, 0] = np.nan
@@ -237,9 +239,9 @@ class OperatorContract:
         assert np.isfinite(logs[:, 0]).all()
         assert np.isneginf(logs[:, 1]).all()
 
-    def test_far_points_and_far_groups_do_no_harm(self, dtype):
+    def test_far_points_and_clusters_do_not_reduce_accuracy(self, dtype):
         X = self.data(2, dtype)
-        X[: self.n // 2] += 200  # a second group, 250 bandwidths away
+        X[: self.n // 2] += 200  # a second cluster, 250 bandwidths away
         X[0] = self.far
         operator = self.make(self.kernel, X)
         A = np.random.default_rng(2).uniform(size=(self.n, 2)).astype(dtype)
@@ -299,7 +301,7 @@ class OperatorContract:
 
 
 class GaussianContract(OperatorContract):
-    """Laws for the Gaussian kernel: what is far counts for nothing, and keeps its order."""
+    """Tests for the Gaussian kernel, including accurate logarithms of far points."""
 
     def test_logarithms_follow_distance_far_away(self, dtype):
         X = self.data(2, dtype)
@@ -321,15 +323,15 @@ class GaussianContract(OperatorContract):
 
     def test_leave_one_out_sums(self, dtype):
         X = self.data(2, dtype)
-        X[0], X[1] = [40, 5], [70, 5]  # isolated: what is left of them is far away
+        X[0], X[1] = [40, 5], [70, 5]  # isolated: all others are far away
         operator = self.make(self.kernel, X)
         a = np.random.default_rng(1).uniform(0.5, 1, self.n).astype(dtype)
-        kept = np.where(np.arange(self.n) % 3 == 0, 0.25 * a, 0)
-        kept[:2] = 0
-        logs = operator.log_product_of_others(a, a - kept)
+        weight_left = np.where(np.arange(self.n) % 3 == 0, 0.25 * a, 0)
+        weight_left[:2] = 0
+        logs = operator.log_product_of_others(a, a - weight_left)
         block = self.kernel.log_block(X.astype(float), X.astype(float)) + np.log(a.astype(float))
         with np.errstate(divide="ignore"):
-            np.fill_diagonal(block, np.log(kept.astype(float)))
+            np.fill_diagonal(block, np.log(weight_left.astype(float)))
         top = block.max(axis=1)
         exact = top + np.log(np.exp(block - top[:, None]).sum(axis=1))
         assert logs == pytest.approx(exact, rel=1e-3, abs=2e-2)

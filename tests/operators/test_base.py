@@ -1,4 +1,4 @@
-"""What holds for operators as such: threads, logarithms, engines of one's own."""
+"""Operators in general: threads, logarithms, kernels of the user."""
 
 import os
 import subprocess
@@ -18,7 +18,7 @@ from softkern.operators.fourier import FourierOperator
 from softkern.operators.tiled import TiledOperator
 
 
-def test_threads_obey_limits():
+def test_threads_respect_limits():
     with threadpool_limits(3):
         assert available_threads() == min(3, joblib.cpu_count())
     with threadpool_limits(1):
@@ -32,13 +32,13 @@ def _threads():
     return available_threads()
 
 
-def test_threads_of_a_worker_are_its_share():
+def test_threads_of_a_joblib_worker():
     with joblib.parallel_config("loky", n_jobs=2, inner_max_num_threads=1):
         counts = joblib.Parallel()(joblib.delayed(_threads)() for _ in range(4))
     assert counts == [1, 1, 1, 1]
 
 
-def test_threads_of_the_environment():
+def test_threads_respect_the_environment():
     code = (
         "import softkern.operators; from softkern._utils.threads import available_threads; "
         "print(available_threads())"
@@ -62,19 +62,19 @@ def test_limited_threads_print_no_warning(capfd):
 
 
 @pytest.mark.parametrize("limit", [1, 2])
-def test_trees_are_asked_with_the_threads_there_are(limit, monkeypatch):
-    asked = []
+def test_trees_use_the_available_threads(limit, monkeypatch):
+    used = []
 
     class Tree(cKDTree):
         def query(self, *arguments, workers=1, **options):
-            asked.append(workers)
+            used.append(workers)
             return super().query(*arguments, workers=workers, **options)
 
     monkeypatch.setattr("softkern.operators.log_sums.cKDTree", Tree)
     monkeypatch.setattr("softkern.operators.base.available_threads", lambda: limit)
     X = np.random.default_rng(0).normal(size=(50, 2))
     BlockedOperator(Gaussian(1.0), X).cross(X + 100).log_product(np.ones(50))
-    assert asked == [limit]
+    assert used == [limit]
 
 
 def test_the_tree_of_the_whole_support_is_built_once(monkeypatch):
@@ -108,7 +108,7 @@ class Fivefold(Kernel):
 
 
 class Waves(Kernel):
-    """Neither bounded by a statement nor semidefinite."""
+    """Neither a declared bound nor semidefinite."""
 
     is_positive_semidefinite = None
 
@@ -117,7 +117,7 @@ class Waves(Kernel):
 
 
 @pytest.mark.parametrize(("kernel", "largest"), [(Fivefold(), 5), (Waves(), 9)])
-def test_the_error_of_a_kernel_of_ones_own(kernel, largest):
+def test_the_error_of_a_user_kernel(kernel, largest):
     X = np.random.default_rng(0).normal(size=(500, 1)).astype(np.float32)
     operator = BlockedOperator(kernel, X)
     eps = float(np.finfo(np.float32).eps)

@@ -56,13 +56,13 @@ def test_sparse(kernel):
     assert sparse.cross(sp.csr_matrix(X[:9])) @ A == pytest.approx((sparse @ A)[:9], rel=1e-9)
 
 
-def test_logarithms_of_other_kernels_follow_distance():
+def test_logarithms_of_the_laplacian_follow_the_distance():
     X = np.random.default_rng(0).normal(size=(30, 2))
     far = np.array([[1e3, 0], [1e100, 0], [1e153, 0], [1.3e154, 0]])
     logs = BlockedOperator(Laplacian(1.0), X).cross(far).log_product(np.ones(30))
     assert logs == pytest.approx(-far[:, 0], rel=1e-2)
 
 
-def test_a_matrix_is_refused():
+def test_precomputed_matrices_are_rejected():
     with pytest.raises(ValueError, match="use engine='precomputed'"):
         BlockedOperator(Precomputed(), np.eye(4))

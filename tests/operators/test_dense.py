@@ -18,7 +18,7 @@ def X():
     return np.random.default_rng(0).normal(size=(300, 4))
 
 
-def test_gram_is_symmetric_to_the_last_bit(X, monkeypatch):
+def test_gram_is_exactly_symmetric(X, monkeypatch):
     monkeypatch.setattr("softkern.operators.dense.SQUARE", 70)  # several blocks
     gram = DenseOperator(Gaussian(1.0), X).gram
     assert np.array_equal(gram, gram.T)
@@ -26,7 +26,7 @@ def test_gram_is_symmetric_to_the_last_bit(X, monkeypatch):
     assert gram == pytest.approx(Gaussian(1.0).block(X, X), rel=1e-12)
 
 
-def test_gram_is_built_when_it_is_first_multiplied(X, monkeypatch):
+def test_gram_is_not_built_for_new_points(X, monkeypatch):
     operator = DenseOperator(Gaussian(1.0), X)
     a = np.full(300, 1 / 300)
     new = X[:9] + 0.1
@@ -40,7 +40,7 @@ def test_gram_is_built_when_it_is_first_multiplied(X, monkeypatch):
     assert cross.log_product(a).shape == (9,)
 
 
-def test_threads_do_not_change_a_bit(X, monkeypatch):
+def test_gram_does_not_depend_on_the_number_of_threads(X, monkeypatch):
     monkeypatch.setattr("softkern.operators.dense.SQUARE", 40)
     grams = []
     for threads in (1, 4):
@@ -49,15 +49,15 @@ def test_threads_do_not_change_a_bit(X, monkeypatch):
     assert np.array_equal(*grams)
 
 
-def test_far_from_the_origin_keeps_digits():
+def test_an_offset_does_not_reduce_accuracy():
     X = np.random.default_rng(0).normal(size=(300, 3)).round(6)
-    X = X + 1e8 - 1e8  # digits that survive the move
+    X = X + 1e8 - 1e8  # digits that remain after the move
     moved = DenseOperator(Gaussian(0.7), X + 1e8).gram
     assert np.abs(moved - DenseOperator(Gaussian(0.7), X).gram).max() < 1e-14
 
 
 class Fivefold(Kernel):
-    """5 · Gaussian, as a user would write it."""
+    """5 · Gaussian, defined like a kernel of a user."""
 
     bound = 5.0
 
@@ -68,11 +68,11 @@ class Fivefold(Kernel):
 def test_errors_grow_with_the_kernel(X):
     plain = DenseOperator(Gaussian(1.0), X).error
     assert DenseOperator(Fivefold(), X).error / plain == pytest.approx(5)
-    # without a stated bound, the diagonal of a semidefinite kernel bounds it
+    # without a declared bound, the diagonal bounds a semidefinite kernel
     traits = {"bound": None, "is_positive_semidefinite": True}
     semidefinite = type("Semidefinite", (Fivefold,), traits)()
     assert DenseOperator(semidefinite, X).error / plain == pytest.approx(5)
-    # else the largest value of some rows, with a margin
+    # otherwise the largest value of some rows, with a margin
     unknown = type("Unknown", (Fivefold,), {"bound": None})()
     assert 5 <= DenseOperator(unknown, X).error / plain <= 25
 
@@ -87,7 +87,7 @@ def test_other_kernels(kernel, X):
     assert operator @ A == pytest.approx(kernel.block(X, X) @ A, rel=1e-9, abs=1e-9)
 
 
-def test_asymmetric_callable_is_refused(X):
+def test_asymmetric_callables_are_rejected(X):
     with pytest.raises(ValueError, match="not symmetric"):
         DenseOperator(CallableKernel(lambda X, Y: X @ Y.T + X[:, :1]), X)
 
@@ -98,6 +98,6 @@ def test_linear_distances_are_euclidean(X):
     assert distances == pytest.approx(((X - X.mean(axis=0)) ** 2).sum(axis=1))
 
 
-def test_a_matrix_is_refused():
+def test_precomputed_matrices_are_rejected():
     with pytest.raises(ValueError, match="use engine='precomputed'"):
         DenseOperator(Precomputed(), np.eye(4))

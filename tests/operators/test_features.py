@@ -1,4 +1,4 @@
-"""Distances from a finite feature map: digits far from the origin, and any coefficients."""
+"""Distances of a finite feature map: accuracy far from the origin, and any coefficients."""
 
 import numpy as np
 import pytest
@@ -34,8 +34,8 @@ def problem(offset, dtype, n=400, c=3):
     return X, new, (A / A.sum(axis=0)).astype(dtype)
 
 
-def to_means(rows, X, A):
-    """‖x − Σ a x_r‖² around the data's own mean, in float64."""
+def mean_distances(rows, X, A):
+    """Compute ‖x − Σ a x_r‖² in float64, relative to the mean of the data."""
     middle, A = X.mean(axis=0, dtype=np.float64), A.astype(np.float64)
     centers = (A / A.sum(axis=0)).T @ (X - middle)
     return cdist(rows - middle, centers, "sqeuclidean")
@@ -49,20 +49,20 @@ def to_means(rows, X, A):
 def test_distances_do_not_depend_on_the_origin(cls, offset, dtype, abs_tol):
     X, new, A = problem(offset, dtype)
     operator = cls(Linear(), X)
-    assert operator.geometry(A).distances == pytest.approx(to_means(X, X, A), abs=abs_tol)
+    assert operator.geometry(A).distances == pytest.approx(mean_distances(X, X, A), abs=abs_tol)
     assert operator.squared_distances(A[:, 0]) == pytest.approx(
-        to_means(X, X, A)[:, 0], abs=abs_tol
+        mean_distances(X, X, A)[:, 0], abs=abs_tol
     )
     across = operator.cross(new)
-    assert across.squared_distances(A) == pytest.approx(to_means(new, X, A), abs=abs_tol)
+    assert across.squared_distances(A) == pytest.approx(mean_distances(new, X, A), abs=abs_tol)
     assert across.geometry(A, operator.squared_norms(A)).distances.dtype == X.dtype
 
 
 @pytest.mark.parametrize("cls", OPERATORS)
 @pytest.mark.parametrize("kernel", [Linear(), PairwiseKernel("cosine"), PairwiseKernel("linear")])
-def test_products_and_norms_stay_those_of_the_kernel(cls, kernel):
+def test_products_and_norms_equal_those_of_the_kernel(cls, kernel):
     X, new, A = problem(3.0, "f8")
-    A = A * np.array([1.0, -2.5, 0.0])  # no means, and no center but the origin
+    A = A * np.array([1.0, -2.5, 0.0])  # no weighted means, and a center at the origin
     operator = cls(kernel, X)
     K, cross = kernel.block(X, X), kernel.block(new, X)
     geometry = operator.geometry(A)
@@ -81,8 +81,10 @@ def test_sparse_data_stay_sparse():
     X, new, A = problem(2.0, "f8")
     operator = FeatureOperator(Linear(), sp.csr_matrix(X))
     assert operator.features is None
-    assert operator.squared_distances(A) == pytest.approx(to_means(X, X, A), abs=1e-10)
-    assert operator.cross(new).squared_distances(A) == pytest.approx(to_means(new, X, A), abs=1e-10)
+    assert operator.squared_distances(A) == pytest.approx(mean_distances(X, X, A), abs=1e-10)
+    assert operator.cross(new).squared_distances(A) == pytest.approx(
+        mean_distances(new, X, A), abs=1e-10
+    )
 
 
 @pytest.mark.parametrize("kernel", [Linear(), Gaussian(1.0)])

@@ -15,21 +15,21 @@ from tests.operators.contract import GaussianContract
 
 class TestFourier(GaussianContract):
     dims = (1, 2, 3)
-    far = 500.0  # the grid must hold it
+    far = 500.0  # must be inside the grid
 
     def make(self, kernel, X):
         return FourierOperator(kernel, X)
 
     def allowed(self, operator, A):
-        # sharper than the common statement: a share of the largest entry of K |A|
-        exact = np.exp(-0.5 * _squared(operator.X / 0.8)) @ np.abs(A)
+        # tighter than the common bound: relative to the largest entry of K |A|
+        exact = np.exp(-0.5 * _squared_distances(operator.X / 0.8)) @ np.abs(A)
         return operator.tolerance * exact.max(axis=0) + 1e-5 * (operator.dtype == np.float32)
 
     def cross_allowed(self, operator, A):
         return self.allowed(operator, A)
 
 
-def _squared(X):
+def _squared_distances(X):
     X = X.astype(float)
     return np.square(X[:, None] - X[None]).sum(axis=2)
 
@@ -45,7 +45,7 @@ def test_stated_tolerance_holds(tolerance, bandwidth, d):
     assert error <= tolerance * exact.max()
 
 
-def test_odd_and_even_columns_travel_in_pairs():
+def test_columns_in_pairs_equal_single_columns():
     X = np.random.default_rng(0).normal(size=(300, 2))
     A = np.random.default_rng(1).normal(size=(300, 5))
     operator = FourierOperator(Gaussian(0.3), X)
@@ -65,7 +65,7 @@ def test_ranks_of_the_tail_are_exact():
     generator = np.random.default_rng(0)
     X = np.vstack([generator.normal(size=(3000, 2)), generator.uniform(-60, 60, size=(200, 2))])
     a = np.full(3200, 1 / 3200)
-    a[-200:] = 0  # no weight of their own: what they have comes from far away
+    a[-200:] = 0  # no weight: their sums consist of far points only
     fourier = FourierOperator(Gaussian(1.0), X, 1e-6).log_product(a)
     exact = TiledOperator(Gaussian(1.0), X).log_product(a)
     assert fourier == pytest.approx(exact, abs=2e-2)
@@ -89,7 +89,7 @@ def test_tail_of_weights_with_zeros():
         (Gaussian(1e-9), np.arange(18.0).reshape(9, 2), r"Fourier modes.*use engine='tiled'"),
     ],
 )
-def test_refusal(kernel, X, message):
+def test_unsupported_input_is_rejected(kernel, X, message):
     with pytest.raises(ValueError, match=message):
         FourierOperator(kernel, X)
 
@@ -99,16 +99,16 @@ def test_bad_tolerance():
         FourierOperator(Gaussian(1.0), np.ones((9, 2)), tolerance=2.0)
 
 
-def test_a_large_column_does_not_drown_a_small_one():
+def test_a_large_column_does_not_reduce_accuracy_of_a_small_one():
     X = np.random.default_rng(0).normal(size=(400, 2))
     A = np.random.default_rng(1).uniform(size=(400, 2)) * [1e9, 1e-9]
     exact = TiledOperator(Gaussian(0.5), X) @ A
     assert FourierOperator(Gaussian(0.5), X) @ A == pytest.approx(exact, rel=1e-6)
 
 
-def test_far_from_the_origin_keeps_digits():
+def test_an_offset_does_not_reduce_accuracy():
     X = np.random.default_rng(0).normal(size=(500, 2))
-    X = X + 1e8 - 1e8  # digits that survive the move
+    X = X + 1e8 - 1e8  # digits that remain after the move
     a = np.full(500, 1 / 500)
     exact = Gaussian(0.5).block(X, X) @ a
     moved = FourierOperator(Gaussian(0.5), X + 1e8, 1e-12)
@@ -127,7 +127,7 @@ def test_repeated_predictions_reuse_the_modes(monkeypatch):
     monkeypatch.setattr(FourierOperator, "_modes", lambda *a: made.append(1) or original(*a))
     assert np.array_equal(operator.cross(new) @ A, first)
     assert not made
-    A[5] += 1e3  # coefficients that were changed in place are other coefficients
+    A[5] += 1e3  # a change in place must be noticed
     changed = operator.cross(new) @ A
     assert made
     exact = TiledOperator(Gaussian(1.0), X).cross(new) @ A
@@ -178,9 +178,9 @@ child.join()
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="forks are not safe elsewhere")
-def test_a_fork_computes_what_its_parent_did():
-    """Threads of OpenMP that the parent had are not there, and were waited for."""
+@pytest.mark.skipif(sys.platform != "linux", reason="forks are only safe on Linux")
+def test_a_fork_gives_the_results_of_its_parent():
+    """A fork has no OpenMP threads of its parent and must not wait for them."""
     environment = {**os.environ, "OMP_NUM_THREADS": "2"}
     command = [sys.executable, "-c", FORKED]
     done = subprocess.run(command, env=environment, capture_output=True, check=False)

@@ -1,4 +1,4 @@
-"""Geometry and distances on every kind of array, where it lives: nothing is converted."""
+"""Geometry and distances for every kind of array: results stay in the library of the arrays."""
 
 import array_api_strict
 import numpy as np
@@ -36,7 +36,7 @@ def strict_arrays():
 
 
 def device_arrays():
-    """Arrays on a device that NumPy cannot read: an implicit conversion raises."""
+    """Arrays on a device that NumPy cannot read: an implicit conversion raises an error."""
     device = array_api_strict.Device("device1")
     home = array_api_strict.Device("CPU_DEVICE")
 
@@ -112,14 +112,14 @@ def test_gaps_and_order(kind, dtype, monkeypatch):
     assert isinstance(gaps, array)
     assert home(gaps) == pytest.approx(exact_gaps(X, A), abs=1e-4 if dtype == "float32" else 1e-11)
     order = np.array([2, 0])
-    taken = geometry.take(order)
-    assert isinstance(taken.distances, array)
-    assert np.array_equal(home(taken.product), home(product)[:, order])
-    assert np.array_equal(home(taken.norms), home(geometry.norms)[order])
-    assert np.array_equal(home(taken.distances), home(distances)[:, order])
+    selected = geometry.take(order)
+    assert isinstance(selected.distances, array)
+    assert np.array_equal(home(selected.product), home(product)[:, order])
+    assert np.array_equal(home(selected.norms), home(geometry.norms)[order])
+    assert np.array_equal(home(selected.distances), home(distances)[:, order])
 
 
-def test_the_numpy_path_works_in_place():
+def test_distances_of_numpy_arrays_are_computed_in_place():
     distances = -np.ones((3, 2))
     points = FeaturePoints(np.zeros((3, 1)), np.zeros(1), distances[:, 0].copy())
     assert np.array_equal(points.distances(np.zeros((1, 2))), np.zeros((3, 2)))

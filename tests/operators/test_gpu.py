@@ -1,5 +1,6 @@
-"""The GPU engine. Without a GPU its tiles run on torch's CPU, its compiled loops in Triton's
-interpreter, a few products of each.
+"""The GPU engine.
+
+Without a GPU, its tiles run on the CPU and a few of its compiled loops in Triton's interpreter.
 """
 
 import importlib.util
@@ -38,7 +39,7 @@ KERNELS = [Gaussian(1.5), Laplacian(2.0)]
 
 
 class TestTiles(GaussianContract):
-    """Kernel values are kept, or computed tile by tile, in the precision of the data."""
+    """Kernel values are stored or computed in tiles, in the precision of the data."""
 
     def make(self, kernel, X):
         return GpuOperator(kernel, X, device=DEVICE)
@@ -58,10 +59,10 @@ def test_other_kernels(kernel):
 
 @on_a_gpu
 class TestFused(GaussianContract):
-    """The compiled loops in single precision, of however few points."""
+    """The compiled loops in single precision, even for few points."""
 
     @pytest.fixture(autouse=True)
-    def of_few_points(self, monkeypatch):
+    def use_loops_for_few_points(self, monkeypatch):
         monkeypatch.setattr(gpu_module, "GRAM_ROWS", 0)
 
     def make(self, kernel, X):
@@ -78,7 +79,7 @@ class TestFused(GaussianContract):
 @on_a_gpu
 class TestFusedInDoublePrecision(GaussianContract):
     @pytest.fixture(autouse=True)
-    def of_few_points(self, monkeypatch):
+    def use_loops_for_few_points(self, monkeypatch):
         monkeypatch.setattr(gpu_module, "GRAM_ROWS", 0)
 
     def make(self, kernel, X):
@@ -87,7 +88,7 @@ class TestFusedInDoublePrecision(GaussianContract):
 
 @pytest.fixture
 def interpreted(monkeypatch):
-    """Compiled loops on the device, or in the interpreter on small frames."""
+    """Run compiled loops on the device, or in the interpreter with small frames."""
     if not HAS_TRITON:
         pytest.skip("needs Triton")
     from softkern.operators.gpu import fused
@@ -116,7 +117,7 @@ def test_loops_in_double_precision(interpreted):
     assert product == pytest.approx(KERNELS[0].block(X, X) @ a, rel=1e-12, abs=1e-12)
 
 
-def test_loops_keep_the_digits_of_wide_frames(interpreted):
+def test_loops_are_accurate_in_wide_frames(interpreted):
     """Two rows half a bandwidth apart, twenty thousand bandwidths from all others."""
     random = np.random.default_rng(0)
     X = random.normal(size=(150, 2))
@@ -130,7 +131,7 @@ def test_loops_keep_the_digits_of_wide_frames(interpreted):
     assert operator.log_product_of_others(a, a) == pytest.approx(others, abs=1e-5, rel=1e-6)
 
 
-def test_loops_pass_over_far_frames(interpreted):
+def test_loops_skip_far_frames(interpreted):
     from softkern.operators.gpu.fused import FusedPoints
 
     X = np.random.default_rng(0).normal(size=(300 if DEVICE == "cpu" else 3000, 2))
@@ -146,14 +147,14 @@ def test_loops_pass_over_far_frames(interpreted):
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_logarithms_pass_over_what_does_not_matter(interpreted, kernel):
-    """Far from all points the nearest frames are the sum, and a row's own may be left out."""
+def test_logarithms_skip_frames_without_influence(interpreted, kernel):
+    """Far from all points only the nearest frames count. The row itself may be left out."""
     from softkern.operators.gpu.fused import FusedPoints
 
     random = np.random.default_rng(0)
     X = random.normal(size=(300 if DEVICE == "cpu" else 5000, 2))
     X[len(X) // 2 :] += 300
-    X[0] = [-500, 40]  # its own frame holds nothing else that is near
+    X[0] = [-500, 40]  # no other point of its frame is near
     a = random.uniform(size=len(X)) ** 8
     a[5:9] = 0
     support = FusedPoints(kernel, torch.as_tensor(X, device=DEVICE), "float32")
@@ -180,7 +181,7 @@ def test_logarithms_pass_over_what_does_not_matter(interpreted, kernel):
 @pytest.mark.parametrize(("n", "d"), [(1, 2), (9, 3), (3000, 2), (5000, 12)])
 def test_neighbors_on_the_device(n, d):
     X = np.random.default_rng(0).normal(size=(n, d)) * 3 + 40
-    X[::50] += 1e5  # far rows share a frame with near ones
+    X[::50] += 1e5  # far rows are in a frame with near ones
     k = min(n, 11)
     near = GpuOperator(Gaussian(1.0), X[:1], device=DEVICE).near_rows(X, k)
     some = np.arange(n)[:: max(1, n // 200)]
@@ -191,7 +192,7 @@ def test_neighbors_on_the_device(n, d):
     assert all(len(set(row)) == k for row in near.tolist())
 
 
-def test_equal_rows_are_neighbors_by_number():
+def test_equal_neighbors_are_ordered_by_number():
     X = np.repeat(np.random.default_rng(0).normal(size=(4, 2)), 3, axis=0)
     near = GpuOperator(Gaussian(1.0), X, device=DEVICE).near_rows(X, 3)
     assert np.array_equal(near, np.arange(12).reshape(4, 3).repeat(3, axis=0))
@@ -211,10 +212,10 @@ def test_devices_share_the_queries(interpreted):
     blocks = [
         sum(len(starts) - 1 for _, starts, _ in part._own_lists["narrow"]) for part in support.parts
     ]
-    assert min(blocks) >= 1  # neither does all
+    assert min(blocks) >= 1  # both have work
 
 
-def test_new_points_come_in_parts(monkeypatch):
+def test_new_points_are_computed_in_parts(monkeypatch):
     monkeypatch.setattr(gpu_module, "ROWS_AT_ONCE", 7)
     X = np.random.default_rng(0).normal(size=(40, 3))
     operator = GpuOperator(Gaussian(1.0), X, device=DEVICE)
@@ -224,7 +225,7 @@ def test_new_points_come_in_parts(monkeypatch):
 
 @pytest.mark.parametrize("n", [1, 5, 127, 129, 1500, 40_000])
 @pytest.mark.parametrize("d", [1, 3])
-def test_frames_hold_every_row_once(n, d):
+def test_frames_contain_every_row_once(n, d):
     from softkern.operators.gpu.frames import in_frames
 
     points = torch.as_tensor(np.random.default_rng(0).normal(size=(n, d)), dtype=torch.float32)
@@ -235,7 +236,7 @@ def test_frames_hold_every_row_once(n, d):
     assert torch.equal(rows.sort().values, torch.arange(n))
 
 
-def test_neighbors_share_a_frame():
+def test_neighbors_are_in_the_same_frame():
     from softkern.operators.gpu.frames import in_frames
 
     X = np.random.default_rng(0).uniform(size=(20_000, 2))
@@ -243,10 +244,10 @@ def test_neighbors_share_a_frame():
     frames = X[cells[:, 0]].reshape(-1, 128, 2)
     widths = frames.max(axis=1) - frames.min(axis=1)
     assert widths.max() < 0.4
-    assert widths.mean() < 0.15  # 157 frames of equal squares would be .08 wide
+    assert widths.mean() < 0.15  # 157 equal squares would be 0.08 wide
 
 
-def test_arrays_of_the_device_stay_there():
+def test_arrays_of_the_device_give_results_on_the_device():
     X = np.random.default_rng(0).normal(size=(40, 3))
     operator = GpuOperator(Gaussian(1.0), X, device=DEVICE)
     A = operator.to_device(np.ones((40, 2)))
@@ -266,7 +267,7 @@ def test_arrays_of_the_device_stay_there():
 
 
 @pytest.mark.parametrize("keeps_gram", [True, False])
-def test_a_small_memory_makes_small_tiles(monkeypatch, keeps_gram):
+def test_tiles_are_halved_if_memory_is_insufficient(monkeypatch, keeps_gram):
     from softkern.operators.gpu.tiled import TiledPoints
 
     X = torch.as_tensor(np.random.default_rng(0).normal(size=(300, 2)))
@@ -274,12 +275,12 @@ def test_a_small_memory_makes_small_tiles(monkeypatch, keeps_gram):
     points = TiledPoints(Gaussian(1.0), X, keeps_gram)
     values = TiledPoints._values
 
-    def tight(self, rows):
+    def raise_if_large(self, rows):
         if len(rows) > most:
             raise torch.OutOfMemoryError("no room")
         return values(self, rows)
 
-    monkeypatch.setattr(TiledPoints, "_values", tight)
+    monkeypatch.setattr(TiledPoints, "_values", raise_if_large)
     ones = torch.ones(300, 1, dtype=torch.float64)
     most = 100
     assert points.product(ones)[:, 0].numpy() == pytest.approx(expected)
@@ -288,8 +289,8 @@ def test_a_small_memory_makes_small_tiles(monkeypatch, keeps_gram):
         TiledPoints(Gaussian(1.0), X).product(ones)
 
 
-def test_leave_one_out_sums_survive_running_out_of_memory(monkeypatch):
-    """A tile that is tried again in halves keeps the places of its rows."""
+def test_leave_one_out_sums_are_correct_after_running_out_of_memory(monkeypatch):
+    """If a tile is computed again in halves, the positions of its rows stay correct."""
     from softkern.operators.gpu.tiled import TiledPoints
 
     random = np.random.default_rng(0)
@@ -299,39 +300,39 @@ def test_leave_one_out_sums_survive_running_out_of_memory(monkeypatch):
     expected = TiledPoints(Gaussian(1.0), X).logs(X, log_a, own, log_left)
     log_sum = torch.logsumexp
 
-    def tight(terms, dim):
+    def raise_if_large(terms, dim):
         if len(terms) > 100:
             raise torch.OutOfMemoryError("no room")
         return log_sum(terms, dim=dim)
 
-    monkeypatch.setattr(torch, "logsumexp", tight)
+    monkeypatch.setattr(torch, "logsumexp", raise_if_large)
     found = TiledPoints(Gaussian(1.0), X).logs(X, log_a, own, log_left)
     assert found.numpy() == pytest.approx(expected.numpy(), rel=1e-12)
 
 
-def factor_on_device(X, rank, seed=0, **options):
-    """The exact operator, and a low-rank one on the same device."""
+def make_factor_on_device(X, rank, seed=0, **options):
+    """Return the exact operator and a low-rank one on the same device."""
     exact = GpuOperator(Gaussian(2.0), X, device=DEVICE)
     options = {"trace_tolerance": 1e-8, "random_state": seed, **options}
     return exact, NystroemOperator(exact.kernel, X, rank, points=exact.points, **options)
 
 
-def test_a_factor_on_the_device():
+def test_a_factor_on_the_device_approximates_the_matrix():
     random = np.random.default_rng(0)
     X, A = random.normal(size=(500, 2)), random.uniform(size=(500, 2))
-    exact, factor = factor_on_device(X, 100)
+    exact, factor = make_factor_on_device(X, 100)
     assert factor.on_device
     assert factor @ A == pytest.approx(exact @ A, rel=1e-6)
     assert factor.approximation_error <= 1e-8
-    repeated, factor = factor_on_device(np.repeat(X[:3], 50, axis=0), 100)
+    repeated, factor = make_factor_on_device(np.repeat(X[:3], 50, axis=0), 100)
     assert factor @ np.ones(150) == pytest.approx(repeated @ np.ones(150))
 
 
-def test_a_factor_on_the_device_is_one_operator():
-    """Entries, partial products, new points and distances are those of the same matrix."""
+def test_a_factor_on_the_device_is_a_consistent_operator():
+    """Entries, partial products, new points and distances belong to the same matrix."""
     random = np.random.default_rng(0)
     X = random.normal(size=(300, 3))
-    _, factor = factor_on_device(X, 5)  # coarse: far from the exact matrix
+    _, factor = make_factor_on_device(X, 5)  # a coarse approximation of the exact matrix
     matrix = factor @ np.eye(300)
     left = 300 - np.trace(matrix)
     assert factor.approximation_error == pytest.approx(left / 300, rel=1e-6)
@@ -350,17 +351,17 @@ def test_a_factor_on_the_device_is_one_operator():
 
 def test_a_factor_on_the_device_uses_the_seed_and_the_weights():
     X = np.random.default_rng(0).normal(size=(300, 3))
-    landmarks = [factor_on_device(X, 20, seed)[1].landmarks for seed in (0, 1, 0)]
+    landmarks = [make_factor_on_device(X, 20, seed)[1].landmarks for seed in (0, 1, 0)]
     assert set(landmarks[0]) != set(landmarks[1])
     assert (landmarks[0] == landmarks[2]).all()
     host = NystroemOperator(Gaussian(2.0), X, rank=20, trace_tolerance=1e-8)
     assert set(landmarks[0]) == set(host.landmarks)  # one implementation for both
     weight = np.where(np.arange(300) < 30, 1.0, 0.0)
-    assert set(factor_on_device(X, 10, sample_weight=weight)[1].landmarks) <= set(range(30))
+    assert set(make_factor_on_device(X, 10, sample_weight=weight)[1].landmarks) <= set(range(30))
 
 
 def test_a_loop_on_the_device_uses_the_surrogate(monkeypatch):
-    """One-class SVMs solve their duals with the factor alone, and end where they would."""
+    """One-class SVMs solve their duals with the factor only, with the same result."""
     X = make_blobs(2100, 8, centers=3, cluster_std=2.0, random_state=0)[0]
     monkeypatch.setattr(one_class_clusterer, "LOW_RANK_FROM", 2000)
     monkeypatch.setattr(one_class_clusterer, "STARTS_ROWS", 500)
@@ -375,10 +376,10 @@ def test_a_loop_on_the_device_uses_the_surrogate(monkeypatch):
     assert quick.objective_ == pytest.approx(plain.objective_, rel=1e-6)
 
 
-# What cannot be done
+# Unsupported input and devices
 
 
-def test_refusals():
+def test_unsupported_input_is_rejected():
     X = np.ones((5, 2))
     with pytest.raises(ValueError, match="not written for GPUs"):
         GpuOperator(CallableKernel(lambda X, Y: X @ Y.T), X, device="cpu")
@@ -388,7 +389,7 @@ def test_refusals():
         GpuOperator(Gaussian(1.0), X, device="cpu", precision="half")
 
 
-def test_devices_that_are_not_there(monkeypatch):
+def test_missing_devices_are_rejected(monkeypatch):
     with pytest.raises(ValueError, match="device='gpu0' is not known to PyTorch"):
         GpuOperator(Gaussian(1.0), np.ones((5, 2)), device="gpu0")
     monkeypatch.setattr(devices, "_has_device", lambda: True)
@@ -397,7 +398,7 @@ def test_devices_that_are_not_there(monkeypatch):
         GpuOperator(Gaussian(1.0), np.ones((5, 2)), device="cuda:7")
 
 
-def test_a_machine_without_a_device(monkeypatch):
+def test_computers_without_a_device(monkeypatch):
     monkeypatch.setattr(devices, "_has_device", lambda: False)
     with pytest.raises(ValueError, match="no CUDA device"):
         GpuOperator(Gaussian(1.0), np.ones((5, 2)))
@@ -408,7 +409,7 @@ def test_a_machine_without_a_device(monkeypatch):
 
 
 def test_a_fork_of_a_process_that_uses_the_device(monkeypatch):
-    """PyTorch refuses CUDA there, and other engines have to do."""
+    """PyTorch does not support CUDA in the fork, so that another engine is chosen."""
     for name in ("_has_device", "is_forked"):
         monkeypatch.setattr(devices, name, lambda: True)
     monkeypatch.setattr(torch.cuda, "_is_in_bad_fork", lambda: True)
@@ -417,13 +418,13 @@ def test_a_fork_of_a_process_that_uses_the_device(monkeypatch):
         softkern.plan((1000, 2), engine="gpu")
 
 
-def test_a_machine_without_pytorch(monkeypatch):
+def test_computers_without_pytorch(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(ValueError, match=r"pip install 'softkern\[gpu\]'"):
         GpuOperator(Gaussian(1.0), np.ones((5, 2)))
 
 
-def test_a_model_fitted_on_a_device_is_read_without(monkeypatch):
+def test_a_model_fitted_on_a_device_predicts_without_it(monkeypatch):
     X = np.random.default_rng(0).normal(size=(60, 2))
     options = {"engine": "gpu", "engine_params": {"device": "cpu"}}
     model = softkern.OneClassPCM(**options).fit(X)
@@ -434,7 +435,7 @@ def test_a_model_fitted_on_a_device_is_read_without(monkeypatch):
     assert model.score_samples(X) == pytest.approx(expected)
 
 
-def test_plan_takes_the_device_where_it_is_worthwhile(monkeypatch):
+def test_plan_chooses_the_device_for_many_rows(monkeypatch):
     monkeypatch.setattr(devices, "_has_device", lambda: True)
     monkeypatch.setattr("softkern.planning.costs.slowdown", lambda device: 1.0)
     free = 8 * 2**30
@@ -455,7 +456,7 @@ def test_plan_takes_the_device_where_it_is_worthwhile(monkeypatch):
 
 
 def test_the_price_of_a_device_is_not_timed(monkeypatch):
-    """The same engine is chosen in every run, whatever else the device is doing."""
+    """The same engine is chosen in every run, even if the device is busy."""
     size = SimpleNamespace(multi_processor_count=66)
     monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: size)
     monkeypatch.setattr(torch, "linspace", None)
@@ -465,7 +466,7 @@ def test_the_price_of_a_device_is_not_timed(monkeypatch):
     assert slow == pytest.approx(2 * gpu_cost(problem).product, rel=1e-2)
 
 
-def test_nothing_is_imported_to_learn_that_there_is_no_device():
+def test_torch_is_not_imported_without_a_device():
     code = (
         "import sys, softkern, numpy as np;"
         "softkern.plan((100, 2));"

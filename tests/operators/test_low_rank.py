@@ -49,17 +49,17 @@ def test_landmark_columns_are_exact(X):
     )
 
 
-def test_near_the_best_that_rank_can_do(X):
+def test_error_is_near_the_best_of_that_rank(X):
     eigenvalues = np.linalg.eigvalsh(DenseOperator(Gaussian(1.0), X).gram)[::-1]
     errors = [
         NystroemOperator(Gaussian(1.0), X, rank=60, random_state=seed).trace_error * 600
         for seed in range(10)
     ]
-    # r-rank error within a factor of the best error of two thirds of the rank
+    # the error is near the best error of two thirds of the rank
     assert np.mean(errors) < 1.5 * eigenvalues[40:].sum()
 
 
-def test_better_than_uniform_where_a_small_group_is_far():
+def test_landmarks_cover_a_small_distant_cluster_better_than_uniform_ones():
     generator = np.random.default_rng(0)
     X = np.vstack([generator.normal(size=(5000, 2)) * 0.1, generator.normal(size=(20, 2)) + 50])
     chosen = NystroemOperator(Gaussian(1.0), X, rank=40)
@@ -91,19 +91,19 @@ def test_weights_are_repeated_rows(X):
     assert one.trace_error == pytest.approx(two.trace_error)
 
 
-def test_rounding_stops_an_exact_tolerance(X):
+def test_a_tolerance_of_zero_stops_at_rounding_errors(X):
     operator = NystroemOperator(Polynomial(2), X, rank=None, trace_tolerance=0.0)
     assert 10 <= operator.rank <= 20  # 10 monomials of degree at most 2 in 3 variables
     assert operator @ np.ones(600) == pytest.approx(Polynomial(2).block(X, X).sum(axis=1))
 
 
-def test_kernel_that_is_not_semidefinite_is_found_out(X):
+def test_indefinite_callables_are_rejected(X):
     for function in (lambda X, Y: -X @ Y.T, lambda X, Y: np.tanh(X @ Y.T - 1)):
         with pytest.raises(ValueError, match="not positive semidefinite"):
             NystroemOperator(CallableKernel(function), X)
 
 
-def test_one_far_point_does_no_harm():
+def test_one_far_point_does_not_reduce_accuracy():
     X = np.random.default_rng(0).normal(size=(2000, 2)).astype(np.float32)
     X[0] = 1e5
     operator = NystroemOperator(Gaussian(0.5), X)
@@ -111,7 +111,7 @@ def test_one_far_point_does_no_harm():
     assert np.abs(operator @ np.ones(2000) - exact).max() <= operator.error * 2000
 
 
-def test_kernel_that_is_zero():
+def test_kernel_matrix_of_zeros():
     operator = NystroemOperator(Linear(), np.zeros((5, 2)))
     assert not (operator @ np.ones(5)).any()
     assert not (operator.cross(np.ones((2, 2))) @ np.ones(5)).any()
@@ -143,14 +143,14 @@ def test_bad_options(options, message, X):
         NystroemOperator(Gaussian(1.0), X, **options)
 
 
-def test_refusal():
+def test_unsupported_kernels_are_rejected():
     with pytest.raises(ValueError, match="positive semidefinite kernel"):
         NystroemOperator(Sigmoid(), np.ones((4, 2)))
     with pytest.raises(ValueError, match="use engine='precomputed'"):
         NystroemOperator(Precomputed(), np.eye(4))
 
 
-def test_the_error_that_is_left_is_stated(X):
+def test_the_approximation_error_is_reported(X):
     coarse = NystroemOperator(Gaussian(1.0), X, rank=20)
     assert coarse.approximation_error == coarse.trace_error > 0.1
     assert coarse.attainable_error < 1e-10 < coarse.error
@@ -158,7 +158,7 @@ def test_the_error_that_is_left_is_stated(X):
     assert not NystroemOperator.error_is_known
 
 
-def test_every_row_can_be_asked_for():
+def test_row_tolerance_bounds_the_error_of_every_row():
     X = np.random.default_rng(0).normal(size=(2000, 3))
     X[:3] += 40 * np.eye(3)
     loose = NystroemOperator(Gaussian(4.0), X, rank=400, trace_tolerance=1e-3)

@@ -13,8 +13,8 @@ from softkern.operators.precomputed import PrecomputedOperator
 from tests.operators.contract import OperatorContract
 
 
-class Given(PrecomputedOperator):
-    """The matrix of a known kernel, whose new points come as points."""
+class MatrixOfKernel(PrecomputedOperator):
+    """The matrix of a known kernel. New points are given as points."""
 
     def cross(self, X_new, diag=None):
         X_new = check_array(X_new, dtype=self.points.dtype)
@@ -24,12 +24,12 @@ class Given(PrecomputedOperator):
 class TestPrecomputed(OperatorContract):
     def make(self, kernel, X):
         X = check_array(X, dtype=[np.float64, np.float32])
-        operator = Given(Precomputed(), kernel.block(X, X))
+        operator = MatrixOfKernel(Precomputed(), kernel.block(X, X))
         operator.hidden, operator.points = kernel, X
         return operator
 
     def uniform(self, engine, X):
-        given = replace(engine, operator=Given)
+        given = replace(engine, operator=MatrixOfKernel)
         return given.build(Precomputed(), self.kernel.block(X, X), random_state=1)
 
     def test_pickles(self, dtype):
@@ -48,7 +48,7 @@ def X():
     return np.random.default_rng(0).normal(size=(300, 4))
 
 
-def test_precomputed_is_the_kernel_itself(X):
+def test_a_precomputed_matrix_equals_its_kernel(X):
     kernel = Gaussian(1.0)
     gram = kernel.block(X, X)
     given, built = PrecomputedOperator(Precomputed(), gram), DenseOperator(kernel, X)
@@ -65,7 +65,7 @@ def test_precomputed_is_the_kernel_itself(X):
     assert given.columns([2]) == pytest.approx(gram[:, [2]])
 
 
-def test_precomputed_needs_the_new_points_own_values(X):
+def test_distances_of_new_points_need_their_diagonal(X):
     operator = PrecomputedOperator(Precomputed(), X @ X.T)
     values, own = X[:5] @ X.T, (X[:5] ** 2).sum(axis=1)
     a = np.full(300, 1 / 300)
@@ -87,19 +87,19 @@ def test_precomputed_needs_the_new_points_own_values(X):
         (np.array([[1.0, np.nan], [np.nan, 1.0]]), "NaN"),
     ],
 )
-def test_bad_precomputed(gram, message):
+def test_bad_matrices(gram, message):
     with pytest.raises(ValueError, match=message):
         PrecomputedOperator(Precomputed(), gram)
 
 
 def test_leave_one_out_sums_come_from_the_matrix(X):
-    X[0] = 30  # isolated: its own value hides the others
+    X[0] = 30  # isolated: its diagonal value exceeds all others
     kernel, a = Gaussian(1.0), np.full(300, 1 / 300)
     given = PrecomputedOperator(Precomputed(), kernel.block(X, X))
     logs = given.log_product_of_others(a, a)
     exact = DenseOperator(kernel, X).log_product_of_others(a, a)
     assert logs[1:] == pytest.approx(exact[1:], rel=1e-6)
-    assert logs[0] == pytest.approx(-np.inf)  # the matrix has nothing but zeros there
+    assert logs[0] == pytest.approx(-np.inf)  # all other values of the row are zero
 
 
 def test_negative_values_have_no_logarithm():
@@ -107,6 +107,6 @@ def test_negative_values_have_no_logarithm():
         PrecomputedOperator(Precomputed(), -np.eye(3)).log_product(np.ones(3))
 
 
-def test_points_are_refused(X):
+def test_points_are_rejected(X):
     with pytest.raises(ValueError, match="it takes a Gram matrix, with kernel='precomputed'"):
         PrecomputedOperator(Gaussian(1.0), X)

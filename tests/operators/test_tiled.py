@@ -12,8 +12,8 @@ from tests.operators.contract import GaussianContract
 
 
 @pytest.fixture(autouse=True)
-def tiles(monkeypatch):
-    """Multiply small problems by tiles too."""
+def _use_tiles(monkeypatch):
+    """Use tiles for small problems too."""
     monkeypatch.setattr("softkern.operators.tiled.DENSE_PAIRS", 0)
 
 
@@ -53,7 +53,7 @@ def test_edges_of_tiles(n, columns):
 
 @pytest.mark.parametrize("d", [1, 2, 3, 4, 6, 8, 12, 30])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_far_tiles_are_passed_over_without_loss(d, dtype):
+def test_far_tiles_are_skipped_without_loss_of_accuracy(d, dtype):
     generator = np.random.default_rng(0)
     centers = generator.uniform(-300, 300, size=(12, d))
     X = (centers[generator.integers(0, 12, 6000)] + generator.normal(size=(6000, d))).astype(dtype)
@@ -62,7 +62,7 @@ def test_far_tiles_are_passed_over_without_loss(d, dtype):
     A = generator.uniform(size=(6000, 2)).astype(dtype)
     rows = generator.integers(0, 6000, 200)
     exact = np.exp(-cdist(X[rows].astype(float), X, "sqeuclidean") / (2 * 0.4**2)) @ A
-    accuracy = 1e-9 if dtype == np.float64 else 3e-3  # coordinates of 300 / 0.4 in single precision
+    accuracy = 1e-9 if dtype == np.float64 else 3e-3  # single precision of 300 / 0.4
     assert (operator @ A)[rows] == pytest.approx(exact, rel=accuracy)
     assert operator.cross(X[rows]) @ A == pytest.approx(exact, rel=accuracy)
 
@@ -70,7 +70,7 @@ def test_far_tiles_are_passed_over_without_loss(d, dtype):
 def test_far_tiles_are_not_computed():
     X = np.random.default_rng(0).uniform(-1000, 1000, size=(20_000, 2))
     operator = TiledOperator(Gaussian(1.0), X)
-    operator._tiles.support[:] = np.nan  # computing a tile would show
+    operator._tiles.support[:] = np.nan  # computing a tile would give NaN
     operator._tiles.low[:] = 1e9  # every tile is far away
     operator._tiles.high[:] = 1e9
     assert not (operator.cross(X) @ np.ones(20_000)).any()
@@ -85,26 +85,26 @@ def test_far_tiles_of_many_columns_are_not_computed():
     operator = TiledOperator(kernel, X)
     tiles = operator._tiles
     clusters = [np.unique(y[tiles.order[part]]) for part in tiles.parts]
-    assert all(len(found) == 1 for found in clusters)  # no tile has rows of two
-    tiles.support[[found[0] != 0 for found in clusters]] = np.nan  # computing one would show
+    assert all(len(found) == 1 for found in clusters)  # no tile has rows of two clusters
+    tiles.support[[found[0] != 0 for found in clusters]] = np.nan  # to detect computation
     rows = np.flatnonzero(y == 0)[:200]
     A = np.random.default_rng(0).uniform(size=(8000, 3))
     assert operator.cross(X[rows]) @ A == pytest.approx(kernel.block(X[rows], X) @ A, rel=1e-12)
 
 
-def test_a_cloud_of_many_columns_keeps_its_order():
+def test_one_cluster_in_many_columns_is_not_reordered():
     X = np.random.default_rng(0).normal(size=(3000, 12))
     assert TiledOperator(Gaussian(1.0), X)._tiles.order.tolist() == list(range(3000))
 
 
-def test_threads_do_not_change_a_bit():
+def test_results_do_not_depend_on_the_number_of_threads():
     X = np.random.default_rng(0).normal(size=(5000, 2))
     A = np.random.default_rng(1).normal(size=(5000, 3))
     one, many = (TiledOperator(Gaussian(0.1), X, threads=t) @ A for t in (1, 5))
     assert np.array_equal(one, many)
 
 
-def test_far_from_the_origin_keeps_digits():
+def test_an_offset_does_not_reduce_accuracy():
     X = np.random.default_rng(0).normal(size=(1000, 20))
     moved = TiledOperator(Gaussian(3.0), X + 1e8) @ np.ones(1000)
     assert moved == pytest.approx(Gaussian(3.0).block(X, X).sum(axis=1), rel=1e-6)
@@ -133,7 +133,7 @@ def test_extreme_bandwidths(bandwidth):
         (Precomputed(), np.eye(4), "needs the Gaussian kernel, not Precomputed"),
     ],
 )
-def test_refusal(kernel, X, message):
+def test_unsupported_input_is_rejected(kernel, X, message):
     with pytest.raises(ValueError, match=message):
         TiledOperator(kernel, X)
 
@@ -144,19 +144,19 @@ def test_bad_threads():
 
 
 @pytest.mark.parametrize("far", [1e8, 3e8, 1e9, 1e10, 1e20])
-def test_logarithms_of_points_beyond_all_digits(far):
+def test_logarithms_of_very_far_points(far):
     X = np.random.default_rng(0).normal(size=(100, 2))
     operator = TiledOperator(Gaussian(1.0), X)
     logs = operator.cross([[far, 0.0], [2 * far, 0.0]]).log_product(np.ones(100))
     assert logs == pytest.approx([-0.5 * far**2, -2 * far**2], rel=1e-6)
 
 
-def test_logarithms_end_where_numbers_do():
+def test_logarithms_are_minus_infinity_beyond_the_floating_point_range():
     X = np.random.default_rng(0).normal(size=(30, 2))
     far = np.array([[1e3, 0], [1e100, 0], [1e153, 0], [1.3e154, 0], [1e160, 0], [1e300, 1e300]])
     logs = TiledOperator(Gaussian(1.0), X).cross(far).log_product(np.ones(30))
     assert np.all(np.diff(logs[:4]) < 0)
-    # half the square of a distance is more than there are numbers
+    # half the squared distance exceeds the floating-point range
     assert logs[:3] == pytest.approx(-0.5 * far[:3, 0] ** 2, rel=1e-2)
     assert np.array_equal(logs[4:], [-np.inf, -np.inf])
 
@@ -165,12 +165,12 @@ def test_logarithms_end_where_numbers_do():
     ("n", "d", "bandwidth", "dtype", "tolerance"),
     [
         (1300, 2, 0.3, np.float64, 1e-12),
-        (3000, 5, 0.05, np.float64, 1e-12),  # most tiles are passed over
+        (3000, 5, 0.05, np.float64, 1e-12),  # most tiles are skipped
         (2600, 20, 2.0, np.float64, 1e-12),
         (1111, 3, 0.5, np.float32, 1e-5),
     ],
 )
-def test_pairs_computed_once_give_the_sums_of_rows(n, d, bandwidth, dtype, tolerance):
+def test_symmetric_products_equal_products_of_rows(n, d, bandwidth, dtype, tolerance):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, d)).astype(dtype)
     X[: n // 3] += 6
@@ -183,9 +183,9 @@ def test_pairs_computed_once_give_the_sums_of_rows(n, d, bandwidth, dtype, toler
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 8, 9])
-def test_in_every_round_nobody_meets_twice_and_all_meet_once(count):
+def test_rounds_contain_every_pair_once_and_no_tile_twice(count):
     rounds = _rounds(count)
-    met = sorted(pair for pairs in rounds for pair in pairs)
-    assert met == [(i, j) for i in range(count) for j in range(i, count)]
+    all_pairs = sorted(pair for pairs in rounds for pair in pairs)
+    assert all_pairs == [(i, j) for i in range(count) for j in range(i, count)]
     for pairs in rounds[1:]:
         assert len({group for pair in pairs for group in pair}) == 2 * len(pairs)

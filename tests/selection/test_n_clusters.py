@@ -1,4 +1,4 @@
-"""suggest_n_clusters and the scorers: correct numbers of clusters, and the indices' own values."""
+"""suggest_n_clusters and the scorers: correct numbers of clusters and values of the indices."""
 
 import pickle
 import warnings
@@ -28,7 +28,7 @@ from softkern.metrics.validity import (
 from softkern.selection import validity_scorer
 
 CENTERS = np.array([[0, 0], [9, 9], [0, 9], [9, 0], [18, 4]])
-# more centers than clusters may coincide, which is warned about
+# with more centers than clusters, some centers may coincide, which raises a warning
 pytestmark = pytest.mark.filterwarnings("ignore::softkern.CollapseWarning")
 INDICES = ["fuzzy_silhouette", "xie_beni", "partition_coefficient", "partition_entropy"]
 
@@ -37,7 +37,7 @@ def blobs(c, n=120, seed=0):
     return make_blobs(n, 2, centers=CENTERS[:c], random_state=seed)[0]
 
 
-def suggested(table):
+def suggested_by(table):
     return table.index[table.suggested].tolist()
 
 
@@ -50,7 +50,7 @@ def test_finds_the_number_of_separated_clusters(kernel, c):
         for criterion in ("fuzzy_silhouette", "xie_beni"):
             model = kind(kernel=kernel)
             table = suggest_n_clusters(model, blobs(c), range(2, 7), criterion=criterion)
-            assert suggested(table) == [c]
+            assert suggested_by(table) == [c]
 
 
 def test_table_contains_the_indices_of_the_fits():
@@ -79,7 +79,7 @@ def test_table_contains_the_indices_of_the_fits():
 def test_the_model_is_not_fitted_and_data_frames_are_accepted():
     model = FuzzyCMeans(7)
     frame = pd.DataFrame(blobs(3), columns=["a", "b"])
-    assert suggested(suggest_n_clusters(model, frame, (n for n in (2, 3, 4)))) == [3]
+    assert suggested_by(suggest_n_clusters(model, frame, (n for n in (2, 3, 4)))) == [3]
     assert model.n_clusters == 7
     assert not hasattr(model, "labels_")
 
@@ -88,7 +88,7 @@ def test_ring_and_core_are_two_clusters():
     X = make_ring_outliers(random_state=0)[0]
     for criterion in ("fuzzy_silhouette", "xie_beni"):
         model = OutlierFuzzyCMeans(bandwidth=2.0)
-        assert suggested(suggest_n_clusters(model, X, range(2, 6), criterion=criterion)) == [2]
+        assert suggested_by(suggest_n_clusters(model, X, range(2, 6), criterion=criterion)) == [2]
 
 
 def test_collapsed_fits_are_not_suggested():
@@ -98,7 +98,7 @@ def test_collapsed_fits_are_not_suggested():
         warnings.simplefilter("ignore")
         table = suggest_n_clusters(model, X, [2, 3])
     assert (table.xie_beni > 1e3).all()
-    assert suggested(table) == []
+    assert suggested_by(table) == []
     lowered = suggest_n_clusters(FuzzyCMeans(bandwidth=0.1), X, [2, 3])
     assert (lowered.m < 2).all()
 
@@ -114,7 +114,7 @@ def test_scorers_on_training_data_equal_the_table(index):
 
 @pytest.mark.parametrize("index", INDICES[:2])
 def test_grid_search(index):
-    scorer = pickle.loads(pickle.dumps(validity_scorer(index)))  # as in other processes
+    scorer = pickle.loads(pickle.dumps(validity_scorer(index)))  # as for other processes
     search = GridSearchCV(
         OutlierFuzzyCMeans(), {"n_clusters": [2, 3, 4], "m": [1.5, 2.0]}, scoring=scorer, cv=3
     )
@@ -134,7 +134,7 @@ def test_weights_that_sum_to_one():
     X[40:80] += 8
     X[80:] += [0, 9]
     table = suggest_n_clusters(FuzzyCMeans(), X, range(2, 5), sample_weight=np.full(110, 1 / 110))
-    assert suggested(table) == [3]
+    assert suggested_by(table) == [3]
     plain = suggest_n_clusters(FuzzyCMeans(), X, range(2, 5))
     assert table.fuzzy_silhouette.to_numpy() == pytest.approx(plain.fuzzy_silhouette, rel=1e-3)
 
@@ -165,7 +165,7 @@ def test_precomputed():
     X = blobs(3)
     K = np.exp(-np.square(X[:, None] - X).sum(axis=2) / 50)
     model = FuzzyCMeans(kernel="precomputed")
-    assert suggested(suggest_n_clusters(model, K, [2, 3, 4])) == [3]
+    assert suggested_by(suggest_n_clusters(model, K, [2, 3, 4])) == [3]
     fitted = model.set_params(n_clusters=3).fit(K)
     with pytest.raises(ValueError, match="kernel values with each other"):
         validity_scorer("fuzzy_silhouette")(fitted, K[:5])

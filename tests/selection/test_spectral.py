@@ -25,7 +25,7 @@ IRIS = load_iris().data
 
 
 def balanced_line_fit(model, X=None, weight=None):
-    """Line fit of a fitted model, on the training samples or on new ones."""
+    """Return the line fit of a fitted model, for the training samples or for new ones."""
     if X is None:
         parts = model.projections_, model.labels_, model.mean_similarity_
         weight = model.sample_weight_ if weight is None else weight
@@ -48,7 +48,7 @@ def test_acceptance_iris():
     assert average_membership_strength(model) <= plain
 
 
-def test_plain_strength_rises_as_the_bandwidth_falls_and_covered_does_not(X):
+def test_only_plain_strength_rises_as_the_bandwidth_falls(X):
     with pytest.warns(SpectrumWarning):
         narrow = SoftKernelSpectralClustering(3, bandwidth=0.1).fit(X)
     wide = SoftKernelSpectralClustering(3, bandwidth=1.0).fit(X)
@@ -90,7 +90,7 @@ def test_bandwidth_rules(X):
         select_spectral(X, [2, 3], [1.0], kernel_params={"gamma": 0.5})
 
 
-def test_best_bandwidth_at_the_edge(X):
+def test_is_at_edge_reports_a_best_bandwidth_at_the_edge(X):
     assert not select_spectral(X, [3], [0.2, 1.0, 5.0]).is_at_edge
     assert select_spectral(X, [3], [1.0, 5.0]).is_at_edge
     assert not select_spectral(X, [3], [1.0]).is_at_edge
@@ -101,7 +101,7 @@ def test_line_fit_prefers_the_true_number(X):
     assert np.argmax(fits) == 1
 
 
-def test_models_without_strength(X):
+def test_models_without_strength_are_rejected(X):
     one = OneClassPCM().fit(X)
     with pytest.raises(TypeError, match="only one cluster"):
         average_membership_strength(one)
@@ -142,22 +142,22 @@ def test_one_cluster_has_no_contrast():
         assert np.nanmax(result.contrast) < 0.4
 
 
-def test_the_number_follows_the_contrasts():
+def test_the_number_of_clusters_follows_from_the_contrasts():
     place = spectral_search._number_place
-    assert place(np.array([0.95, 0.99, 1.0, 0.96, 0.7])) == 3  # all apart: the finest
+    assert place(np.array([0.95, 0.99, 1.0, 0.96, 0.7])) == 3  # all separated: the finest
     assert place(np.array([0.2, 0.8, 0.78])) == 1  # the highest
-    assert place(np.array([0.1, 0.25, 0.1, 0.3])) == 1  # nothing apart: the fewest
+    assert place(np.array([0.1, 0.25, 0.1, 0.3])) == 1  # none separated: the fewest
 
 
 def test_all_local_maxima_are_returned():
-    # three clusters of three clusters: nine and three are both maxima
+    # three clusters that consist of three clusters: both nine and three are maxima
     centers = [[20 * a + 3 * np.cos(t), 20 * b + 3 * np.sin(t)]
                for a, b in ((0, 0), (1, 0), (0, 1)) for t in (0, 2.1, 4.2)]  # fmt: skip
     X = make_blobs(450, centers=centers, cluster_std=0.5, random_state=0)[0]
     result = select_spectral(X, range(2, 12), np.geomspace(0.5, 20, 8))
     assert {3, 9} <= set(result.maxima.n_clusters)
     assert result.maxima.contrast.is_monotonic_decreasing
-    assert result.best[0] == 9  # the finest of numbers whose clusters are apart
+    assert result.best[0] == 9  # the largest number with separated clusters
     assert set(result.maxima.columns) == set(result.table.columns) - {"is_maximum"}
 
 
@@ -235,15 +235,15 @@ def test_no_valid_pair(X):
 
 
 def test_validation_samples(X):
-    """The strength is that of the model of the training samples on the others."""
+    """The strength is that of a model of the training samples, on the validation samples."""
     found = select_spectral(X, [3], [1.5], n_train=100, n_validation=60)
     chosen = spectral_search.training_rows(Gaussian(1.5), Rows(X), 160, "random", 0)
-    first, aside = spectral_search._split(chosen, 60, 0)
+    first, validation = spectral_search._split(chosen, 60, 0)
     assert len(first.rows) == 100
-    assert len(aside.rows) == 60
-    assert not set(first.rows) & set(aside.rows)
+    assert len(validation.rows) == 60
+    assert not set(first.rows) & set(validation.rows)
     model = SoftKernelSpectralClustering(3, bandwidth=1.5).fit(X[first.rows])
-    expected = average_membership_strength(model, X[aside.rows])
+    expected = average_membership_strength(model, X[validation.rows])
     assert found.strength[0, 0] == pytest.approx(expected, abs=1e-6)
 
 
@@ -261,7 +261,7 @@ def test_bad_number_of_validation_samples(X, n_validation):
 
 @pytest.mark.parametrize("scale", ["unit", "degree"])
 def test_scale_of_eigenvectors(X, scale):
-    """Σ w α² or Σ w d α² is one; labels of separated clusters do not depend on it."""
+    """Σ w α² or Σ w d α² is one. Labels of separated clusters do not depend on the scale."""
     model = SoftKernelSpectralClustering(3, bandwidth=1.5, eigenvector_scale=scale).fit(X)
     alpha, points = model.dual_coef_, X[model.support_]
     degree = np.exp(-cdist(points, points, "sqeuclidean") / (2 * 1.5**2)).sum(axis=1)
@@ -273,8 +273,8 @@ def test_scale_of_eigenvectors(X, scale):
         select_spectral(X, [3], [1.5], eigenvector_scale="none")
 
 
-def test_ties_of_code_words_are_warned_about():
-    """Clusters that are mirror images of each other: every code word has a twin."""
+def test_ties_of_code_words_raise_a_warning():
+    """In clusters that are mirror images of each other, every code word occurs twice."""
     E = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, 1.0]])
     assert projections.tied_words(E, np.ones(5), 2) == 2
     assert projections.tied_words(E, np.ones(5), 1) == 0

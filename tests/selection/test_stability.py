@@ -1,4 +1,4 @@
-"""Stability of outliers: equal to a literal Table II, and correct in simple limits."""
+"""Stability of outliers: equality with Table II of the paper, and simple limits."""
 
 import numpy as np
 import pandas as pd
@@ -71,7 +71,7 @@ def X():
 
 
 def literal(detector, X, rejection, seeds):
-    """Table II, line by line, with sets and loops, for scores without ties."""
+    """Follow Table II line by line with sets and loops, for scores without ties."""
     scores = []
     for seed in seeds:
         first, second = train_test_split(X, train_size=len(X) // 2, random_state=int(seed))
@@ -93,7 +93,7 @@ def literal(detector, X, rejection, seeds):
 
 @pytest.mark.parametrize("rejection", [0.02, 0.1, 0.37])
 @pytest.mark.parametrize("n", [430, 301])
-def test_equals_a_literal_table_two(X, rejection, n):
+def test_equals_table_two_of_the_paper(X, rejection, n):
     result = stability_score(Distance(), X[-n:], rejection=rejection, n_draws=8, random_state=5)
     seeds = np.random.RandomState(5).randint(2**31 - 1, size=8)
     assert result.scores.tolist() == literal(Distance(), X[-n:], rejection, seeds)
@@ -107,7 +107,7 @@ def test_a_score_independent_of_the_fit_varies_only_by_its_threshold():
     assert result.mean == pytest.approx(expected, abs=0.03)
 
 
-def test_identical_halves_give_one(X, monkeypatch):
+def test_stability_of_identical_halves_is_one(X, monkeypatch):
     monkeypatch.setattr(
         "softkern.selection.stability.train_test_split", lambda X, **_: (X[:200], X[:200])
     )
@@ -160,7 +160,7 @@ def test_seeds(X):
             detector or Noise(), X, n_draws=5, random_state=seed, **kwargs
         ).scores
 
-    state = np.random.get_state()[1].copy()  # noqa: NPY002 (the global one must not move)
+    state = np.random.get_state()[1].copy()  # noqa: NPY002 (the global state must not change)
     assert np.array_equal(run(0), run(0))
     with parallel_config("threading"):  # processes take seconds to start
         assert np.array_equal(run(0), run(0, n_jobs=2))
@@ -173,13 +173,13 @@ def test_seeds(X):
 def test_splits_do_not_depend_on_the_detector(X):
     scored = []
 
-    def recording(fitted, rows):
+    def record_rows(fitted, rows):
         scored.append(np.asarray(rows))
         return fitted.score_samples(rows)
 
-    stability_score(KernelDensity(), X, n_draws=2, scoring=recording)
+    stability_score(KernelDensity(), X, n_draws=2, scoring=record_rows)
     half = len(scored)
-    stability_score(IsolationForest(n_estimators=2), X, n_draws=2, scoring=recording)
+    stability_score(IsolationForest(n_estimators=2), X, n_draws=2, scoring=record_rows)
     assert all(map(np.array_equal, scored[:half], scored[half:]))
 
 
@@ -198,7 +198,7 @@ def test_only_the_order_of_scores_matters(X):
         n_draws=10,
         scoring=lambda f, rows: np.arctan(f.decision_function(rows)) * 1e-9,
     )
-    # A monotone transformation moves the midpoint: one sample more or less.
+    # A monotone transformation moves the midpoint by one sample at most.
     assert np.abs(plain.scores - transformed.scores).max() <= 2 / plain.n_rejected
 
 

@@ -1,4 +1,4 @@
-"""Laws of the loop, on rules whose course is known."""
+"""The loop, with rules that have known iterates."""
 
 from dataclasses import dataclass, field, replace
 
@@ -14,10 +14,10 @@ from softkern.solvers.steps import Solution
 
 @dataclass(frozen=True)
 class Walk:
-    """Memberships that follow a list of states; the step is counted by the coefficients."""
+    """Memberships that follow a list of states. The coefficients count the steps."""
 
     states: tuple
-    seen: list = field(default_factory=list, compare=False)  # products that were given
+    seen: list = field(default_factory=list, compare=False)  # products in the order of steps
 
     def evaluate(self, geometry, centers, weight):
         self.seen.append(geometry.product[0, 0])
@@ -33,7 +33,7 @@ class Walk:
 
 @dataclass(frozen=True)
 class Count:
-    """Coefficients that count the steps; with `product`, its own word for K @ A."""
+    """Coefficients that count the steps. `product` replaces K @ A if it is given."""
 
     product: float | None = None
 
@@ -55,18 +55,18 @@ def run(operator, walk, product=None, **options):
     return alternate(operator, Rule(walk, Count(product)), START, **options)
 
 
-def test_ends_on_a_membership_step(operator):
+def test_the_loop_ends_with_a_membership_step(operator):
     walk = Walk((0.5, 0.9, 0.9))
     end = run(operator, walk)
     assert end.converged
     assert end.n_iter == 3
     assert end.history["objective"] == [0.5, 0.9, 0.9]
-    assert end.coefficients[0, 0] == 3  # those that the last memberships belong to
+    assert end.coefficients[0, 0] == 3  # the centers of the last memberships
     assert end.geometry.product == pytest.approx(end.coefficients)
     assert end.rule.memberships is walk
 
 
-def test_a_product_that_the_rule_knows_is_used(operator):
+def test_a_product_returned_by_the_rule_is_used(operator):
     walk = Walk((0.5, 0.9, 0.9))
     run(operator, walk, product=-7.0)
     assert walk.seen == [1, -7, -7]
@@ -84,7 +84,7 @@ def test_stopping_measures(operator, stopping, change):
 
 @pytest.mark.parametrize("period", [2, 3, 12])
 @pytest.mark.parametrize("lead", [0, 5, 40])
-def test_a_cycle_stops_at_its_best_state(operator, period, lead):
+def test_the_loop_stops_at_the_best_state_of_a_cycle(operator, period, lead):
     lead_in = np.linspace(5, 6, lead).tolist()
     ring = [1.0 + (k * 7 % period) / period for k in range(period)]
     walk = Walk((*lead_in, *ring * 200))
@@ -94,21 +94,21 @@ def test_a_cycle_stops_at_its_best_state(operator, period, lead):
     assert not end.converged
     assert end.n_iter <= 3 * (lead + period) + 3
     assert end.objective == end.memberships[0, 0] == min(ring)
-    assert walk.states[walk.step(end.centers)] == min(ring)  # centers are those of that state
-    assert run(operator, Walk(tuple(ring)), max_iter=50).n_iter == 50  # looked for where asked
+    assert walk.states[walk.step(end.centers)] == min(ring)  # the centers of that state
+    assert run(operator, Walk(tuple(ring)), max_iter=50).n_iter == 50  # only with cycles=True
 
 
 def test_slow_convergence_is_no_cycle(operator):
     for states in (
-        [1 + 0.97**k for k in range(600)],  # from one side
-        [1 + (-0.97) ** k for k in range(600)],  # from both
+        [1 + 0.97**k for k in range(600)],  # from above
+        [1 + (-0.97) ** k for k in range(600)],  # from both sides
     ):
         end = run(operator, Walk(tuple(states)), cycles=True, max_iter=600)
         assert end.converged
         assert end.cycle == 0
 
 
-def test_no_convergence(operator):
+def test_loop_without_convergence_ends_at_max_iter(operator):
     end = run(operator, Walk((0.1, 0.2, 0.3, 0.4)), max_iter=3)
     assert not end.converged
     assert end.memberships[0, 0] == 0.3
@@ -116,7 +116,7 @@ def test_no_convergence(operator):
 
 @dataclass(frozen=True)
 class Cooled:
-    """Goes halfway to the scale in every step."""
+    """Halves the distance to the scale in every step."""
 
     scale: float = 1.0
     at: float = 0.0
@@ -132,7 +132,7 @@ class Cooled:
 OPTIONS = {"sample_weight": np.ones(2), "tol": 1e-3, "max_iter": 50, "stopping": "mean"}
 
 
-def test_annealing_goes_on_where_it_was(operator):
+def test_annealing_continues_at_the_last_state(operator):
     end = anneal(operator, Rule(Cooled(), Count()), START, [4.0, 2.0, 1.0], **OPTIONS)
     assert end.memberships[0, 0] == pytest.approx(1.0, abs=0.01)
     scales = end.history["scale"]
@@ -144,7 +144,7 @@ def test_annealing_goes_on_where_it_was(operator):
     assert end.converged
 
 
-def test_annealing_shows_one_bar(operator, capsys):
+def test_annealing_shows_one_progress_bar(operator, capsys):
     anneal(operator, Rule(Cooled(), Count()), START, [4.0, 2.0], verbose=True, **OPTIONS)
     shown = capsys.readouterr().out
     assert "iteration 2/2" in shown

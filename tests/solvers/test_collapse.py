@@ -1,4 +1,4 @@
-"""The collapse ratio against its definition, and against what the iteration does."""
+"""The collapse ratio: equality with its definition, and prediction of the iteration."""
 
 import warnings
 
@@ -27,7 +27,7 @@ def collapse_ratio(operator, m, *, sample_weight=None, q=0.0, plain=False):
 
 
 def literal(X, sigma, m, *, q=0.0, plain=False, weight=None):
-    """ρ as PAPERS has it: 2p/(m−1) λ_max(D⁻¹ H K diag(a) H)."""
+    """Evaluate the printed formula: ρ = 2p/(m−1) λ_max(D⁻¹ H K diag(a) H)."""
     n = len(X)
     K = np.exp(-cdist(X, X, "sqeuclidean") / (2 * sigma**2))
     weight = np.ones(n) if weight is None else weight
@@ -77,8 +77,8 @@ def test_weights_are_repeated_rows_and_order_does_not_matter():
 
 @pytest.mark.parametrize("q", [3.0, 5.0, 10.0])
 @pytest.mark.parametrize("X", [IRIS, make_ring_outliers(random_state=0)[0]], ids=["iris", "ring"])
-def test_a_common_center_on_one_point_says_nothing(X, q):
-    """The outlier weights draw it there; the ratio is then that of the plain mean."""
+def test_a_common_center_on_one_point_is_not_used(X, q):
+    """The outlier weights move the center there. The ratio is then that of the plain mean."""
     plain = collapse_ratio(operator(X, kernel="linear"), 2.0)
     assert collapse_ratio(operator(X, kernel="linear"), 2.0, q=q) == pytest.approx(plain, rel=1e-9)
     assert plain > SAFE_RATIO
@@ -92,15 +92,15 @@ def test_a_common_center_on_one_point_says_nothing(X, q):
 
 @pytest.mark.parametrize("cls", [FuzzyCMeans, OutlierFuzzyCMeans])
 @pytest.mark.parametrize("n_clusters", [2, 4])
-def test_one_divides_collapse_from_clusters(cls, n_clusters):
-    """Just below one memberships fall back to 1/c, just above they do not."""
+def test_memberships_collapse_if_the_ratio_is_below_one(cls, n_clusters):
+    """Just below one, memberships return to 1/c. Just above one, they do not."""
     X = make_blobs(80, 2, centers=3, cluster_std=2.0, random_state=0)[0]
     q = 1.0 if cls is OutlierFuzzyCMeans else 0.0
     ratio = collapse_ratio(operator(X, 1.2), 2.0, q=q)
     start = 1 / n_clusters + 0.01 * np.random.default_rng(0).normal(size=(80, n_clusters))
     ends = []
     for goal in (0.9, 1.1):
-        m = exponent(ratio, goal)
+        m = find_m(ratio, goal)
         model = cls(n_clusters, m=m, bandwidth=1.2, init=start, tol=1e-9, max_iter=3000)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", (CollapseWarning, ConvergenceWarning, ParameterWarning))
@@ -108,14 +108,14 @@ def test_one_divides_collapse_from_clusters(cls, n_clusters):
     assert ends[0] < 1e-3 < 0.05 < ends[1]
 
 
-def exponent(ratio, goal):
-    """The m at which the ratio, known at m = 2, is the goal."""
+def find_m(ratio, goal):
+    """Return the m at which the ratio is the goal, given the ratio at m = 2."""
     eigenvalue = ratio / 4
     return 1 / (1 - 2 * eigenvalue / goal)
 
 
 @pytest.mark.parametrize("plain", [False, True])
-def test_lowered_m_is_the_largest_that_is_safe(plain):
+def test_largest_m_is_the_largest_safe_value(plain):
     X = np.random.default_rng(0).normal(size=(80, 2))
     narrow = operator(X, 0.3)
     ratio = collapse_ratio(narrow, 2.0, plain=plain)

@@ -1,4 +1,4 @@
-"""The weighted one-class dual: optimality, agreement with peers, limits and bad input."""
+"""The weighted one-class dual: optimality, agreement with other solvers, limits, bad input."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ KERNELS = (Gaussian(0.5), Gaussian(3.0), Laplacian(2.0), Linear(), Polynomial(2,
 
 
 def literal_gap(K, alpha, weight, formulation):
-    """Largest breach of the optimality conditions, pair by pair, with Σ α = 1."""
+    """Return the largest violation of the optimality conditions over all pairs, with Σ α = 1."""
     a = alpha / alpha.sum()
     field = K @ a - (K.diagonal() / 2 if formulation == "svdd" else 0)
     can_fall, can_rise = np.flatnonzero(alpha > 0), np.flatnonzero(alpha < weight)
@@ -61,7 +61,7 @@ def test_optimality(n, d, seed, nu, kernel, formulation, repeats, zeros):
         assert gap <= 1e-9 * solution.unit[k] + 1e-13 * scale
 
 
-@pytest.mark.filterwarnings("ignore:Values in x were outside bounds")  # SciPy's, of its own steps
+@pytest.mark.filterwarnings("ignore:Values in x were outside bounds")  # of SciPy, about its steps
 @pytest.mark.parametrize("formulation", ["ocsvm", "svdd"])
 def test_agrees_with_a_general_solver(formulation):
     generator = np.random.default_rng(0)
@@ -88,7 +88,7 @@ def test_agrees_with_a_general_solver(formulation):
 
 @pytest.mark.parametrize("seed", range(20))
 def test_agrees_with_scikit_learn(seed):
-    # it keeps kernel values in float32, so agreement ends at 2e-6; at ν = 1 it must not be called
+    # scikit-learn has kernel values in float32, so results agree to 2e-6. It does not support ν = 1
     generator = np.random.default_rng(seed)
     n, nu = int(generator.integers(30, 300)), float(generator.uniform(0.05, 0.9))
     X, weight = generator.normal(size=(n, 3)), generator.uniform(0.1, 2, n)
@@ -107,7 +107,7 @@ def problem(n=600, d=2, columns=3, seed=0):
     return generator.normal(size=(n, d)), generator.uniform(size=(n, columns))
 
 
-def test_all_of_the_weight():
+def test_nu_of_one_uses_all_of_the_weight():
     X, weight = problem(100)
     operator = DenseOperator(Gaussian(0.7), X)
     solution = solve_dual(operator, weight, 1)
@@ -118,7 +118,7 @@ def test_all_of_the_weight():
     assert not solution.gap.any()
 
 
-def test_margin_goes_on_smoothly_to_all_of_the_weight():
+def test_margin_is_continuous_at_nu_of_one():
     X, weight = problem(300, columns=1)
     operator = DenseOperator(Gaussian(1.0), X)
     rho = [
@@ -129,7 +129,7 @@ def test_margin_goes_on_smoothly_to_all_of_the_weight():
     assert rho[-2] == pytest.approx(rho[-1], rel=1e-3)
 
 
-def test_columns_are_problems_of_their_own():
+def test_columns_are_independent_problems():
     X, weight = problem(2500)
     operator = DenseOperator(Gaussian(0.8), X)
     together = solve_dual(operator, weight, 0.3, tol=1e-9)
@@ -139,7 +139,7 @@ def test_columns_are_problems_of_their_own():
         assert together.product[:, k] == pytest.approx(alone.product[:, 0], rel=1e-5)
 
 
-def test_scale_of_the_weights_is_that_of_the_coefficients():
+def test_coefficients_scale_with_the_weights():
     X, weight = problem(200)
     operator = DenseOperator(Gaussian(0.8), X)
     one, two = (solve_dual(operator, scale * weight, 0.3, tol=1e-12) for scale in (1, 1000))
@@ -149,7 +149,7 @@ def test_scale_of_the_weights_is_that_of_the_coefficients():
     assert two.gap.max() <= 1e-12
 
 
-def test_radius_is_the_margins_distance():
+def test_radius_is_the_distance_of_the_margin():
     X, weight = problem(400, columns=1)
     operator = DenseOperator(Gaussian(1.0), X)
     solution = solve_dual(operator, weight, 0.2, tol=1e-12)
@@ -161,7 +161,7 @@ def test_radius_is_the_margins_distance():
     assert solution.product[free, 0] == pytest.approx(solution.rho[0], rel=1e-9)
 
 
-def test_warm_start_is_quicker_and_ends_at_the_same_place():
+def test_a_warm_start_is_faster_and_has_the_same_solution():
     X, weight = problem(3000)
     operator = DenseOperator(Gaussian(0.8), X)
     first = solve_dual(operator, weight, 0.3, tol=1e-9)
@@ -171,7 +171,7 @@ def test_warm_start_is_quicker_and_ends_at_the_same_place():
     cold, warm = (solve_dual(operator, near, 0.3, tol=1e-9, start=start) for start in (None, first))
     assert warm.n_iter <= cold.n_iter
     assert warm.product == pytest.approx(cold.product, rel=1e-5)
-    # another ν, and weights that were zero, are no obstacle
+    # also with another ν and weights that were zero before
     far = np.roll(weight, 7, axis=0) * (np.arange(3000) % 3 > 0)[:, None]
     cold, warm = (solve_dual(operator, far, 0.6, tol=1e-9, start=start) for start in (None, first))
     assert warm.product == pytest.approx(cold.product, rel=1e-5)
@@ -195,7 +195,7 @@ def test_operators_agree(make, dtype):
     assert solution.rho / total == pytest.approx(reference.rho / total, abs=error)
 
 
-def test_float32_reaches_its_error():
+def test_float32_reaches_its_attainable_error():
     X, weight = problem(3000)
     operator = TiledOperator(Gaussian(1.0), X.astype(np.float32))
     solution = solve_dual(operator, weight, 0.2, tol=1e-12)
@@ -223,7 +223,7 @@ def test_partial_products_and_entries():
         assert operator.entries(index, index) == pytest.approx(columns[index], abs=tolerance)
 
 
-def test_a_precomputed_gram():
+def test_a_precomputed_matrix_gives_the_same_solution():
     X, weight = problem(200)
     K = Gaussian(1.0).block(X, X)
     given_matrix = solve_dual(PrecomputedOperator(Precomputed(), K), weight, 0.2, tol=1e-9)
@@ -253,27 +253,27 @@ def test_objective_never_rises():
         assert len(solution.history["gap"]) == solution.n_iter
 
 
-def test_stops_and_says_so():
+def test_stops_at_max_iter_and_reports_every_iteration():
     X, weight = problem(3000, d=5)
-    told = []
+    reports = []
     solution = solve_dual(
         TiledOperator(Gaussian(0.5), X),
         weight,
         0.1,
         tol=1e-12,
         max_iter=2,
-        report=lambda iteration, gap: told.append((iteration, gap)),
+        report=lambda iteration, gap: reports.append((iteration, gap)),
     )
     assert solution.n_iter == 2
     assert not solution.converged.any()
-    assert [gap for _, gap in told] == solution.history["gap"]
+    assert [gap for _, gap in reports] == solution.history["gap"]
 
 
 def test_margin_without_points_on_it():
     values = np.array([1.0, 2.0, 4.0])
     assert margin(values, np.array([1.0, 1.0, 0.0]), np.ones(3)) == 3.0
     assert margin(values, np.ones(3), np.ones(3)) == 4.0
-    # a point without weight says nothing
+    # a point without weight has no influence
     assert margin(np.append(values, 9.0), np.append(np.ones(3), 0), np.append(np.ones(3), 0)) == 4
 
 
@@ -296,8 +296,8 @@ def test_bad_input(change, message):
 
 
 @pytest.mark.parametrize("make", [TiledOperator, DenseOperator])
-def test_many_points_on_the_margin_take_few_working_sets(make):
-    # 1300 of them; working sets that do not grow with them are 86, and these 13
+def test_many_points_on_the_margin_need_few_working_sets(make):
+    # the 1300 points need 13 working sets, or 86 if these do not grow
     X = np.random.default_rng(0).normal(size=(2000, 3))
     operator = make(Gaussian(0.25), X)
     solution = solve_dual(operator, np.ones(2000), 0.1, tol=1e-6)
@@ -308,7 +308,7 @@ def test_many_points_on_the_margin_take_few_working_sets(make):
 
 
 @pytest.mark.parametrize("formulation", ["svdd", "ocsvm"])
-def test_neither_small_shares_nor_large_weights_overflow(formulation):
+def test_neither_small_nu_nor_large_weights_overflow(formulation):
     X, weight = problem(60)
     operator = DenseOperator(Gaussian(0.8), X)
     plain = solve_dual(operator, weight, 0.3, formulation=FORMULATIONS[formulation], tol=1e-12)

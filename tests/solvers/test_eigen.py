@@ -1,4 +1,4 @@
-"""The eigenproblem against a literal reference, and laws."""
+"""The eigenproblem: equality with the printed equations, and laws."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def gram(X, sigma):
 
 
 def literal(K, count):
-    """The dual as it is printed: D⁻¹ M_D Ω α = λ α, b and e; ‖α‖ = 1."""
+    """Solve the printed dual D⁻¹ M_D Ω α = λ α with ‖α‖ = 1. Return λ, α, b and e."""
     n = len(K)
     D_inverse = np.diag(1 / K.sum(axis=1))
     ones = np.ones((n, 1))
@@ -35,7 +35,7 @@ def literal(K, count):
     return values[order].real, alpha, b, K @ alpha + b
 
 
-def aligned(one, two):
+def align_signs(one, two):
     return one * np.sign((one * two).sum(axis=0))
 
 
@@ -53,7 +53,7 @@ def test_agrees_with_the_printed_dual(count):
     values, alpha, b, e = literal(gram(X, 0.8), count)
     solved = eigen.solve(DenseOperator(Gaussian(0.8), X), count, np.ones(60))
     assert solved.eigenvalues == pytest.approx(values, rel=1e-10)
-    assert aligned(solved.coefficients, alpha) == pytest.approx(alpha, abs=1e-9)
+    assert align_signs(solved.coefficients, alpha) == pytest.approx(alpha, abs=1e-9)
     sign = np.sign((solved.coefficients * alpha).sum(axis=0))
     assert solved.bias * sign == pytest.approx(b, abs=1e-9)
     assert solved.projections * sign == pytest.approx(e, abs=1e-9)
@@ -64,12 +64,12 @@ def test_acceptance_iris():
     assert solved.eigenvalues == pytest.approx([0.97757107, 0.55498439], abs=5e-9)
 
 
-def test_projections_are_the_eigenvectors_times_degrees():
+def test_projections_are_eigenvectors_times_degrees_and_eigenvalues():
     solved = eigen.solve(DenseOperator(Gaussian(1.0), IRIS), 3, np.ones(150))
     assert solved.projections == pytest.approx(
         solved.eigenvalues * solved.degree[:, None] * solved.coefficients, abs=1e-10
     )
-    # their mean, weighted by 1/d, is zero: every column has both signs
+    # the mean weighted by 1/d is zero, so that every column has both signs
     assert (solved.projections / solved.degree[:, None]).sum(axis=0) == pytest.approx(0, abs=1e-9)
 
 
@@ -94,7 +94,7 @@ def test_weights_are_repeated_rows(engine):
 
 
 @pytest.mark.parametrize("sigma", [0.4, 1.0, 3.0])
-def test_blocks_find_what_all_at_once_finds(sigma, monkeypatch):
+def test_blocks_give_the_solution_of_the_full_problem(sigma, monkeypatch):
     X = groups(4, 6.0, 300)
     operator = DenseOperator(Gaussian(sigma), X)
     exact = eigen.solve(operator, 6, np.ones(300))
@@ -104,11 +104,11 @@ def test_blocks_find_what_all_at_once_finds(sigma, monkeypatch):
     assert blocks.eigenvalues == pytest.approx(exact.eigenvalues, abs=1e-12)
     assert blocks.projections == pytest.approx(exact.projections, abs=1e-5)
     assert blocks.history["change"][-1] < 1e-8
-    assert np.all(np.diff(blocks.history["objective"]) <= 1e-9)  # Ritz values only rise
+    assert np.all(np.diff(blocks.history["objective"]) <= 1e-9)  # Ritz values never decrease
 
 
 def test_repeated_eigenvalues_are_all_found():
-    X = groups(12, 60.0, 1200)  # twelve parts that do not see each other: eleven ones
+    X = groups(12, 60.0, 1200)  # twelve separate parts: eleven eigenvalues are one
     solved = eigen.solve(DenseOperator(Gaussian(2.0), X), 11, np.ones(1200))
     assert solved.eigenvalues == pytest.approx(np.ones(11), abs=1e-12)
     assert solved.is_unique
@@ -132,7 +132,7 @@ def test_float32_converges():
     assert solved.converged
 
 
-def test_a_point_of_no_degree_takes_no_part_and_lies_at_the_bias():
+def test_a_point_of_degree_zero_is_left_out_and_projected_to_the_bias():
     X = np.abs(np.random.default_rng(0).normal(size=(30, 4)))
     X[7] = 0.0
     solved = eigen.solve(DenseOperator(PairwiseKernel("cosine"), X), 2, np.ones(30))
@@ -143,7 +143,7 @@ def test_a_point_of_no_degree_takes_no_part_and_lies_at_the_bias():
     assert np.delete(solved.projections, 7, 0) == pytest.approx(rest.projections, abs=1e-9)
 
 
-def test_too_many_vectors_are_refused():
+def test_too_many_vectors_are_rejected():
     X = np.random.default_rng(0).normal(size=(50, 2))
     with pytest.raises(ValueError, match="with a nonzero eigenvalue.*smaller bandwidth"):
         eigen.solve(DenseOperator(Gaussian(1e7), X), 5, np.ones(50))
@@ -155,15 +155,15 @@ def test_too_many_vectors_are_refused():
     assert fewer.eigenvalues.size < 5
 
 
-def test_a_kernel_without_neighbors_is_refused():
+def test_a_kernel_without_neighbors_is_rejected():
     X = np.random.default_rng(0).normal(size=(50, 2))
     with pytest.raises(ValueError, match="similar to others, and there are 0 of 50.*larger band"):
         eigen.solve(DenseOperator(Gaussian(1e-6), X), 2, np.ones(50))
 
 
 @pytest.mark.parametrize("engine", [DenseOperator, TiledOperator])
-@pytest.mark.parametrize("rows", [0, 800])  # solved in blocks, and all at once
-def test_isolated_points_take_no_part(engine, rows, monkeypatch):
+@pytest.mark.parametrize("rows", [0, 800])  # solved in blocks, or at once
+def test_isolated_points_are_left_out(engine, rows, monkeypatch):
     monkeypatch.setattr(eigen, "DENSE_ROWS", rows)
     X = groups(3, 8.0, 200)
     far = np.vstack([X, [[100.0, 0], [0, 100], [-100, 0], [0, -100]]])
@@ -174,15 +174,15 @@ def test_isolated_points_take_no_part(engine, rows, monkeypatch):
     assert np.array_equal(solved.takes_part, np.arange(204) < 200)
     assert not solved.coefficients[200:].any()
     assert solved.projections[200:] == pytest.approx(np.tile(solved.bias, (4, 1)), abs=1e-3)
-    assert solved.degree[200:] == pytest.approx(1, abs=1e-4)  # a degree counts the point itself
+    assert solved.degree[200:] == pytest.approx(1, abs=1e-4)  # the degree includes the point itself
 
 
-def test_copies_and_shared_weight_decide_who_is_isolated():
+def test_duplicates_and_represented_rows_are_not_isolated():
     X = np.vstack([groups(3, 8.0, 60), [[100.0, 0], [0, 100], [-100, 0], [-100, 0]]])
     weight = np.r_[np.ones(60), 3.0, 0.5, 1, 1]
     part = eigen.solve(DenseOperator(Gaussian(1.0), X), 2, weight).takes_part
-    assert part[60:].tolist() == [True, False, True, True]  # copies are similar to each other
-    own = np.r_[np.ones(60), 3.0, 0.5, 1, 1]  # a row that stands for two others left out
+    assert part[60:].tolist() == [True, False, True, True]  # duplicates are similar to each other
+    own = np.r_[np.ones(60), 3.0, 0.5, 1, 1]  # the first row represents two rows that were left out
     part = eigen.solve(DenseOperator(Gaussian(1.0), X), 2, weight, own=own).takes_part
     assert part[60:].tolist() == [False, False, True, True]
 
@@ -209,12 +209,12 @@ def test_leading_vectors_of_equal_values_are_orthogonal(wanted):
     assert blocks @ vectors == pytest.approx(vectors, abs=1e-9)
 
 
-def test_where_the_driver_fails_all_vectors_are_found(monkeypatch):
-    def nothing(matrix, **options):
+def test_all_vectors_are_computed_if_the_driver_fails(monkeypatch):
+    def return_no_vectors(matrix, **options):
         return np.empty(0), np.empty((len(matrix), 0))
 
     matrix = np.diag([3.0, 1.0, 2.0])
-    monkeypatch.setattr(eigen, "eigh", nothing)
+    monkeypatch.setattr(eigen, "eigh", return_no_vectors)
     values, vectors = eigen._leading(matrix, 2)
     assert values.tolist() == [3, 2]
     assert np.abs(vectors) == pytest.approx(np.eye(3)[:, [0, 2]])

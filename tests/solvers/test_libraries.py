@@ -1,4 +1,4 @@
-"""The whole loop on arrays of any library, some of which refuse to become NumPy's."""
+"""The whole loop with arrays of any library, including arrays that NumPy cannot read."""
 
 from dataclasses import dataclass
 
@@ -24,13 +24,13 @@ START /= START.sum(axis=0)
 
 
 @dataclass
-class Elsewhere:
-    """The part of an operator that the loop uses, on the arrays of one library."""
+class LibraryOperator:
+    """The part of an operator that the loop uses, with arrays of any library."""
 
     gram: object
     diag: object
     features: None = None
-    on_device: bool = False  # its arrays are given to it
+    on_device: bool = False  # the arrays are passed in
 
     @property
     def draft(self):
@@ -42,7 +42,7 @@ class Elsewhere:
         return Geometry(product, norms, squared_distances(self.diag, product, norms, True))
 
 
-def rules(to_array):
+def make_rules(to_array):
     return {
         "fuzzy": Fuzzy(2.0),
         "outlier fuzzy": OutlierFuzzy(2.0, 1.0, float(WEIGHT.sum())),
@@ -51,21 +51,21 @@ def rules(to_array):
 
 
 @pytest.mark.parametrize(
-    ("name", "stopping"),  # measures of change do not know the rule: all of them with one
+    ("name", "stopping"),  # all measures of change with one rule, as they do not depend on it
     [
         *(("fuzzy", stopping) for stopping in STOPPING),
         ("outlier fuzzy", "relative"),
         ("possibilistic", "objective"),
     ],
 )
-def test_the_loop_runs_where_its_arrays_live(name, stopping, library):
+def test_the_loop_runs_in_the_library_of_its_arrays(name, stopping, library):
     to_array, to_numpy = library
     options = {"tol": 1e-6, "max_iter": 5, "stopping": stopping}
     dense = DenseOperator(Gaussian(2.0), X)
-    rule = Rule(rules(np.asarray)[name], Mean())
+    rule = Rule(make_rules(np.asarray)[name], Mean())
     expected = alternate(dense, rule, Centers(START), sample_weight=WEIGHT, **options)
-    operator = Elsewhere(to_array(dense.gram), to_array(dense.diag()))
-    rule = Rule(rules(to_array)[name], Mean())
+    operator = LibraryOperator(to_array(dense.gram), to_array(dense.diag()))
+    rule = Rule(make_rules(to_array)[name], Mean())
     start = Centers(to_array(START))
     found = alternate(operator, rule, start, sample_weight=to_array(WEIGHT), **options)
     assert type(found.coefficients) is type(to_array(START))

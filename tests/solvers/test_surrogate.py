@@ -1,4 +1,4 @@
-"""Iterating on a low-rank surrogate: the same fixed point, for a few exact products."""
+"""Iteration with a low-rank surrogate: the same fixed point with fewer exact products."""
 
 import importlib
 
@@ -21,7 +21,7 @@ from softkern.solvers.dual import OneClassCenters
 from softkern.solvers.initialization import hard_rule, seed_mass
 from softkern.solvers.steps import SETTLED, Steps, SurrogateSteps
 
-PLAN_MODULE = importlib.import_module("softkern.planning.plan")  # the name is the function's
+PLAN_MODULE = importlib.import_module("softkern.planning.plan")  # not the function
 RULES = {
     "fuzzy": lambda n: Fuzzy(1.7),
     "outlier fuzzy": lambda n: OutlierFuzzy(2.0, 1.0, float(n)),
@@ -31,12 +31,12 @@ RULES = {
 
 @pytest.fixture(autouse=True)
 def _one_thread(monkeypatch):
-    """Plan for one thread: more of them make exact products cheaper, down to no acceleration."""
+    """Plan for one thread: with more threads, exact products may be cheap enough."""
     monkeypatch.setattr(PLAN_MODULE, "available_threads", lambda: 1)
 
 
 def problem(seed, rank=None, n=150):
-    """An operator, the same with a low-rank surrogate, weights, and a start."""
+    """Return an operator, the same with a low-rank surrogate, weights and initial centers."""
     generator = np.random.RandomState(seed)
     d = int(generator.randint(2, 7))
     X = make_blobs(n, d, centers=3, cluster_std=2.0, random_state=seed)[0]
@@ -59,7 +59,7 @@ class CountingOperator(DenseOperator):
         return super()._product(A)
 
 
-def ends(seed, rule, tol=1e-9, **options):
+def run_both(seed, rule, tol=1e-9, **options):
     plain, quick, weight, start = problem(seed, **options)
     loop = {"sample_weight": weight, "tol": tol, "max_iter": 5000}
     rule = Rule(RULES[rule](len(weight)), Mean())
@@ -68,8 +68,8 @@ def ends(seed, rule, tol=1e-9, **options):
 
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("seed", range(17))
-def test_it_ends_at_a_fixed_point_of_the_exact_operator(rule, seed):
-    _, found, quick = ends(seed, rule)
+def test_the_loop_ends_at_a_fixed_point_of_the_exact_operator(rule, seed):
+    _, found, quick = run_both(seed, rule)
     assert found.converged
     again = alternate(
         DenseOperator(quick.kernel, quick.X),
@@ -86,8 +86,8 @@ def test_it_ends_at_a_fixed_point_of_the_exact_operator(rule, seed):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_where_the_factor_is_good_it_is_the_plain_loops_end(seed):
-    plain, found, quick = ends(seed, "fuzzy", rank=60)
+def test_an_accurate_factor_gives_the_result_of_the_plain_loop(seed):
+    plain, found, quick = run_both(seed, "fuzzy", rank=60)
     assert found.memberships == pytest.approx(plain.memberships, abs=1e-6)
     assert found.objective == pytest.approx(plain.objective, rel=1e-9)
     assert quick.count < plain.n_iter / 2
@@ -120,10 +120,10 @@ def test_one_class_svms_end_at_a_fixed_point_of_the_exact_operator(seed, nu, for
     assert found.centers.margins.squared_radius == pytest.approx(margins.squared_radius, rel=1e-3)
 
 
-def test_a_factor_of_no_use_is_left():
-    plain, found, _ = ends(2, "fuzzy", rank=1)
+def test_an_inaccurate_factor_is_abandoned():
+    plain, found, _ = run_both(2, "fuzzy", rank=1)
     assert found.converged
-    assert found.history["low_rank_steps"][-1] == 0  # the last steps were plain ones
+    assert found.history["low_rank_steps"][-1] == 0  # the last steps were exact
     assert found.objective == pytest.approx(plain.objective, rel=1e-6)
 
 
@@ -135,7 +135,7 @@ def test_without_a_surrogate_steps_are_plain():
     assert type(make_driver(quick, fuzzy, start, weight)) is SurrogateSteps
 
 
-def test_starts_together_end_as_each_alone():
+def test_initializations_together_end_like_each_alone():
     plain, _, weight, _ = problem(1)
     generator = np.random.RandomState(0)
     starts = [
@@ -154,7 +154,7 @@ def test_starts_together_end_as_each_alone():
 
 
 @pytest.mark.parametrize("model", [FuzzyCMeans, PossibilisticCMeans])
-def test_large_tables_are_accelerated_and_end_where_they_would(model, monkeypatch):
+def test_large_tables_are_accelerated_with_the_same_result(model, monkeypatch):
     X = make_blobs(2100, 10, centers=3, cluster_std=3.0, random_state=0)[0]
     quick = model(3, n_init=1, engine="tiled", tol=1e-7).fit(X)
     monkeypatch.setattr(model, "_low_rank_from", np.inf)
@@ -163,7 +163,7 @@ def test_large_tables_are_accelerated_and_end_where_they_would(model, monkeypatc
     assert plain.plan_.surrogate is None
     assert "low-rank surrogate" in str(quick.plan_)
     assert sum(quick.history_["low_rank_steps"]) > 0 == sum(plain.history_["low_rank_steps"])
-    # possibilistic clusters keep the widths of their start, which is loosely converged
+    # possibilistic clusters keep the widths of their initialization, which is less accurate
     digits = 1e-6 if model is FuzzyCMeans else 1e-4
     assert quick.memberships_ == pytest.approx(plain.memberships_, abs=100 * digits)
     assert quick.objective_ == pytest.approx(plain.objective_, rel=digits)

@@ -1,4 +1,4 @@
-"""Sweeps give what the loop gives, step by step, however far they come."""
+"""Sweeps give the results of the plain loop in every step."""
 
 import threading
 
@@ -27,7 +27,7 @@ def problem(n=700, c=4, dtype=np.float64, seed=0):
     return X, weight, start / start.sum(axis=0)
 
 
-def both(X, weight, start, m=2.0, **options):
+def run_both(X, weight, start, m=2.0, **options):
     options = {"sample_weight": weight, "tol": 1e-8, "max_iter": 200, **options}
     rule, start = Rule(Fuzzy(m), Mean()), Centers(start)
     swept = alternate(FeatureOperator(Linear(), X), rule, start, **options)
@@ -37,7 +37,7 @@ def both(X, weight, start, m=2.0, **options):
     return swept, plain
 
 
-def same(swept, plain, rel=1e-9):
+def assert_same(swept, plain, rel=1e-9):
     assert swept.n_iter == plain.n_iter
     assert swept.converged == plain.converged
     for name in ("objective", "change"):
@@ -50,39 +50,39 @@ def same(swept, plain, rel=1e-9):
 
 @pytest.mark.parametrize("m", [1.3, 2.0, 2.7])
 @pytest.mark.parametrize("stopping", ["relative", "mean", "sum", "objective"])
-def test_the_same_as_the_plain_loop(m, stopping):
-    same(*both(*problem(), m=m, stopping=stopping))
+def test_sweeps_equal_the_plain_loop(m, stopping):
+    assert_same(*run_both(*problem(), m=m, stopping=stopping))
 
 
 @pytest.mark.parametrize("max_iter", [1, 2, 3, 4, 7])
-def test_the_same_wherever_it_is_stopped(max_iter):
-    swept, plain = both(*problem(), tol=0.0, max_iter=max_iter)
+def test_sweeps_equal_the_plain_loop_at_any_max_iter(max_iter):
+    swept, plain = run_both(*problem(), tol=0.0, max_iter=max_iter)
     assert swept.n_iter == max_iter
-    same(swept, plain)
+    assert_same(swept, plain)
 
 
 def test_blocks_and_threads_do_not_matter(monkeypatch):
     X, weight, start = problem()
-    whole = both(X, weight, start)[0]
+    whole = run_both(X, weight, start)[0]
     monkeypatch.setattr("softkern.solvers.sweeps.BLOCK_VALUES", 64)
     monkeypatch.setattr("softkern.solvers.sweeps.available_threads", lambda: 3)
-    same(both(X, weight, start)[0], whole)
+    assert_same(run_both(X, weight, start)[0], whole)
 
 
-def test_points_on_centers_and_clusters_that_vanish():
+def test_points_on_centers_and_vanishing_clusters():
     X, _, _ = problem(60)
     on_points = np.zeros((60, 3))
     on_points[[3, 8, 20], [0, 1, 2]] = 1
-    same(*both(X, np.ones(60), on_points))
+    assert_same(*run_both(X, np.ones(60), on_points))
     far = np.concatenate([X[:30], X[:30] + 1e3])
     crowded = np.zeros((60, 3))
     crowded[[0, 1, 31], [0, 1, 2]] = 1
-    same(*both(far, np.ones(60), crowded, m=1.002, tol=1e-6), rel=1e-6)
+    assert_same(*run_both(far, np.ones(60), crowded, m=1.002, tol=1e-6), rel=1e-6)
 
 
 def test_float32():
     X, weight, start = problem(dtype=np.float32)
-    swept, plain = both(X, weight, start, tol=1e-4)
+    swept, plain = run_both(X, weight, start, tol=1e-4)
     assert swept.memberships.dtype == np.float32
     assert swept.memberships == pytest.approx(plain.memberships, abs=2e-3)
 
@@ -107,22 +107,22 @@ def test_progress_is_shown(capsys):
 
 
 @pytest.mark.parametrize("m", [1.2, 2.0])
-def test_the_end_is_read_as_other_operators_read_it(m):
+def test_results_of_sweeps_agree_with_the_geometry_of_the_operator(m):
     X = np.random.default_rng(0).normal(size=(500, 3)) + 5
     weight = np.random.default_rng(1).uniform(0.5, 2, 500)
     model = FuzzyCMeans(3, m=m, kernel="linear").fit(X, sample_weight=weight)
     operator = FeatureOperator(Linear(), X)
-    usual = operator.geometry(model.dual_coef_)
+    expected = operator.geometry(model.dual_coef_)
     operator.release()
-    assert operator.geometry(model.dual_coef_).distances == pytest.approx(usual.distances)
-    # the coefficients are those of the memberships that they lead to
-    mass = weight[:, None] * fuzzy(usual.distances, m) ** m
+    assert operator.geometry(model.dual_coef_).distances == pytest.approx(expected.distances)
+    # the coefficients follow from the memberships, and these from the coefficients
+    mass = weight[:, None] * fuzzy(expected.distances, m) ** m
     assert model.dual_coef_ == pytest.approx(mass / mass.sum(axis=0), abs=1e-4 * mass.max())
-    assert model.memberships_ == pytest.approx(fuzzy(usual.distances, m))
+    assert model.memberships_ == pytest.approx(fuzzy(expected.distances, m))
     assert (model.labels_ == np.argmax(model.memberships_, axis=1)).all()
 
 
-def test_a_step_leaves_no_threads_behind():
+def test_a_step_ends_its_threads():
     X = np.random.default_rng(0).normal(size=(5000, 2))
     operator, weight = FeatureOperator(Linear(), X), np.ones(5000)
     start = Mean().centers(np.eye(5000)[:, :3], weight, None)
