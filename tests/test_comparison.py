@@ -20,7 +20,7 @@ critical_difference, cliques, paired = (
 )
 
 # Demšar 2006, table 6: AUC of C4.5 and three variants on 14 data sets. The paper ranks the first of
-# the two .975 higher.
+# the two values 0.975 higher.
 DEMSAR = pd.DataFrame(
     {
         "C4.5": [763, 599, 954, 628, 882, 936, 661, 583, 775, 1000, 940, 619, 972, 957],
@@ -92,7 +92,7 @@ class TestCriticalDifference:
 
 
 class TestHolm:
-    def test_by_hand(self):
+    def test_equals_an_example_computed_by_hand(self):
         p = pd.Series({"a": 0.03, "b": 0.005, "c": 0.02, "d": 0.8})
         assert holm(p).to_dict() == pytest.approx({"a": 0.06, "b": 0.02, "c": 0.06, "d": 0.8})
 

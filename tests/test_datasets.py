@@ -1,4 +1,4 @@
-"""Synthetic data sets: sizes, places, seeds, and equality with stored reference files."""
+"""Synthetic data sets: sizes, positions, seeds, and equality with stored reference files."""
 
 import numpy as np
 import pandas as pd
@@ -32,7 +32,7 @@ def within(X, low, high):
 
 @pytest.mark.parametrize("maker", MAKERS, ids=ids)
 def test_same_seed_gives_the_same_points_and_leaves_the_global_generator(maker):
-    state = np.random.get_state()[1].copy()  # noqa: NPY002 (the global one must not move)
+    state = np.random.get_state()[1].copy()  # noqa: NPY002 (the global state must not change)
     X, y = maker(random_state=3)
     again, labels = maker(random_state=3)
     assert np.array_equal(X, again)
@@ -111,7 +111,7 @@ def test_dense_regions_do_not_touch():
         assert gaps.min() > 1
 
 
-def test_positions_of_the_gaussians_outliers():
+def test_positions_of_the_outliers_of_the_gaussian():
     X, y = datasets.make_gaussian_outliers(n_inliers=20_000, n_right=500, n_left=200)
     inliers, outliers = X[y == 0], X[y == -1]
     assert np.abs(inliers.mean(axis=0)).max() < 0.05

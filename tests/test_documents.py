@@ -25,7 +25,7 @@ LINKS = re.compile(r"\]\(([^)#:]+)\)")
 PATHS = re.compile(r"`((?:src|tests|benchmarks|examples|docs)/[\w./]+\.\w+)`")
 
 
-def name_of(path):
+def relative_name(path):
     return str(path.relative_to(ROOT))
 
 
@@ -40,7 +40,7 @@ def test_examples_run(document):
         exec(compile(code, document, "exec"), names)
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
+@pytest.mark.parametrize("document", DOCUMENTS, ids=relative_name)
 def test_names_exist(document):
     text = CODE.sub("", document.read_text(encoding="utf-8"))
     for name in NAMES.findall(text):
@@ -51,7 +51,7 @@ def test_names_exist(document):
         assert (ROOT / path).exists(), path
 
 
-@pytest.mark.parametrize("document", sorted((ROOT / "docs").rglob("*.md")), ids=name_of)
+@pytest.mark.parametrize("document", sorted((ROOT / "docs").rglob("*.md")), ids=relative_name)
 def test_code_blocks_are_run_by_sphinx(document):
     assert "```python" not in document.read_text(encoding="utf-8"), "it belongs in ```{run}"
 

@@ -1,4 +1,4 @@
-"""Laws of errors that name their remedies."""
+"""Errors that name their remedies."""
 
 import pickle
 

@@ -52,16 +52,16 @@ def path(tmp_path):
 
 def fitted(name, X, **params):
     if "Spectral" in name:
-        params = {"bandwidth": 1.0, **params}  # their search for one takes seconds
+        params = {"bandwidth": 1.0, **params}  # the search for it takes seconds
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return getattr(softkern, name)(**params).fit(X)
 
 
-def rewritten(path, change, forged=False):
-    """The file with its arrays and document changed, as someone with safetensors could.
+def rewrite(path, change, forged=False):
+    """Change the arrays and the document of a file by means of safetensors.
 
-    Forged, the document also has the digest of its new content.
+    If forged, the document also has the digest of its new content.
     """
     with safetensors.safe_open(path, "numpy") as file:
         arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
@@ -82,11 +82,11 @@ def assert_same_results(again, model, X):
 
 
 def assert_same(a, b):
-    """Equal in type and value, down to the last array."""
+    """Assert that type and value are equal, recursively."""
     assert type(a) is type(b)
     if isinstance(a, np.ndarray):
         assert a.dtype == b.dtype
-        assert a.flags.fnc == b.flags.fnc  # by columns: sums round the same way
+        assert a.flags.fnc == b.flags.fnc  # equal layout: sums have equal rounding
         np.testing.assert_array_equal(a, b)
     elif isinstance(a, dict):
         assert list(a) == list(b)
@@ -110,7 +110,7 @@ def assert_same(a, b):
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
-def test_every_estimator_is_the_same_after_loading(name, X, path):
+def test_every_estimator_is_equal_after_loading(name, X, path):
     model = fitted(name, X)
     undeclared = vars(model).keys() - model.get_params().keys() - fitted_specs(type(model)).keys()
     assert not undeclared, "not in _fitted of the class"
@@ -331,7 +331,7 @@ def test_header(path):
     for value in (object(), float("nan")):
         with pytest.raises(TypeError, match="must be JSON values"):
             softkern.save(softkern.OneClassPCM(), path, value=value)
-    assert inspect(path)["metadata"]["unit"] == "mm"  # the file of before is still there
+    assert inspect(path)["metadata"]["unit"] == "mm"  # the old file is unchanged
 
 
 # Rejected files
@@ -340,24 +340,24 @@ def test_header(path):
 def test_header_length_that_looks_like_a_zip_archive(path):
     model = softkern.OneClassPCM().fit(np.arange(6.0)[:, None])
 
-    def begin(pad):
+    def save_and_read_start(pad):
         softkern.save(model, path, note="x" * pad)
         return path.read_bytes()[:8]
 
     mark = int.from_bytes(b"PK", "little")
-    short = mark - int.from_bytes(begin(0), "little")
-    assert begin(short).startswith(b"PK")
+    short = mark - int.from_bytes(save_and_read_start(0), "little")
+    assert save_and_read_start(short).startswith(b"PK")
     assert softkern.load(path).predict([[2.0]]) == model.predict([[2.0]])
 
 
 def test_other_formats(path):
     softkern.save(softkern.OneClassPCM(), path)
 
-    def newer(arrays, document):
+    def make_newer(arrays, document):
         document |= {"format": FORMAT + 1, "softkern": "9.9"}
 
     with pytest.raises(ModelFileError, match=r"format 3, written by softkern 9\.9.*Upgrade"):
-        softkern.load(rewritten(path, newer))
+        softkern.load(rewrite(path, make_newer))
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("softkern.json", '{"format": 1}')
     with pytest.raises(ModelFileError, match=r"format 1.*Fit the model again and save it"):
@@ -394,13 +394,13 @@ def test_kernels_of_the_user(kernel, X, path):
         softkern.load(path)
     assert_same_results(softkern.load(path, trusted=[name]), model, X)
 
-    def elsewhere(arrays, document):
+    def rename_package(arrays, document):
         moved = json.dumps(document).replace(__name__, "no_such_package")
         document |= json.loads(moved)
 
     with pytest.raises(ModelFileError, match="cannot be imported here"):
         softkern.load(
-            rewritten(path, elsewhere, True), trusted=[name.replace(__name__, "no_such_package")]
+            rewrite(path, rename_package, True), trusted=[name.replace(__name__, "no_such_package")]
         )
 
 
@@ -449,10 +449,10 @@ def test_untrusted_states_are_rejected(kernel, path):
         document["state"]["params"]["kernel"] = kernel
 
     with pytest.raises(ModelFileError):
-        softkern.load(rewritten(path, attack, forged=True))
+        softkern.load(rewrite(path, attack, forged=True))
 
 
-def test_any_change_is_noticed(X, path):
+def test_any_change_is_detected(X, path):
     softkern.save(fitted("OneClassPCM", X), path, unit="mm", names={1: "one"})
     assert inspect(path)["metadata"]["names"] == {"1": "one"}
     whole = path.read_bytes()
@@ -475,13 +475,13 @@ def test_any_change_is_noticed(X, path):
     for change in (array, shape, fewer, parameter, metadata):
         path.write_bytes(whole)
         with pytest.raises(ModelFileError, match="altered since softkern wrote it"):
-            softkern.load(rewritten(path, change))
+            softkern.load(rewrite(path, change))
         if change in (parameter, metadata):
             with pytest.raises(ModelFileError, match="altered since softkern wrote it"):
                 inspect(path)
 
 
-def test_another_spelling_of_the_same_number_is_noticed(path):
+def test_another_spelling_of_the_same_number_is_detected(path):
     softkern.save(softkern.OneClassPCM(eta_scale=19.877405199103606), path)
     data = path.read_bytes()
     assert float("19.877405199103607") == 19.877405199103606
@@ -532,15 +532,15 @@ def test_headers_and_files_that_are_too_large(path, monkeypatch):
         lambda path: path.write_text("a,b\n1,2\n"),
         lambda path: path.write_bytes(safetensors.numpy.save({"weights": np.ones(3)})),
         lambda path: path.write_bytes(safetensors.numpy.save({}, {"format": "pt"})),
-        lambda path: rewritten(path, lambda arrays, document: "[]"),
-        lambda path: rewritten(path, lambda arrays, document: "{"),
-        lambda path: rewritten(path, lambda arrays, document: "[" * 100_000),
-        lambda path: rewritten(path, lambda arrays, document: document.pop("format")),
-        lambda path: rewritten(path, lambda arrays, document: document.pop("state") and None, True),
-        lambda path: rewritten(path, lambda arrays, document: document.pop("metadata"), True),
+        lambda path: rewrite(path, lambda arrays, document: "[]"),
+        lambda path: rewrite(path, lambda arrays, document: "{"),
+        lambda path: rewrite(path, lambda arrays, document: "[" * 100_000),
+        lambda path: rewrite(path, lambda arrays, document: document.pop("format")),
+        lambda path: rewrite(path, lambda arrays, document: document.pop("state") and None, True),
+        lambda path: rewrite(path, lambda arrays, document: document.pop("metadata"), True),
     ],
 )
-def test_no_model_file(make, path):
+def test_other_files_are_rejected(make, path):
     softkern.save(softkern.OneClassPCM(), path)
     make(path)
     with pytest.raises(ModelFileError, match=str(path)):
@@ -555,7 +555,7 @@ def test_missing_file(path):
 # Atomic writing
 
 
-def test_a_failure_leaves_the_old_file_and_no_other(tmp_path):
+def test_a_failure_leaves_only_the_old_file(tmp_path):
     path = tmp_path / "file.txt"
     path.write_text("old")
     for error in (ValueError, KeyboardInterrupt, OSError(28, "No space left on device")):
@@ -580,8 +580,8 @@ def test_permissions_links_and_folders(tmp_path):
         pass
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="no named pipes there")
-def test_a_pipe_stays_a_pipe(tmp_path, path):
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no named pipes")
+def test_saving_to_a_pipe(tmp_path, path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE) as reader:
@@ -591,9 +591,9 @@ def test_a_pipe_stays_a_pipe(tmp_path, path):
     assert isinstance(softkern.load(path), softkern.OneClassPCM)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="no limit on file sizes there")
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit on file sizes")
 def test_disk_full(tmp_path):
-    # a limit on the size of files stands in for a full disk: the system itself refuses to write
+    # a limit on file sizes has the effect of a full disk
     code = (
         "import resource, softkern, numpy as np, sys; "
         "model = softkern.OneClassPCM().fit(np.random.default_rng(0).normal(size=(500, 2))); "
@@ -609,7 +609,7 @@ def test_disk_full(tmp_path):
 
 
 def test_loading_imports_only_what_the_file_needs(path, X):
-    """A detector needs neither the tree of densities nor spectral search, nor what they import."""
+    """A detector needs neither the density tree nor spectral search, nor their imports."""
     softkern.save(softkern.OneClassPCM().fit(X), path)
     code = (
         "import sys, softkern; softkern.load(sys.argv[1]); "
@@ -626,7 +626,7 @@ def test_loading_imports_only_what_the_file_needs(path, X):
     assert has_neighbors == "False"
 
 
-def test_every_model_and_object_has_its_home():
+def test_every_model_and_object_is_importable():
     for name in MODELS:
         assert getattr(softkern, name).__name__ == name
     for path in (state.MODELS | state.CLASSES).values():
@@ -635,8 +635,8 @@ def test_every_model_and_object_has_its_home():
         from_state({"estimator": "SpectralSearch", "params": {}, "fitted": {}})
 
 
-def test_the_name_of_a_type_is_the_type():
-    """NumPy names its arrays' type so from 2.5 on."""
+def test_named_types_are_checked_like_the_type():
+    """NumPy defines the type of arrays in this way from 2.5 on."""
     names = pytest.importorskip("typing_extensions")
 
     class Part:

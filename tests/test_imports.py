@@ -1,4 +1,4 @@
-"""Who may import whom: the layers of the design, read from the source."""
+"""The layers of the design: which module may import which, checked in the source."""
 
 import ast
 import subprocess
@@ -14,7 +14,7 @@ MODULES = sorted(
     ".".join(path.relative_to(SOURCE).with_suffix("").parts) for path in SOURCE.rglob("*.py")
 )
 
-# What each module, or each module of a folder, may import of softkern itself; the first that fits.
+# Modules of softkern that each module or folder may import. The first matching pattern counts.
 EVERYWHERE = {"_utils*", "exceptions"}
 BELOW_MODELS = {
     "rows",
@@ -51,7 +51,7 @@ ALLOWED = {
         "operators._pivoted_cholesky",
     },
     "planning*": {"kernels*", "rows", "operators*", "planning*"},
-    # arrays only; then what runs the rules, which knows operators but no data and no kernels
+    # rules use arrays only, and solvers use rules and operators, but no data and no kernels
     "rules*": {"rules*"},
     "solvers*": {"operators.base", "rules*", "rows", "solvers*"},
     "metrics*": {"operators.base", "rows", "rules*", "metrics*"},
@@ -68,10 +68,10 @@ ALLOWED = {
     "tables.preparation*": {"tables.preparation*", "tables.text", "kernels*", "rows"},
     "tables.text": {"tables.preparation*", "tables.explain*"},
     "tables.compare*": {"tables.preparation*", "tables.compare*", "tables.text"},
-    # through one lazy import, for tables
+    # preparation of tables, by one lazy import
     "models.auto": {"tables.preparation", "fitted", "models*", *BELOW_MODELS},
     "models*": {"fitted", "models*", *BELOW_MODELS},
-    # what is built on fitted models knows their public names and fitted attributes only
+    # modules for fitted models use only their public names and fitted attributes
     "datasets": set(),
     "selection*": {"kernels*", "metrics*", "models.spectral_search", "rows", "selection*"},
     "ranking*": {"rows", "models.point_scores", "ranking*"},
@@ -100,10 +100,10 @@ ALLOWED = {
     "tables.__init__": set(),
     "__init__": {"*"},
 }
-# Dask data are dispatched to the folder that knows chunks by the first lines of what accepts them.
+# Public functions dispatch Dask data to the Dask folder in their first lines.
 DASK_HOOKS = {"models.base", "models._array_dispatch", "planning.plan", "ranking.table"}
 DASK = {module for module in MODULES if module.startswith("dask.")}
-# Heavy packages live in one file each; numba in two: compiled loops; Dask where chunks are.
+# Modules that may import heavy packages.
 GPU = "operators.gpu"
 HOMES = {
     "numba": {"_utils.jit", "operators._gaussian_tiles"},
@@ -116,7 +116,7 @@ HOMES = {
 }
 
 
-# What the folders that are not installed may import: the papers use what users use.
+# Names that folders outside the package may import: public ones only.
 PUBLIC = {"__version__", "selection", *softkern.__all__}
 
 
@@ -145,7 +145,7 @@ def allowed_for(module: str) -> set[str]:
 
 
 def matches(name: str, pattern: str) -> bool:
-    """Whether a pattern names the module or, with a star, the folder that it lies in."""
+    """Return whether a pattern is the module or, with a star, its folder."""
     folder = pattern.removesuffix("*")
     is_inside = pattern.endswith("*") and (not folder or f"{name}.".startswith(f"{folder}."))
     return name == pattern or is_inside
@@ -209,7 +209,7 @@ def test_import_is_light():
     assert loaded.stdout.strip() == "[]"
 
 
-def test_a_first_fit_waits_for_little_of_scikit_learn():
+def test_a_first_fit_imports_little_of_scikit_learn():
     code = (
         "import sys, numpy as np, softkern; X = np.random.default_rng(0).normal(size=(60, 2)); "
         "softkern.OneClassPCM().fit(X); softkern.FuzzyCMeans().fit(X); "

@@ -23,7 +23,7 @@ from softkern.planning import ENGINES, Cost, register
 from tests.peak import measure
 
 GIB = 2**30
-plan_module = importlib.import_module("softkern.planning.plan")  # the name is the function's
+plan_module = importlib.import_module("softkern.planning.plan")  # not the function
 
 
 @pytest.mark.parametrize(
@@ -38,29 +38,29 @@ plan_module = importlib.import_module("softkern.planning.plan")  # the name is t
         ((100_000, 5), {"kernel": "sigmoid"}, "blocked"),
     ],
 )
-def test_choice(shape, options, engine):
+def test_choice_of_engine(shape, options, engine):
     assert plan(shape, **{"memory_limit": 2 * GIB, **options}).engine == engine
 
 
-def test_choice_knows_the_width_of_the_data():
+def test_choice_depends_on_the_extent_of_the_data():
     X = np.random.default_rng(0).normal(size=(100_000, 2))
     assert plan(X, bandwidth=0.5, memory_limit=2 * GIB).engine == "fourier"
     assert plan(X, bandwidth=1e-4, memory_limit=2 * GIB).engine == "tiled"
 
 
-def test_tiles_that_will_be_passed_over_cost_nothing():
+def test_skipped_tiles_cost_nothing():
     X = np.random.default_rng(0).normal(size=(50_000, 2))
     wide, narrow = (plan(X, bandwidth=b, engine="tiled").product_seconds for b in (1.0, 0.0005))
     assert narrow < 0.2 * wide
 
 
-def test_a_plan_for_a_shape_reads_the_bandwidth_when_the_data_come():
+def test_a_plan_of_a_shape_estimates_the_bandwidth_when_it_is_built():
     X = np.random.default_rng(0).normal(size=(300, 2)) * 100
     built = plan((300, 2)).build(X.tolist())
     assert built.kernel == plan(X).kernel
 
 
-def test_choice_does_not_depend_on_the_speed_of_the_machine(monkeypatch):
+def test_choice_does_not_depend_on_the_speed_of_the_computer(monkeypatch):
     monkeypatch.setattr("softkern.planning.engines.machine_speed", lambda: 9.0)
     slow = plan((20_000, 5), memory_limit=GIB)
     monkeypatch.setattr("softkern.planning.engines.machine_speed", lambda: 0.2)
@@ -69,7 +69,7 @@ def test_choice_does_not_depend_on_the_speed_of_the_machine(monkeypatch):
     assert slow.product_seconds == pytest.approx(45 * fast.product_seconds)
 
 
-def test_patience():
+def test_patience_decides_between_exact_and_approximate_engines():
     assert plan((100_000, 30), memory_limit=GIB, patience=1e9).engine == "tiled"
     assert plan((100_000, 30), memory_limit=GIB, patience=1.0).engine == "nystroem"
 
@@ -89,7 +89,7 @@ def test_patience():
         ("nystroem", Gaussian(2.0), NystroemOperator),
     ],
 )
-def test_build_and_over(engine, kernel, operator):
+def test_build_and_prediction_operator(engine, kernel, operator):
     X = np.random.default_rng(0).normal(size=(200, 2))
     data = np.eye(200) + 1 if not kernel.takes_points else X
     chosen = plan(data, engine=engine, kernel=kernel)
@@ -104,24 +104,24 @@ def test_build_and_over(engine, kernel, operator):
     assert served.cross(data[:9]) @ a == pytest.approx((built @ a)[:9], rel=1e-4)
 
 
-def test_over_another_kernel():
+def test_prediction_operator_of_another_kernel():
     X = np.random.default_rng(0).normal(size=(300, 2))
     chosen = plan(X, engine="fourier", bandwidth=1.0)
     served = chosen.prediction_operator(X[:100], kernel=Gaussian(0.5))
     assert type(served) is FourierOperator
     assert served.kernel == Gaussian(0.5)
-    # what the engine cannot do over this support, an exact one does
+    # if the engine does not support this kernel, an exact one is used
     assert type(chosen.prediction_operator(X[:100], kernel=Gaussian(1e-7))) is TiledOperator
     assert type(chosen.prediction_operator(X[:100], kernel=Laplacian(1.0))) is BlockedOperator
 
 
-def test_over_keeps_the_options():
+def test_prediction_operator_uses_the_options():
     X = np.random.default_rng(0).normal(size=(300, 2))
     chosen = plan(X, engine="fourier", bandwidth=1.0, engine_params={"tolerance": 1e-4})
     assert chosen.build(X).tolerance == chosen.prediction_operator(X[:50]).tolerance == 1e-4
 
 
-def test_landmarks_are_drawn_by_weights_and_seed():
+def test_landmarks_depend_on_weights_and_seed():
     X = np.random.default_rng(0).normal(size=(500, 3))
     chosen = plan(X, engine="nystroem", bandwidth=1.0, engine_params={"rank": 20})
     weight = np.where(np.arange(500) < 30, 1.0, 0.0)
@@ -131,10 +131,10 @@ def test_landmarks_are_drawn_by_weights_and_seed():
     assert np.array_equal(one, chosen.build(X).landmarks)
 
 
-# Options, and what they cost
+# Options and their cost
 
 
-def test_options_reach_the_cost():
+def test_options_change_the_cost():
     shape, limit = (20_000, 10), 2 * GIB
     few, many = (
         plan(shape, engine="nystroem", engine_params={"rank": rank}, memory_limit=limit)
@@ -170,12 +170,12 @@ def test_options_reach_the_cost():
         ("tiled", {"color": 1}, "option 'color' of engine_params; no engine does"),
     ],
 )
-def test_options_that_the_engine_does_not_know(engine, options, message):
+def test_unknown_options_of_an_engine_are_rejected(engine, options, message):
     with pytest.raises(ValueError, match=message):
         plan((1000, 2), engine=engine, engine_params=options)
 
 
-def test_many_products_pay_for_a_matrix():
+def test_many_products_are_worth_a_matrix():
     few, many = (plan((8000, 30), products=p, memory_limit=8 * GIB) for p in (1, 500))
     assert (few.engine, many.engine) == ("tiled", "dense")
 
@@ -183,9 +183,7 @@ def test_many_products_pay_for_a_matrix():
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("kernel", ["rbf", "laplacian", "sigmoid", "linear"])
 @pytest.mark.parametrize("threads", [1, 2, 64])
-def test_small_problems_get_the_engine_that_prices_would_choose(
-    monkeypatch, kernel, dtype, threads
-):
+def test_small_problems_have_the_engine_with_the_lowest_price(monkeypatch, kernel, dtype, threads):
     monkeypatch.setattr(plan_module, "available_threads", lambda: threads)
     for n, products in ((1, 1), (140, 1), (310, 5), (630, 20), (810, 500), (1000, 500)):
         for d, c in ((1, 1), (2, 20), (50, 3), (2, 2), (2000, 1)):
@@ -196,23 +194,23 @@ def test_small_problems_get_the_engine_that_prices_would_choose(
             assert quick.candidates == priced.candidates or quick.priced
 
 
-def test_the_promise_covers_the_loop():
+def test_planned_memory_includes_the_loop():
     one, many = (plan((100_000, 5), n_vectors=c, engine="tiled").memory for c in (1, 101))
     assert many - one >= 5 * 100 * 100_000 * 8
 
 
-# Engines of one's own
+# Registered engines
 
 
-class Away(DenseOperator):
-    """Stands for an engine with a device of its own."""
+class DeviceOperator(DenseOperator):
+    """An engine that represents another device."""
 
     engine = "away"
 
 
 def register_away():
     cost = Cost(1000, 0.0, 1e-12, device=5 * 2**30)
-    return register(Away, lambda problem: cost, speed=lambda: 3.0)
+    return register(DeviceOperator, lambda problem: cost, speed=lambda: 3.0)
 
 
 @pytest.fixture
@@ -221,7 +219,7 @@ def away():
     del ENGINES["away"]
 
 
-def test_a_registered_engine_is_chosen_built_and_serves(away):
+def test_a_registered_engine_is_chosen_built_and_predicts(away):
     X = np.random.default_rng(0).normal(size=(100, 2))
     chosen = plan(X, bandwidth=1.0, n_vectors=2)
     assert chosen.engine == "away"
@@ -229,10 +227,10 @@ def test_a_registered_engine_is_chosen_built_and_serves(away):
     assert chosen.memory == 1000 + 5 * 100 * 2 * 8
     assert chosen.product_seconds == pytest.approx(3e-12)
     assert "+ 5 GiB device" in str(chosen)
-    assert type(chosen.build(X)) is type(chosen.prediction_operator(X[:9])) is Away
+    assert type(chosen.build(X)) is type(chosen.prediction_operator(X[:9])) is DeviceOperator
 
 
-def test_an_engine_that_is_gone_is_replaced_for_new_points(away):
+def test_a_missing_engine_is_replaced_for_new_points(away):
     X = np.random.default_rng(0).normal(size=(100, 2))
     chosen = plan(X, bandwidth=1.0)
     del ENGINES["away"]
@@ -240,7 +238,7 @@ def test_an_engine_that_is_gone_is_replaced_for_new_points(away):
     register_away()
 
 
-def test_an_incomplete_engine_is_refused():
+def test_an_incomplete_engine_is_rejected():
     class Half(KernelOperator):
         engine = "half"
 
@@ -248,20 +246,20 @@ def test_an_incomplete_engine_is_refused():
         register(Half, lambda problem: Cost(0, 0.0, 0.0))
 
 
-def test_the_approximation_is_shown_when_known():
+def test_a_known_approximation_error_is_shown():
     chosen = plan((1000, 2), engine="nystroem")
     assert "of the trace" not in str(chosen)
     shown = str(dataclasses.replace(chosen, approximation_error=0.0123))
     assert "0.012 of the trace is left out" in shown
 
 
-def test_bandwidth_rule_is_read_from_the_data():
+def test_bandwidth_is_estimated_from_the_data():
     X = np.random.default_rng(0).normal(size=(300, 2)) * [1, 100]
     bandwidth = plan(X).kernel.bandwidth
     assert bandwidth[1] > 20 * bandwidth[0]
 
 
-def test_explains_itself():
+def test_text_of_a_plan_explains_the_choice():
     text = str(plan((1_000_000, 50), memory_limit=8 * GIB))
     assert "n = 1,000,000, d = 50" in text
     for engine in ENGINES:
@@ -272,7 +270,7 @@ def test_explains_itself():
     assert "nan" not in text
 
 
-def test_memory_is_refused_before_the_work():
+def test_insufficient_memory_is_an_error_before_the_work():
     X = np.zeros((200_000, 5), dtype=np.float32)
     X[:, 0] = np.arange(200_000)
     chosen = plan(X, engine="dense", bandwidth=1.0, memory_limit=GIB)
@@ -281,7 +279,7 @@ def test_memory_is_refused_before_the_work():
 
 
 @pytest.mark.parametrize("engine", ["auto", "dense"])
-def test_a_plan_that_does_not_fit_is_not_marked_as_chosen(engine):
+def test_a_plan_that_exceeds_memory_is_not_marked_as_chosen(engine):
     text = str(plan((1_000_000, 5), kernel="laplacian", engine=engine, memory_limit=2**20))
     assert "▸" not in text
     assert "Does not fit into memory" in text
@@ -339,7 +337,7 @@ def test_one_value_beyond_all_others():
     assert degree[1:] == pytest.approx(Gaussian(1.0).block(X[1:], X[1:]).sum(axis=1), rel=1e-6)
 
 
-def test_sparse_data_are_priced_by_what_they_hold():
+def test_sparse_data_are_priced_by_their_nonzero_values():
     rows, columns = np.random.default_rng(0).integers(0, 20_000, size=(2, 10_000))
     X = sp.csr_array((np.ones(10_000), (rows, columns)), shape=(20_000, 50_000))
     assert plan(X, kernel="linear", memory_limit=GIB).engine == "features"
@@ -364,14 +362,14 @@ def test_sparse_data_are_priced_by_what_they_hold():
     ids=str,
 )
 def test_memory_stays_under_the_promise(case):
-    promised, taken = measure(*case)
-    assert 0 < taken <= promised
+    promised, used = measure(*case)
+    assert 0 < used <= promised
     n, dtype = case[1], np.dtype(case[5])
     if case[0] not in {"dense", "blocked"}:
-        assert taken * 2**20 < 0.5 * n * n * dtype.itemsize
+        assert used * 2**20 < 0.5 * n * n * dtype.itemsize
 
 
-# A factor of low rank in place of exact products that take long
+# A low-rank factor instead of slow exact products
 
 
 @pytest.fixture
@@ -380,13 +378,13 @@ def impatient(monkeypatch):
     monkeypatch.setattr(plan_module, "CHECKED_GAIN", 0.0)
 
 
-def wide(n=2500):
-    """Rows, and a bandwidth in which a few directions say it all."""
+def draw_low_rank(n=2500):
+    """Return data and a bandwidth for which a low rank is sufficient."""
     return np.random.default_rng(0).normal(size=(n, 4)), 6.0
 
 
-def test_a_wide_kernel_takes_a_factor_that_is_checked(impatient):
-    X, bandwidth = wide()
+def test_a_wide_kernel_uses_a_factor_that_is_checked(impatient):
+    X, bandwidth = draw_low_rank()
     chosen = plan(X, bandwidth=bandwidth)
     assert chosen.engine == "nystroem"
     assert chosen.fallback is not None
@@ -399,9 +397,9 @@ def test_a_wide_kernel_takes_a_factor_that_is_checked(impatient):
     assert np.abs(operator @ A - exact).max() <= operator.error * np.abs(A).sum(axis=0).max()
 
 
-def test_a_factor_that_leaves_out_more_gives_way(impatient, monkeypatch):
+def test_an_inaccurate_factor_is_replaced_by_exact_products(impatient, monkeypatch):
     monkeypatch.setattr(plan_module, "CHECKED_ROW", 0.0)
-    X, bandwidth = wide()
+    X, bandwidth = draw_low_rank()
     model = FuzzyCMeans(2, bandwidth=bandwidth, n_init=1, max_iter=5, tol=1.0).fit(X)
     assert model.engine_ == model.plan_.engine != "nystroem"
     assert model.approximation_error_ == 0
@@ -411,12 +409,12 @@ def test_a_factor_that_leaves_out_more_gives_way(impatient, monkeypatch):
 @pytest.mark.parametrize(
     "options", [{"engine": "tiled"}, {"bandwidth": 0.2}, {"engine": "dense"}, {"patience": 0.0}]
 )
-def test_only_a_wide_kernel_of_an_open_engine_does(impatient, options):
-    X, bandwidth = wide()
+def test_only_a_wide_kernel_with_an_automatic_engine_uses_a_factor(impatient, options):
+    X, bandwidth = draw_low_rank()
     assert plan(X, **{"bandwidth": bandwidth, **options}).fallback is None
 
 
-def test_models_of_a_checked_factor_are_those_of_exact_products(impatient):
+def test_models_with_a_checked_factor_equal_those_of_exact_products(impatient):
     X = make_blobs(2500, 4, centers=3, random_state=0)[0]
     quick = FuzzyCMeans(3, n_init=2).fit(X)
     exact = FuzzyCMeans(3, n_init=2, engine="dense").fit(X)
@@ -425,6 +423,6 @@ def test_models_of_a_checked_factor_are_those_of_exact_products(impatient):
     assert (quick.labels_ == exact.labels_).all()
 
 
-def test_short_products_stay_exact():
-    X, bandwidth = wide()
+def test_fast_products_are_exact():
+    X, bandwidth = draw_low_rank()
     assert plan(X, bandwidth=bandwidth).engine != "nystroem"

@@ -1,4 +1,4 @@
-"""Laws of `rank_points` for every model, and the meaning of calibrated scores."""
+"""Tests of `rank_points` for every model, and the meaning of calibrated scores."""
 
 import warnings
 from types import SimpleNamespace
@@ -30,7 +30,7 @@ COLUMNS = [
     "overlap_rank",
     "is_overlap",
 ]
-# every model joins by one line
+# one line per model
 MODELS = {
     "OneClassPCM": {},
     "AlphaCutClustering": {},
@@ -41,7 +41,7 @@ MODELS = {
     "WeightedOneClassSVM": {},
     "OneClassMixture": {"n_clusters": 2},
     "OneClassKMeans": {"n_clusters": 2},
-    # the search for a bandwidth is theirs, and takes time
+    # a given bandwidth, as its search takes time
     "KernelSpectralClustering": {"n_clusters": 2, "bandwidth": "global"},
     "SoftKernelSpectralClustering": {"n_clusters": 2, "bandwidth": "global"},
 }
@@ -71,7 +71,7 @@ def model(request, X):
 
 
 class Native(BaseEstimator):
-    """A model whose own scores are given: the first feature, and memberships the others."""
+    """A model with given scores: the first feature. The other features are the memberships."""
 
     def fit(self, X, y=None, sample_weight=None):
         X = np.asarray(X, dtype=float)
@@ -94,12 +94,12 @@ class Native(BaseEstimator):
 
     def overlap_scores(self, X):
         U = np.sort(self.memberships(X), axis=1)
-        with np.errstate(invalid="ignore"):  # a model knows better where memberships vanish
+        with np.errstate(invalid="ignore"):  # where memberships vanish, the model decides
             return np.where(U[:, -1] > 0, U[:, -2] / U[:, -1], 0.7)
 
 
 class OneRecord(Native):
-    """The same through `score_points`; separate methods must not be called."""
+    """The same scores by `score_points`. Separate methods must not be called."""
 
     def fit(self, X, y=None, sample_weight=None):
         vars(self).update(vars(Native().fit(X)), n_calls_=0)
@@ -127,7 +127,7 @@ def native(scores, memberships=((0.9, 0.1),), weight=None):
 
 
 class TestEveryModel:
-    def test_one_row_a_point(self, model, X):
+    def test_one_row_per_point(self, model, X):
         table = rank_points(model)
         assert list(table.columns) == COLUMNS
         assert len(table) == len(X)
@@ -146,13 +146,13 @@ class TestEveryModel:
         assert table["is_outlier"][:200].sum() <= 3
         assert not table["is_overlap"][200:].any()
 
-    def test_follows_the_models_own_scores(self, model):
+    def test_ranks_follow_the_scores_of_the_model(self, model):
         table, own = rank_points(model), model.outlier_scores_
         assert np.array_equal(table["outlier_rank"], rankdata(-own, method="min"))
         order = np.argsort(own)
         assert (np.diff(table["outlier_score"].to_numpy()[order]) > 0).all()
 
-    def test_labels_and_memberships_are_the_models(self, model, X):
+    def test_labels_and_memberships_are_those_of_the_model(self, model, X):
         table, again = rank_points(model), rank_points(model, X)
         if is_outlier_detector(model):
             assert (table["label"] == 0).all()
@@ -179,7 +179,7 @@ class TestEveryModel:
         frame = pd.DataFrame([[0.0, 0.0], [100.0, 100.0]], index=["in", "out"])
         table = rank_points(model, frame.to_numpy())
         assert table.index.tolist() == [0, 1]
-        with warnings.catch_warnings():  # scikit-learn's: the model was fitted without names
+        with warnings.catch_warnings():  # of scikit-learn: the model was fitted without names
             warnings.simplefilter("ignore", UserWarning)
             frame.columns = ["a", "b"]
             named = rank_points(model, frame)
@@ -187,7 +187,7 @@ class TestEveryModel:
         assert named["is_outlier"].tolist() == [False, True]
         assert named["outlier_rank"].tolist() == [2, 1]
 
-    def test_points_that_are_alike_share_a_rank(self, model):
+    def test_equal_points_have_equal_ranks(self, model):
         new = np.array([[0.0, 0.1], [60.0, 60.0], [0.0, 0.1], [60.0, 60.0], [5.0, 0.0]])
         ranks = rank_points(model, new)["outlier_rank"]
         assert ranks[1] == ranks[3] == 1
@@ -196,7 +196,7 @@ class TestEveryModel:
 
     def test_contamination_is_the_share_flagged(self, model):
         table = rank_points(model, contamination=0.1)
-        assert table["is_outlier"].sum() == 20  # of 203, at most a tenth
+        assert table["is_outlier"].sum() == 20  # at most a tenth of 203
         assert table["outlier_rank"][table["is_outlier"]].max() == 20
 
 
@@ -218,7 +218,7 @@ def test_weights_are_repeated_rows(name, X):
 
 @pytest.mark.parametrize("name", list(MODELS))
 def test_few_false_alarms(name):
-    """On typical points alone; 0.05 would be the mean if every tail were known."""
+    """All points are typical. If every tail were known, the mean would be 0.05."""
     flagged = []
     for draw in range(4):
         rng = np.random.default_rng(draw)
@@ -231,7 +231,7 @@ def test_few_false_alarms(name):
 @pytest.mark.parametrize("name", ["FuzzyCMeans", "PossibilisticCMeans", "OneClassMixture"])
 @pytest.mark.parametrize("count", [18, 30])
 def test_many_planted_outliers_are_flagged(name, count):
-    """More than a twentieth, in all directions and far away."""
+    """There are more than 5 % outliers, far away in all directions."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 2))
     X[150:] += 8
@@ -244,8 +244,8 @@ def test_many_planted_outliers_are_flagged(name, count):
 
 
 @pytest.mark.parametrize("name", ["WeightedSVDD", "WeightedOneClassSVM"])
-def test_points_beyond_a_margin_are_no_outliers(name):
-    """A tenth is, for any data."""
+def test_points_outside_the_margin_are_no_outliers(name):
+    """About a tenth of any data is outside."""
     X = np.random.default_rng(0).normal(size=(100, 1))
     model = fitted(name, X)
     assert (model.predict(X) == -1).any()
@@ -266,7 +266,7 @@ def test_hard_models_have_overlap(name, X):
 
 
 def test_models_agree():
-    """The same points at the front, and scores of one level."""
+    """Models rank the same points first, with scores of the same level."""
     rng = np.random.default_rng(3)
     blobs = rng.normal(size=(300, 2))
     blobs[150:] += 7
@@ -288,7 +288,7 @@ class TestSurprisal:
         surprisal = Calibration(scores).surprisal(np.log([2, 10, 100]))
         assert surprisal == pytest.approx(np.log10([2, 10, 100]), rel=0.1)
 
-    def test_in_the_bulk_it_is_counted(self):
+    def test_shares_of_typical_scores_are_counted(self):
         scores = np.arange(1.0, 101)
         share = 10 ** -Calibration(scores).surprisal(scores[:70])
         assert share == pytest.approx((100.5 - scores[:70]) / 100)
@@ -315,7 +315,7 @@ class TestSurprisal:
         one, two = Calibration(scores, counts), Calibration(np.repeat(scores, counts))
         assert one.surprisal(scores) == pytest.approx(two.surprisal(scores), rel=1e-10)
 
-    def test_outliers_do_not_make_themselves_usual(self):
+    def test_outliers_do_not_change_the_calibration(self):
         scores = np.random.default_rng(5).exponential(size=500)
         with_outliers = np.concatenate([scores, np.full(20, 1e6)])
         new = np.array([1.0, 5.0, 20.0])
@@ -324,9 +324,9 @@ class TestSurprisal:
         assert Calibration(with_outliers).surprisal(np.array([1e6]))[0] > 20
 
     def test_tail_passes_through_the_quantiles(self):
-        """Literally: Pickands' shape, drawn to 0.1, and the scale that fits the two ends."""
+        """Pickands' shape, shrunk to 0.1, and the scale that fits both ends, by their formulas."""
         scores = np.sort(np.random.default_rng(6).pareto(3, size=4000))
-        scores = np.minimum(scores, scores[3900])  # so that none is left out
+        scores = np.minimum(scores, scores[3900])  # so that no score is left out
         low, middle, high = scores[[3199, 3599, 3799]]
         read = np.log2((high - middle) / (middle - low))
         shape = 0.1 + (read - 0.1) * 0.01 / (0.01 + 1.8**2 / 200)
@@ -345,18 +345,18 @@ class TestSurprisal:
             surprisal = Calibration(mixed).surprisal(mixed)
             assert (surprisal[-len(planted) :] > 4).all()
             assert (surprisal[: -len(planted)] < 4).all()
-            if share > 0.05:  # the tail ends among them, unless they are left out
+            if share > 0.05:  # the tail includes them unless they are left out
                 strict = Calibration(mixed, most=0.01)
                 assert strict.surprisal(planted[:1])[0] < 4
 
-    def test_scores_that_are_few_numbers(self):
+    def test_scores_with_few_distinct_values(self):
         counts = np.repeat([0, 1, 2, 3], [82, 10, 5, 3])
         surprisal = Calibration(counts).surprisal(np.arange(5))
         assert (np.diff(surprisal) > 0).all()
-        assert surprisal[3] < np.log10(100 / 0.05)  # most being alike is no tail to judge by
+        assert surprisal[3] < np.log10(100 / 0.05)  # equal scores are no tail
 
     def test_number_of_false_alarms_matches_the_parameter(self):
-        """Of exponential scores, the tail of squared distances in two dimensions."""
+        """Exponential scores have the tail of squared distances in two dimensions."""
         rng = np.random.default_rng(7)
         for n in (20, 100):
             flagged = [
@@ -385,7 +385,7 @@ class TestFlags:
             False,
         ]
 
-    def test_contamination_of_new_points_is_the_training_points_threshold(self):
+    def test_contamination_uses_the_threshold_of_training_points(self):
         model = native(np.arange(100.0))
         new = np.array([[89.0, 1, 0], [90.0, 1, 0], [89.6, 1, 0], [1000.0, 1, 0]])
         flags = rank_points(model, new, contamination=0.1)["is_outlier"]
@@ -399,13 +399,13 @@ class TestFlags:
             np.column_stack([np.r_[scores, np.linspace(0, 0.4, 95)], np.vstack([U, ordinary])])
         )
         table = rank_points(model)[:5]
-        # the model decides where memberships vanish; outliers are not between clusters
+        # where memberships vanish, the model decides. Outliers are not between clusters
         assert table["overlap_score"].tolist() == pytest.approx([1, 2 / 3, 3 / 7, 0.7, 0])
         assert table["is_overlap"].tolist() == [True, True, False, True, False]
         assert table["overlap_rank"].tolist() == [1, 3, 4, 2, 100]
         assert table["is_outlier"].tolist() == [False] * 4 + [True]
 
-    def test_noise_belongs_to_no_two_clusters(self):
+    def test_noise_is_not_flagged_as_overlap(self):
         X, _ = softkern.datasets.make_dense_regions(
             n_rectangle=40, n_ring=120, n_noise=300, random_state=0
         )
@@ -417,10 +417,10 @@ class TestFlags:
         assert (table["membership"][~noise] > 0).all()
         assert not table["is_overlap"][noise].any()
         assert (table["overlap_score"][noise] == 0).all()
-        assert table["is_outlier"].sum() < 5  # a third of the points is not unusual
+        assert table["is_outlier"].sum() < 5  # noise is not rare here
 
 
-class TestFewAndStrangePoints:
+class TestFewAndUnusualPoints:
     @pytest.mark.parametrize("name", list(MODELS))
     @pytest.mark.parametrize("n", [2, 5, 9])
     def test_few_points(self, name, n):
@@ -452,10 +452,10 @@ class TestFewAndStrangePoints:
         assert table["is_outlier"].tolist() == [False] * 7 + [True]
 
     @pytest.mark.parametrize("n", [1, 2, 3])
-    def test_too_few_for_any_alarm(self, n):
+    def test_too_few_points_for_any_outlier(self, n):
         assert not rank_points(native(np.arange(n) ** 3.0))["is_outlier"].any()
 
-    def test_one_that_differs_from_many_alike(self):
+    def test_one_different_score_among_equal_ones_is_an_outlier(self):
         table = rank_points(native(np.r_[np.zeros(50), 1.0]))
         assert table["is_outlier"].tolist() == [False] * 50 + [True]
         assert table["outlier_rank"].tolist() == [2] * 50 + [1]
@@ -477,7 +477,7 @@ class TestFewAndStrangePoints:
         assert not every["is_outlier"].any()
         assert every["outlier_score"].to_numpy() == pytest.approx(np.log10(2))
 
-    def test_rounding_does_not_part_equal_points(self):
+    def test_rounding_does_not_separate_equal_points(self):
         scores = np.repeat(np.linspace(1, 2, 20), 5) * (1 + 1e-15 * np.tile(np.arange(5), 20))
         table = rank_points(native(scores))
         assert sorted(set(table["outlier_rank"])) == list(range(1, 100, 5))
@@ -497,13 +497,13 @@ class TestFewAndStrangePoints:
         assert np.array_equal(table["outlier_score"][:100], alone["outlier_score"])
 
 
-class TestWhatItTakes:
+class TestInput:
     def test_not_fitted(self):
         with pytest.raises(NotFittedError):
             rank_points(softkern.OneClassPCM())
 
     @pytest.mark.parametrize("model", [KMeans(2), softkern.OneClassPCM, "model", None])
-    def test_no_soft_model(self, model):
+    def test_other_objects_are_rejected(self, model):
         with pytest.raises(TypeError, match="cannot be ranked"):
             rank_points(model)
 
@@ -545,7 +545,7 @@ class TestWhatItTakes:
         assert table["membership"].to_numpy() == pytest.approx(10.0 ** -table["outlier_score"])
 
     @pytest.mark.parametrize("name", ["OneClassPCM", "FuzzyCMeans"])
-    def test_sparse_rows_are_ranked_as_dense_ones(self, name, X):
+    def test_sparse_rows_are_ranked_like_dense_ones(self, name, X):
         dense, sparse = (fitted(name, data, bandwidth=2.0, tol=1e-10) for data in (X, csr_array(X)))
         for new in (None, X[:50]):
             one = rank_points(dense, new)
@@ -553,7 +553,7 @@ class TestWhatItTakes:
             pd.testing.assert_frame_equal(one, two, check_exact=False, rtol=1e-6, atol=1e-9)
 
     @pytest.mark.parametrize("name", ["OneClassPCM", "FuzzyCMeans"])
-    def test_a_matrix_ranks_as_its_kernel(self, name, X):
+    def test_a_precomputed_matrix_gives_the_ranks_of_its_kernel(self, name, X):
         K = rbf_kernel(X, gamma=1 / 8)
         direct = fitted(name, X, bandwidth=2.0, tol=1e-10)
         precomputed = fitted(name, K, kernel="precomputed", tol=1e-10)

@@ -78,13 +78,13 @@ def test_sums_are_estimated_without_bias(X):
     assert abs(np.mean(estimates) - truth) < 4 * error
 
 
-def test_far_value_and_offset_keep_rows_apart():
+def test_rows_are_distinct_despite_a_far_value_or_offset():
     X = np.random.default_rng(4).normal(size=(500, 1))
     for table in (np.r_[X, [[-1e8]]], X + 1.7e9):
         assert np.unique(row_uniforms(table)).size > 0.99 * len(table)
 
 
-def test_rows_of_weight_zero_are_not_there():
+def test_rows_of_weight_zero_are_left_out():
     index, weight = Rows(np.arange(4.0)[:, None], np.array([0, 1, 0, 2.0])).distinct
     assert dict(zip(index.tolist(), weight.tolist(), strict=True)) == {1: 1.0, 3: 2.0}
 
@@ -111,17 +111,17 @@ def test_bad_weights(weight, message):
         ([2.5, 5.0, 7.5], [1, 2, 3]),
         ([2.0, 3.0], [2, 3]),
         ([2.5, 3.1], [2.5, 3.1]),
-        ([0.5, 0.5], [0.5, 0.5]),  # half an observation each: not one
+        ([0.5, 0.5], [0.5, 0.5]),  # two halves, not two whole observations
         ([0.0, 0.0], [0, 0]),
     ],
 )
-def test_a_common_factor_says_nothing(weight, expected):
+def test_a_common_factor_is_removed(weight, expected):
     assert reduce_weights(weight) == pytest.approx(expected)
 
 
 @given(st.lists(st.integers(0, 50), min_size=1, max_size=20), st.integers(1, 9))
 @settings(max_examples=50, deadline=None)
-def test_a_table_many_times_is_the_table(counts, times):
+def test_repeating_the_whole_table_changes_nothing(counts, times):
     weight = np.array(counts, dtype=float)
     once = reduce_weights(weight)
     assert np.array_equal(reduce_weights(times * weight), once)
@@ -134,14 +134,14 @@ def test_a_table_many_times_is_the_table(counts, times):
     st.sampled_from([1.0, 0.1, 3e-7]),
 )
 @settings(max_examples=100, deadline=None)
-def test_quantiles_of_equal_weights_are_those_of_any(values, shares, weight):
+def test_quantiles_of_equal_weights_equal_those_of_any_weights(values, shares, weight):
     values, equal = np.array(values, dtype=float), np.full(len(values), weight)
-    # one more row of no weight: the weights are no longer equal
+    # with one more row of weight zero, the weights are no longer equal
     longer = lower_quantile(np.append(values, 9.0), np.append(equal, 0.0), shares)
     assert lower_quantile(values, equal, shares) == pytest.approx(longer)
 
 
-def facts(rows, coefficients):
+def compute_all(rows, coefficients):
     return [
         *rows.distinct,
         *rows.canonical,
@@ -161,15 +161,15 @@ def table():
 
 
 @pytest.mark.parametrize("convert", [np.asarray, sp.csr_matrix, sp.csr_array])
-def test_weights_share_what_is_known_of_rows(table, convert):
+def test_reweighted_rows_equal_new_rows(table, convert):
     random, X = np.random.default_rng(1), convert(table)
     weight, A = random.integers(0, 3, 200).astype(float), random.uniform(size=(200, 1))
     shared = Rows(X)
     for weights in (None, weight, 2 * weight + 1):
-        assert_same(facts(shared.reweighted(weights), A), facts(Rows(X, weights), A))
+        assert_same(compute_all(shared.reweighted(weights), A), compute_all(Rows(X, weights), A))
 
 
-def test_equal_rows_are_looked_for_once(table, monkeypatch):
+def test_equal_rows_are_searched_once(table, monkeypatch):
     calls, keys = [], rows._row_keys
     monkeypatch.setattr(rows, "_row_keys", lambda X: calls.append(1) or keys(X))
     shared = Rows(table)
@@ -177,7 +177,7 @@ def test_equal_rows_are_looked_for_once(table, monkeypatch):
         shared.reweighted(np.ones(200)).sample(10, seed)
         shared.scaled(np.array([1000.0, 0.3, 7.0])).sample(10, seed)
         shared.distinct_rows.sample(10, seed)
-    assert len(calls) == 2  # of the rows, and of the distinct rows without units
+    assert len(calls) == 2  # for the rows, and for the distinct rows without units
 
 
 def test_units_do_not_change_a_sample(X):
@@ -186,28 +186,28 @@ def test_units_do_not_change_a_sample(X):
     assert set(Rows(scaled.X).sample(40, 1)[0]) == set(scaled.sample(40, 1)[0])
 
 
-def test_distinct_rows_are_a_table_of_their_own(table):
+def test_distinct_rows_equal_rows_of_their_own_table(table):
     distinct = Rows(table).distinct_rows
     assert_same(
-        facts(distinct, np.ones((64, 1))),
-        facts(Rows(distinct.X, distinct.weight), np.ones((64, 1))),
+        compute_all(distinct, np.ones((64, 1))),
+        compute_all(Rows(distinct.X, distinct.weight), np.ones((64, 1))),
     )
 
 
 @pytest.mark.parametrize("convert", [np.asarray, sp.csr_matrix, sp.csr_array])
-def test_rows_that_differ_are_apart_although_their_keys_agree(table, convert, monkeypatch):
-    expected = facts(Rows(table), np.arange(200.0)[:, None])
+def test_different_rows_with_equal_keys_are_distinct(table, convert, monkeypatch):
+    expected = compute_all(Rows(table), np.arange(200.0)[:, None])
     keys = rows._row_keys
     monkeypatch.setattr(rows, "_row_keys", lambda X: keys(X) & np.uint64(7))
     colliding = Rows(convert(table))
     assert colliding.distinct[0].size == len(np.unique(table, axis=0))
     first, group = colliding.groups
     assert (table[first[group]] == table).all()
-    found = facts(colliding, np.arange(200.0)[:, None])
+    found = compute_all(colliding, np.arange(200.0)[:, None])
     assert_same(found[-4:], expected[-4:])  # do not depend on the order of the keys
 
 
-def test_scaled_rows_of_weight_zero_are_not_there(X):
+def test_scaled_rows_of_weight_zero_are_left_out(X):
     scale, present = np.array([1000.0, 0.3, 7.0]), np.arange(len(X)) % 3 > 0
     X = X.astype(np.float32)
     index, weight = Rows(X, present.astype(float)).scaled(scale).sample(200, 1)
@@ -237,7 +237,7 @@ def test_coefficients_are_shared_among_duplicates():
     assert shared.ravel().tolist() == [0.25, 0.5, 0.25]
 
 
-def test_numbers_drawn_do_not_depend_on_chunks(monkeypatch):
+def test_drawn_numbers_do_not_depend_on_chunks(monkeypatch):
     drawn = lowest_numbers(1000, 5)
     monkeypatch.setattr(rows, "NUMBERS_AT_ONCE", 70)
     assert lowest_numbers(1000, 5).tolist() == drawn.tolist()
@@ -245,7 +245,7 @@ def test_numbers_drawn_do_not_depend_on_chunks(monkeypatch):
     assert number_uniforms([7, 8])[1] == number_uniforms([8])[0]
 
 
-def test_some_of_the_rows_have_groups_of_their_own():
+def test_selected_rows_equal_rows_of_the_selection():
     generator = np.random.default_rng(0)
     X, weight = generator.integers(0, 4, (60, 2)).astype(float), generator.uniform(1, 2, 60)
     index = np.arange(5, 55, 2)
