@@ -146,7 +146,7 @@ def test_names_of_earlier_versions(X):
     assert_same(to_state(from_state(state)), to_state(model))
 
 
-def test_only_the_declared_is_saved(X, path):
+def test_only_declared_attributes_are_saved(X, path):
     model = fitted("OneClassPCM", X)
     model.note = "mine"
     with pytest.raises(TypeError, match="does not declare: note.*metadata"):
@@ -315,7 +315,7 @@ def test_values_that_cannot_be_saved(X, path):
     assert os.listdir(path.parent) == [path.name]
 
 
-def test_a_model_not_fitted(path):
+def test_unfitted_models_can_be_saved(path):
     softkern.save(softkern.AlphaCutClustering(alpha=0.3), path)
     assert softkern.load(path).get_params() == softkern.AlphaCutClustering(alpha=0.3).get_params()
 

@@ -163,7 +163,7 @@ def test_invalid_value_is_located(client):
         model().fit(chunked(X))
 
 
-def test_other_version_on_a_worker(client):
+def test_another_version_on_a_worker_is_an_error(client):
     worker = next(iter(client.nthreads()))
     line = "import softkern; softkern.__version__ = {!r}"
     own = sys.modules["softkern"].__version__
@@ -187,7 +187,7 @@ def test_command_line_on_a_cluster(client, shell_cluster, tmp_path, capsys):
     assert "of all 900 rows" in capsys.readouterr().out
 
 
-def test_all_workers_are_lost(client, shell_cluster, monkeypatch):
+def test_loss_of_all_workers_is_an_error(client, shell_cluster, monkeypatch):
     monkeypatch.setattr(cluster, "PATIENCE_SECONDS", 1.0)
     call_in_second_step(monkeypatch, shell_cluster.workers.terminate)
     began = time.monotonic()
@@ -196,7 +196,7 @@ def test_all_workers_are_lost(client, shell_cluster, monkeypatch):
     assert time.monotonic() - began < 30
 
 
-def test_scheduler_is_lost(client, shell_cluster):
+def test_loss_of_the_scheduler_is_an_error(client, shell_cluster):
     threading.Timer(0.5, shell_cluster.scheduler.kill).start()  # while the fit waits for workers
     with pytest.raises(ClusterError, match=f"{shell_cluster.address} is gone"):
         model().fit(chunked(data()))

@@ -84,7 +84,7 @@ class TestInManyColumns(AutomaticContract):
         model = self.make().fit(table)
         assert list(model.feature_names_in_) == names
         for name in ("predict", "memberships", "outlier_scores", "overlap_scores"):
-            assert len(getattr(model, name)(table)) == len(X)  # and no warning
+            assert len(getattr(model, name)(table)) == len(X)  # without a warning
         with pytest.raises(ValueError, match="feature names"):
             model.predict(table[names[::-1]])
 

@@ -194,7 +194,7 @@ def test_a_subset_gives_the_clusters_of_all_rows(subset):
     assert again.memberships_ == pytest.approx(model.memberships_[order], abs=1e-9)
 
 
-def test_weights_are_repeated_rows_in_a_subset_too():
+def test_weights_are_repeated_rows_in_a_subset():
     X = make_blobs(600, centers=[[0, 0], [8, 0], [0, 8]], random_state=0)[0]
     counts = np.random.default_rng(0).integers(0, 4, 600)
     for subset in ("renyi", "random"):

@@ -33,7 +33,7 @@ class TestTiled(GaussianContract):
         return TiledOperator(kernel, X)
 
 
-def test_exponential():
+def test_compiled_exponentials_are_accurate():
     x = -np.linspace(0, 120, 20_001)
     single = np.array([_exp2_f32(v) for v in x.astype(np.float32)])
     assert single == pytest.approx(np.exp2(x.astype(np.float32).astype(float)), rel=2.5e-7)
@@ -43,7 +43,7 @@ def test_exponential():
 
 @pytest.mark.parametrize("n", [3, 511, 512, 513, 1500])
 @pytest.mark.parametrize("columns", [1, 2, 3, 4, 5, 65])
-def test_edges_of_tiles(n, columns):
+def test_row_counts_at_the_edges_of_tiles(n, columns):
     X = np.random.default_rng(0).normal(size=(n, 3))
     A = np.random.default_rng(1).normal(size=(n, columns))
     assert TiledOperator(Gaussian(0.5), X) @ A == pytest.approx(

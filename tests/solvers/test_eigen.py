@@ -187,7 +187,7 @@ def test_duplicates_and_represented_rows_are_not_isolated():
     assert part[60:].tolist() == [False, False, True, True]
 
 
-def test_precomputed_is_the_same_problem():
+def test_a_precomputed_matrix_is_the_same_problem():
     X = make_blobs(40, random_state=0)[0]
     direct = eigen.solve(DenseOperator(Gaussian(2.0), X), 2, np.ones(40))
     given = eigen.solve(PrecomputedOperator(Precomputed(), gram(X, 2.0)), 2, np.ones(40))

@@ -8,7 +8,7 @@ def test_plural():
     assert plural(3000, "row") == "3,000 rows"
 
 
-def test_lines_are_joined():
+def test_line_breaks_become_spaces():
     assert one_line("Revenue\r\n (EUR)") == "Revenue (EUR)"
 
 
